@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/horovodpp)
 
-install(TARGETS horovodpp EXPORT horovodppTargets
+install(TARGETS horovodpp horovodpp_collectives EXPORT horovodppTargets
   LIBRARY COMPONENT library NAMELINK_COMPONENT development ARCHIVE COMPONENT development)
 get_property(mpi_modules GLOBAL PROPERTY HVD_MPI_MODULES)
 foreach(module ${mpi_modules})
@@ -47,16 +47,19 @@ endif()
 file(RELATIVE_PATH pc_to_prefix
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
-configure_file(${PROJECT_SOURCE_DIR}/cmake/horovodpp.pc.in
-  ${PROJECT_BINARY_DIR}/horovodpp.pc @ONLY)
-# Of C, whose compiler does not link the library of C++ by itself.
+function(hvd_pkg_config pc_name pc_language pc_flags pc_runtime)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/horovodpp.pc.in
+    ${PROJECT_BINARY_DIR}/${pc_name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endfunction()
+# C's compiler does not link the library of C++ by itself.
 if(NOT BUILD_SHARED_LIBS)
-  set(pc_runtime "-lstdc++ -lm")
+  set(runtime_of_cxx " -lstdc++ -lm")
 endif()
-configure_file(${PROJECT_SOURCE_DIR}/cmake/horovodpp-c.pc.in
-  ${PROJECT_BINARY_DIR}/horovodpp-c.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/horovodpp.pc ${PROJECT_BINARY_DIR}/horovodpp-c.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+hvd_pkg_config(horovodpp "" " -std=c++20" "")
+hvd_pkg_config(horovodpp-collectives ", the collectives in C++17" " -std=c++17" "")
+hvd_pkg_config(horovodpp-c ", in C" "" "${runtime_of_cxx}")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
   ${PROJECT_SOURCE_DIR}/THIRD_PARTY.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 

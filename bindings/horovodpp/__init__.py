@@ -7,7 +7,7 @@
     horovodpp.install_as_horovod()              # `import horovod.torch` is ours from here on.
 """
 try:
-    from horovodpp._core import version as _version
+    from horovodpp.version import __version__
 except ImportError as error:
     raise ImportError(
         f"horovodpp's module could not be loaded: {error}. Where a library is missing, install "
@@ -30,7 +30,6 @@ from horovodpp.common.process_sets import (
 from horovodpp.common.threads import run_ranks
 from horovodpp.runner import run
 
-__version__ = _version()
 __all__ = [
     "Adasum", "Average", "CapturedStep", "HorovodInternalError", "InvalidCallError", "Max", "Min",
     "ProcessSet", "Product", "Sum", "__version__", "add_process_set", "allgather", "allgather_async",

@@ -15,7 +15,7 @@ import math
 
 from horovodpp import _core, gpu_arrays
 from horovodpp.common import handles
-from horovodpp.common.arguments import check_root, splits_of, wire
+from horovodpp.common.arguments import check_root, check_scattered, splits_of, wire
 from horovodpp.common.basics import Adasum, Average
 from horovodpp.common.process_sets import global_process_set, member
 
@@ -221,8 +221,7 @@ def reducescatter_async(array, name=None, op=Average, process_set=global_process
     """Reduces, and leaves each rank its part of the rows; returns a handle."""
     core = member("Reducescatter", process_set)
     array, described = _of(array)
-    if array.ndim == 0:
-        raise ValueError("Reducescatter does not support scalar inputs")
+    check_scattered(array.ndim, op)
     operation = _core.reducescatter(described, wire(name), op, prescale_factor,
                                     postscale_factor, core)
     return handles.add(operation, lambda result: _result(result, array), array)

@@ -6,20 +6,23 @@
 
 namespace hvd::collective {
 
+std::string names_of(const std::vector<std::unique_ptr<DataPlane>>& planes) {
+  if (planes.empty()) return "none";
+  return absl::StrJoin(planes, ", ", [](std::string* out, const auto& plane) {
+    absl::StrAppend(out, plane->name());
+  });
+}
+
 absl::StatusOr<DataPlane*> PlaneSelector::select(const Device& device,
                                                  std::size_t bytes,
                                                  ReduceOp op) const {
   if (DataPlane* const plane = first_for(planes_, device, bytes, op)) {
     return plane;
   }
-  const auto append_name = [](std::string* out, const auto& plane) {
-    absl::StrAppend(out, plane->name());
-  };
   return absl::UnimplementedError(absl::StrCat(
       "no data plane moves ", bytes, " bytes on ", device.to_string(),
       " between these ranks", op == ReduceOp::kAdasum ? " by adasum" : "",
-      "; there is: ",
-      planes_.empty() ? "none" : absl::StrJoin(planes_, ", ", append_name),
+      "; there is: ", names_of(planes_),
       ". Copy the tensor to another device, or use a build with a plane for "
       "this one"));
 }

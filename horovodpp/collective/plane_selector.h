@@ -10,12 +10,16 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/data_plane.h"
 
 namespace hvd::collective {
+
+// "shm, staged", in order of preference; "none".
+std::string names_of(const std::vector<std::unique_ptr<DataPlane>>& planes);
 
 // The first of `planes`, pointers to them, that supports such a call and, of an
 // allreduce, its `op`; nullptr: none does.

@@ -53,7 +53,8 @@ struct Coordinator::RootPart {
                               .max_batch = kMaxAppend,
                               .fuse_groups = options.fuse_groups},
                    .hold_back = options.hold_back,
-                   .steps_before_schedule = options.steps_before_schedule},
+                   .steps_before_schedule = options.steps_before_schedule,
+                   .strict_join = options.strict_join},
                   sets),
         stall_inspector(options.stall_warning, options.stall_shutdown) {}
 

@@ -72,6 +72,8 @@ class Coordinator {
     // After as many equal steps the order is fixed, until somebody leaves it;
     // 0: never.
     int steps_before_schedule = 3;
+    // Whether ranks only allreduce while one of them has joined.
+    bool strict_join = false;
     // How long a submission waits before somebody asks who is missing; zero:
     // nobody does. And before the job is given up; zero: never.
     Clock::Duration stall_warning = std::chrono::seconds(60);

@@ -8,6 +8,15 @@
 #include "absl/strings/str_cat.h"
 
 namespace hvd::coordinator {
+namespace {
+
+// What Horovod refuses while a rank has joined.
+bool needs_every_rank_in_horovod(RequestKind kind) {
+  return kind == RequestKind::kAllgather || kind == RequestKind::kBroadcast ||
+         kind == RequestKind::kAlltoall || kind == RequestKind::kReducescatter;
+}
+
+}  // namespace
 
 RootScheduler::RootScheduler(const Options& options, ProcessSets sets)
     : options_(options),
@@ -86,6 +95,12 @@ absl::Status RootScheduler::judge_with_joined(const Propose& message) const {
   const std::string joined =
       absl::StrCat(size - message.count, " of ", size,
                    " ranks have joined and take no part");
+  if (options_.strict_join && needs_every_rank_in_horovod(request.kind)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name_of(request.kind), " of ", request.key.to_string(),
+        " is not supported with join, as HOROVODPP_STRICT_JOIN is set: ",
+        joined, "; do this before join() or after it has returned"));
+  }
   switch (request.kind) {
     case RequestKind::kBroadcast:
       if (message.root_is_here) return absl::OkStatus();

@@ -43,6 +43,8 @@ class RootScheduler {
     Clock::Duration hold_back{0};
     // See StepDetector.
     int steps_before_schedule = 3;
+    // Whether ranks only allreduce while one of them has joined.
+    bool strict_join = false;
   };
 
   // `sets`: those that exist from the start.

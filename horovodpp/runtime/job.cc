@@ -21,12 +21,15 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread_start.h"
 #include "horovodpp/core/threads.h"
+#include "horovodpp/core/version.h"
 #include "horovodpp/device/gpus.h"
 #include "horovodpp/runtime/execution/crossover_cache.h"
 #include "horovodpp/runtime/execution/gpu_tensors.h"
 #include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/start_up.h"
 #include "horovodpp/runtime/waits_at_once.h"
+#include "horovodpp/transport/loaded_mpi.h"
+#include "horovodpp/transport/mpi_module.h"
 
 namespace hvd::runtime {
 namespace {
@@ -61,6 +64,7 @@ coordinator::Coordinator::Options coordinator_options(const Config& config,
       .hold_back = config.cycle_time,
       .fuse_groups = config.fuse_groups,
       .steps_before_schedule = config.steps_before_schedule,
+      .strict_join = config.strict_join,
       .stall_warning = first_stall_check(config),
       .stall_shutdown = config.stall_shutdown_time,
       .describe = [&](int rank) { return topology.describe(rank); },
@@ -204,7 +208,8 @@ Job::Job(const Config& config, Places places,
                .gpu_patience = gpu_patience(config),
                .nccl = nccl_,
                .hierarchical = {.allreduce = config.hierarchical_allreduce,
-                                .allgather = config.hierarchical_allgather}}),
+                                .allgather = config.hierarchical_allgather},
+               .tell = [this](const std::string& text) { log_.debug(text); }}),
           [this] { nccl_.graphs()->drop_all(); }),
       sets_(topology_.rank(), topology_.size(), home_),
       executor_(planes_, sets_, monitor_),
@@ -300,7 +305,43 @@ void Job::end_caught(const std::string& call) {
   ::_exit(kCaughtCode);
 }
 
+// How the ranks found each other.
+std::string Job::meeting(const Config& config) const {
+  const std::string module = transport::loaded_mpi_module();
+  if (!config.rendezvous.empty()) return "by sockets of this host, without MPI";
+  if (topology_.size() == 1) return "alone";
+  if (module.empty()) return "in one process";
+  return absl::StrCat("by ", transport::LoadedMpi::find().version(),
+                      ", through ", module);
+}
+
+void Job::log_start(const Config& config) {
+  if (!log_.writes(telemetry::LogLevel::kDebug)) return;
+  log_.debug(absl::StrCat(
+      "horovodpp ", version(), ", ", topology_.describe(topology_.rank()), ": ",
+      topology_.size(), " ranks on ", topology_.node_count(),
+      " nodes found each other ", meeting(config)));
+  log_.debug(
+      absl::StrCat("settings: ", absl::StrJoin(common_settings(config), " ")));
+  log_.debug(
+      config.arena_limit == 0
+          ? std::string("arena: none, as HOROVODPP_ARENA_LIMIT is 0")
+          : absl::StrCat(
+                "arena: shared memory for tensors, ",
+                config.arena_limit == Config().arena_limit
+                    ? "without a limit"
+                    : absl::StrCat("up to ", config.arena_limit, " bytes"),
+                config.arena_read_only ? ", which others only read" : ""));
+  log_.debug(absl::StrCat(
+      "fusion: batches of up to ", config.fusion_threshold, " bytes; ",
+      config.steps_before_schedule == 0
+          ? std::string("no cycles")
+          : absl::StrCat("a cycle after ", config.steps_before_schedule,
+                         " equal steps")));
+}
+
 absl::Status Job::launch(const Config& config) {
+  log_start(config);
   HVD_RETURN_IF_ERROR(add_first_sets(config));
   watch_peers();
   warn(config);

@@ -133,6 +133,8 @@ class Job : public SubmissionSink {
       std::unique_ptr<transport::NodeSegment> segment, Arenas arenas);
   absl::Status add_first_sets(const Config& config);
   absl::Status launch(const Config& config);
+  std::string meeting(const Config& config) const;
+  void log_start(const Config& config);
   // The other ranks' ends, until the job has one.
   void watch_peers();
   void ignore_peers();

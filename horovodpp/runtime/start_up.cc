@@ -42,7 +42,8 @@ std::string process_sets_of(const Config& config) {
 
 const char* by_nccl(bool is_so) { return is_so ? "NCCL" : "MPI"; }
 
-// "<variable>=<value>", of all that is equal on all ranks.
+}  // namespace
+
 std::vector<std::string> common_settings(const Config& config) {
   using Milliseconds = std::chrono::duration<double, std::milli>;
   return {
@@ -53,6 +54,7 @@ std::vector<std::string> common_settings(const Config& config) {
       absl::StrCat("HOROVOD_DISABLE_GROUP_FUSION=", config.fuse_groups ? 0 : 1),
       absl::StrCat("HOROVODPP_STEPS_BEFORE_SCHEDULE=",
                    config.steps_before_schedule),
+      absl::StrCat("HOROVODPP_STRICT_JOIN=", config.strict_join ? 1 : 0),
       absl::StrCat("process_sets=", process_sets_of(config)),
       absl::StrCat("HOROVOD_STALL_CHECK_TIME_SECONDS=",
                    in_seconds(config.stall_warning_time)),
@@ -78,6 +80,8 @@ std::vector<std::string> common_settings(const Config& config) {
       absl::StrCat("HOROVODPP_CUDA_IPC=", config.cuda_ipc ? 1 : 0)};
 }
 
+namespace {
+
 absl::StatusOr<std::unique_ptr<transport::Communicator>> join_local_ranks(
     const Config& config) {
   if (config.expected_size < 1) {
@@ -98,6 +102,19 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_local_ranks(
        .size = config.expected_size,
        .ranks_per_node = config.ranks_per_node,
        .deadline = deadline_after(config.start_timeout)});
+}
+
+// Else each of them would train a model of its own, and nobody would hear of it.
+absl::Status refuse_to_be_alone(const Config& config) {
+  if (config.scheduled.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      config.scheduled,
+      ", but nothing tells it how to find the others: none of PMI_SIZE, "
+      "PMIX_RANK, OMPI_COMM_WORLD_SIZE and HOROVOD_SIZE is set. Start the "
+      "tasks "
+      "with a PMI that your MPI supports (srun --mpi=pmix or --mpi=pmi2; srun "
+      "--mpi=list names those that there are), or by horovodrun or mpirun; or "
+      "set HOROVOD_SIZE=1 if each task is to be a job of its own"));
 }
 
 absl::Status check_process_sets(const Config& config, int size) {
@@ -127,6 +144,7 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
          .deadline = std::chrono::steady_clock::now() + config.start_timeout},
         {.file = config.mpi_module, .launcher = config.mpi_launcher});
   }
+  HVD_RETURN_IF_ERROR(refuse_to_be_alone(config));
   return transport::make_solo_communicator();
 }
 

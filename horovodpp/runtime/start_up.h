@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "horovodpp/core/topology.h"
@@ -15,8 +17,14 @@
 namespace hvd::runtime {
 
 // The wires of the job that `config` describes.
+//   FailedPrecondition  a scheduler started several tasks, and nothing tells how they
+//                       find each other
+//   (errors)            those of the communicators
 absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
     const Config& config);
+
+// "<variable>=<value>", of all that is equal on all ranks.
+std::vector<std::string> common_settings(const Config& config);
 
 // The topology as memory is shared: as the nodes, but no group of ranks larger
 // than a segment serves.

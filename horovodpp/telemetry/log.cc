@@ -41,7 +41,7 @@ class Log::Sink {
 };
 
 Log::Log(int rank, const Options& options)
-    : sink_(std::make_unique<Sink>(absl::StrCat(rank))) {
+    : least_(options.level), sink_(std::make_unique<Sink>(absl::StrCat(rank))) {
   sink_->logger.set_level(to_spdlog(options.level));
   sink_->logger.set_pattern(options.hide_time
                                 ? "[%L] [%n]: %v"

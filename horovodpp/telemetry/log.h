@@ -31,6 +31,11 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
+  // Whether texts of that level are written: asked by callers before they make one
+  // where that costs something.
+  bool writes(LogLevel level) const { return level >= least_; }
+
+  void trace(const std::string& text) { write(LogLevel::kTrace, text); }
   void debug(const std::string& text) { write(LogLevel::kDebug, text); }
   void info(const std::string& text) { write(LogLevel::kInfo, text); }
   void warning(const std::string& text) { write(LogLevel::kWarning, text); }
@@ -39,6 +44,7 @@ class Log {
  private:
   class Sink;
   void write(LogLevel level, const std::string& text);
+  const LogLevel least_;
   std::unique_ptr<Sink> sink_;
 };
 

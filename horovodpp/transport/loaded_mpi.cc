@@ -78,12 +78,13 @@ bool LoadedMpi::is_running() const {
   return is_set(initialized_) && !is_set(finalized_);
 }
 
-std::string LoadedMpi::flavor() const {
+std::string LoadedMpi::version() const {
   if (library_version_ == nullptr) return "";
   std::array<char, kLongestVersion> text = {};
   int length = 0;
   if (library_version_(text.data(), &length) != 0) return "";
-  return mpi_flavor_of(text.data());
+  const std::string whole(text.data());
+  return whole.substr(0, whole.find('\n'));
 }
 
 }  // namespace hvd::transport

@@ -17,8 +17,10 @@ class LoadedMpi {
 
   // Initialized, and not finalized; false where there is none.
   bool is_running() const;
+  // The first line of its MPI_Get_library_version; "" where there is none.
+  std::string version() const;
   // "" where there is none.
-  std::string flavor() const;
+  std::string flavor() const { return mpi_flavor_of(version()); }
 
  private:
   using Flag = int(int*);

@@ -158,6 +158,17 @@ absl::Status load_mpi_module(const MpiModuleChoice& choice) {
   return loaded(choice).status();
 }
 
+std::string loaded_mpi_module() {
+  const MpiEntry* entry = nullptr;
+  {
+    MutexLock lock(module().mutex);
+    entry = module().entry;
+  }
+  Dl_info info = {};
+  if (entry == nullptr || ::dladdr(entry, &info) == 0) return "";
+  return info.dli_fname;
+}
+
 bool mpi_is_running() {
   {
     MutexLock lock(module().mutex);

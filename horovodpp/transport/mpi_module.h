@@ -37,6 +37,9 @@ struct MpiModuleChoice {
 //                       nothing tells which of them
 absl::Status load_mpi_module(const MpiModuleChoice& choice);
 
+// The file of the module that is loaded; "" before.
+std::string loaded_mpi_module();
+
 // Whether MPI is initialized (and not finalized) in this process already, by
 // whomever.
 bool mpi_is_running();

@@ -276,9 +276,12 @@ absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
     return arguments;
   }
   if (raw.check_build) {
+    GpuLibraries libraries;
     const auto nccl = environment.find("HOROVODPP_NCCL_LIBRARY");
-    const Installation installation = installation_of(
-        own_path(), nccl == environment.end() ? "libnccl.so.2" : nccl->second);
+    if (nccl != environment.end()) libraries.nccl = nccl->second;
+    const auto cuda = environment.find("HOROVODPP_CUDA_LIBRARY");
+    if (cuda != environment.end()) libraries.cuda = cuda->second;
+    const Installation installation = installation_of(own_path(), libraries);
     arguments.answer = to_text(installation, described_version());
     return arguments;
   }

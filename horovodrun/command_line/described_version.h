@@ -7,4 +7,7 @@ namespace hvd::launcher {
 
 const char* described_version();
 
+// The version of oneDNN that the library was built with, or that it was not.
+const char* built_with_dnnl();
+
 }  // namespace hvd::launcher

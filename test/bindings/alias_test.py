@@ -23,6 +23,53 @@ except ImportError as error:
 else:
     raise AssertionError("there is no horovod.tensorflow")
 """
+EVERY_MODULE = """
+import horovodpp
+horovodpp.install_as_horovod()
+import importlib
+for name, contents in %r.items():
+    module = importlib.import_module(name)
+    missing = [content for content in contents.split() if not hasattr(module, content)]
+    assert not missing, (name, missing)
+"""
+# Of Horovod 0.28, as far as it is for PyTorch and docs/from_horovod.md does not say otherwise.
+PUBLIC = {
+    "horovod": "run __version__",
+    "horovod.version": "__version__",
+    "horovod.torch": "init shutdown rank size DistributedOptimizer Compression SyncBatchNorm "
+                     "elastic broadcast_parameters broadcast_optimizer_state broadcast_object "
+                     "allgather_object join barrier start_timeline ProcessSet",
+    "horovod.torch.compression": "Compressor NoneCompressor FP16Compressor Compression",
+    "horovod.torch.functions": "broadcast_parameters broadcast_optimizer_state broadcast_object "
+                               "allgather_object",
+    "horovod.torch.mpi_ops": "allreduce_async_ allgather broadcast_ alltoall reducescatter "
+                             "grouped_allreduce_async_ grouped_allgather grouped_reducescatter "
+                             "sparse_allreduce_async poll synchronize join barrier rocm_built "
+                             "is_homogeneous mpi_threads_supported Average Sum Adasum "
+                             "HorovodInternalError HorovodAllreduce HorovodAllgather",
+    "horovod.torch.optimizer": "DistributedOptimizer",
+    "horovod.torch.sync_batch_norm": "SyncBatchNorm",
+    "horovod.torch.elastic": "ElasticSampler ObjectState TorchState run",
+    "horovod.torch.elastic.state": "TorchState StateHandler ModelStateHandler "
+                                   "OptimizerStateHandler SamplerStateHandler "
+                                   "get_handler_registry set_handler_registry",
+    "horovod.torch.elastic.sampler": "ElasticSampler",
+    "horovod.common": "",
+    "horovod.common.basics": "init shutdown rank size",
+    "horovod.common.elastic": "State ObjectState run_fn",
+    "horovod.common.exceptions": "HorovodInternalError HostsUpdatedInterrupt",
+    "horovod.common.process_sets": "ProcessSet global_process_set add_process_set "
+                                   "remove_process_set",
+    "horovod.common.util": "mpi_built gloo_built nccl_built ddl_built ccl_built cuda_built "
+                           "rocm_built extension_available gpu_available check_extension env "
+                           "split_list is_iterable num_rank_is_power_2",
+    "horovod.data": "BaseDataLoader AsyncDataLoaderMixin",
+    "horovod.data.data_loader_base": "BaseDataLoader AsyncDataLoaderMixin",
+    "horovod.runner": "run",
+    "horovod.runner.launch": "run_commandline",
+    "horovod.runner.util": "",
+    "horovod.runner.util.threads": "in_thread on_event execute_function_multithreaded",
+}
 TOO_LATE = """
 import sys, types
 sys.modules["horovod"] = types.ModuleType("horovod")
@@ -55,6 +102,10 @@ def run_here(program):
 
 def test_horovod_is_another_name():
     run_here(AS_HOROVOD)
+
+
+def test_every_public_module_of_horovod_is_found():
+    run_here(EVERY_MODULE % PUBLIC)
 
 
 def test_a_horovod_that_was_imported_is_not_replaced():

@@ -122,6 +122,8 @@ def test_refuses_what_it_cannot_take(size):
         horovodpp.broadcast(numpy.ones(1), size)
     with pytest.raises(ValueError, match="does not support scalar inputs"):
         horovodpp.reducescatter(numpy.float64(1))
+    with pytest.raises(horovodpp.HorovodInternalError, match="every op but Adasum"):
+        horovodpp.reducescatter(numpy.ones(4), op=horovodpp.Adasum)
     with pytest.raises(ValueError, match="Number of entries in splits"):
         horovodpp.alltoall(numpy.ones(3), [1] * (size + 1))
 

@@ -123,6 +123,28 @@ TEST_F(RootSchedulerChanges, WhatNeedsEveryRankIsRejectedWhileSomeHaveJoined) {
   EXPECT_NE(define(remove_set(1)).id, 0u);
 }
 
+TEST_F(RootSchedulerChanges, StrictlyOnlyAllreducesGoOnWhileSomeHaveJoined) {
+  start({.capacity = 4, .strict_join = true});
+  hear(Join{kGlobalSet});
+  records();
+  Request request = allreduce("a");
+  for (const RequestKind kind :
+       {RequestKind::kAllgather, RequestKind::kBroadcast,
+        RequestKind::kReducescatter, RequestKind::kAlltoall}) {
+    request.kind = kind;
+    EXPECT_THAT(
+        refused({.request = shared(request), .count = 3, .root_is_here = true})
+            .why,
+        HasSubstr("is not supported with join"));
+  }
+  hear({Propose{.request = shared(allreduce("a")), .count = 3}});
+  EXPECT_EQ(announced<Define>().participants, 3);
+  records();
+  hear(Joined{kGlobalSet, 2});
+  records();
+  EXPECT_NE(define(request).slot, kNoSlot);
+}
+
 TEST_F(RootSchedulerChanges, ABroadcastNeedsItsRootOnly) {
   hear(Join{kGlobalSet});
   records();

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles SOURCE with nothing but FLAGS and what pkg-config says of the tree in PREFIX,
-# once as it is and once without run-time type information, and runs it.
+# Compiles programs of SOURCES with nothing but FLAGS and what pkg-config says of the tree in
+# PREFIX, and runs them: with tensors, as it is and without run-time type information, and in
+# C++17.
 set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig)
-execute_process(COMMAND ${PKG_CONFIG} --cflags --libs horovodpp
-  OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-separate_arguments(flags UNIX_COMMAND "${flags}")
+set(ENV{LD_LIBRARY_PATH} "")
 separate_arguments(sanitizer UNIX_COMMAND "${FLAGS}")
-set(ENV{LD_LIBRARY_PATH} ${PREFIX}/${LIBDIR})
-set(variants "")
-if(NOT sanitizer)  # Which may need that information.
-  set(variants -fno-rtti)
-endif()
-foreach(more "" ${variants})
+function(build_and_run source package)
+  set(flags "")
+  foreach(question --cflags --libs --variable=rpath)
+    execute_process(COMMAND ${PKG_CONFIG} ${question} ${package}
+      OUTPUT_VARIABLE answer OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(answer UNIX_COMMAND "${answer}")
+    list(APPEND flags ${answer})
+  endforeach()
   execute_process(
-    COMMAND ${CXX} ${sanitizer} ${more} ${SOURCE} -o ${WORK}/by_pkg_config ${flags}
+    COMMAND ${CXX} ${sanitizer} ${ARGN} ${SOURCES}/${source} -o ${WORK}/by_pkg_config ${flags}
     COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND ${WORK}/by_pkg_config COMMAND_ERROR_IS_FATAL ANY)
-endforeach()
+endfunction()
+build_and_run(outside.cc horovodpp)
+build_and_run(collectives_outside.cc horovodpp-collectives)
+if(NOT sanitizer)  # Which may need that information.
+  build_and_run(outside.cc horovodpp -fno-rtti)
+endif()

@@ -17,8 +17,10 @@
 #include <thread>
 #include <tuple>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/collective/shm/board.h"
 #include "horovodpp/core/promise.h"
+#include "horovodpp/core/version.h"
 #include "horovodpp/runtime/execution/crossover_cache.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/settings/config.h"
@@ -247,7 +249,8 @@ TEST(Runtime, EverySettingThatMattersIsComparedAtTheStart) {
        [](Config& c) { c.measure_crossovers = true; }},
       {"HOROVODPP_ARENA_READ_ONLY=1",
        [](Config& c) { c.arena_read_only = true; }},
-      {"HOROVODPP_CUDA_IPC=0", [](Config& c) { c.cuda_ipc = false; }}};
+      {"HOROVODPP_CUDA_IPC=0", [](Config& c) { c.cuda_ipc = false; }},
+      {"HOROVODPP_STRICT_JOIN=1", [](Config& c) { c.strict_join = true; }}};
   for (const auto& [text, change] : changes) {
     Config other;
     change(other);
@@ -256,6 +259,83 @@ TEST(Runtime, EverySettingThatMattersIsComparedAtTheStart) {
       EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1 has " + text));
     }
   }
+}
+
+TEST(Runtime, RefusesToTrainAloneBesideOtherTasksOfAScheduler) {
+  Config config;
+  config.scheduled = "srun started this process as task 1 of 2";
+  const absl::Status status = Runtime::start(config).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(
+      suite::text_of(status),
+      testing::AllOf(HasSubstr(config.scheduled),
+                     HasSubstr("none of PMI_SIZE, PMIX_RANK"),
+                     HasSubstr("srun --mpi=pmix"), HasSubstr("by horovodrun"),
+                     HasSubstr("HOROVOD_SIZE=1")));
+}
+
+// The log of two ranks that make as many equal steps.
+std::string log_of_steps(telemetry::LogLevel level, int steps) {
+  WorldOptions options{.size = 2};
+  options.config.log.level = level;
+  ::testing::internal::CaptureStderr();
+  run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
+    for (int step = 0; step < steps; ++step) {
+      float value = 1;
+      EXPECT_EQ(job.allreduce_async_(TensorView::of(&value, {}), {.name = "x"})
+                    .wait(),
+                absl::OkStatus());
+    }
+    EXPECT_EQ(job.stop(), absl::OkStatus());
+  });
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(Runtime, ADebugLogTellsHowAJobBeginsGoesAndEnds) {
+  const std::string log = log_of_steps(telemetry::LogLevel::kDebug, 8);
+  for (const std::string& line :
+       {absl::StrCat("horovodpp ", version(), ", rank 1 "),
+        std::string("2 ranks on 1 nodes found each other in one process"),
+        std::string("settings: HOROVOD_FUSION_THRESHOLD=134217728"),
+        std::string("ranks 0,1 use shm, shm-adasum, "),
+        std::string("they share the memory of one node"),
+        std::string("arena: shared memory for tensors, without a limit"),
+        std::string("fusion: batches of up to 134217728 bytes"),
+        std::string("cycle 1 is in force"), std::string("leaves the job"),
+        std::string("left the job after 8 batches")}) {
+    EXPECT_THAT(log, HasSubstr(line));
+  }
+  EXPECT_THAT(log, testing::Not(HasSubstr("submitted")));
+}
+
+TEST(Runtime, ATraceTellsOfEachSubmissionAndBatch) {
+  const std::string log = log_of_steps(telemetry::LogLevel::kTrace, 1);
+  EXPECT_THAT(log, HasSubstr("submitted allreduce of 'x'"));
+  EXPECT_THAT(log, HasSubstr("batch 1, allreduce of 'x', 4 bytes, by shm"));
+  EXPECT_THAT(log, HasSubstr("left the job after 1 batches"));
+}
+
+TEST(Runtime, StrictlyAJoinedRankLeavesOthersOnlyAllreduces) {
+  WorldOptions options{.size = 2};
+  options.config.strict_join = true;
+  run_world(options, [](Runtime& job, transport::LoopbackWorld&) {
+    float value = 1;
+    const TensorView row = TensorView::of(&value, {1});
+    const auto gather = [&] {
+      return job.allgather_async(row, {.name = "rows"}).wait().status();
+    };
+    EXPECT_EQ(gather(), absl::OkStatus());
+    if (job.topology().rank() == 1) {
+      // Rank 0 has joined, or does so next.
+      const absl::Status refused = gather();
+      EXPECT_TRUE(suite::is_refused(refused)) << refused;
+      EXPECT_THAT(suite::text_of(refused), HasSubstr("HOROVODPP_STRICT_JOIN"));
+      EXPECT_EQ(job.allreduce_async_(row, {.name = "sum"}).wait(),
+                absl::OkStatus());
+    }
+    EXPECT_EQ(job.join_async().wait().status(), absl::OkStatus());
+    EXPECT_EQ(gather(), absl::OkStatus());
+  });
 }
 
 TEST(Runtime, SaysOnceWhatIsAskedForAndNotThere) {

@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the arguments of collectives come to, for all frameworks."""
 
+from horovodpp.common.basics import Adasum
+from horovodpp.common.exceptions import InvalidCallError
+
+
+def check_scattered(dimensions, op):
+    """Raises ValueError for a scalar, InvalidCallError for an op that needs whole tensors."""
+    if dimensions == 0:
+        raise ValueError("Reducescatter does not support scalar inputs")
+    if op == Adasum:
+        raise InvalidCallError("Reducescatter supports every op but Adasum, which needs whole "
+                               "tensors: use allreduce, and take this rank's rows of the result")
+
 
 def wire(name):
     """The name that peers see; empty: numbered in the order of calls of this operation."""

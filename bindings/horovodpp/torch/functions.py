@@ -45,12 +45,9 @@ def broadcast_parameters(params, root_rank):
 def broadcast_optimizer_state(optimizer, root_rank, model=None):
     """Replaces the optimizer's state and options on every rank by those of rank `root_rank`.
 
-    `model` is accepted as in Horovod. Raises ValueError for L-BFGS, whose state is a history of
-    its own.
+    `model` is accepted as in Horovod.
     """
     del model
-    if isinstance(optimizer, torch.optim.LBFGS):
-        raise ValueError("cannot broadcast torch.optim.LBFGS state")
     # Rank `root_rank` says what there is, and the others make room for it: a rank that has no
     # state yet needs no step to build one.
     state = optimizer.state_dict()

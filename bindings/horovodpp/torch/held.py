@@ -35,6 +35,10 @@ class Held:
     def __len__(self):
         return len(self._waiting)
 
+    def waiting(self):
+        """Parameter -> what get() gives."""
+        return dict(self._waiting)
+
     def get(self, p):
         """How p's gradient was when it came; None: it does not wait."""
         return self._waiting.get(p)

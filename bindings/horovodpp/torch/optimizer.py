@@ -25,6 +25,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         names = parameters.names_of(
             self.param_groups, parameters.numbered_by_group(self.param_groups)
             if named_parameters is None else named_parameters)
+        self._parameter_names = names
         self._sender = sender
         self.process_set = sender.process_set
         self.backward_passes_per_step = backward_passes_per_step
@@ -35,6 +36,34 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self._should_synchronize = True
         self._reduction = Reduction(self, names, sender, groups, gradients_in_arena, bucket_bytes,
                                     find_unused_parameters)
+
+    # What programs read of Horovod's optimizer, where it is as private. `_parameter_names` and
+    # `_should_synchronize` are attributes.
+
+    @property
+    def _handles(self):
+        """Parameter -> what is on its way of it; empty: nothing is."""
+        return self._reduction.on_their_way()
+
+    @property
+    def _compression(self):
+        return self._sender.compression
+
+    @property
+    def _synchronized(self):
+        return self._reduction.is_synchronized
+
+    @property
+    def _requires_update(self):
+        return self._reduction.hooked_parameters()
+
+    @_requires_update.setter
+    def _requires_update(self, parameters_):
+        if set(parameters_) != self._requires_update:
+            warnings.warn(
+                "optimizer._requires_update cannot be changed: a parameter without a gradient on "
+                "this rank adds zeros to that of the other ranks. Freeze it on all ranks to leave "
+                "it out: requires_grad_(False).", stacklevel=2)
 
     def synchronize(self):
         """Waits until every gradient is that of all ranks. Gradients may be changed then."""

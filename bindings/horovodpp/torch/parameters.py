@@ -2,6 +2,7 @@
 """What the distributed optimizers know of parameters: names, groups, hooks."""
 import torch
 
+from horovodpp.common.util import split_list
 from horovodpp.torch.functions import broadcast_object
 
 HAS_POST_ACCUMULATE_HOOKS = hasattr(torch.Tensor, "register_post_accumulate_grad_hook")
@@ -101,14 +102,8 @@ def _so_many_groups(groups, names, process_set):
     order = list(by_name)
     if process_set.included():
         order = broadcast_object(order, process_set.ranks[0], process_set=process_set)
-    quotient, rest = divmod(len(order), groups)
-    lists = []
-    start = 0
-    for part in range(groups):
-        end = start + quotient + (part < rest)
-        lists.append([by_name[name] for name in order[start:end]])
-        start = end
-    return [part for part in lists if part]
+    parts = split_list(order, groups)
+    return [[by_name[name] for name in part] for part in parts if part]
 
 
 def hook(p, before, after):

@@ -194,9 +194,17 @@ class Reduction:
                 sent.finish()
         self.reset()
 
+    def on_their_way(self):
+        """Parameter -> what holds its gradient, which is on its way or about to be."""
+        return {**self._handles, **self._held.waiting()}
+
     def is_under_way(self):
         """Whether gradients are on their way, or about to be."""
         return bool(self._handles or self._held)
+
+    def hooked_parameters(self):
+        """Those whose gradients are reduced."""
+        return set(self._hooked)
 
     def start_anew(self):
         """For another number of backward passes."""

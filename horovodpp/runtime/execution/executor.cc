@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "horovodpp/core/futex_word.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/execution/non_reducing.h"
@@ -210,6 +211,25 @@ QuickPlan* Executor::quick_plan_of(const Batch& batch) {
     plan.emplace(batch, **set);
   }
   return plan->is_any() ? &*plan : nullptr;
+}
+
+std::string Executor::describe(const Batch& batch) {
+  if (batch.entries.empty()) return "nothing";
+  const coordinator::Request& request = batch.request();
+  std::size_t bytes = 0;
+  std::vector<std::string> names;
+  for (const Batch::Entry& entry : batch.entries) {
+    bytes += entry.agreed->bytes();
+    names.push_back(entry.agreed->key.to_string());
+  }
+  std::string text =
+      absl::StrCat(name_of(request.kind), " of ", absl::StrJoin(names, ", "));
+  const auto set = planes_.find(request.key.process_set);
+  if (bytes == 0 || !set.ok()) return text;
+  absl::StrAppend(&text, ", ", bytes, " bytes");
+  const auto plane = (*set)->selector.select(request.device, bytes, request.op);
+  if (plane.ok()) absl::StrAppend(&text, ", by ", (*plane)->name());
+  return text;
 }
 
 absl::Status Executor::communicate(const Batch& batch) {

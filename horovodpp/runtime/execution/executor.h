@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -50,6 +51,9 @@ class Executor {
   // How to carry out `batch`, of a cycle, where all ranks are there; nullptr: as any
   // other. Valid until another cycle is in force.
   QuickPlan* quick_plan_of(const coordinator::Batch& batch);
+
+  // "allreduce of 'a', 'b', 4096 bytes, by shm", for a log.
+  std::string describe(const coordinator::Batch& batch);
 
   // Begins to serve a process set; also those there are from the start, the
   // global one among them.

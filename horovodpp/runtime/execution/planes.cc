@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "horovodpp/collective/ipc/hierarchical_plane.h"
 #include "horovodpp/collective/ipc/plane.h"
 #include "horovodpp/collective/nccl/plane.h"
@@ -139,17 +140,26 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
         places.ranks_here.push_back(rank);
       }
     }
+    const auto told = [&](Planes::List made, const char* why) {
+      means.tell(
+          absl::StrCat("ranks ", absl::StrJoin(members, ","), " use ",
+                       collective::names_of(made),
+                       ", the first of them that a tensor suits: ", why));
+      return made;
+    };
     Planes::List planes;
     if (places.are_one_node()) {
       planes.push_back(std::make_unique<collective::ShmPlane>(
           means.board, places.here, &means.arenas));
       planes.push_back(std::make_unique<collective::ShmAdasumPlane>(
           means.board, places.here));
-      return with_gpus(std::move(planes), means, places);
+      return told(with_gpus(std::move(planes), means, places),
+                  "they share the memory of one node");
     }
     const bool goes_by_nodes =
         means.hierarchical.allreduce || means.hierarchical.allgather;
-    if (goes_by_nodes && share_a_node(members, means.sharing)) {
+    const bool some_share = share_a_node(members, means.sharing);
+    if (goes_by_nodes && some_share) {
       places.share_nodes = means.hierarchical.allreduce;
       planes.push_back(std::make_unique<collective::HierarchicalPlane>(
           collective::HierarchicalPlane::Means{.topology = means.sharing,
@@ -163,7 +173,12 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
     }
     planes.push_back(std::make_unique<collective::AdasumPlane>(
         means.wires, members, means.waiting));
-    return with_gpus(std::move(planes), means, places);
+    return told(with_gpus(std::move(planes), means, places),
+                !some_share ? "each is on a node of its own"
+                : goes_by_nodes
+                    ? "they are on several nodes, some of which they share"
+                    : "HOROVOD_HIERARCHICAL_ALLREDUCE and _ALLGATHER are "
+                      "off");
   };
 }
 

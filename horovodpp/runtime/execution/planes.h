@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -93,6 +94,8 @@ struct PlaneMeans {
   collective::NcclSession& nccl;
   // Which calls go by the nodes where a node has several members.
   collective::HierarchicalOptions hierarchical = {};
+  // Hears which planes a process set has, and why. For a log.
+  std::function<void(const std::string& text)> tell = [](const auto&) {};
 };
 
 // Makes shared memory's planes between ranks of one node; between those of

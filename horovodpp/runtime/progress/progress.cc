@@ -142,6 +142,7 @@ std::optional<Progress::Sleep> Progress::go_on(Listener as) {
 
 std::optional<Progress::Sleep> Progress::move_on(Listener as) {
   if (turn_.has_ended()) {
+    turn_.log_end();
     end_ = job_end_.say_goodbye();
     return std::nullopt;
   }

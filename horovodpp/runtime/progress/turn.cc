@@ -65,6 +65,7 @@ Quick Turn::try_at_once(const coordinator::SubmissionPtr& submission,
   if (plan == nullptr || !parts_.queue.take_at_once(mine)) return Quick::kNot;
   parts_.coordinator.enter_lone_head(mine);
   if (plan->run(*batch, mine)) {
+    log_batch(*batch, "executed at once");
     parts_.queue.release(mine);
     parts_.coordinator.finished();
     return Quick::kDone;
@@ -117,6 +118,7 @@ absl::StatusOr<bool> Turn::take_in() {
   HVD_ASSIGN_OR_RETURN(bool moved, receive());
   if (parts_.queue.has_news()) {
     parts_.queue.take_news(news_);
+    if (traces()) log_news();
     moved = moved || !news_.unsent.empty() || !news_.waited_for.empty();
     std::span<coordinator::Submission* const> unsent = news_.unsent;
     for (; unsent.size() > kPortion; unsent = unsent.subspan(kPortion)) {
@@ -130,6 +132,7 @@ absl::StatusOr<bool> Turn::take_in() {
   }
   if (leave) {
     moved = leaving_ = true;
+    parts_.log.debug("leaves the job, once the other ranks do");
     parts_.monitor.leaving();
     parts_.coordinator.leave();
   }
@@ -148,6 +151,10 @@ absl::StatusOr<bool> Turn::receive() {
       HVD_RETURN_IF_ERROR(give_out().status());
     }
     if (beats_) beats_->heard(mail->from, steady_clock::now());
+    if (traces()) {
+      parts_.log.trace(absl::StrCat("received ", mail->bytes.size(),
+                                    " bytes from rank ", mail->from));
+    }
     if (const auto notice = transport::EpochRouter::notice_in(mail->bytes)) {
       HVD_RETURN_IF_ERROR(hear_of_losses(mail->from, *notice));
       continue;
@@ -185,6 +192,10 @@ absl::StatusOr<bool> Turn::give_out() {
   if (parts_.coordinator.has_output()) {
     for (coordinator::Outgoing& mail : parts_.coordinator.take_outgoing()) {
       moved = true;
+      if (traces()) {
+        parts_.log.trace(absl::StrCat("sends ", mail.bytes.size(),
+                                      " bytes to rank ", mail.to));
+      }
       HVD_RETURN_IF_ERROR(parts_.router.post(mail.to, std::move(mail.bytes)));
     }
     parts_.router.ring();
@@ -273,6 +284,10 @@ absl::StatusOr<bool> Turn::read_schedule() {
       parts_.coordinator.take_failures();
   note_hindrance(failures);
   for (const coordinator::Failure& failure : failures) {
+    if (traces()) {
+      parts_.log.trace(absl::StrCat(failure.key.to_string(),
+                                    " failed: ", failure.why.message()));
+    }
     parts_.queue.fail(failure.mine, failure.why);
   }
   return true;
@@ -293,6 +308,7 @@ void Turn::note_hindrance(const std::vector<coordinator::Failure>& failures) {
 
 absl::Status Turn::carry_out(const coordinator::Batch& batch) {
   HVD_RETURN_IF_ERROR(parts_.queue.take(batch, submissions_));
+  log_batch(batch, "begins");
   absl::Status status;
   try {
     status = parts_.executor.execute(batch, submissions_);
@@ -308,6 +324,8 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
   // Not as attends_at() any more. What there is already is looked at next.
   parts_.queue.wake_at(1);
   if (status.ok()) {
+    if (traces())
+      parts_.log.trace(absl::StrCat("batch ", batches_, " is done"));
     parts_.coordinator.finished();
     submissions_.clear();
     return status;
@@ -322,6 +340,35 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
   parts_.executor.fail(submissions_, reason);
   submissions_.clear();
   return reason;
+}
+
+// In most steps of a training nothing is written, and two numbers are compared.
+void Turn::log_batch(const coordinator::Batch& batch, const char* how) {
+  ++batches_;
+  if (batch.cycle != cycle_) {
+    cycle_ = batch.cycle;
+    parts_.log.debug(
+        cycle_ == 0
+            ? "the cycle is over: ranks agree on every batch again"
+            : absl::StrCat("cycle ", cycle_,
+                           " is in force: steps were equal, so that batches "
+                           "follow in their order and ranks need not agree"));
+  }
+  if (!traces()) return;
+  parts_.log.trace(absl::StrCat("batch ", batches_, ", ",
+                                parts_.executor.describe(batch), ", ", how));
+}
+
+void Turn::log_news() const {
+  for (const coordinator::Submission* submission : news_.unsent) {
+    const coordinator::Request& request = submission->request;
+    parts_.log.trace(absl::StrCat("submitted ", name_of(request.kind), " of ",
+                                  request.key.to_string()));
+  }
+}
+
+void Turn::log_end() const {
+  parts_.log.debug(absl::StrCat("left the job after ", batches_, " batches"));
 }
 
 bool Turn::has_ended() const {

@@ -64,6 +64,8 @@ class Turn {
 
   // Every rank has left, and this one owes nobody anything.
   bool has_ended() const;
+  // Tells the log how this rank's part ended.
+  void log_end() const;
 
   bool is_busy() const {
     return parts_.coordinator.has_in_flight() || leaving_ || next_ != nullptr;
@@ -95,6 +97,9 @@ class Turn {
   absl::StatusOr<bool> read_schedule();
   void note_hindrance(const std::vector<coordinator::Failure>& failures);
   absl::Status carry_out(const coordinator::Batch& batch);
+  void log_batch(const coordinator::Batch& batch, const char* how);
+  void log_news() const;
+  bool traces() const { return parts_.log.writes(telemetry::LogLevel::kTrace); }
 
   const LoopParts parts_;
   JobEnd& end_;
@@ -102,6 +107,8 @@ class Turn {
   std::optional<Heartbeats> beats_;  // A leader's, among several nodes.
   std::atomic<bool> leave_requested_{false};
   bool leaving_ = false;
+  std::uint64_t batches_ = 0;  // That this rank took part in.
+  std::uint64_t cycle_ = 0;    // Of the last of them.
   bool hindered_ = false;  // By a rank that left, which others have been told.
   const coordinator::Batch* next_ = nullptr;  // To be executed.
   // When this turn has taken in submissions, if it has.

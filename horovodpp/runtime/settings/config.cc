@@ -169,20 +169,85 @@ std::string cache_directory() {
   return "";
 }
 
-// What MPI's own launchers promise counts where HOROVOD_SIZE is not set: a rank of
-// theirs that loaded another MPI would take itself for a whole job.
-absl::Status read_expected_size(int& value) {
-  for (const char* name :
-       {"HOROVOD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    if (variable(name)) return read_count(name, value);
-  }
-  return absl::OkStatus();
+// What a scheduler tells the tasks that it starts side by side. (SLURM_NTASKS is that of
+// an allocation: a script of sbatch has it, too, and is alone.)
+struct Scheduler {
+  const char* command;
+  const char* rank;
+  const char* size = nullptr;  // nullptr: it does not tell.
+};
+constexpr Scheduler kSchedulers[] = {
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+    {"flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
+    {"jsrun", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
+    {"torchrun", "ROLE_RANK", "ROLE_WORLD_SIZE"},
+    {"PALS", "PALS_RANKID"},
+    {"aprun", "ALPS_APP_PE"},
+    {"pbsdsh", "PBS_VNODENUM"}};
+
+// One of several tasks that a scheduler started.
+struct Task {
+  const Scheduler* scheduler;
+  int rank;
+  int size;  // 0: not told.
+};
+
+std::optional<int> number_in(const char* name) {
+  int number = 0;
+  const auto text = name == nullptr ? std::nullopt : variable(name);
+  if (!text || !absl::SimpleAtoi(*text, &number)) return std::nullopt;
+  return number;
 }
 
-bool is_launched(int expected_size) {
-  return expected_size > 1 || variable("OMPI_COMM_WORLD_SIZE") ||
+std::optional<Task> task_of_this_process() {
+  for (const Scheduler& scheduler : kSchedulers) {
+    const auto rank = number_in(scheduler.rank);
+    const auto size = number_in(scheduler.size);
+    if (!rank) continue;
+    if (size ? *size > 1 : scheduler.size == nullptr && *rank > 0) {
+      return Task{&scheduler, *rank, size.value_or(0)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::string described(const Task& task) {
+  const Scheduler& by = *task.scheduler;
+  return absl::StrCat(
+      by.command, " started this process as task ", task.rank, " of ",
+      task.size > 0 ? absl::StrCat(task.size) : "several", " (", by.rank,
+      task.size > 0 ? absl::StrCat(", ", by.size) : "", ")");
+}
+
+// What MPI's own launchers promise counts where HOROVOD_SIZE is not set: a rank of
+// theirs that loaded another MPI would take itself for a whole job.
+std::optional<const char*> size_variable() {
+  for (const char* name :
+       {"HOROVOD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (variable(name)) return name;
+  }
+  return std::nullopt;
+}
+
+// Cray's PMI and, of Slurm's tasks, the one that Intel MPI is told to load have no
+// variable for the size.
+bool is_launched(int promised_size, bool is_task) {
+  return promised_size > 1 || variable("OMPI_COMM_WORLD_SIZE") ||
          variable("PMIX_RANK") || variable("PMI_SIZE") ||
-         variable("HOROVODPP_RENDEZVOUS");
+         variable("PMI_CONTROL_PORT") || variable("HOROVODPP_RENDEZVOUS") ||
+         (is_task && variable("I_MPI_PMI_LIBRARY"));
+}
+
+// Who started this process, and as one of how many.
+absl::Status read_launch(Config& config) {
+  const auto task = task_of_this_process();
+  const auto told = size_variable();
+  if (told) HVD_RETURN_IF_ERROR(read_count(*told, config.expected_size));
+  config.launched = is_launched(config.expected_size, task.has_value());
+  if (told || !task) return absl::OkStatus();
+  config.expected_size = task->size;
+  if (!config.launched) config.scheduled = described(*task);
+  return absl::OkStatus();
 }
 
 // What the daemons of each tell the ranks that they start.
@@ -221,8 +286,7 @@ bool tunes_malloc() {
 StatusOr<Config> Config::from_env() {
   Config config;
   config.unsupported = unsupported_settings();
-  HVD_RETURN_IF_ERROR(read_expected_size(config.expected_size));
-  config.launched = is_launched(config.expected_size);
+  HVD_RETURN_IF_ERROR(read_launch(config));
   config.mpi_module = variable("HOROVODPP_MPI_MODULE").value_or("");
   config.mpi_launcher = launcher_of_mpi();
   config.rendezvous = variable("HOROVODPP_RENDEZVOUS").value_or("");
@@ -247,6 +311,7 @@ StatusOr<Config> Config::from_env() {
   config.fuse_groups = !groups_alone;
   HVD_RETURN_IF_ERROR(read_count("HOROVODPP_STEPS_BEFORE_SCHEDULE",
                                  config.steps_before_schedule));
+  HVD_RETURN_IF_ERROR(read_flag("HOROVODPP_STRICT_JOIN", config.strict_join));
   HVD_RETURN_IF_ERROR(read_stall_check(config));
   HVD_RETURN_IF_ERROR(
       read_heartbeat("HOROVODPP_HEARTBEAT_SECONDS", config.heartbeat_deadline));

@@ -19,7 +19,8 @@
 namespace HVD_EXPORT hvd {
 
 struct Config {
-  // HOROVOD_SIZE, or else OMPI_COMM_WORLD_SIZE or PMI_SIZE: the number of ranks the
+  // HOROVOD_SIZE, or else OMPI_COMM_WORLD_SIZE or PMI_SIZE, or else what a scheduler
+  // says of its tasks (SLURM_STEP_NUM_TASKS and the like): the number of ranks the
   // launcher promised; 0: not told. A job that turns out to have another size does
   // not start.
   int expected_size = 0;
@@ -31,10 +32,15 @@ struct Config {
   int rank = 0;
 
   // Whether a launcher started this process as a rank: HOROVOD_SIZE above 1, or one
-  // of OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_SIZE and HOROVODPP_RENDEZVOUS. If not,
-  // and if the program has not initialized MPI itself, the process is a job of one,
-  // without MPI.
+  // of OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_SIZE, PMI_CONTROL_PORT and
+  // HOROVODPP_RENDEZVOUS. If not, and if the program has not initialized MPI itself,
+  // the process is a job of one, without MPI.
   bool launched = false;
+
+  // "srun started this process as task 1 of 2 (SLURM_PROCID, SLURM_STEP_NUM_TASKS)",
+  // where a scheduler started several tasks and none of the variables above says how
+  // they find each other: a job of one is then an error. HOROVOD_SIZE=1 asks for it.
+  std::string scheduled = {};
 
   // HOROVODPP_MPI_MODULE: the file of the module that speaks MPI; "": it is looked
   // for beside the library. And whose launcher it was, as that module's name says it:
@@ -66,6 +72,11 @@ struct Config {
   // any more, until one leaves it. HOROVODPP_STEPS_BEFORE_SCHEDULE; 0: never.
   // Equal on all ranks.
   int steps_before_schedule = 3;
+
+  // HOROVODPP_STRICT_JOIN: while a rank has joined, others may only allreduce, as in
+  // Horovod; allgather, broadcast and reducescatter fail, which work otherwise. Equal
+  // on all ranks.
+  bool strict_join = false;
 
   // Process sets that exist from the start, as numbers 1, 2, …: the ranks of
   // each. Others may be added and removed at any time. (Horovod asks for

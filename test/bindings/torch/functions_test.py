@@ -52,6 +52,7 @@ OPTIMIZERS = {
     "rprop": lambda p: torch.optim.Rprop(p),
     "asgd": lambda p: torch.optim.ASGD(p),
     "nadam": lambda p: torch.optim.NAdam(p),
+    "lbfgs": lambda p: torch.optim.LBFGS(p, max_iter=3),
     "radam": lambda p: torch.optim.RAdam(p),
 }
 
@@ -78,7 +79,7 @@ def test_state_and_options_of_a_rank_become_everyones(make, distributed, rank, s
         parameters = [p for group in of.param_groups for p in group["params"]]
         for p in parameters:
             p.grad = torch.full_like(p, 0.5)
-        of.step()
+        of.step(*[lambda: 1.0] * isinstance(of, torch.optim.LBFGS))
         of.zero_grad()
         of.param_groups[0]["lr"] = of.param_groups[0]["lr"] * 0.5
         of.param_groups[0]["ours"] = "of the root"

@@ -9,6 +9,7 @@ import horovodpp.torch as hvd
 from horovodpp.common.exceptions import HorovodInternalError, InvalidCallError
 from horovodpp.torch.dtypes import _MOVED_ONLY, _NUMBERS
 
+numpy = pytest.importorskip("numpy")
 COMPUTED = [dtype for dtype in _NUMBERS if dtype != torch.bool]
 FLOATING = [dtype for dtype in COMPUTED if dtype.is_floating_point]
 MOVED = [*_NUMBERS, *sorted(_MOVED_ONLY, key=str)]
@@ -278,7 +279,7 @@ def test_reducescatter_scales(size):
 def test_reducescatter_refuses_scalars_and_adasum():
     with pytest.raises(ValueError, match="Reducescatter does not support scalar inputs"):
         hvd.reducescatter(torch.tensor(1.0))
-    with pytest.raises(ValueError, match="every op but Adasum"):
+    with pytest.raises(HorovodInternalError, match="every op but Adasum"):
         hvd.reducescatter(torch.ones(4), op=hvd.Adasum)
 
 
@@ -429,6 +430,25 @@ def test_joined_ranks_change_nothing(rank, size):
     assert [t.tolist() for t in hvd.grouped_allreduce([ones, ones], op=hvd.Max, name="j.group")] \
         == [[2.0] * 3] * 2
     hvd.join()
+
+
+NOT_TENSORS = {
+    "allreduce": hvd.allreduce, "allreduce_": hvd.allreduce_,
+    "allreduce_async": hvd.allreduce_async, "allgather": hvd.allgather,
+    "allgather_async": hvd.allgather_async, "broadcast": lambda x: hvd.broadcast(x, 0),
+    "broadcast_": lambda x: hvd.broadcast_(x, 0), "alltoall": hvd.alltoall,
+    "reducescatter": hvd.reducescatter,
+    "fp16": lambda x: hvd.allreduce(x, compression=hvd.Compression.fp16),
+    "grouped": lambda x: hvd.grouped_allreduce([torch.ones(1), x]),
+    "sparse": lambda x: hvd.sparse_allreduce_async(x, "s", hvd.Sum)}
+
+
+@pytest.mark.parametrize("call", NOT_TENSORS.values(), ids=NOT_TENSORS)
+@pytest.mark.parametrize("wrong", [numpy.ones(4), [1.0, 2.0], 3], ids=["numpy", "list", "int"])
+def test_what_is_no_tensor_is_refused_by_its_type(call, wrong):
+    kind = f"{type(wrong).__module__}.{type(wrong).__name__}"
+    with pytest.raises(TypeError, match=f"tensors of torch, not {kind}.*torch.as_tensor"):
+        call(wrong)
 
 
 def test_barrier_returns_nothing():

@@ -433,8 +433,44 @@ def test_lbfgs(search, rank):
         optimizer.step(closure_of(model, optimizer, models.batch_of(rank).double()))
         inner.step(closure_of(alone, inner, models.whole_batch().double()))
     models.assert_equal(model, alone, 1e-6)
-    with pytest.raises(ValueError, match="cannot broadcast torch.optim.LBFGS state"):
-        hvd.broadcast_optimizer_state(optimizer, 0)
+    hvd.broadcast_optimizer_state(optimizer, 0)
+    optimizer.step(closure_of(model, optimizer, models.batch_of(rank).double()))
+    inner.step(closure_of(alone, inner, models.whole_batch().double()))
+    models.assert_equal(model, alone, 1e-6)
+
+
+# --- What programs read of Horovod's optimizer, though it is private ---
+
+@pytest.mark.parametrize("op", [hvd.Average, hvd.Adasum], ids=["average", "adasum"])
+def test_names_of_parameters_are_told(op):
+    model = models.mlp()
+    optimizer = models.named(model, models.sgd(model), op=op)
+    assert optimizer._parameter_names == {p: name for name, p in model.named_parameters()}
+    numbered = hvd.DistributedOptimizer(models.sgd(model), op=op)
+    assert set(numbered._parameter_names) == set(model.parameters())
+    assert len(set(numbered._parameter_names.values())) == len(numbered._parameter_names)
+
+
+def test_private_attributes_tell_what_they_tell_in_horovod(rank, size):
+    model = models.mlp()
+    optimizer = models.named(model, models.sgd(model), compression=hvd.Compression.fp16)
+    everything = set(model.parameters()) if size > 1 else set()
+    assert optimizer._compression is hvd.Compression.fp16
+    assert optimizer._should_synchronize and not optimizer._synchronized
+    assert optimizer._requires_update == everything
+    model(models.batch_of(rank)).sum().backward()
+    assert set(optimizer._handles) == everything
+    optimizer.synchronize()
+    assert optimizer._synchronized and not optimizer._handles
+    with optimizer.skip_synchronize():
+        assert not optimizer._should_synchronize
+        optimizer.step()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer._requires_update = set(everything)
+    if size > 1:
+        with pytest.warns(UserWarning, match="on all ranks to leave"):
+            optimizer._requires_update = set()
 
 
 # --- Parameters that have no gradient ---

@@ -14,8 +14,19 @@
 namespace hvd::launcher {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+
+const GpuLibraries kNoGpu = {.nccl = "libno_such.so", .cuda = "libno.so"};
+
+// What it says of a part; "" if nothing.
+std::string part_of(const Installation& installation, const std::string& part) {
+  for (const auto& [name, what] : installation.parts) {
+    if (name == part) return what;
+  }
+  return "";
+}
 
 // An installation with a file at `place`.
 class Installed {
@@ -25,7 +36,7 @@ class Installed {
     put(place);
   }
   Installation found() const {
-    return installation_of(folder_.path("bin/horovodrun"), "libno_such.so");
+    return installation_of(folder_.path("bin/horovodrun"), kNoGpu);
   }
 
  private:
@@ -63,7 +74,9 @@ TEST(CheckBuild, FindsTheModuleForMpiBesideTheLibraryAndThePackage) {
 // libm stands in for one that the dynamic linker knows.
 TEST(CheckBuild, FindsNcclWhereItCanBeLoadedAndWhereTorchBringsIt) {
   const TemporaryFolder empty;
-  EXPECT_TRUE(installation_of(empty.path("bin/horovodrun"), "libm.so.6").nccl);
+  EXPECT_TRUE(installation_of(empty.path("bin/horovodrun"),
+                              {.nccl = "libm.so.6", .cuda = "libno.so"})
+                  .nccl);
   EXPECT_TRUE(
       Installed("lib/python3.11/site-packages/nvidia/nccl/lib/libnccl.so.2")
           .found()
@@ -73,13 +86,15 @@ TEST(CheckBuild, FindsNcclWhereItCanBeLoadedAndWhereTorchBringsIt) {
 TEST(CheckBuild, TakesNothingElseForThem) {
   const Installation found = Installed("lib/libhorovodpp.so").found();
   EXPECT_FALSE(found.torch || found.mpi || found.nccl);
-  const Installation nowhere =
-      installation_of("/no/such/horovodrun", "libno.so");
+  const Installation nowhere = installation_of("/no/such/horovodrun", kNoGpu);
   EXPECT_FALSE(nowhere.torch || nowhere.mpi || nowhere.nccl);
 }
 
 TEST(CheckBuild, IsToldInHorovodsWords) {
-  EXPECT_EQ(to_text({.torch = true, .nccl = true}, "1.2.3"),
+  EXPECT_EQ(to_text({.torch = true,
+                     .nccl = true,
+                     .parts = {{"MPI", "mpich: of X"}, {"C, C++", "a"}}},
+                    "1.2.3"),
             "Horovod v1.2.3:\n"
             "\n"
             "Available Frameworks:\n"
@@ -96,7 +111,37 @@ TEST(CheckBuild, IsToldInHorovodsWords) {
             "    [ ] DDL\n"
             "    [ ] CCL\n"
             "    [ ] MPI\n"
-            "    [ ] Gloo\n");
+            "    [ ] Gloo\n"
+            "\n"
+            "Of horovodpp:\n"
+            "    MPI      mpich: of X\n"
+            "    C, C++   a\n");
+}
+
+TEST(CheckBuild, NamesEachPart) {
+  const Installation found =
+      Installed("lib/python3.11/site-packages/horovodpp/_core.cpython-311.so")
+          .found();
+  EXPECT_THAT(part_of(found, "Python"), StartsWith("CPython 3.11, in /"));
+  EXPECT_EQ(part_of(found, "MPI"), "no module: ranks are on one host");
+  EXPECT_THAT(part_of(found, "NCCL"), StartsWith("none: libno_such.so"));
+  EXPECT_THAT(part_of(found, "CUDA"), StartsWith("none: libno.so"));
+  EXPECT_THAT(part_of(found, "planes"), HasSubstr("hierarchical"));
+  EXPECT_NE(part_of(found, "oneDNN"), "");
+  const Installation library = Installed("lib/libhorovodpp.so.0.1").found();
+  EXPECT_THAT(part_of(library, "C, C++"),
+              HasSubstr("/lib/libhorovodpp.so.0.1"));
+  const Installation module =
+      Installed("lib/libhorovodpp_mpi_openmpi4.so").found();
+  EXPECT_THAT(part_of(module, "MPI"),
+              StartsWith("openmpi4: cannot be loaded, /"));
+}
+
+TEST(CheckBuild, TellsWhichNcclAndDriverThereAre) {
+  const Installation found = installation_of(
+      "/no/such/horovodrun", {.nccl = HVD_FAKE_NCCL, .cuda = HVD_FAKE_CUDA});
+  EXPECT_THAT(part_of(found, "NCCL"), ContainsRegex("^2\\.[0-9]+\\.[0-9]+$"));
+  EXPECT_THAT(part_of(found, "CUDA"), ContainsRegex("^1[0-9]\\.[0-9]$"));
 }
 
 TEST(CheckBuild, NeedsNoNumberOfRanks) {

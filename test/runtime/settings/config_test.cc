@@ -39,6 +39,7 @@ absl::StatusOr<Config> read(
                            "HOROVODPP_ARENA_LIMIT",
                            "HOROVODPP_ARENA_READ_ONLY",
                            "HOROVODPP_CUDA_IPC",
+                           "HOROVODPP_STRICT_JOIN",
                            "HOROVOD_TIMELINE",
                            "HOROVOD_AUTOTUNE",
                            "HOROVOD_ELASTIC",
@@ -68,7 +69,20 @@ absl::StatusOr<Config> read(
                            "OMP_NUM_THREADS",
                            "OMPI_COMM_WORLD_SIZE",
                            "PMIX_RANK",
-                           "PMI_SIZE"}) {
+                           "PMI_SIZE",
+                           "PMI_CONTROL_PORT",
+                           "I_MPI_PMI_LIBRARY",
+                           "SLURM_PROCID",
+                           "SLURM_STEP_NUM_TASKS",
+                           "FLUX_TASK_RANK",
+                           "FLUX_JOB_SIZE",
+                           "JSM_NAMESPACE_RANK",
+                           "JSM_NAMESPACE_SIZE",
+                           "ROLE_RANK",
+                           "ROLE_WORLD_SIZE",
+                           "PALS_RANKID",
+                           "ALPS_APP_PE",
+                           "PBS_VNODENUM"}) {
     unsetenv(name);
   }
   for (const auto& [name, value] : variables)
@@ -147,6 +161,7 @@ TEST(Config, ReadsEveryVariable) {
                             {"HOROVOD_DISABLE_GROUP_FUSION", "1"},
                             {"HOROVODPP_ARENA_LIMIT", "1000000"},
                             {"HOROVODPP_CUDA_IPC", "0"},
+                            {"HOROVODPP_STRICT_JOIN", "1"},
                             {"HOROVOD_DYNAMIC_PROCESS_SETS", "1"},
                             {"HOROVOD_STALL_CHECK_TIME_SECONDS", "0.5"},
                             {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "0"},
@@ -156,6 +171,7 @@ TEST(Config, ReadsEveryVariable) {
   ASSERT_EQ(config.status(), absl::OkStatus());
   EXPECT_EQ(config->arena_limit, 1'000'000u);
   EXPECT_FALSE(config->cuda_ipc);
+  EXPECT_TRUE(config->strict_join);
   EXPECT_EQ(config->expected_size, 4);
   EXPECT_TRUE(config->launched);
   EXPECT_EQ(config->start_timeout, std::chrono::milliseconds(1500));
@@ -249,6 +265,65 @@ TEST(Config, FlagsAreNumbers) {
     EXPECT_EQ(read({{"HOROVOD_DISABLE_GROUP_FUSION", text}})->fuse_groups,
               fuses)
         << text;
+  }
+}
+
+TEST(Config, KnowsATaskThatASchedulerStartedBesideOthers) {
+  using Variables = std::map<std::string, std::string>;
+  const auto srun =
+      read({{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}});
+  EXPECT_FALSE(srun->launched);
+  EXPECT_EQ(srun->expected_size, 2);
+  EXPECT_EQ(srun->scheduled,
+            "srun started this process as task 1 of 2 (SLURM_PROCID, "
+            "SLURM_STEP_NUM_TASKS)");
+  EXPECT_EQ(read({{"ALPS_APP_PE", "3"}})->scheduled,
+            "aprun started this process as task 3 of several (ALPS_APP_PE)");
+  for (const Variables& others :
+       {Variables{{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "2"}},
+        Variables{{"JSM_NAMESPACE_RANK", "0"}, {"JSM_NAMESPACE_SIZE", "2"}},
+        Variables{{"ROLE_RANK", "1"}, {"ROLE_WORLD_SIZE", "2"}},
+        Variables{{"PALS_RANKID", "1"}}, Variables{{"PBS_VNODENUM", "1"}}}) {
+    EXPECT_NE(read(others)->scheduled, "") << others.begin()->first;
+  }
+}
+
+// A script of sbatch, a shell of salloc, a notebook or a launcher in an allocation.
+TEST(Config, TakesNoProcessThatIsAloneForOneOfSeveralTasks) {
+  using Variables = std::map<std::string, std::string>;
+  for (const Variables& alone :
+       {Variables{{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}},
+        Variables{{"SLURM_NTASKS", "4"},
+                  {"SLURM_PROCID", "0"},
+                  {"SLURM_STEP_NUM_TASKS", "1"}},
+        Variables{{"PALS_RANKID", "0"}}, Variables{{"PBS_VNODENUM", "0"}}}) {
+    const auto config = read(alone);
+    EXPECT_EQ(config->scheduled, "");
+    EXPECT_EQ(config->expected_size, 0);
+    EXPECT_FALSE(config->launched);
+  }
+}
+
+TEST(Config, ALauncherOverrulesTheScheduler) {
+  using Variables = std::map<std::string, std::string>;
+  const auto with = [](Variables more) {
+    more.insert({{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}});
+    return read(more);
+  };
+  const auto alone = with({{"HOROVOD_SIZE", "1"}});
+  EXPECT_FALSE(alone->launched);
+  EXPECT_EQ(alone->expected_size, 1);
+  EXPECT_EQ(alone->scheduled, "");
+  const auto of_four = with({{"OMPI_COMM_WORLD_SIZE", "4"}});
+  EXPECT_EQ(of_four->expected_size, 4);
+  EXPECT_EQ(of_four->scheduled, "");
+  // These have no variable for the size, so that Slurm's counts.
+  for (const char* const pmi :
+       {"PMIX_RANK", "PMI_CONTROL_PORT", "I_MPI_PMI_LIBRARY"}) {
+    const auto config = with({{pmi, "1"}});
+    EXPECT_TRUE(config->launched) << pmi;
+    EXPECT_EQ(config->expected_size, 2) << pmi;
+    EXPECT_EQ(config->scheduled, "") << pmi;
   }
 }
 

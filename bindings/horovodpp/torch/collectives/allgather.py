@@ -9,14 +9,14 @@ from horovodpp.common.basics import Average
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import global_process_set, member
 from horovodpp.torch.collectives.allreduce import allreduce_async, grouped_allreduce_async
-from horovodpp.torch.collectives.arguments import list_of
+from horovodpp.torch.collectives.arguments import check_tensor, detached, list_of
 from horovodpp.torch.dtypes import describe_moved, from_result
 
 
 def allgather_async(tensor, name=None, process_set=global_process_set):
     """Concatenates the ranks' tensors along the first dimension; returns a handle."""
     core = member("Allgather", process_set)
-    tensor = tensor.detach()
+    tensor = detached(tensor)
     operation = _core.allgather(describe_moved(tensor), wire(name), core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor)
 
@@ -44,6 +44,7 @@ def _rows_before(rows, process_set):
 
 
 def _check_gathered(tensor):
+    check_tensor(tensor)
     if tensor.dim() == 0:
         raise IndexError("allgather concatenates along the first dimension, and a scalar has "
                          "none: use tensor.reshape(1)")

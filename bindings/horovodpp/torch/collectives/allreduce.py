@@ -8,7 +8,7 @@ from horovodpp.common.arguments import wire
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import global_process_set, member
 from horovodpp.torch.collectives.arguments import (
-    check_reduced, is_recorded, list_of, op_of, written)
+    check_reduced, check_tensor, detached, is_recorded, list_of, op_of, written)
 from horovodpp.torch.compression import Compression
 from horovodpp.torch.dtypes import describe, from_result, is_on_gpu
 
@@ -31,7 +31,7 @@ def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.
                     postscale_factor=1.0, process_set=global_process_set):
     """Reduces over the ranks of `process_set`, into a new tensor; returns a handle."""
     op = op_of(average, op)
-    tensor = tensor.detach()
+    tensor = detached(tensor)
     if is_on_gpu(tensor):  # torch's allocator makes memory without waiting for the GPU.
         return allreduce_async_(tensor.clone(memory_format=torch.contiguous_format), None, name,
                                 op, prescale_factor, postscale_factor, process_set)
@@ -43,6 +43,7 @@ def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1
                      postscale_factor=1.0, process_set=global_process_set):
     """Reduces in place; returns a handle."""
     op = op_of(average, op)
+    check_tensor(tensor)
     return _start(_core.allreduce_, tensor, lambda _: written(tensor), name, op,
                   (prescale_factor, postscale_factor), process_set)
 
@@ -71,6 +72,7 @@ def allreduce(tensor, average=None, name=None, compression=Compression.none, op=
               prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set):
     """Reduces into a new tensor. Its gradient is reduced likewise."""
     op = op_of(average, op)
+    check_tensor(tensor)
     compressed, context = compression.compress(tensor)
     if not is_recorded(compressed):
         reduced = wait_for(allreduce_async, compressed, None, name, op, prescale_factor,

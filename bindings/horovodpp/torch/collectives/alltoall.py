@@ -7,10 +7,12 @@ from horovodpp.common import handles
 from horovodpp.common.arguments import splits_of, wire
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.torch.collectives.arguments import check_tensor, detached
 from horovodpp.torch.dtypes import describe_moved, from_result
 
 
 def _splits_of(tensor, splits, process_set):
+    check_tensor(tensor)
     if isinstance(splits, torch.Tensor):
         if splits.dim() != 1:
             raise ValueError("alltoall expects a 1D splits tensor")
@@ -27,7 +29,7 @@ def alltoall_async(tensor, splits=None, name=None, process_set=global_process_se
     """
     core = member("Alltoall", process_set)
     rows = _splits_of(tensor, splits, process_set)
-    tensor = tensor.detach()
+    tensor = detached(tensor)
     operation = _core.alltoall(describe_moved(tensor), rows, wire(name), core)
 
     def finish(result):

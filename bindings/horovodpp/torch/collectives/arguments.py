@@ -22,6 +22,22 @@ def op_of(average, op):
     return Average if average else Sum
 
 
+def check_tensor(tensor):
+    """Raises TypeError unless it is a tensor of torch."""
+    if not isinstance(tensor, torch.Tensor):
+        kind = type(tensor)
+        raise TypeError(
+            f"horovodpp.torch takes tensors of torch, not {kind.__module__}.{kind.__qualname__}: "
+            "make one with torch.as_tensor(), or call the function of that name in horovodpp, "
+            "which takes numpy's arrays and others")
+
+
+def detached(tensor):
+    """The tensor, of which autograd records nothing. TypeError: it is no tensor of torch."""
+    check_tensor(tensor)
+    return tensor.detach()
+
+
 def check_reduced(tensor, op):
     if op == Adasum and tensor.dtype not in _FLOATING:
         raise ValueError(f"Tensor type {tensor.type()} is not supported.")
@@ -31,6 +47,8 @@ def list_of(tensors):
     tensors = list(tensors)
     if not tensors:
         raise ValueError("a group of no tensors: give it at least one")
+    for tensor in tensors:
+        check_tensor(tensor)
     return tensors
 
 

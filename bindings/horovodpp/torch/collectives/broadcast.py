@@ -9,7 +9,7 @@ from horovodpp.common.basics import Average
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import global_process_set, member
 from horovodpp.torch.collectives.allreduce import allreduce_async
-from horovodpp.torch.collectives.arguments import written
+from horovodpp.torch.collectives.arguments import check_tensor, detached, written
 from horovodpp.torch.dtypes import describe_moved, from_result
 
 
@@ -17,7 +17,7 @@ def broadcast_async(tensor, root_rank, name=None, process_set=global_process_set
     """Copies the tensor of rank `root_rank` (of the job) into a new one; returns a handle."""
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
-    tensor = tensor.detach()
+    tensor = detached(tensor)
     operation = _core.broadcast(describe_moved(tensor), root_rank, wire(name), core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor)
 
@@ -26,6 +26,7 @@ def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_se
     """Replaces the tensor by that of rank `root_rank`; returns a handle."""
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
+    check_tensor(tensor)
     operation = _core.broadcast_(describe_moved(tensor), root_rank, wire(name), core)
     return handles.add(operation, lambda _: written(tensor), tensor)
 

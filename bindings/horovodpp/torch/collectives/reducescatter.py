@@ -4,31 +4,24 @@ import torch
 
 from horovodpp import _core
 from horovodpp.common import handles
-from horovodpp.common.arguments import wire
-from horovodpp.common.basics import Adasum, Average, Sum
+from horovodpp.common.arguments import check_scattered, wire
+from horovodpp.common.basics import Average, Sum
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import global_process_set, member
 from horovodpp.torch.collectives.allgather import allgather_async, grouped_allgather_async
-from horovodpp.torch.collectives.arguments import list_of
+from horovodpp.torch.collectives.arguments import check_tensor, detached, list_of
 from horovodpp.torch.compression import Compression
 from horovodpp.torch.dtypes import describe, from_result
-
-
-def _check_scattered(tensor, op):
-    if tensor.dim() == 0:
-        raise ValueError("Reducescatter does not support scalar inputs")
-    if op == Adasum:
-        raise ValueError("Reducescatter supports every op but Adasum")
 
 
 def reducescatter_async(tensor, name=None, op=Average, process_set=global_process_set,
                         prescale_factor=1.0, postscale_factor=1.0):
     """Reduces, and leaves each rank its part of the rows; returns a handle."""
     core = member("Reducescatter", process_set)
-    _check_scattered(tensor, op)
-    tensor = tensor.detach()
-    operation = _core.reducescatter(describe(tensor), wire(name), op, prescale_factor,
-                                    postscale_factor, core)
+    tensor = detached(tensor)
+    check_scattered(tensor.dim(), op)
+    operation = _core.reducescatter(describe(tensor), wire(name), op,
+                                    prescale_factor, postscale_factor, core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor)
 
 
@@ -59,6 +52,7 @@ def reducescatter(tensor, name=None, compression=Compression.none, op=Average,
 
     Of d rows the r-th of n ranks gets d // n, and one more if r < d % n.
     """
+    check_tensor(tensor)
     compressed, context = compression.compress(tensor)
     reduced = HorovodReducescatter.apply(compressed, name, op, process_set, prescale_factor,
                                          postscale_factor)
@@ -71,7 +65,7 @@ def grouped_reducescatter_async(tensors, name=None, op=Average, process_set=glob
     core = member("Reducescatter", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
     for tensor in tensors:
-        _check_scattered(tensor, op)
+        check_scattered(tensor.dim(), op)
     operation = _core.grouped_reducescatter([describe(tensor) for tensor in tensors],
                                             wire(name), op, prescale_factor,
                                             postscale_factor, core)

@@ -6,6 +6,7 @@ from horovodpp.common.basics import Average
 from horovodpp.common.handles import synchronize
 from horovodpp.common.process_sets import core_of, global_process_set
 from horovodpp.torch.collectives.allgather import allgather_async
+from horovodpp.torch.collectives.arguments import check_tensor
 
 
 def sparse_allreduce_async(tensor, name, op, process_set=global_process_set):
@@ -15,6 +16,7 @@ def sparse_allreduce_async(tensor, name, op, process_set=global_process_set):
     other op adds.
     """
     core_of(process_set)
+    check_tensor(tensor)
     entries = tensor if tensor.is_coalesced() else tensor.coalesce()
     indices = allgather_async(entries.indices().transpose(0, 1).contiguous(),
                               name=f"{name}.indices", process_set=process_set)

@@ -50,7 +50,7 @@ def run(func, args=(), kwargs=None, num_proc=None, np=None, mpi_args=None, outpu
     with tempfile.TemporaryDirectory(prefix="horovodpp.run.") as name:
         folder = pathlib.Path(name)
         (folder / "function").write_bytes(dumps((func, args, kwargs or {})))
-        command = [_launcher(), "-np", str(ranks)]
+        command = [launcher(), "-np", str(ranks)]
         if verbose:
             command.append("--verbose")
         if output_filename:
@@ -71,7 +71,8 @@ def run(func, args=(), kwargs=None, num_proc=None, np=None, mpi_args=None, outpu
         return [pickle.loads(result.read_bytes()) for result in results]
 
 
-def _launcher():
+def launcher():
+    """The file of horovodrun. Raises RuntimeError where there is none."""
     beside = pathlib.Path(sys.executable).parent / "horovodrun"
     found = os.environ.get("HOROVODRUN") or (
         str(beside) if beside.exists() else shutil.which("horovodrun"))

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was built, and other small things, under the names of horovod.common.util."""
+import contextlib
+import importlib.util
+import os
+
+from horovodpp.common import basics
+
+
+def _told_verbosely(built):
+    def get(verbose=False):
+        result = built()
+        if verbose:
+            print(f"{built.__name__}: {result}")
+        return result
+
+    get.__name__ = get.__qualname__ = built.__name__
+    get.__doc__ = built.__doc__
+    return get
+
+
+mpi_built = _told_verbosely(basics.mpi_built)
+gloo_built = _told_verbosely(basics.gloo_built)
+nccl_built = _told_verbosely(basics.nccl_built)
+ddl_built = _told_verbosely(basics.ddl_built)
+ccl_built = _told_verbosely(basics.ccl_built)
+cuda_built = _told_verbosely(basics.cuda_built)
+rocm_built = _told_verbosely(basics.rocm_built)
+
+
+def extension_available(ext_base_name, verbose=False):
+    """Whether horovodpp has a binding of that name ("torch"), and its framework is installed."""
+    available = ext_base_name == "torch" and importlib.util.find_spec("torch") is not None
+    if verbose:
+        print(f"{ext_base_name}: {'available' if available else 'not available'}")
+    return available
+
+
+def check_extension(ext_name, ext_env_var, pkg_path, *args):
+    """Raises ImportError unless extension_available() has "horovod.torch", or another one.
+
+    The other arguments are accepted as in Horovod.
+    """
+    del ext_env_var, pkg_path, args
+    if not extension_available(ext_name.rpartition(".")[2]):
+        raise ImportError(f"Extension {ext_name} has not been built: horovodpp has horovod.torch, "
+                          "for which PyTorch has to be installed")
+
+
+def gpu_available(ext_base_name, verbose=False):
+    """Whether that framework, "torch", sees a GPU."""
+    available = extension_available(ext_base_name)
+    if available:
+        import torch
+        available = torch.cuda.is_available()
+    if verbose:
+        print(f"{ext_base_name}: {'a GPU' if available else 'no GPU'}")
+    return available
+
+
+@contextlib.contextmanager
+def env(**kwargs):
+    """Within it, variables of the environment have these values; None: as before."""
+    wanted = {name: value for name, value in kwargs.items() if value is not None}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def num_rank_is_power_2(num_rank):
+    """Whether it is 1, 2, 4, ... Adasum takes any number of ranks here."""
+    return num_rank > 0 and num_rank & (num_rank - 1) == 0
+
+
+def split_list(l, n):  # noqa: E741  (Horovod's name.)
+    """The list in n parts, the first ones of which may have one item more."""
+    quotient, rest = divmod(len(l), n)
+    ends = [quotient * part + min(part, rest) for part in range(n + 1)]
+    return [l[start:end] for start, end in zip(ends, ends[1:])]
+
+
+def is_iterable(x):
+    """Whether iter() takes it."""
+    try:
+        iter(x)
+    except TypeError:
+        return False
+    return True
