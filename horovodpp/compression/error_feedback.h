@@ -54,7 +54,7 @@ class ErrorFeedback {
   void remember(const std::string& key, std::vector<float> rest) {
     errors_of(key) = std::move(rest);
   }
-  // Of what is sent in part, if it begins anew where it is sent; else nullptr.
+  // The velocity, if it begins anew at the elements that are sent; else nullptr.
   float* masked_velocity(const std::string& key) {
     return masks_ && momentum_ != 0.0f ? velocity_of(key).data() : nullptr;
   }

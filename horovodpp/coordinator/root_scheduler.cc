@@ -10,7 +10,7 @@
 namespace hvd::coordinator {
 namespace {
 
-// What Horovod refuses while a rank has joined.
+// Horovod refuses these while a rank has joined.
 bool needs_every_rank_in_horovod(RequestKind kind) {
   return kind == RequestKind::kAllgather || kind == RequestKind::kBroadcast ||
          kind == RequestKind::kAlltoall || kind == RequestKind::kReducescatter;

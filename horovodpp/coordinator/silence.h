@@ -52,7 +52,7 @@ class Silence {
   Clock::Duration patience_{0};
   Clock::Duration behind_{0};  // Those who are closer to the root.
   std::optional<Finding> open_;
-  Clock::TimePoint due_ = {};  // Of what is open.
+  Clock::TimePoint due_ = {};  // When `open_` is told.
   // Since when all that was said has been without an answer.
   std::optional<Clock::TimePoint> silent_since_;
   Clock::TimePoint said_at_ = {};

@@ -6,7 +6,7 @@
 
 namespace hvd {
 
-// Calls `body`, and drops what it throws: the functions of users in it may throw anything.
+// Calls `body`, and drops its exceptions: functions of users in it may throw anything.
 template <typename Body>
 void without_exceptions(Body&& body) noexcept {
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What malloc() does with the memory of gradients that are allocated in each step.
+// Has malloc() keep the memory of gradients that are allocated in each step.
 //
 // Such memory is free again once the gradient lies in the arena, or is dropped. Left to
 // itself, glibc returns it to the system, and gets it anew, page by page and cleared,

@@ -123,8 +123,8 @@ absl::Status part_in(const Runtime& runtime) {
   return absl::IsFailedPrecondition(status) ? status : absl::OkStatus();
 }
 
-// What `ask` returns of the job's topology. Another thread may shut the job down
-// meanwhile, so the owner is kept until the answer is there.
+// Asks the job's topology. Another thread may shut the job down meanwhile, so the
+// owner is kept until the answer is there.
 template <typename Answer>
 Answer ask(Answer (Topology::*question)() const) {
   const std::shared_ptr<Runtime> runtime = value_or_throw(find_runtime());

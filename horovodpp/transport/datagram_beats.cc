@@ -18,7 +18,7 @@ using Contact = DatagramBeats::Contact;
 using InternetAddress = std::array<std::uint8_t, 16>;
 
 constexpr std::uint32_t kBeatMagic = 0x62647668;  // "hvdb"
-// Whoever sends more than ranks do does not hold this one up.
+// A flood of foreign datagrams does not hold this rank up.
 constexpr int kMostAtOnce = 1000;
 constexpr std::size_t kIPv4At = 12;  // In an address that is mapped.
 

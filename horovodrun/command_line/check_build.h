@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an installation has, as Horovod's horovodrun --check-build prints it, and below
-// that with versions.
+// The parts of an installation, as Horovod's horovodrun --check-build prints them, and
+// below that with versions.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Installation {
   bool torch = false;  // The Python package, which is for PyTorch.
   bool mpi = false;    // A module for MPI.
   bool nccl = false;   // NCCL itself, which is no part of this project.
-  // What each of its parts is: {"MPI", "openmpi4: Open MPI v4.1.4"}.
+  // Each part and its version: {"MPI", "openmpi4: Open MPI v4.1.4"}.
   std::vector<std::pair<std::string, std::string>> parts = {};
 };
 
@@ -28,7 +28,7 @@ struct Installation {
 Installation installation_of(const std::string& path,
                              const GpuLibraries& libraries);
 
-// In Horovod's words, then the parts. What is not part of this project has an empty box.
+// In Horovod's words, then the parts. A part that this project lacks has an empty box.
 std::string to_text(const Installation& installation,
                     const std::string& version);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shared libraries say of their versions, without being linked. Each is loaded by
-// a child of this process alone.
+// Versions of shared libraries that this program does not link. A child process loads
+// each of them.
 #pragma once
 
 #include <string>

@@ -89,8 +89,8 @@ TEST_F(CudaMemory, ForResultsIsFreedBehindWhatWorksWithIt) {
             absl::StatusCode::kResourceExhausted);
 }
 
-// What a stream does until somebody opens it, or for ten seconds: long enough for an owner
-// that waits for it.
+// Holds a stream until a test opens it, or for ten seconds: long enough for an owner that
+// waits for the stream.
 struct Gate {
   std::mutex mutex;
   std::condition_variable changed;

@@ -90,7 +90,7 @@ std::vector<Process> start_job(const std::string& what,
   return processes;
 }
 
-// What they print, and how they end.
+// The output of the processes, and their exit states.
 struct Ended {
   std::string text;
   int state = 0;
@@ -125,7 +125,7 @@ TEST(GpuProcesses, GoOnByNcclWithoutTheOneThatWasKilledAmidACollective) {
                                "by NCCL");
 }
 
-// Nothing in their streams waits for it.
+// Their streams do not wait for the killed one.
 TEST(GpuProcesses, GoOnInWindowsWithoutTheOneThatWasKilledAmidAReduction) {
   HVD_NEEDS_STAND_INS();
   expect_that_the_others_go_on(start_job("ipc", {"HOROVOD_GPU_OPERATIONS=MPI"}),

@@ -16,7 +16,7 @@ struct Asked {
   std::future<bool> others;
   bool in_time = false;
 
-  // What another thread of the program does meanwhile.
+  // Another thread of the program asks meanwhile.
   static void ask(void* asked) {
     auto& mine = *static_cast<Asked*>(asked);
     mine.others = std::async(std::launch::async, [&mine] {

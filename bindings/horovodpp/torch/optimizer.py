@@ -37,12 +37,12 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self._reduction = Reduction(self, names, sender, groups, gradients_in_arena, bucket_bytes,
                                     find_unused_parameters)
 
-    # What programs read of Horovod's optimizer, where it is as private. `_parameter_names` and
+    # Programs read these private members of Horovod's optimizer. `_parameter_names` and
     # `_should_synchronize` are attributes.
 
     @property
     def _handles(self):
-        """Parameter -> what is on its way of it; empty: nothing is."""
+        """Parameter -> its gradient on the way; empty: none is."""
         return self._reduction.on_their_way()
 
     @property

@@ -184,8 +184,8 @@ class Neighbourhood {
     return members_[rank].memory + number % kWindowHalves * half_bytes_;
   }
 
-  // What is put into the window's stream from now on comes after all others have filled, or
-  // reduced, that half: for the last time that they have told. The stream waits for ranks that are
+  // Later work in the window's stream runs after all other ranks have filled, or reduced, that
+  // half: the last time that they have told of. The stream waits for ranks that are
   // threads. For those of other processes this thread waits: CUDA does not say that a stream ever
   // goes on which waits for an event of a process that has died, and the driver frees no memory
   // of a GPU before all of its streams have.

@@ -170,8 +170,8 @@ void NcclWatch::look_until(const std::function<bool()>& ready) {
   }
 }
 
-// Nobody may use the memory any more when its owner hears of it. All are aborted before any end
-// is awaited, since NCCL may wait for the whole GPU, and so for the work of another. A callback
+// NCCL must not use the memory any more when its owner hears of it. All are aborted before any
+// end is awaited, since NCCL may wait for the whole GPU, and so for the work of another. A callback
 // of one may wait for the next, and ends it then itself.
 void NcclWatch::end_all(const absl::Status& why) {
   std::vector<std::shared_ptr<NcclCommunicator>> used;

@@ -169,7 +169,7 @@ std::string cache_directory() {
   return "";
 }
 
-// What a scheduler tells the tasks that it starts side by side. (SLURM_NTASKS is that of
+// The variables of the tasks that a scheduler starts side by side. (SLURM_NTASKS belongs to
 // an allocation: a script of sbatch has it, too, and is alone.)
 struct Scheduler {
   const char* command;
@@ -238,7 +238,7 @@ bool is_launched(int promised_size, bool is_task) {
          (is_task && variable("I_MPI_PMI_LIBRARY"));
 }
 
-// Who started this process, and as one of how many.
+// Reads how many ranks the launcher of this process started.
 absl::Status read_launch(Config& config) {
   const auto task = task_of_this_process();
   const auto told = size_variable();

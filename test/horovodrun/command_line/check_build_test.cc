@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 
 const GpuLibraries kNoGpu = {.nccl = "libno_such.so", .cuda = "libno.so"};
 
-// What it says of a part; "" if nothing.
+// The text of a part; "" if it has none.
 std::string part_of(const Installation& installation, const std::string& part) {
   for (const auto& [name, what] : installation.parts) {
     if (name == part) return what;

@@ -150,8 +150,8 @@ CuContext current_context();
 void wait_for_all_work();
 void wait_for_all_work_of(int device);
 
-// Counts a call of `function`, and has happen what the test wants to happen in it. What the
-// call is to return.
+// Counts a call of `function`, and runs the test's action for it. Returns the result of the
+// call.
 CuResult failure_of(const char* function);
 
 // The queue behind a handle; none if there is no such stream.
