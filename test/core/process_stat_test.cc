@@ -22,7 +22,7 @@ TEST(ProcessStat, TellsStateParentAndThreadsWhateverTheName) {
     EXPECT_EQ(stat->state, 'T');
     EXPECT_EQ(stat->parent, 815);
     EXPECT_EQ(stat->threads, 12);
-    EXPECT_EQ(stat->ticks, 12 + 13);
+    EXPECT_EQ(stat->ticks, 11 + 12);
   }
 }
 
