@@ -18,18 +18,6 @@ std::string text_of(int version) {
 
 }  // namespace
 
-absl::Status status_of(const CudaApi& api, CuResult result, const char* call) {
-  if (result == kCuSuccess) return absl::OkStatus();
-  const char* name = nullptr;
-  const char* text = nullptr;
-  if (api.cuGetErrorName(result, &name) != kCuSuccess || name == nullptr) {
-    return absl::InternalError(absl::StrCat(call, ": CUDA error ", result));
-  }
-  api.cuGetErrorString(result, &text);
-  return absl::InternalError(
-      absl::StrCat(call, ": ", name, ", ", text == nullptr ? "" : text));
-}
-
 absl::StatusOr<std::unique_ptr<CudaDriver>> CudaDriver::load(
     const std::string& file) {
   const absl::StatusOr<CudaApi> api = CudaApi::load(file);
@@ -144,20 +132,6 @@ absl::StatusOr<int> CudaDriver::device_of(const void* memory) const {
       is_of_host
           ? "it is said to lie on a GPU, and is pinned memory of the host"
           : "it is said to lie on a GPU, but CUDA does not know its memory");
-}
-
-CurrentContext::CurrentContext(const CudaContext& context)
-    : api_(*context.api),
-      status_(status_of(api_, api_.cuCtxPushCurrent_v2(context.handle),
-                        "cuCtxPushCurrent")) {
-  if (status_.ok()) api_.cuThreadExchangeStreamCaptureMode(&capture_mode_);
-}
-
-CurrentContext::~CurrentContext() {
-  if (!status_.ok()) return;
-  api_.cuThreadExchangeStreamCaptureMode(&capture_mode_);
-  CuContext popped = nullptr;
-  api_.cuCtxPopCurrent_v2(&popped);
 }
 
 }  // namespace hvd::device

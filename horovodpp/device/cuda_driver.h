@@ -21,18 +21,11 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/device/cuda_api.h"
+#include "horovodpp/device/cuda_context.h"
 
 namespace hvd::device {
 
 class CudaUpkeep;
-
-// A GPU as this process uses it. Copied freely; valid as long as the driver.
-struct CudaContext {
-  const CudaApi* api;
-  CuContext handle;
-  int index;  // As in Device::cuda(index).
-  CudaUpkeep* upkeep;
-};
 
 class CudaDriver {
  public:
@@ -82,28 +75,6 @@ class CudaDriver {
   std::vector<std::atomic<const CudaContext*>> contexts_;
   Mutex mutex_;
   std::vector<std::unique_ptr<CudaUpkeep>> upkeeps_ ABSL_GUARDED_BY(mutex_);
-};
-
-// OK, or an Internal error "<call>: <name of the error>, <its text>".
-absl::Status status_of(const CudaApi& api, CuResult result, const char* call);
-
-// Makes a context the current one of this thread for as long as it lives. What the
-// thread asks of the driver meanwhile does not disturb the capture of a stream by the
-// program, unless it is put into that very stream: elsewhere a look at an event, or an
-// allocation, would make the capture fail.
-class CurrentContext {
- public:
-  explicit CurrentContext(const CudaContext& context);
-  ~CurrentContext();
-  CurrentContext(const CurrentContext&) = delete;
-  CurrentContext& operator=(const CurrentContext&) = delete;
-
-  const absl::Status& status() const { return status_; }
-
- private:
-  const CudaApi& api_;
-  absl::Status status_;
-  int capture_mode_ = kCuCaptureRelaxed;  // Of the thread, before and after.
 };
 
 }  // namespace hvd::device

@@ -17,7 +17,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "horovodpp/core/mutex.h"
-#include "horovodpp/device/cuda_driver.h"
+#include "horovodpp/device/cuda_context.h"
 
 namespace hvd::device {
 
