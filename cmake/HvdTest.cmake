@@ -13,10 +13,11 @@ set(HVD_TEST_ENVIRONMENT
   "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/test/support/tsan.supp"
   "UBSAN_OPTIONS=print_stacktrace=1")
 # The watchdog (test/support/watchdog) ends a program after so many seconds in one case. The
-# longest case of dev takes 14 s on two cores.
-if(HVD_SANITIZE)
+# longest case of dev takes 14 s on two cores. ThreadSanitizer delays handlers of signals, so that
+# threads do not answer: there ctest's limit ends a program.
+if(HVD_SANITIZE STREQUAL "address")
   list(APPEND HVD_TEST_ENVIRONMENT "HOROVODPP_TEST_CASE_SECONDS=120")
-else()
+elseif(NOT HVD_SANITIZE)
   list(APPEND HVD_TEST_ENVIRONMENT "HOROVODPP_TEST_CASE_SECONDS=60")
 endif()
 # What is repeated to meet another order of events is repeated less where it is slow.
@@ -110,7 +111,8 @@ set(HVD_COST_horovodrun_mpi_test 50)
 
 # What a sanitizer takes minutes for and has shown elsewhere by then: values of every type
 # and size, jobs of every size, losses and bytes that are compared, states of what is one thread.
-# `dev` has all of it. ThreadSanitizer starts no thread in the child of a fork.
+# `dev` has all of it. ThreadSanitizer starts no thread in the child of a fork, and reports each
+# descriptor that a test closes under another thread.
 set(HVD_LEFT_OUT_address_coordinator_test "SurvivorVote.EveryInterleaving*")
 # What is large goes through one node, through several, and through nodes of two sizes.
 set(large_elsewhere "*LargeTensorsArriveWholeOn1:*LargeTensorsArriveWholeOn3:*LargeTensorsArriveWholeOn4\
@@ -134,7 +136,8 @@ set(HVD_LEFT_OUT_thread_optim_test "*ExactlyOnce*_on_2:*ExactlyOnce*_on_4\
 :*ExactlyOnce*_a_closure_*:*ExactlyOnce*_skip_synchronize__*:*ExactlyOnce*_two_optimizers_*\
 :*Convergence*")
 set(HVD_LEFT_OUT_thread_transport_test
-  "WatchedProcess.GoesOnWithoutItsFirstThread:WithAChild.*:LifeLines.Tell*")
+  "WatchedProcess.GoesOnWithoutItsFirstThread:WithAChild.*:LifeLines.Tell*\
+:*PeerWatchByAnyWay.EndsAndAccusesNobodyWhereItsDescriptorsAreClosed*")
 set(HVD_LEFT_OUT_thread_collective_test "AdasumPlane.FollowsTheFormula*\
 :AdasumOfThreads*Reference:NodesOfThreads*Reference:NodesOfThreads*PartOfAnAllreduce\
 :*ReadOnlyArenas*Reference:PartlyInArenas*Reference:*MovesLargeTensorsWithTheDefaults\
@@ -173,7 +176,7 @@ function(hvd_register_cases program name label)
     math(EXPR index "${shard} - 1")
     add_test(NAME ${test}
       COMMAND ${HVD_TEST_LAUNCHER} $<TARGET_FILE:${program}> --gtest_brief=1)
-    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 1800 COST ${cost}
+    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 900 COST ${cost}
       ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()

@@ -8,17 +8,17 @@
 namespace hvd {
 namespace {
 
-std::atomic<void (*)(int, void*)> function{nullptr};
+std::atomic<void (*)(int, void*)> g_leave{nullptr};
 
 }  // namespace
 
 void leave_at_exit(void (*leave)(int code, void*)) {
-  function.store(leave);
+  g_leave.store(leave);
   ::on_exit(leave, nullptr);
 }
 
 void renew_exit_order() {
-  if (auto* const leave = function.load()) ::on_exit(leave, nullptr);
+  if (auto* const leave = g_leave.load()) ::on_exit(leave, nullptr);
 }
 
 }  // namespace hvd
