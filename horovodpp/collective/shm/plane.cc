@@ -107,9 +107,7 @@ absl::Status ShmPlane::move(std::span<const Piece> pieces,
     if (arenas_ != nullptr && bytes > board_.options().unlisted_bytes) {
       return reducescatter_in_arenas(seat, *arenas_, scattered, kernel);
     }
-    return bytes <= seat.chunk_bytes()
-               ? reducescatter_at_once(seat, scattered, kernel)
-               : ChunkedReducescatter(seat, scattered, kernel).run();
+    return ChunkedReducescatter(seat, scattered, kernel).run();
   });
 }
 

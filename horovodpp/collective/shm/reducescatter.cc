@@ -34,19 +34,6 @@ void reduce_part(std::span<const void*> inputs, void* output,
 
 }  // namespace
 
-absl::Status reducescatter_at_once(const BoardSeat& seat,
-                                   const ScatteredPieces& scattered,
-                                   const ReduceKernel& kernel) {
-  const auto fill = [&](std::uint64_t, std::byte* slot) {
-    PieceStream(scattered.pieces, kernel.element_bytes())
-        .pack(slot, total_count(scattered.pieces));
-  };
-  const auto drain = [&](std::uint64_t, std::uint64_t) {
-    SlotReducer(seat, kernel).reduce_parts(scattered, 0);
-  };
-  return seat.step_through(1, fill, drain);
-}
-
 absl::Status reducescatter_in_arenas(const BoardSeat& seat, ArenaMap& arenas,
                                      const ScatteredPieces& scattered,
                                      const ReduceKernel& kernel) {
@@ -55,15 +42,14 @@ absl::Status reducescatter_in_arenas(const BoardSeat& seat, ArenaMap& arenas,
   constexpr auto kAny = ArenaListing::Share::kAny;
   ArenaListing listing(seat, arenas);
   listing.tell(listed, kernel.element_bytes());
-  const bool fits =
-      static_cast<std::size_t>(total_count(pieces)) * kernel.element_bytes() <=
-      listing.room();
+  ChunkedReducescatter all(seat, scattered, kernel);
+  const bool fits = all.is_one_chunk() && all.chunk_bytes() <= listing.room();
   if (fits && listing.is_foreign(kAny)) {
-    listing.show(listed, kernel.element_bytes());
+    all.show_only(seat.board.mine() + listing.shown_at());
   }
   HVD_RETURN_IF_ERROR(listing.meet());
   if (fits && listing.are_foreign(kAny)) {
-    SlotReducer(seat, kernel).reduce_parts(scattered, listing.shown_at());
+    all.run_shown(listing.shown_at());
     return absl::OkStatus();
   }
   const ArenaTable::Reading reading = listing.reading();
@@ -105,18 +91,20 @@ ChunkedReducescatter::ChunkedReducescatter(const BoardSeat& seat,
   portion_ = static_cast<std::int64_t>(seat.chunk_bytes() / element_bytes_) /
              seat.ranks();
   if (portion_ > kWholeLines) portion_ -= portion_ % kWholeLines;
+  streams_.reserve(shares_.size());
   for (const Share& share : shares_) {
     streams_.emplace_back(share.pieces, element_bytes_);
+    most_ = std::max(most_, share.count);
   }
+  portion_ =
+      std::min(portion_, (most_ + kWholeLines - 1) / kWholeLines * kWholeLines);
 }
 
 absl::Status ChunkedReducescatter::run() {
-  std::int64_t most = 0;
-  for (const Share& share : shares_) most = std::max(most, share.count);
-  const auto steps = static_cast<std::uint64_t>((most - 1) / portion_ + 1);
+  const auto steps = static_cast<std::uint64_t>((most_ - 1) / portion_ + 1);
   return seat_.step_through(
       steps, [&](std::uint64_t i, std::byte* slot) { show(i, slot); },
-      [&](std::uint64_t i, std::uint64_t step) { reduce(i, step); });
+      [&](std::uint64_t i, std::uint64_t step) { reduce(i, {.step = step}); });
 }
 
 std::vector<ChunkedReducescatter::Share> ChunkedReducescatter::share_out(
@@ -159,12 +147,13 @@ void ChunkedReducescatter::show(std::uint64_t i, std::byte* slot) {
   seat_.writer.finish();
 }
 
-void ChunkedReducescatter::reduce(std::uint64_t i, std::uint64_t step) {
+void ChunkedReducescatter::reduce(std::uint64_t i,
+                                  const SlotReducer::Place& chunk) {
   const auto self = static_cast<std::size_t>(seat_.rank);
-  std::size_t at = place_of(self);
+  std::size_t at = chunk.byte + place_of(self);
   for (std::int64_t left = count_of(self, i); left > 0;) {
     const Piece run = streams_[self].take(left);
-    reducer_.reduce({.step = step, .byte = at}, run.output, run.count,
+    reducer_.reduce({.step = chunk.step, .byte = at}, run.output, run.count,
                     run.input);
     at += static_cast<std::size_t>(run.count) * element_bytes_;
     left -= run.count;

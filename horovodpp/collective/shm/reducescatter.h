@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,11 +19,11 @@
 
 namespace hvd::collective {
 
-// Of no more than a slot: every member shows all of it, and reduces its own
-// parts.
-absl::Status reducescatter_at_once(const BoardSeat& seat,
-                                   const ScatteredPieces& scattered,
-                                   const ReduceKernel& kernel);
+// The pieces of a reducescatter and, of each, the counts of the ranks' parts.
+struct ScatteredPieces {
+  std::span<const Piece> pieces;
+  std::span<const std::int64_t> counts;
+};
 
 // Reduces what lies in the arenas of all members where it lies, and sends the
 // rest through the slots. Nobody writes into the memory of others.
@@ -31,7 +32,7 @@ absl::Status reducescatter_in_arenas(const BoardSeat& seat, ArenaMap& arenas,
                                      const ReduceKernel& kernel);
 
 // Of any length: every chunk holds a portion of each member's share, so that all
-// reduce all the time; a member's own portion needs no copy.
+// reduce all the time; a member's own portion needs no copy. Short shares are one chunk.
 class ChunkedReducescatter {
  public:
   // Borrows its arguments. There is an element.
@@ -40,6 +41,13 @@ class ChunkedReducescatter {
 
   // Once, within a call on the board.
   absl::Status run();
+
+  // The same of what is one chunk, in two parts: what this member shows, at the same
+  // place of all slots of step 0; and, once all have arrived there, the rest.
+  bool is_one_chunk() const { return most_ <= portion_; }
+  std::size_t chunk_bytes() const { return place_of(shares_.size()); }
+  void show_only(std::byte* to) { show(0, to); }
+  void run_shown(std::size_t shown_at) { reduce(0, {.byte = shown_at}); }
 
  private:
   // A member's parts of the pieces.
@@ -55,13 +63,15 @@ class ChunkedReducescatter {
   std::size_t place_of(std::size_t position) const;
 
   void show(std::uint64_t i, std::byte* slot);
-  void reduce(std::uint64_t i, std::uint64_t step);
+  // Reduces this rank's portion of the i-th chunk, which begins at `chunk`.
+  void reduce(std::uint64_t i, const SlotReducer::Place& chunk);
 
   const BoardSeat& seat_;
   const std::size_t element_bytes_;
   const std::vector<Share> shares_;   // By position,
   std::vector<PieceStream> streams_;  // as these.
-  std::int64_t portion_ = 0;          // Elements of a share in a chunk.
+  std::int64_t most_ = 0;             // Elements of the longest share,
+  std::int64_t portion_ = 0;          // and of a share in a chunk.
   SlotReducer reducer_;
 };
 

@@ -33,16 +33,4 @@ void SlotReducer::reduce_all(std::span<const Piece> pieces, std::size_t byte) {
   }
 }
 
-void SlotReducer::reduce_parts(const ScatteredPieces& scattered,
-                               std::size_t byte) {
-  const auto& [pieces, counts] = scattered;
-  const auto parts = static_cast<std::size_t>(seat_.ranks());
-  for (std::size_t part = 0; part < counts.size(); ++part) {
-    if (part % parts == static_cast<std::size_t>(seat_.rank)) {
-      reduce({.byte = byte}, pieces[part / parts].output, counts[part]);
-    }
-    byte += static_cast<std::size_t>(counts[part]) * kernel_.element_bytes();
-  }
-}
-
 }  // namespace hvd::collective

@@ -16,12 +16,6 @@
 
 namespace hvd::collective {
 
-// The pieces of a reducescatter and, of each, the counts of the ranks' parts.
-struct ScatteredPieces {
-  std::span<const Piece> pieces;
-  std::span<const std::int64_t> counts;
-};
-
 class SlotReducer {
  public:
   // Where elements begin in the slots of a step.
@@ -47,9 +41,8 @@ class SlotReducer {
   void reduce_for_all(const Place& place, const Piece& run);
 
   // Combines pieces of which all members show all, one behind the other, in step
-  // 0 from `byte` on: every piece, or this rank's part of each.
+  // 0 from `byte` on.
   void reduce_all(std::span<const Piece> pieces, std::size_t byte);
-  void reduce_parts(const ScatteredPieces& scattered, std::size_t byte);
 
  private:
   const BoardSeat& seat_;

@@ -4,6 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/shm/arena_map.h"
 #include "test/collective/conformance_suite.h"
 #include "test/collective/set_suite.h"
 
@@ -11,6 +21,7 @@ namespace hvd::collective {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::HasSubstr;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfThreads, PlaneConformance, ShmOfThreads);
@@ -18,10 +29,12 @@ INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfThreads, SetConformance, ShmOfThreads);
 
 using Kind = Placement::Kind;
 using InArenas = ArenasOfThreads<Kind::kArena, false>;
+using BesideArenas = ArenasOfThreads<Kind::kHeap, false>;
 using PartlyInArenas = ArenasOfThreads<Kind::kMixed, false>;
 using InReadOnlyArenas = ArenasOfThreads<Kind::kMixed, true>;
 INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, PlaneConformance, InArenas);
 INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, SetConformance, InArenas);
+INSTANTIATE_TYPED_TEST_SUITE_P(BesideArenas, PlaneConformance, BesideArenas);
 INSTANTIATE_TYPED_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
                                PartlyInArenas);
 INSTANTIATE_TYPED_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
@@ -247,6 +260,46 @@ TEST(ShmPlane, MakesSoundOptionsOfOddOnes) {
     };
     run_on_shm(communicator, 2, body, {.chunk_bytes = 1, .small_bytes = 9999});
   });
+}
+
+TEST(ShmPlane, ReducescattersShowOnlyWhatOtherRanksNeed) {
+  constexpr std::int64_t kPart = 8192;
+  constexpr std::size_t kArenaExtent = 64 << 10;
+  const std::size_t lists = ArenaMap::bytes_needed(2);
+  on_segments(
+      2, lists + ShmBoard::bytes_needed(2),
+      [&](transport::NodeSegment& segment) {
+        const int rank = segment.local_rank();
+        const std::span<std::byte> memory = segment.payload();
+        const std::span<std::byte> region =
+            memory.subspan(lists, ShmBoard::bytes_needed(2));
+        ShmBoard board(segment, region, test_waiting(2));
+        ArenaMap arenas(std::make_shared<Arena>(
+                            Arena::Options{.first_extent_bytes = kArenaExtent}),
+                        {.rank = rank, .ranks = 2}, memory.first(lists), false);
+        ShmPlane plane(board, &arenas);
+        // Rank 0 keeps its sevens, and rank 1 its nines.
+        std::vector<std::int64_t> input(2 * kPart, 5);
+        std::fill_n(input.begin() + rank * kPart, kPart, rank == 0 ? 7 : 9);
+        std::vector<std::int64_t> output(kPart);
+        const Piece piece = {input.data(), output.data(), 2 * kPart};
+        const std::vector<std::int64_t> counts = {kPart, kPart};
+        NeverInterrupt interrupt;
+        ASSERT_TRUE(plane
+                        .reducescatter({&piece, 1}, counts,
+                                       {.dtype = DType::kI64},
+                                       {{1, 1}, interrupt})
+                        .ok());
+        EXPECT_THAT(output, Each(rank == 0 ? 12 : 14));
+        ASSERT_TRUE(plane.barrier({{1, 2}, interrupt}).ok());
+        const std::span<std::byte> slots =
+            region.last(2 * 4 * ShmOptions().chunk_bytes);
+        std::vector<std::int64_t> shown(slots.size() / sizeof(std::int64_t));
+        std::memcpy(shown.data(), slots.data(), slots.size());
+        EXPECT_EQ(std::count(shown.begin(), shown.end(), 5), 2 * kPart);
+        EXPECT_EQ(std::count(shown.begin(), shown.end(), 7), 0);
+        EXPECT_EQ(std::count(shown.begin(), shown.end(), 9), 0);
+      });
 }
 
 TEST(ShmPlane, MovesOnlyTheMemoryOfTheCpu) {
