@@ -25,9 +25,9 @@ struct CudaContext {
 // OK, or an Internal error "<call>: <name of the error>, <its text>".
 absl::Status status_of(const CudaApi& api, CuResult result, const char* call);
 
-// Makes a context the current one of this thread for as long as it lives. What the
-// thread asks of the driver meanwhile does not disturb the capture of a stream by the
-// program, unless it is put into that very stream: elsewhere a look at an event, or an
+// Makes a context the current one of this thread for as long as it lives. Calls of
+// the driver by the thread do not disturb meanwhile the capture of a stream by the
+// program, unless they put work into that very stream: elsewhere a look at an event, or an
 // allocation, would make the capture fail.
 class CurrentContext {
  public:

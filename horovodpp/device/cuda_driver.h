@@ -25,8 +25,6 @@
 
 namespace hvd::device {
 
-class CudaUpkeep;
-
 class CudaDriver {
  public:
   static constexpr const char* kLibrary = "libcuda.so.1";
