@@ -124,9 +124,6 @@ set(HVD_LEFT_OUT_address_optim_test "*ExactlyOnce*_on_2:*ExactlyOnce*_on_4:*Conv
 set(much_on_gpus "GpuFaults.*ManyTensors:GpuFaults.*ManyCalls:GpuFaults.*InALargeTensor*")
 set(HVD_LEFT_OUT_address_device_test "${much_on_gpus}")
 set(HVD_LEFT_OUT_thread_device_test "${much_on_gpus}")
-# LeakSanitizer finds a cycle of tensors that these cases, or the graph, leave behind.
-set(HVD_LEFT_OUT_address_checkpoint_test "Holders.ReturnInAllThatCanBeAskedWhatWasSaved\
-:Holders.LeaveFunctionsThatAskWhatToDifferentiateTheirGradients")
 # Of the two ResNets, the smaller is trained with each way of checkpointing, and the larger keeps
 # to a plan.
 set(HVD_LEFT_OUT_address_models_test "*LearnsTheSameBits*/resnet50:*KeepsToAPlan*/resnet18\

@@ -79,7 +79,15 @@ FunctionCall::FunctionCall(const FunctionTraits& traits)
   node_->context.grad_enabled_ = is_grad_enabled();
 }
 
-FunctionCall::~FunctionCall() = default;
+// Results own the node: the node that kept them would live for ever, also where saving
+// has thrown.
+FunctionCall::~FunctionCall() {
+  FunctionContext& context = node_->context;
+  context.arguments_.clear();
+  context.to_save_.clear();
+  context.dirty_.clear();
+  context.non_differentiable_.clear();
+}
 
 void FunctionCall::add(const Tensor& argument) {
   FunctionContext& context = node_->context;
@@ -194,10 +202,6 @@ std::vector<Tensor> FunctionCall::finish(const std::vector<Tensor>& results) {
                    keepable ? to_keep(results) : OperationResults());
   }
   if (recorded_) save(results, finished);
-  context.arguments_.clear();
-  context.to_save_.clear();
-  context.dirty_.clear();
-  context.non_differentiable_.clear();
   return finished;
 }
 
