@@ -43,7 +43,8 @@ class FunctionContext {
   // --- For both ---
   // Whether argument `index` will use the gradient that backward returns for it.
   bool needs_input_grad(std::size_t index) const;
-  // For whatever is no tensor.
+  // For values that own neither a tensor nor a node: a checkpoint that keeps the
+  // function's results keeps these, too, and would be part of a cycle.
   std::map<std::string, std::any> saved_data;
 
   // --- For backward ---

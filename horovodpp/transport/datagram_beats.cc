@@ -19,7 +19,7 @@ using InternetAddress = std::array<std::uint8_t, 16>;
 
 constexpr std::uint32_t kBeatMagic = 0x62647668;  // "hvdb"
 // A flood of foreign datagrams does not hold this rank up.
-constexpr int kMostAtOnce = 1000;
+constexpr int kDatagramsPerCall = 1000;
 constexpr std::size_t kIPv4At = 12;  // In an address that is mapped.
 
 struct Beat {
@@ -147,7 +147,7 @@ std::vector<int> DatagramBeats::receive() const {
   std::vector<int> ranks;
   if (!socket_.is_there()) return ranks;
   Beat beat;
-  for (int i = 0; i < kMostAtOnce; ++i) {
+  for (int i = 0; i < kDatagramsPerCall; ++i) {
     const ssize_t size = ::recv(socket_.number(), &beat, sizeof beat, 0);
     if (size < 0) break;
     const bool is_mine = size == sizeof beat && beat.magic == kBeatMagic &&

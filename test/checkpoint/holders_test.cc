@@ -157,16 +157,17 @@ struct Asks : Function<Asks> {
                         const Tensor& /*recorded*/) {
     Tensor y = x.clone();
     context.save_for_backward({x, y});
-    context.saved_data["node"] = x.grad_fn();
+    context.saved_data["node"] = std::any(x.grad_fn().get());
     return y;
   }
   static Tensors backward(FunctionContext& context, const Tensors& gradients) {
     const Tensors saved = context.saved_tensors();
     for (const Tensor& tensor : saved) {
       Reading::Properties all = properties_of(tensor);
-      const auto recorded = std::any_cast<autograd::Ref<autograd::Node>>(
-          context.saved_data.at("node"));
-      all["is of forward's node"] = absl::StrCat(tensor.grad_fn() == recorded);
+      const auto* recorded =
+          std::any_cast<autograd::Node*>(context.saved_data.at("node"));
+      all["is of forward's node"] =
+          absl::StrCat(tensor.grad_fn().get() == recorded);
       reading->then.push_back(std::move(all));
       reading->tensors.push_back(tensor);
     }
