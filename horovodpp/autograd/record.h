@@ -24,13 +24,15 @@
 
 namespace hvd::autograd {
 
-// Whether an operation on these inputs is to be recorded.
+// Whether an operation on these inputs, some of which may be undefined, is to be
+// recorded. Call it once for all inputs: a checkpoint learns here what they are.
 template <typename... Tensors>
 bool needs_grad(const Tensors&... inputs) {
   if (graph_state.operation_observer != nullptr) [[unlikely]] {
     (graph_state.operation_observer->reads(inputs), ...);
   }
-  return is_grad_enabled() && (... || inputs.requires_grad());
+  return is_grad_enabled() &&
+         (... || (inputs.defined() && inputs.requires_grad()));
 }
 
 // Tells who watches that an operation without a gradient reads these.

@@ -122,6 +122,7 @@ Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
     });
     return gathered;
   });
+  autograd::tell_reads(index);
   if (autograd::needs_grad(x)) {
     auto node = autograd::make_node<autograd::GatherBackward>(x);
     node->index.save(index);
@@ -167,6 +168,7 @@ Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index,
         });
     return to(sums, x.dtype());
   });
+  autograd::tell_reads(index);
   if (autograd::needs_grad(x, source)) {
     auto node = autograd::make_node<autograd::ScatterAddBackward>(x, source);
     node->index.save(index);

@@ -224,7 +224,7 @@ const Tensor& Tensor::fill_(double value) const {
 
 const Tensor& Tensor::copy_(const Tensor& from) const {
   const Tensor source = autograd::operand(*this, from, "copy_");
-  const bool recorded = is_floating_point(dtype()) && needs_grad(*this, source);
+  const bool recorded = needs_grad(*this, source) && is_floating_point(dtype());
   check_inplace(*this, recorded, "copy_");
   Ref<Node> node;
   if (recorded) node = make_node<autograd::CopyBackward>(*this, source);

@@ -179,6 +179,7 @@ Tensor take_rows(const Tensor& x, const Tensor& indices, const Choice& choice,
   if (!zero_skipped) forward.skipped = -1;
   Tensor out =
       result_of(choice.operation, [&] { return taken(x, indices, forward); });
+  tell_reads(indices);
   if (needs_grad(x)) {
     auto node = make_node<IndexSelectBackward>(x);
     node->indices.save(indices);

@@ -188,8 +188,7 @@ Tensor linear(const Tensor& input, const Tensor& matrix, const Tensor& offset) {
                              shape);
   }
   const bool with_bias = bias.defined();
-  const bool recorded = autograd::needs_grad(x, weight) ||
-                        (with_bias && autograd::needs_grad(bias));
+  const bool recorded = autograd::needs_grad(x, weight, bias);
   autograd::Ref<autograd::LinearBackward> node;  // Saves first, as matmul's.
   if (recorded) {
     node = autograd::make_node<autograd::LinearBackward>(x, weight);

@@ -146,8 +146,7 @@ struct ConvNode : Node {
 Tensor convolve(ConvPass pass, const ConvShape& shape,
                 const ConvOperands& given) {
   const bool with_bias = given.bias.defined();
-  const bool recorded = needs_grad(given.first, given.second) ||
-                        (with_bias && needs_grad(given.bias));
+  const bool recorded = needs_grad(given.first, given.second, given.bias);
   // Saved first: a recomputation that has all it wants then ends here.
   Ref<ConvNode> node;
   if (recorded) {

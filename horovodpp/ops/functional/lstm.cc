@@ -162,7 +162,7 @@ LstmResult lstm(const Tensor& x, const LstmState& start,
   for (Tensor& value : in) value = autocast_lower(value);
   check_lstm(in);
   bool wanted = false;
-  for (const Tensor& value : in) wanted |= value.defined() && needs_grad(value);
+  for (const Tensor& value : in) wanted |= needs_grad(value);
   const std::int64_t last = in[kX].size(0) - 1;
   const auto [output, h, c, wide_output, cells, gates] = result_of("lstm", [&] {
     NoGrad no_grad;

@@ -4,10 +4,6 @@
 namespace hvd::autograd {
 namespace {
 
-bool wants_gradient(const Tensor& parameter) {
-  return parameter.defined() && needs_grad(parameter);
-}
-
 Edge edge_to(const Tensor& parameter) {
   return parameter.defined() ? gradient_edge(parameter) : Edge();
 }
@@ -22,8 +18,7 @@ void NormNode::release_saved() {
 }
 
 bool needs_grad(const NormOperands& operands) {
-  return needs_grad(operands.x) || wants_gradient(operands.weight) ||
-         wants_gradient(operands.bias);
+  return needs_grad(operands.x, operands.weight, operands.bias);
 }
 
 void save_norm(NormNode& node, const NormOperands& operands, const Tensor& mean,
