@@ -90,9 +90,13 @@ def unrecorded(program, difference):
     return is_unrecorded(program, difference.at)
 
 
-def under_autocast(program, difference):
-    return any(s["scope"] == "autocast" and s["enabled"]
-               for s in scopes_at(program, difference.at))
+def within(scope):
+    """Whether the statement of a difference runs in such a scope."""
+    return lambda program, difference: any(
+        s["scope"] == scope and s["enabled"] for s in scopes_at(program, difference.at))
+
+
+under_autocast = within("autocast")
 
 
 def result_of(*operations, where=lambda program, at: True):
@@ -186,6 +190,9 @@ def gives_what_is_written(program, difference):
     place afterwards."""
     statements = before(program, difference)
     views = [s for s in statements if s["do"] in VIEWS]
+    # A gradient that passes unchanged is the one given, or a view of it.
+    views += [{"do": "view", "of": s["gradients"], "as": s["as"]} for s in statements
+              if s["do"] == "grad" and s.get("gradients")]
     return any(s["do"] in ("backward", "grad") and any(
         w["do"].endswith("_") and related(views, [g for g in s.get("gradients") or [] if g],
                                           w["of"][:1])

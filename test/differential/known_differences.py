@@ -17,7 +17,8 @@ from conditions import (ON_IMAGES, SEVERAL_VIEWS, VIEWS, among_rounded_numbers, 
                         records_under_inference_mode, refused_inference_write, result_of,
                         returned_gradient, signs_of_infinities_differ, stems_from_the_same,
                         target_is_a_view, theirs_is_nan, theirs_is_the_least, under_autocast,
-                        unrecorded, values_are_not_as_many_as_keys, viewed_before_it_required_grad)
+                        unrecorded, values_are_not_as_many_as_keys, viewed_before_it_required_grad,
+                        within)
 
 
 @dataclasses.dataclass
@@ -49,6 +50,10 @@ def theirs_counts_more(program, difference):
 def writes_gradient(program, difference):
     return any(s["do"] in ("grad", "get_grad") and difference.statement["of"][0] in s["as"]
                for s in program["statements"])
+
+
+def has_no_weight(statement):
+    return statement["of"][1] is None
 
 
 def adds_nothing_of_the_bias(statement):
@@ -140,6 +145,8 @@ KNOWN = [
           program=either(operands_of_several_dtypes, has_operand_that_is_no_number)),
     Known("a number takes the dtype of the tensor; PyTorch promotes", kind="dtype",
           operation=".*number.*", ours="int|bool", theirs="float"),
+    Known("the same, also in place; PyTorch refuses a number with a fraction's type",
+          kind="accepted", operation=".*number_", theirs="can't be cast to the desired output type"),
     Known("what has nothing to do returns its operand; PyTorch makes a view of it",
           kind="is_leaf", operation="expand|index|sum_to", ours="True", theirs="False",
           program=one_of_the_same),
@@ -150,6 +157,8 @@ KNOWN = [
     Known("the same; PyTorch's sum_to_size of a scalar is a copy",
           kind="version|values|gradient's values|requires_grad|sizes", program=both(
               does("sum_to"), stems_from_the_same)),
+    Known("the same; PyTorch writes to that copy", kind="refused", operation=".*_",
+          ours="a view of a leaf Variable", program=both(does("sum_to"), stems_from_the_same)),
     Known("the same, where one of both is made to require grad", kind="requires_grad|is_leaf",
           program=both(does("requires_grad_", "detach_"), stems_from_the_same)),
     Known("the same, where one of both is detached", kind="refused", operation="backward|grad",
@@ -186,7 +195,7 @@ KNOWN = [
           program=both(target_is_a_view, does("enter"))),
     Known("gradients of ours are no views", kind="accepted", operation=".*_",
           theirs="A view was created in no_grad mode|Can't detach views in-place",
-          program=writes_gradient),
+          program=has_to_do_with_gradients),
     Known("a gradient that passes unchanged may be a view of the one given, or that one",
           kind="is_leaf|gradient's presence", program=either(returned_gradient, given_gradient)),
     Known("what a refused backward had added is not there", kind="values", operation="get_grad",
@@ -215,7 +224,7 @@ KNOWN = [
           theirs="don't support automatic differentiation", program=inference_leaf),
     Known("the same, where gradients are recorded under inference_mode", kind="refused",
           operation="backward|grad", ours="Inference tensors cannot be saved",
-          program=both(unrecorded, creates_graph)),
+          program=both(unrecorded, either(creates_graph, does("recomputing")))),
     Known("what needs no operand for its gradient takes inference tensors", kind="accepted",
           theirs="Inference tensors cannot be saved", operation="gather|nll_loss|cross_entropy|conv2d"),
     Known("the same of what is copied since it lies otherwise", kind="accepted",
@@ -229,7 +238,8 @@ KNOWN = [
     Known("an inference tensor of no elements is not written, either", kind="refused",
           operation=".*_", ours="Inplace update to inference tensor", program=has_empty_tensors),
     Known("inference tensors are detached as others are", kind="requires_grad",
-          operation="detach_", ours="False", theirs="True", program=inference_leaf),
+          operation="detach_", ours="False", theirs="True", program=either(
+              inference_leaf, within("inference_mode"))),
     Known("what enable_grad or create_graph records is recorded under inference_mode, too",
           kind="(gradient's )?requires_grad", ours="True", theirs="False",
           program=records_under_inference_mode),
@@ -242,6 +252,8 @@ KNOWN = [
           program=both(given_gradient, theirs_counts_more)),
     Known("the same, where it is data of a leaf", kind="values", operation="backward|end",
           program=both(given_gradient, does("data"))),
+    Known("the same under inference_mode, where writes have no version", kind="values",
+          operation="backward|end", program=both(given_gradient, within("inference_mode"))),
     Known("PyTorch's batch_norm takes weights with gaps for weights without", kind=VALUES,
           operation="backward|grad|end", program=both(does("as_strided"), meets("batch_norm"))),
     Known("a tensor that was detached in place retains no gradient", kind=PRESENCE, ours="None",
@@ -251,6 +263,8 @@ KNOWN = [
     Known("expanded tensors are not written, not even by indices", kind="refused",
           operation="index_put_|index_put_number_", ours="several elements .* on one place",
           program=either(does("expand"), has_to_do_with_gradients)),
+    Known("a gradient may be an expanded tensor, and is then not written", kind="refused",
+          operation=".*_", ours="several elements .* on one place", program=writes_gradient),
     Known("nor are tensors whose elements overlap otherwise; PyTorch writes them twice",
           kind="refused", operation=".*_", ours="several elements .* on one place",
           program=meets("as_strided")),
@@ -319,6 +333,9 @@ KNOWN = [
     Known("PyTorch's layer_norm without a weight lacks some second derivatives", kind="accepted",
           operation="backward|grad", theirs="Expected a proper Tensor but got None",
           program=both(meets("layer_norm"), creates_graph)),
+    Known("the same; PyTorch leaves that derivative out", kind="gradient's values|values",
+          operation="backward|grad|end", program=both(
+              meets("layer_norm", where=has_no_weight), creates_graph)),
     Known("the largest of bools is true", kind="accepted", operation="argmax|argmax_dim",
           theirs="does not support bool"),
     Known("an attention over nothing, too, is one of its mask", kind="requires_grad",
@@ -357,6 +374,9 @@ KNOWN = [
           ours=MODIFIED + ".*needed by (Attention|Lstm|CrossEntropy)Backward"),
     Known("the same; an LSTM's node leads from each of its results to all others",
           kind="refused", operation="grad|backward", ours=MODIFIED, program=meets("lstm")),
+    Known("the same, and so a grad of one result adds to the retained gradient of another",
+          kind=f"gradient's (values|requires_grad)|{PRESENCE}", program=both(
+              meets("lstm"), backward_to_inputs)),
     Known("masked_fill keeps its mask, which may be written before backward", kind="accepted",
           operation="backward|grad", theirs=MODIFIED + ".*CPUBoolType", program=does("masked_fill")),
     Known("PyTorch's matmul copies batches", kind="refused", operation="backward|grad",
@@ -375,6 +395,9 @@ KNOWN = [
           program=both(creates_graph, meets(*OF_OPERANDS))),
     Known("the same, and so has no gradient", kind=PRESENCE, ours="None",
           program=both(creates_graph, meets(*OF_OPERANDS))),
+    Known("log_softmax of one number is 0, and so its gradient's zeros are a leaf",
+          kind="is_leaf", operation="grad", ours="True", theirs="False",
+          program=both(creates_graph, meets("log_softmax"))),
     Known("what is written without regard to what was there has a gradient of zeros, which depends "
           "on nothing", kind="(gradient's )?requires_grad", program=both(creates_graph, meets(
               "zero_", "fill_", "uniform_", "normal_", "bernoulli_", "copy_", "index_put_"))),
@@ -397,6 +420,9 @@ KNOWN = [
           ours="None", program=meets("relu_backward")),
     Known("what is near 0 of a gelu or an LSTM is exact to a rounding of 1, and so 1 divided by it "
           "is not", kind=VALUES, operation="number_div|div|pow|log", program=meets("gelu", "lstm")),
+    Known("the same of what is computed from such a quotient", kind=VALUES,
+          operation="sin|cos|tanh|exp|sigmoid|erf", program=both(
+              meets("gelu", "lstm"), meets("number_div", "div", "pow", "log"))),
     Known("what lies within a rounding of another may compare otherwise", kind="values",
           operation="(eq|ne|lt|le|gt|ge)(_number)?", program=among_rounded_numbers),
     Known("what lies within a rounding of another may be the largest", kind="values",
