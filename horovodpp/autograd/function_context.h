@@ -31,7 +31,7 @@ class FunctionContext {
   void save_for_backward(std::vector<Tensor> tensors);
   // Declares the arguments that forward writes in place; call it before the
   // write. Each must be among the results.
-  //   LeafInplaceError, ViewInplaceError, InferenceError  the write is forbidden
+  //   LeafInplaceError, ViewInplaceError, InferenceError  it must not be written
   //   InvalidArgument  a tensor is no argument
   void mark_dirty(const std::vector<Tensor>& arguments);
   // Declares results that have no gradient.

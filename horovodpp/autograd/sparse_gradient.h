@@ -34,8 +34,8 @@ bool has_sparse_grad(const Tensor& leaf);
 //   InvalidArgument  the leaf has no sparse gradient
 SparseRows sparse_grad(const Tensor& leaf);
 // Replaces the gradient, dense or sparse.
-//   InvalidArgument  the parts are inconsistent, or differ from the leaf in shape
-//                    or dtype
+//   InvalidArgument  the parts are inconsistent, or differ from the leaf in
+//                    shape or dtype
 void set_sparse_grad(const Tensor& leaf, const SparseRows& gradient);
 // The gradient, with a sparse one copied to a dense tensor; may be undefined.
 Tensor dense_grad(const Tensor& leaf);

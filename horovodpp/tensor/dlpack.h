@@ -44,8 +44,8 @@ struct DLManagedTensor {
 DLManagedTensor* to_dlpack(const Tensor& x);
 
 // A tensor on the memory of `managed`. Takes ownership unless it throws.
-//   InvalidArgument  a device other than the CPU, an unsupported dtype, more than
-//                    Dims::kMax dimensions, or negative strides
+//   InvalidArgument  a device other than the CPU, an unsupported dtype, more
+//                    than Dims::kMax dimensions, or negative strides
 Tensor from_dlpack(DLManagedTensor* managed);
 
 }  // namespace hvd

@@ -75,8 +75,8 @@ class Tensor {
   }
 
   // Memory. Writes through a pointer or view do not change the version.
-  //   InvalidArgument  T is not the dtype; for view, item and to_vector: the tensor
-  //                    is not contiguous, or not of one element
+  //   InvalidArgument  T is not the dtype; for view, item and to_vector: the
+  //                    tensor is not contiguous, or not of one element
   template <typename T>
   T* data() const {
     check_dtype(dtype_of<std::remove_const_t<T>>);
@@ -123,8 +123,8 @@ class Tensor {
   // The gradient accumulated so far, or undefined. For a non-leaf: only after
   // retain_grad().
   Tensor grad() const;
-  //   InvalidArgument  shape or dtype differ from this tensor's; it is this tensor,
-  //                    or owns it
+  //   InvalidArgument  shape or dtype differ from this tensor's; it is this
+  //                    tensor, or owns it
   void set_grad(const Tensor& grad) const;
   // Keeps the gradient of a non-leaf in grad().
   void retain_grad() const;
