@@ -30,7 +30,7 @@ struct AttendOptions {
   // [queries, keys] or [batch heads, queries, keys]: bool, true where a key
   // must NOT be seen, as in PyTorch's module; or a number added to each score.
   Tensor mask = {};
-  // bool [batch, keys]: true where a key is padding; or a number added to its
+  // bool [batch, keys]: true where a key is padding; or a number added to each
   // score.
   Tensor key_padding_mask = {};
   // Query i sees keys 0 to i. Excludes a mask.
