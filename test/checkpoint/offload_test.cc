@@ -74,9 +74,8 @@ TEST(Offload, FetchesAheadInReverse) {
   for (int i = 0; i < 4; ++i) items.push_back(pool.store(constant(i)));
   const std::int64_t before = bytes_used();
   EXPECT_EQ(value(items[3]->take()), 3.0);
-  while (bytes_used() == before)
-    std::this_thread::yield();  // Tensor 2 is
-                                // being fetched.
+  // The thread fetches tensor 2.
+  while (bytes_used() == before) std::this_thread::yield();
   EXPECT_EQ(value(items[2]->take()), 2.0);
   EXPECT_EQ(pool.stats().prefetched, 1);
   EXPECT_EQ(value(items[2]->take()), 2.0);  // An item can be taken repeatedly.
