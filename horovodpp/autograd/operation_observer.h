@@ -47,6 +47,8 @@ class OperationObserver {
   virtual void records(const Node& node) = 0;
 
   // --- Only with follows_results() ---
+  // Before an operation computes. True: skip it and use these results.
+  // `operation` has static lifetime, here and below.
   virtual bool recalls(const char* operation, OperationResults& results) = 0;
   // After an operation computed. (No tensors: the results cannot be kept.)
   virtual void made(const char* operation, const OperationResults& results) = 0;

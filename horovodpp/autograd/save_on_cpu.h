@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// While a SaveOnCpu lives, tensors that operations on this thread save for
-// backward move from device memory to host memory. Backward copies them back
-// when it needs them:
+// SaveOnCpu keeps saved tensors in host memory. While one lives, tensors that
+// operations on this thread save for backward move from device memory to host
+// memory. Backward copies them back when it needs them:
 //
 //   {
 //     hvd::autograd::SaveOnCpu on_cpu;

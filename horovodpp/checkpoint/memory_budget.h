@@ -4,6 +4,18 @@
 // they computed. When tensors created since then would exceed the budget, the
 // function with the least recomputation cost per byte drops its tensors.
 // Backward then runs that function again.
+//
+//   hvd::MemoryBudget budget(2 << 30);
+//   for (auto& block : blocks) {
+//     x = hvd::checkpoint([&](const hvd::Tensor& in) { return (*block)(in); }, x);
+//   }
+//   loss(x).backward();
+//
+// Nothing is recomputed if memory suffices. No profile and no chain are needed:
+// branches, loops and shapes may depend on data. Only tensors of checkpointed
+// functions can be dropped, so the budget cannot bound other memory. Functions
+// of about equal cost are dropped in the order in which they ran, since
+// backward needs the last ones first.
 #pragma once
 
 #include <cstdint>

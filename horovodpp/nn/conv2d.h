@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv2d: 2-d convolution (cross-correlation) of images [n, in, h, w].
+//
+//   hvd::nn::Conv2d conv(1, 6, 5, {.padding = 2});
+//   hvd::Tensor y = conv(images);        // [n, 1, 28, 28] -> [n, 6, 28, 28]
 #pragma once
 
 #include <cstdint>

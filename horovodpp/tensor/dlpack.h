@@ -3,6 +3,9 @@
 // tensors (https://dmlc.github.io/dlpack, version 0 of the protocol). The
 // structures have the standard's layout; programs that include its header cast
 // between the two.
+//
+//   DLManagedTensor* out = hvd::to_dlpack(x);     // the receiver calls deleter
+//   hvd::Tensor y = hvd::from_dlpack(theirs);     // called when y is destroyed
 #pragma once
 
 #include <cstdint>
