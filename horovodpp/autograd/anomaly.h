@@ -45,8 +45,8 @@ std::vector<void*> calls_here();
 std::string describe_calls(const std::vector<void*>& calls);
 
 // --- For the engine ---
-// Calls node.apply(). On an exception, warns with the node's trace and
-// rethrows. A NaN in the results is an AutogradError.
+// Calls node.apply(). On an exception, reports the node's trace with warn(),
+// and rethrows. A NaN in the results is an AutogradError.
 void apply_watched(Node& node, std::span<Tensor> gradients,
                    std::span<Tensor> results);
 

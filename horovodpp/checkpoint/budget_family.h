@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The regions nested in a region under a budget, in the order in which its
 // function creates them. When the outer function runs again, it creates a twin
-// of each nested region. A twin needs no saved tensors of its own. It refills
-// the region of the first run, which backward will ask.
+// of each nested region. A twin needs no saved tensors of its own: they refill
+// the region of the first run, from which backward will read.
 #pragma once
 
 #include <cstddef>

@@ -36,8 +36,7 @@ void KeptResults::made(const OperationResults& results) {
 
 void KeptResults::set_last(OperationResults results) {
   SpinLockHolder lock(lock_);
-  std::swap(last_, results);  // Swapped, so that the old value is freed after
-                              // the lock.
+  std::swap(last_, results);  // The old results are freed after the lock.
 }
 
 void KeptResults::named(const Tensor& tensor, std::string_view name) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// While an Offload lives, tensors that operations on this thread save for
-// backward move to a pool, and come back when backward needs them:
+// Offload moves saved tensors to a pool. While one lives, tensors that
+// operations on this thread save for backward move to the pool. They come back
+// when backward needs them:
 //
 //   hvd::OffloadPool pool({.bytes = std::int64_t{8} << 30});
 //   {

@@ -84,8 +84,8 @@ class OffloadPool::State {
         entry->phase = Entry::Phase::kStored;
         ready = std::move(entry->fetched);
       } else {
-        entry->phase = Entry::Phase::kStored;  // Removes it from the thread's
-                                               // queue.
+        // Removes the tensor from the thread's queue.
+        entry->phase = Entry::Phase::kStored;
       }
     }
     return ready.defined() ? ready : fetch(*entry);

@@ -20,8 +20,7 @@ namespace {
 // maximum over first..last, counted from their start. A smaller `busy` may need
 // a larger `ended`: long work is harmless if it runs late, while early work
 // delays others. So the planner's table (planner.cc) has, for each pair of
-// stages and amount of memory, all ways of which none is
-// worse than another in both:
+// stages and amount of memory, all ways that are Pareto-optimal in both:
 //
 //   keep first, and `rest` = a way of first+1..last:
 //     busy = forward + rest.busy + backward
@@ -40,7 +39,7 @@ struct Way {
   std::uint16_t inside = 0;
 };
 
-// A Pareto front: ways of which none is worse than another in both values.
+// A Pareto front: no way is worse than another in both `busy` and `ended`.
 class Front {
  public:
   void offer(const Way& way) {

@@ -51,8 +51,8 @@ struct CheckpointedOperation {
   // late.
   std::string_view operation;
   // The name from checkpoint_name(). A policy is called once after the
-  // operation, without a name, and once per name; then kPreferRecompute has no
-  // effect.
+  // operation, without a name, and once per name. With a name, kPreferRecompute
+  // changes nothing.
   std::string_view name;
   const Tensor& result;      // The first of several results.
   std::size_t position = 0;  // Index among the operations of this call.

@@ -165,8 +165,8 @@ class Recording : public Node,
   // In a recomputation: the corresponding region of the first run.
   BudgetTwin twin_;
   std::atomic<bool> running_{false};
-  std::atomic<bool> is_unpacked_{false};  // A node has freed one of its
-                                          // tensors.
+  // A node has freed one of its tensors.
+  std::atomic<bool> is_unpacked_{false};
   double began_ = 0.0;  // In worked_seconds(), under a budget.
   std::atomic<double> replay_seconds_{0.0};
   // The state of each slot after forward; slots past the end are wanted and

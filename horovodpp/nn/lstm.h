@@ -21,9 +21,9 @@ namespace nn {
 struct LSTMOptions {
   std::int64_t num_layers = 1;
   bool bias = true;
-  bool batch_first = false;  // [batch, time, features] instead of [time, batch,
-                             // …].
-  double dropout = 0.0;      // Between layers, in training.
+  // [batch, time, features] instead of [time, batch, …].
+  bool batch_first = false;
+  double dropout = 0.0;  // Between layers, in training.
   // Each layer also runs from the last step to the first, with separate
   // weights. Its output concatenates the h of both directions.
   bool bidirectional = false;

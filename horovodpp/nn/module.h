@@ -192,8 +192,7 @@ class Module {
 
   std::vector<NamedTensor> parameters_;
   std::vector<NamedTensor> buffers_;
-  std::vector<std::string> transient_;  // Names of buffers that are not
-                                        // persistent.
+  std::vector<std::string> transient_;  // Non-persistent buffers.
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> modules_;
   bool training_ = true;
   std::shared_ptr<ModuleHooks> hooks_;  // Null until the first hook.

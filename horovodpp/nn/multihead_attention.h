@@ -21,8 +21,8 @@ namespace nn {
 struct MultiheadAttentionOptions {
   double dropout = 0.0;  // Of the weights, in training.
   bool bias = true;
-  bool batch_first = false;  // [batch, time, width] instead of [time, batch,
-                             // width].
+  // [batch, time, width] instead of [time, batch, width].
+  bool batch_first = false;
   DType dtype = DType::kF32;
 };
 
@@ -42,10 +42,8 @@ class MultiheadAttention : public Module {
  public:
   struct Result {
     Tensor output;  // Shaped as the query.
-    Tensor
-        // [batch, queries, keys], the mean over the heads; set with
-        // need_weights.
-        weights;
+    // [batch, queries, keys], the mean over the heads; set with need_weights.
+    Tensor weights;
   };
 
   // "in_proj_weight" [3 width, width], Xavier-uniform (Glorot and Bengio),

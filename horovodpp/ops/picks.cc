@@ -187,8 +187,8 @@ Tensor pick_backward(const Tensor& grad, const Dims& shape,
 
 void IndexPutBackward::apply(std::span<Tensor> grads,
                              std::span<Tensor> results) {
-  const Picks where = picks();  // Unpacked once: a checkpointed region frees
-                                // them.
+  // Unpacked once: a checkpointed region frees them.
+  const Picks where = picks();
   if (wants(0)) {
     results[0] = clone(grads[0]);
     put_(results[0], where, zeros({}, {.dtype = grads[0].dtype()}));

@@ -54,8 +54,7 @@ class HookList {
   };
   struct State : HookHandle::Removable {
     void remove(const void* target) override {
-      std::shared_ptr<Entry> dropped;  // Destroyed after the lock, with its
-                                       // hook.
+      std::shared_ptr<Entry> dropped;  // Destroyed after the lock.
       MutexLock lock(mutex);
       auto found = std::find_if(entries.begin(), entries.end(),
                                 [&](auto& e) { return e.get() == target; });

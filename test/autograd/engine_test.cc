@@ -68,8 +68,8 @@ TEST(DoubleBackward, AGradientHasAGradient) {
   (gx * 2.0 + gy).backward(ones64({2}));
   EXPECT_THAT(values(x.grad()), ElementsAre(10, 13));
   EXPECT_THAT(values(y.grad()), ElementsAre(11, 14));
-  x.set_grad({});  // A gradient with a history that leads to its leaf is a
-                   // cycle.
+  // A gradient with a history that leads to its leaf is a cycle.
+  x.set_grad({});
   y.set_grad({});
 
   z = x * x + y * x + y * y;

@@ -48,8 +48,8 @@ TEST(Equivalence, OfAnAttentionThatSeesNotAllKeys) {
     return scaled_dot_product_attention(x[0], x[1], x[2], {.is_causal = true});
   };
   for (int i = 0; i < 10; ++i) {
-    const Tensor other = full({2, 40}, i, {.dtype = DType::kF64});  // Reuses
-                                                                    // memory.
+    // Reuses memory.
+    const Tensor other = full({2, 40}, i, {.dtype = DType::kF64});
     expect_equal(attend, {randn64({1, 3}), randn64({40, 3}), randn64({40, 2})});
   }
 }

@@ -71,8 +71,7 @@ TEST_F(Safetensors, GivesBackWhatWasSavedOfEveryType) {
   ASSERT_EQ(loaded.tensors.size(), saved.size());
   std::size_t element = 8;
   for (const auto& [name, tensor] : loaded.tensors) {
-    EXPECT_LE(size_of(tensor.dtype()), element);  // Larger types first, for
-                                                  // alignment.
+    EXPECT_LE(size_of(tensor.dtype()), element);  // For alignment.
     element = size_of(tensor.dtype());
     const auto original =
         std::find_if(saved.begin(), saved.end(),

@@ -17,8 +17,8 @@ struct AttentionCall {
   Tensor q;
   Tensor k;
   Tensor v;
-  Tensor mask;  // Undefined, or [..., queries, keys], bool or of the same
-                // dtype.
+  // Undefined, or [..., queries, keys], bool or of the same dtype.
+  Tensor mask;
   bool is_causal = false;
   double scale = 1.0;
   std::optional<DropoutMask> dropout = std::nullopt;
