@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A StateDict is the state of a model, an optimizer or a learning-rate schedule
-// as named tensors. Several StateDicts form one checkpoint, written in one step:
+// as named tensors. Several StateDicts form one checkpoint, which is written
+// in one step:
 //
 //   StateDict all = with_prefix("model.", model.state_dict());
 //   append(all, with_prefix("optimizer.", optimizer.state_dict()));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lookup of rows and other slices by a tensor of int64 indices, which are not
 // differentiable.
+//
+// InvalidArgument if an index is out of range.
 #pragma once
 
 #include <cstdint>

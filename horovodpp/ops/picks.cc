@@ -22,8 +22,8 @@ namespace {
 // dimensions.
 struct Places {
   Dims result;            // Sizes.
-  Dims picked;            // The index of `picked` in `result`.
-  std::size_t first = 0;  // Where they are in `result`.
+  Dims picked;            // Sizes of the picks, broadcast.
+  std::size_t first = 0;  // The index of `picked` in `result`.
   Dims rest;              // Sizes and strides of the other dimensions.
   Dims rest_strides;
   // For each pick, its offset from the tensor's first element.

@@ -20,8 +20,7 @@ Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts,
 // x with `value` around it: widths are {left, right} of the last dimension,
 // then of the one before, and so on. Negative widths crop.
 //   InvalidArgument  a crop exceeds its dimension, or the number of widths is
-//                    odd
-//                    or too large
+//                    odd or too large
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
            double value = 0.0);
 

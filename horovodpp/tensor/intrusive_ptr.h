@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ref<T> is an owning pointer to an object that counts its own owners with T's
 // retain() and release(). One pointer wide, so that a Tensor is too.
+//
+// A Ref is as thread-safe as a pointer; the counts are atomic.
 #pragma once
 
 #include <utility>

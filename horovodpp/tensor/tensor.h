@@ -123,8 +123,8 @@ class Tensor {
   // The gradient accumulated so far, or undefined. For a non-leaf: only after
   // retain_grad().
   Tensor grad() const;
-  //   InvalidArgument  shape or dtype differ from this tensor's; it is this
-  //                    tensor, or owns it
+  //   InvalidArgument  shape or dtype differ from this tensor's; `grad` is
+  //                    this tensor, or owns it
   void set_grad(const Tensor& grad) const;
   // Keeps the gradient of a non-leaf in grad().
   void retain_grad() const;

@@ -36,7 +36,7 @@ ChannelStatistics statistics_of(const std::vector<double>& mean,
           to(from_vector(rstd, shape), dtype)};
 }
 
-// x normalized, scaled and shifted, in the widened dtype of x; result in `out`.
+// x, which is widened, normalized, scaled and shifted.
 Tensor normalized(const Tensor& x, const ChannelStatistics& statistics,
                   const Tensor& weight, const Tensor& bias) {
   const DType dtype = x.dtype();

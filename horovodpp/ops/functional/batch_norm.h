@@ -20,8 +20,7 @@ struct BatchNormOptions {
 //   variance. A checkpoint's recomputation does not update them again.
 // - Otherwise: mean and var are the running statistics.
 //   InvalidArgument  training with one element per channel; not training
-//                    without
-//                    running statistics
+//                    without running statistics
 Tensor batch_norm(const Tensor& x, const Tensor& running_mean,
                   const Tensor& running_var, const Tensor& weight,
                   const Tensor& bias, const BatchNormOptions& options = {});
