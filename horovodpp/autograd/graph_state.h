@@ -20,12 +20,12 @@ struct AutocastState;
 
 // Plain data, so that a read costs one or two instructions.
 struct GraphState {
-  SavedTensorKeeper* saved_tensor_keeper = nullptr;  // Owned by its scope.
-  OperationObserver* operation_observer = nullptr;   // Owned by its scope.
+  SavedTensorKeeper* saved_tensor_keeper = nullptr;  // Valid during its scope.
+  OperationObserver* operation_observer = nullptr;   // Valid during its scope.
   // The reason why saved-tensor hooks are forbidden; null: allowed.
   const std::string* saved_tensor_hooks_forbidden = nullptr;
-  AutocastState* autocast = nullptr;  // Owned by its scope.
-  Warnings* warnings = nullptr;       // Owned by its scope.
+  AutocastState* autocast = nullptr;  // Valid during its scope.
+  Warnings* warnings = nullptr;       // Valid during its scope.
   // A checkpointed region is recomputed for its backward.
   bool recomputing = false;
   // The forward mark of the region being recomputed (captured_tensors.h), or 0.

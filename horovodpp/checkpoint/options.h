@@ -16,7 +16,7 @@ namespace HVD_EXPORT hvd {
 enum class DeterminismCheck {
   kNone,      // Only that no saved tensor is missing.
   kMetadata,  // The same number of tensors, of the same shapes and dtypes.
-  kChecksum,  // And bits: reads all saved tensors twice.
+  kChecksum,  // Also the same bits: reads all saved tensors twice.
 };
 
 struct CheckpointOptions {

@@ -210,8 +210,8 @@ class OverlapPlanner {
   const PlanSlots slots_;
   const std::size_t count_;
   PairTable<Fronts> fronts_;
-  std::vector<double> forward_before_;    // Of all earlier stages.
-  std::vector<double> communication_to_;  // Up to and including this stage.
+  std::vector<double> forward_before_;    // Seconds of earlier stages.
+  std::vector<double> communication_to_;  // Seconds through this stage.
 };
 
 }  // namespace

@@ -94,7 +94,7 @@ class CheckpointPlanner {
 
   const ChainCost& chain_;
   const std::size_t count_;
-  std::vector<double> forward_before_;  // Of all earlier stages.
+  std::vector<double> forward_before_;  // Seconds of earlier stages.
   PlanSlots sizes_;
   std::int64_t slots_ = 0;
 };

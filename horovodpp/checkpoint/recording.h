@@ -78,7 +78,7 @@ class Recording : public Node,
   struct Slot {
     Dims shape;
     DType dtype = DType::kF32;
-    const char* operation = "";  // The node that saved it.
+    const char* operation = "";  // Name of the node that saved it.
     std::uint32_t version = 0;
     std::uint64_t checksum = 0;  // With DeterminismCheck::kChecksum only.
   };
