@@ -41,7 +41,7 @@ struct BackwardOptions {
 //   InvalidArgument         a gradient has not its root's shape; `inputs` is
 //                           empty; a root is undefined
 //   GraphFreedError         the graph was not retained by an earlier backward
-//   VersionError            what a node saved was modified in place
+//   VersionError            a saved tensor was modified in place
 // and any exception of a node or a hook.
 void backward(const std::vector<Tensor>& roots,
               const std::vector<Tensor>& gradients = {},
@@ -53,7 +53,7 @@ struct GradOptions {
   // Whether an input that the outputs do not depend on is an error, or has an
   // undefined gradient.
   bool allow_unused = false;
-  // An unused input has a gradient of zeros, whatever allow_unused says.
+  // An unused input has a gradient of zeros, for any allow_unused.
   bool materialize_grads = false;
 };
 

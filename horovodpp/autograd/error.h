@@ -52,7 +52,7 @@ class LeafInplaceError : public AutogradError {
 class ViewInplaceError : public AutogradError {
   using AutogradError::AutogradError;
 };
-// A hook that cannot be registered, or that returned what it must not.
+// A hook that cannot be registered, or that returned an invalid tensor.
 class HookError : public AutogradError {
   using AutogradError::AutogradError;
 };
