@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors, the operations on them, and their gradients: everything a program
-// that differentiates needs.
+// The autograd half of Horovod++ in one include: tensors, the operations on
+// tensors, and their gradients.
 //
 //   hvd::Tensor w = hvd::randn({10, 784}, {.requires_grad = true});
 //   hvd::Tensor loss = hvd::cross_entropy(hvd::linear(images, w), labels);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpointing: computing again in backward what forward need not keep.
-// docs/checkpointing.md says which form is for what.
+// Checkpointing: backward recomputes values of forward instead of keeping them.
+// docs/checkpointing.md compares the forms.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.

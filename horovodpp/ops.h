@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations on tensors, each differentiable as often as one likes. The
-// comment gives the formula and the shapes; "~" means that shapes broadcast as
-// in NumPy. Operations of two tensors want equal dtypes.
+// The differentiable operations on tensors, to any order of derivative. The
+// comments give formulas and shapes; "~" means that shapes broadcast as in
+// NumPy. Operations on two tensors need equal dtypes.
 //
 //   hvd::Tensor loss = hvd::cross_entropy(hvd::linear(x, w, b), labels);
 //
-// InvalidArgument with the shapes, if they do not fit.
+// InvalidArgument, with the shapes, if shapes do not fit.
 #pragma once
 
 #include "horovodpp/autograd/graph_ops.h"            // IWYU pragma: export

@@ -14,7 +14,7 @@
 namespace hvd::autograd {
 namespace {
 
-// One with a history was recorded by whoever made it, not by this backward.
+// A gradient with a history has another owner, not just this backward.
 bool can_steal(const Tensor& gradient, const Tensor& like) {
   const TensorImpl& impl = *gradient.impl();
   return !is_grad_enabled() && !gradient.requires_grad() && impl.unique() &&
@@ -24,7 +24,7 @@ bool can_steal(const Tensor& gradient, const Tensor& like) {
 
 std::atomic<std::int64_t> gradient_bytes{0};
 
-// What a leaf's grad is to be, in the home that it is to have, if that is free.
+// `gradient`, copied into `home` if the home is free and fits.
 Tensor brought_home(GradientHome& home, const Tensor& like, Tensor gradient) {
   const Dims strides = gradient_strides(like);
   if (home.holds(gradient) || !home.fits(like.shape(), strides, like.dtype())) {
@@ -36,7 +36,7 @@ Tensor brought_home(GradientHome& home, const Tensor& like, Tensor gradient) {
   return there;
 }
 
-// One of the two is sparse. Its values may be memory that others see.
+// At least one gradient is sparse. Its values may share memory.
 void accumulate_sparse(Tensor& grad, const Tensor& gradient) {
   if (grad.defined()) {
     grad = sum_with_sparse(grad, gradient);
@@ -97,7 +97,7 @@ void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
         "write to a clone() of it"));
   }
   AutogradMeta& meta = *leaf_.impl()->meta;
-  if (!meta.requires_grad) return;  // Frozen since it was used.
+  if (!meta.requires_grad) return;  // Frozen since its use.
   {
     MutexLock lock(mutex_);
     Tensor gradient = std::move(gradients[0]);
@@ -107,7 +107,7 @@ void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
       gradient = brought_home(*meta.home, leaf_, std::move(gradient));
     }
     accumulate_into(meta.grad, leaf_, std::move(gradient));
-    // What lies in a home is not of the allocator's memory.
+    // A home's memory does not come from the allocator.
     if (is_first && (meta.home == nullptr || !meta.home->holds(meta.grad))) {
       gradient_bytes.fetch_add(static_cast<std::int64_t>(meta.grad.bytes()),
                                std::memory_order_relaxed);
@@ -159,8 +159,8 @@ Ref<Node> existing_grad_accumulator(const Tensor& leaf) {
 
 Ref<Node> grad_accumulator(const Tensor& leaf) {
   if (auto existing = existing_grad_accumulator(leaf)) return existing;
-  // Before the lock and after it in the other order would destroy the loser of
-  // a race under the lock that its destructor takes.
+  // Created before the lock, so destroyed after it: the destructor of the loser
+  // of a race takes that lock.
   auto made = Ref<Node>::adopt(new AccumulateGrad(leaf));
   AutogradMeta& meta = *leaf.impl()->meta;
   SpinLockHolder lock(meta.lock);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The node at the end of every path: adds what arrives to the grad() of a leaf.
-// It runs before everything else that is ready, so that a leaf's hooks hear of
-// a gradient as early as possible.
+// The graph node that ends every path: adds arriving gradients to the grad() of
+// a leaf. It runs before all other ready nodes, so that a leaf's hooks run as
+// early as possible.
 //
-// A leaf that does not require grad any more gets nothing, and its hooks that
-// follow the addition do not run.
+// A leaf that no longer requires grad gets no gradient, and its post-accumulate
+// hooks do not run.
 //
-// A graph holds it, it holds the leaf; the leaf finds it while it lives.
-// Several backward calls may arrive at once: they add one after the other.
+// The graph owns the accumulator, and the accumulator owns the leaf. The leaf
+// keeps a plain pointer to its live accumulator. Concurrent backward calls add
+// one after the other.
 #pragma once
 
 #include <cstdint>
@@ -29,45 +30,46 @@ class AccumulateGrad : public Node {
   void apply(std::span<Tensor> gradients, std::span<Tensor> results) override;
 
   const Tensor& leaf() const { return leaf_; }
-  // Null if the leaf has none.
+  // Null if the leaf has no hooks.
   LeafHooks* leaf_hooks() const;
-  // Where the next gradient of the leaf is to be made; null: anywhere.
+  // The memory for the leaf's next gradient; null: any memory.
   GradientHome* home_of_next() const;
 
-  // `leaf` is about to get a history, which may lead to its accumulator: that lets
-  // go of it, and refuses to run.
+  // Detaches the accumulator of `leaf`, which is about to get a history. That
+  // history may lead to the accumulator: the accumulator drops the leaf, and
+  // throws if it runs.
   static void move_into_graph(const Tensor& leaf);
 
  private:
   ~AccumulateGrad() override;
 
   Tensor leaf_;
-  bool moved_ = false;   // Then leaf_ only looks like the leaf.
-  mutable Mutex mutex_;  // Guards the grad() of the leaf.
+  bool moved_ = false;   // leaf_ is then only a detached copy.
+  mutable Mutex mutex_;  // Guards the leaf's grad().
 };
 
-// The one accumulator of `leaf` that lives, made if there is none.
+// The live accumulator of `leaf`; creates one if needed.
 Ref<Node> grad_accumulator(const Tensor& leaf);
-// The same, or null if there is none.
+// The live accumulator of `leaf`, or null.
 Ref<Node> existing_grad_accumulator(const Tensor& leaf);
 
-// Bytes of all gradients that leaves got as their first, ever, in this process, and
-// that lie in no home: they stay, whatever is let go of.
+// Total bytes of the first gradients of all leaves of this process, without
+// gradients in a home. Never decreases, even when gradients are freed.
 std::int64_t leaf_gradient_bytes();
 
-// Where gradients of `leaf` are to lie from now on; null: anywhere. No backward that
-// reaches it runs.
+// Sets where future gradients of `leaf` live; null: anywhere. Call it only
+// while no backward reaches `leaf`.
 void set_gradient_home(const Tensor& leaf, std::shared_ptr<GradientHome> home);
 
-// The strides that a gradient of `like` has: its own if it fills its memory,
-// else row by row.
+// The strides of a gradient of `like`: the strides of `like` if it is dense,
+// else row-major.
 Dims gradient_strides(const Tensor& like);
 
 // Adds `gradient` to `grad`, the gradient of a tensor like `like`:
-//   - the first one is taken over without a copy if nothing is recorded, nobody
-//     else owns it and it lies in memory as `like` does; else it is copied;
-//   - later ones are added in place, or into a new tensor if recorded;
-//   - sparse ones stay so among themselves (sparse_gradient.h).
+// - a first gradient is taken over without a copy if nothing is recorded, no
+//   other owner exists and its layout is that of `like`; else it is copied;
+// - a later gradient is added in place, or into a new tensor if recorded;
+// - the sum of sparse gradients stays sparse (sparse_gradient.h).
 void accumulate_into(Tensor& grad, const Tensor& like, Tensor gradient);
 
 }  // namespace hvd::autograd

@@ -24,7 +24,7 @@ namespace hvd::autograd {
 namespace {
 
 constexpr int kMaxFrames = 48;
-constexpr int kOwnFrames = 2;  // Of recording the trace.
+constexpr int kOwnFrames = 2;  // Frames of the recording itself.
 
 std::string demangled(const char* name) {
   int status = 0;

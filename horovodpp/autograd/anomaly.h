@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding where a wrong gradient comes from: while a DetectAnomaly lives, every
-// operation recorded on this thread remembers the calls that led to it, and
-// backward looks for NaN in what each node returns.
+// Anomaly detection finds the source of a wrong gradient. While a DetectAnomaly
+// lives, every operation recorded on this thread keeps its call stack, and
+// backward checks the results of each node for NaN.
 //
 //   hvd::autograd::DetectAnomaly detect;
 //   loss.backward();   // throws: "Function 'SqrtBackward' returned nan values in
 //                      // its 0th output. It was recorded here: …"
 //
-// Slow; for debugging. Functions are named if the program exports them (link
-// with -rdynamic); else module and address are given, which addr2line takes.
+// Slow; for debugging. Function names appear if the program exports them (link
+// with -rdynamic). Otherwise the trace gives module and address, for addr2line.
 #pragma once
 
 #include <span>
@@ -23,8 +23,8 @@ namespace autograd {
 
 class DetectAnomaly {
  public:
-  // `check_nan`: whether backward looks for NaN, or only tells from which node
-  // an exception comes.
+  // `check_nan`: whether backward checks for NaN. Without it, exceptions still
+  // get the trace of their node.
   explicit DetectAnomaly(bool check_nan = true);
   ~DetectAnomaly();
   DetectAnomaly(const DetectAnomaly&) = delete;
@@ -35,18 +35,18 @@ class DetectAnomaly {
   bool outer_check_nan_;
 };
 
-// The calls that led to the operation of `node`, one a line; says so if they
-// are not known. If it was recorded during a backward: also those of the node
-// that ran then.
+// The call stack that recorded `node`, one call a line, or a note that the
+// stack is unknown. If `node` was recorded during a backward, the stack of the
+// node that ran then follows.
 std::string forward_trace(const Node& node);
 
-// The calls that led here, and a line for each of them.
+// The current call stack, and its text with one call a line.
 std::vector<void*> calls_here();
 std::string describe_calls(const std::vector<void*>& calls);
 
 // --- For the engine ---
-// Calls node.apply(); a failure is told of with the node's trace (warn()) and
-// passed on; a NaN among the results is an AutogradError.
+// Calls node.apply(). On an exception, reports the node's trace with warn(),
+// and rethrows. A NaN in the results is an AutogradError.
 void apply_watched(Node& node, std::span<Tensor> gradients,
                    std::span<Tensor> results);
 

@@ -24,7 +24,7 @@ struct AutocastState {
   DType dtype = DType::kBF16;
   bool enabled = true;
   bool cache_enabled = true;
-  // The outermost scope's.
+  // Shared with the outermost scope.
   std::shared_ptr<CastCache> cache;
 };
 
@@ -43,7 +43,8 @@ Tensor cached_cast(const Tensor& x, AutocastState& state) {
       cached.cast.defined() && cached.original.lock().is_same(x) &&
       cached.version == x.version() && cached.cast.dtype() == state.dtype;
   if (!fresh) {
-    // Whether there is one already is not for a region's operations to depend on.
+    // A cache hit must not change the sequence of operations that a region
+    // sees.
     const WithinOperation cast_once;
     cached = {WeakTensor(x), x.version(), x.to(state.dtype)};
   }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Autocast: while one lives, operations on this thread choose the dtype they
-// compute in. Products (matmul, linear) take float32 operands in the lower
-// dtype; what loses too much there (exp, log, pow, sums, means, log_softmax,
-// losses) takes 16-bit operands in float32; operations of two tensors, and cat,
-// take the wider of two floating dtypes; what is written in place keeps its own.
+// Autocast lets operations on this thread choose the dtype in which they
+// compute, as long as an Autocast lives:
+// - products (matmul, linear) cast float32 operands to the lower dtype;
+// - operations that lose precision (exp, log, pow, sums, means, log_softmax,
+//   losses) cast 16-bit operands to float32;
+// - operations on two tensors, and cat, use the wider of two floating dtypes;
+// - in-place operations keep the dtype of their target.
 //
 //   {
 //     hvd::Autocast autocast(hvd::DType::kBF16);
@@ -11,9 +13,8 @@
 //   }
 //   loss.backward();          // gradients come in the parameters' dtype
 //
-// A leaf that requires grad is cast once per outermost scope, however often it
-// is used, unless it is written in between. Scopes nest; an inner one may switch
-// autocast off.
+// A leaf that requires grad is cast once per outermost scope, and again only
+// after an in-place write. Scopes nest; an inner scope may switch autocast off.
 #pragma once
 
 #include <memory>
@@ -50,7 +51,7 @@ class Autocast {
 
 namespace autograd {
 
-// What the innermost scope says, to put it in force again later.
+// The settings of the innermost scope, to restore later.
 struct AutocastSetting {
   DType dtype = DType::kBF16;
   bool enabled = false;
@@ -64,14 +65,14 @@ AutocastSetting current_autocast();
 // --- For operations ---
 inline bool is_autocast_active() { return graph_state.autocast != nullptr; }
 
-// Whether x is to be taken in float32, and that.
+// Whether x must be computed in float32; and x in that dtype.
 bool autocast_widens(const Tensor& x);
 Tensor autocast_wider(const Tensor& x);
 
-// x in the lower dtype, if it is float32; else x.
+// x in the lower dtype if x is floating and not float64; else x.
 Tensor autocast_lower(const Tensor& x);
 
-// Whether tensors are to be taken in the widest dtype of all, and that.
+// Whether tensors must be promoted to a common dtype; and the promotion.
 bool autocast_promotes(const Tensor& a, const Tensor& b);
 void autocast_promote(Tensor& a, Tensor& b);
 bool autocast_promotes(const std::vector<Tensor>& tensors);

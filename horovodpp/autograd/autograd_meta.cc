@@ -21,7 +21,7 @@ LeafHooks& AutogradMeta::make_hooks() {
 Tensor standing_for_leaf(const Tensor& tensor, const Tensor& leaf) {
   const TensorImpl& made = *tensor.impl();
   const TensorImpl& original = *leaf.impl();
-  // Of a leaf that was moved into a graph only the looks are left.
+  // A leaf that was moved into a graph has no meta left.
   const bool is_gone = original.meta == nullptr;
   if (is_gone || made.meta.get() == original.meta.get()) return tensor;
   if (made.storage.get() == original.storage.get() &&

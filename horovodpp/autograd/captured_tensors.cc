@@ -13,7 +13,7 @@
 namespace hvd::autograd {
 namespace {
 
-std::atomic<std::int64_t> captures{0};  // That exist.
+std::atomic<std::int64_t> captures{0};  // Number of live instances.
 
 }  // namespace
 
@@ -81,7 +81,7 @@ std::optional<CapturedTensors::Change> CapturedTensors::Check::reads(
     const Tensor& tensor) {
   if (!captured_->is_new(tensor, mark_)) return std::nullopt;
   const auto& all = captured_->all_;
-  // Both runs read in the same order, but for what the second leaves out.
+  // Both runs read in the same order, but the second may skip reads.
   const auto from = all.begin() + static_cast<std::ptrdiff_t>(next_);
   const auto is_it = [&](const Captured& captured) {
     return captured.storage == tensor.impl()->storage.get();

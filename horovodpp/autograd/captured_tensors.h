@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors that a checkpointed function read from outside, and their versions
-// then: its second run must not find other versions.
+// The outside tensors that a checkpointed function read in forward, with their
+// versions. The recomputation must find the same versions.
 //
 //   captured.reads(w);                       // in forward
 //   CapturedTensors::Check check(captured);  // in the second run
 //   if (auto change = check.reads(w)) throw CheckpointError(change->text(""));
 //
-// And whether leaves required grad then, which decides what operations save:
+// Also records whether leaves required grad in forward, which decides what
+// operations save:
 //
-//   w.set_requires_grad(false);                          // since
+//   w.set_requires_grad(false);                          // after forward
 //   const CapturedTensors::AsInForward scope(captured);
 //   w.requires_grad();                                   // true
 //
-// Filled by one thread; several may check at once.
+// One thread fills it; several threads may check at once.
 #pragma once
 
 #include <cstddef>
@@ -31,41 +32,41 @@ namespace autograd {
 
 class CapturedTensors {
  public:
-  // Storages that are older than `mark` come from outside.
+  // Storages older than `mark` come from outside the function.
   explicit CapturedTensors(std::uint64_t mark);
   ~CapturedTensors();
   CapturedTensors(const CapturedTensors&) = delete;
   CapturedTensors& operator=(const CapturedTensors&) = delete;
 
-  // Takes down `tensor`, which may be undefined, if it comes from outside.
+  // Records `tensor`, which may be undefined, if it comes from outside.
   void reads(const Tensor& tensor);
-  // Tells `observer`, who may be null, of those that still exist.
+  // Reports the captured tensors that still exist to `observer`; null: no-op.
   void tell(OperationObserver* observer) const;
 
   struct Change {
-    // The sentence of the error, in which the tensor has this name, if any.
+    // The message of the error; `name` is the tensor's name, or empty.
     std::string text(std::string_view name) const;
     std::string tensor;
     std::uint32_t before = 0;
     std::uint32_t after = 0;
   };
 
-  // One further run of the function, during which `captured` lives.
+  // One recomputation of the function. `captured` outlives it.
   class Check {
    public:
     explicit Check(const CapturedTensors& captured)
         : captured_(&captured), mark_(Storage::next_mark()) {}
-    // What happened to `tensor` since forward read it.
+    // How `tensor` changed since forward read it, if it did.
     std::optional<Change> reads(const Tensor& tensor);
 
    private:
     const CapturedTensors* captured_;
     std::uint64_t mark_;
-    std::size_t next_ = 0;  // The one that forward read next.
+    std::size_t next_ = 0;  // Index of the expected next read.
   };
 
-  // In its scope, tensors that are older than `captured` require grad on this thread
-  // if they did when it was made.
+  // While it lives, a tensor older than `captured` requires grad on this thread
+  // if it did at the time of `captured`.
   class AsInForward {
    public:
     explicit AsInForward(const CapturedTensors& captured);
@@ -80,20 +81,22 @@ class CapturedTensors {
  private:
   struct Captured {
     WeakTensor tensor;
-    const Storage* storage = nullptr;  // Where it lies; may be gone.
+    const Storage* storage = nullptr;  // Only compared; may dangle.
     std::uint32_t version = 0;
   };
 
-  // Whether its version counts, and was not looked at with this mark.
+  // Whether `tensor` comes from outside and its storage was not yet seen since
+  // `mark`.
   bool is_new(const Tensor& tensor, std::uint64_t mark) const;
 
   std::uint64_t mark_;
-  std::uint64_t forward_mark_;  // Of the outermost forward computed again.
+  // The mark of the outermost forward that is being recomputed.
+  std::uint64_t forward_mark_;
   std::vector<Captured> all_;
 };
 
-// Sets whether a leaf requires grad. A recomputation of an earlier forward will not
-// notice, unless its own function calls this.
+// Sets whether a leaf requires grad. A recomputation of an earlier forward does
+// not see the change unless the recomputed function itself makes the call.
 void change_requires_grad(const Tensor& leaf, bool value);
 // Whether `tensor`, which has no grad_fn, requires grad on this thread.
 bool required_grad(const Tensor& tensor);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph behind a tensor, in the language of Graphviz:
+// The graph behind a tensor as Graphviz text:
 //
 //   std::ofstream("graph.dot") << hvd::autograd::to_dot(loss, {{"w1", w1}});
 //   $ dot -Tsvg graph.dot -o graph.svg
 //
-// Boxes are operations, ellipses leaves; an arrow goes where a gradient goes,
-// and carries the shape of that gradient. Nodes are numbered in the order in
-// which they are found from the root, so that equal graphs draw equally.
+// Boxes are operations, ellipses are leaves. An arrow follows a gradient and
+// shows its shape. Nodes are numbered from the root in order of discovery, so
+// equal graphs give equal text.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@
 namespace HVD_EXPORT hvd {
 namespace autograd {
 
-// `names` are written to the leaves, and the results, that they are given for.
+// `names` label leaves and results.
 //   NotDifferentiableError  the tensor does not require grad
 std::string to_dot(
     const Tensor& root,

@@ -19,8 +19,8 @@ EffectLog::Scope::~Scope() { innermost_effects = outer_; }
 
 const std::any* EffectLog::replayed() {
   const std::any* result = nullptr;
-  // A region that is met in a replay of another records what that one replays;
-  // and a replay in a replay knows as much as the one around it.
+  // The innermost replay decides. A region inside a replay records the values
+  // that the outer region replays.
   for (Scope* scope = innermost_effects; scope != nullptr;
        scope = scope->outer_) {
     if (!scope->replay_) continue;

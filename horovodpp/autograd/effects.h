@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Effects: what a checkpointed function does besides computing its result, such
-// as a message to other ranks, a count, a line in a log. They must not happen
-// again when the function is recomputed.
+// Effects of a checkpointed function besides its result, such as a message to
+// other ranks, a counter, or a log line. A recomputation must not repeat them.
 //
 //   hvd::Tensor forward(const hvd::Tensor& x) {
 //     double largest = hvd::run_once([&] { return agree_with_peers(x); });
 //     return x / largest;       // the same number in the recomputation
 //   }
 //
-// What a recomputation may leave out altogether asks is_recomputing().
+// Code that a recomputation can skip entirely checks is_recomputing().
 #pragma once
 
 #include <any>
@@ -25,11 +24,11 @@ namespace HVD_EXPORT hvd {
 
 namespace autograd {
 
-// The results of the effects of one run of a region, in their order.
+// The results of the effects of one run of a region, in order.
 class EffectLog {
  public:
-  // Puts `log` in force on this thread: it takes down the results of effects
-  // or, if `replay`, is the source of them.
+  // Puts `log` in force on this thread: the log records the results of effects
+  // or, with `replay`, supplies them.
   class Scope {
    public:
     Scope(EffectLog* log, bool replay);
@@ -45,10 +44,10 @@ class EffectLog {
     Scope* const outer_;
   };
 
-  // The result of the next effect: of a replay on this thread, or else null.
-  //   CheckpointError  the run that is replayed had fewer effects
+  // The recorded result of the next effect if this thread replays, or null.
+  //   CheckpointError  the recorded run had fewer effects
   static const std::any* replayed();
-  // Takes it down in all logs in force that are no source.
+  // Records `result` in every log in force that is not replayed.
   static void record(const std::any& result);
   // Whether there is a log in force on this thread.
   static bool is_in_force();
@@ -61,11 +60,11 @@ class EffectLog {
 
 }  // namespace autograd
 
-// Calls `effect` and returns its result; within a recomputation, returns what it
-// returned the first time. Where no function is checkpointed, just calls it. The
-// result is copied, and kept as long as the region. Tensors in it must not be
-// part of a graph.
-//   CheckpointError  the recomputation has other effects than forward had
+// Calls `effect` and returns its result. In a recomputation, returns the
+// recorded result instead. Outside of checkpointed functions, just calls
+// `effect`. The result is copied and lives as long as the region. Tensors in
+// the result must not be part of a graph.
+//   CheckpointError  the recomputation has other effects than forward
 template <typename Effect>
 auto run_once(Effect&& effect) {
   using Result = std::decay_t<std::invoke_result_t<Effect&>>;

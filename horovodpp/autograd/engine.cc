@@ -22,8 +22,8 @@
 namespace hvd::autograd {
 namespace {
 
-// A backward within a backward uses the same stack; beyond so many, the next
-// one continues on a thread of its own.
+// A nested backward uses the same stack. Beyond this depth, the next one runs
+// on a new thread.
 constexpr int kDepthPerThread = 64;
 
 HookList<BackwardObserver>& observers() {
@@ -31,7 +31,7 @@ HookList<BackwardObserver>& observers() {
   return *list;
 }
 
-// The engine's part of the graph's state, for the time of one task.
+// Sets the engine's part of the graph state while one task runs.
 class TaskScope {
  public:
   explicit TaskScope(GraphTask& task)
@@ -162,7 +162,7 @@ void notify_end(const BackwardPlan& plan) {
   });
 }
 
-// Each is told, and the failure at hand is the one that is reported.
+// Calls every observer; the original failure is the one reported.
 void notify_end_of_failed(const BackwardPlan& plan) noexcept {
   observers().for_each([&](const BackwardObserver& observer) {
     try {
@@ -177,7 +177,7 @@ void notify_end_of_failed(const BackwardPlan& plan) noexcept {
 bool BackwardPlan::reaches(const Tensor& leaf) const {
   if (!leaf.defined()) return false;
   const Ref<Node> node = existing_grad_accumulator(leaf);
-  // In this order: a leaf of another program's may be frozen meanwhile.
+  // Checks in this order: another program may freeze its leaf meanwhile.
   return node && task_.reaches(*node) && leaf.requires_grad();
 }
 

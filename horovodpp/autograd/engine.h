@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a graph backward.
+// The backward pass through a graph.
 //
 //   loss.backward({}, {.retain_graph = true});
 //   std::vector<hvd::Tensor> g = hvd::autograd::grad({z}, {x, y});
 //
-// A backward call runs on the thread that makes it, in an order that depends on
-// the graph only: among the nodes whose gradients are complete, those of leaves
-// first, then the one recorded last. Several threads may run backward at once,
-// through one graph too (which all but the last then retain); a hook or a node
-// may call backward itself, to any depth.
+// A backward call runs on the calling thread, in an order that depends only on
+// the graph: among nodes with complete gradients, those of leaves first, then
+// the one recorded last. Several threads may run backward at once, also through
+// one graph if all calls but the last retain it. A hook or a node may call
+// backward itself, to any depth.
 #pragma once
 
 #include <functional>
@@ -24,25 +24,25 @@ namespace HVD_EXPORT hvd {
 namespace autograd {
 
 struct BackwardOptions {
-  // Whether the graph can be run backward again. By default: create_graph.
+  // Whether the graph can run backward again. Default: create_graph.
   std::optional<bool> retain_graph = std::nullopt;
-  // Whether the computation of the gradients is recorded, so that they have
-  // gradients themselves.
+  // Whether the computation of the gradients is recorded, so that gradients can
+  // be differentiated.
   bool create_graph = false;
-  // If given, only these get a grad(); they need not be leaves.
+  // If given, only these tensors get a grad(); they need not be leaves.
   std::optional<std::vector<Tensor>> inputs = std::nullopt;
 };
 
-// Adds to the grad() of every leaf the gradient of sum_i roots[i]·gradients[i].
-// An undefined gradient, or one that is missing, stands for 1.
+// Adds the gradient of sum_i roots[i]·gradients[i] to the grad() of every leaf.
+// An undefined or missing gradient stands for 1.
 //   NonScalarError          a gradient is missing for a root of more than one
 //                           element
 //   NotDifferentiableError  a root does not require grad
 //   InvalidArgument         a gradient has not its root's shape; `inputs` is
 //                           empty; a root is undefined
 //   GraphFreedError         the graph was not retained by an earlier backward
-//   VersionError            what a node saved was modified in place
-//   and whatever a node or a hook throws.
+//   VersionError            a saved tensor was modified in place
+// and any exception of a node or a hook.
 void backward(const std::vector<Tensor>& roots,
               const std::vector<Tensor>& gradients = {},
               const BackwardOptions& options = {});
@@ -51,14 +51,14 @@ struct GradOptions {
   std::optional<bool> retain_graph = std::nullopt;  // By default: create_graph.
   bool create_graph = false;
   // Whether an input that the outputs do not depend on is an error, or has an
-  // undefined gradient,
+  // undefined gradient.
   bool allow_unused = false;
-  // or, whatever allow_unused says, one of zeros.
+  // An unused input has a gradient of zeros, for any allow_unused.
   bool materialize_grads = false;
 };
 
 // The gradients of sum_i outputs[i]·gradients[i] with respect to `inputs`;
-// leaves every grad() as it is. Errors as of backward(), and
+// changes no grad(). Errors of backward(), and
 //   NotDifferentiableError  an input does not require grad or, unless allowed,
 //                           is not used ("Set allow_unused")
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
@@ -66,8 +66,9 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs,
                          const std::vector<Tensor>& gradients = {},
                          const GradOptions& options = {});
 
-// The same with respect to whatever arrives at these edges (record.h), so that
-// a tensor's gradient can be asked for as of before it was written in place.
+// As grad(), with respect to the gradients that arrive at `edges` (record.h).
+// An edge taken before an in-place write gives the gradient of the tensor
+// before that write.
 std::vector<Tensor> grad_at(const std::vector<Tensor>& outputs,
                             const std::vector<Edge>& edges,
                             const std::vector<Tensor>& gradients = {},
@@ -75,28 +76,28 @@ std::vector<Tensor> grad_at(const std::vector<Tensor>& outputs,
 
 enum class CallbackTime { kInnermost, kOutermost };
 
-// Runs `callback` once when the backward that runs on this thread has finished,
-// before it returns; not if it fails. Of a backward within a backward: the
-// inner one, or the one that the user called.
+// Runs `callback` once after the current backward on this thread finishes,
+// before it returns; not if it fails. In a nested backward, `time` selects the
+// inner backward or the user's own call.
 //   AutogradError  no backward runs on this thread
 void queue_callback(std::function<void()> callback,
                     CallbackTime time = CallbackTime::kInnermost);
 
 class GraphTask;
 
-// What a backward call is about to do, or has done.
+// A backward call, as its observers see it.
 class BackwardPlan {
  public:
-  // Whether this backward offers `leaf` a gradient. A leaf that it does not
-  // reach keeps its grad() and its hooks stay silent. (Offered is not given: a
-  // node may have none to give.)
+  // Whether this backward may give `leaf` a gradient. A leaf that it does not
+  // reach keeps its grad(), and its hooks do not run. (A node on the way may
+  // still produce no gradient.)
   bool reaches(const Tensor& leaf) const;
-  // Whether other leaves may be reached as well, by a backward within this one:
-  // a Function takes part, which may call it, as reentrant checkpoints do.
+  // Whether nested backward calls may reach further leaves: true if a Function
+  // takes part, as in reentrant checkpoints.
   bool may_reach_more() const;
-  // 0 for a call of the user's, more for one made during another backward.
+  // Nesting depth: 0 for the user's call, more within another backward.
   int depth() const;
-  // At the end: whether it finished, and did not throw.
+  // At the end: whether the backward finished without an exception.
   bool completed() const { return completed_; }
 
  private:
@@ -107,20 +108,19 @@ class BackwardPlan {
   bool completed_ = false;
 };
 
-// Is told when backward() begins and ends. Called on the thread that runs it;
-// on_start before the first node, on_end after the last callback. What they
-// throw reaches the caller of backward(). After a failure on_end is called too,
-// with completed() false; what it throws then is dropped.
+// Callbacks at the start and the end of backward(), on the calling thread:
+// on_start before the first node, on_end after the last callback. Their
+// exceptions reach the caller of backward(). After a failure on_end still runs,
+// with completed() false, and its exceptions are dropped.
 struct BackwardObserver {
   std::function<void(const BackwardPlan&)> on_start = {};
   std::function<void(const BackwardPlan&)> on_end = {};
 };
 
-// Tells `observer` of every backward() in this process (not of grad(), which
-// changes no leaf) until the handle is removed. An observer that stands for
-// some leaves asks the plan which of them it reaches: none means that the
-// backward is none of its business — in a process with several models, somebody
-// else's.
+// Calls `observer` for every backward() in this process until the handle is
+// removed; not for grad(), which changes no leaf. An observer of certain leaves
+// should ask the plan whether it reaches them: with several models in a
+// process, a backward may reach none.
 HookHandle add_backward_observer(BackwardObserver observer);
 
 }  // namespace autograd

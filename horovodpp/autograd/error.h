@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the autograd tower throws. Each class is one thing a program can do
-// wrong, so that a caller can catch the one it expects:
+// The exceptions of autograd. Each class is one kind of mistake, so that a
+// caller can catch the one it expects:
 //
 //   try {
 //     loss.backward();
@@ -9,7 +9,7 @@
 //   }
 //
 // They derive from hvd::Error and carry a Status, as does InvalidArgument
-// (core/invalid_argument.h), which is a wrong shape, dtype, index …
+// (core/invalid_argument.h), which reports a wrong shape, dtype, index …
 #pragma once
 
 #include <string>
@@ -21,22 +21,22 @@
 namespace HVD_EXPORT hvd {
 namespace autograd {
 
-// The base of what can go wrong with a graph.
+// The base class of errors in the use of a graph.
 class AutogradError : public Error {
  public:
   explicit AutogradError(const std::string& message)
       : Error(Status(StatusCode::kFailedPrecondition, message)) {}
 };
 
-// A gradient was asked of something that has none.
+// A gradient was requested of a tensor that has none.
 class NotDifferentiableError : public AutogradError {
   using AutogradError::AutogradError;
 };
-// backward() of more than one element without a gradient to start from.
+// backward() of a tensor of more than one element, without a gradient.
 class NonScalarError : public AutogradError {
   using AutogradError::AutogradError;
 };
-// The saved tensors of the graph are gone: an earlier backward freed them.
+// An earlier backward freed the graph's saved tensors.
 class GraphFreedError : public AutogradError {
   using AutogradError::AutogradError;
 };
@@ -52,16 +52,16 @@ class LeafInplaceError : public AutogradError {
 class ViewInplaceError : public AutogradError {
   using AutogradError::AutogradError;
 };
-// A hook that cannot be registered, or that returned what it must not.
+// A hook that cannot be registered, or that returned an invalid tensor.
 class HookError : public AutogradError {
   using AutogradError::AutogradError;
 };
 
-// A checkpointed region cannot be recomputed, or need not be.
+// A checkpointed region cannot be recomputed, or need not be checkpointed.
 class CheckpointError : public AutogradError {
   using AutogradError::AutogradError;
 };
-// A tensor of InferenceMode was used as if it could be part of a graph.
+// A tensor made under InferenceMode was used as part of a graph.
 class InferenceError : public AutogradError {
   using AutogradError::AutogradError;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list that mostly has no more than N members, and then needs no memory of its
-// own. It only grows.
+// A grow-only list that stores up to N members inline, without allocation.
 #pragma once
 
 #include <array>
@@ -40,7 +39,7 @@ class Few {
  private:
   std::size_t size_ = 0;
   std::array<T, N> few_;
-  std::vector<T> many_;  // All of them, if there are more.
+  std::vector<T> many_;  // All members, once there are more than N.
 };
 
 }  // namespace autograd

@@ -18,7 +18,7 @@
 namespace hvd::autograd {
 namespace {
 
-// Its place in `tensors`, or their number.
+// The index of `tensor` in `tensors`, or tensors.size().
 std::size_t index_in(const std::vector<Tensor>& tensors, const Tensor& tensor) {
   const auto found =
       std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& other) {
@@ -43,11 +43,12 @@ bool shares_memory(const std::vector<Tensor>& tensors, const Tensor& tensor) {
   });
 }
 
-// What a call is kept with, beside its results and the tensors it saves.
+// The note stored with a kept call, beside its results and saved tensors.
 struct KeptCall {
   std::size_t results = 0;
-  std::vector<std::size_t> saved_arguments = {};  // Of each tensor saved, which
-  std::vector<std::size_t> saved_results = {};    // it is, or their number.
+  // Per saved tensor: its index among arguments or results, else their number.
+  std::vector<std::size_t> saved_arguments = {};
+  std::vector<std::size_t> saved_results = {};
   std::vector<std::size_t> non_differentiable = {};
   bool materialize_grads = true;
   std::map<std::string, std::any> saved_data = {};
@@ -55,15 +56,15 @@ struct KeptCall {
 
 }  // namespace
 
-// "... [T = ns::Cube]", or "... [with T = ns::Cube; ...]"; the type may have
-// arguments, with types of their own.
+// Parses "... [T = ns::Cube]" or "... [with T = ns::Cube; ...]"; the type may
+// have template arguments, which may themselves contain types.
 std::string backward_name(std::string_view signature) {
   constexpr std::string_view kBegin = "T = ";
   const auto begin = signature.find(kBegin);
   if (begin != signature.npos) signature.remove_prefix(begin + kBegin.size());
   std::size_t name = 0;
   std::size_t end = 0;
-  int depth = 0;  // Of brackets.
+  int depth = 0;  // Of nested brackets.
   for (; end < signature.size(); ++end) {
     const char c = signature[end];
     if (depth == 0 && (c == ';' || c == ']')) break;
@@ -79,8 +80,8 @@ FunctionCall::FunctionCall(const FunctionTraits& traits)
   node_->context.grad_enabled_ = is_grad_enabled();
 }
 
-// Results own the node: the node that kept them would live for ever, also where saving
-// has thrown.
+// Breaks the cycle: results own the node, so the node must not keep them, even
+// after save() has thrown.
 FunctionCall::~FunctionCall() {
   FunctionContext& context = node_->context;
   context.arguments_.clear();
@@ -138,7 +139,7 @@ bool FunctionCall::recalls(std::vector<Tensor>& results) {
   return true;
 }
 
-// Those in memory of their own can.
+// Only results in memory of their own can be kept.
 bool FunctionCall::can_be_kept(const std::vector<Tensor>& results) const {
   const FunctionContext& context = node_->context;
   return context.dirty_.empty() && !results.empty() &&
@@ -149,8 +150,7 @@ bool FunctionCall::can_be_kept(const std::vector<Tensor>& results) const {
          });
 }
 
-// The results, and behind them what of the tensors saved is neither an argument
-// nor a result.
+// The results, then each saved tensor that is neither an argument nor a result.
 OperationResults FunctionCall::to_keep(
     const std::vector<Tensor>& results) const {
   const FunctionContext& context = node_->context;
@@ -213,7 +213,7 @@ Tensor FunctionCall::finish_one(const std::vector<Tensor>& results,
     node_->add_input(InputMetadata());
     return result;
   }
-  // Returned twice, it is one tensor with two gradients, which add up.
+  // A result returned twice is one tensor with two gradients, which add up.
   const std::size_t first = index_in(results, result);
   if (first < finished.size()) {
     node_->add_input(result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Function is an operation with a derivative of its own:
+// A Function is a custom operation with its own derivative:
 //
 //   struct Cube : hvd::autograd::Function<Cube> {
 //     static hvd::Tensor forward(hvd::autograd::FunctionContext& context,
@@ -16,17 +16,17 @@
 //   };
 //   hvd::Tensor y = Cube::apply(x);
 //
-// forward() takes any arguments and returns a Tensor or a vector of them;
-// nothing in it is recorded. backward() is given one gradient per result and
-// returns one per argument: undefined for an argument that is no tensor, or has
-// no gradient. (A vector of tensors counts as so many arguments.) It is recorded
-// under create_graph, so that a Function of differentiable operations can be
-// differentiated again; one that cannot says
+// forward() takes any arguments and returns a Tensor or a vector of tensors;
+// its operations are not recorded. backward() takes one gradient per result and
+// returns one per argument, undefined for an argument that is no tensor or has
+// no gradient. (A vector of n tensors counts as n arguments.) Under
+// create_graph backward() is recorded, so a Function of differentiable
+// operations can be differentiated again. A Function that cannot declares
 //   static constexpr bool kOnceDifferentiable = true;
-// and has its backward run under NoGrad, and its second derivative refused.
+// Its backward then runs under NoGrad, and a second derivative is an error.
 //
-// A result that is an argument, unchanged, becomes a view of it. Backward may
-// run in several threads at once if the graph is used so.
+// A result that is an unchanged argument becomes a view of that argument.
+// Backward may run in several threads at once if several threads use the graph.
 #pragma once
 
 #include <cstddef>
@@ -47,10 +47,10 @@ namespace autograd {
 
 class FunctionNode;
 
-// One call: what happens before and after forward, whatever the Function is.
+// One call of a Function: the steps before and after forward.
 class FunctionCall {
  public:
-  // `traits` lives for ever.
+  // `traits` has static lifetime.
   explicit FunctionCall(const FunctionTraits& traits);
   ~FunctionCall();
   FunctionCall(const FunctionCall&) = delete;
@@ -63,14 +63,14 @@ class FunctionCall {
     add(Tensor());
   }
   FunctionContext& begin();
-  // Whether a checkpointed region has kept what forward would return.
+  // Whether a checkpointed region kept the results; then forward is skipped.
   bool recalls(std::vector<Tensor>& results);
-  // While forward runs, which is one operation.
+  // Scope for forward, which counts as one operation.
   struct Forward {
     NoGrad no_grad;
     WithinOperation within;
   };
-  // The results, as part of the graph.
+  // Adds the results to the graph and returns them.
   std::vector<Tensor> finish(const std::vector<Tensor>& results);
 
  private:
@@ -87,10 +87,10 @@ class FunctionCall {
   bool recalled_ = false;
 };
 
-// "CubeBackward", if `signature` is what the compiler calls signature_of<Cube>().
+// "CubeBackward" from the compiler's text of signature_of<Cube>().
 std::string backward_name(std::string_view signature);
 
-// Names T where there is no run-time type information, too.
+// A text with T's name, without run-time type information.
 template <typename T>
 std::string_view signature_of() {
   return __PRETTY_FUNCTION__;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a custom Function's forward and backward (function.h) have at hand.
+// The context that a custom Function's forward and backward (function.h) share.
 #pragma once
 
 #include <any>
@@ -19,7 +19,7 @@ class FunctionCall;
 class FunctionNode;
 class Node;
 
-// What one call of a Function's forward tells its backward.
+// Passes data from one call of forward to its backward.
 class FunctionContext {
  public:
   FunctionContext() = default;
@@ -27,27 +27,27 @@ class FunctionContext {
   FunctionContext& operator=(const FunctionContext&) = delete;
 
   // --- For forward ---
-  // Keeps tensors for backward; undefined ones too. The last call counts.
+  // Saves tensors, which may be undefined, for backward. The last call counts.
   void save_for_backward(std::vector<Tensor> tensors);
-  // Declares the arguments that forward writes in place; say so before writing.
-  // Each must be among the results.
+  // Declares the arguments that forward writes in place; call it before the
+  // write. Each must be among the results.
   //   LeafInplaceError, ViewInplaceError, InferenceError  it must not be written
-  //   InvalidArgument  it is no argument
+  //   InvalidArgument  a tensor is no argument
   void mark_dirty(const std::vector<Tensor>& arguments);
   // Declares results that have no gradient.
   void mark_non_differentiable(std::vector<Tensor> results);
-  // Whether gradients that nobody computed reach backward as zeros (the
-  // default), or undefined.
+  // Whether missing gradients reach backward as zeros (the default) or
+  // undefined.
   void set_materialize_grads(bool value) { materialize_grads_ = value; }
 
   // --- For both ---
-  // Whether argument `index` will use the gradient that backward returns for it.
+  // Whether the gradient of argument `index` will be used.
   bool needs_input_grad(std::size_t index) const;
-  // For values that own neither a tensor nor a node: a checkpoint that keeps the
-  // function's results keeps these, too, and would be part of a cycle.
+  // For values that own neither a tensor nor a node. A checkpoint that keeps
+  // the results keeps these values too, and a reference cycle would leak.
   std::map<std::string, std::any> saved_data;
 
-  // --- For backward ---
+  // The tensors of save_for_backward().
   //   GraphFreedError  they were freed
   //   VersionError     one was modified in place since
   //   AutogradError    forward has not returned yet
@@ -57,14 +57,16 @@ class FunctionContext {
   friend class FunctionCall;
   friend class FunctionNode;
 
-  std::vector<Tensor> arguments_;  // Undefined for what is no tensor. These
-  std::vector<Tensor> to_save_;    // four during forward only.
+  // These four exist during forward only. Undefined for arguments that are no
+  // tensors.
+  std::vector<Tensor> arguments_;
+  std::vector<Tensor> to_save_;
   std::vector<Tensor> dirty_;
   std::vector<Tensor> non_differentiable_;
-  bool grad_enabled_ = false;  // Outside of forward.
+  bool grad_enabled_ = false;  // The grad mode outside of forward.
   bool materialize_grads_ = true;
-  std::vector<bool> needs_grad_;    // By argument,
-  std::vector<bool> is_tensor_;     // likewise.
+  std::vector<bool> needs_grad_;    // One entry per argument.
+  std::vector<bool> is_tensor_;     // One entry per argument.
   std::vector<SavedTensor> saved_;  // Empty unless recorded.
   Node* node_ = nullptr;
 };
@@ -72,7 +74,7 @@ class FunctionContext {
 using FunctionBackward = std::vector<Tensor> (*)(FunctionContext&,
                                                  const std::vector<Tensor>&);
 
-// What the graph must know of a Function.
+// The static description of a Function.
 struct FunctionTraits {
   std::string name;  // "CubeBackward"
   FunctionBackward backward = nullptr;

@@ -10,8 +10,7 @@
 namespace hvd::autograd {
 namespace {
 
-// Stands where the derivative of a derivative would be that a function does not
-// have.
+// The history of the gradients of a once-differentiable function: throws.
 struct TwiceDifferentiatedError : Node {
   const char* name() const override { return "TwiceDifferentiatedError"; }
   void apply(std::span<Tensor>, std::span<Tensor>) override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The node of a custom Function: calls its backward() with what the engine
-// brings, and checks what it returns.
+// The node of a custom Function: passes gradients to its backward() and checks
+// the gradients that backward() returns.
 #pragma once
 
 #include "horovodpp/autograd/function_context.h"

@@ -65,7 +65,7 @@ Jacobian analytical(const std::vector<Tensor>& outputs,
   return result;
 }
 
-// The values of all outputs with element `e` of `input` moved by `step`.
+// The values of all outputs with element `e` of `input` shifted by `step`.
 std::vector<std::vector<double>> values_near(
     const DifferentiableFunction& function, const std::vector<Tensor>& all,
     const Tensor& input, std::int64_t e, double step) {

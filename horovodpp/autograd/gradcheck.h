@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the gradients that the graph computes with differences of values:
-// the test of every backward formula.
+// Compares computed gradients with finite differences; tests backward formulas.
 //
 //   hvd::autograd::gradcheck(
 //       [](const auto& x) { return std::vector{hvd::exp(x[0])}; },
 //       {hvd::randn({3}, {.dtype = DType::kF64, .requires_grad = true})});
 //
-// The function must be deterministic and smooth where it is evaluated. Its
-// inputs are changed during the check and restored.
+// The function must be deterministic, and smooth near its inputs. The inputs
+// are changed during the check and restored.
 #pragma once
 
 #include <functional>
@@ -20,9 +19,11 @@ namespace HVD_EXPORT hvd {
 namespace autograd {
 
 struct GradcheckOptions {
-  double step = 1e-6;                // Of the central difference.
-  double absolute_tolerance = 1e-5;  // |a - n| may be absolute_tolerance
-  double relative_tolerance = 1e-3;  // + relative_tolerance |n|.
+  double step = 1e-6;  // Of the central difference.
+  // Allowed |analytical - numerical|: absolute_tolerance + relative_tolerance
+  // |numerical|.
+  double absolute_tolerance = 1e-5;
+  double relative_tolerance = 1e-3;
 };
 
 using DifferentiableFunction =
@@ -30,14 +31,14 @@ using DifferentiableFunction =
 
 // Checks d outputs / d inputs for every input that requires grad, and that two
 // backward runs agree to the last bit.
-//   AutogradError    they differ: which element, and both values
-//   InvalidArgument  such an input is not a contiguous float64 leaf, or there
-//                    is none
+//   AutogradError    a mismatch; names the element and both values
+//   InvalidArgument  an input that requires grad is not a contiguous float64
+//                    leaf, or no input requires grad
 void gradcheck(const DifferentiableFunction& function,
                const std::vector<Tensor>& inputs,
                const GradcheckOptions& options = {});
 
-// The same for the gradients themselves, that is for the second derivatives.
+// The same check for the second derivatives.
 void gradgradcheck(const DifferentiableFunction& function,
                    const std::vector<Tensor>& inputs,
                    const GradcheckOptions& options = {});

@@ -53,7 +53,7 @@ void run_node_tensor_hooks(NodeHooks& hooks, std::span<Tensor> gradients) {
     const Tensor& gradient = gradients[retain.input_nr];
     if (!tensor.defined() || !gradient.defined()) continue;
     MutexLock lock(hooks.gradients);
-    // Not in place: somebody may hold the earlier one.
+    // Not in place: the caller may hold the earlier gradient.
     Tensor& kept = meta_of(tensor).grad;
     if (kept.defined()) {
       kept = add(kept, gradient);
@@ -88,8 +88,8 @@ Tensor fitted_gradient(Tensor gradient, const Edge& edge, const Node& producer,
   if (gradient.dtype() != expected.dtype) {
     gradient = gradient.to(expected.dtype);
   }
-  // Whether a formula ends with a view of its own memory is no concern of the
-  // caller's, who may write to what it gets.
+  // A formula may end with a view of its own memory. The caller may still write
+  // to its gradient, so the view counts as recorded.
   TensorImpl& impl = *gradient.impl();
   if (is_unrecorded(impl.view_origin) && impl.storage->unique()) {
     impl.view_origin = ViewOrigin::kRecorded;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine does to gradients between two nodes: it makes sure that they
-// are what the receiver expects, and lets hooks see them.
+// The engine's handling of gradients between two nodes: fits them to the
+// receiver's shape and dtype, and runs hooks.
 #pragma once
 
 #include <span>
@@ -9,20 +9,19 @@
 
 namespace hvd::autograd {
 
-// `gradient`, that `producer` returned for its input `index`, in the shape and
-// dtype that the receiver, behind `edge`, announced: summed down if it only
-// broadcasts there, converted if only the dtype differs, and whole unless the
-// receiver is a leaf.
-//   AutogradError  the shape is another ("expected shape")
+// Fits `gradient`, the result of `producer` for its input `index`, to the shape
+// and dtype of the receiver of `edge`. Sums over broadcast dimensions, converts
+// the dtype, and makes a sparse gradient dense unless the receiver is a leaf.
+//   AutogradError  the shape does not fit ("expected shape")
 Tensor fitted_gradient(Tensor gradient, const Edge& edge, const Node& producer,
                        std::size_t index);
 
 // Lets the tensor hooks of `node` (of the leaf, for an accumulator) replace
-// `gradients`, then keeps those that retain_grad() asked for.
+// `gradients`, then keeps gradients for retain_grad().
 //   HookError  a hook returned another shape or dtype
 void run_tensor_hooks(const Node& node, std::span<Tensor> gradients);
 
-// Marks memory that user code is about to see: it is not written again.
+// Marks memory that user code is about to see: the engine never writes to it.
 void expose(std::span<const Tensor> gradients);
 
 }  // namespace hvd::autograd

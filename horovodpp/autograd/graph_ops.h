@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that the graph itself computes with, beside the methods of
-// Tensor. Declared here and defined in ops, the room above, which gives each the
-// node that makes it differentiable.
+// The operations that autograd itself uses, beside the methods of Tensor.
+// Folder ops, a layer above, defines them with their derivatives.
 #pragma once
 
 #include "horovodpp/core/export.h"
@@ -14,16 +13,16 @@ Tensor div(const Tensor& a, const Tensor& b);  // a / b,  a ~ b
 
 namespace autograd {
 
-// x summed down to `shape`, which broadcasts to its own.
+// x summed down to `shape`, which must broadcast to the shape of x.
 Tensor sum_to(const Tensor& x, const Dims& shape);
 
-// A copy that lies in memory with these strides.
-//   InvalidArgument  they are not dense: with gaps, or elements in one place
+// A copy of x with these strides.
+//   InvalidArgument  the strides have gaps or overlap
 Tensor clone_with_strides(const Tensor& x, const Dims& strides);
 
-// The elements of x's memory that lie at `offset` after x's first one and on,
-// `strides` apart: what all views are made of. (Defined in record.cc.)
-//   InvalidArgument  they are not all within that memory
+// A view of x's memory with these strides, from `offset` elements after x's
+// first element. All views are made this way. (Defined in record.cc.)
+//   InvalidArgument  an element lies outside that memory
 Tensor as_strided(const Tensor& x, const Dims& shape, const Dims& strides,
                   std::int64_t offset);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the graph keeps for each thread: who packs the tensors that operations
-// save, what autocast and anomaly detection want, and which backward runs.
+// The per-thread state of the graph: the keeper of saved tensors, autocast,
+// anomaly detection, and the current backward.
 #pragma once
 
 #include <cstdint>
@@ -18,37 +18,40 @@ class SavedTensorKeeper;
 class Warnings;
 struct AutocastState;
 
-// Plain data: reading it costs an instruction or two.
+// Plain data, so that a read costs one or two instructions.
 struct GraphState {
-  SavedTensorKeeper* saved_tensor_keeper = nullptr;  // Kept alive by its scope.
-  OperationObserver* operation_observer = nullptr;   // Likewise.
-  // Why saved-tensor hooks must not be set; null if they may be.
+  SavedTensorKeeper* saved_tensor_keeper = nullptr;  // Valid during its scope.
+  OperationObserver* operation_observer = nullptr;   // Valid during its scope.
+  // The reason why saved-tensor hooks are forbidden; null: allowed.
   const std::string* saved_tensor_hooks_forbidden = nullptr;
-  AutocastState* autocast = nullptr;  // Kept alive by its scope,
-  Warnings* warnings = nullptr;       // likewise.
-  bool recomputing = false;  // A checkpointed region, for its backward.
-  // When the forward of what is recomputed was (captured_tensors.h), or 0.
+  AutocastState* autocast = nullptr;  // Valid during its scope.
+  Warnings* warnings = nullptr;       // Valid during its scope.
+  // A checkpointed region is recomputed for its backward.
+  bool recomputing = false;
+  // The forward mark of the region being recomputed (captured_tensors.h), or 0.
   std::uint64_t forward_mark = 0;
-  bool in_operation = false;  // Which uses others (operation_observer.h).
+  // Within an operation made of others (operation_observer.h).
+  bool in_operation = false;
   bool detect_anomaly = false;
   bool check_nan = false;
-  const Node* running_node = nullptr;  // Under detect_anomaly.
-  // The engine's:
-  GraphTask* graph_task = nullptr;  // The innermost backward that runs here.
-  int backward_depth = 0;           // How many run, on this call chain.
-  std::uint64_t next_sequence = 0;  // Of the node made next.
-  std::uint64_t tensors_freed = 0;  // Saved ones, ever.
+  const Node* running_node = nullptr;  // With detect_anomaly only.
+  // Used by the engine:
+  GraphTask* graph_task = nullptr;  // The innermost backward on this thread.
+  int backward_depth = 0;           // Number of nested backward calls.
+  std::uint64_t next_sequence = 0;  // Number for the next node.
+  std::uint64_t tensors_freed = 0;  // Saved tensors freed so far.
 };
 
-// At a fixed distance from the thread pointer, in a shared library too.
+// initial-exec: a fixed offset from the thread pointer, also in a shared
+// library.
 [[gnu::tls_model(
     "initial-exec")]] extern constinit thread_local GraphState graph_state;
 
-// Whether what runs on this thread ran before: a checkpointed region, which is
-// computed again for its backward. What has an effect has had it.
+// Whether this thread recomputes a checkpointed region for its backward.
+// Effects of the region have already happened.
 inline bool is_recomputing() { return graph_state.recomputing; }
 
-// Says so for the life of the object. Scopes nest.
+// Sets is_recomputing() while it lives. Scopes nest.
 class Recomputing {
  public:
   Recomputing() : before_(graph_state.recomputing) {

@@ -21,7 +21,7 @@
 namespace hvd::autograd {
 namespace {
 
-// Never 0, which stands for no task.
+// Never 0, which means no task.
 std::uint32_t next_task_number() {
   static std::atomic<std::uint32_t> next{1};
   std::uint32_t number = 0;
@@ -29,8 +29,8 @@ std::uint32_t next_task_number() {
   return number;
 }
 
-// Whether nobody but the engine can see this gradient, so that another may be
-// added into its memory.
+// Whether only the engine can see this gradient, so that it may add into its
+// memory.
 bool is_private(const Tensor& gradient) {
   const TensorImpl& impl = *gradient.impl();
   return impl.unique() && impl.storage->unique() && !impl.storage->exposed() &&
@@ -104,7 +104,7 @@ std::vector<std::vector<GraphTask::Id>> GraphTask::predecessors() const {
   return result;
 }
 
-// Every node that leads to a target is needed: found backward from the targets.
+// Marks every node that leads to a target, by a search back from the targets.
 void GraphTask::restrict_to(const std::vector<Edge>& targets, bool capture) {
   restricted_ = true;
   for (State& state : states_) state.needed = false;
@@ -132,7 +132,7 @@ void GraphTask::restrict_to(const std::vector<Edge>& targets, bool capture) {
       stack.push_back(previous);
     }
   }
-  // As in PyTorch: the hooks of the only root run, wherever it leads to.
+  // As in PyTorch, the hooks of a single root run wherever it leads.
   if (roots_.size() == 1) {
     states_[find(*roots_.front().edge.node)].observed = true;
   }
@@ -161,7 +161,7 @@ void GraphTask::run() {
     add_gradient(find(*root.edge.node), root.edge.input_nr,
                  std::move(root.gradient));
   }
-  // A node that is a root twice, or is reached from another root, runs once.
+  // A node that is a root twice, or reachable from another root, runs once.
   std::vector<Id> starts;
   for (const Root& root : roots_) {
     const Id id = find(*root.edge.node);
@@ -210,7 +210,7 @@ void GraphTask::run_formula(const State& state, std::span<Tensor> gradients) {
     hooks->pre.for_each([&](const auto& hook) { hook(gradients); });
     if (!hooks->post.empty()) {
       expose(gradients);
-      // An accumulator may take its gradient over only if nobody else has it.
+      // An accumulator can take over its gradient only as the sole owner.
       if (!node.is_accumulate_grad()) {
         seen.assign(gradients.begin(), gradients.end());
       }
@@ -222,7 +222,7 @@ void GraphTask::run_formula(const State& state, std::span<Tensor> gradients) {
   hooks->post.for_each([&](const auto& hook) { hook(results_, seen); });
 }
 
-// What becomes the gradient of a leaf is made where that is to lie.
+// Creates the gradient of a leaf directly in its home.
 void GraphTask::apply_formula(Node& node, std::span<Tensor> gradients) {
   std::optional<ExpectedGradients> expected;
   if (GradientHome::any()) {

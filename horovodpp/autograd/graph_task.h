@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GraphTask is one backward call: the nodes it reaches, how many gradients
-// each still waits for, and the gradients themselves. All of it lies in vectors
-// indexed by a dense number that a node gets when it is reached, so that
-// several tasks can run through one graph.
+// A GraphTask is one backward call: the nodes it reaches, the number of
+// gradients each node still waits for, and the gradients. A node gets a dense
+// number when it is reached, which indexes vectors; so several tasks can run
+// through one graph.
 //
 // One thread uses a task at a time. The caller keeps the roots alive.
 #pragma once
@@ -27,7 +27,7 @@ class GraphTask {
     bool retain_graph = false;
     bool create_graph = false;
     int depth = 0;
-    GraphTask* parent = nullptr;  // The backward that this one runs within.
+    GraphTask* parent = nullptr;  // The enclosing backward, or null.
   };
 
   explicit GraphTask(const Options& options);
@@ -35,33 +35,32 @@ class GraphTask {
   GraphTask(const GraphTask&) = delete;
   GraphTask& operator=(const GraphTask&) = delete;
 
-  // First the roots, with the gradients that flow in …
+  // Step 1: adds a root and its incoming gradient.
   void add_root(Edge edge, Tensor gradient);
-  // … then the nodes are found …
+  // Step 2: finds the nodes.
   void discover();
-  // … and, unless all of them are to run, those that lead to `targets`. A
-  // target is run itself, or (`capture`) only asked for the gradient that
-  // arrives.
+  // Step 3, optional: limits the run to nodes that lead to `targets`. A target
+  // runs itself or, with `capture`, only yields the gradient that arrives.
   void restrict_to(const std::vector<Edge>& targets, bool capture);
 
-  // Before anything changes: that all nodes that are to run still can.
-  //   GraphFreedError  an earlier backward has freed what one of them saved
+  // Checks, before any change, that all nodes to run still can.
+  //   GraphFreedError  an earlier backward freed a node's saved tensors
   void check_not_freed() const;
 
   // Runs all nodes, then the callbacks.
   void run();
 
-  // The gradients that arrived at the captured edges, in their order.
+  // The gradients that arrived at the captured edges, in order.
   std::vector<Tensor> take_captured();
-  // Whether `node` takes part.
+  // Whether this task reaches `node`.
   bool reaches(const Node& node) const;
-  // Whether a Function takes part, which can do what it likes.
+  // Whether a custom Function takes part; its backward may run any code.
   bool runs_functions() const;
-  // Whether only what leads to some targets runs.
+  // Whether the run is limited to nodes that lead to some targets.
   bool is_restricted() const { return restricted_; }
-  // Whether `node`'s hooks will see a gradient, or have: it runs, or is captured.
+  // Whether the hooks of `node` see a gradient: it runs, or is captured.
   bool visits(const Node& node) const;
-  // What the owner of `key` keeps for the time of this task; null at first.
+  // Storage of the owner of `key` for the life of this task; null at first.
   std::shared_ptr<void>& local(const void* key) { return locals_[key]; }
   GraphTask& outermost() {
     GraphTask* task = this;
@@ -118,17 +117,18 @@ class GraphTask {
   const Options options_;
   const std::uint32_t number_;
   bool restricted_ = false;
-  bool any_freed_ = false;  // Of the nodes found, whether they run or not.
+  // Over all nodes found, including those that do not run.
+  bool any_freed_ = false;
   std::vector<Root> roots_;
   std::vector<State> states_;
-  std::vector<Id> edges_;          // Of all nodes, one node after the other.
+  std::vector<Id> edges_;          // Of all nodes, concatenated.
   std::vector<Tensor> gradients_;  // Likewise.
-  // Nodes that another task had claimed when this one reached them.
+  // Nodes already claimed by another task.
   absl::flat_hash_map<const Node*, Id> shared_;
   std::vector<Capture> captures_;
   std::vector<Ready> ready_;  // A heap.
   Id next_order_ = 0;
-  std::vector<Tensor> results_;  // Of the node that runs.
+  std::vector<Tensor> results_;  // Of the current node.
   std::vector<std::function<void()>> callbacks_;
   absl::flat_hash_map<const void*, std::shared_ptr<void>> locals_;
 };

@@ -17,8 +17,8 @@
 namespace hvd::autograd {
 namespace {
 
-// Why a view of this origin must not be written in place in grad mode; null if
-// it may be.
+// The reason why a view of this origin must not be written in place in grad
+// mode; null if it may be.
 const char* unwritable(ViewOrigin origin, bool needs_grad) {
   switch (origin) {
     case ViewOrigin::kUnrecordedOfGrad:
@@ -46,8 +46,8 @@ const char* unwritable(ViewOrigin origin, bool needs_grad) {
   return unwritable(ViewOrigin::kUnrecordedOfGrad, true);
 }
 
-// The base after `fn` wrote to the part `view`: the gradient of that part goes
-// through fn, the rest passes.
+// The history of a base after `fn` wrote to its part `view`. The gradient of
+// that part goes through `fn`; the rest passes unchanged.
 struct CopySlices : Node {
   const char* name() const override { return "CopySlices"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -60,7 +60,7 @@ struct CopySlices : Node {
     const Tensor written_grad = std::move(slice_results[written]);
     std::move(slice_results.begin(), slice_results.end(), results.begin());
     if (!wants(written)) return;
-    // What shows a place twice was filled: its gradient is 0.
+    // A view with repeated addresses can only have been filled: gradient 0.
     if (written_grad.defined() && !repeats_places(slice)) {
       slice.copy_(written_grad);
     } else {
@@ -70,7 +70,7 @@ struct CopySlices : Node {
   }
   void release_saved() override { fn->release_saved(); }
 
-  // A copy of the base's gradient in which the view's lies where the view does.
+  // A copy of the base's gradient, laid out so that `view` applies to it.
   Tensor laid_out(const Tensor& gradient) const {
     const Geometry all = around(base, view);
     if (is_dense(base) && base.shape.product() == all.shape[0]) {
@@ -86,8 +86,8 @@ struct CopySlices : Node {
   std::size_t written = 0;
 };
 
-// The history of `base` after `node`'s operation wrote to its view `view`, which
-// is input `written` of that operation. Called before `base` gets it.
+// The history of `base` after the operation of `node` wrote to its view `view`,
+// input `written` of that operation. Called before `base` gets that history.
 Ref<Node> copy_slices(const Tensor& base, const Tensor& view, Ref<Node> node,
                       std::size_t written) {
   auto slices = make_node<CopySlices>();
@@ -142,8 +142,8 @@ void finish_inplace(const Tensor& self, Ref<Node> node, std::size_t edge) {
     node->add_input(self);
     node = copy_slices(root, self, std::move(node), edge);
   }
-  // Nodes that saved earlier elements can only refuse them, and the new history may
-  // lead to these nodes: they must not own the tensor.
+  // Nodes that saved the old elements can only refuse them. The new history may
+  // lead to these nodes, so they must not own the tensor.
   SavedTensor::let_go_of(root);
   AccumulateGrad::move_into_graph(root);
   AutogradMeta& meta = meta_of(root);

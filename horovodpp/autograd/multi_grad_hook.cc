@@ -12,8 +12,8 @@
 namespace hvd::autograd {
 namespace {
 
-// Where the gradient of a watched tensor arrives: at a node, which lives as long
-// as its hook does, or at a leaf.
+// Where the gradient of a watched tensor arrives: at a node, which lives as
+// long as its hook, or at a leaf.
 struct Place {
   const Node* node = nullptr;
   std::weak_ptr<int> hook;
@@ -34,7 +34,7 @@ struct Watch {
   std::function<void(const Tensor&)> any;
 };
 
-// Of one backward.
+// State of one backward.
 struct Arrived {
   std::vector<Tensor> gradients;
   std::size_t missing = 0;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hook on several tensors at once. It runs once per backward: of the two kinds,
-//   multi: when the gradients of all those tensors are known that the backward
-//          computes (the others are undefined),
-//   any:   when the first of them is known.
+// A hook on several tensors, which runs once per backward:
+// - multi: when all gradients that this backward computes for the tensors are
+//   known (the others are undefined);
+// - any: when the first gradient is known.
 //
 //   auto handle = register_multi_grad_hook({q, k, v},
 //       [](const std::vector<Tensor>& gradients) { … });
 //
-// Several backward calls at once have a firing each. The tensors are not kept
-// alive.
+// Concurrent backward calls each run the hook. The tensors are not kept alive.
 #pragma once
 
 #include <functional>

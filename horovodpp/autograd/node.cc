@@ -10,8 +10,8 @@
 namespace hvd::autograd {
 namespace {
 
-// The nodes that wait for their destruction on this thread. Plain pointers: a
-// static tensor may go when thread-local objects are gone.
+// The nodes of this thread that wait for destruction. Plain pointers: a static
+// tensor may be destroyed after thread-local objects.
 struct Destruction {
   Node* waiting;
   bool running;
@@ -29,7 +29,7 @@ Node::~Node() { delete hooks(); }
 void Node::destroy(Node* node) {
   node->next_to_destroy_ = destruction.waiting;
   destruction.waiting = node;
-  // A node that dies inside another's destructor is left to the loop below,
+  // A node released inside another destructor is left to the loop below,
   // further up the stack.
   if (destruction.running) return;
   destruction.running = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Node is a recorded operation: what it saved of its inputs, and the formula
-// that turns the gradients of its results into gradients of its inputs. Its
-// edges point to the nodes that made the inputs.
+// A Node is a recorded operation: its saved inputs, and the formula that turns
+// gradients of its results into gradients of its inputs. Its edges point to the
+// nodes that produced the inputs.
 //
 //   struct ExpBackward : Node {                       // y = exp(x)
 //     const char* name() const override { return "ExpBackward"; }
@@ -12,9 +12,9 @@
 //     SavedTensor result;
 //   };
 //
-// Reference-counted. Immutable once its forward operation has returned, but for
-// hooks and the release of what it saved; so several backward calls may use it
-// at once. Graphs of any depth are destroyed without recursion.
+// Reference-counted. After forward only hooks and the release of saved tensors
+// change a node, so several backward calls may use it at once. Graphs of any
+// depth are destroyed without recursion.
 #pragma once
 
 #include <atomic>
@@ -37,20 +37,19 @@ namespace autograd {
 
 class Node;
 
-// Where a gradient goes: to which node, and as the gradient of which of the
-// results of its operation. No node: the gradient is not wanted.
+// The destination of a gradient: a node, and the number of the operation's
+// result. No node: the gradient is not wanted.
 struct Edge {
   Ref<Node> node;
   std::uint32_t input_nr = 0;
   explicit operator bool() const { return static_cast<bool>(node); }
 };
 
-// Where the gradient of `tensor` goes; no node if it does not require grad.
+// The edge for the gradient of `tensor`; empty if it does not require grad.
 // (Defined in record.cc.)
 Edge gradient_edge(const Tensor& tensor);
 
-// What a gradient that arrives at a node must look like: the result that the
-// operation returned.
+// The shape and dtype of a result, which the arriving gradient must match.
 struct InputMetadata {
   Dims shape;
   DType dtype = DType::kF32;
@@ -71,17 +70,17 @@ class Node : public Pooled {
 
   virtual const char* name() const = 0;
 
-  // The formula: `gradients[i]`, of result i, into `results[k]`, of input k. A
-  // result whose edge is empty need not be computed; an undefined result means
-  // no gradient. At least one gradient is defined. Gradients may be moved from,
-  // but their memory is not written.
+  // The formula: turns `gradients[i]`, of result i, into `results[k]`, of input
+  // k. A result whose edge is empty need not be computed; an undefined result
+  // means no gradient. At least one gradient is defined. The formula may move
+  // gradients away but must not write to their memory.
   virtual void apply(std::span<Tensor> gradients,
                      std::span<Tensor> results) = 0;
 
-  // Frees what the node saved: called after its last backward.
+  // Frees the saved tensors; called after the last backward.
   virtual void release_saved() {}
 
-  // Nodes with a higher number run first among those that are ready.
+  // Among ready nodes, the highest number runs first.
   std::uint64_t sequence_nr() const { return sequence_nr_; }
 
   std::span<const Edge> next_edges() const {
@@ -92,8 +91,8 @@ class Node : public Pooled {
   }
   bool is_accumulate_grad() const { return sequence_nr_ == kTopPriority; }
 
-  // Calls `hook` before or after each apply(); it may replace tensors in
-  // the first span, but not write their memory.
+  // Calls `hook` before or after each apply(). The hook may replace tensors in
+  // the first span, but must not write to their memory.
   using PreHook = std::function<void(std::span<Tensor> gradients)>;
   using PostHook = std::function<void(std::span<Tensor> results,
                                       std::span<const Tensor> gradients)>;
@@ -115,25 +114,25 @@ class Node : public Pooled {
   }
 
   // --- For the engine ---
-  // Null if nobody hung anything onto this node.
+  // Null if the node has no hooks.
   NodeHooks* hooks() const { return hooks_.load(std::memory_order_acquire); }
   NodeHooks& make_hooks();
   // Keeps the gradient of result `input_nr` in the grad() of `tensor`.
   void retain_grad_of(const Tensor& tensor, std::uint32_t input_nr);
   void forget_grad_of(const TensorImpl* tensor);
-  // The graph task that has numbered this node, and the number; 0 if none.
+  // The graph task that claimed this node, with the node's number; 0 if none.
   std::atomic<std::uint64_t>& claim() { return claim_; }
 
-  // release_saved(); remembers whether that took anything from it.
+  // Calls release_saved(), and records whether that freed a tensor.
   void free_saved();
-  // Whether it did, so that this node cannot run again.
+  // Whether free_saved() freed a tensor, so that this node cannot run again.
   bool is_freed() const { return freed_.load(std::memory_order_relaxed); }
 
   void retain() { owners_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
     if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(this);
   }
-  // retain(), unless the last owner has already let go.
+  // retain(), unless the last owner has already released the node.
   bool try_retain();
 
  protected:
@@ -142,7 +141,7 @@ class Node : public Pooled {
 
  private:
   void remember_calls();
-  // Deletes `node` and, one after the other, what this leaves without owner.
+  // Deletes `node`, then iteratively each node that loses its last owner.
   static void destroy(Node* node);
 
   std::atomic<std::uint32_t> owners_{1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hangs on a Node: hooks of users, the tensors that retain their gradients,
-// and where it was recorded. Most nodes have none of it.
+// The extras of a Node: user hooks, tensors that retain their gradients, and
+// the call stack that recorded the node. Most nodes have none.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,14 @@
 
 namespace hvd::autograd {
 
-// The calls that led to an operation: see anomaly.h.
+// The call stack that recorded an operation: see anomaly.h.
 struct ForwardTrace {
   std::vector<void*> calls;
-  std::string during;  // Of the node that ran, if this was made in a backward.
+  // The trace of the node that ran, if recorded during a backward.
+  std::string during;
 };
 
-// What users and retain_grad() hung onto a node.
+// The hooks of a node, and the tensors that retain_grad() registered.
 struct NodeHooks {
   struct TensorHook {
     std::uint32_t input_nr;
@@ -43,7 +44,7 @@ struct NodeHooks {
   std::unique_ptr<const ForwardTrace> trace;
   SpinLock retains_lock;
   std::vector<Retain> retains ABSL_GUARDED_BY(retains_lock);
-  Mutex gradients;  // Guards the grad() of those tensors.
+  Mutex gradients;  // Guards the grad() of the tensors in `retains`.
 };
 
 }  // namespace hvd::autograd

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of the operations that compute: those whose results a checkpointed
-// region may keep (checkpoint/policy.h). Views and writes in place are not among
-// them.
+// The names of the operations whose results a checkpointed region may keep
+// (checkpoint/policy.h): those that compute. Views and in-place writes are
+// excluded.
 #pragma once
 
 #include <algorithm>
@@ -72,16 +72,16 @@ constexpr bool is_operation_name(std::string_view name) {
          kOperationNames.end();
 }
 
-// Cannot be called while compiling, and so ends it with its name.
+// Not constexpr: a call at compile time stops the build with this name.
 inline void no_operation_of_this_name() {}
 
-// One of them: a literal that is none does not compile.
+// A name of kOperationNames; any other literal does not compile.
 class OperationName {
  public:
   consteval OperationName(const char* name) : text_(name) {  // NOLINT
     if (!is_operation_name(name)) no_operation_of_this_name();
   }
-  // Lives for ever.
+  // Static lifetime.
   constexpr const char* text() const { return text_; }
 
  private:

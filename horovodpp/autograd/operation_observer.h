@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches the operations of a thread, as a checkpointed region does: it must
-// know what is read from outside, may keep results and, for its errors, must
-// know what is recorded.
+// An observer of the operations of a thread. A checkpointed region uses one to
+// find the tensors read from outside, to keep results, and to name recorded
+// operations in errors.
 #pragma once
 
 #include <any>
@@ -18,15 +18,15 @@
 namespace HVD_EXPORT hvd {
 namespace autograd {
 
-// What an operation computed; and, of a custom Function, what else it needs to do
-// without its forward.
+// The results of an operation; for a custom Function also the data that
+// replaces its forward.
 struct OperationResults {
   std::vector<Tensor> tensors;
   std::any note;
 };
 
-// In its scope, what operations on this thread compute is part of another one, or
-// happens once: no observer is asked about it.
+// While it lives, operations on this thread are part of another operation, or
+// happen once: no observer is asked.
 class WithinOperation {
  public:
   WithinOperation() : outer_(std::exchange(graph_state.in_operation, true)) {}
@@ -40,25 +40,25 @@ class WithinOperation {
 
 class OperationObserver {
  public:
-  // An operation reads `tensor`, which may be undefined. (Not all that it reads:
-  // what gradients could flow to.)
+  // An operation reads `tensor`, which may be undefined. (Only inputs that
+  // could receive gradients.)
   virtual void reads(const Tensor& tensor) = 0;
-  // An operation is recorded by `node`, which saves what it needs next.
+  // `node` records an operation; saved tensors follow.
   virtual void records(const Node& node) = 0;
 
-  // --- If it follows results ---
-  // An operation is about to compute. True: it need not, these are its results.
-  // `operation` lives for ever, as below.
+  // --- Only with follows_results() ---
+  // Before an operation computes. True: skip it and use these results.
+  // `operation` has static lifetime, here and below.
   virtual bool recalls(const char* operation, OperationResults& results) = 0;
-  // It has computed them. (No tensors: they cannot be kept.)
+  // After an operation computed. (No tensors: the results cannot be kept.)
   virtual void made(const char* operation, const OperationResults& results) = 0;
-  // The program calls `tensor` by this name.
+  // The program names `tensor`.
   virtual void named(const Tensor& tensor, std::string_view name) = 0;
 
   bool follows_results() const { return follows_results_; }
-  // Whether also of what regions compute again meanwhile, for a backward.
+  // Whether also results of regions recomputed for a backward.
   bool follows_recomputations() const { return follows_recomputations_; }
-  // The one that follows the results of operations on this thread, or null.
+  // The observer of results on this thread, or null.
   static OperationObserver* of_results() {
     OperationObserver* observer = graph_state.operation_observer;
     if (observer == nullptr) [[likely]]
@@ -67,7 +67,7 @@ class OperationObserver {
     return observer;
   }
 
-  // Puts `observer`, or nobody, in force on this thread.
+  // Puts `observer`, which may be null, in force on this thread.
   class Scope {
    public:
     explicit Scope(OperationObserver* observer)

@@ -43,7 +43,7 @@ Ref<Node> as_strided_node(const Tensor& base, const Tensor& view) {
   return node;
 }
 
-// Whether there is memory of x's storage for every element.
+// Whether every element lies within the storage of x.
 bool lies_within(const Tensor& x, const Dims& shape, const Dims& strides,
                  std::int64_t offset) {
   std::int64_t last = 0;
@@ -81,9 +81,9 @@ Edge current_edge(const Tensor& tensor) {
   if (meta == nullptr) return {};
   if (!meta->base.defined()) return {meta->grad_fn, meta->output_nr};
 
-  Ref<Node> replaced;  // Dies after the lock: a graph may go with it.
+  Ref<Node> replaced;  // Destroyed after the lock: a graph may go with it.
   SpinLockHolder lock(meta->lock);
-  // Not that of the tensor, which an inference tensor refuses to tell.
+  // The storage's version: an inference tensor refuses version().
   const std::uint32_t version = tensor.impl()->storage->version();
   const bool stale = !meta->grad_fn || meta->view_version != version;
   if (stale && meta->base.requires_grad()) {

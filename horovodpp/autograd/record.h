@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an operation becomes part of the graph. The pattern:
+// Functions that record an operation in the graph. The pattern:
 //
 //   Tensor exp(const Tensor& x) {
 //     Tensor y = ...;                                // compute
@@ -24,8 +24,8 @@
 
 namespace hvd::autograd {
 
-// Whether an operation on these inputs, some of which may be undefined, is to be
-// recorded. Call it once for all inputs: a checkpoint learns here what they are.
+// Whether to record an operation on these inputs, some of which may be undefined. An
+// operation calls this once for all inputs: checkpoints learn here what it reads.
 template <typename... Tensors>
 bool needs_grad(const Tensors&... inputs) {
   if (graph_state.operation_observer != nullptr) [[unlikely]] {
@@ -35,7 +35,7 @@ bool needs_grad(const Tensors&... inputs) {
          (... || (inputs.defined() && inputs.requires_grad()));
 }
 
-// Tells who watches that an operation without a gradient reads these.
+// Reports the inputs of an operation without a gradient to the observer.
 template <typename... Tensors>
 void tell_reads(const Tensors&... inputs) {
   if (graph_state.operation_observer == nullptr) [[likely]]
@@ -43,8 +43,8 @@ void tell_reads(const Tensors&... inputs) {
   (graph_state.operation_observer->reads(inputs), ...);
 }
 
-// The node that made `tensor`, and which of its results this is; no node for a
-// leaf. Brings a stale view up to date.
+// The node that produced `tensor`, and the number of the result; no node for a
+// leaf. Updates a stale view.
 Edge current_edge(const Tensor& tensor);
 
 // A new node with one edge for each input.
@@ -61,16 +61,16 @@ Ref<N> make_node(const Tensors&... inputs) {
 // Makes `result`, fresh and unshared, the next result of `node`.
 void set_history(const Tensor& result, Ref<Node> node);
 
-// A view of `base` with this geometry (offset absolute, in elements), known to
-// graphs as such. Its grad_fn is for the caller to set.
+// A recorded view of `base` with this geometry (offset absolute, in elements).
+// The caller sets its grad_fn.
 Tensor make_view(const Tensor& base, const Dims& shape, const Dims& strides,
                  std::int64_t offset);
 
-// The result of an operation that finds nothing to do on x: x or, where nothing is
-// recorded, a view of it that does not require grad.
+// The result of an operation that is the identity on x: x itself or, if nothing
+// is recorded, a view of x that does not require grad.
 Tensor unchanged(const Tensor& x);
 
-// Which elements of a storage a tensor is.
+// The elements of a storage that a tensor covers.
 struct Geometry {
   static Geometry of(const Tensor& tensor) {
     return {tensor.shape(), tensor.strides(), tensor.storage_offset()};
@@ -80,26 +80,25 @@ struct Geometry {
   std::int64_t offset = 0;
 };
 
-// Whether every element has a place of its own and no gap lies between them.
+// Whether all elements have distinct addresses without gaps.
 bool is_dense(const Geometry& geometry);
 
-// The memory from the first element of either to the last, as one row.
+// The memory from the first to the last element of both, as one row.
 Geometry around(const Geometry& a, const Geometry& b);
 
-// `tensor`, which has the shape of `geometry`, in its memory layout, from offset 0.
+// `tensor`, reshaped to `geometry` and copied to that layout, from offset 0.
 Tensor with_layout(const Tensor& tensor, const Geometry& geometry);
 
-// What memory holds at `to` after x was added to its zeros at `from`.
-// Differentiable.
+// The memory at `to` after x was added to zeros at `from`. Differentiable.
 Tensor moved(const Tensor& x, const Geometry& from, const Geometry& to);
 
-// The gradient of each place, shared among the elements of `tensor` that lie on
-// it. Differentiable.
+// The gradient of each address, divided among the elements of `tensor` at that
+// address. Differentiable.
 Tensor shared(const Tensor& gradient, const Geometry& tensor);
 
-// The gradient of as_strided: a tensor like `base` that is the sum, at every
-// place, of the elements of `gradient` that `view` has there, shared among the
-// elements that `base` has there. Differentiable.
+// The gradient of as_strided. At each address it sums the elements of
+// `gradient` in `view`, and divides the sum among the elements of `base` there.
+// Differentiable.
 Tensor as_strided_backward(const Tensor& gradient, const Geometry& base,
                            const Geometry& view);
 

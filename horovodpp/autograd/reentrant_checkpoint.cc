@@ -25,7 +25,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-// What the function is run in.
+// The function, with the state to restore for its second run.
 struct Region {
   CheckpointedFunction function;
   AutocastSetting autocast;
@@ -34,8 +34,8 @@ struct Region {
   std::shared_ptr<CapturedTensors> captured;
 };
 
-// Watches one run of the function for what it captures, on behalf of whoever
-// watches around it, too.
+// Observes the captures of one run of the function, and forwards all events to
+// the outer observer.
 class CaptureWatch : public OperationObserver {
  public:
   CaptureWatch() : outer_(std::exchange(graph_state.operation_observer, this)) {
@@ -68,7 +68,8 @@ class WatchForward final : public CaptureWatch {
  public:
   explicit WatchForward(CapturedTensors& captured) : captured_(captured) {}
   void reads(const Tensor& tensor) override { captured_.reads(tensor); }
-  // Once the function has returned: what it captures, those around it do, too.
+  // Call after the function returns: reports its captures to the outer
+  // observer.
   void finish() const { captured_.tell(outer_); }
 
  private:
@@ -92,7 +93,7 @@ class WatchRecomputation final : public CaptureWatch {
   CapturedTensors::Check check_;
 };
 
-// A generator put back for the time of the object.
+// Restores a generator state while it lives.
 class ReplayRandom {
  public:
   explicit ReplayRandom(const std::optional<Generator::State>& state)
@@ -110,7 +111,7 @@ class ReplayRandom {
   bool replayed_;
 };
 
-// Leaves of the graph that the recomputation records.
+// Copies as leaves of the recomputation's graph.
 Tensors detached(const Tensors& inputs) {
   const InferenceMode recorded(false);
   return detach_all(inputs);
@@ -173,7 +174,7 @@ struct ReentrantCheckpoint : Function<ReentrantCheckpoint> {
     const auto& region =
         std::any_cast<const Region&>(context.saved_data.find("region")->second);
     const auto [inputs, results] = recompute(region, context.saved_tensors());
-    // In the modes of this backward, as that of what was not checkpointed.
+    // Runs in the modes of the outer backward, as without a checkpoint.
     backward_through(results, gradients);
     Tensors result(1);
     for (const Tensor& input : inputs) {

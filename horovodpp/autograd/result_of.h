@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an operation computes its result, so that a checkpointed region may keep it
-// and its recomputation need not compute it again:
+// Wraps the computation of an operation's result, so that a checkpointed region
+// can keep the result and its recomputation can reuse it:
 //
 //   Tensor out = result_of("exp", [&] {
 //     return elementwise<functors::Exp>(x, "exp");
 //   });
 //
-// `compute` returns a Tensor or an array of them, in memory of their own. What
-// operations it uses itself are part of this one.
+// `compute` returns a Tensor or an array of tensors, each in its own memory.
+// Operations that it uses count as part of this one.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// While a SaveOnCpu lives, what operations on this thread save for backward
-// moves out of the device's memory into the host's, and comes back when backward
-// needs it:
+// SaveOnCpu keeps saved tensors in host memory. While one lives, tensors that
+// operations on this thread save for backward move from device memory to host
+// memory. Backward copies them back when it needs them:
 //
 //   {
 //     hvd::autograd::SaveOnCpu on_cpu;
@@ -9,7 +9,7 @@
 //   }
 //   loss.backward();
 //
-// Leaves (parameters, mostly) stay where they are: somebody owns them anyway.
+// Leaves (mostly parameters) stay where they are: they have another owner.
 #pragma once
 
 #include "horovodpp/autograd/saved_tensor.h"
@@ -21,8 +21,8 @@ namespace autograd {
 
 class SaveOnCpu {
  public:
-  // `host` gives the memory to save in, and outlives what is saved; by default
-  // it is the process's host memory, which counts apart from tensors.
+  // `host` allocates the memory, and outlives the saved tensors. Default: the
+  // process's host memory, which counts apart from tensors.
   explicit SaveOnCpu(Allocator& host = host_allocator());
 
  private:

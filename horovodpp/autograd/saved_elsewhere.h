@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One tensor that a node saved and somebody else holds in another form: what all
-// such holders have in common. They say how to restore() it.
+// The base of holders that hold one saved tensor in another form. A subclass
+// implements restore().
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,11 @@ class SavedElsewhere : public SavedTensorHolder {
   SavedElsewhere(const SavedElsewhere&) = delete;
   SavedElsewhere& operator=(const SavedElsewhere&) = delete;
 
-  // While it exists: its version is checked.
+  // Used to check the version while the original exists.
   Tensor original(std::uint32_t /*place*/) const final {
     return original_.lock();
   }
-  // It goes with the last reference, which a backward that runs may have.
+  // Freed with the last reference, which a running backward may hold.
   void forget(std::uint32_t /*place*/) final {}
   void retain() final { owners_.fetch_add(1, std::memory_order_relaxed); }
   void release() final {

@@ -24,19 +24,19 @@ std::atomic<std::int64_t> saved_bytes{0};
 bool has_grad_fn(const Tensor& tensor) {
   const AutogradMeta* meta = tensor.impl()->meta.get();
   if (meta == nullptr) return false;
-  // Of a view, another thread may bring it up to date meanwhile.
+  // Another thread may update a stale view meanwhile.
   return meta->base.defined() ? !tensor.is_leaf()
                               : static_cast<bool>(meta->grad_fn);
 }
 
-// Has `copy`, which stands for result `output_nr` of `node`, retain its gradient, if
-// the result does.
+// Makes `copy`, which stands for result `output_nr` of `node`, retain its
+// gradient if that result does.
 void retain_grad_likewise(const Tensor& copy, const Node& node,
                           std::uint32_t output_nr) {
   NodeHooks* hooks = node.hooks();
   if (hooks == nullptr) return;
   bool retains = false;
-  Tensor result;  // Undefined if it is gone.
+  Tensor result;  // Undefined if destroyed.
   {
     SpinLockHolder lock(hooks->retains_lock);
     for (const NodeHooks::Retain& retain : hooks->retains) {
@@ -78,7 +78,7 @@ SavedTensorKeeper::Scope::~Scope() { graph_state.saved_tensor_keeper = outer_; }
 
 void SavedTensor::save_output(const Tensor& tensor) {
   output_nr_ = tensor.output_nr();
-  // The tensor owns its node; a node that owned it too would live for ever.
+  // Detached: the tensor owns its node, so a node that owns it would leak.
   keep(tensor.detach(), true);
 }
 
@@ -127,7 +127,7 @@ void SavedTensor::enlist() {
   root.savers = this;
 }
 
-// The caller keeps `root` alive, in whose list this may be.
+// The caller keeps `root`, whose list may contain this, alive.
 void SavedTensor::delist(TensorImpl& root) {
   SpinLockHolder lock(root.savers_lock);
   if (enlisted_ == nullptr) return;
@@ -137,7 +137,7 @@ void SavedTensor::delist(TensorImpl& root) {
 }
 
 void SavedTensor::let_go_of(const Tensor& root) {
-  std::vector<Tensor> dropped;  // Go after the locks.
+  std::vector<Tensor> dropped;  // Destroyed after the locks.
   TensorImpl& written = *root.impl();
   SpinLockHolder lock(written.savers_lock);
   SavedTensor* saver = std::exchange(written.savers, nullptr);
@@ -209,8 +209,8 @@ Tensor SavedTensor::unpack(Node& node, bool with_history_of_result) {
   return with_history(tensor, Ref<Node>::share(&node), output_nr_);
 }
 
-// A holder returns the elements of the saved tensor; history, version, grad() and
-// hooks come from here.
+// A holder returns the elements of the saved tensor. History, version, grad()
+// and hooks are restored here.
 Tensor SavedTensor::unpack_held(Node& node, const SavedTensorKeeper::Kept& kept,
                                 const Ref<Node>& source) const {
   if (const Tensor original = kept.holder->original(kept.place);
@@ -238,7 +238,7 @@ Tensor SavedTensor::restored(Node& node,
   const SetGradEnabled mode(recording);
   Tensor tensor = kept.holder->restore(kept.place, node);
   Storage& storage = *tensor.impl()->storage;
-  // Memory that was made for this has no writes of its own to count.
+  // Memory that was made for this restore has no writes of its own to count.
   while (storage.unique() && storage.version() < version_) {
     storage.bump_version();
   }
@@ -268,7 +268,7 @@ void SavedTensor::release() {
 }
 
 void SavedTensor::drop() {
-  Tensor kept;  // Goes after the locks.
+  Tensor kept;  // Destroyed after the locks.
   TensorImpl* root = nullptr;
   if (state_ == State::kHeld) {
     SpinLockHolder lock(lock_);

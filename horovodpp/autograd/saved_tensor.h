@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SavedTensor is the only way in which a node keeps a tensor for its
-// backward. It remembers the version it saved and refuses to return another;
-// it knows when it was freed; it counts its bytes; and it lets a keeper (hooks, a
-// checkpointed region) hold the tensor in another form, or not at all.
+// A SavedTensor is a node's only way to keep a tensor for backward. It refuses
+// to return a modified version, knows when it was freed, and counts its bytes.
+// A keeper (hooks, a checkpointed region) may hold the tensor in another form,
+// or drop it.
 //
 //   node->self.save(x);              // an input of the operation
 //   node->result.save_output(y);     // a result: without a reference cycle
@@ -29,15 +29,15 @@
 namespace HVD_EXPORT hvd {
 namespace autograd {
 
-// Holds a tensor that a node saved, and is asked for it in backward, by the
-// number of its place. Thread-safe.
+// Holds saved tensors for nodes, which fetch them in backward by place number.
+// Thread-safe.
 class SavedTensorHolder {
  public:
   // The tensor of `place`, for `node`, which saved it.
   virtual Tensor restore(std::uint32_t place, Node& node) = 0;
-  // What was saved there, if it still exists and must not have changed since.
+  // The saved tensor itself if it still exists, for the version check.
   virtual Tensor original(std::uint32_t place) const = 0;
-  // Nobody will ask for `place` again.
+  // The tensor of `place` is no longer needed.
   virtual void forget(std::uint32_t place) = 0;
 
   virtual void retain() = 0;
@@ -47,22 +47,21 @@ class SavedTensorHolder {
   ~SavedTensorHolder() = default;
 };
 
-// Decides, while it is in force on a thread, where the tensors that operations
-// save are held.
+// Decides where to hold saved tensors while in force on a thread.
 class SavedTensorKeeper {
  public:
   struct Kept {
-    Ref<SavedTensorHolder> holder;  // Null: the node holds it itself.
+    Ref<SavedTensorHolder> holder;  // Null: the node holds the tensor itself.
     std::uint32_t place = 0;
   };
-  // Called once for each tensor saved; must not write to it.
+  // Called once per saved tensor; must not write to it.
   virtual Kept keep(const Tensor& tensor) = 0;
 
   virtual void retain() = 0;
   virtual void release() = 0;
 
   // Puts `keeper`, which outlives the scope, in force on this thread. The
-  // innermost scope counts.
+  // innermost scope wins.
   //   HookError  a Disabled forbids it
   class Scope {
    public:
@@ -79,9 +78,8 @@ class SavedTensorKeeper {
   ~SavedTensorKeeper() = default;
 };
 
-// A pair of functions that stores saved tensors in another form: `pack` is
-// called once for each tensor saved, and must not write to it; `unpack` each
-// time it is needed.
+// A pair of functions that stores saved tensors in another form. `pack` runs
+// once per saved tensor and must not write to it; `unpack` runs at each use.
 class SavedTensorHooks final : public SavedTensorKeeper {
  public:
   using Pack = std::function<std::any(const Tensor&)>;
@@ -90,7 +88,7 @@ class SavedTensorHooks final : public SavedTensorKeeper {
   SavedTensorHooks(Pack pack_hook, Unpack unpack_hook)
       : pack(std::move(pack_hook)), unpack(std::move(unpack_hook)) {}
 
-  // While it lives, tensors saved by operations on this thread go through the
+  // While it lives, saved tensors of operations on this thread pass through the
   // pair.
   class Scope {
    public:
@@ -135,24 +133,24 @@ class SavedTensor {
   SavedTensor(const SavedTensor&) = delete;
   SavedTensor& operator=(const SavedTensor&) = delete;
 
-  // Once, while the operation is being recorded.
+  // Saves `tensor`. Call once, while the operation is being recorded.
   //   HookError  a pack hook wrote to the tensor
   void save(const Tensor& tensor) { keep(tensor, false); }
   // The same for a result of the operation, after set_history().
   void save_output(const Tensor& tensor);
 
-  // What was saved. `node` is the one that this belongs to.
+  // The saved tensor. `node` is the owner of this SavedTensor.
   //   GraphFreedError  it was released
   //   VersionError     it was modified in place since
-  // A result has its history if something is recorded, or the caller wants it.
+  // A result keeps its history if grad mode is on or the caller asks for it.
   Tensor unpack(Node& node) { return unpack(node, is_grad_enabled()); }
   Tensor unpack(Node& node, bool with_history_of_result);
 
-  // Frees it. unpack() of what was never saved still works.
+  // Frees the tensor. Unpacking a SavedTensor that saved nothing still works.
   void release();
 
-  // `root`, no view, was written and is about to get a history, which may lead to
-  // nodes that saved it, or a view of it: these own it no longer.
+  // `root`, no view, was written and is about to get a history. That history
+  // may lead to nodes that saved `root` or its views: they stop owning it.
   static void let_go_of(const Tensor& root);
 
  private:
@@ -168,10 +166,12 @@ class SavedTensor {
   void check_version(const Tensor& saved, Node& node) const;
   void check_attached(const Tensor& tensor, Node& node) const;
 
-  Tensor tensor_;                 // Unless
-  SavedTensorKeeper::Kept kept_;  // somebody else holds it; then also
-  Ref<Node> source_;              // the node its gradient goes to.
-  // In the list of `enlisted_`, under its lock; null: in none.
+  // Undefined if a holder has it; then kept_ and source_, the node that
+  // receives its gradient, are set.
+  Tensor tensor_;
+  SavedTensorKeeper::Kept kept_;
+  Ref<Node> source_;
+  // The tensor whose list contains this, under its lock; null: no list.
   TensorImpl* enlisted_ = nullptr;
   SavedTensor* next_ = nullptr;
   SavedTensor* previous_ = nullptr;
@@ -185,11 +185,11 @@ class SavedTensor {
   SpinLock lock_;
 };
 
-// Throws the GraphFreedError that says that what `node` saved is gone.
+// Throws the GraphFreedError for the saved tensors of `node`.
 [[noreturn]] void throw_graph_freed(const Node& node);
 
-// Bytes of all tensors saved for backward in this process, one by one (a tensor
-// saved twice counts twice; one stored by a hook does not).
+// Total bytes of saved tensors in this process. A tensor saved twice counts
+// twice; a tensor stored by a hook does not count.
 std::int64_t saved_tensor_bytes();
 
 }  // namespace autograd

@@ -13,7 +13,7 @@
 namespace hvd::autograd {
 namespace {
 
-// One tensor as a pair of hooks stores it.
+// One tensor in the form of its pack hook.
 class PackedTensor final : public SavedElsewhere {
  public:
   PackedTensor(SavedTensorHooks& hooks, const Tensor& tensor)
@@ -21,7 +21,8 @@ class PackedTensor final : public SavedElsewhere {
         hooks_(Ref<SavedTensorHooks>::share(&hooks)),
         object_(hooks.pack(tensor)) {}
 
-  // The tensor itself, or elements: its history is not that of the hooks.
+  // The tensor itself, or its elements detached: history made by hooks is
+  // dropped.
   Tensor restore(std::uint32_t place, Node& node) override {
     Tensor unpacked = hooks_->unpack(object_);
     if (!unpacked.defined()) {

@@ -37,7 +37,7 @@ Tensor as_dense(const Tensor& gradient) {
 Tensor sum_with_sparse(const Tensor& a, const Tensor& b) {
   if (is_sparse_gradient(a) && is_sparse_gradient(b)) {
     const SparseRows both = joined(rows_of(a), rows_of(b));
-    // Of many backward calls, no more than the whole.
+    // Keeps repeated backward calls from holding more rows than the table has.
     return as_gradient(
         both.rows.num_elements() > both.shape[0] ? coalesced(both) : both);
   }

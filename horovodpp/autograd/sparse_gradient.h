@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse gradients: of a table that a backward has looked up a few rows of, the
-// gradient of these rows alone (hvd::nn::Embedding with .sparse).
+// Sparse gradients: a backward that looked up a few rows of a table gives the
+// gradient of those rows only (hvd::nn::Embedding with .sparse).
 //
 //   table(tokens).sum().backward();
 //   const hvd::SparseRows gradient =
 //       hvd::autograd::sparse_grad(table.weight());
 //
-// A leaf's gradient is sparse as long as all that was added to it is: rows are then
-// put one after the other. With a contribution that is not, such as that of tied
-// weights, it becomes dense; so it is with create_graph, where it may be
-// differentiated again, and as a result of autograd::grad(). Tensor::grad() of a
-// sparse gradient is an error, so that nobody takes it for none. A hook of the leaf is
-// given the values of the rows, and cannot replace them.
+// A leaf's gradient stays sparse while all contributions are sparse: the rows
+// are concatenated. It becomes dense
+// - with a dense contribution, such as that of tied weights,
+// - with create_graph, where it may be differentiated again,
+// - as a result of autograd::grad().
+//
+// Tensor::grad() of a sparse gradient is an error, so that it is not mistaken
+// for a missing gradient. A hook of the leaf sees the values of the rows and
+// cannot replace them.
 //
 // Thread-safe as gradients are.
 #pragma once
@@ -25,34 +28,34 @@
 namespace HVD_EXPORT hvd {
 namespace autograd {
 
-// Whether `leaf` has a gradient, and it is sparse.
+// Whether `leaf` has a gradient that is sparse.
 bool has_sparse_grad(const Tensor& leaf);
-// That gradient; its rows may repeat.
-//   InvalidArgument  it has none
+// The sparse gradient; its rows may repeat.
+//   InvalidArgument  the leaf has no sparse gradient
 SparseRows sparse_grad(const Tensor& leaf);
-// Replaces the gradient, whatever it was.
-//   InvalidArgument  the parts do not go together, or are of another shape or dtype
-//                    than the leaf
+// Replaces the gradient, dense or sparse.
+//   InvalidArgument  the parts are inconsistent, or differ from the leaf in
+//                    shape or dtype
 void set_sparse_grad(const Tensor& leaf, const SparseRows& gradient);
-// The gradient as a whole, or an undefined tensor: a copy of a sparse one.
+// The gradient, with a sparse one copied to a dense tensor; may be undefined.
 Tensor dense_grad(const Tensor& leaf);
 
-// Says that the gradient of `leaf` is a sparse one, also where no backward has
-// reached it; what looks up rows of it sparsely says so. Ranks then send rows.
+// Declares that the gradient of `leaf` is sparse, even where no backward has
+// reached the leaf. Sparse lookups of rows call it. Ranks then send rows.
 void expect_sparse_grad(const Tensor& leaf);
 bool expects_sparse_grad(const Tensor& leaf);
 
 // --- For the engine and for operations ---
-// A sparse gradient on its way through the graph: its values, which know the rows.
-// It goes to leaves only; whatever else gets it as a whole.
+// A sparse gradient inside the graph: its values, with the row numbers
+// attached. Only leaves receive it; other nodes get the dense gradient.
 Tensor as_gradient(const SparseRows& rows);
 bool is_sparse_gradient(const Tensor& gradient);
 SparseRows rows_of(const Tensor& gradient);
-// `gradient`, or what it is as a whole.
+// `gradient`, made dense.
 Tensor as_dense(const Tensor& gradient);
-// a + b, one of which is sparse at least.
+// a + b, where at least one is sparse.
 Tensor sum_with_sparse(const Tensor& a, const Tensor& b);
-// The gradient of `leaf` as it is kept, sparse or not; or an undefined tensor.
+// The stored gradient of `leaf`, sparse or not; may be undefined.
 Tensor kept_gradient(const Tensor& leaf);
 
 }  // namespace autograd

@@ -8,7 +8,7 @@
 namespace hvd::autograd {
 namespace {
 
-// All but what the engine keeps for itself on each thread.
+// Sets all state except the engine's part of each thread.
 void put_in_force(const ThreadState& thread, const GraphState& graph) {
   thread_state = thread;
   GraphState next = graph;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Surroundings is a snapshot of what surrounds an operation on a thread
-// (tensor/thread_state.h, graph_state.h), to be put in force elsewhere: on another thread, or
+// A Surroundings is a snapshot of the thread state that operations use
+// (tensor/thread_state.h, graph_state.h), to be restored on another thread or
 // later.
 #pragma once
 
@@ -10,14 +10,14 @@
 
 namespace hvd::autograd {
 
-// Owns what it remembers.
+// Owns its contents.
 class Surroundings {
  public:
-  // Of this thread, now.
+  // A snapshot of this thread's current state.
   static Surroundings capture();
 
-  // Puts a snapshot in force on this thread for the life of the scope. The
-  // snapshot outlives it.
+  // Restores a snapshot on this thread while it lives. The snapshot outlives
+  // it.
   class Scope {
    public:
     explicit Scope(const Surroundings& surroundings);
@@ -37,7 +37,7 @@ class Surroundings {
  private:
   Surroundings() = default;
   ThreadState thread_;
-  // The part of it that a scope sets; not the engine's.
+  // Only the part that a scope sets, without the engine's part.
   GraphState graph_;
   Ref<SavedTensorKeeper> saved_tensor_keeper_;
 };

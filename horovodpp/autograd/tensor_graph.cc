@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The methods of Tensor that know of the graph.
+// The methods of Tensor that use the graph.
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/captured_tensors.h"
@@ -17,7 +17,7 @@ using autograd::AutogradMeta;
 
 namespace {
 
-// Of a view, whose other users may bring it up to date meanwhile.
+// Of a view, which another thread may update meanwhile.
 bool has_grad_fn(const AutogradMeta& meta) {
   autograd::SpinLockHolder lock(meta.lock);
   return static_cast<bool>(meta.grad_fn);
@@ -101,8 +101,8 @@ Tensor Tensor::grad() const {
 
 namespace {
 
-// Whether `tensor` owns `wanted`, as its gradient or as what it is a view of, or
-// by way of such.
+// Whether `tensor` owns `wanted` as its gradient or its base, directly or
+// indirectly.
 bool owns(const Tensor& tensor, const Tensor& wanted) {
   if (!tensor.defined()) return false;
   if (tensor.is_same(wanted)) return true;

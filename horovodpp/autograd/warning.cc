@@ -10,7 +10,7 @@
 namespace hvd::autograd {
 namespace {
 
-// The kinds said on stderr.
+// The kinds reported on stderr.
 class Said {
  public:
   bool add(const std::string& kind) {

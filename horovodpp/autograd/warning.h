@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warnings: something is probably not meant as it is written; the program goes
-// on. Each kind is said once; on stderr, or to the function that a scope names:
+// Warnings about probable mistakes; the program continues. Each kind is
+// reported once, on stderr or to a scope's function:
 //
 //   hvd::autograd::Warnings warnings([](const std::string& text) { … });
 //
-// A scope counts for its thread, for operations that backward runs on others on
-// its behalf, and hears each kind once.
+// A scope applies to its thread, and to operations that its backward runs on
+// other threads. Each scope reports each kind once.
 #pragma once
 
 #include <functional>
@@ -34,10 +34,10 @@ class Warnings {
   Warnings* outer_;
 };
 
-// Says `text`, unless this kind was said before.
+// Reports `text`, unless this kind was reported before.
 void warn_once(const std::string& kind, const std::string& text);
 
-// Says `text`, every time.
+// Reports `text` every time.
 void warn(const std::string& text);
 
 }  // namespace autograd

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions within a region under a budget, in the order in which its function makes
-// them. When the function runs again, it makes twins of them, which need nothing of
-// what they compute: they give it back to those of the first run, which a backward
-// will ask for it.
+// The regions nested in a region under a budget, in the order in which its
+// function creates them. When the outer function runs again, it creates a twin
+// of each nested region. A twin needs no saved tensors of its own: they refill
+// the region of the first run, from which backward will read.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ namespace autograd {
 
 class BudgetLedger;
 
-// Of the first run of a region that a ledger knows, by its mark.
+// The mark of the corresponding region of the first run, with its ledger.
 struct BudgetTwin {
-  std::shared_ptr<BudgetLedger> ledger;  // Null: there is none.
+  std::shared_ptr<BudgetLedger> ledger;  // Null: no twin.
   std::uint64_t mark = 0;
 };
 
-// What regions that are made on this thread belong to.
+// The family of regions created on this thread.
 class BudgetFamily {
  public:
-  // Nothing.
+  // Collects no regions.
   BudgetFamily() = default;
-  // The first run of a region: tells `children` of them.
+  // The first run of a region: adds the marks of nested regions to `children`.
   explicit BudgetFamily(std::vector<std::uint64_t>* children)
       : children_(children) {}
-  // A further run of one with these.
+  // A later run; `twins` are the nested regions of the first run.
   BudgetFamily(std::shared_ptr<BudgetLedger> ledger,
                std::vector<std::uint64_t> twins)
       : ledger_(std::move(ledger)), twins_(std::move(twins)) {}
@@ -41,7 +41,7 @@ class BudgetFamily {
   void add(std::uint64_t mark) {
     if (children_ != nullptr) children_->push_back(mark);
   }
-  // That of the region that is made next.
+  // The twin of the next region.
   BudgetTwin next_twin() {
     if (next_ >= twins_.size()) return {};
     return {ledger_, twins_[next_++]};
@@ -58,7 +58,7 @@ class BudgetFamily {
    private:
     BudgetFamily* const outer_;
   };
-  // The one in force; null if there is none, or if a backward runs that began since.
+  // The family in force; null if none, or if a backward that began later runs.
   static BudgetFamily* of_thread();
 
  private:

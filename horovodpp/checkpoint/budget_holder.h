@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checkpointed region under a memory budget, as the budget sees it: it keeps what
-// it computed, and can let go of it.
+// A checkpointed region as its memory budget sees it: it keeps the tensors it
+// computed, and can drop them.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ namespace autograd {
 
 class BudgetHolder {
  public:
-  // What would be free then: memory that is nobody else's.
+  // Bytes that drop() would free: memory without other owners.
   virtual std::int64_t held_bytes() const = 0;
-  // Whether forward runs, or a backward has come to it, which soon lets go of it.
+  // Whether forward runs, or a backward has reached the region and will soon
+  // free its tensors.
   virtual bool is_in_use() const = 0;
-  // What it would cost: how long forward took until all was saved that backward
-  // needs.
+  // The cost of drop(): the time that forward took up to its last saved tensor.
   virtual double replay_seconds() const = 0;
-  // Lets go of it all.
+  // Drops all kept tensors and returns them.
   virtual std::vector<Tensor> drop() = 0;
-  // Takes back what it let go of, if it is that of `place` and still wanted.
+  // Takes back a dropped tensor if it matches `place` and is still wanted.
   virtual void refill(std::uint32_t place, const Tensor& tensor) = 0;
 
-  // No other's.
+  // Unique per holder.
   virtual std::uint64_t budget_mark() const = 0;
-  // Of those within it, in order.
+  // The marks of nested regions, in order.
   virtual std::vector<std::uint64_t> children() const = 0;
 
  protected:

@@ -13,7 +13,7 @@ namespace {
 
 thread_local std::shared_ptr<BudgetLedger> ledger_in_force;
 
-// Costs within this factor count as equal: they are measured once.
+// Costs within this factor count as equal, since each is measured only once.
 constexpr double kAboutTheSame = 1.25;
 
 }  // namespace
@@ -62,7 +62,7 @@ bool BudgetLedger::is_exceeded_by(std::int64_t bytes) const {
 BudgetHolder* BudgetLedger::next_to_drop() const {
   struct Candidate {
     BudgetHolder* holder;
-    double cost;  // Seconds for a byte.
+    double cost;  // Seconds per byte.
   };
   std::vector<Candidate> candidates;
   double least = std::numeric_limits<double>::infinity();
@@ -88,7 +88,7 @@ void BudgetLedger::make_room(std::int64_t bytes) {
   while (is_exceeded_by(bytes)) {
     const std::uint64_t now = changes_.load(std::memory_order_relaxed);
     if (empty_at_.load(std::memory_order_relaxed) == now) return;
-    std::vector<Tensor> dropped;  // Freed after the lock: a hook may be told.
+    std::vector<Tensor> dropped;  // Freed after the lock: a hook may run.
     MutexLock lock(mutex_);
     BudgetHolder* holder = next_to_drop();
     if (holder == nullptr) {
@@ -122,7 +122,7 @@ std::vector<std::uint64_t> BudgetLedger::children_of(std::uint64_t mark) const {
   return holder == nullptr ? std::vector<std::uint64_t>() : holder->children();
 }
 
-// Threads that have nothing to do with the budget may hold any lock.
+// Ignores other threads outside a backward: they may hold any lock.
 void BudgetLedger::reclaim(std::size_t bytes) {
   if (ledger_in_force.get() != this && graph_state.graph_task == nullptr) {
     return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of the checkpointed functions under a memory budget.
+// Statistics of the checkpointed functions under a memory budget.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 namespace HVD_EXPORT hvd {
 
 struct MemoryBudgetStats {
-  std::int64_t regions = 0;        // Calls of checkpointed functions so far,
-  std::int64_t dropped = 0;        // those that were let go of, and
-  std::int64_t dropped_bytes = 0;  // what they held.
+  std::int64_t regions = 0;        // Calls of checkpointed functions so far.
+  std::int64_t dropped = 0;        // Calls whose tensors were dropped.
+  std::int64_t dropped_bytes = 0;  // Bytes that they held.
 };
 
 }  // namespace hvd

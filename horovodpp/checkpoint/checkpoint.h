@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trading time for memory: of what a checkpointed function computes, only its
-// inputs are kept for backward, which runs the function again for the rest.
+// Checkpointing trades time for memory: only the inputs of a checkpointed
+// function are kept, and backward runs the function again for the rest.
 //
 //   hvd::Tensor y = hvd::checkpoint(
 //       [&](const hvd::Tensor& x) { return block.forward(x); }, x);
 //
-// The function may be anything callable: with any number of arguments, tensors
-// or containers of them (see tensors_in.h) or other values, and any result. It is
-// copied, and so are the arguments; whatever it refers to must live until
-// backward. Tensors that it captures by value stay alive as well: what another
-// checkpointed function around it computes should be an argument, not captured.
+// The function may be any callable. Its arguments may be tensors, containers of
+// tensors (tensors_in.h) or other values; its result may be anything. The
+// function and its arguments are copied. Objects that it refers to must live
+// until backward. Tensors that it captures by value stay alive as well. So pass
+// the results of an enclosing checkpointed function as arguments.
 //
-// It must do the same whenever it runs. Random numbers, autocast and the grad
-// mode are as they were; effects that must not happen twice: see effects.h. What
-// differs is an error where it shows: a tensor from outside that was modified in
-// place in between, an operation that saves something else than before.
+// The function must do the same each time it runs. Random numbers, autocast and
+// the grad mode are restored; effects.h is for effects that must not happen
+// twice. A difference is an error where it shows: an outside tensor that was
+// modified in place in between, or an operation that saves other tensors than
+// before.
 //
-// Works with grad() and backward({.inputs}), create_graph, retain_graph, hooks,
-// regions within regions, backward calls within the function, and on any thread.
-// Hooks of a leaf run once, however many regions use it.
+// Checkpointing works with grad() and backward({.inputs}), create_graph,
+// retain_graph, hooks, nested regions, backward calls within the function, and
+// on any thread. Hooks of a leaf run once, however many regions use the leaf.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +44,7 @@ namespace HVD_EXPORT hvd {
 
 namespace autograd {
 
-// "... [with Function = <the type>]": what there is of a type's name without RTTI.
+// "... [with Function = <the type>]": the name of a type without RTTI.
 template <typename Function>
 const char* text_of_type() {
   return __PRETTY_FUNCTION__;
@@ -79,11 +80,11 @@ class RegionOf final : public Region {
   }
 
   Function function_;
-  std::tuple<Args...> args_;  // Without the tensors.
+  std::tuple<Args...> args_;  // With undefined tensors.
 };
 
-// Whatever the function returns, by way of a reentrant checkpoint; only tensors
-// that are arguments themselves count as its inputs.
+// The function's result through a reentrant checkpoint. Only arguments that are
+// tensors themselves count as its inputs.
 template <typename Function, typename... Args>
 auto reentrant(const CheckpointOptions& options, const Function& function,
                const Args&... args) {
@@ -143,17 +144,18 @@ auto checkpoint_with(const CheckpointOptions& options, Function& function,
 
 }  // namespace autograd
 
-// function(args...). If the function has a member name_of(const Tensor&), which
-// returns a string, errors call what it captures by that. A CheckpointOptions as the last argument is not passed on:
+// Returns function(args...), checkpointed. If the function has a member
+// name_of(const Tensor&), which returns a string, errors use it to name
+// captured tensors. A CheckpointOptions as the last argument is not passed on:
 //
 //   hvd::checkpoint(f, x, y, hvd::CheckpointOptions{.early_stop = false});
 //
-// Where nothing is recorded, it is just called. In backward:
+// If nothing is recorded, this just calls the function. Backward throws
 //   CheckpointError  the recomputation saves other tensors than forward did; a
-//                    captured tensor was modified since; a custom function asks
-//                    for what it saved twice in one backward
+//                    captured tensor was modified since; a custom function
+//                    takes its saved tensors twice in one backward
 //   VersionError     a tensor among the arguments was modified since
-//   and whatever the function throws.
+//   and any exception of the function.
 template <typename Function, typename... Args>
 auto checkpoint(Function&& function, const Args&... args) {
   constexpr std::size_t count = sizeof...(Args);

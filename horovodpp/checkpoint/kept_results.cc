@@ -36,7 +36,7 @@ void KeptResults::made(const OperationResults& results) {
 
 void KeptResults::set_last(OperationResults results) {
   SpinLockHolder lock(lock_);
-  std::swap(last_, results);  // What was there goes after the lock.
+  std::swap(last_, results);  // The old results are freed after the lock.
 }
 
 void KeptResults::named(const Tensor& tensor, std::string_view name) {
@@ -70,7 +70,7 @@ void KeptResults::decide(std::string_view name) {
                        .result = last_.tensors[0],
                        .position = place});
   if (!name.empty() && policy == CheckpointPolicy::kPreferRecompute) return;
-  Kept replaced;  // Goes after the lock.
+  Kept replaced;  // Freed after the lock.
   {
     SpinLockHolder lock(lock_);
     const auto found = find(place);
@@ -169,7 +169,7 @@ std::unique_ptr<KeptResults::Recalled> KeptResults::recall(std::size_t place,
             tensor.version(),
             ". Keep what is written to it, or let the options keep_copies"));
       }
-      // A copy may be written to, so it has to be one each time.
+      // The function may write to a copy, so each recall needs its own.
       tensor = again && options_.keep_copies ? copy_of(tensor, cpu_allocator())
                                              : bare(tensor);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a region with a policy (policy.h) keeps of the results of its operations,
-// and the names of all of them, which the recomputation has to repeat in order.
+// The operation results that a region with a policy (policy.h) keeps, and the
+// names of all operations, which the recomputation must repeat in order.
 //
-// One thread fills it, during forward; after that any thread may take from it.
+// One thread fills it, during forward; afterwards any thread may take results.
 #pragma once
 
 #include <any>
@@ -27,20 +27,20 @@ namespace hvd::autograd {
 
 class KeptResults {
  public:
-  // `options` has a policy and outlives this. `mark`: older memory comes from
-  // outside of the region.
+  // `options` has a policy and outlives this object. Memory older than `mark`
+  // comes from outside the region.
   KeptResults(const CheckpointOptions& options, std::uint64_t mark)
       : options_(options), mark_(mark) {}
 
   // --- During forward ---
-  // An operation is about to compute, which it may fail to do; then it has made
-  // these. Otherwise as of OperationObserver.
+  // begins() precedes each operation; made() follows if the operation succeeds.
+  // Otherwise as in OperationObserver.
   void begins(const char* operation);
   void made(const OperationResults& results);
   void named(const Tensor& tensor, std::string_view name);
-  // Forward has ended.
+  // Ends forward.
   void finish() { set_last({}); }
-  // Whether a policy says that this memory be made again.
+  // Whether a policy demands that this memory be recomputed.
   bool is_never_kept(const Tensor& tensor) const {
     return never_kept_.contains(tensor.impl()->storage.get());
   }
@@ -49,17 +49,17 @@ class KeptResults {
   const std::vector<const char*>& operations() const { return operations_; }
   struct Recalled {
     OperationResults results;
-    Generator::State random;  // After the operation.
+    Generator::State random;  // The state after the operation.
   };
-  // The results of the operation at `place`: none if they are not kept. They are
-  // let go of unless they are needed `again`.
-  //   CheckpointError  they were written to since
+  // The results of the operation at `place`; null if not kept. Frees them
+  // unless they are needed `again`.
+  //   CheckpointError  they were modified since
   std::unique_ptr<Recalled> recall(std::size_t place, bool again);
 
   // --- For a memory budget ---
-  // Adds up how often each memory is kept.
+  // Adds the number of references that this object holds to each memory.
   void count(absl::flat_hash_map<const Storage*, std::uint32_t>& counts) const;
-  // Lets go of what it may.
+  // Drops the results that the policies allow to drop.
   void drop(std::vector<Tensor>& dropped);
 
  private:
@@ -68,7 +68,7 @@ class KeptResults {
     CheckpointPolicy policy = CheckpointPolicy::kMustSave;
     std::vector<Tensor> tensors = {};
     std::vector<std::uint32_t> versions = {};
-    // Instead of a tensor, if it was moved to a pool.
+    // Set instead of a tensor that was moved to a pool.
     std::vector<std::shared_ptr<OffloadPool::Item>> moved = {};
     std::any note = {};
     Generator::State random = {};
@@ -77,7 +77,7 @@ class KeptResults {
   void set_last(OperationResults results);
   void decide(std::string_view name);
   void keep_last(CheckpointPolicy policy);
-  // Whether all of it fits.
+  // Returns false if a tensor does not fit.
   bool move_to_pool(Kept& kept) const;
   std::vector<Kept>::iterator find(std::size_t place)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
@@ -85,13 +85,13 @@ class KeptResults {
   const CheckpointOptions& options_;
   const std::uint64_t mark_;
   std::vector<const char*> operations_;
-  // Of the operation that came last; may be none. Set under the lock, for those
-  // who count.
+  // Results of the last operation; may be empty. Set under the lock, since
+  // count() reads them on other threads.
   OperationResults last_;
-  Generator::State last_random_;  // After it.
+  Generator::State last_random_;  // After that operation.
   absl::flat_hash_set<const Storage*> never_kept_;
   mutable SpinLock lock_;
-  std::vector<Kept> kept_ ABSL_GUARDED_BY(lock_);  // By place.
+  std::vector<Kept> kept_ ABSL_GUARDED_BY(lock_);  // Sorted by place.
 };
 
 }  // namespace hvd::autograd

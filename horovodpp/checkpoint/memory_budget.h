@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpointing only as much as memory demands, for any program: while a
-// MemoryBudget lives, checkpointed functions called on this thread keep what
-// they computed. When the tensors made since it began would hold more than its
-// bytes, the function whose recomputation costs least for the memory it holds
-// lets go of it, and is run again in backward after all.
+// A MemoryBudget checkpoints only as much as memory demands, for any program.
+// While it lives, checkpointed functions called on this thread keep the tensors
+// they computed. When tensors created since then would exceed the budget, the
+// function with the least recomputation cost per byte drops its tensors.
+// Backward then runs that function again.
 //
 //   hvd::MemoryBudget budget(2 << 30);
 //   for (auto& block : blocks) {
@@ -11,11 +11,11 @@
 //   }
 //   loss(x).backward();
 //
-// Nothing is recomputed where memory suffices. There is no profile and no chain:
-// branches, loops and shapes that depend on data are welcome. Only what is within
-// checkpointed functions can be let go of, so memory beyond that is no promise.
-// Functions that cost about the same go in the order in which they ran, since
-// backward needs those that ran last first.
+// Nothing is recomputed if memory suffices. No profile and no chain are needed:
+// branches, loops and shapes may depend on data. Only tensors of checkpointed
+// functions can be dropped, so the budget cannot bound other memory. Functions
+// of about equal cost are dropped in the order in which they ran, since
+// backward needs the last ones first.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class BudgetLedger;
 
 class MemoryBudget {
  public:
-  // Counts the memory of `allocator`, beyond what is in use now.
+  // Limits the memory of `allocator` beyond its current use.
   //   InvalidArgument  bytes is negative
   explicit MemoryBudget(std::int64_t bytes, autograd::Allocator& allocator =
                                                 autograd::cpu_allocator());

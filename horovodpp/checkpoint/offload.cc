@@ -14,7 +14,7 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// One tensor that a node saved. What is still there is not fetched.
+// One saved tensor in a pool. If the original still exists, it is used instead.
 class OffloadedTensor final : public SavedElsewhere {
  public:
   OffloadedTensor(const Tensor& tensor, std::unique_ptr<OffloadPool::Item> item)
@@ -40,7 +40,7 @@ class OffloadKeeper final : public SavedTensorKeeper {
     const bool stays =
         (tensor.is_leaf() && tensor.requires_grad()) ||
         static_cast<std::int64_t>(tensor.bytes()) < options_.least_bytes ||
-        is_recomputing();  // Needed at once, or never.
+        is_recomputing();  // Needed soon or never.
     if (stays) return {};
     auto item =
         options_.must_fit ? pool_.store(tensor) : pool_.try_store(tensor);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// While an Offload lives, what operations on this thread save for backward is
-// moved to a pool, and comes back when backward needs it:
+// Offload moves saved tensors to a pool. While one lives, tensors that
+// operations on this thread save for backward move to the pool. They come back
+// when backward needs them:
 //
 //   hvd::OffloadPool pool({.bytes = std::int64_t{8} << 30});
 //   {
@@ -10,12 +11,14 @@
 //   }
 //   loss.backward();
 //
-// It goes with checkpointed functions: what these keep, their inputs, is moved as
-// well. Within one the innermost scope counts, an Offload or the function; what
-// results of operations a function moves says its policy (policy.h). Left where
-// they are: leaves that require grad, which somebody owns anyway, and what is
-// smaller than the options say. A tensor that is still alive when backward needs
-// it is not fetched.
+// Offload works with checkpointed functions: their kept inputs are moved as
+// well. Within a checkpointed function the innermost scope applies, an Offload
+// or the function. The function's policy (policy.h) decides which results it
+// moves.
+//
+// Leaves that require grad stay, since they have another owner, as do tensors
+// smaller than the options say. A tensor that is still alive when backward
+// needs it is not fetched.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +35,9 @@ class OffloadKeeper;
 }
 
 struct OffloadOptions {
-  // Tensors of fewer bytes stay.
+  // Smaller tensors stay.
   std::int64_t least_bytes = 0;
-  // Whether what does not fit into the pool is an error; otherwise it stays.
+  // Whether a full pool is an error; otherwise the tensor stays.
   bool must_fit = true;
 };
 
@@ -42,7 +45,8 @@ class Offload {
  public:
   // `pool` outlives the scope. In the scope, an operation throws
   //   hvd::Error (ResourceExhausted)  the pool is full (see OffloadOptions)
-  //   InvalidArgument                 least_bytes is negative (here)
+  // The constructor throws
+  //   InvalidArgument                 least_bytes is negative
   explicit Offload(OffloadPool& pool = OffloadPool::of_process(),
                    const OffloadOptions& options = {});
   ~Offload();

@@ -24,13 +24,13 @@ std::int64_t bytes_of(const Tensor& x) {
 
 }  // namespace
 
-// A tensor is stored; queued, to be fetched by the thread; being fetched; or
-// ready, when it is in both memories.
+// The phases of a tensor: stored; queued for the thread; being fetched; ready,
+// in both memories.
 class OffloadPool::State {
  public:
   explicit State(const OffloadPoolOptions& options) : options_(options) {}
 
-  // One tensor in the pool, by its number.
+  // One tensor of the pool.
   struct Entry {
     enum class Phase { kStored, kQueued, kFetching, kReady };
     Tensor copy;
@@ -40,7 +40,7 @@ class OffloadPool::State {
   };
   using Number = std::uint64_t;
 
-  // Whether there is room, which then is taken.
+  // Reserves room; returns false if the pool is full.
   bool reserve(std::int64_t bytes) {
     MutexLock lock(mutex_);
     if (bytes > options_.bytes - stats_.bytes) return false;
@@ -84,7 +84,8 @@ class OffloadPool::State {
         entry->phase = Entry::Phase::kStored;
         ready = std::move(entry->fetched);
       } else {
-        entry->phase = Entry::Phase::kStored;  // Not the thread's any more.
+        // Removes the tensor from the thread's queue.
+        entry->phase = Entry::Phase::kStored;
       }
     }
     return ready.defined() ? ready : fetch(*entry);
@@ -96,7 +97,7 @@ class OffloadPool::State {
   }
   const OffloadPoolOptions& options() const { return options_; }
 
-  // Ends the thread; nothing is fetched ahead any more.
+  // Ends the thread and all prefetching.
   void stop() {
     std::thread thread;
     {
@@ -114,7 +115,7 @@ class OffloadPool::State {
     return autograd::copy_of(entry.copy, *options_.tensors, entry.strides);
   }
 
-  // Has the thread fetch those that were stored just before.
+  // Queues the tensors stored just before `number` for the thread.
   void fetch_before(Number number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (stopped_) return;
     auto at = entries_.find(number);
@@ -137,20 +138,20 @@ class OffloadPool::State {
     wake_.notify_one();
   }
 
-  // Without the thread, each is fetched where it is needed.
+  // Without the thread, each tensor is fetched on demand.
   void unqueue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     for (auto& [number, entry] : queue_) entry->phase = Entry::Phase::kStored;
     queue_.clear();
   }
 
-  // The thread's.
+  // The thread's function.
   void run() {
     while (const std::shared_ptr<Entry> entry = next_in_queue()) {
       Tensor fetched;
       try {
         fetched = fetch(*entry);
       } catch (...) {
-        // Whoever needs it tries again, and has the error if it is one still.
+        // take() tries again, and reports a lasting error.
       }
       MutexLock lock(mutex_);
       entry->phase =
@@ -179,9 +180,9 @@ class OffloadPool::State {
 
   const OffloadPoolOptions options_;
   mutable Mutex mutex_;
-  CondVar wake_;  // There is something in the queue, or the end has come.
-  CondVar done_;  // Something has been fetched.
-  // As they were stored.
+  CondVar wake_;  // The queue has an entry, or the pool stops.
+  CondVar done_;  // A fetch has ended.
+  // In order of storing.
   std::map<Number, std::shared_ptr<Entry>> entries_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::pair<Number, std::shared_ptr<Entry>>> queue_
       ABSL_GUARDED_BY(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OffloadPool is memory apart from that of tensors, to which what backward
-// needs is moved after forward, and from which it comes back in time:
+// An OffloadPool is memory apart from tensor memory. Tensors that backward
+// needs move there after forward, and come back in time:
 //
 //   hvd::OffloadPool pool({.bytes = std::int64_t{8} << 30});
 //   {
@@ -9,13 +9,13 @@
 //   }
 //   loss.backward();
 //
-// Backward needs tensors in the reverse of the order in which they were saved. So
-// whenever one is taken out of the pool, a thread of the pool's fetches those that
-// were moved there before it. What it throws, such as that there is no memory, is
-// thrown where the tensor is taken.
+// Backward needs tensors in reverse order of saving. When a tensor is taken
+// from the pool, the pool's thread therefore prefetches those stored just
+// before it. An error of the thread, such as lack of memory, is thrown where
+// the tensor is taken.
 //
-// Thread-safe. What was moved to a pool may outlive it, but is then fetched where
-// it is needed.
+// Thread-safe. Stored tensors may outlive the pool; they are then fetched on
+// demand.
 #pragma once
 
 #include <cstddef>
@@ -30,35 +30,35 @@
 namespace HVD_EXPORT hvd {
 
 struct OffloadPoolOptions {
-  // At most so many bytes are in the pool.
+  // Capacity of the pool.
   std::int64_t bytes = std::numeric_limits<std::int64_t>::max();
-  // How many tensors are fetched ahead; 0: none, and there is no thread. Each takes
-  // up memory of tensors until it is needed.
+  // Number of tensors to prefetch; 0: none, and no thread. Each takes up tensor
+  // memory until it is needed.
   std::size_t prefetch = 2;
-  // Where it has its memory from; outlives what is in the pool.
+  // Allocates the pool's memory; outlives the pool's tensors.
   autograd::Allocator* memory = &autograd::host_allocator();
-  // Where tensors come back to; lives as long.
+  // Allocates fetched tensors; outlives the pool's tensors.
   autograd::Allocator* tensors = &autograd::cpu_allocator();
 };
 
 struct OffloadStats {
-  std::int64_t bytes = 0;       // In the pool now,
-  std::int64_t peak_bytes = 0;  // and at most.
-  std::int64_t stored = 0;      // Tensors moved to it so far,
-  std::int64_t fetched = 0;     // tensors taken out, and those among them that
-  std::int64_t prefetched = 0;  // the thread had fetched, or was fetching.
+  std::int64_t bytes = 0;       // In the pool now.
+  std::int64_t peak_bytes = 0;  // The maximum so far.
+  std::int64_t stored = 0;      // Tensors moved to the pool so far.
+  std::int64_t fetched = 0;     // Tensors taken out so far.
+  std::int64_t prefetched = 0;  // Of these, prefetched or being prefetched.
 };
 
 class OffloadPool {
  public:
-  // A tensor in a pool, until it is destroyed.
+  // A tensor in a pool; removed by the destructor.
   class Item {
    public:
     Item() = default;
     virtual ~Item() = default;
     Item(const Item&) = delete;
     Item& operator=(const Item&) = delete;
-    // The tensor, in memory of its own. Has those before it fetched.
+    // The tensor, in memory of its own. Starts the prefetch of earlier tensors.
     virtual Tensor take() = 0;
   };
 
@@ -68,14 +68,14 @@ class OffloadPool {
   OffloadPool(const OffloadPool&) = delete;
   OffloadPool& operator=(const OffloadPool&) = delete;
 
-  // One without bounds, for whoever names no other. Lives for ever.
+  // The default pool, without bounds. Lives forever.
   static OffloadPool& of_process();
 
   // Copies `tensor` to the pool.
-  //   hvd::Error (ResourceExhausted)  the pool, or the system, has not enough
-  //                                   room; says what the pool holds
+  //   hvd::Error (ResourceExhausted)  the pool, or the system, is out of
+  //                                   memory; says what the pool holds
   std::unique_ptr<Item> store(const Tensor& tensor);
-  // The same; null if the pool has not enough room.
+  // As store(); null if the pool is full.
   std::unique_ptr<Item> try_store(const Tensor& tensor);
 
   OffloadStats stats() const;

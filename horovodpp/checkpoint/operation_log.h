@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that a run of a checkpointed function recorded, in order, for
-// the error that has to tell how two runs differ.
+// The operations that a run of a checkpointed function recorded, in order. The
+// error for two runs that differ prints them.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace autograd {
 
 class OperationLog {
  public:
-  // Remembers also who called. `operation` lives for ever.
+  // Records the call stack as well. `operation` has static lifetime.
   void add(const char* operation);
   bool empty() const { return entries_.empty(); }
-  // A line for each operation, and below it the calls that led to it.
+  // One line per operation, followed by its call stack.
   std::string to_string() const;
 
  private:

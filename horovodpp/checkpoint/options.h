@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said about a checkpointed region, where it is made or for a scope.
+// The options of a checkpointed region, for one call or a scope.
 #pragma once
 
 #include <functional>
@@ -12,45 +12,44 @@
 
 namespace HVD_EXPORT hvd {
 
-// How far a recomputation is held to what forward did.
+// How strictly a recomputation is compared with forward.
 enum class DeterminismCheck {
   kNone,      // Only that no saved tensor is missing.
   kMetadata,  // The same number of tensors, of the same shapes and dtypes.
-  kChecksum,  // And with the same bits: reads all that is saved, twice.
+  kChecksum,  // Also the same bits: reads all saved tensors twice.
 };
 
 struct CheckpointOptions {
-  // Whether the recomputation draws the random numbers that forward drew. (Its
-  // cost is a few nanoseconds.)
+  // Whether the recomputation draws the random numbers of forward again. (Costs
+  // a few nanoseconds.)
   bool preserve_rng_state = true;
-  // Whether the recomputation ends as soon as it has made what backward needs,
-  // by an exception through the function, instead of at its end.
+  // Whether the recomputation stops once backward has all it needs, by an
+  // exception through the function.
   bool early_stop = true;
   DeterminismCheck determinism_check = DeterminismCheck::kMetadata;
-  // Whether errors tell all operations of both runs, and where they were
-  // called. Slow.
+  // Whether errors list all operations of both runs with their call stacks.
+  // Slow.
   bool debug = false;
-  // Which results of operations are kept: selective checkpointing, see policy.h.
+  // The results of operations to keep: selective checkpointing, see policy.h.
   SelectivePolicy policy = {};
-  // Whether a policy keeps copies, so that the function may write to the results.
-  // Writing to what is kept is an error otherwise.
+  // Whether a policy keeps copies, so that the function may write to results.
+  // Otherwise a write to a kept result is an error.
   bool keep_copies = false;
-  // Where a policy moves results; null: OffloadPool::of_process(). It outlives the
-  // scope of the call.
+  // The pool for results that a policy moves; null: OffloadPool::of_process().
+  // It outlives the call's region.
   OffloadPool* offload_pool = nullptr;
-  // Called before forward, or before each recomputation; what they return lives
-  // until that has ended. For modes of the program's own:
+  // Called before forward, or before each recomputation. The returned object
+  // lives until that run ends. For modes of the program:
   //   .recompute_context = [] { return std::make_shared<QuietLog>(); }
   std::function<std::shared_ptr<void>()> forward_context = {};
   std::function<std::shared_ptr<void>()> recompute_context = {};
-  // The older way: see reentrant_checkpoint.h. All of the above but
-  // preserve_rng_state is without effect then, and `debug`, a policy and contexts
-  // are refused.
+  // The older way: see reentrant_checkpoint.h. Only preserve_rng_state has an
+  // effect then; `debug`, a policy and contexts are errors.
   bool use_reentrant = false;
 };
 
-// While it lives, regions made on this thread stop early, or do not, whatever
-// their options say. Scopes nest; the innermost counts.
+// Overrides early_stop for regions created on this thread while it lives.
+// Scopes nest; the innermost wins.
 class CheckpointEarlyStop {
  public:
   explicit CheckpointEarlyStop(bool enabled);
@@ -62,7 +61,7 @@ class CheckpointEarlyStop {
   std::optional<bool> outer_;
 };
 
-// The same for `debug`; nullopt leaves it to the options.
+// Overrides `debug` likewise; nullopt: the options decide.
 class CheckpointDebug {
  public:
   explicit CheckpointDebug(std::optional<bool> enabled);
@@ -76,10 +75,10 @@ class CheckpointDebug {
 
 namespace autograd {
 
-// `options` as the scopes of this thread have it.
+// `options`, with the overrides of this thread's scopes.
 CheckpointOptions in_scope(CheckpointOptions options);
 
-//   InvalidArgument  an option has no meaning for the reentrant kind
+//   InvalidArgument  an option does not apply to reentrant checkpoints
 void check_reentrant(const CheckpointOptions& options);
 
 }  // namespace autograd

@@ -14,31 +14,32 @@ namespace hvd::autograd {
 namespace {
 
 // One thread computes, and one communicates: stage after stage from the last to
-// the first, each when its backward has ended. So the step ends when
+// the first, each after its backward. So a step ends at
 //   max over stages k of (end of k's backward + communication of stages k to 0)
-// has come. Running first..last takes `busy` seconds of computing; `ended` is
-// that maximum over first..last, counted from when they begin. Less of the one
-// may cost more of the other (what runs late may take long, what runs early makes
-// others wait), so the table of the planner (planner.cc) has, for each pair of
-// stages and amount of memory, all ways of which none is worse in both:
+// Running first..last takes `busy` seconds of computation. `ended` is that
+// maximum over first..last, counted from their start. A smaller `busy` may need
+// a larger `ended`: long work is harmless if it runs late, while early work
+// delays others. So the planner's table (planner.cc) has, for each pair of
+// stages and amount of memory, all ways that are Pareto-optimal in both:
 //
 //   keep first, and `rest` = a way of first+1..last:
 //     busy = forward + rest.busy + backward
 //     ended = max(forward + rest.ended, busy + communication of first to 0)
-//   a region before `end`, `rest` = a way of end..last, `inside` one of first..end-1:
+//   a region before `end`, `rest` = a way of end..last, and
+//   `inside` = a way of first..end-1:
 //     busy = forward of the region + rest.busy + inside.busy
 //     ended = max(forward + rest.ended, forward + rest.busy + inside.ended)
 struct Way {
   double busy = 0.0;
   double ended = 0.0;
-  // The option by which first keeps, or (is_region) where the rest begins.
+  // The option by which first keeps, or (is_region) the start of the rest.
   std::uint32_t choice = 0;
   bool is_region = false;
-  std::uint16_t rest = 0;  // Which of the ways there.
+  std::uint16_t rest = 0;  // Index among the ways of the rest.
   std::uint16_t inside = 0;
 };
 
-// Ways of which none is worse than another in both respects.
+// A Pareto front: no way is worse than another in both `busy` and `ended`.
 class Front {
  public:
   void offer(const Way& way) {
@@ -59,7 +60,7 @@ class Front {
   std::vector<Way> ways_;
 };
 
-// The fronts of one pair of stages, by amount of memory, one behind the other.
+// The fronts of one pair of stages, one per amount of memory, concatenated.
 struct Fronts {
   std::vector<std::uint32_t> begin{0};
   std::vector<Way> ways;
@@ -93,7 +94,7 @@ class OverlapPlanner {
     }
   }
 
-  // As the text of a plan; empty if there is none.
+  // The plan as text; empty if none is found.
   std::string plan() {
     for (std::size_t length = 1; length <= count_; ++length) {
       for (std::size_t first = 0; first + length <= count_; ++first) {
@@ -209,8 +210,8 @@ class OverlapPlanner {
   const PlanSlots slots_;
   const std::size_t count_;
   PairTable<Fronts> fronts_;
-  std::vector<double> forward_before_;    // Seconds of all stages before.
-  std::vector<double> communication_to_;  // Seconds up to this stage's.
+  std::vector<double> forward_before_;    // Seconds of earlier stages.
+  std::vector<double> communication_to_;  // Seconds through this stage.
 };
 
 }  // namespace
@@ -223,7 +224,7 @@ CheckpointPlan plan_with_overlap(const ChainCost& chain,
 }
 
 std::int64_t most_overlap_slots(const ChainCost& chain) {
-  // So many cells of the table, which have a few ways each.
+  // Bound of the table's size; each cell has a few ways.
   constexpr std::size_t kCells = 1 << 19;
   const std::size_t pairs = chain.stages.size() * (chain.stages.size() + 1) / 2;
   return static_cast<std::int64_t>(std::max<std::size_t>(16, kCells / pairs));

@@ -9,12 +9,12 @@
 
 namespace hvd::autograd {
 
-// The plan of the least step_seconds within these slots; no stages if none is
+// The plan with the least step_seconds in these slots; no stages if none is
 // found.
 CheckpointPlan plan_with_overlap(const ChainCost& chain,
                                  const PlanSlots& slots);
 
-// How many slots are affordable for this many stages.
+// The largest practical number of slots for this number of stages.
 std::int64_t most_overlap_slots(const ChainCost& chain);
 
 }  // namespace hvd::autograd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dynamic programming over a chain keeps for each pair of stages.
+// Tables for dynamic programming over pairs of stages of a chain.
 #pragma once
 
 #include <cstddef>
@@ -32,11 +32,11 @@ class PairTable {
   std::vector<T> values_;
 };
 
-// Memory in slots of so many bytes, of which there are so many.
+// Memory as `count` slots of `bytes` each.
 struct PlanSlots {
   std::int64_t bytes = 1;
   std::int64_t count = 0;
-  // How many it takes.
+  // The number of slots for `size` bytes.
   std::int64_t of(std::int64_t size) const {
     return size / bytes + (size % bytes != 0);
   }

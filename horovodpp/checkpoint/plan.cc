@@ -25,8 +25,8 @@ void run(const Part& part, std::vector<int>& runs) {
   for (std::size_t i = part.first; i <= part.last; ++i) ++runs[i];
 }
 
-// In backward: the parts of a region run again, but for a region at their end,
-// of which only the input is wanted; then the regions among them.
+// Counts replays in backward. The parts of a region run again, except a region
+// at their end, of which only the input is needed. Then nested regions replay.
 void count_replays(const std::vector<Part>& parts, std::vector<int>& runs) {
   for (const Part& part : parts) {
     if (!part.is_region()) continue;
@@ -63,7 +63,7 @@ class Parser {
   }
 
  private:
-  // Regions within regions use the stack: no plan has more of them than this.
+  // Nested regions use the stack; this depth exceeds that of real plans.
   static constexpr int kMaxDepth = 1000;
 
   [[noreturn]] void fail(const char* wanted) const {
@@ -114,7 +114,8 @@ class Parser {
     if (region.inside.empty()) fail("a stage in the region that ends");
     ++at_;
     --depth_;
-    // Its first run passes over its stages, its recomputation by what is inside.
+    // The first run passes over its stages; its recomputation follows its
+    // parts.
     region.last = next_ - 1;
     return region;
   }

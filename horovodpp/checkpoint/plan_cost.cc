@@ -28,10 +28,10 @@ bool makes_sense(const StageCost& stage) {
                      });
 }
 
-// Runs a plan on paper.
+// Simulates a plan.
 class Account {
  public:
-  // Tells `timeline`, unless it is null, what happens when.
+  // Records the steps in `timeline` unless it is null.
   Account(const ChainCost& chain, std::vector<PlanStep>* timeline)
       : chain_(chain), timeline_(timeline) {}
 
@@ -45,8 +45,8 @@ class Account {
       backward(*part);
     }
   }
-  // The same of what is in a region, in backward. Of a region at the end only the
-  // input is wanted.
+  // Replays the parts of a region in backward. A region at the end needs only
+  // its input.
   void replay(const std::vector<CheckpointPlan::Part>& parts) {
     replays_ = true;
     if (!parts.back().is_region()) return run(parts);
@@ -68,7 +68,7 @@ class Account {
  private:
   using Kind = PlanStep::Kind;
 
-  // `kind` of a stage, which takes so long, and so many bytes beyond those held.
+  // Adds a step of `kind` with this time and these bytes beyond those held.
   void spend(Kind kind, std::size_t stage, double seconds, std::int64_t bytes) {
     total_.peak_bytes = std::max(total_.peak_bytes, held_ + bytes);
     const double begin = total_.seconds;
@@ -90,7 +90,7 @@ class Account {
     return replays_ ? Kind::kRecomputation : Kind::kForward;
   }
 
-  // `ends_region`: a recomputation stops as soon as this has saved all.
+  // `ends_region`: the recomputation stops after the part's last saved tensor.
   void forward(const CheckpointPlan::Part& part, std::int64_t gradient,
                bool ends_region) {
     if (part.is_region()) {
@@ -128,7 +128,7 @@ class Account {
   std::vector<PlanStep>* const timeline_;
   bool replays_ = false;  // Forward is over.
   PlanCost total_;
-  double communicated_ = 0.0;  // Until then.
+  double communicated_ = 0.0;  // End of communication so far.
   std::int64_t held_ = 0;
 };
 

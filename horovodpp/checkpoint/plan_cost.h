@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of a plan cost, in bytes: the rules that the planner and the
-// account of a finished plan share. Everywhere, the input of the part is held by
-// somebody else, and the gradient of the last output takes up room throughout.
+// The memory and time of the parts of a plan: the rules that the planner and
+// the account of a finished plan share. The input of a part belongs to another
+// part, and the gradient of the last output takes memory throughout.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ inline std::int64_t input_bytes(const ChainCost& chain, std::size_t stage) {
   return stage == 0 ? chain.input_bytes : chain.stages[stage - 1].output_bytes;
 }
 
-// Running forward through `stage`, of which nothing is kept but the output.
-// `input_is_ours`: the input is held for this alone.
+// The forward of `stage` that keeps only the output. `input_is_ours`: the input
+// is held for this stage alone.
 inline std::int64_t passing_bytes(const ChainCost& chain, std::size_t stage,
                                   bool input_is_ours) {
   const StageCost& cost = chain.stages[stage];
@@ -25,7 +25,7 @@ inline std::int64_t passing_bytes(const ChainCost& chain, std::size_t stage,
          cost.forward_transient_bytes;
 }
 
-// The forward of a stage that keeps, while `gradient_bytes` wait.
+// The forward of a stage that keeps, beside `gradient_bytes` of gradients.
 inline std::int64_t keeping_bytes(const StageCost& stage,
                                   const KeepOption& option,
                                   std::int64_t gradient_bytes) {
@@ -33,37 +33,37 @@ inline std::int64_t keeping_bytes(const StageCost& stage,
          option.extra_transient_bytes;
 }
 
-// Its backward.
+// The backward of such a stage.
 inline std::int64_t backward_bytes(const StageCost& stage,
                                    const KeepOption& option) {
   return stage.output_bytes + option.bytes + stage.backward_transient_bytes +
          option.extra_transient_bytes;
 }
 
-// Forward and backward. `ends_region`: nothing of the region's recomputation, which
-// this is part of, comes after it.
+// Forward and backward. `ends_region`: the stage ends the recomputation of its
+// region.
 inline double keeping_seconds(const StageCost& stage, const KeepOption& option,
                               bool ends_region) {
   return stage.forward_seconds + stage.backward_seconds + option.extra_seconds -
          (ends_region ? option.tail_seconds : 0.0);
 }
 
-// What a plan does at a time: compute, or communicate.
+// One step of a plan: computation or communication.
 struct PlanStep {
   enum class Kind { kForward, kRecomputation, kBackward, kCommunication };
   Kind kind = Kind::kForward;
   std::size_t stage = 0;
   double begin = 0.0;  // Seconds.
   double end = 0.0;
-  std::int64_t bytes = 0;  // Held at once, at most.
+  std::int64_t bytes = 0;  // Peak during the step.
 };
 
-// The cost of a plan; and, unless it is null, its timeline.
+// The cost of a plan; fills `timeline` unless it is null.
 //   InvalidArgument  the plan is for another number of stages
 PlanCost account_of(const CheckpointPlan& plan, const ChainCost& chain,
                     std::vector<PlanStep>* timeline);
 
-// Throws what plan_checkpoints() promises of a chain that makes no sense.
+// Throws the errors of plan_checkpoints() for an invalid chain.
 void check_chain(const ChainCost& chain);
 
 }  // namespace hvd::autograd

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A picture of what a plan does (plan.h): when each stage runs forward, again and
-// backward, when it communicates, and how much memory is held meanwhile.
+// Draws a plan (plan.h): when each stage runs forward, recomputes, runs
+// backward and communicates, and the memory in use.
 //
 //   std::ofstream("plan.svg") << hvd::draw(plan, chain.cost_for(x));
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace HVD_EXPORT hvd {
 
-// As SVG, by these costs: time from left to right, a row for each stage, the
-// memory below.
+// An SVG for these costs: time from left to right, one row per stage, memory
+// below.
 //   InvalidArgument  the plan is for another number of stages
 std::string draw(const CheckpointPlan& plan, const ChainCost& chain);
 

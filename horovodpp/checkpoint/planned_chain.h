@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain of functions that fits its forward and backward into a number of bytes.
+// A chain of functions whose forward and backward fit into a memory budget.
 //
 //   hvd::PlannedChain chain(blocks);
 //   hvd::Tensor y = hvd::checkpoint_sequential(
 //       chain, {.memory_budget = 512 << 20}, x);
 //   hvd::Tensor z = hvd::checkpoint_sequential(chain, {.fraction = 0.5}, x);
 //
-// The first time that a shape of inputs is seen, the chain is measured
-// (profile.h), and the fastest plan for the budget computed (plan.h); both are
-// kept. The budget is for what the functions compute; parameters, their
-// gradients, and the chain's input are not in it.
+// For each new input shape the chain is measured (profile.h) and the fastest
+// plan for the budget is computed (plan.h); both are cached. The budget covers
+// the tensors that the functions compute, but not parameters, their gradients,
+// or the chain's input.
 //
 // Not thread-safe.
 #pragma once
@@ -27,29 +27,29 @@
 
 namespace HVD_EXPORT hvd {
 
-// One of the two.
+// Set exactly one.
 struct ChainBudget {
   std::optional<std::int64_t> memory_budget = std::nullopt;  // Bytes.
-  // Of what it takes to keep everything; above 0.
+  // Fraction of the memory that keeping everything takes; above 0.
   std::optional<double> fraction = std::nullopt;
 };
 
 class PlannedChain {
  public:
-  //   InvalidArgument  there are none, or one is empty
+  //   InvalidArgument  `functions` is empty, or a function is empty
   explicit PlannedChain(const std::vector<ChainFunction>& functions,
                         const ProfileOptions& options = {});
-  // With a choice between the ways of each stage.
+  // With several options per stage.
   static PlannedChain of_stages(std::vector<ChainStage> stages,
                                 const ProfileOptions& options = {});
 
   const std::vector<ChainStage>& stages() const { return stages_; }
 
-  // What the chain costs for inputs like `input`.
+  // The cost of the chain for inputs like `input`.
   const ChainCost& cost_for(const Tensor& input);
-  // The plan for them.
-  //   InvalidArgument  not one of the two is given
-  //   hvd::Error (ResourceExhausted)  no plan fits; says what the least is
+  // The plan for inputs like `input`.
+  //   InvalidArgument  `budget` does not have exactly one member set
+  //   hvd::Error (ResourceExhausted)  no plan fits; gives the least budget
   const CheckpointPlan& plan_for(const Tensor& input,
                                  const ChainBudget& budget);
 
@@ -74,8 +74,8 @@ class PlannedChain {
   std::vector<Known> known_;
 };
 
-// What the chain returns for `input`, by the plan for it. Where nothing is
-// recorded, it is just run. Errors as of plan_for().
+// The result of the chain for `input`, by its plan. If nothing is recorded,
+// just runs the chain. Errors of plan_for().
 Tensor checkpoint_sequential(PlannedChain& chain, const ChainBudget& budget,
                              const Tensor& input,
                              const CheckpointOptions& options = {});

@@ -23,16 +23,15 @@ using autograd::passing_bytes;
 using autograd::PlanSlots;
 using Part = CheckpointPlan::Part;
 
-// Seconds, in single precision, of which many fit into a vector.
+// Seconds, in single precision, so that more fit into a vector register.
 using Cost = float;
 constexpr Cost kNever = std::numeric_limits<Cost>::infinity();
 
-// One slot of so many is tried beyond those that there are.
+// Also tries up to 1/kMoreSlots more slots than the budget has.
 constexpr std::int64_t kMoreSlots = 10;
 
-// What a pair of stages begins with: an option by which the first stage keeps, or
-// (stage > 0) a region that ends before `stage`. As one number: -1-option, or the
-// stage.
+// The start of a pair of stages: the first stage keeps by an option, or (stage
+// > 0) a region ends before `stage`. Encoded as -1-option, or as the stage.
 using Choice = std::int32_t;
 constexpr Choice kNone = 0;
 Choice keeps_by(std::size_t option) {
@@ -42,8 +41,8 @@ std::size_t option_of(Choice choice) {
   return static_cast<std::size_t>(-1 - choice);
 }
 
-// For each of n amounts of memory: `by`, if it costs less than the best so far.
-// Without branches, so that compilers make vector instructions of it.
+// For each of n amounts of memory: takes `by` if it is cheaper than the best so
+// far. Branch-free, so that compilers vectorize it.
 void offer(Choice by, Cost forward, const Cost* __restrict rest,
            const Cost* __restrict inside, std::int64_t n, Cost* __restrict best,
            Choice* __restrict choice) {
@@ -68,10 +67,10 @@ class CheckpointPlanner {
 
   // The least bytes of a plan for first..last, for all pairs.
   PairTable<std::int64_t> least_bytes();
-  // The plan that gets by with these.
+  // The plan that needs these bytes.
   CheckpointPlan leanest();
-  // The fastest found with so many slots that takes no more than these bytes; no
-  // stages if there is none.
+  // The fastest plan found with these slots whose peak is at most `bytes`; no
+  // stages if none is found.
   CheckpointPlan fastest(const PlanSlots& slots, std::int64_t bytes);
 
  private:
@@ -95,7 +94,7 @@ class CheckpointPlanner {
 
   const ChainCost& chain_;
   const std::size_t count_;
-  std::vector<double> forward_before_;  // Seconds of all stages before.
+  std::vector<double> forward_before_;  // Seconds of earlier stages.
   PlanSlots sizes_;
   std::int64_t slots_ = 0;
 };
@@ -143,8 +142,8 @@ PairTable<std::int64_t> CheckpointPlanner::least_bytes() {
   return least;
 }
 
-// `choice_of(first, last, memory)`, and `left(memory, bytes)`: the memory after
-// holding so many bytes.
+// The parts of a plan. `choice_of(first, last, memory)` gives each choice;
+// `left(memory, bytes)` is the memory that remains after holding `bytes`.
 template <typename ChoiceOf, typename Left>
 std::vector<Part> CheckpointPlanner::parts_of(std::size_t first,
                                               std::size_t last,
@@ -191,13 +190,13 @@ void CheckpointPlanner::consider_keeping(std::size_t first, std::size_t last,
   Cost* best = cost.at(first, last);
   for (std::size_t o = 0; o < stage.options.size(); ++o) {
     const KeepOption& option = stage.options[o];
-    // What does not end with the chain ends with a region.
+    // A range that does not end with the chain ends with a region.
     const double seconds = autograd::keeping_seconds(
         stage, option, first == last && last + 1 < count_);
     const std::int64_t kept = slots(option.bytes);
     KeepOption passing = option;
     passing.bytes = 0;
-    // In slots each of the sums, so that the parts fit together, too.
+    // Rounds each sum to slots, so that combined parts fit too.
     const std::int64_t from =
         kept +
         std::max(slots(keeping_bytes(stage, passing, gradient_bytes(last))),
@@ -242,8 +241,8 @@ void CheckpointPlanner::fill(std::size_t first, std::size_t last,
   consider_regions(first, last, cost, choice.at(first, last));
 }
 
-// Each size is rounded up to slots, so that plans for a few more slots than there
-// are may fit all the same: of these, the one for the most slots is the fastest.
+// Sizes are rounded up to slots, so plans with a few more slots may still fit.
+// Of these, the one with the most slots is the fastest.
 CheckpointPlan CheckpointPlanner::fastest(const PlanSlots& slots_given,
                                           std::int64_t bytes) {
   sizes_ = slots_given;
@@ -314,8 +313,9 @@ CheckpointPlan plan_checkpoints(const ChainCost& chain,
                      " stages fits ", memory_budget,
                      " bytes; the least that is needed is ", least, " bytes")));
   }
-  // The slots are the same for every budget, so that more of them allow no less.
-  // By rounding up to slots, what just fits may not.
+  // The slot size is the same for every budget, so that a larger budget never
+  // allows less. Rounding up to slots may exclude a plan that just fits, so the
+  // leanest plan is a candidate too.
   const PlanSlots slots = slots_for(chain, memory_budget, full, resolution);
   const CheckpointPlan plan = communicates(chain)
                                   ? autograd::plan_with_overlap(chain, slots)

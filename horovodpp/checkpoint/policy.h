@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selective checkpointing: which results of a checkpointed function's operations
-// are kept, so that its recomputation does not compute these again.
+// Selective checkpointing: the operation results that a checkpointed function
+// keeps, so that its recomputation skips them.
 //
 //   hvd::checkpoint(block, x, hvd::CheckpointOptions{
 //       .policy = {"matmul", "linear"}});                 // by operation
@@ -13,8 +13,8 @@
 //                    : hvd::CheckpointPolicy::kPreferRecompute;
 //       }});
 //
-// Operations by name: see autograd/operation_name.h. Not among them are views and
-// writes in place, which keep nothing.
+// autograd/operation_name.h lists the names of operations. Views and in-place
+// writes are not included, since they have no result to keep.
 #pragma once
 
 #include <concepts>
@@ -34,33 +34,34 @@
 
 namespace HVD_EXPORT hvd {
 
-// What becomes of a result between forward and recomputation. They differ in what
-// a MemoryBudget, or an OffloadPool that is full, may change.
+// The fate of a result between forward and recomputation. The values differ in
+// the freedom of a MemoryBudget, or of a full OffloadPool.
 enum class CheckpointPolicy {
-  kMustSave,         // It is kept.
-  kPreferSave,       // It is kept, until a MemoryBudget needs the memory.
-  kMustRecompute,    // It is computed again.
-  kPreferRecompute,  // Likewise, unless a MemoryBudget has room for it.
-  kMustOffload,      // It is moved to the pool; if that is full, an error.
-  kPreferOffload,    // It is moved there; if that is full, computed again.
+  kMustSave,         // Kept.
+  kPreferSave,       // Kept, until a MemoryBudget needs the memory.
+  kMustRecompute,    // Recomputed.
+  kPreferRecompute,  // Recomputed, unless a MemoryBudget has room.
+  kMustOffload,      // Moved to the pool; an error if it is full.
+  kPreferOffload,    // Moved to the pool; recomputed if it is full.
 };
 
-// What a policy decides on: an operation that has just computed.
+// The input of a policy: an operation that has just computed.
 struct CheckpointedOperation {
-  // "matmul"; of a custom Function, its type; empty where a name comes too late.
+  // "matmul"; for a custom Function, its type; empty if the name comes too
+  // late.
   std::string_view operation;
-  // What checkpoint_name() calls the result. The policy is asked when the
-  // operation has computed, without a name, and once more for each name, when
-  // kPreferRecompute changes nothing.
+  // The name from checkpoint_name(). A policy is called once after the
+  // operation, without a name, and once per name. With a name, kPreferRecompute
+  // changes nothing.
   std::string_view name;
-  const Tensor& result;      // The first, if there are several.
-  std::size_t position = 0;  // Among the operations of this call.
+  const Tensor& result;      // The first of several results.
+  std::size_t position = 0;  // Index among the operations of this call.
 };
 
 // The name of an operation, or of a custom Function.
 class OperationId {
  public:
-  //   InvalidArgument  there is no such operation
+  //   InvalidArgument  no operation has this name
   OperationId(const char* name);  // NOLINT
   OperationId(std::string name);  // NOLINT
   const std::string& name() const { return name_; }
@@ -74,7 +75,7 @@ class OperationId {
   std::string name_;
 };
 
-// That of F::apply(), F being a Function (autograd/function.h).
+// The id of F::apply(), where F is a Function (autograd/function.h).
 template <typename F>
 OperationId operation_of() {
   std::string name = autograd::backward_name(autograd::signature_of<F>());
@@ -82,7 +83,7 @@ OperationId operation_of() {
   return {OperationId::OfFunction(), std::move(name)};
 }
 
-// Any of: a list of the operations whose results are saved; a function of a
+// A policy: a list of the operations whose results are saved, or a function of
 // CheckpointedOperation that returns a CheckpointPolicy, or whether to save. It
 // is called during forward only. Cheap to copy.
 class SelectivePolicy {
@@ -90,7 +91,7 @@ class SelectivePolicy {
   using Function =
       std::function<CheckpointPolicy(const CheckpointedOperation&)>;
 
-  // None: nothing is kept but what the function is given.
+  // No policy: only the function's arguments are kept.
   SelectivePolicy() = default;
   SelectivePolicy(std::initializer_list<OperationId> saved)  // NOLINT
       : SelectivePolicy(operations({saved.begin(), saved.end()})) {}
@@ -109,11 +110,11 @@ class SelectivePolicy {
                                       : CheckpointPolicy::kPreferRecompute;
             }) {}
 
-  // `policy` for these, and kPreferRecompute for all others.
+  // `policy` for these operations, kPreferRecompute for all others.
   static SelectivePolicy operations(
       std::vector<OperationId> operations,
       CheckpointPolicy policy = CheckpointPolicy::kMustSave);
-  // The same for what checkpoint_name() calls so.
+  // The same for names given by checkpoint_name().
   static SelectivePolicy names(
       std::vector<std::string> names,
       CheckpointPolicy policy = CheckpointPolicy::kMustSave);
@@ -124,14 +125,14 @@ class SelectivePolicy {
   }
 
  private:
-  std::shared_ptr<const Function> function_;  // Null: none.
+  std::shared_ptr<const Function> function_;  // Null: no policy.
 };
 
-// Returns `tensor`, having told the policy of the checkpointed function around it,
-// if there is one, what the program calls it. Name a result, or a view of it, at
-// once: before the next operation computes. (A tensor that comes from elsewhere
-// has no result to keep, and its name no effect.)
-//   CheckpointError  operations came in between
+// Returns `tensor`, and tells the policy of the enclosing checkpointed
+// function, if any, the program's name for it. Name a result, or a view of it,
+// before the next operation computes. (For a tensor from elsewhere the name has
+// no effect.)
+//   CheckpointError  another operation computed in between
 Tensor checkpoint_name(const Tensor& tensor, std::string_view name);
 
 }  // namespace hvd

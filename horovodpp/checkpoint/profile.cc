@@ -26,7 +26,7 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// Counts what is saved and was made since; leaves it to the nodes.
+// Counts saved tensors created since construction; the nodes keep them.
 class Tally final : public SavedTensorKeeper {
  public:
   Kept keep(const Tensor& tensor) override {
@@ -40,9 +40,9 @@ class Tally final : public SavedTensorKeeper {
     bytes_ += static_cast<std::int64_t>(storage.bytes());
   }
   std::int64_t bytes() const { return bytes_; }
-  // When it was that something was saved last; 0 if nothing was.
+  // The time of the last save; 0 if none.
   double last_saved() const { return last_saved_; }
-  // It lives on the stack of those who use it.
+  // Lives on the caller's stack.
   void retain() override {}
   void release() override {}
 
@@ -53,8 +53,9 @@ class Tally final : public SavedTensorKeeper {
   double last_saved_ = 0.0;
 };
 
-// Where a gradient of `root` leaves the graph whose nodes have numbers from `begin`
-// on: at leaves, and at what the function captured, whose graph is not its own.
+// The edges where a gradient of `root` leaves the graph of nodes numbered from
+// `begin` on: at leaves, and at captured tensors, whose graph is not the
+// function's.
 std::vector<Edge> ends_behind(const Tensor& root, std::uint64_t begin) {
   std::vector<Edge> ends;
   absl::flat_hash_set<std::pair<const Node*, std::size_t>> seen;
@@ -76,8 +77,8 @@ std::vector<Edge> ends_behind(const Tensor& root, std::uint64_t begin) {
   return ends;
 }
 
-// Those that do not lie behind others: the way there would lead through graphs that
-// are not the function's, and free them.
+// Drops ends that lie behind other ends: the path there would lead through
+// graphs of others, and free them.
 std::vector<Edge> nearest_of(std::vector<Edge> ends) {
   absl::flat_hash_set<const Node*> behind;
   std::vector<const Node*> stack;
@@ -96,8 +97,7 @@ std::vector<Edge> nearest_of(std::vector<Edge> ends) {
   return ends;
 }
 
-// In its scope, tensors where gradients leave a graph may retain them; afterwards
-// they have those of before.
+// Restores the retained gradients of tensors at `ends` after a backward.
 class SameRetainedGradients {
  public:
   explicit SameRetainedGradients(const std::vector<Edge>& ends) {
@@ -132,8 +132,8 @@ std::int64_t bytes_of(const Tensor& tensor) {
   return tensor.defined() ? static_cast<std::int64_t>(tensor.bytes()) : 0;
 }
 
-// The fastest of several runs: others only add to a run's time, also to what a
-// processor counts, for they share its caches and its arithmetic.
+// The fastest of several runs. Other programs can only lengthen a run, even in
+// CPU time, since they share caches and execution units.
 class Seconds {
  public:
   void add(double seconds) { least_ = std::min(least_, seconds); }
@@ -143,12 +143,12 @@ class Seconds {
   double least_ = std::numeric_limits<double>::infinity();
 };
 
-// One way of a stage, again and again.
+// The repeated measurement of one way of a stage.
 class WayProfile {
  public:
   explicit WayProfile(const ChainFunction& function) : function_(function) {}
 
-  // Returns what it makes of `input`, without its history.
+  // Returns the result for `input`, without history.
   Tensor run(const Tensor& input) {
     Tensor output = forward(input);
     if (output.requires_grad()) backward(input, output);
@@ -188,7 +188,7 @@ class WayProfile {
     const std::int64_t saved = tally.bytes();
     tally.count(output);
     kept_ = tally.bytes();
-    // A stage that returns what it saved, or its input, makes nothing more.
+    // A stage may return a saved tensor or its input, which adds no memory.
     cost_.output_bytes = bytes_of(output);
     kept_ = std::max(kept_, std::max(saved, cost_.output_bytes));
     cost_.forward_transient_bytes =
@@ -218,14 +218,14 @@ class WayProfile {
   }
 
   const ChainFunction& function_;
-  std::uint64_t first_node_ = 0;  // That the function makes.
+  std::uint64_t first_node_ = 0;  // Number of the function's first node.
   StageCost cost_;
   std::int64_t kept_ = 0;
   std::int64_t gradient_bytes_ = 0;  // Of parameters.
   Seconds forward_, tail_, backward_;
 };
 
-// A stage, in all ways.
+// The measurements of a stage in all its ways.
 struct StageProfile {
   explicit StageProfile(const ChainStage& stage) : whole(stage.function) {
     for (const ChainFunction& way : stage.leaner) leaner.emplace_back(way);
@@ -234,7 +234,7 @@ struct StageProfile {
   std::vector<WayProfile> leaner;
 };
 
-// The cost of `whole`, with what `leaner` costs as another option.
+// Adds the cost of `leaner` as another option of `whole`.
 void add_option(StageCost& whole, const StageCost& leaner) {
   const double extra = leaner.forward_seconds + leaner.backward_seconds -
                        whole.forward_seconds - whole.backward_seconds;
@@ -249,7 +249,7 @@ void add_option(StageCost& whole, const StageCost& leaner) {
        .extra_transient_bytes = std::max<std::int64_t>(0, more)});
 }
 
-// The generator, as it was before.
+// Restores the generator when destroyed.
 class SameRandom {
  public:
   SameRandom() : state_(default_generator().state()) {}
@@ -287,8 +287,8 @@ ChainCost profile_chain(const std::vector<ChainStage>& stages,
   const autograd::Recomputing recomputing;
   const EnableGrad grad;
   std::vector<autograd::StageProfile> profiles(stages.begin(), stages.end());
-  // The whole chain each time, so that the runs of a stage lie far apart: whatever
-  // else uses the machine seldom meets all of them.
+  // Repeats the whole chain, so that the runs of a stage are far apart: a
+  // disturbance of the machine rarely hits all of them.
   for (int i = 0; i < options.repetitions; ++i) {
     Tensor x = input.detach();
     if (input.requires_grad()) x.set_requires_grad(true);

@@ -144,7 +144,7 @@ void Recording::keep_content(const Tensor& tensor) {
   const bool may = kept_ == nullptr || !kept_->is_never_kept(tensor);
   SpinLockHolder lock(lock_);
   contents_.resize(slots_.size());
-  // A leaf is itself; with its history anything else would own this recording.
+  // Detached unless a leaf: a history would own this recording.
   if (keeps_ && may) {
     contents_.back().value = tensor.is_leaf() ? tensor : tensor.detach();
   }
@@ -180,14 +180,15 @@ void Recording::named(const Tensor& tensor, std::string_view name) {
 }
 
 Tensor Recording::original(std::uint32_t place) const {
-  if (ledger_ == nullptr) return Tensor();  // It never keeps any.
+  // Without a ledger, slots have no content.
+  if (ledger_ == nullptr) return Tensor();
   SpinLockHolder lock(lock_);
   return place < contents_.size() ? contents_[place].value : Tensor();
 }
 
 void Recording::forget(std::uint32_t place) {
   is_unpacked_.store(true, std::memory_order_relaxed);
-  Tensor dropped;  // Goes after the lock.
+  Tensor dropped;  // Freed after the lock.
   SpinLockHolder lock(lock_);
   if (place >= contents_.size()) contents_.resize(place + 1);
   contents_[place].wanted = false;
@@ -197,7 +198,8 @@ void Recording::forget(std::uint32_t place) {
 std::int64_t Recording::held_bytes() const {
   SpinLockHolder lock(lock_);
   if (!keeps_) return 0;
-  // Several slots may show one storage, which is free if they are all it has.
+  // Several slots may share a storage, which drop() frees if it has no other
+  // owner.
   absl::flat_hash_map<const Storage*, std::uint32_t> shows;
   for (const Content& content : contents_) {
     if (!content.value.defined()) continue;
@@ -225,7 +227,8 @@ std::vector<Tensor> Recording::drop() {
   return dropped;
 }
 
-// Where the recomputation did something else, this one's own will say so.
+// Ignores a tensor that does not match: this region's own recomputation will
+// report the difference.
 void Recording::refill(std::uint32_t place, const Tensor& tensor) {
   if (kept_ != nullptr || running_ || place >= slots_.size() ||
       options_.determinism_check == DeterminismCheck::kChecksum) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Recording is what one call of a checkpointed function leaves for backward. It
-// stands where the tensors would be that the operations within saved: it holds
-// them, and can let go of them at any time (drop()), or knows of each only what
-// it looked like.
+// A Recording is the record that one call of a checkpointed function leaves for
+// backward. It stands in for the tensors that inner operations saved. It either
+// holds them, and may drop them at any time (drop()), or knows only their
+// shape, dtype and version.
 //
-// A Recording is a node that no edge leads to: it has a name and a place in the
-// order of nodes, and long chains of regions die as nodes do, without recursion.
-// One thread runs forward; what changes after that may be changed by any thread.
+// A Recording is a node without incoming edges. So it has a name and a place in
+// the order of nodes, and long chains of regions are destroyed without
+// recursion. One thread runs forward; later changes may come from any thread.
 #pragma once
 
 #include <atomic>
@@ -45,19 +45,20 @@ class Recording : public Node,
                   public OperationObserver,
                   public BudgetHolder {
  public:
-  // Takes the modes and the generator of this thread for its replays.
+  // Captures this thread's modes and generator for replays.
   explicit Recording(const CheckpointOptions& options);
 
-  // Before forward: the tensors among the function's arguments.
+  // Call before forward, with the tensors among the function's arguments.
   void save_inputs(std::span<const Tensor> inputs);
 
-  // While it lives, what operations on this thread save belongs to the region.
+  // While it lives, tensors saved by operations on this thread belong to the
+  // region.
   class Forward {
    public:
     explicit Forward(Recording& recording);
     ~Forward();
-    // Once the function has returned. What it read from outside the region around
-    // this one, that one has read, too.
+    // Call after the function returns. Reports its outside tensors to the
+    // enclosing region.
     void finish() const;
     Forward(const Forward&) = delete;
     Forward& operator=(const Forward&) = delete;
@@ -73,38 +74,37 @@ class Recording : public Node,
     EffectLog::Scope effects_;
   };
 
-  // What the operations within saved.
+  // The description of one saved tensor.
   struct Slot {
     Dims shape;
     DType dtype = DType::kF32;
-    const char* operation = "";  // Of the node that saved it.
+    const char* operation = "";  // Name of the node that saved it.
     std::uint32_t version = 0;
-    std::uint64_t checksum = 0;  // If the options ask for it.
+    std::uint64_t checksum = 0;  // With DeterminismCheck::kChecksum only.
   };
 
   const CheckpointOptions& options() const { return options_; }
   const OperationLog& log() const { return log_; }
-  // What text_of_type() gives for its function. A lambda's names the function that it
-  // is written in, or its line.
+  // text_of_type() of the function. For a lambda it contains the enclosing
+  // function, or the line.
   virtual const char* function_type() const = 0;
-  // What the function calls `tensor`; empty if it has no name for it.
+  // The function's name for `tensor`, or empty.
   virtual std::string name_of(const Tensor& tensor) const = 0;
   const std::vector<Slot>& slots() const { return slots_; }
   const CapturedTensors& captured() const { return captured_; }
   // Null without a policy.
   KeptResults* kept() const { return kept_.get(); }
-  // Of each slot, whether a node may still ask for it; without those behind the
-  // last that is wanted.
+  // For each slot, whether a node may still ask for it; ends with the last
+  // wanted slot.
   std::vector<bool> wanted() const;
 
   // --- For a memory budget ---
-  // What would be free if the region let go of what it holds: memory that is
-  // nobody else's.
+  // Bytes that drop() would free: memory without other owners.
   std::int64_t held_bytes() const override;
   bool is_running() const { return running_; }
   bool is_in_use() const override { return running_ || is_unpacked_; }
   double replay_seconds() const override { return replay_seconds_; }
-  // From then on this is an ordinary checkpoint.
+  // Turns this into an ordinary checkpoint.
   std::vector<Tensor> drop() override;
   void refill(std::uint32_t place, const Tensor& tensor) override;
   std::uint64_t budget_mark() const override { return mark_; }
@@ -129,7 +129,7 @@ class Recording : public Node,
  protected:
   ~Recording() override;
 
-  // Of the thread that made it, when it did.
+  // The state of the creating thread at construction.
   const AutocastSetting& autocast() const { return autocast_; }
   const Generator::State& random() const { return random_; }
   // Older storages come from outside.
@@ -140,38 +140,39 @@ class Recording : public Node,
   std::vector<Tensor> unpacked_inputs();
 
  private:
-  // Of the slot made last, under a budget.
+  // Stores the content of the last slot, under a budget.
   void keep_content(const Tensor& tensor);
-  // What regions made during forward belong to.
+  // The family for regions created during forward.
   BudgetFamily family();
-  // What is done so far has to be done again for what is saved so far.
+  // Sets the replay time to the time worked so far.
   void note_time();
 
   const CheckpointOptions options_;
-  const std::uint64_t mark_;  // What is older comes from outside.
+  const std::uint64_t mark_;  // Older storages come from outside.
   const AutocastSetting autocast_;
   const Generator::State random_;
   std::vector<SavedTensor> inputs_;
   CapturedTensors captured_;
-  const char* operation_ = "";  // Recorded last.
+  const char* operation_ = "";  // The last recorded operation.
   OperationLog log_;
   EffectLog effects_;
   const std::unique_ptr<KeptResults> kept_;
-  OperationObserver* outer_ = nullptr;  // While forward runs.
+  OperationObserver* outer_ = nullptr;  // Set while forward runs.
   std::vector<Slot> slots_;
-  // Null unless the region keeps what it computes.
+  // Null unless the region keeps its tensors.
   std::shared_ptr<BudgetLedger> ledger_;
-  std::vector<std::uint64_t> children_;  // Made during forward, under a ledger.
-  // In a recomputation: of the region that is computed again.
+  std::vector<std::uint64_t> children_;  // Nested regions; only with a ledger.
+  // In a recomputation: the corresponding region of the first run.
   BudgetTwin twin_;
   std::atomic<bool> running_{false};
-  std::atomic<bool> is_unpacked_{false};  // Some of it is not needed any more.
-  double began_ = 0.0;  // By worked_seconds(), under a budget.
+  // A node has freed one of its tensors.
+  std::atomic<bool> is_unpacked_{false};
+  double began_ = 0.0;  // In worked_seconds(), under a budget.
   std::atomic<double> replay_seconds_{0.0};
-  // What changes after forward, by slot; as if it were there for those that it
-  // does not reach to.
+  // The state of each slot after forward; slots past the end are wanted and
+  // empty.
   struct Content {
-    Tensor value;  // While it is kept.
+    Tensor value;  // Set while kept.
     bool wanted = true;
   };
   mutable SpinLock lock_;
@@ -179,7 +180,7 @@ class Recording : public Node,
   bool keeps_ HVD_GUARDED_BY(lock_) = false;
 };
 
-// A hash of the elements of `tensor`, equal for equal bits.
+// A hash of the bits of all elements.
 std::uint64_t checksum(const Tensor& tensor);
 
 }  // namespace autograd

@@ -16,15 +16,15 @@
 namespace hvd::autograd {
 namespace {
 
-// A backward's replay of one region. By the region's mark, too: a region that is
-// gone may have left this behind, and another have its address.
+// A backward's replay of one region. Identified by mark, since a later region
+// may have the address of a destroyed one.
 struct ReplayOfTask {
   std::uint64_t mark;
   Ref<Replay> replay;
 };
 
-// The modes of forward, and its random numbers, for the time of a replay; what
-// was in force before comes back.
+// Restores the modes and random numbers of forward during a replay, then those
+// in force before.
 class ModesOfForward {
  public:
   ModesOfForward(const AutocastSetting& autocast,

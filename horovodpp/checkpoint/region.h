@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Region is one call of a checkpointed function: its recording, and how to run
-// it again.
+// A Region is one call of a checkpointed function: its recording, and how to
+// run the function again.
 //
-// It has three lives. *Recorded and kept*: the recording holds what operations
-// saved. *Recorded*: it knows of each tensor only what it looked like.
-// *Replayed*: at the first tensor that a backward asks for, the function runs
-// again, watched by a Replay, which collects the tensors for this backward; each
-// is let go of as it is handed out.
+// A region has three states:
+// - *recorded and kept*: the recording holds the saved tensors;
+// - *recorded*: the recording only describes the saved tensors;
+// - *replayed*: at the first tensor that a backward asks for, the function runs
+//   again, observed by a Replay. The Replay collects the tensors for this
+//   backward, and releases each one when it is taken.
 //
-// Regions nest: a tensor belongs to the innermost region, and the inputs of a
-// region are saved as any tensor is, so that they belong to the one around it.
+// Regions nest. A tensor belongs to the innermost region; the inputs of a
+// region are saved as any tensor is, so they belong to the enclosing region.
 // Several threads may run backward at once.
 #pragma once
 
@@ -32,7 +33,7 @@ class Region : public Recording {
   Tensor restore(std::uint32_t place, Node& node) override;
 
  private:
-  // Calls the function again, with these for the tensors among its arguments.
+  // Calls the function again, with `inputs` as the tensors among its arguments.
   virtual void call_again(std::span<const Tensor> inputs) = 0;
 
   void replay_into(Replay& replay);

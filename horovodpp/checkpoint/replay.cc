@@ -15,14 +15,14 @@
 namespace hvd::autograd {
 namespace {
 
-// Those that led to an error; a backward goes deep.
+// The innermost calls shown in an error; a backward's stack is deep.
 constexpr std::size_t kCallsShown = 16;
 
 std::string describe(const Dims& shape, DType dtype) {
   return absl::StrCat(name_of(dtype), shape.to_string());
 }
 
-// The type in what text_of_type() gives.
+// The type's name within the text of text_of_type().
 std::string_view type_in(std::string_view text) {
   constexpr std::string_view kBefore = "Function = ";
   const std::size_t begin = text.find(kBefore);
@@ -59,8 +59,7 @@ SavedTensorKeeper::Kept Replay::keep(const Tensor& tensor) {
   }
   if (place < slots.size()) check_same(tensor, place);
   if (place < wanted_.size() && wanted_[place]) {
-    // A leaf is itself; with its history anything else would own the graph of
-    // the replay.
+    // Detached unless a leaf: a history would own the replay's graph.
     values_[place] = {tensor.is_leaf() ? tensor : tensor.detach(),
                       tensor.version()};
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Replay watches the second run of a region's function: it collects the
-// tensors that operations save, in the places of those they saved in forward,
-// and holds each to what forward saw there.
+// A Replay observes the second run of a region's function. It collects the
+// tensors that operations save, in the order of forward, and compares each with
+// its description from forward.
 #pragma once
 
 #include <atomic>
@@ -19,23 +19,23 @@
 
 namespace hvd::autograd {
 
-// Thrown through the function when its replay has all that is wanted. No child
-// of std::exception: it is no failure, and is for the region alone to catch.
+// Thrown through the function once its replay has all wanted tensors. Not
+// derived from std::exception: it is no error, and only the region catches it.
 struct ReplayIsComplete {};
 
 class Replay final : public SavedTensorKeeper, public OperationObserver {
  public:
-  // For one run, during which `recording` lives. `again`: there may be another
-  // one. `outer`: who watches around it, or null.
+  // For one run, which `recording` outlives. `again`: another run may follow.
+  // `outer`: the enclosing observer, or null.
   Replay(const Recording& recording, bool again, OperationObserver* outer);
 
-  // The tensor of `place`, which `node` needs; it is let go of.
-  //   CheckpointError  it was asked for before
+  // The tensor of `place`, which `node` needs; releases it.
+  //   CheckpointError  it was taken before
   //   VersionError     the function wrote to it after it was saved
   Tensor take(std::uint32_t place, const Node& node);
 
-  // After a run that returned.
-  //   CheckpointError  fewer tensors were saved than in forward
+  // Call after a run that returned.
+  //   CheckpointError  a different number of tensors was saved than in forward
   void check_complete();
 
   Kept keep(const Tensor& tensor) override;
@@ -60,18 +60,18 @@ class Replay final : public SavedTensorKeeper, public OperationObserver {
   void check_operation(const char* operation) const;
   [[noreturn]] void fail(const std::string& what) const;
 
-  const Recording* recording_;  // While the function runs,
-  OperationObserver* outer_;    // likewise.
+  const Recording* recording_;  // Valid while the function runs.
+  OperationObserver* outer_;    // Likewise.
   const bool again_;
-  // A backward within the function: forward will save more.
+  // This is a backward within the function: forward will save more tensors.
   const bool forward_goes_on_;
   CapturedTensors::Check captured_;
   const std::vector<bool> wanted_;
   std::vector<Value> values_;
-  std::size_t saved_ = 0;  // So far, wanted or not.
+  std::size_t saved_ = 0;  // Tensors saved so far, wanted or not.
   std::size_t next_operation_ = 0;
-  const char* operation_ = "";  // Recorded last.
-  bool runs_ = true;            // The function has not returned.
+  const char* operation_ = "";  // The last recorded operation.
+  bool runs_ = true;            // Until the function returns.
   OperationLog log_;
   std::atomic<std::uint32_t> owners_{1};
 };

@@ -27,7 +27,7 @@ ReplayGroup::~ReplayGroup() { current_group = nullptr; }
 
 ReplayGroup* ReplayGroup::current() { return current_group; }
 
-// Each backward keeps a token for as long as it runs.
+// Each backward holds a token while it runs.
 void ReplayGroup::check_alone() {
   GraphTask* task = graph_state.graph_task;
   if (task == nullptr) return;

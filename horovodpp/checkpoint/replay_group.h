@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several backward calls that share what checkpointed functions compute again.
+// A group of backward calls that share replays of checkpointed functions.
 #pragma once
 
 #include <cstdint>
@@ -15,35 +15,35 @@ namespace autograd {
 
 class Replay;
 
-// The replays that several backward calls on this thread share while it lives,
-// so that a region that more than one of them reaches is run again once:
+// While it lives, backward calls on this thread share replays: a region that
+// several calls reach runs again only once.
 //
 //   hvd::autograd::ReplayGroup group;
 //   auto dy = hvd::autograd::grad({z}, {y});   // z → y and y → x are parts of
 //   auto dx = hvd::autograd::grad({y}, {x}, dy);   // one region
 //
-// The calls must come one after the other, and each saved tensor be needed by
-// one of them only.
+// The calls must not overlap, and each saved tensor may be needed by only one
+// call.
 class ReplayGroup {
  public:
-  //   CheckpointError  there is one already
+  //   CheckpointError  the thread already has a group
   ReplayGroup();
   ~ReplayGroup();
   ReplayGroup(const ReplayGroup&) = delete;
   ReplayGroup& operator=(const ReplayGroup&) = delete;
 
   // --- For regions ---
-  // The group in force on this thread; null if there is none.
+  // The group in force on this thread, or null.
   static ReplayGroup* current();
-  // Where the replay of the region of this mark is; null at first.
-  //   CheckpointError  another backward call that uses the group has not ended
+  // The slot for the replay of the region with this mark; null at first.
+  //   CheckpointError  another backward call of the group is still running
   Ref<Replay>& replay_of(std::uint64_t region);
 
  private:
   void check_alone();
 
   std::vector<std::pair<std::uint64_t, Ref<Replay>>> replays_;
-  std::weak_ptr<void> user_;  // Lives as long as the backward that came last.
+  std::weak_ptr<void> user_;  // Lives as long as the last backward.
 };
 
 }  // namespace autograd

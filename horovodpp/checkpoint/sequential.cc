@@ -12,7 +12,7 @@ namespace {
 
 using Part = CheckpointPlan::Part;
 
-// What regions share, so that each copies a pointer.
+// Shared by regions, so that each copies only a pointer.
 struct Chain {
   std::vector<ChainStage> stages;
   CheckpointPlan plan;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpointing a chain of functions, each of which is given what the one before
-// returned:
+// Checkpoints a chain of functions, each fed with the result of the one before:
 //
 //   hvd::Tensor y = hvd::checkpoint_sequential(blocks, 4, x);
 //   hvd::Tensor z = hvd::checkpoint_sequential(blocks, plan, x);
@@ -19,25 +18,25 @@ namespace HVD_EXPORT hvd {
 
 using ChainFunction = std::function<Tensor(const Tensor&)>;
 
-// A stage of a chain in one or several ways. They return the same, bit for bit,
-// and differ in what they keep for backward: a way that checkpoints the cheap
-// parts of the function keeps less. A plan chooses one for each stage.
+// A stage of a chain in one or several ways. All ways return the same bits, but
+// keep different tensors for backward: a way that checkpoints the cheap parts
+// of the function keeps less. A plan chooses one way per stage.
 struct ChainStage {
   ChainFunction function;                  // Keeps the most.
   std::vector<ChainFunction> leaner = {};  // Options 1, 2, … of the plan.
 };
 
-// In `segments` of equal length, all but the last of them checkpointed: what the
-// last computes is needed as soon as backward begins. What does not divide is
-// the last one's, too. As PyTorch's of this name.
-//   InvalidArgument  segments is below 1, or there are fewer functions; a
+// Splits the chain into `segments` of equal length; the last one also takes the
+// remainder. All but the last are checkpointed, since backward needs the last
+// one's tensors at once. As PyTorch's function of this name.
+//   InvalidArgument  segments is below 1, or exceeds the number of functions; a
 //                    function is empty
 Tensor checkpoint_sequential(const std::vector<ChainFunction>& functions,
                              std::int64_t segments, const Tensor& input,
                              const CheckpointOptions& options = {});
 
-// By a plan for these functions (plan.h), as regions within regions.
-//   InvalidArgument  the plan is for another number of stages, or takes an
+// Follows a plan for these functions (plan.h), with nested regions.
+//   InvalidArgument  the plan is for another number of stages, or uses an
 //                    option that a stage does not have; a function is empty
 Tensor checkpoint_sequential(const std::vector<ChainFunction>& functions,
                              const CheckpointPlan& plan, const Tensor& input,
@@ -50,7 +49,7 @@ namespace autograd {
 
 std::vector<ChainStage> as_stages(const std::vector<ChainFunction>& functions);
 
-//   InvalidArgument  a function is empty; `caller` is named
+//   InvalidArgument  a function is empty; names `caller`
 void check_stages(const std::vector<ChainStage>& stages, const char* caller);
 
 }  // namespace autograd

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the tensors in a value: a Tensor, containers of them nested to any
-// depth, and types of the user's, for which a function of their namespace says
-// how:
+// Finds the tensors in a value: a Tensor, nested containers of tensors, and
+// user types, for which a function in their namespace visits them:
 //
 //   template <typename Visit>
 //   void visit_tensors(Batch& batch, Visit visit) {
@@ -9,7 +8,7 @@
 //     visit(batch.labels);
 //   }
 //
-// What is none of these has no tensors.
+// A value of any other type has no tensors.
 #pragma once
 
 #include <array>
@@ -51,8 +50,8 @@ struct TensorsIn {
   }
 };
 
-// Calls `call(tensor)` for each tensor in `value`, in an order that depends on
-// its structure only.
+// Calls `call(tensor)` for each tensor in `value`, in an order that depends
+// only on the structure of `value`.
 template <typename T, typename Visit>
 void for_each_tensor(T& value, Visit& call) {
   TensorsIn<T>::visit(value, call);
@@ -111,7 +110,7 @@ struct TensorsIn<std::tuple<T...>> {
   }
 };
 
-// The tensors in `value`;
+// The tensors in `value`.
 template <typename T>
 std::vector<Tensor> tensors_in(T& value) {
   std::vector<Tensor> result;
@@ -119,7 +118,7 @@ std::vector<Tensor> tensors_in(T& value) {
   for_each_tensor(value, add);
   return result;
 }
-// the same, leaving undefined ones in their places;
+// As tensors_in(), but leaves undefined tensors in `value`.
 template <typename T>
 std::vector<Tensor> take_tensors(T& value) {
   std::vector<Tensor> result;
@@ -129,7 +128,7 @@ std::vector<Tensor> take_tensors(T& value) {
   for_each_tensor(value, take);
   return result;
 }
-// and others in their places.
+// Assigns `tensors` to the tensors in `value`, in order.
 template <typename T>
 void give_tensors(T& value, std::span<const Tensor> tensors) {
   std::size_t next = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a thread has had a processor. What is computed again is judged by that:
-// the time that passes on a busy machine is mostly that of other programs.
+// CPU time of threads. Recomputation cost is measured in CPU time: on a busy
+// machine, wall time mostly belongs to other programs.
 #pragma once
 
 #include <time.h>
 
 namespace hvd::autograd {
 
-// Of this thread.
+// CPU seconds of this thread.
 inline double worked_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as bytes, for language models: windows of a file, and the bytes that
-// follow each of a window's bytes.
+// Byte-level text for language models: windows of a file as inputs, and the
+// following bytes as targets.
 //
 //   ByteText text = ByteText::read("/usr/share/common-licenses/GPL-3",
 //                                  {.validation_fraction = 0.1});
 //   TextWindows train(text.train(), {.length = 128, .random_windows = 10000});
 //   TextWindows validation(text.validation(), {.length = 128});
 //
-// An item is two int64[length]: window and target, whose element i is the byte
-// after element i of the window.
+// An item is two int64[length] tensors: window and target. Element i of the
+// target is the byte after element i of the window.
 #pragma once
 
 #include <cstdint>
@@ -22,25 +22,25 @@ namespace HVD_EXPORT hvd {
 namespace data {
 
 struct ByteTextOptions {
-  // Of the bytes; the last ones.
+  // The share of the bytes, at the end, that are for validation.
   double validation_fraction = 0.0;
   std::uint64_t most_bytes = std::uint64_t{1} << 32;
 };
 
-// Copies share the bytes, as tensors do.
+// Copies share the bytes.
 class ByteText {
  public:
-  // Reads a file, plain or gzip'd.
+  // Reads a file, plain or compressed by gzip.
   //   InvalidArgument  the fraction is not in [0, 1)
   //   hvd::Error       the file is missing, unreadable, damaged, empty or too
   //                    large; names it
   static ByteText read(const std::string& path,
                        const ByteTextOptions& options = {});
-  //   InvalidArgument  there are none, or the fraction is not in [0, 1)
+  //   InvalidArgument  `bytes` is empty, or the fraction is not in [0, 1)
   static ByteText of(const std::string& bytes,
                      const ByteTextOptions& options = {});
 
-  // uint8, one after the other.
+  // uint8 [n].
   const Tensor& train() const { return train_; }
   const Tensor& validation() const { return validation_; }
 
@@ -53,18 +53,18 @@ class ByteText {
 
 struct TextWindowsOptions {
   std::int64_t length = 128;
-  // From one window to the next; 0: `length`, so that they do not overlap.
+  // Distance between windows; 0: `length`, so that they do not overlap.
   std::int64_t stride = 0;
-  // If above 0: so many windows at random places, which depend on seed and
-  // number of the window only.
+  // If positive: the number of windows, at random places that depend only on
+  // the seed and the window's number.
   std::int64_t random_windows = 0;
   std::uint64_t seed = 0;
 };
 
 class TextWindows : public Dataset {
  public:
-  //   InvalidArgument  `bytes` is no uint8 [n], an option is negative, or there
-  //                    are fewer bytes than a window and its target take
+  //   InvalidArgument  `bytes` is not uint8 [n], an option is negative, or
+  //                    `bytes` is shorter than a window with its target
   explicit TextWindows(const Tensor& bytes,
                        const TextWindowsOptions& options = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where training data come from.
+// The data folder in one include: data sets, samplers, and loaders.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.

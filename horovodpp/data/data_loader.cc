@@ -18,7 +18,7 @@
 namespace hvd::data {
 namespace {
 
-// Has operations of this thread draw from `generator`.
+// Makes `generator` the default of this thread while it lives.
 class GeneratorScope {
  public:
   explicit GeneratorScope(autograd::Generator& generator)
@@ -33,7 +33,7 @@ class GeneratorScope {
 
 }  // namespace
 
-// Which batches there are, and how one is made. Does not change.
+// The batches of a pass, and how to make one. Immutable.
 class LoaderPass::Plan {
  public:
   Plan(const Dataset& dataset, const DistributedSampler& sampler,
@@ -52,8 +52,8 @@ class LoaderPass::Plan {
 
   std::int64_t num_batches() const { return num_batches_; }
 
-  // Where the sampler is after so many batches. What drop_last leaves out
-  // counts as read.
+  // The sampler's position after this many batches. Items that drop_last skips
+  // count as read.
   std::int64_t position_after(std::int64_t batches) const {
     const auto items = static_cast<std::int64_t>(indices_.size());
     return first_ +
@@ -86,14 +86,14 @@ class LoaderPass::Plan {
   const Dataset& dataset_;
   const DataLoaderOptions options_;
   const std::vector<std::int64_t> indices_;
-  const std::int64_t first_;  // Where the sampler was.
+  const std::int64_t first_;  // The sampler's initial position.
   const std::int64_t epoch_;
   const int rank_;
   std::int64_t num_batches_ = 0;
 };
 
 // The threads and a ring of slots: batch n goes into slot n mod capacity, once
-// the batch that was there is taken.
+// the earlier batch there is taken.
 class LoaderPass::Workers {
  public:
   Workers(const Plan& plan, const DataLoaderOptions& options)
@@ -114,7 +114,7 @@ class LoaderPass::Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Waits for the batch that is next.
+  // Waits for the next batch.
   Batch take() {
     MutexLock lock(mutex_);
     Slot& slot = slots_[static_cast<std::size_t>(taken_) % slots_.size()];
@@ -155,7 +155,7 @@ class LoaderPass::Workers {
     }
   }
 
-  // The number of a batch to make, once there is room for it; -1: no more.
+  // Waits for room, then returns the number of a batch to make; -1: no more.
   std::int64_t claim() {
     MutexLock lock(mutex_);
     const auto capacity = static_cast<std::int64_t>(slots_.size());

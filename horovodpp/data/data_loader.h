@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DataLoader reads a data set in the order of a sampler, batch by batch,
-// ahead of the program that uses them: worker threads fetch and collate.
+// A DataLoader reads a data set in the order of a sampler, in batches. Worker
+// threads fetch and collate batches ahead of use.
 //
 //   DataLoader loader(dataset, sampler, {.batch_size = 64, .workers = 2});
 //   for (const Batch& batch : loader.iterate()) {
 //     train(batch[0], batch[1]);
 //   }
 //
-// Batches come in order whatever the number of workers, and so do the random
-// numbers that a data set draws for them: they depend on the loader's seed, the
-// epoch, the rank and the place of the batch in the epoch. As each batch is
-// handed out, the sampler's position moves behind it, so that a state of the
-// sampler saved then resumes with the next one.
+// Batches come in order for any number of workers. The random numbers that a
+// data set draws depend only on the loader's seed, the epoch, the rank and the
+// batch's index. Each returned batch advances the sampler's position, so a
+// saved sampler state resumes with the next batch.
 //
 // Data set and sampler outlive the loader and its passes. The loader is not
-// thread-safe; a data set is called from all workers.
+// thread-safe; all workers call the data set.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +30,13 @@ namespace data {
 
 struct DataLoaderOptions {
   std::int64_t batch_size = 1;
-  int workers = 2;   // Threads; 0: batches are made when they are asked for.
-  int prefetch = 2;  // Batches that each worker may be ahead.
-  bool drop_last = false;  // A last batch that is smaller.
-  std::uint64_t seed = 0;  // Of the random numbers that the data set draws.
+  int workers = 2;         // Threads; 0: batches are made on demand.
+  int prefetch = 2;        // Batches that each worker may be ahead.
+  bool drop_last = false;  // Drops an incomplete last batch.
+  std::uint64_t seed = 0;  // For random numbers of the data set.
 };
 
-// What is left of one epoch. Its threads end with it, at whatever point.
+// The rest of one epoch. Its threads end with it, at any point.
 class LoaderPass {
  public:
   ~LoaderPass();
@@ -45,12 +44,12 @@ class LoaderPass {
   LoaderPass& operator=(const LoaderPass&) = delete;
 
   // The next batch; nullopt at the end of the epoch.
-  //   hvd::Error, InvalidArgument  what the data set threw, in the place of its
-  //                                batch, and again in later calls; an Error
+  //   hvd::Error, InvalidArgument  the data set's exception, in place of its
+  //                                batch and again in later calls; an Error
   //                                names the item
   std::optional<Batch> next();
 
-  // For a range-based loop, once.
+  // For one range-based loop.
   class Iterator {
    public:
     explicit Iterator(LoaderPass& pass) : pass_(pass), batch_(pass.next()) {}
@@ -76,21 +75,21 @@ class LoaderPass {
   DistributedSampler& sampler_;
   const std::unique_ptr<const Plan> plan_;
   std::int64_t delivered_ = 0;
-  std::unique_ptr<Workers> workers_;  // Null: there are none.
+  std::unique_ptr<Workers> workers_;  // Null without workers.
 };
 
 class DataLoader {
  public:
-  //   InvalidArgument  the batch size is not positive, or another option is
-  //                    negative, or workers may not be ahead at all
+  //   InvalidArgument  the batch size is not positive, another option is
+  //                    negative, or prefetch is 0 with workers
   DataLoader(const Dataset& dataset, DistributedSampler& sampler,
              const DataLoaderOptions& options = {});
 
-  // Batches of a whole epoch, on this rank.
+  // Batches per epoch on this rank.
   std::int64_t num_batches() const;
 
-  // A pass from the sampler's position to the end of its epoch; from the
-  // beginning again, if it is at the end. One at a time.
+  // A pass from the sampler's position to the end of its epoch; restarts the
+  // epoch if the position is at the end. One pass at a time.
   LoaderPass iterate();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Dataset is a numbered collection of items, each a few tensors (an image and
-// its label, a text and the text that follows it).
+// A Dataset is a numbered collection of items. An item is a few tensors, such
+// as an image and its label, or a text and its continuation.
 //
 //   struct Squares : hvd::data::Dataset {
 //     std::int64_t size() const override { return 100; }
@@ -9,7 +9,7 @@
 //     }
 //   };
 //
-// Several threads call get() and get_batch() at the same time.
+// Several threads call get() and get_batch() concurrently.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace HVD_EXPORT hvd {
 namespace data {
 
 using Item = std::vector<Tensor>;
-// Every tensor of the items, with their number as first dimension.
+// The stacked tensors of several items, with the items as first dimension.
 using Batch = std::vector<Tensor>;
 
 class Dataset {
@@ -35,21 +35,21 @@ class Dataset {
 
   virtual std::int64_t size() const = 0;
 
-  // Item `index`, below size(). Random numbers, for augmentations, come from
-  // the thread's default generator, which a DataLoader seeds for each batch.
+  // Item `index`, below size(). Draw random numbers, for augmentation, from the
+  // thread's default generator, which a DataLoader seeds for each batch.
   virtual Item get(std::int64_t index) const = 0;
 
-  // The items as one batch: what get() returns, stacked. To be overridden where
-  // a batch is made at less cost than its items.
+  // The items as one batch: the results of get(), stacked. Override it where a
+  // batch costs less than its items.
   //   InvalidArgument  items differ in number, shape or dtype of their tensors
   //   hvd::Error       get() threw; names the item, and nests the exception
   virtual Batch get_batch(std::span<const std::int64_t> indices) const;
 };
 
-// Rows of tensors that have as many of them; copies nothing but what it gives.
+// The rows of tensors of equal length; copies only the rows it returns.
 class TensorDataset : public Dataset {
  public:
-  //   InvalidArgument  there are none, or they differ in their first dimension
+  //   InvalidArgument  `tensors` is empty, or first dimensions differ
   explicit TensorDataset(std::vector<Tensor> tensors);
 
   std::int64_t size() const override { return tensors_[0].size(0); }
@@ -57,7 +57,7 @@ class TensorDataset : public Dataset {
   Batch get_batch(std::span<const std::int64_t> indices) const override;
 
  private:
-  std::vector<Tensor> tensors_;  // By rows.
+  std::vector<Tensor> tensors_;  // One item per row.
 };
 
 }  // namespace data

@@ -36,7 +36,7 @@ DistributedSampler::DistributedSampler(std::int64_t dataset_size,
 std::vector<std::int64_t> DistributedSampler::indices() const {
   std::vector<std::int64_t> order(static_cast<std::size_t>(dataset_size_));
   if (options_.shuffle) {
-    // Apart from each other, so that seed 1 of epoch 0 is not seed 0 of epoch 1.
+    // Hashed first, so that seed 1 of epoch 0 differs from seed 0 of epoch 1.
     autograd::Generator base(options_.seed);
     autograd::Generator generator(base.fork().state().seed +
                                   static_cast<std::uint64_t>(epoch_));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DistributedSampler says which items of a data set a rank reads, in which
-// order, and how far it has come.
+// A DistributedSampler decides which items of a data set a rank reads, and in
+// which order, and tracks the rank's position.
 //
 //   DistributedSampler sampler(
 //       dataset.size(), {.num_replicas = hvd::size(), .rank = hvd::rank()});
@@ -9,9 +9,9 @@
 //     for (const Batch& batch : loader.iterate()) …
 //   }
 //
-// Every rank gets as many items, as in PyTorch: if they do not divide evenly,
-// some are read twice, or the last ones by nobody (drop_last). With num_replicas = 1
-// it serves one process. Not thread-safe.
+// Every rank gets the same number of items, as in PyTorch. If they do not
+// divide evenly, some items are read twice, or the last ones are skipped
+// (drop_last). With num_replicas = 1 it serves one process. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -33,36 +33,34 @@ struct SamplerOptions {
 
 class DistributedSampler {
  public:
-  //   InvalidArgument  there are no items, or not one for each replica with
-  //                    drop_last; or the rank is none of the replicas
+  //   InvalidArgument  the data set is empty, or with drop_last smaller than
+  //                    the number of replicas; or the rank is not a replica
   explicit DistributedSampler(std::int64_t dataset_size,
                               const SamplerOptions& options = {});
 
-  // Items of a rank in an epoch.
+  // Items per rank and epoch.
   std::int64_t num_samples() const { return num_samples_; }
 
-  // Those that are left of this epoch, in order: all of this rank's, but for
-  // the first `position`. The whole order is the permutation of the epoch,
-  // filled up from its beginning or cut; rank r has every num_replicas-th item
-  // of it, from r on.
+  // The remaining items of this rank and epoch, in order, from `position` on.
+  // The epoch's permutation is padded from its start, or cut. Rank r reads
+  // every num_replicas-th item of it, starting with item r.
   std::vector<std::int64_t> indices() const;
 
-  // Chooses the order. A new epoch is read from its beginning; one that is the
-  // current one goes on where it is.
+  // Selects the order. A new epoch starts at position 0; the current epoch
+  // keeps its position.
   void set_epoch(std::int64_t epoch);
   std::int64_t epoch() const { return epoch_; }
 
-  // Items of this epoch that were read. DataLoaders set it.
+  // The number of items read in this epoch. DataLoaders set it.
   //   InvalidArgument  not in [0, num_samples()]
   void set_position(std::int64_t position);
   std::int64_t position() const { return position_; }
 
-  // Where to go on: int64 {epoch, position, seed, items of the data set,
-  // replicas}. At the end of an epoch that is the beginning of the next.
+  // The position to resume from: int64 {epoch, position, seed, items of the
+  // data set, replicas}. At the end of an epoch this is the start of the next.
   Tensor state() const;
-  //   InvalidArgument  it is none of this sampler: not of this form, of another
-  //                    seed, data set or number of replicas, which all change
-  //                    what a position means, or beyond its items
+  //   InvalidArgument  the state has another form, seed, data set or number of
+  //                    replicas, or its position is out of range
   void load_state(const Tensor& state);
 
   const SamplerOptions& options() const { return options_; }

@@ -22,7 +22,7 @@ constexpr std::size_t kStep = std::size_t{1} << 20;
 
 constexpr std::size_t kInputBytes = std::size_t{1} << 16;
 
-// Of the largest window, and in gzip's form.
+// The largest window, with a gzip header.
 constexpr int kGzipWindow = 15 + 16;
 
 int open_file(const std::string& path) {

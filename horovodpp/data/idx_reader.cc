@@ -15,7 +15,7 @@
 namespace hvd::data {
 namespace {
 
-// No data set in this format is larger; a damaged header may claim to be.
+// Larger than any data set of this format; limits damaged headers.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 34;
 
 std::optional<DType> dtype_of_code(std::uint8_t code) {
@@ -37,7 +37,7 @@ std::optional<DType> dtype_of_code(std::uint8_t code) {
   }
 }
 
-// The dimensions, which make no more than kMostBytes bytes.
+// Reads the dimensions, at most kMostBytes bytes in all.
 autograd::Dims read_dims(GzFile& file, std::uint8_t rank, std::size_t element) {
   autograd::Dims dims;
   std::uint64_t bytes = element;

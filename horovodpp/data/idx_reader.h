@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads IDX files, the format of MNIST and its kin, plain or gzip'd.
+// Reads IDX files, the format of MNIST, plain or compressed by gzip.
 //
 //   hvd::Tensor images = hvd::data::read_idx("train-images-idx3-ubyte.gz");
 //   const std::uint8_t* pixel = images.data<std::uint8_t>();   // [n, 28, 28]
 //
 // Format: http://yann.lecun.com/exdb/mnist — two zero bytes, the type of the
 // elements, the number of dimensions, the dimensions as big-endian 32-bit
-// numbers, then the elements, big-endian, row by row.
+// numbers, then the elements, big-endian and row-major.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@
 namespace HVD_EXPORT hvd {
 namespace data {
 
-// All of `path`: uint8, int8, int16, int32, float32 or float64, as it says.
-// Memory is taken only for what the file really holds.
+// The whole file as uint8, int8, int16, int32, float32 or float64. Allocates
+// only for data that the file really contains.
 //   hvd::Error  the file is missing or unreadable (NotFound, PermissionDenied),
 //               damaged, truncated, longer than its header says, or no IDX file
 //               (DataLoss); names it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations as modules; formulas are in ops.h.
+// Activation functions as modules; ops.h has the formulas.
 #pragma once
 
 #include <cstdint>

@@ -27,9 +27,9 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Where the file of that name lies, or would: behind all links.
+// The path of the file behind all symbolic links; the file need not exist.
 std::string behind_links(const std::string& path) {
-  constexpr int kMost = 40;  // As many as Linux follows.
+  constexpr int kMost = 40;  // The limit of Linux.
   std::filesystem::path result(path);
   std::error_code error;
   for (int i = 0; std::filesystem::is_symlink(result, error); ++i) {
@@ -43,7 +43,8 @@ std::string behind_links(const std::string& path) {
   return result.string();
 }
 
-// Nothing but a file may be lost: not what the name of a device leads to.
+// Throws unless `path` is a regular file or is missing: a device must not be
+// replaced.
 void check_replaceable(const std::string& path) {
   struct stat old {};
   if (stat(path.c_str(), &old) != 0 || S_ISREG(old.st_mode)) return;
@@ -52,7 +53,7 @@ void check_replaceable(const std::string& path) {
       "; name a file to be written")));
 }
 
-// Whether `path` still is the open file.
+// Whether `path` still names the open file.
 bool is_still(const std::string& path, int fd) {
   struct stat open {};
   struct stat named {};
@@ -65,7 +66,7 @@ bool is_still(const std::string& path, int fd) {
 AtomicFile::AtomicFile(const std::string& path)
     : path_(behind_links(path)), partial_(path_ + ".partial") {
   check_replaceable(path_);
-  // Whoever held the lock may have given the file its final name meanwhile.
+  // The previous holder of the lock may have renamed the file.
   do {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
     open_partial();
@@ -82,7 +83,7 @@ void AtomicFile::open_partial() {
   fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
                0666);
   if (fd_ < 0) fail("cannot be written");
-  // Some file systems have no locks: there, two writers are the user's care.
+  // Some file systems have no locks; there users must avoid two writers.
   if (flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(std::exchange(fd_, -1));
     throw Error(absl::UnavailableError(
@@ -99,7 +100,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
-  // Linux writes no more at once.
+  // The limit of one write() on Linux.
   constexpr std::size_t kMost = std::size_t{1} << 30;
   const char* next = static_cast<const char*>(data);
   const FileSizeSignal as_error;
@@ -120,7 +121,7 @@ void AtomicFile::commit() {
   ::close(std::exchange(fd_, -1));
   const int directory =
       ::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // Some file systems cannot do that for a directory, and need not.
+  // Some file systems do not support fsync() on a directory.
   const bool failed =
       directory < 0 || (fsync(directory) != 0 && errno != EINVAL);
   const int error = errno;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// An AtomicFile is written beside the file of its name and takes its place in
-// one step, when it is whole and on the disk. Whatever ends the program before
-// that, the old file stands.
+// An AtomicFile replaces a file in one step. It is written under a temporary
+// name, and takes its final name only when complete and on disk. If the program
+// ends earlier, the old file stays.
 //
 //   AtomicFile file("model.safetensors");
 //   file.write(header.data(), header.size());
 //   file.commit();                        // else the destructor discards it
 //
-// Until then it is "<name>.partial", which the next one of the same name
-// overwrites, should a program be killed meanwhile. A name that is a symbolic
-// link stays one: the file it leads to is what is replaced. Not thread-safe.
+// The temporary name is "<name>.partial"; a leftover of a killed program is
+// overwritten. If the name is a symbolic link, its target is replaced. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -22,20 +22,21 @@ namespace nn {
 
 class AtomicFile {
  public:
-  //   hvd::Error  the directory is missing (NotFound) or must not be written
-  //               (PermissionDenied); somebody else is writing the same file
-  //               (Unavailable); there is a directory or a device of that name
-  //               (InvalidArgument). Names the file, as all below.
+  //   hvd::Error  the directory is missing (NotFound) or not writable
+  //               (PermissionDenied); another writer has the file
+  //               (Unavailable); the name is a directory or a device
+  //               (InvalidArgument). Names the file, as do all errors below.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  //   hvd::Error  the disk is full (ResourceExhausted), or does not work
+  //   hvd::Error  the disk is full (ResourceExhausted), or fails
   void write(const void* data, std::size_t bytes);
 
-  // Returns once the file is on the disk under its name.
-  //   hvd::Error  as write; the old file stands, unless it says otherwise
+  // Returns once the file is on disk under its name.
+  //   hvd::Error  as write(); the old file stays, unless the message says
+  //               otherwise
   void commit();
 
  private:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// BatchNorm2d: every channel of images [n, c, h, w] brought to mean 0 and
-// variance 1, then scaled and shifted.
+// BatchNorm2d normalizes every channel of images [n, c, h, w] to mean 0 and
+// variance 1, then scales and shifts it.
 //
 //   hvd::nn::BatchNorm2d norm(64);
-//   hvd::Tensor y = norm(x);             // Training: by the moments of x,
-//   norm.eval();                         // which it keeps a running mean of;
-//   y = norm(x);                         // else by these.
+//   hvd::Tensor y = norm(x);    // Training: uses the moments of x, and updates
+//   norm.eval();                // their running averages.
+//   y = norm(x);                // Evaluation: uses the running averages.
 //
-// While training it must not be called by several threads.
+// Only one thread may call it in training.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,12 @@ namespace nn {
 
 struct BatchNorm2dOptions {
   double eps = 1e-5;
-  // By how much the running moments move; nullopt: they are the means of all.
+  // Weight of the new moments in the running ones; nullopt: cumulative
+  // averages.
   std::optional<double> momentum = 0.1;
-  bool affine = true;               // Whether to scale and shift.
-  bool track_running_stats = true;  // Else x's own moments in evaluation, too.
+  bool affine = true;  // Whether to scale and shift.
+  // If false, evaluation uses the moments of x as well.
+  bool track_running_stats = true;
   DType dtype = DType::kF32;
 };
 
@@ -32,29 +34,30 @@ class BatchNorm2d : public Module {
  public:
   // Parameters "weight" (1) and "bias" (0), both [features]; buffers
   // "running_mean" (0), "running_var" (1) and int64 "num_batches_tracked".
-  //   InvalidArgument  there are no features
+  //   InvalidArgument  num_features is not positive
   explicit BatchNorm2d(std::int64_t num_features,
                        const BatchNorm2dOptions& options = {});
 
-  //   InvalidArgument  it is no [n, features, h, w], or, training, has one
-  //                    element per channel
+  //   InvalidArgument  the input is not [n, features, h, w], or has only one
+  //                    element per channel in training
   Tensor forward(const Tensor& input) override;
 
-  const Tensor& weight() const { return weight_; }  // Undefined: not affine.
+  const Tensor& weight() const { return weight_; }  // Undefined unless affine.
   const Tensor& bias() const { return bias_; }
   const Tensor& running_mean() const { return running_mean_; }
   const Tensor& running_var() const { return running_var_; }
 
  protected:
   const BatchNorm2dOptions& options() const { return options_; }
-  // One more has come; by how much the running moments move with it.
+  // Counts a batch; returns the momentum to use for it.
   double count_batch();
 
  private:
   const BatchNorm2dOptions options_;
   Tensor weight_;
   Tensor bias_;
-  Tensor running_mean_;  // Undefined, as the next two: not tracked.
+  // These three are undefined without track_running_stats.
+  Tensor running_mean_;
   Tensor running_var_;
   Tensor num_batches_tracked_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpointing the modules of a model, without a change to their forward().
+// Checkpoints modules of a model without changes to their forward().
 //
 //   for (auto& block : model.blocks->children()) hvd::nn::checkpoint(*block);
 //
@@ -9,11 +9,11 @@
 //     });
 //     loss = hvd::cross_entropy(model(images), labels);
 //   }
-//   loss.backward();           // runs each of them again
+//   loss.backward();           // recomputes each of these modules
 //
-// Hooks of the module itself stay outside of the region, and run once. The module
-// must live until backward, and not be switched between training and evaluation
-// before.
+// Hooks of the module itself stay outside of the region, and run once. Until
+// backward the module must live, and must not switch between training and
+// evaluation.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,13 @@
 namespace HVD_EXPORT hvd {
 namespace nn {
 
-// From now on calls of `module` are checkpointed; and no more.
+// Turns checkpointing of calls of `module` on, and off.
 void checkpoint(Module& module, const CheckpointOptions& options = {});
 void uncheckpoint(Module& module);
 
-// While it lives, calls of those modules in `model` (itself included, named "")
-// that `chosen` picks are checkpointed; then as before.
+// While it lives, calls of the modules of `model` that `chosen` selects are
+// checkpointed. `chosen` sees `model` itself under the name "". The destructor
+// restores the former settings.
 class CheckpointScope {
  public:
   using Choice = std::function<bool(const std::string& name, const Module&)>;
@@ -51,7 +52,8 @@ class CheckpointScope {
   std::vector<Module*> modules_;
 };
 
-// The modules of `chain` as functions of a chain: see checkpoint/sequential.h.
+// Checkpoints the modules of `chain` as a chain of functions: see
+// checkpoint/sequential.h.
 Tensor checkpoint_sequential(const Sequential& chain, std::int64_t segments,
                              const Tensor& input,
                              const CheckpointOptions& options = {});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conv2d: images [n, in, h, w] cross-correlated with a kernel for each pair of
-// channels.
+// Conv2d: 2-d convolution (cross-correlation) of images [n, in, h, w].
 //
 //   hvd::nn::Conv2d conv(1, 6, 5, {.padding = 2});
 //   hvd::Tensor y = conv(images);        // [n, 1, 28, 28] -> [n, 6, 28, 28]
@@ -17,7 +16,7 @@ namespace nn {
 
 struct Conv2dOptions {
   Pair stride = 1;
-  Pair padding = 0;  // Zeros around the image.
+  Pair padding = 0;  // Zeros on each side of the image.
   Pair dilation = 1;
   std::int64_t groups = 1;
   bool bias = true;
@@ -36,7 +35,7 @@ class Conv2d : public Module {
   Tensor forward(const Tensor& input) override;
 
   const Tensor& weight() const { return weight_; }
-  const Tensor& bias() const { return bias_; }  // Undefined if there is none.
+  const Tensor& bias() const { return bias_; }  // Undefined without bias.
 
  private:
   const hvd::Conv2dOptions options_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout: while training, each element becomes 0 with probability p and the
-// others grow by 1 / (1 - p). In evaluation, nothing.
+// Dropout: in training, sets each element to 0 with probability p and scales
+// the others by 1 / (1 - p). In evaluation, the identity.
 #pragma once
 
 #include "horovodpp/core/export.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embedding: a row of a table for each index.
+// Embedding: looks up a row of a table for each index.
 //
 //   hvd::nn::Embedding table(256, 128);
 //   hvd::Tensor y = table(tokens);       // int64 [n, t] -> [n, t, 128]
@@ -16,20 +16,20 @@ namespace HVD_EXPORT hvd {
 namespace nn {
 
 struct EmbeddingOptions {
-  // The row that begins as 0 and gets no gradient; negative ones count from the
-  // end.
+  // The row that starts as 0 and gets no gradient; a negative index counts from
+  // the end.
   std::optional<std::int64_t> padding_index = std::nullopt;
-  // Whether the gradient is one of the rows that were looked up
-  // (autograd/sparse_gradient.h). SGD without momentum, Adagrad and SparseAdam go
-  // along such gradients.
+  // Whether the gradient is sparse (autograd/sparse_gradient.h). SGD without
+  // momentum, Adagrad and SparseAdam accept sparse gradients.
   bool sparse = false;
   DType dtype = DType::kF32;
 };
 
 class Embedding : public Module {
  public:
-  // "weight" [rows, width], normal of mean 0 and variance 1.
-  //   InvalidArgument  a size is not positive, or the padding is no row
+  // "weight" [rows, width], normal with mean 0 and variance 1.
+  //   InvalidArgument  a size is not positive, or the padding index is out of
+  //                    range
   Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim,
             const EmbeddingOptions& options = {});
 

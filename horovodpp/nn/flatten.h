@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flatten: dimensions start_dim to end_dim as one; by default all but the first.
+// Flatten: merges dimensions start_dim to end_dim; by default all but the
+// first.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ class Flatten : public Module {
   explicit Flatten(std::int64_t start_dim = 1, std::int64_t end_dim = -1)
       : start_dim_(start_dim), end_dim_(end_dim) {}
 
-  //   InvalidArgument  there are no such dimensions, or they end before they
-  //                    start
+  //   InvalidArgument  a dimension is out of range, or end_dim precedes
+  //                    start_dim
   Tensor forward(const Tensor& input) override;
 
  private:

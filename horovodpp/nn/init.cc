@@ -38,7 +38,7 @@ void check(bool valid, const char* text) {
   if (!valid) throw InvalidArgument(text);
 }
 
-// The type that random numbers for `tensor` are drawn in.
+// The dtype in which to draw random numbers for `tensor`.
 TensorOptions draw_options(const Tensor& tensor) {
   return {.dtype = tensor.dtype() == DType::kF64 ? DType::kF64 : DType::kF32};
 }
@@ -51,7 +51,7 @@ double normal_probability(double x) {
   return 0.5 * (1.0 + std::erf(x / std::numbers::sqrt2));
 }
 
-// Winitzki's approximation (2008), made exact by Newton's steps.
+// Winitzki's approximation (2008), refined by Newton steps.
 double inverse_erf(double y) {
   constexpr double kA = 0.147;
   const double log = std::log((1.0 - y) * (1.0 + y));
@@ -81,7 +81,7 @@ double kaiming_deviation(const Tensor& weight, const KaimingOptions& options) {
          std::sqrt(fan_of(weight, options.mode));
 }
 
-// Uniform with this deviation around 0.
+// Uniform around 0 with this deviation.
 const Tensor& uniform_of(const Tensor& weight, double deviation) {
   const double bound = std::numbers::sqrt3 * deviation;
   return init::uniform_(weight, -bound, bound);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How parameters begin, and the seed that decides it.
+// Initialization of parameters, and its seed.
 //
 //   hvd::manual_seed(1);
 //   hvd::nn::init::kaiming_normal_(conv->weight(), {.mode = FanMode::kFanOut});
 //
-// Values are drawn from this thread's generator; they have the distributions of
-// PyTorch's functions of the same names, not the same random numbers.
+// Values come from this thread's generator. The distributions are those of
+// PyTorch's functions of the same names; the random numbers differ.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,19 @@
 namespace HVD_EXPORT hvd {
 namespace nn {
 
-// Seeds the generator of this thread: what modules draw from.
+// Seeds this thread's generator, from which modules draw.
 using hvd::manual_seed;
 
-// A parameter, uniform in [-bound, bound).
+// A new parameter, uniform in [-bound, bound).
 Tensor uniform(const autograd::Dims& shape, double bound,
                DType dtype = DType::kF32);
 
-// The bound sqrt(6 / ((1 + a^2) fan_in)) with a = sqrt 5, that is
-// 1 / sqrt(fan_in).
+// The bound sqrt(6 / ((1 + a^2) fan_in)) with a = sqrt 5: 1 / sqrt(fan_in).
 double kaiming_uniform_bound(std::int64_t fan_in);
 
-// Each fills `tensor`, of a floating-point type, in place and unrecorded, and
-// returns it. InvalidArgument for another type, or a range or deviation that
-// makes no sense.
+// Each function fills `tensor`, of a floating-point dtype, in place and
+// unrecorded, and returns it. InvalidArgument for another dtype, or an invalid
+// range or deviation.
 namespace init {
 
 const Tensor& constant_(const Tensor& tensor, double value);
@@ -46,16 +45,16 @@ const Tensor& normal_(const Tensor& tensor, double mean = 0.0,
 struct TruncNormalOptions {
   double mean = 0.0;
   double deviation = 1.0;
-  double low = -2.0;  // In units of the values, not of the deviation.
+  double low = -2.0;  // Absolute, not in units of the deviation.
   double high = 2.0;
 };
-// Normal, but for the values outside of [low, high], which are drawn again.
+// Normal; values outside of [low, high] are redrawn.
 const Tensor& trunc_normal_(const Tensor& tensor,
                             const TruncNormalOptions& options = {});
 
-// How many inputs an output depends on, and outputs on an input, of a weight
-// [out, in, ...] of a linear map or a convolution.
-//   InvalidArgument  it has fewer than two dimensions
+// The number of inputs per output, and of outputs per input, for a weight [out,
+// in, ...] of a linear map or convolution.
+//   InvalidArgument  the weight has fewer than two dimensions
 struct Fans {
   std::int64_t in = 0;
   std::int64_t out = 0;
@@ -65,20 +64,20 @@ Fans fans_of(const Tensor& weight);
 enum class FanMode { kFanIn, kFanOut };
 enum class Nonlinearity { kLinear, kSigmoid, kTanh, kRelu, kLeakyRelu, kSelu };
 
-// By how much the weights before a nonlinearity have to be larger for it to
-// keep the variance. `negative_slope` is that of a leaky ReLU.
+// The factor for weights before a nonlinearity that preserves the variance.
+// `negative_slope` is for a leaky ReLU.
 double calculate_gain(Nonlinearity nonlinearity, double negative_slope = 0.01);
 
-// Glorot and Bengio 2010: the deviation is gain sqrt(2 / (fan in + fan out)).
+// Glorot and Bengio 2010: deviation gain sqrt(2 / (fan in + fan out)).
 const Tensor& xavier_uniform_(const Tensor& weight, double gain = 1.0);
 const Tensor& xavier_normal_(const Tensor& weight, double gain = 1.0);
 
 struct KaimingOptions {
-  double negative_slope = 0.0;  // Of the leaky ReLU; PyTorch's `a`.
+  double negative_slope = 0.0;  // For a leaky ReLU; PyTorch's `a`.
   FanMode mode = FanMode::kFanIn;
   Nonlinearity nonlinearity = Nonlinearity::kLeakyRelu;
 };
-// He et al. 2015: the deviation is gain / sqrt(fan).
+// He et al. 2015: deviation gain / sqrt(fan).
 const Tensor& kaiming_uniform_(const Tensor& weight,
                                const KaimingOptions& options = {});
 const Tensor& kaiming_normal_(const Tensor& weight,

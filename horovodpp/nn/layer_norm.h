@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerNorm: the last dimensions of each item brought to mean 0 and variance 1,
-// then scaled and shifted.
+// LayerNorm normalizes the last dimensions of each item to mean 0 and variance
+// 1, then scales and shifts them.
 //
 //   hvd::nn::LayerNorm norm({128});
 //   hvd::Tensor y = norm(x);             // [n, t, 128] -> the same
@@ -23,13 +23,13 @@ struct LayerNormOptions {
 class LayerNorm : public Module {
  public:
   // "weight" (1) and "bias" (0), of the normalized shape.
-  //   InvalidArgument  it has no dimension, or one that is not positive
+  //   InvalidArgument  the shape is empty, or a size is not positive
   explicit LayerNorm(const autograd::Dims& normalized_shape,
                      const LayerNormOptions& options = {});
 
   Tensor forward(const Tensor& input) override;
 
-  const Tensor& weight() const { return weight_; }  // Undefined: there is none.
+  const Tensor& weight() const { return weight_; }  // Undefined if absent.
   const Tensor& bias() const { return bias_; }
 
  private:

@@ -20,8 +20,8 @@ struct LinearOptions {
 
 class Linear : public Module {
  public:
-  // Weight [out, in] and bias [out], both uniform in ±1/sqrt(in), drawn from
-  // this thread's generator (He et al. 2015, with a = sqrt 5, as in PyTorch).
+  // "weight" [out, in] and "bias" [out], both uniform in ±1/sqrt(in), from this
+  // thread's generator (He et al. 2015, with a = sqrt 5, as in PyTorch).
   //   InvalidArgument  a size is not positive
   Linear(std::int64_t in_features, std::int64_t out_features,
          const LinearOptions& options = {});
@@ -29,7 +29,7 @@ class Linear : public Module {
   Tensor forward(const Tensor& input) override;
 
   const Tensor& weight() const { return weight_; }
-  const Tensor& bias() const { return bias_; }  // Undefined if there is none.
+  const Tensor& bias() const { return bias_; }  // Undefined without bias.
 
  private:
   Tensor weight_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses as objects that keep their options; formulas and shapes are in
-// losses.h. They have no parameters, and are no modules: they take two tensors.
+// Losses as objects that keep their options; losses.h has formulas and shapes.
+// They take two tensors and have no parameters, so they are not modules.
 //
 //   hvd::nn::CrossEntropyLoss criterion({.label_smoothing = 0.1});
 //   criterion(model(images), labels).backward();

@@ -15,7 +15,7 @@
 namespace hvd::nn {
 namespace {
 
-// The steps, last one first.
+// The steps in reverse order.
 Tensor backwards(const Tensor& steps) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(steps.size(0)));
   std::iota(order.rbegin(), order.rend(), 0);

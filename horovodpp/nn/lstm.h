@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM: layers of long short-term memory, one on top of the other.
+// LSTM: stacked layers of long short-term memory.
 //
 //   hvd::nn::LSTM lstm(64, 256, {.num_layers = 2, .batch_first = true});
 //   hvd::Tensor y = lstm(x);                    // [n, t, 64] -> [n, t, 256]
@@ -21,10 +21,11 @@ namespace nn {
 struct LSTMOptions {
   std::int64_t num_layers = 1;
   bool bias = true;
-  bool batch_first = false;  // [batch, time, features], not [time, batch, …].
-  double dropout = 0.0;      // Between layers, while training.
-  // Every layer also goes from the last step to the first, with weights of its
-  // own, and hands on both directions' h, one after the other.
+  // [batch, time, features] instead of [time, batch, …].
+  bool batch_first = false;
+  double dropout = 0.0;  // Between layers, in training.
+  // Each layer also runs from the last step to the first, with separate
+  // weights. Its output concatenates the h of both directions.
   bool bidirectional = false;
   DType dtype = DType::kF32;
 };
@@ -32,22 +33,24 @@ struct LSTMOptions {
 class LSTM : public Module {
  public:
   struct Result {
-    Tensor output;    // h of the last layer at every step.
-    LstmState state;  // Of all layers and directions after their last step.
+    Tensor output;  // h of the last layer at every step.
+    // The state of all layers and directions after the last step.
+    LstmState state;
   };
 
-  // "weight_ih_l0" [4 hidden, in], "weight_hh_l0" [4 hidden, hidden],
-  // "bias_ih_l0", "bias_hh_l0" [4 hidden], "…_l0_reverse" if there are two
-  // directions, and so on for every layer, from the h of the one before; uniform
-  // in ±1/sqrt(hidden). The gates are i, f, g and o.
-  //   InvalidArgument  a size is not positive, or dropout not in [0, 1]
+  // Per layer and direction: "weight_ih_l0" [4 hidden, in], "weight_hh_l0" [4
+  // hidden, hidden], and "bias_ih_l0", "bias_hh_l0" [4 hidden]. The second
+  // direction has the suffix "_reverse". Later layers take the h of the layer
+  // before. All are uniform in ±1/sqrt(hidden); the gates are i, f, g and o.
+  //   InvalidArgument  a size is not positive, or dropout is not in [0, 1]
   LSTM(std::int64_t input_size, std::int64_t hidden_size,
        const LSTMOptions& options = {});
 
-  // The output, beginning with zeros.
+  // The output from a zero state.
   Tensor forward(const Tensor& input) override { return run(input).output; }
 
-  // Both of `start` are [layers directions, batch, hidden], or undefined: zeros.
+  // Both tensors of `start` are [layers directions, batch, hidden]; undefined:
+  // zeros.
   //   InvalidArgument  shapes do not fit
   Result run(const Tensor& input, const LstmState& start = {});
 
@@ -58,7 +61,8 @@ class LSTM : public Module {
   const std::int64_t hidden_size_;
   const LSTMOptions options_;
   const std::int64_t directions_;
-  std::vector<LstmWeights> weights_;  // Of both directions, layer by layer.
+  // Both directions of each layer, layer by layer.
+  std::vector<LstmWeights> weights_;
 };
 
 }  // namespace nn

@@ -14,7 +14,7 @@
 namespace hvd::nn {
 namespace {
 
-// Gives every handle on `tensor` elements of another dtype.
+// Converts the elements of all handles to `tensor` to another dtype.
 void convert(const NamedTensor& named, DType dtype) {
   const auto& [name, tensor] = named;
   if (!is_floating_point(tensor.dtype()) || tensor.dtype() == dtype) return;
@@ -100,7 +100,7 @@ void Module::add_module(const std::string& name,
   modules_.emplace_back(name, std::move(module));
 }
 
-// As deep as the model is nested.
+// Recursion is as deep as the nesting of the model.
 void Module::collect(Tensors member, const std::string& prefix,
                      std::vector<NamedTensor>& out) const {
   for (const auto& [name, tensor] : this->*member) {
@@ -211,7 +211,7 @@ void zero_grad(const std::vector<NamedTensor>& tensors, bool set_to_none) {
       autograd::set_sparse_grad(tensor,
                                 no_rows(tensor.shape(), tensor.dtype()));
     } else if (grad.requires_grad()) {
-      // It has a history, which a later step must not see.
+      // Detached: a gradient with a history must not reach a later step.
       tensor.set_grad(grad.detach());
       tensor.grad().zero_();
     } else {

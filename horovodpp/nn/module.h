@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Module is a part of a model: it holds parameters (which are learnt),
-// buffers (which are not) and other modules, and turns an input into an output.
+// A Module is a part of a model. It holds parameters (learned), buffers (not
+// learned) and other modules, and computes an output from an input.
 //
 //   struct Net : hvd::nn::Module {
 //     hvd::Tensor forward(const hvd::Tensor& x) override { return (*fc)(x); }
@@ -11,8 +11,8 @@
 //   for (auto& [name, tensor] : net.named_parameters()) …   // "fc.weight", …
 //   net.save("net.safetensors");
 //
-// A module is called by its operator(), which runs hooks (module_hooks.h) and
-// forward(). Not thread-safe while it is changed; several threads may call it.
+// operator() calls a module: it runs hooks (module_hooks.h) and forward().
+// Several threads may call a module, unless one changes it.
 #pragma once
 
 #include <functional>
@@ -48,65 +48,66 @@ class Module {
     return hooks_ == nullptr ? forward(input) : call_with_hooks(input);
   }
 
-  // In the order of registration, a module's own before those of its parts.
-  // Names are dotted: "features.0.weight". A tensor that is registered in
-  // several places is listed once, under its first name.
+  // In order of registration, a module's own tensors before those of its
+  // children. Names are dotted: "features.0.weight". A tensor registered
+  // several times is listed once, under its first name.
   std::vector<NamedTensor> named_parameters() const;
   std::vector<NamedTensor> named_buffers() const;
   std::vector<Tensor> parameters() const;
 
-  // The modules within, in the same order and with the same names: the direct
-  // ones; or this one, named "", and all below. Each is listed once.
+  // The direct children; or, in named_modules(), this module, named "", and all
+  // its descendants. Order and names as above. Each module is listed once.
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> named_children()
       const;
   std::vector<std::shared_ptr<Module>> children() const;
   std::vector<std::pair<std::string, Module*>> named_modules();
 
-  // Calls `visit` for all modules within, and then for this one.
+  // Calls `visit` for all descendants, then for this module.
   Module& apply(const std::function<void(Module&)>& visit);
 
-  // Training is the default; some modules behave otherwise in evaluation. It
-  // has nothing to do with whether gradients are recorded.
+  // Training is the default; some modules behave differently in evaluation. The
+  // mode does not affect whether gradients are recorded.
   void train(bool training = true);
   void eval() { train(false); }
   bool is_training() const { return training_; }
 
-  // Whether calls of this module are checkpointed regions, and how they are: see
-  // checkpoint.h. Null: they are none.
+  // Whether and how calls of this module are checkpointed: see checkpoint.h.
+  // Null: not checkpointed.
   void set_checkpoint(const CheckpointOptions* options);
   bool is_checkpointed() const;
 
-  // Forgets the gradients of all parameters (or fills them with zeros).
+  // Drops the gradients of all parameters, or fills them with zeros.
   void zero_grad(bool set_to_none = true) const;
 
-  // Whether gradients flow to the parameters.
+  // Sets whether gradients flow to the parameters.
   Module& requires_grad_(bool value = true);
 
-  // Converts parameters, their gradients and buffers, those that are floating
-  // point, in place: optimizers and other handles see it too. An optimizer that
-  // has moved them already has to be made anew.
-  //   InvalidArgument  `dtype` is not floating point; one is a view
-  //   hvd::Error (FailedPrecondition)  a graph of one of them is alive
+  // Converts floating-point parameters, gradients and buffers in place:
+  // optimizers and other handles see the change. An optimizer that has already
+  // stepped must be created again.
+  //   InvalidArgument  `dtype` is not floating point; a tensor is a view
+  //   hvd::Error (FailedPrecondition)  a graph that contains a tensor is alive
   Module& to(DType dtype);
 
-  // Parameters and persistent buffers, sharing their memory. What is shared is
-  // listed once, under its first name.
+  // Parameters and persistent buffers, which share their memory with the
+  // result. A shared tensor is listed once, under its first name.
   StateDict state_dict() const;
 
-  // Copies `state` into parameters and persistent buffers; either all of it or,
-  // on failure, nothing. What is shared may come under any of its names.
-  //   InvalidArgument  says what, expected and found: a shape or dtype differs;
-  //                    or, if strict, keys are missing or unknown
+  // Copies `state` into parameters and persistent buffers; on failure changes
+  // nothing. A shared tensor may have any of its names.
+  //   InvalidArgument  a shape or dtype differs; or, if strict, keys are
+  //                    missing or unknown. Names the key, the expected and the
+  //                    found
   LoadResult load_state_dict(const StateDict& state,
                              const LoadOptions& options = {});
 
-  // The same by way of a file: see safetensors.h, whose errors they have too.
+  // Saves to and loads from a file: see safetensors.h, also for errors.
   void save(const std::string& path) const;
   LoadResult load(const std::string& path, const LoadOptions& options = {});
 
-  // Hooks run when the module is called by its operator(), in the order of
-  // their registration; a tensor that one returns takes the place of what it
-  // was given (it may return nothing). They live until their handle is removed.
+  // Hooks run in order of registration when operator() calls the module. A hook
+  // may return a tensor, which replaces the input or output, or return void.
+  // Hooks live until their handle is removed.
   //
   // Before forward: hook(module, input).
   template <typename Hook>
@@ -116,26 +117,28 @@ class Module {
           return tensor_of(hook, module, input);
         });
   }
-  // After it: hook(module, input, output).
+  // After forward: hook(module, input, output).
   template <typename Hook>
   autograd::HookHandle register_forward_hook(Hook hook) {
     return add_forward_hook(with_two(std::move(hook)));
   }
   // In each backward that reaches the output, once the gradient of the input is
-  // known: hook(module, grad_input, grad_output). What it returns replaces
-  // grad_input, which is undefined if the input does not require grad. Input
-  // and output must not be written in place then. Not called once the module is
-  // gone; not for several backward calls through one graph at the same time.
+  // known: hook(module, grad_input, grad_output). The returned tensor replaces
+  // grad_input, which is undefined if the input does not require grad.
+  // Restrictions:
+  // - input and output must not be written in place;
+  // - the hook is not called once the module is destroyed;
+  // - concurrent backward calls through one graph are not supported.
   template <typename Hook>
   autograd::HookHandle register_full_backward_hook(Hook hook) {
     return add_full_backward_hook(with_two(std::move(hook)));
   }
 
  protected:
-  // Each returns what it registers. A buffer that is not persistent is no part
-  // of the state_dict.
-  //   InvalidArgument  the name is empty, has a dot, or is taken; there is
-  //                    nothing: an undefined tensor, a null module
+  // Each function returns the registered object. The state_dict omits a buffer
+  // that is not persistent.
+  //   InvalidArgument  the name is empty, has a dot, or is taken; the tensor is
+  //                    undefined, or the module null
   Tensor register_parameter(const std::string& name, Tensor tensor);
   Tensor register_buffer(const std::string& name, Tensor tensor,
                          bool persistent = true);
@@ -152,7 +155,7 @@ class Module {
   using TwoTensorHook =
       std::function<Tensor(Module&, const Tensor&, const Tensor&)>;
 
-  // What `hook` returns; no tensor if that is void.
+  // The result of `hook`; an undefined tensor if it returns void.
   template <typename Hook, typename... Args>
   static Tensor tensor_of(Hook& hook, Args&... args) {
     if constexpr (std::is_void_v<std::invoke_result_t<Hook&, Args&...>>) {
@@ -182,20 +185,20 @@ class Module {
                std::vector<NamedTensor>& out) const;
   void collect_modules(const std::string& name,
                        std::vector<std::pair<std::string, Module*>>& out);
-  // With what is shared under each of its names.
+  // Lists a shared tensor under each of its names.
   void collect_state(const std::string& prefix, StateDict& out) const;
   Tensor call_with_hooks(const Tensor& input);
   ModuleHooks& make_hooks();
 
   std::vector<NamedTensor> parameters_;
   std::vector<NamedTensor> buffers_;
-  std::vector<std::string> transient_;  // The buffers that are not persistent.
+  std::vector<std::string> transient_;  // Non-persistent buffers.
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> modules_;
   bool training_ = true;
-  std::shared_ptr<ModuleHooks> hooks_;  // Null until there is one.
+  std::shared_ptr<ModuleHooks> hooks_;  // Null until the first hook.
 };
 
-// Forgets the gradients of `tensors` (or fills them with zeros).
+// Drops the gradients of `tensors`, or fills them with zeros.
 void zero_grad(const std::vector<NamedTensor>& tensors, bool set_to_none);
 
 }  // namespace nn

@@ -16,8 +16,8 @@
 namespace hvd::nn {
 namespace {
 
-// A view of its argument, with a place of its own in the graph: gradients that
-// arrive there came by way of this call of the module only.
+// A view of its argument with its own place in the graph. Gradients that arrive
+// there come only through this call of the module.
 struct ModuleBoundary : autograd::Function<ModuleBoundary> {
   static Tensor forward(autograd::FunctionContext&, const Tensor& x) {
     return x;
@@ -28,7 +28,7 @@ struct ModuleBoundary : autograd::Function<ModuleBoundary> {
   }
 };
 
-// What the hooks of one call tell each other during a backward.
+// The shared state of one call's hooks during a backward.
 class BackwardCall {
  public:
   BackwardCall(Module& module, const std::shared_ptr<ModuleHooks>& hooks)
@@ -39,9 +39,9 @@ class BackwardCall {
     grad_output_ = gradient;
   }
 
-  // The replacement of grad_input; undefined if there is none.
+  // The replacement of grad_input, or undefined.
   Tensor run(const Tensor& grad_input) {
-    // The module owns the hooks: as long as they live, so does it.
+    // The module owns the hooks: while they live, the module lives.
     const std::shared_ptr<ModuleHooks> hooks = hooks_.lock();
     if (hooks == nullptr) return Tensor();
     Tensor grad_output;
@@ -65,14 +65,14 @@ class BackwardCall {
   Tensor grad_output_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The forward() of a module, for a region to call now and again.
+// The forward() of a module, for a region to call and recompute.
 class ForwardCall {
  public:
   ForwardCall(Module& module, const std::shared_ptr<ModuleHooks>& hooks)
       : module_(module), hooks_(hooks), training_(module.is_training()) {}
 
   Tensor operator()(const Tensor& input) const {
-    // As above: as long as the hooks live, so does the module.
+    // While the hooks live, the module lives.
     if (hooks_.expired()) {
       throw autograd::CheckpointError(
           "a checkpointed module is gone, and backward needs it to compute "
@@ -88,7 +88,7 @@ class ForwardCall {
     return module_.forward(input);
   }
 
-  // For errors: what the module calls `tensor`; empty if it has no name for it.
+  // For errors: the module's name for `tensor`, or empty.
   std::string name_of(const Tensor& tensor) const {
     if (hooks_.expired()) return "";
     for (const auto& list :

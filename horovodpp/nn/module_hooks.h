@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands between the call of a Module and its forward(): hooks, and a
-// checkpointed region. See Module for what they promise.
+// The steps between the call of a Module and its forward(): hooks and a
+// checkpointed region. Module documents their behavior.
 #pragma once
 
 #include <functional>
@@ -20,14 +20,14 @@ class ModuleHooks {
 
   explicit ModuleHooks(Module& module) : module_(module) {}
 
-  // module.forward(input), with all hooks around it. `self` are these hooks.
+  // Runs module.forward(input) with all hooks of `self`.
   static Tensor call(const std::shared_ptr<ModuleHooks>& self,
                      const Tensor& input);
 
   autograd::HookList<PreHook> before;
   autograd::HookList<Hook> after;
   autograd::HookList<Hook> backward;
-  // Whether forward(), without the hooks, is a checkpointed region, and how.
+  // If set, forward(), without the hooks, is a checkpointed region.
   std::optional<CheckpointOptions> checkpoint;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModuleList: modules named "0", "1", …, for a module that calls them as it
-// likes; a list cannot be called itself.
+// ModuleList: modules named "0", "1", …, for a module that calls them in its
+// own way; the list itself cannot be called.
 //
 //   auto blocks = register_module("blocks",
 //                                 std::make_shared<hvd::nn::ModuleList<Block>>());
@@ -24,19 +24,19 @@ template <typename M = Module>
 class ModuleList : public Module {
  public:
   ModuleList() = default;
-  //   InvalidArgument  one is null
+  //   InvalidArgument  a module is null
   explicit ModuleList(std::vector<std::shared_ptr<M>> modules) {
     for (auto& module : modules) push_back(std::move(module));
   }
 
-  //   InvalidArgument  it is null
+  //   InvalidArgument  the module is null
   void push_back(std::shared_ptr<M> module) {
     list_.push_back(
         register_module(std::to_string(list_.size()), std::move(module)));
   }
 
   std::size_t size() const { return list_.size(); }
-  //   InvalidArgument  there is no such module
+  //   InvalidArgument  the index is out of range
   M& operator[](std::size_t i) const {
     if (i >= list_.size()) {
       throw InvalidArgument("module " + std::to_string(i) + " of a list of " +

@@ -55,7 +55,7 @@ LoadResult Module::load_state_dict(const StateDict& state,
     assignments.push_back({name, target->second, tensor});
   }
   for (const auto& [name, tensor] : targets) {
-    // Of a shared tensor, one name is enough and the first is told.
+    // A shared tensor needs only one of its names; reports the first.
     if (found.emplace(tensor.impl(), false).second) {
       result.missing.push_back(name);
     }

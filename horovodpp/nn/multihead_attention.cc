@@ -28,7 +28,7 @@ void check(const Tensor& x, std::int64_t width, const char* what) {
                                      ", of which the last is ", width));
 }
 
-// A mask of another shape may broadcast all the same, and hide other keys.
+// Refuses a mask of another shape: it could broadcast and hide other keys.
 void check_mask(const Tensor& mask, const autograd::Dims& wanted,
                 const char* what) {
   const bool is_mask =
@@ -39,7 +39,7 @@ void check_mask(const Tensor& mask, const autograd::Dims& wanted,
                    "; wanted is bool or floating point, ", wanted.to_string()));
 }
 
-// What a mask adds to the scores.
+// The number that a mask adds to each score.
 Tensor as_scores(const Tensor& mask, DType dtype) {
   if (mask.dtype() != DType::kBool) return mask;
   return masked_fill(zeros(mask.shape(), {.dtype = dtype}), mask, kNever);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MultiheadAttention (Vaswani et al. 2017): queries look at keys, in several
-// heads, and get the values of those they look at.
+// MultiheadAttention (Vaswani et al. 2017): attention of queries to keys and
+// their values, in several heads.
 //
 //   hvd::nn::MultiheadAttention attention(128, 4, {.batch_first = true});
 //   hvd::Tensor y = attention(x);                        // [n, t, 128], itself
@@ -19,39 +19,42 @@ namespace HVD_EXPORT hvd {
 namespace nn {
 
 struct MultiheadAttentionOptions {
-  double dropout = 0.0;  // Of the weights, while training.
+  double dropout = 0.0;  // Of the weights, in training.
   bool bias = true;
-  bool batch_first = false;  // [batch, time, width], not [time, batch, width].
+  // [batch, time, width] instead of [time, batch, width].
+  bool batch_first = false;
   DType dtype = DType::kF32;
 };
 
 struct AttendOptions {
-  // [queries, keys] or [batch heads, queries, keys]: bool, true where a key must
-  // NOT be seen, as in PyTorch's module; or a number added to its score.
+  // [queries, keys] or [batch heads, queries, keys]: bool, true where a key
+  // must NOT be seen, as in PyTorch's module; or a number added to each score.
   Tensor mask = {};
-  // bool [batch, keys]: true where a key is padding; or a number added to its
+  // bool [batch, keys]: true where a key is padding; or a number added to each
   // score.
   Tensor key_padding_mask = {};
-  bool is_causal = false;     // Query i sees keys 0 to i. Without a mask only.
-  bool need_weights = false;  // Which costs memory for all of them.
+  // Query i sees keys 0 to i. Excludes a mask.
+  bool is_causal = false;
+  bool need_weights = false;  // Costs memory for all weights.
 };
 
 class MultiheadAttention : public Module {
  public:
   struct Result {
-    Tensor output;  // As the query.
-    Tensor
-        weights;  // [batch, queries, keys], the mean over the heads, if asked.
+    Tensor output;  // Shaped as the query.
+    // [batch, queries, keys], the mean over the heads; set with need_weights.
+    Tensor weights;
   };
 
-  // "in_proj_weight" [3 width, width], uniform as of Glorot and Bengio,
-  // "in_proj_bias" [3 width] and "out_proj.bias", both 0, and "out_proj.weight".
+  // "in_proj_weight" [3 width, width], Xavier-uniform (Glorot and Bengio),
+  // "in_proj_bias" [3 width] and "out_proj.bias", both 0, and
+  // "out_proj.weight".
   //   InvalidArgument  a size is not positive, the heads do not divide the
   //                    width, or dropout is not in [0, 1]
   MultiheadAttention(std::int64_t embed_dim, std::int64_t num_heads,
                      const MultiheadAttentionOptions& options = {});
 
-  // The input attends to itself.
+  // Self-attention.
   Tensor forward(const Tensor& input) override {
     return attend(input, input, input).output;
   }

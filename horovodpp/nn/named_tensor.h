@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor and what it is called in its model, its optimizer or its file.
+// A tensor with its name in a model, an optimizer or a file.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that models are made of.
+// The nn folder in one include: modules, losses, initialization, and files.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.

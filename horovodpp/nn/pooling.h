@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling as modules, of images [n, c, h, w]; what they compute is in
-// ops/functional/max_pool.h and average_pool.h.
+// Pooling of images [n, c, h, w] as modules; ops/functional/max_pool.h and
+// average_pool.h have the formulas.
 //
 //   hvd::nn::MaxPool2d pool({.kernel = 2});
 //   hvd::Tensor y = pool(x);             // [n, c, 28, 28] -> [n, c, 14, 14]

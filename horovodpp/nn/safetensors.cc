@@ -26,10 +26,10 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "elements are written as they lie in memory");
 
-// A file that is read from its beginning to its end.
+// A file that is read sequentially.
 class InputFile {
  public:
-  // A FIFO may have nobody at its other end, for whom open() would wait.
+  // O_NONBLOCK: on a FIFO without a writer, open() would block.
   explicit InputFile(const std::string& path)
       : path_(path),
         fd_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
@@ -106,7 +106,7 @@ Tensor read_tensor(InputFile& file, const SafetensorsEntry& entry) {
   Tensor tensor = empty(entry.shape, {.dtype = entry.dtype});
   file.read(tensor.raw_data(), tensor.bytes());
   if (entry.dtype == DType::kBool) {
-    // Any other byte is no bool, and reading it as one is undefined.
+    // Reading another byte as bool would be undefined behavior.
     const auto* bytes = static_cast<const std::uint8_t*>(tensor.raw_data());
     if (std::any_of(bytes, bytes + tensor.bytes(),
                     [](std::uint8_t byte) { return byte > 1; })) {
@@ -117,7 +117,7 @@ Tensor read_tensor(InputFile& file, const SafetensorsEntry& entry) {
   return tensor;
 }
 
-// The order in which they are written.
+// Sorts tensors in the order of the file.
 std::vector<NamedTensor> by_size_of_elements(std::vector<NamedTensor> tensors) {
   absl::flat_hash_set<std::string> names;
   for (const auto& [name, tensor] : tensors) {

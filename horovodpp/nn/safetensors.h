@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in files, in the safetensors format, which other libraries read and
-// write as well.
+// Tensor files in the safetensors format, which other libraries read and write
+// as well.
 //
 //   hvd::nn::save_safetensors("model.safetensors", model.state_dict());
 //   for (auto& [name, tensor] : hvd::nn::load_safetensors(path).tensors) …
 //
-// Of several ranks, one writes.
+// With several ranks, only one should write a file.
 #pragma once
 
 #include <map>
@@ -19,24 +19,24 @@ namespace HVD_EXPORT hvd {
 namespace nn {
 
 struct SafetensorsFile {
-  std::vector<NamedTensor> tensors;  // In the order in which they lie there.
+  std::vector<NamedTensor> tensors;  // In the order of the file.
   std::map<std::string, std::string> metadata;
 };
 
-// Writes a file that takes the place of an old one only when it is whole and on
-// the disk (see AtomicFile). Elements are written row by row, whatever the
-// strides. Larger types come first, so that all are aligned.
-//   InvalidArgument  a tensor is undefined, two have one name, or a name is not
-//                    UTF-8 or is "__metadata__"
-//   hvd::Error       the file cannot be written; the old one stands
+// Writes a file. An old file is replaced only when the new one is complete and
+// on disk (see AtomicFile). Elements are row-major for any strides. Larger
+// dtypes come first, so that all tensors are aligned.
+//   InvalidArgument  a tensor is undefined, a name occurs twice, or a name is
+//                    not UTF-8 or is "__metadata__"
+//   hvd::Error       the file cannot be written; the old one stays
 void save_safetensors(const std::string& path,
                       const std::vector<NamedTensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 
-// Reads all of a file. Memory is taken only for what the file really holds.
-//   hvd::Error  it cannot be read (NotFound, PermissionDenied, …), is damaged
-//               (DataLoss), or holds what no Tensor can (Unimplemented). Names
-//               the file and, of a tensor, its name.
+// Reads a whole file. Allocates only for data that the file really contains.
+//   hvd::Error  the file cannot be read (NotFound, PermissionDenied, …), is
+//               damaged (DataLoss), or contains a dtype that no Tensor has
+//               (Unimplemented). Names the file and the tensor
 SafetensorsFile load_safetensors(const std::string& path);
 
 }  // namespace nn

@@ -24,7 +24,7 @@ constexpr std::pair<DType, const char*> kTypeNames[] = {
     {DType::kF16, "F16"},   {DType::kBF16, "BF16"}, {DType::kF32, "F32"},
     {DType::kF64, "F64"}};
 
-// What other programs write and no DType is.
+// Types of the format without a DType.
 constexpr const char* kForeignTypes[] = {
     "U16",         "U32",         "U64",     "C64", "F8_E4M3", "F8_E5M2",
     "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F8_E8M0", "F4",  "F6_E2M3", "F6_E3M2"};
@@ -48,7 +48,7 @@ absl::Status damaged(const Parts&... parts) {
   return absl::DataLossError(absl::StrCat(parts...));
 }
 
-// Watches a parser: what its result would no longer show.
+// A parser callback that detects repeated keys, which the result would hide.
 class Watch {
  public:
   bool operator()(int, Json::parse_event_t event, const Json& parsed) {
@@ -87,7 +87,7 @@ absl::StatusOr<Json> parse_object(std::string_view text) {
   return json;
 }
 
-// A list of numbers that are not negative and fit into 63 bits.
+// A list of nonnegative 63-bit numbers.
 std::optional<std::vector<std::int64_t>> sizes_of(const Json& json) {
   if (!json.is_array()) return std::nullopt;
   std::vector<std::int64_t> result;

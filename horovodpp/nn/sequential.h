@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequential: modules in a row, each fed with what the one before it returned.
+// Sequential: a chain of modules, each fed with the output of the one before.
 //
 //   auto model = std::make_shared<hvd::nn::Sequential>(
 //       std::make_shared<hvd::nn::Linear>(784, 128),

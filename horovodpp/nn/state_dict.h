@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A StateDict is all that a model, an optimizer or a schedule has to remember,
-// as tensors with names. Several make one checkpoint, written in one step:
+// A StateDict is the state of a model, an optimizer or a learning-rate schedule
+// as named tensors. Several StateDicts form one checkpoint, which is written
+// in one step:
 //
 //   StateDict all = with_prefix("model.", model.state_dict());
 //   append(all, with_prefix("optimizer.", optimizer.state_dict()));
@@ -24,11 +25,11 @@ namespace nn {
 using StateDict = std::vector<NamedTensor>;
 
 struct LoadOptions {
-  // Whether missing and unknown keys are an error.
+  // Whether missing and unknown keys are errors.
   bool strict = true;
-  // Whether another dtype is converted, instead of being an error.
+  // Whether to convert a different dtype instead of failing.
   bool convert = false;
-  // Where it comes from, for messages.
+  // The source of the state, for messages.
   std::string source = "the state";
 };
 
@@ -39,33 +40,33 @@ struct LoadResult {
 
 // The same tensors, named "<prefix><name>".
 StateDict with_prefix(const std::string& prefix, const StateDict& state);
-// Those whose names begin so, named by what follows.
+// The tensors whose names start with `prefix`, without that prefix.
 StateDict without_prefix(const std::string& prefix, const StateDict& state);
-// Adds `more` at the end of `state`.
+// Appends `more` to `state`.
 void append(StateDict& state, const StateDict& more);
 
-// Scalars travel as tensors without dimensions, exactly: as float64 or int64.
+// A scalar as a tensor without dimensions, exact: float64 or int64.
 Tensor scalar_tensor(double value);
 Tensor count_tensor(std::int64_t value);
-// The values back.
-//   InvalidArgument  it is of another shape or dtype; names `key`
+// The value of such a tensor.
+//   InvalidArgument  the shape or dtype differs; names `key`
 double scalar_of(const NamedTensor& entry);
 std::int64_t count_of(const NamedTensor& entry);
 
-// One step of loading: `from` is for `target`, so far only checked.
+// One checked assignment of a load: `from` is to be copied to `target`.
 struct Assignment {
   std::string key;
   Tensor target;
   Tensor from;
 };
 
-// Throws the InvalidArgument that says key, expected and found if shapes differ
-// or, unless options.convert, dtypes do.
+// Throws InvalidArgument with key, expected and found if shapes differ or,
+// unless options.convert, dtypes differ.
 void check_assignment(const Assignment& assignment, const LoadOptions& options);
-// Copies elements; unrecorded.
+// Copies all elements; not recorded.
 void assign(const std::vector<Assignment>& assignments);
-// Throws, if options.strict, the InvalidArgument that lists missing and unknown
-// keys, if there are any.
+// If options.strict, throws InvalidArgument with the list of missing and
+// unknown keys, if any.
 void check_keys(const LoadResult& result, const LoadOptions& options);
 
 }  // namespace nn

@@ -12,14 +12,14 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// The operation on operands that autocast wants in one dtype.
+// Promotes operands to one dtype for autocast, then runs the operation.
 using BinaryOperation = Tensor (*)(const Tensor&, const Tensor&);
 Tensor promoted(BinaryOperation operation, Tensor a, Tensor b) {
   autocast_promote(a, b);
   return operation(a, b);
 }
 
-// Gradients come in the shape of the result; the engine sums them down to the
+// Gradients have the shape of the result; the engine sums them down to the
 // inputs' shapes.
 
 // z = a + b:  da = dz,  db = dz

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums, differences, products and quotients, by name and by operator. "~" means
-// that shapes broadcast as in NumPy. Operations of two tensors want equal dtypes.
-// add() and div() of two tensors are in graph_ops.h: the graph uses them itself.
+// Sums, differences, products and quotients, as functions and operators. "~"
+// means that shapes broadcast as in NumPy. Operations on two tensors need equal
+// dtypes. add() and div() of two tensors are in graph_ops.h, since the graph
+// uses them.
 #pragma once
 
 #include "horovodpp/autograd/graph_ops.h"  // IWYU pragma: export
@@ -12,7 +13,7 @@ namespace HVD_EXPORT hvd {
 
 Tensor sub(const Tensor& a, const Tensor& b);  // a - b,  a ~ b
 Tensor mul(const Tensor& a, const Tensor& b);  // a b,    a ~ b
-// With a number, which for integers is whole.
+// With a number, which must be whole for integer tensors.
 Tensor add(const Tensor& a, double b);
 Tensor mul(const Tensor& a, double b);
 

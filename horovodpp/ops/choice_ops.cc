@@ -35,7 +35,7 @@ Tensor compare(const Tensor& a, double b, OperationName operation, F f) {
   return result_of(operation, [&] {
     const Tensor out = empty(a.shape(), {.dtype = DType::kBool});
     visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
-      // As an element would be rounded; but an integer need not hold b.
+      // Rounded as an element would be; integer comparisons keep b exact.
       double number = b;
       if constexpr (!std::is_integral_v<T>) {
         number = static_cast<double>(loaded(scalar_to<T>(b)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies: into other memory, other orders of dimensions, other dtypes.
+// Copies: to other memory, other orders of dimensions, other dtypes.
 #include "horovodpp/ops/copy_ops.h"
 
 #include "absl/strings/str_cat.h"

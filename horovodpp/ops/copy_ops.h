@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies: into other memory, other orders of dimensions (clone_with_strides() in
-// graph_ops.h), other dtypes.
+// Copies of tensors, also to another dtype. (clone_with_strides() in
+// graph_ops.h copies to other strides.)
 #pragma once
 
 #include "horovodpp/autograd/graph_ops.h"  // IWYU pragma: export
@@ -9,9 +9,9 @@
 
 namespace HVD_EXPORT hvd {
 
-// x in another dtype; x itself if it has that dtype.
+// x in another dtype; x itself if the dtype is the same.
 Tensor to(const Tensor& x, DType dtype);
-// A copy, row by row.
+// A row-major copy.
 Tensor clone(const Tensor& x);
 
 }  // namespace hvd

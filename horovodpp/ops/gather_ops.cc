@@ -18,7 +18,7 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// The dimension, counted from the front.
+// Checks the arguments; returns `dim` counted from the front.
 std::size_t check_gather(const Tensor& x, std::int64_t dim, const Tensor& index,
                          const char* operation) {
   check_defined(x, operation);
@@ -35,8 +35,9 @@ std::size_t check_gather(const Tensor& x, std::int64_t dim, const Tensor& index,
       "; wanted is int64 of as many dimensions, the others no larger"));
 }
 
-// Calls f(place in the tensor of this shape and these strides, place in one of
-// the shape of `index` with `other` strides) for each index.
+// Calls f(offset, other offset) for each index. The first offset is in the
+// tensor of this shape and these strides, the second in a tensor shaped like
+// `index` with strides `other`.
 template <typename F>
 void for_each_named(const Tensor& index, const Dims& shape, Dims strides,
                     const Dims& other, std::size_t dim, const char* operation,
@@ -59,7 +60,7 @@ void for_each_named(const Tensor& index, const Dims& shape, Dims strides,
   });
 }
 
-// y = gather(x):  dx = dy added up at its places, 0 elsewhere
+// y = gather(x):  dx = dy summed at its indices, 0 elsewhere
 struct GatherBackward : Node {
   const char* name() const override { return "GatherBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -84,7 +85,7 @@ struct ScatterAddBackward : Node {
   std::int64_t dim = 0;
 };
 
-// The part of `source` that goes with `index`.
+// The part of `source` that matches `index`.
 Tensor part_for(const Tensor& index, const Tensor& source) {
   bool fits = source.dim() == index.dim();
   for (std::size_t d = 0; fits && d < index.shape().size(); ++d) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands between the brackets of x[…]:
+// An Index is one entry between the brackets of x[…]:
 //
 //   x.index({0, Slice(1, 3)})              // x[0, 1:3]        a view
 //   x.index({kEllipsis, kNewAxis})         // x[..., None]     a view
@@ -7,11 +7,14 @@
 //   x.index_put_({mask}, 0.0)              // x[mask] = 0      bool mask
 //
 // Numbers, slices, kNewAxis and kEllipsis make views; a tensor [] of signed
-// integers is a number. Another int64 tensor picks
-// elements of a dimension, and several of them, which broadcast together, points;
-// a bool mask stands for the places where it is true, and takes as many
-// dimensions as it has. Their dimensions appear where the first of them stood, or
-// in front if there is a slice between them. Negative numbers count from the end.
+// integers is a number. Other tensors choose elements:
+// - an int64 tensor picks elements of one dimension;
+// - several int64 tensors broadcast together and pick points;
+// - a bool mask picks the places where it is true, and takes as many dimensions
+//   as it has.
+//
+// The picked dimensions appear at the first tensor's place, or in front if a
+// slice separates the tensors. Negative numbers count from the end.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +26,7 @@
 
 namespace HVD_EXPORT hvd {
 
-// start, start + step, … below end; cut to what there is.
+// start, start + step, … below end, clipped to the dimension.
 struct Slice {
   explicit Slice(std::int64_t first = 0,
                  std::int64_t last = std::numeric_limits<std::int64_t>::max(),

@@ -19,7 +19,7 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// The dimensions of a tensor that an index takes.
+// The number of dimensions that an index consumes.
 std::int64_t taken_by(const Index& index) {
   if (std::holds_alternative<Ellipsis>(index.value()) ||
       std::holds_alternative<NewAxis>(index.value())) {
@@ -56,7 +56,7 @@ void add_picks(const Tensor& tensor, const Tensor& x, Picks& picks) {
   }
 }
 
-// The number that an index is, if it is one; a scalar of integers is.
+// The value of an index that is a number or an integer scalar.
 std::optional<std::int64_t> number_of(const Index& index) {
   if (const auto* number = std::get_if<std::int64_t>(&index.value())) {
     return *number;
@@ -74,8 +74,8 @@ std::optional<std::int64_t> number_of(const Index& index) {
   }
 }
 
-// The view that the numbers, slices and axes among `indices` make, and what is
-// to be picked of its dimensions.
+// The view from the numbers, slices and axes of `indices`, and the picks from
+// its dimensions.
 struct Indexed {
   Tensor view;
   Picks picks;
@@ -121,7 +121,7 @@ Indexed resolve(const Tensor& x, const std::vector<Index>& indices) {
   return result;
 }
 
-// x[0] = [5] means what x[0] = 5 does.
+// x[0] = [5] means x[0] = 5.
 Tensor without_leading_ones(Tensor value, std::int64_t dims) {
   while (value.dim() > dims && value.size(0) == 1) value = squeeze(value, 0);
   return value;

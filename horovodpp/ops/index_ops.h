@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indexing beside x[…] (index.h).
+// Indexing operations besides x[…] (index.h).
 #pragma once
 
 #include "horovodpp/core/export.h"
@@ -7,7 +7,7 @@
 
 namespace HVD_EXPORT hvd {
 
-// int64 [n, dims of x]: where x is not zero, in the order of memory by rows.
+// int64 [n, dims of x]: the indices of nonzero elements, in row-major order.
 Tensor nonzero(const Tensor& x);
 
 }  // namespace hvd

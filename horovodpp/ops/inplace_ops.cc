@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that write to the tensor they are called on. Each first gets
-// the edges of what was there before, then writes, then becomes its history.
+// The in-place operations. Each first takes the edges of the old value, then
+// writes, then sets the new history.
 
 #include <cmath>
 
@@ -36,7 +36,7 @@ struct AddInplaceBackward : Node {
   double alpha = 1.0;
 };
 
-// x *= y:  dx = dx y,  dy = dx times x as it was
+// x *= y:  dx = dx y,  dy = dx times the old x
 struct MulInplaceBackward : Node {
   const char* name() const override { return "MulBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -69,7 +69,7 @@ struct CopyBackward : Node {
   }
 };
 
-// x = max(x, 0):  dx = 0 where x <= 0 now, else dx
+// x = max(x, 0):  dx = 0 where the new x <= 0, else dx
 struct ReluInplaceBackward : Node {
   const char* name() const override { return "ReluBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -79,7 +79,7 @@ struct ReluInplaceBackward : Node {
   SavedTensor result;
 };
 
-// x = e^x:  dx = dx x as it is now
+// x = e^x:  dx = dx times the new x
 struct ExpInplaceBackward : Node {
   const char* name() const override { return "ExpBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -89,7 +89,7 @@ struct ExpInplaceBackward : Node {
   SavedTensor result;
 };
 
-// x = sin x:  dx = dx cos x, of x as it was
+// x = sin x:  dx = dx cos x, of the old x
 struct SinInplaceBackward : Node {
   const char* name() const override { return "SinBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -99,8 +99,8 @@ struct SinInplaceBackward : Node {
   SavedTensor before;
 };
 
-// `other` ready to be read while `self` is written: broadcasts to it, and
-// shares no memory with it.
+// `other`, checked to broadcast to `self`, and copied if it shares memory with
+// `self`.
 Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
   check_defined(self, operation);
   check_defined(other, operation);
@@ -113,8 +113,8 @@ Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
   return shares_memory(self, other) ? clone(other) : other;
 }
 
-// The same of the dtype of `self`: what is written to keeps its own, under
-// autocast too.
+// The same in the dtype of `self`, which an in-place operation keeps, also
+// under autocast.
 Tensor arithmetic_operand(const Tensor& self, const Tensor& other,
                           const char* operation) {
   const Tensor result = operand(self, other, operation);

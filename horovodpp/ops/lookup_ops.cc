@@ -21,13 +21,13 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// Which rows of a dimension are chosen. Those of `skipped`, if any, are taken as
-// 0, and nothing is added to them.
+// The choice of rows of a dimension. Row `skipped`, if any, reads as 0 and
+// receives no gradient.
 struct Choice {
   std::size_t dim = 0;
   std::int64_t size = 0;  // Of the dimension.
   std::int64_t skipped = -1;
-  bool sparse = false;  // The gradient is one of rows.
+  bool sparse = false;  // The gradient is sparse.
   OperationName operation = "index_select";
 };
 
@@ -55,7 +55,7 @@ std::vector<std::int64_t> checked_indices(const Tensor& indices,
   return all;
 }
 
-// A tensor as [outer, size of dim, inner].
+// The sizes of a tensor as [outer, size of dim, inner].
 struct Blocks {
   Blocks(const Dims& shape, std::size_t dim) {
     for (std::size_t d = 0; d < dim; ++d) outer *= shape[d];
@@ -136,7 +136,7 @@ struct SavesChoice : Node {
   Choice choice;
 };
 
-// dy by the rows it belongs to, without those of what is skipped.
+// dy as sparse rows, without the skipped row.
 Tensor sparse_rows(const Tensor& grad, const Tensor& indices,
                    const Choice& choice) {
   NoGrad no_grad;
@@ -157,11 +157,11 @@ Tensor sparse_rows(const Tensor& grad, const Tensor& indices,
           ? values
           : taken(values, from_vector(places, {count}),
                   {.size = grad.size(0), .operation = "embedding"});
-  // The caller's own indices may be written later.
+  // A copy: the caller may write to its indices later.
   return as_gradient({from_vector(kept, {count}), kept_values, shape});
 }
 
-// y = rows of x:  dx = add_rows(dy), or its rows
+// y = rows of x:  dx = add_rows(dy), or sparse rows
 struct IndexSelectBackward : SavesChoice {
   const char* name() const override { return "IndexSelectBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -172,7 +172,7 @@ struct IndexSelectBackward : SavesChoice {
   }
 };
 
-// Rows of x; what is skipped is still taken unless `zero_skipped`.
+// Rows of x; the skipped row reads as 0 only with `zero_skipped`.
 Tensor take_rows(const Tensor& x, const Tensor& indices, const Choice& choice,
                  bool zero_skipped) {
   Choice forward = choice;
@@ -252,7 +252,7 @@ Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices) {
                                        indices.describe(), " are not ",
                                        x.dim() == 0 ? "[1]" : "[n]"));
   }
-  // A scalar is taken as [1].
+  // A scalar counts as [1].
   if (indices.dim() == 0) return index_select(x, dim, reshape(indices, {1}));
   if (x.dim() == 0) {
     return autograd::resized(index_select(reshape(x, {1}), dim, indices), {});

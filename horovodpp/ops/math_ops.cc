@@ -111,8 +111,8 @@ struct ErfBackward : SavesInput {
   }
 };
 
-// y = x P(x), with P(x) the probability that a normal variable is below x, or
-// its approximation by tanh:  dx = dy (P(x) + x P'(x))
+// y = x P(x), with P the normal distribution function or its approximation by
+// tanh:  dx = dy (P(x) + x P'(x))
 struct GeluBackward : SavesInput {
   const char* name() const override { return "GeluBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -150,12 +150,13 @@ struct AbsBackward : SavesInput {
     const Tensor one = full({}, 1.0, {.dtype = x.dtype()});
     const Tensor sign =
         where(gt(x, 0.0), one, where(lt(x, 0.0), neg(one), 0.0));
-    results[0] = mul(grads[0], sign);  // Also 0 times NaN, where x is NaN or 0.
+    // The product keeps NaN where dy is NaN and x is NaN or 0.
+    results[0] = mul(grads[0], sign);
   }
 };
 
-// y = compute(), whose node saves x: first, so that a recomputation that has all
-// it wants then does not compute any more.
+// y = compute(), whose node saves x. Saves before computing, so that a
+// recomputation can stop after the last saved tensor.
 template <typename N, typename Compute>
 Tensor saving_input(const Tensor& x, OperationName operation, Compute compute) {
   Ref<N> node;

@@ -18,6 +18,6 @@ Tensor erf(const Tensor& x);
 // kTanh:  x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
 enum class GeluForm { kExact, kTanh };
 Tensor gelu(const Tensor& x, GeluForm form = GeluForm::kExact);
-Tensor abs(const Tensor& x);  // Its derivative at 0 is 0.
+Tensor abs(const Tensor& x);  // The derivative at 0 is 0.
 
 }  // namespace hvd

@@ -17,7 +17,8 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// c = a b:  da = dc b^T,  db = a^T dc; the engine sums over what was repeated.
+// c = a b:  da = dc b^T,  db = a^T dc; the engine sums over broadcast
+// dimensions.
 struct MatmulBackward : Node {
   const char* name() const override { return "MatmulBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -41,7 +42,7 @@ struct LinearBackward : Node {
   const char* name() const override { return "LinearBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     const Tensor& grad = grads[0];
-    // The parameters first: their gradients go to the leaves.
+    // Parameters first: their gradients go to leaves.
     if (wants(1)) {
       results[1] = matmul(transpose(grad, 0, 1), x.unpack(*this));
     }
@@ -126,7 +127,8 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
     shape[shape.size() - 1] = b.size(1);
     return autograd::resized(matmul(autograd::as_matrix(a), b), shape);
   }
-  // Saved first: a recomputation that has all it wants then ends here.
+  // Saves before computing, so that a recomputation can stop after the last
+  // saved tensor.
   autograd::Ref<autograd::MatmulBackward> node;
   if (autograd::needs_grad(a, b)) {
     node = autograd::make_node<autograd::MatmulBackward>(a, b);
@@ -167,7 +169,7 @@ Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
         out.shape().to_string(), ", the shape of the product"));
   }
   if (options.alpha != 1.0) out = mul(out, options.alpha);
-  // What is multiplied by 0 does not count, not even its NaN.
+  // With a factor of 0, x is ignored, even a NaN.
   if (!is_added) return out;
   return add(out, options.beta == 1.0 ? x : mul(x, options.beta));
 }
@@ -189,7 +191,7 @@ Tensor linear(const Tensor& input, const Tensor& matrix, const Tensor& offset) {
   }
   const bool with_bias = bias.defined();
   const bool recorded = autograd::needs_grad(x, weight, bias);
-  autograd::Ref<autograd::LinearBackward> node;  // Saves first, as matmul's.
+  autograd::Ref<autograd::LinearBackward> node;  // Saves first, as matmul.
   if (recorded) {
     node = autograd::make_node<autograd::LinearBackward>(x, weight);
     if (with_bias) node->add_edge(autograd::gradient_edge(bias));

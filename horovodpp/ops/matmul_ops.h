@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices.
+// Matrix products.
 #pragma once
 
 #include "horovodpp/core/export.h"
@@ -7,8 +7,9 @@
 
 namespace HVD_EXPORT hvd {
 
-// [..., m, k] [..., k, n] -> [..., m, n], whose other dimensions ~. A vector [k]
-// is taken as [1, k] on the left, [k, 1] on the right, and that 1 goes again.
+// [..., m, k] [..., k, n] -> [..., m, n], whose other dimensions ~. A vector
+// [k] counts as [1, k] on the left and [k, 1] on the right; the result drops
+// the 1.
 Tensor matmul(const Tensor& a, const Tensor& b);
 // [n, m, k] [n, k, p] -> [n, m, p]
 Tensor bmm(const Tensor& a, const Tensor& b);
@@ -19,8 +20,9 @@ struct AddmmOptions {
 // beta x + alpha a b:  x ~ [m, n], a [m, k], b [k, n] -> [m, n]
 Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
              const AddmmOptions& options = {});
-// x W^T + b:  x [..., in], weight [out, in], bias [out] or undefined ->
-// [..., out]. Or, with a weight [in]: [...]; with a bias [] then if x is [in].
+// x W^T + b:  x [..., in], weight [out, in], bias [out] or undefined -> [...,
+// out]. With a weight [in], the result is [...], and the bias is [] for an x
+// [in].
 Tensor linear(const Tensor& x, const Tensor& weight,
               const Tensor& bias = Tensor());
 

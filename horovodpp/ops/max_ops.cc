@@ -20,8 +20,8 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// The element that `indices`, of `dim` 1, names along `dim`; and back: a tensor
-// of `shape` with `values` there and 0 elsewhere.
+// take(): the elements of x at `indices` (size 1 along `dim`). take_backward():
+// a tensor of `shape` with `values` at `indices`, 0 elsewhere.
 Tensor take(const Tensor& x, const Tensor& indices, std::int64_t dim);
 Tensor take_backward(const Tensor& values, const Tensor& indices,
                      const Dims& shape, std::int64_t dim);
@@ -49,7 +49,7 @@ struct MaxBackwardBackward : SavesIndices {
   }
 };
 
-// Calls f(place in the tensor of `strides`, place in the contiguous `indices`).
+// Calls f(offset for `strides`, offset in the contiguous `indices`).
 template <typename F>
 void for_each_taken(const Tensor& indices, Dims strides, std::size_t dim, F f) {
   const std::int64_t step = strides[dim];
@@ -104,7 +104,7 @@ Tensor take_backward(const Tensor& values, const Tensor& indices,
   return out;
 }
 
-// The first of the elements that none is before; NaN is before everything.
+// The first element that no other precedes; NaN precedes everything.
 template <typename T, typename Before>
 std::int64_t first_of(const T* row, std::int64_t n, Before before) {
   std::int64_t best = 0;
@@ -168,7 +168,7 @@ MaxResult extreme(const Tensor& x, std::int64_t dim, bool keepdim) {
   return {without(values, along), without(found, along)};
 }
 
-// y the largest or smallest of x:  dx = dy / n for each of the n that equal y
+// y = max x or min x:  dx = dy / n for each of the n elements equal to y
 struct ExtremeBackward : Node {
   const char* name() const override { return "ExtremeBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -176,7 +176,7 @@ struct ExtremeBackward : Node {
     const Tensor y = result.unpack(*this).detach();
     Tensor equal = eq(x, y);
     auto count = sum(equal).item<std::int64_t>();
-    if (count == 0) {  // y is NaN, and so are they.
+    if (count == 0) {  // y is NaN, so count the NaNs.
       equal = ne(x, x);
       count = sum(equal).item<std::int64_t>();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Largest and smallest elements.
+// Largest and smallest elements, and their indices.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,26 @@
 
 namespace HVD_EXPORT hvd {
 
-// The largest element; equals share the gradient. NaN is larger than
-// everything.
+// The largest element; equal elements share the gradient. NaN counts as the
+// largest.
 Tensor max(const Tensor& x);
-// Along a dimension, which goes unless `keepdim`, and where they lie: int64. The
-// first of equals, which gets the gradient.
+// The largest elements along a dimension, and their int64 indices. The
+// dimension is dropped unless `keepdim`. The first of equal elements wins and
+// gets the gradient.
 struct MaxResult {
   Tensor values;
   Tensor indices;
 };
 MaxResult max(const Tensor& x, std::int64_t dim, bool keepdim = false);
-// The same for the smallest; NaN is smaller than everything.
+// The same for the smallest; NaN counts as the smallest.
 Tensor min(const Tensor& x);
 using MinResult = MaxResult;
 MinResult min(const Tensor& x, std::int64_t dim, bool keepdim = false);
 
-// Where the largest element of the last dimension lies: x [..., n] -> int64
-// [...]. The first of equals, or of NaN. Not differentiable.
+// The index of the largest element in the last dimension: x [..., n] -> int64
+// [...]. The first of equal elements, or the first NaN. Not differentiable.
 Tensor argmax(const Tensor& x);
-// The same along any dimension, which goes unless `keepdim`.
+// The same along any dimension, which is dropped unless `keepdim`.
 Tensor argmax(const Tensor& x, std::int64_t dim, bool keepdim = false);
 
 }  // namespace hvd

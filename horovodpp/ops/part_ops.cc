@@ -18,8 +18,8 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// Parts side by side along a dimension:  dx = their gradients side by side, 0
-// where a part has none
+// Parts of x along a dimension:  dx = the concatenated gradients of the parts,
+// 0 where one is missing
 struct SplitBackward : Node {
   const char* name() const override { return "SplitBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -36,7 +36,7 @@ struct SplitBackward : Node {
   std::int64_t dim = 0;
 };
 
-// The elements of a dimension:  dx = their gradients stacked
+// The elements of a dimension:  dx = their gradients, stacked
 struct UnbindBackward : SplitBackward {
   const char* name() const override { return "UnbindBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -44,7 +44,7 @@ struct UnbindBackward : SplitBackward {
   }
 };
 
-// Tensors one after the other:  each gets its part of dy
+// Concatenation:  each tensor gets its part of dy
 struct CatBackward : Node {
   const char* name() const override { return "CatBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -58,7 +58,7 @@ struct CatBackward : Node {
   std::vector<std::int64_t> lengths;
 };
 
-// `part`, a fresh alias of a part of x, as one of several views of it.
+// A view of a part of x, marked as one of several views.
 Tensor one_of_several(const Tensor& x, const Dims& shape, const Dims& strides,
                       std::int64_t offset, const Ref<Node>& node) {
   Tensor part = make_view(x, shape, strides, offset);
@@ -69,7 +69,7 @@ Tensor one_of_several(const Tensor& x, const Dims& shape, const Dims& strides,
   return part;
 }
 
-// Images whose channels lie last stay so; all else lies row by row.
+// Keeps channels-last images in that layout; other tensors become row-major.
 Dims strides_of_cat(const Tensor& first, const Dims& shape) {
   const bool channels_last =
       first.dim() == 4 && !first.is_contiguous() && first.strides()[1] == 1;
@@ -77,7 +77,7 @@ Dims strides_of_cat(const Tensor& first, const Dims& shape) {
                        : contiguous_strides(shape);
 }
 
-// The tensors behind each other in dimension d, in a tensor of this shape.
+// The tensors concatenated in dimension d, in a tensor of this shape.
 Tensor joined(const std::vector<Tensor>& tensors, const Dims& shape,
               std::size_t d) {
   Tensor out = empty_strided(shape, strides_of_cat(tensors[0], shape),
@@ -103,7 +103,7 @@ std::vector<Tensor> split(const Tensor& x,
                           std::int64_t dim) {
   check_defined(x, "split");
   const std::size_t d = checked_dim(dim, x.shape().size(), "split");
-  // Counted down, for a sum could overflow.
+  // Counts down, since a sum could overflow.
   std::int64_t left = x.shape()[d];
   for (std::int64_t length : lengths) {
     left = length < 0 || length > left ? -1 : left - length;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts and wholes. Parts are views; being several results of one operation, they
-// must not be written in place while recorded.
+// Splitting and joining tensors. The parts of one split are views; as several
+// results of one operation, they must not be written in place while recorded.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,22 @@
 
 namespace HVD_EXPORT hvd {
 
-// Parts of these sizes, which add up to that of `dim`.
+// Parts of these sizes, which must add up to the size of `dim`.
 std::vector<Tensor> split(const Tensor& x,
                           const std::vector<std::int64_t>& sizes,
                           std::int64_t dim = 0);
-// Parts of `size`, but for the last, which may be smaller; one of an empty
-// dimension.
+// Parts of `size`; the last may be smaller. An empty dimension gives one part.
 std::vector<Tensor> split(const Tensor& x, std::int64_t size,
                           std::int64_t dim = 0);
-// At most so many parts, all alike but for the last; as many of an empty
-// dimension.
+// At most `chunks` parts, equal except the last. An empty dimension gives
+// `chunks` parts.
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks,
                           std::int64_t dim = 0);
-// Every element of a dimension, which goes.
+// Every element of a dimension, which is dropped.
 std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim = 0);
-// One after the other along a dimension; the other sizes are equal.
+// Concatenates along a dimension; other sizes must match.
 Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim = 0);
-// Along a new dimension; all shapes are equal.
+// Joins along a new dimension; all shapes must match.
 Tensor stack(const std::vector<Tensor>& tensors, std::int64_t dim = 0);
 
 }  // namespace hvd

@@ -17,15 +17,16 @@
 namespace hvd::autograd {
 namespace {
 
-// How the elements that `picks` choose of a tensor lie in it and in the result,
-// whose dimensions are those of the picks, together, and those not picked from.
+// The layout of the elements that `picks` choose, in the tensor and in the
+// result. The result has the picked dimensions together, and the other
+// dimensions.
 struct Places {
   Dims result;            // Sizes.
   Dims picked;            // Sizes of the picks, broadcast.
-  std::size_t first = 0;  // Where they are in `result`.
+  std::size_t first = 0;  // The index of `picked` in `result`.
   Dims rest;              // Sizes and strides of the other dimensions.
   Dims rest_strides;
-  // Of each pick: how far from the first element of the tensor it is.
+  // For each pick, its offset from the tensor's first element.
   std::vector<std::int64_t> offsets;
 };
 
@@ -80,8 +81,8 @@ Places places_of(const Dims& shape, const Dims& strides, const Picks& picks) {
   return places;
 }
 
-// Calls f(at, other) with the offset of each chosen element, and that in a
-// tensor of the shape of the result and these strides.
+// Calls f(at, other) for each chosen element: its offset in the tensor, and its
+// offset in a tensor with the result's shape and these strides.
 template <typename F>
 void for_each_place(const Places& places, const Dims& strides, F f) {
   Dims picked_strides, rest_strides;
@@ -107,7 +108,7 @@ void for_each_place(const Places& places, const Dims& strides, F f) {
   });
 }
 
-// Writes `values`, which broadcast, to the chosen elements of x, or adds them.
+// Writes or adds `values`, which broadcast, to the chosen elements of x.
 void put(const Tensor& x, const Picks& picks, const Tensor& values,
          bool accumulate) {
   const Places places = places_of(x.shape(), x.strides(), picks);
@@ -149,7 +150,7 @@ struct SavesPicks : Node {
 
 Tensor pick_backward(const Tensor& grad, const Dims& shape, const Picks& picks);
 
-// y = x[picks]:  dx = dy added up at its places, 0 elsewhere
+// y = x[picks]:  dx = dy summed at its indices, 0 elsewhere
 struct IndexBackward : SavesPicks {
   const char* name() const override { return "IndexBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -166,7 +167,7 @@ struct IndexBackwardBackward : SavesPicks {
   }
 };
 
-// x[picks] = v:  dx = dx where nothing was written, else 0;  dv = dx[picks]
+// x[picks] = v:  dx = dx where not written, else 0;  dv = dx[picks]
 struct IndexPutBackward : SavesPicks {
   const char* name() const override { return "IndexPutBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override;
@@ -186,7 +187,8 @@ Tensor pick_backward(const Tensor& grad, const Dims& shape,
 
 void IndexPutBackward::apply(std::span<Tensor> grads,
                              std::span<Tensor> results) {
-  const Picks where = picks();  // Once: a checkpointed region lets go of them.
+  // Unpacked once: a checkpointed region frees them.
+  const Picks where = picks();
   if (wants(0)) {
     results[0] = clone(grads[0]);
     put_(results[0], where, zeros({}, {.dtype = grads[0].dtype()}));

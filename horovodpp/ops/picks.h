@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of a tensor chosen by tensors of indices: what is left of x[…] once
-// numbers and slices have been made views of (index.h).
+// Indexing by tensors: the part of x[…] that remains after numbers and slices
+// have become views (index.h).
 #pragma once
 
 #include <vector>
@@ -9,17 +9,18 @@
 
 namespace hvd::autograd {
 
-// For each dimension, the int64 tensor that picks from it, those of several
-// dimensions broadcast together; undefined: all of it. At least one is defined.
+// For each dimension, the int64 tensor that picks from it, with the tensors
+// broadcast together; undefined: all elements. At least one is defined.
 using Picks = std::vector<Tensor>;
 
-// A copy of the chosen elements. Their dimensions stand where the first picked
-// one stood, or in front if those picked are not neighbours.
+// A copy of the chosen elements. The picked dimensions appear at the first
+// picked one's place, or in front if they are not adjacent.
 //   InvalidArgument  an index is out of range, or the picks do not broadcast
 Tensor pick(const Tensor& x, const Picks& picks);
 
-// Writes `value`, which broadcasts to the shape of pick(), to them. Of an element
-// chosen twice the last value stays. Errors as above and of check_inplace().
+// Writes `value`, which broadcasts to the shape of pick(), to the chosen
+// elements. For repeated elements the last value wins. Errors as above and of
+// check_inplace().
 void put_(const Tensor& x, const Picks& picks, const Tensor& value);
 
 }  // namespace hvd::autograd

@@ -16,7 +16,7 @@ bool readable(std::int64_t inner_step, std::int64_t inner,
          (outer_step >= std::max<std::int64_t>(inner, 1) || outer == 1);
 }
 
-// How the matrices of x are read; x becomes a copy if they cannot be.
+// The BLAS layout of the matrices of x; replaces x by a copy if needed.
 BlasLayout matrices_of(Tensor& x) {
   const auto layout = [&] {
     return blas_layout(x.size(-2), x.size(-1),
@@ -27,7 +27,7 @@ BlasLayout matrices_of(Tensor& x) {
   return *layout();
 }
 
-// The strides of the matrices of x, seen as one of the larger `batch`.
+// The strides of the matrices of x, broadcast to shape `batch`.
 Dims batch_strides(const Tensor& x, const Dims& batch) {
   Dims shape = x.shape();
   Dims strides = x.strides();
@@ -64,8 +64,8 @@ void multiply_all(const blas::GemmSize& size, const Dims& batch, Tensor& a,
   });
 }
 
-// A single product in bfloat16, without a detour by float32 where a library
-// spares it.
+// A single bfloat16 product without conversion to float32, if the BLAS library
+// supports that.
 std::optional<Tensor> product_of_halves(Tensor a, Tensor b,
                                         const blas::GemmSize& size,
                                         const Dims& shape) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices, and of many at once, that nobody records: what matmul,
-// attention and the recurrent layers are made of.
+// Matrix products, also batched, which are not recorded. matmul, attention and
+// the recurrent layers use them.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace hvd::autograd {
 
-// How BLAS reads a matrix of this shape and these strides where it lies, by rows or
-// by columns; nothing if it cannot. Strides of dimensions of one element do not
-// matter.
+// How BLAS can read a matrix of this shape and strides without a copy, by rows
+// or by columns; nullopt if it cannot. Strides of dimensions of one element do
+// not matter.
 struct BlasLayout {
   std::int64_t stride;
   bool transposed;
@@ -23,10 +23,9 @@ std::optional<BlasLayout> blas_layout(std::int64_t rows, std::int64_t columns,
                                       std::int64_t row_step,
                                       std::int64_t column_step);
 
-// The matrices in the last two dimensions of a: [..., m, k] and of b:
-// [..., k, n], multiplied: [..., m, n]; the others broadcast. Operands that BLAS
-// can read are not copied. 16-bit operands are multiplied and added up in
-// float32. `operation` is for errors.
+// The batched product of a [..., m, k] and b [..., k, n]: [..., m, n]; leading
+// dimensions broadcast. Operands that BLAS can read are not copied. 16-bit
+// operands are multiplied and summed in float32. `operation` is for errors.
 Tensor product(const Tensor& a, const Tensor& b, const char* operation);
 
 }  // namespace hvd::autograd

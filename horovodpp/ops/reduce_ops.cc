@@ -23,9 +23,9 @@ namespace autograd {
 namespace {
 
 struct ReducedDims {
-  Dims kept;      // Sizes with 1 in the place of each dimension that goes.
-  Dims squeezed;  // Sizes without them.
-  std::int64_t count = 1;  // Elements that become one.
+  Dims kept;      // The shape with 1 in place of each reduced dimension.
+  Dims squeezed;  // The shape without reduced dimensions.
+  std::int64_t count = 1;  // Elements of the input per result.
 };
 
 ReducedDims reduced_dims_of(const Tensor& x, const Dims& dims,
@@ -46,7 +46,7 @@ ReducedDims reduced_dims_of(const Tensor& x, const Dims& dims,
   return result;
 }
 
-// y = sum x / divisor:  dx = dy / divisor, repeated to x's shape
+// y = sum x / divisor:  dx = dy / divisor, expanded to x's shape
 struct SumBackward : Node {
   const char* name() const override {
     return is_mean ? "MeanBackward" : "SumBackward";
@@ -61,13 +61,12 @@ struct SumBackward : Node {
   bool is_mean = false;
 };
 
-// Sums are made in float32 at least, and of integers in int64.
+// Sums use float32 at least, and int64 for integers.
 DType dtype_of_sums(DType dtype) {
   if (dtype == DType::kF64) return dtype;
   return is_floating_point(dtype) ? DType::kF32 : DType::kI64;
 }
 
-// Not recorded.
 Tensor reduced(const Tensor& input, const ReducedDims& reduction, bool keepdim,
                bool is_mean) {
   NoGrad no_grad;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and means over all elements or some dimensions. (sum_to() is in
-// graph_ops.h: the graph fits gradients with it.)
+// Sums and means over all or some dimensions. (sum_to() is in graph_ops.h,
+// since the graph uses it.)
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace HVD_EXPORT hvd {
 
-// Over all elements, into []; sums of integers are int64. Or over `dims`, which go, or with `keepdim` stay
-// as 1.
+// Over all elements, to []; or over `dims`, which are dropped or, with
+// `keepdim`, become 1. Sums of integers are int64.
 Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const autograd::Dims& dims, bool keepdim = false);
 Tensor mean(const Tensor& x);
@@ -21,7 +21,7 @@ Tensor mean(const Tensor& x, const autograd::Dims& dims, bool keepdim = false);
 
 namespace autograd {
 
-// The sum of the squares of all elements, added up in double. Not recorded.
+// The sum of the squares of all elements, in double. Not recorded.
 double sum_of_squares(const Tensor& x);
 
 }  // namespace autograd

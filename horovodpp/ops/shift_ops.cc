@@ -18,7 +18,7 @@ namespace {
 
 using Widths = std::vector<std::int64_t>;
 
-// A part of a tensor: its first element, and how many along each dimension.
+// The storage offset of the element at index `start`.
 std::int64_t offset_of(const Tensor& x, const Dims& start) {
   std::int64_t offset = x.storage_offset();
   for (std::size_t d = 0; d < start.size(); ++d) {
@@ -46,7 +46,7 @@ struct RollBackward : Node {
   Dims dims;
 };
 
-// How far each dimension is shifted, in [0, size).
+// The total shift of each dimension, in [0, size).
 Dims total_shifts(const Dims& shape, const Widths& shifts, const Dims& dims) {
   Dims total = Dims::filled(shape.size(), 0);
   for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -58,7 +58,7 @@ Dims total_shifts(const Dims& shape, const Widths& shifts, const Dims& dims) {
   return total;
 }
 
-// Each dimension is cut in two, of which the first part goes behind the second.
+// Cuts each dimension in two and swaps the parts.
 void roll_into(const Tensor& out, const Tensor& x, const Dims& shifts) {
   const std::size_t rank = x.shape().size();
   const Dims& shape = x.shape();
@@ -90,7 +90,7 @@ struct PadBackward : Node {
 
 Dims padded_shape(const Tensor& x, const Widths& widths) {
   Dims shape = x.shape();
-  Dims kept = shape;  // Of x.
+  Dims kept = shape;  // The shape of the part of x that is kept.
   const bool even = widths.size() % 2 == 0 && widths.size() <= 2 * shape.size();
   bool possible = true;
   for (std::size_t i = 0; even && possible && i < widths.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that move elements to other places.
+// Operations that move elements: roll, pad and flip.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace HVD_EXPORT hvd {
 
-// x shifted along dimensions, the elements that leave at one end entering at
-// the other: y[i + shift] = x[i].
-//   InvalidArgument  there are not as many shifts as dims
+// x rotated along dimensions: y[i + shift] = x[i], with indices modulo the
+// size.
+//   InvalidArgument  the numbers of shifts and dims differ
 Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts,
             const autograd::Dims& dims);
 
 // x with `value` around it: widths are {left, right} of the last dimension,
-// then of the one before, and so on; negative ones cut off.
-//   InvalidArgument  more is cut off than there is, or there are too many widths
-//                    or an odd number of them
+// then of the one before, and so on. Negative widths crop.
+//   InvalidArgument  a crop exceeds its dimension, or the number of widths is
+//                    odd or too large
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
            double value = 0.0);
 

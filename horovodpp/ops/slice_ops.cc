@@ -30,7 +30,7 @@ struct NarrowBackwardBackward : Node {
   std::int64_t length = 0;
 };
 
-// y = narrow(x):  dx = dy there, 0 elsewhere
+// y = narrow(x):  dx = dy in that range, 0 elsewhere
 struct NarrowBackward : Node {
   const char* name() const override { return "NarrowBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -56,7 +56,7 @@ Tensor narrow_backward(const Tensor& grad, const Dims& shape, std::size_t dim,
   return out;
 }
 
-// y = slice(x):  dx = dy there, 0 elsewhere
+// y = slice(x):  dx = dy at those elements, 0 elsewhere
 struct SliceBackward : Node {
   const char* name() const override { return "SliceBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -117,7 +117,7 @@ Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start,
   };
   start = from_front(start);
   end = std::max(start, from_front(end));
-  // A longer step ends no earlier, and its stride could overflow.
+  // A longer step selects the same element, and its stride could overflow.
   step = std::min(step, std::max<std::int64_t>(end - start, 1));
   if (step == 1) return narrow(x, dim, start, end - start);
   Dims shape = x.shape();

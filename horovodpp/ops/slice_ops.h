@@ -13,11 +13,11 @@ namespace HVD_EXPORT hvd {
 // its end.
 Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
               std::int64_t length);
-// Element `index` of a dimension, which goes.
+// Element `index` of a dimension, which is dropped.
 Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index);
 
-// Every step-th element of [start, end), which are cut to the dimension's ends;
-// negative ones count from its end. step > 0.
+// Every step-th element of [start, end), clipped to the dimension; negative
+// bounds count from the end. step > 0.
 Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start,
              std::int64_t end, std::int64_t step = 1);
 

@@ -21,17 +21,17 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// x with `dim` last, row by row, in float32 at least.
+// x with `dim` moved last, row-major, in float32 at least.
 Tensor rows_of(const Tensor& x, std::int64_t dim) {
   return transpose(widened(x.detach()), dim, -1).contiguous();
 }
 
-// What such rows became, as a tensor like x was.
+// The inverse of rows_of() for a result.
 Tensor restored(const Tensor& rows, std::int64_t dim, DType dtype) {
   return to(transpose(rows, dim, -1).contiguous(), dtype);
 }
 
-// Calls row(i, n) for the offset of each row of the last dimension.
+// Calls row(offset, n) for each row of the last dimension.
 template <typename Row>
 void for_each_row(const Tensor& x, Row row) {
   const std::int64_t n = x.size(-1);
@@ -41,7 +41,7 @@ void for_each_row(const Tensor& x, Row row) {
   }
 }
 
-// F(grad, result, c) for rows, with c = c_of(grad, result, n) for each.
+// F(grad, result, c) for each row, where c = c_of(grad, result, n).
 template <typename F, typename C>
 Tensor rows_backward(const Tensor& gradient, const Tensor& result,
                      std::int64_t dim, C c_of) {
@@ -108,13 +108,14 @@ template <typename T>
 void log_softmax_row(const T* x, T* out, std::size_t n) {
   const T largest = rows::max(x, n);
   const double total = rows::exp_sum(x, largest, n);
-  // In two steps: the sum of both could be too large to tell neighbours apart.
+  // Two steps: one sum of both constants could round neighboring values
+  // together.
   rows::apply<functors::AddScalar>(x, nullptr, -largest, out, n);
   rows::apply<functors::AddScalar>(out, nullptr,
                                    static_cast<T>(-std::log(total)), out, n);
 }
 
-// Each row by `row`, recorded as N.
+// Runs `row` on each row, recorded as N.
 template <typename N, typename Row>
 Tensor along(const Tensor& input, std::int64_t dim, OperationName name,
              Row row) {
@@ -138,7 +139,7 @@ Tensor along(const Tensor& input, std::int64_t dim, OperationName name,
         row(in.data<T>() + at, made.data<T>() + at, n);
       });
     });
-    // A tensor of its own, whatever of it is a view.
+    // Detached, so that the result is no view.
     return restored(made, d, x.dtype()).detach();
   });
   if (needs_grad(x)) {

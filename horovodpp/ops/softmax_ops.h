@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax and its logarithm.
+// Softmax and its logarithm.
 #pragma once
 
 #include <cstdint>

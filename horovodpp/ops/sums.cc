@@ -32,15 +32,14 @@ Sum sum_row(const T* x, std::int64_t n, std::int64_t step) {
   }
 }
 
-// Whether a walk ends in matrices whose rows lie side by side and whose columns
-// are to be added up.
+// Whether a walk ends in matrices with adjacent rows whose columns are summed.
 bool ends_in_columns(const Walk<2>& walk) {
   const auto [so, sx] = walk.row_steps();
   return walk.rank() >= 2 && so == 1 && sx == 1 &&
          walk.steps(walk.rank() - 2)[0] == 0;
 }
 
-// out += the columns of all such matrices.
+// out += the column sums of all such matrices.
 template <typename Sum, typename T>
 void sum_columns(const Walk<2>& walk, Sum* out, const T* in) {
   const std::size_t d = walk.rank() - 2;
@@ -71,8 +70,8 @@ void sum_columns(const Walk<2>& walk, Sum* out, const T* in) {
   });
 }
 
-// out += the rows of a walk, whose strides of `out` are 0 in the dimensions that
-// go.
+// out += the row sums of a walk; the strides of `out` are 0 in reduced
+// dimensions.
 template <typename Sum, typename T>
 void sum_rows(const Walk<2>& walk, Sum* out, const T* in) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -103,7 +102,7 @@ void sum_rows(const Walk<2>& walk, Sum* out, const T* in) {
 template <typename T>
 void sum_into(const Tensor& out, const Dims& out_strides, const Tensor& x,
               std::int64_t count) {
-  // Up to so many additions in float are exact enough.
+  // Float is accurate enough for this many additions.
   constexpr std::int64_t kFew = 64;
   if (x.num_elements() == 0) return;
   const T* in = x.data<T>();
@@ -122,8 +121,8 @@ void sum_into(const Tensor& out, const Dims& out_strides, const Tensor& x,
   sum_rows(walk, out.data<T>(), in);
 }
 
-// x with the dimensions in the order in which it lies in memory, and the strides
-// of the result likewise: sums do not care, and walks are shortest so.
+// x and the result's strides with dimensions in memory order. The order does
+// not change a sum, and the walk has fewer rows.
 struct Ordered {
   Tensor x;
   Dims out_strides;

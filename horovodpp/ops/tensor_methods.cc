@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The methods of Tensor that are operations.
+// The methods of Tensor that call operations.
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"

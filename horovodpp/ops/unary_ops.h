@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise: exp, log and relu.
+// Elementwise exp, log and relu.
 #pragma once
 
 #include "horovodpp/core/export.h"
@@ -13,7 +13,7 @@ Tensor relu(const Tensor& x);  // max(x, 0)
 
 namespace autograd {
 
-// 0 where result <= 0, else grad: the gradient of relu.
+// The gradient of relu: 0 where result <= 0, else grad.
 Tensor relu_backward(const Tensor& grad, const Tensor& result);
 
 }  // namespace autograd

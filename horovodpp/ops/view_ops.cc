@@ -43,7 +43,7 @@ struct ExpandBackward : Node {
   Dims shape;
 };
 
-// `shape` with its -1, if any, replaced by what is missing.
+// `shape` with its -1, if any, inferred.
 Dims inferred(const Tensor& x, Dims shape, const char* operation) {
   std::int64_t known = 1;
   std::optional<std::size_t> unknown;
@@ -66,16 +66,15 @@ Dims inferred(const Tensor& x, Dims shape, const char* operation) {
       x.shape().to_string(), " do not fill shape ", shape.to_string()));
 }
 
-// Strides under which x's memory reads as `shape`, if there are such: new
-// dimensions may split a dimension of x, or join neighbours that follow each
-// other in memory.
+// Strides that view x's memory as `shape`, if possible. New dimensions may
+// split a dimension of x, or merge adjacent ones.
 std::optional<Dims> view_strides(const Tensor& x, const Dims& shape) {
   if (x.is_contiguous()) return contiguous_strides(shape);
   Dims strides = Dims::filled(shape.size(), 0);
   std::size_t to = shape.size();
   std::int64_t step = x.strides().back();
-  std::int64_t chunk = 1;  // Elements of x that lie `step` apart…
-  std::int64_t taken = 1;  // … and how many of them `shape` has taken.
+  std::int64_t chunk = 1;  // Elements of x that lie `step` apart …
+  std::int64_t taken = 1;  // … and the number that `shape` covers so far.
   for (std::size_t d = x.shape().size(); d-- > 0;) {
     chunk *= x.shape()[d];
     const bool ends =
@@ -94,7 +93,7 @@ std::optional<Dims> view_strides(const Tensor& x, const Dims& shape) {
   return to == 0 ? std::optional(strides) : std::nullopt;
 }
 
-// `to` with each -1 replaced by the size that `from` has there.
+// `to` with each -1 replaced by the size in `from`.
 Dims expanded_shape(const Dims& from, Dims to) {
   const std::size_t missing = to.size() - std::min(from.size(), to.size());
   std::int64_t count = 1;
@@ -200,7 +199,7 @@ Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
   for (std::size_t i = 0; i < rank; ++i) {
     order[i] = static_cast<std::int64_t>(i);
   }
-  // A scalar is taken as [1].
+  // A scalar counts as [1].
   const std::size_t rank_or_1 = std::max<std::size_t>(rank, 1);
   const auto from = autograd::checked_dim(dim0, rank_or_1, "transpose");
   const auto to = autograd::checked_dim(dim1, rank_or_1, "transpose");
@@ -224,7 +223,7 @@ Tensor expand(const Tensor& x, const Dims& wanted) {
 
 Tensor squeeze(const Tensor& x, std::int64_t dim) {
   autograd::check_defined(x, "squeeze");
-  // A scalar is taken as [1].
+  // A scalar counts as [1].
   const std::size_t rank = std::max<std::size_t>(x.shape().size(), 1);
   const std::size_t d = autograd::checked_dim(dim, rank, "squeeze");
   Dims shape = x.shape();

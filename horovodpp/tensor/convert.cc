@@ -48,9 +48,8 @@ void narrow_row(const float* x, T* out, std::size_t n) {
   narrow(x, out, n);
 }
 
-// The last two dimensions of a walk in which x lies across `out`: tile by tile,
-// and each by way of a buffer, so that every line of x is read once however the
-// lines fall onto the cache.
+// Transposes the last two dimensions of a walk, where x runs across `out`.
+// Works in tiles through a buffer, so that each cache line of x is read once.
 template <typename To, typename From>
 void copy_across(To* out, const From* x, const Walk<2>& walk) {
   constexpr std::int64_t kRows = 16;
@@ -76,14 +75,14 @@ void copy_across(To* out, const From* x, const Walk<2>& walk) {
   }
 }
 
-// Whether a walk ends in such dimensions, and they are worth it.
+// Whether the last two dimensions are transposed and large enough.
 bool lies_across(const Walk<2>& walk) {
   if (walk.rank() < 2 || walk.row_steps()[0] != 1) return false;
   const std::size_t d = walk.rank() - 2;
   return walk.steps(d)[1] == 1 && walk.size(d) >= 8 && walk.row_size() >= 8;
 }
 
-// out = x: rows of adjacent elements by `row`, others element by element.
+// out = x: contiguous rows with `row`, others element by element.
 template <typename To, typename From>
 void copy_rows(const Tensor& out, const Tensor& x,
                void (*row)(const From*, To*, std::size_t)) {
@@ -107,7 +106,7 @@ void copy_rows(const Tensor& out, const Tensor& x,
     });
     return;
   }
-  // A call costs more than a few elements.
+  // For fewer elements the call costs more than the copy.
   const bool adjacent = so == 1 && sx == 1 && n >= 8;
   walk.for_each_row([&, so = so, sx = sx](const auto& at) {
     To* to = out.data<To>() + at[0];

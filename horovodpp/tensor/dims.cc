@@ -49,7 +49,7 @@ void Dims::erase(std::size_t at) {
 Dims contiguous_strides(const Dims& shape) {
   Dims strides = Dims::filled(shape.size(), 1);
   for (std::size_t i = shape.size(); i-- > 1;) {
-    // Unsigned: of a shape that will be refused, it may wrap.
+    // Unsigned, since the product may wrap for a shape that will be refused.
     strides[i - 1] = static_cast<std::int64_t>(
         static_cast<std::uint64_t>(strides[i]) *
         static_cast<std::uint64_t>(std::max<std::int64_t>(shape[i], 1)));
@@ -70,7 +70,7 @@ bool is_contiguous(const Dims& shape, const Dims& strides) {
 
 bool is_dense(const Dims& shape, const Dims& strides) {
   if (is_contiguous(shape, strides)) return true;
-  // From the fastest dimension to the slowest, whichever comes next.
+  // Searches dimensions from the fastest to the slowest.
   std::int64_t expected = 1;
   std::array<bool, Dims::kMax> placed{};
   while (expected != shape.product()) {
@@ -88,7 +88,7 @@ bool is_dense(const Dims& shape, const Dims& strides) {
 
 Dims strides_like(const Dims& shape, const Dims& strides) {
   if (is_contiguous(shape, strides)) return contiguous_strides(shape);
-  std::array<std::size_t, Dims::kMax> order;  // From the slowest.
+  std::array<std::size_t, Dims::kMax> order;  // Slowest first.
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (strides[d] == 0) return contiguous_strides(shape);
     std::size_t at = d;

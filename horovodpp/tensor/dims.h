@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number for each dimension of a tensor: its shape, its strides, an order or a
-// list of dimensions. Stored in place: a tensor has at most Dims::kMax
-// dimensions, and making one allocates nothing for them. (Shape, in core, is what
-// ranks tell each other of a tensor, of any number of dimensions.)
+// One number per dimension of a tensor: its shape, its strides, an order or a
+// list of dimensions. Stored inline without allocation, up to Dims::kMax
+// dimensions. (Class Shape of folder core, with any number of dimensions, is
+// what ranks exchange.)
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class Dims {
   static constexpr std::size_t kMax = 8;
 
   Dims() = default;
-  // InvalidArgument if there are more than kMax.
+  // InvalidArgument for more than kMax dimensions.
   Dims(std::initializer_list<std::int64_t> values)
       : Dims(std::span<const std::int64_t>(values.begin(), values.size())) {}
   Dims(const Shape& shape)  // NOLINT(google-explicit-constructor)
@@ -44,7 +44,7 @@ class Dims {
   void insert(std::size_t at, std::int64_t value);
   void erase(std::size_t at);
 
-  // The product; 1 of none. Of a shape that no memory can hold, it wraps.
+  // The product; 1 if empty. Wraps for shapes too large for any memory.
   std::int64_t product() const {
     std::uint64_t result = 1;
     for (std::size_t i = 0; i < size_; ++i) {
@@ -71,26 +71,25 @@ class Dims {
   std::size_t size_ = 0;
 };
 
-// Strides, in elements, of a tensor of this shape that lies row by row.
+// Row-major strides, in elements.
 Dims contiguous_strides(const Dims& shape);
 
-// Whether shape and strides describe memory that is filled row by row.
+// Whether the strides are row-major without gaps.
 bool is_contiguous(const Dims& shape, const Dims& strides);
 
-// Whether every element has a place of its own and no gap lies between them,
-// in whatever order of dimensions.
+// Whether all elements have distinct addresses without gaps, in any order of
+// dimensions.
 bool is_dense(const Dims& shape, const Dims& strides);
 
-// Dense strides for `shape` that step through memory in the order of dimensions
-// in which `strides` do; row by row if one of those repeats elements (is 0).
+// Dense strides for `shape`, with dimensions in the memory order of `strides`;
+// row-major if a stride is 0 (repeats elements).
 Dims strides_like(const Dims& shape, const Dims& strides);
 
-// Whether two tensors of this shape with strides `a` and `b` lie alike: strides
-// of dimensions of one element do not matter.
+// Whether strides `a` and `b` give the same layout; dimensions of one element
+// do not matter.
 bool same_layout(const Dims& shape, const Dims& a, const Dims& b);
 
-// Throws the InvalidArgument that says what is wrong with `shape` for elements
-// of so many bytes.
+// Throws the InvalidArgument for a bad `shape` of elements of this size.
 [[noreturn]] void throw_bad_shape(const Dims& shape, std::size_t element_bytes);
 
 // The shape that `a` and `b` broadcast to.
@@ -100,7 +99,7 @@ Dims broadcast(const Dims& a, const Dims& b, const char* operation);
 // Whether a tensor of `from` broadcasts to `to`.
 bool broadcasts_to(const Dims& from, const Dims& to);
 
-// `dim` counted from the front; negative ones count from the back.
+// `dim` counted from the front; a negative `dim` counts from the back.
 //   InvalidArgument  out of range; names `operation`
 std::size_t checked_dim(std::int64_t dim, std::size_t rank,
                         const char* operation);

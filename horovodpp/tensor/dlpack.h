@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in and out of other libraries without a copy, as DLPack's managed
+// Zero-copy exchange of tensors with other libraries, as DLPack's managed
 // tensors (https://dmlc.github.io/dlpack, version 0 of the protocol). The
-// structures are laid out as that standard says; programs that have its header
-// cast between the two.
+// structures have the standard's layout; programs that include its header cast
+// between the two.
 //
 //   DLManagedTensor* out = hvd::to_dlpack(x);     // the receiver calls deleter
-//   hvd::Tensor y = hvd::from_dlpack(theirs);     // called when y is gone
+//   hvd::Tensor y = hvd::from_dlpack(theirs);     // called when y is destroyed
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct DLTensor {
   std::int32_t ndim = 0;
   DLDataType dtype = {};
   std::int64_t* shape = nullptr;
-  std::int64_t* strides = nullptr;  // In elements; null: row by row.
+  std::int64_t* strides = nullptr;  // In elements; null: row-major.
   std::uint64_t byte_offset = 0;
 };
 
@@ -42,13 +42,13 @@ struct DLManagedTensor {
   void (*deleter)(DLManagedTensor* self) = nullptr;
 };
 
-// `x`'s memory, kept alive until the deleter is called, once.
+// Exports the memory of `x`, which lives until the deleter is called, once.
 //   InvalidArgument  x requires grad (detach() it), or is undefined
 DLManagedTensor* to_dlpack(const Tensor& x);
 
-// A tensor on the memory of `managed`, which it takes over, unless it throws.
-//   InvalidArgument  another device than the CPU, a dtype that is not supported
-//                    here, more than Dims::kMax dimensions, negative strides
+// A tensor on the memory of `managed`. Takes ownership unless it throws.
+//   InvalidArgument  a device other than the CPU, an unsupported dtype, more
+//                    than Dims::kMax dimensions, or negative strides
 Tensor from_dlpack(DLManagedTensor* managed);
 
 }  // namespace hvd

@@ -12,8 +12,7 @@
 namespace hvd::autograd {
 namespace {
 
-// Enough elements that a loop is worth its call, few enough to stay in the
-// first cache.
+// Large enough to amortize a call, small enough for the L1 cache.
 constexpr std::int64_t kBlock = 512;
 using Block = std::array<float, kBlock>;
 
@@ -23,10 +22,10 @@ struct Row {
   T* data;
   std::int64_t step;
 
-  // Whether a loop can run on it in place.
+  // Whether a loop can run in place on it.
   bool direct() const { return std::is_same_v<T, float> && step == 1; }
 
-  // n elements from `at` on, in `block`.
+  // Loads n elements from `at` on into `block`.
   void load(std::int64_t at, std::int64_t n, Block& block) const {
     const T* from = data + at * step;
     const auto count = static_cast<std::size_t>(n);

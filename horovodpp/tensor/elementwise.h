@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs functors (functors.h) over tensors: float32 and the 16-bit types, which
-// are computed with as float32, by the vector loops; other dtypes element by
+// Runs functors (functors.h) over tensors. float32 and the 16-bit types, which
+// are computed in float32, use vector loops; other dtypes run element by
 // element.
 //
 //   Tensor y = elementwise<functors::Tanh>(x, "tanh");
@@ -14,8 +14,8 @@
 
 namespace hvd::autograd {
 
-// The tensors that a functor runs over, all of one dtype: x and y broadcast to
-// the shape of `out`, which may be one of them. Null for a y that is ignored.
+// The tensors of a functor, all of one dtype: x and y broadcast to the shape of
+// `out`, which may be one of them. Null for an ignored y.
 struct Operands {
   const Tensor& out;
   const Tensor& x;
@@ -26,11 +26,11 @@ struct Operands {
 [[noreturn]] void throw_fraction(const Tensor& x, double constant,
                                  const char* operation);
 
-// Of float32, bfloat16 or float16.
+// For float32, bfloat16 or float16.
 void run_loop(FloatLoop loop, const Operands& operands);
 
-// c as a T, modulo its range; for integers it must be whole.
-//   InvalidArgument  it is not; names `operation`
+// c as a T, modulo its range; for integers c must be whole.
+//   InvalidArgument  c is not whole; names `operation`
 template <typename T>
 T constant_of(const Operands& operands, const char* operation) {
   if constexpr (std::is_integral_v<T>) {
@@ -56,8 +56,8 @@ void run_each(const Operands& operands, const char* operation) {
   }
 }
 
-// InvalidArgument for a dtype that F does not compute in, and for integers with
-// a constant that is not whole; names `operation`.
+// InvalidArgument for a dtype that F does not support, and for integers with a
+// constant that is not whole; names `operation`.
 template <typename F>
 void run(const Operands& operands, const char* operation) {
   const DType dtype = operands.out.dtype();
@@ -74,7 +74,7 @@ void run(const Operands& operands, const char* operation) {
   }
 }
 
-// F in a tensor of its own; not recorded.
+// Runs F into a new tensor; not recorded.
 template <typename F>
 Tensor elementwise(const Tensor& x, const char* operation, double c = 0.0) {
   check_defined(x, operation);
@@ -91,7 +91,7 @@ Tensor elementwise(const Tensor& x, const Tensor& y, const char* operation,
   return out;
 }
 
-// f(x) for each element, for operations that have no vector loop.
+// f(x) for each element, for operations without a vector loop.
 template <typename F>
 Tensor floating(const Tensor& x, const char* operation, F f) {
   check_defined(x, operation);

@@ -47,7 +47,7 @@ std::span<T> elements(const Tensor& tensor) {
   return {tensor.data<T>(), static_cast<std::size_t>(tensor.num_elements())};
 }
 
-// Calls `draw(generator, span)` on the new tensor's elements.
+// Calls `draw(generator, span)` on the elements of a new tensor.
 template <typename Draw>
 Tensor random(const Dims& shape, const TensorOptions& options,
               const char* operation, Draw draw) {
@@ -72,7 +72,7 @@ namespace autograd {
 void check_held(double value, DType dtype, const char* operation) {
   visit(dtype, [&]<typename T>(TypeTag<T>) {
     if constexpr (std::is_integral_v<T>) {
-      // Of int64 the largest is no double; the next one is too large.
+      // The largest int64 is no double; the next double is out of range.
       const bool held =
           value < 0x1p63 && static_cast<double>(scalar_to<T>(value)) == value;
       if (held) return;
@@ -139,7 +139,7 @@ Tensor arange(double start, double end, double step,
     throw InvalidArgument(absl::StrCat("arange: from ", start, " to ", end,
                                        " does not go in steps of ", step));
   }
-  // Where the first, the second and the last are held, so are all.
+  // If the first, second and last values fit, all values fit.
   for (const double i : {0.0, std::min(1.0, count - 1), count - 1}) {
     if (i < 0 || i >= count) continue;
     autograd::check_held(start + step * i, options.dtype, "arange");

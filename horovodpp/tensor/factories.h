@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that make tensors.
+// Functions that create tensors.
 //
 //   hvd::Tensor w = hvd::randn({256, 784}, {.requires_grad = true});
 //   hvd::Tensor y = hvd::from_vector<std::int64_t>({3, 1, 4}, {3});
 //
 // InvalidArgument if a shape is malformed; hvd::Error (ResourceExhausted) if
-// there is not enough memory.
+// memory runs out.
 #pragma once
 
 #include <cmath>
@@ -26,17 +26,16 @@ struct TensorOptions {
   bool requires_grad = false;
 };
 
-// Not initialized.
+// Uninitialized.
 Tensor empty(const autograd::Dims& shape, const TensorOptions& options = {});
 Tensor zeros(const autograd::Dims& shape, const TensorOptions& options = {});
 Tensor ones(const autograd::Dims& shape, const TensorOptions& options = {});
 Tensor full(const autograd::Dims& shape, double value,
             const TensorOptions& options = {});
 
-// Of the shape and dtype of `like`, its dimensions in the same order in
-// memory.
+// With the shape, dtype and order of dimensions in memory of `like`.
 Tensor empty_like(const Tensor& like);
-// Row by row.
+// Row-major.
 Tensor zeros_like(const Tensor& like);
 Tensor ones_like(const Tensor& like);
 
@@ -44,43 +43,44 @@ Tensor ones_like(const Tensor& like);
 Tensor arange(double start, double end, double step = 1.0,
               const TensorOptions& options = {.dtype = DType::kI64});
 
-// Uniform in [0,1); normal with mean 0 and variance 1. Both from the thread's
+// Uniform in [0,1), or normal with mean 0 and variance 1, from the thread's
 // default generator. float32 or float64.
 Tensor rand(const autograd::Dims& shape, const TensorOptions& options = {});
 Tensor randn(const autograd::Dims& shape, const TensorOptions& options = {});
 
-// Elements that are 1 with `probability`, else 0, of any dtype; and the
-// numbers 0 … n-1 in random order, int64; from the same generator.
+// bernoulli(): elements of any dtype that are 1 with `probability`, else 0.
+// randperm(): 0 … n-1 in random order, int64. Both use the thread's default
+// generator.
 Tensor bernoulli(const autograd::Dims& shape, double probability,
                  const TensorOptions& options = {});
 Tensor randperm(std::int64_t n);
 
-// A copy of `values`, row by row.
-//   InvalidArgument  there are not as many as `shape` says
+// A row-major copy of `values`.
+//   InvalidArgument  the number of values does not match `shape`
 template <typename T>
 Tensor from_vector(const std::vector<T>& values, const autograd::Dims& shape,
                    bool requires_grad = false);
 
-// A tensor on memory of somebody else's: contiguous, aligned for its dtype, and
-// valid until `release(data)` is called, once, when the last tensor on it is
-// gone.
-//   InvalidArgument  it is not aligned, or null for some elements; `release` is
-//                    not called
+// A tensor on the caller's memory: contiguous, aligned for its dtype, and valid
+// until `release(data)` is called, once, after the last tensor on it is
+// destroyed.
+//   InvalidArgument  unaligned, or null for a nonempty shape; `release` is not
+//                    called
 Tensor from_blob(void* data, const autograd::Dims& shape, DType dtype,
                  std::function<void(void*)> release = {});
 
 namespace autograd {
 
-// Not initialized, with these strides, which must be dense.
+// Uninitialized, with these strides, which must be dense.
 Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype);
 
-// That `dtype` holds `value`: integers hold whole numbers of their range, bool 0
-// and 1, and floating-point types round.
+// Checks that `dtype` holds `value`: integers hold whole numbers in range, bool
+// holds 0 and 1, and floating-point types round.
 //   InvalidArgument  it does not; names `operation`
 void check_held(double value, DType dtype, const char* operation);
 
-// `value` as a T: rounded towards zero for an integer, which is its largest or
-// smallest value if it does not hold it, and 0 for NaN.
+// `value` as a T. For an integer T, rounds toward zero, saturates out of range,
+// and maps NaN to 0.
 template <typename T>
 T scalar_to(double value) {
   if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {

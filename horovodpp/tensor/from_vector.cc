@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An instance of a template is as visible as the namespace it is made in, and as its
-// first use in the file: so these have a file to themselves, also in batches.
+// In a file of its own: a template instance gets the visibility of its
+// namespace and of its first use in the file, also in unity builds.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -17,7 +17,7 @@ std::uint64_t wide(std::uint32_t high, std::uint32_t low) {
   return (std::uint64_t{high} << 32) | low;
 }
 
-// The top 24 or 53 bits: as many as the significand holds.
+// Uses the top 24 or 53 bits, the width of the significand.
 float to_uniform(std::uint32_t word) {
   return static_cast<float>(word >> 8) * 0x1p-24f;
 }
@@ -25,7 +25,7 @@ double to_uniform(std::uint64_t words) {
   return static_cast<double>(words >> 11) * 0x1p-53;
 }
 
-// Box and Muller: two uniform numbers become two normal ones. 1-u lies in
+// Box-Muller: turns two uniform numbers into two normal ones. 1-u lies in
 // (0,1], where the logarithm is finite.
 template <typename T>
 std::array<T, 2> to_normal(T u, T v) {
@@ -53,7 +53,7 @@ std::array<double, 2> normals(const std::array<std::uint32_t, 4>& w, double) {
   return to_normal(u[0], u[1]);
 }
 
-// Fills `out` from consecutive blocks; returns how many it took.
+// Fills `out` from consecutive blocks; returns the number of blocks used.
 template <typename T, typename Draw>
 std::uint64_t fill_from_blocks(std::span<T> out, Draw draw) {
   std::uint64_t blocks = 0;
@@ -106,7 +106,7 @@ void Generator::bernoulli(double probability, std::span<bool> out) {
   });
 }
 
-// Sorts by random keys, so that each number's place depends on its own key.
+// Sorts by random keys.
 void Generator::permutation(std::span<std::int64_t> out) {
   std::vector<std::pair<std::uint64_t, std::int64_t>> keys(out.size());
   std::vector<std::uint64_t> words(out.size());

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers as a function: number i of a generator depends on its seed and
-// on i, and on nothing else, so that a replay is exact and any number of
-// threads draws the same ones. The function is Philox4x32-10 (Salmon et al.,
-// "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+// Counter-based random numbers: number i of a generator depends only on its
+// seed and i, so replays are exact and any number of threads draws the same
+// numbers. The function is Philox4x32-10 (Salmon et al., "Parallel random
+// numbers: as easy as 1, 2, 3", SC 2011).
 //
 //   hvd::manual_seed(42);
 //   hvd::Tensor noise = hvd::randn({64, 784});
 //
-// Each thread has a default generator of its own, seeded alike. A Generator is
-// not thread-safe.
+// Each thread has its own default generator, all with the same seed. A
+// Generator is not thread-safe.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class Generator {
  public:
   static constexpr std::uint64_t kDefaultSeed = RandomState::kDefaultSeed;
 
-  // All there is to a generator: saving and restoring this replays it.
+  // The complete state: saving and restoring it replays the generator.
   using State = RandomState;
 
   Generator() = default;
@@ -39,7 +39,7 @@ class Generator {
   // A generator independent of this one; advances this one by one block.
   Generator fork();
 
-  // Fills `out` with uniform numbers in [0,1), or with normal ones of mean 0 and
+  // Fills `out` with numbers uniform in [0,1), or normal with mean 0 and
   // variance 1.
   void uniform(std::span<float> out);
   void uniform(std::span<double> out);
@@ -47,7 +47,7 @@ class Generator {
   void normal(std::span<double> out);
   // Each true with `probability`.
   void bernoulli(double probability, std::span<bool> out);
-  // The numbers below out.size() in random order, each order as likely.
+  // 0 … out.size()-1 in random order, all orders equally likely.
   void permutation(std::span<std::int64_t> out);
 
  private:
@@ -56,7 +56,7 @@ class Generator {
   State state_;
 };
 
-// The generator that operations on this thread draw from.
+// The generator for operations on this thread.
 Generator& default_generator();
 
 }  // namespace autograd

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GradientHome is memory that the gradient of one leaf is to lie in, such as a
-// place in an arena of the job: whenever no tensor on it is alive, the next gradient
-// is made there. Nothing else changes. A gradient that somebody still holds, or that
-// was made elsewhere, is ordinary, and so is the next one until the place is free.
+// A GradientHome is the preferred memory for the gradient of one leaf, such as
+// a place in an arena of the job. The next gradient is created there if no live
+// tensor uses the memory. Otherwise the gradient is an ordinary tensor.
 //
 //   auto home = std::make_shared<GradientHome>(memory, parameter);
 //   set_gradient_home(parameter, home);      // autograd/accumulate_grad.h
@@ -24,26 +23,27 @@ namespace autograd {
 
 class GradientHome : public std::enable_shared_from_this<GradientHome> {
  public:
-  // For gradients of this shape, dtype and (dense) strides. `memory` has room for
-  // them, and is aligned for the dtype.
+  // For gradients of this shape, dtype and (dense) strides. `memory` must be
+  // large enough, and aligned for the dtype.
   GradientHome(std::shared_ptr<void> memory, const Dims& shape,
                const Dims& strides, DType dtype);
   ~GradientHome();
   GradientHome(const GradientHome&) = delete;
   GradientHome& operator=(const GradientHome&) = delete;
 
-  // A tensor on the memory, of any content; undefined while an earlier one lives.
+  // An uninitialized tensor on the memory; undefined while an earlier one
+  // lives.
   Tensor take();
 
   bool fits(const Dims& shape, const Dims& strides, DType dtype) const {
     return dtype == dtype_ && shape == shape_ && strides == strides_;
   }
-  // Whether all of `tensor` lies here.
+  // Whether `tensor` lies entirely within this home.
   bool holds(const Tensor& tensor) const;
 
   const std::shared_ptr<void>& memory() const { return memory_; }
 
-  // Whether there is any in this process.
+  // Whether this process has any home.
   static bool any() { return count.load(std::memory_order_relaxed) > 0; }
 
  private:
@@ -56,8 +56,8 @@ class GradientHome : public std::enable_shared_from_this<GradientHome> {
   std::atomic<bool> is_taken_ = false;
 };
 
-// While it is in scope, a tensor that is made on this thread is made in one of these
-// homes, if it fits there and nothing is recorded. Scopes nest; the innermost counts.
+// While it lives, an unrecorded new tensor on this thread is created in one of
+// these homes, if one fits. Scopes nest; the innermost wins.
 class ExpectedGradients {
  public:
   ExpectedGradients();
@@ -65,11 +65,11 @@ class ExpectedGradients {
   ExpectedGradients(const ExpectedGradients&) = delete;
   ExpectedGradients& operator=(const ExpectedGradients&) = delete;
 
-  // Of more than there is room for the others are not expected.
+  // Ignores homes beyond the capacity.
   void add(GradientHome& home) {
     if (count_ < homes_.size()) homes_[count_++] = &home;
   }
-  // Undefined: there is no such home, or none is free.
+  // A tensor in a free home that fits; undefined if none.
   Tensor make(const Dims& shape, const Dims& strides, DType dtype) const;
 
  private:
@@ -78,7 +78,7 @@ class ExpectedGradients {
   std::size_t count_ = 0;
 };
 
-// The innermost scope of this thread; null: none.
+// The innermost scope of this thread, or null.
 [[gnu::tls_model(
     "initial-exec")]] extern constinit thread_local const ExpectedGradients*
     expected_gradients;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks are functions that users hang onto tensors, nodes and backward passes.
-// A HookHandle takes its hook off again:
+// A HookHandle removes a hook: a user's function on a tensor, a node or a
+// backward pass.
 //
 //   auto handle =
 //       w.register_hook([](const hvd::Tensor& g) { return g * 0.5; });
 //   ...
 //   handle.remove();
 //
-// Dropping a handle leaves the hook in place; removing twice is harmless, and
-// so is removing after the tensor is gone. Thread-safe.
+// Destroying a handle leaves the hook in place. Removing twice is harmless, as
+// is removing after the tensor is destroyed. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ class HookHandle {
  public:
   HookHandle() = default;
 
-  // From now on the hook is not called, not even by a backward that is under
-  // way (a call that has begun is not waited for).
+  // Stops calls of the hook, also within a running backward. Does not wait for
+  // a call in progress.
   void remove() {
     if (auto list = list_.lock()) list->remove(entry_.lock().get());
     list_.reset();

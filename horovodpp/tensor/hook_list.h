@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A HookList is what a HookHandle takes its hook off again: the hooks of one
-// tensor, node or module, in the order of their registration.
+// A HookList holds the hooks of one tensor, node or module in order of
+// registration. HookHandle removes them.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace hvd::autograd {
 
-// Thread-safe: each run works on the
-// hooks that were registered when it began and have not been removed since.
+// Thread-safe: each run works on the hooks that were registered when it began
+// and have not been removed since.
 template <typename Hook>
 class HookList {
  public:
@@ -32,7 +32,7 @@ class HookList {
     return state_->count.load(std::memory_order_acquire) == 0;
   }
 
-  // Calls `visit(hook)` for each.
+  // Calls `visit(hook)` for each hook.
   template <typename Visit>
   void for_each(Visit visit) const {
     if (empty()) return;
@@ -54,7 +54,7 @@ class HookList {
   };
   struct State : HookHandle::Removable {
     void remove(const void* target) override {
-      std::shared_ptr<Entry> dropped;  // Dies, and its hook, after the lock.
+      std::shared_ptr<Entry> dropped;  // Destroyed after the lock.
       MutexLock lock(mutex);
       auto found = std::find_if(entries.begin(), entries.end(),
                                 [&](auto& e) { return e.get() == target; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ref<T> owns a share of an object that counts its owners itself: T has
+// Ref<T> is an owning pointer to an object that counts its own owners with T's
 // retain() and release(). One pointer wide, so that a Tensor is too.
 //
 // A Ref is as thread-safe as a pointer; the counts are atomic.
@@ -32,18 +32,18 @@ class Ref {
     return *this;
   }
 
-  // Takes over a share that the caller owns.
+  // Takes over a reference that the caller owns.
   static Ref adopt(T* object) {
     Ref ref;
     ref.object_ = object;
     return ref;
   }
-  // A new share.
+  // Adds a reference.
   static Ref share(T* object) {
     if (object != nullptr) object->retain();
     return adopt(object);
   }
-  // Gives the share to the caller.
+  // Passes the reference to the caller.
   T* leak() { return std::exchange(object_, nullptr); }
 
   T* get() const { return object_; }

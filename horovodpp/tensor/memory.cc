@@ -9,8 +9,8 @@
 namespace hvd::autograd {
 namespace {
 
-// Whether, from the fastest dimension to the slowest, each steps over all that
-// those before reach. Then no two elements lie on one place.
+// Whether each dimension, from the fastest to the slowest, steps over the whole
+// reach of those before. Then no two elements share an address.
 bool lies_apart(const Dims& shape, const Dims& strides) {
   if (is_contiguous(shape, strides)) return true;
   std::array<bool, Dims::kMax> seen{};
@@ -29,7 +29,7 @@ bool lies_apart(const Dims& shape, const Dims& strides) {
   return true;
 }
 
-// The same, element by element.
+// Exact check, element by element.
 bool some_places_are_one(const Dims& shape, const Dims& strides) {
   std::vector<std::int64_t> places{0};
   for (std::size_t d = 0; d < shape.size(); ++d) {

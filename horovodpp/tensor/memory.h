@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which memory tensors are on.
+// Overlap of tensors in memory.
 #pragma once
 
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
 
-// Whether the storages of a and b, of which one may be borrowed or the data() of
-// the other, have bytes in common.
+// Whether the storages of a and b overlap. They may overlap if one is borrowed,
+// or is the data() of the other.
 bool shares_memory(const Tensor& a, const Tensor& b);
 
-// Whether several elements of `tensor` lie on one place.
+// Whether several elements of `tensor` share one address.
 bool repeats_places(const Tensor& tensor);
 
 }  // namespace hvd::autograd

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dimensions that a call names, in any order, negative ones from the end.
+// Checks the list of dimensions of a call: any order, negative ones from the
+// end.
 #pragma once
 
 #include <array>
@@ -9,9 +10,9 @@
 
 namespace hvd::autograd {
 
-// For each of the `rank` dimensions of a tensor whether `dims` has it. A scalar
-// is taken as [1].
-//   InvalidArgument  one is out of range, or named twice; names `operation`
+// For each of the `rank` dimensions, whether `dims` contains it. A scalar
+// counts as [1].
+//   InvalidArgument  one is out of range, or repeated; names `operation`
 std::array<bool, Dims::kMax> named_dims(const Dims& dims, std::size_t rank,
                                         const char* operation);
 

@@ -22,7 +22,7 @@ std::string element(T value) {
   }
 }
 
-// As deep as a tensor has dimensions: at most Dims::kMax.
+// Recursion is at most Dims::kMax deep.
 template <typename T>
 void print(const Tensor& x, std::size_t dim, const T* at, std::string& out) {
   if (dim == x.shape().size()) {

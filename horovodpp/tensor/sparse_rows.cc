@@ -126,7 +126,7 @@ SparseRows nonzero_rows(const Tensor& x) {
     autograd::visit_any_floating(
         in.dtype(), "sparse rows", [&]<typename T>(TypeTag<T>) {
           const T* row = in.data<T>() + i * width;
-          // NaN is not 0.
+          // Written so that NaN counts as nonzero.
           found = std::any_of(row, row + width, [](T value) {
             return !(static_cast<float>(value) == 0.0f);
           });
@@ -145,7 +145,7 @@ SparseRows coalesced(const SparseRows& x) {
       order.begin(), order.end(),
       [rows](std::size_t a, std::size_t b) { return rows[a] < rows[b]; });
   std::vector<std::int64_t> kept;
-  std::vector<std::int64_t> places(count);  // Of each value, in the result.
+  std::vector<std::int64_t> places(count);  // The result's row for each value.
   for (const std::size_t i : order) {
     if (kept.empty() || kept.back() != rows[i]) kept.push_back(rows[i]);
     places[i] = static_cast<std::int64_t>(kept.size()) - 1;

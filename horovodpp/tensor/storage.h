@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Storage is the memory that a tensor and all its views share: bytes on a
-// device, who to give them back to, and a version that counts in-place writes.
+// A Storage is the memory that a tensor and its views share: bytes on a device,
+// their allocator, and a version that counts in-place writes.
 //
 // Reference-counted through Ref<Storage>. The version is atomic; the bytes are
-// as thread-safe as any memory.
+// not synchronized.
 #pragma once
 
 #include <atomic>
@@ -22,16 +22,16 @@ namespace autograd {
 
 class Storage : public Pooled {
  public:
-  // Uninitialized memory of `allocator`, which outlives the storage.
+  // Uninitialized memory from `allocator`, which outlives the storage.
   static Ref<Storage> allocate(std::size_t bytes,
                                Allocator& allocator = cpu_allocator());
 
-  // Memory of somebody else's. `release` is called once with `data` when the
-  // last tensor on it is gone; it may be empty, and must not throw.
+  // Memory that the caller owns. `release` is called once with `data` after the
+  // last tensor on it is destroyed; it may be empty, and must not throw.
   static Ref<Storage> borrow(void* data, std::size_t bytes, Device device,
                              std::function<void(void*)> release);
 
-  // The same memory with a version of its own; keeps `storage` alive.
+  // The same memory with a separate version; keeps `storage` alive.
   static Ref<Storage> alias(Ref<Storage> storage);
 
   void* data() const { return data_; }
@@ -43,18 +43,18 @@ class Storage : public Pooled {
   }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Whether user code has been handed this memory as a gradient. The engine
-  // does not add into such memory, for the user may still be reading it.
+  // Whether user code has seen this memory as a gradient. The engine then does
+  // not add into it, for the user may still read it.
   bool exposed() const { return exposed_.load(std::memory_order_relaxed); }
   void set_exposed() { exposed_.store(true, std::memory_order_relaxed); }
 
-  // A new mark: storages made from now on are at least as young as it, those
-  // made before are older. (On other threads: by about a store's delay.)
+  // A new mark: storages made earlier are older than the mark, later ones are
+  // not. (On other threads after about a store's delay.)
   static std::uint64_t next_mark() {
     return newest_mark.fetch_add(1, std::memory_order_relaxed) + 1;
   }
   bool is_older_than(std::uint64_t mark) const { return mark_ < mark; }
-  // Whether this is the first call with this `mark`, since one with another.
+  // Whether this is the first call with `mark` since a call with another mark.
   bool first_seen_since(std::uint64_t mark) {
     return seen_.exchange(mark, std::memory_order_relaxed) != mark;
   }

@@ -8,20 +8,21 @@
 //   loss.backward();
 //   float slope = w.grad().item<float>();   // 2.5
 //
-// Copies are handles on the same array; clone() copies the elements. Several
-// threads may use a tensor as long as none of them changes it (its elements,
-// its grad, its hooks); gradients that several backward calls add to one leaf
-// are added one after the other.
+// Copies are handles to the same array; clone() copies the elements. Several
+// threads may use a tensor while none changes its elements, grad or hooks.
+// Concurrent backward calls add to the gradient of one leaf one after the
+// other.
 //
-// Misuse, such as any use of an undefined tensor, throws InvalidArgument; what
-// a graph forbids throws a child of autograd::AutogradError (autograd/error.h).
+// Misuse, such as any use of an undefined tensor, throws InvalidArgument. An
+// operation that the graph forbids throws a subclass of autograd::AutogradError
+// (autograd/error.h).
 //
-// The class is the seam between the rooms of this tower. All of its methods are
-// declared here, the lowest room that knows of tensors, and defined where what
-// they need is at hand: those of memory here (tensor.cc, tensor_elements.cc,
-// print.cc), those of the graph in autograd/tensor_graph.cc, operations in
-// ops/tensor_methods.cc and ops/inplace_ops.cc. So a lower room may write
-// x.to(dtype) without an #include of a higher one.
+// All methods are declared in this header, in the lowest layer that has
+// tensors, and are defined in the layer that implements them: memory in this
+// folder (tensor.cc, tensor_elements.cc, print.cc), the graph in
+// autograd/tensor_graph.cc, operations in ops/tensor_methods.cc and
+// ops/inplace_ops.cc. So a lower layer can call x.to(dtype) without including a
+// higher one.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,7 @@ class Tensor {
  public:
   using Dims = autograd::Dims;
 
-  // No tensor: neither memory nor shape.
+  // An undefined tensor: no memory, no shape.
   Tensor() = default;
   bool defined() const { return static_cast<bool>(impl_); }
 
@@ -73,7 +74,7 @@ class Tensor {
     return static_cast<std::size_t>(num_elements()) * size_of(dtype());
   }
 
-  // Memory. Writing through a pointer or view does not count as a version.
+  // Memory. Writes through a pointer or view do not change the version.
   //   InvalidArgument  T is not the dtype; for view, item and to_vector: the
   //                    tensor is not contiguous, or not of one element
   template <typename T>
@@ -85,22 +86,22 @@ class Tensor {
   TensorView tensor_view() const;
   template <typename T>
   T item() const;
-  // All elements, row by row, whatever the strides.
+  // All elements in row-major order, for any strides.
   template <typename T>
   std::vector<T> to_vector() const;
   // "float32[2,2]", as in messages.
   std::string describe() const;
-  // "float32[2,2] [[1, 2], [3, 4]]"; long ones are cut.
+  // "float32[2,2] [[1, 2], [3, 4]]"; long dimensions are cut.
   std::string to_string() const;
 
-  // How often this memory was written in place.
+  // The number of in-place writes to this memory.
   //   InferenceError  the tensor was made under InferenceMode
   std::uint32_t version() const {
     if (self().inference) throw_no_version();
     return self().storage->version();
   }
   bool is_inference() const { return self().inference; }
-  // Says that it was, after writing through a pointer.
+  // Counts a write made through a pointer.
   void bump_version() const { self().storage->bump_version(); }
   bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
 
@@ -110,28 +111,29 @@ class Tensor {
     return self().meta != nullptr && meta_requires_grad();
   }
   //   InvalidArgument  true for a dtype that is not floating point
-  //   AutogradError    false for a tensor that an operation made
+  //   AutogradError    false for the result of an operation
   Tensor& set_requires_grad(bool value);
-  // Whether no recorded operation made it.
+  // Whether it is not the result of a recorded operation.
   bool is_leaf() const;
-  // The operation that made it; null for a leaf.
+  // The operation that produced it; null for a leaf.
   autograd::Ref<autograd::Node> grad_fn() const;
-  // Which of that operation's results it is.
+  // Its number among the results of that operation.
   std::uint32_t output_nr() const;
 
-  // The gradient accumulated so far; undefined if there is none. Of a tensor
-  // that is no leaf: only after retain_grad().
+  // The gradient accumulated so far, or undefined. For a non-leaf: only after
+  // retain_grad().
   Tensor grad() const;
-  //   InvalidArgument  shape or dtype differ from this tensor's; it is this
-  //                    tensor, or owns it
+  //   InvalidArgument  shape or dtype differ from this tensor's; `grad` is
+  //                    this tensor, or owns it
   void set_grad(const Tensor& grad) const;
-  // Keeps the gradient of a tensor that is no leaf, in grad().
+  // Keeps the gradient of a non-leaf in grad().
   void retain_grad() const;
   bool retains_grad() const;
 
-  // Calls `hook(gradient)` when the whole gradient of this tensor is known in a
-  // backward; a tensor that it returns replaces the gradient. The hook lives as
-  // long as the handle is not removed and the tensor or its graph lives.
+  // Calls `hook(gradient)` in a backward once the full gradient of this tensor
+  // is known. A tensor that the hook returns replaces the gradient. The hook
+  // lives until its handle removes it or the tensor and its graph are
+  // destroyed.
   //   HookError  the tensor does not require grad
   template <typename Hook>
   autograd::HookHandle register_hook(Hook hook) const {
@@ -146,26 +148,25 @@ class Tensor {
   }
 
   // Calls `hook(leaf)` once per backward that gives this leaf a gradient, after
-  // the last contribution was added to grad().
+  // the last addition to grad().
   //   HookError  the tensor is not a leaf that requires grad
   autograd::HookHandle register_post_accumulate_grad_hook(
       std::function<void(const Tensor&)> hook) const;
 
   // Adds the gradient of this tensor to the grad() of every leaf it depends on.
-  // `gradient` is what flows in: by default 1, for a tensor of one element. See
-  // engine.h for options and errors.
+  // `gradient` is the incoming gradient; default: 1, for a tensor of one
+  // element. See engine.h for options and errors.
   void backward(const Tensor& gradient = Tensor()) const;
   void backward(const Tensor& gradient,
                 const autograd::BackwardOptions& options) const;
 
   // The same memory and version without history.
   Tensor detach() const;
-  // Forgets how this tensor came about: it becomes a leaf that does not require
-  // grad.
-  //   AutogradError  the tensor is a view, whose base would not know
+  // Drops the history: the tensor becomes a leaf that does not require grad.
+  //   AutogradError  the tensor is a view
   Tensor& detach_();
-  // The same memory without history and with a version of its own: writes go
-  // unnoticed by the graph. For those who know that it does not matter.
+  // The same memory without history and with a separate version: the graph does
+  // not detect writes. Use it only where that is harmless.
   Tensor data() const;
 
   // --- Operations: see horovodpp/ops.h ---
@@ -186,7 +187,7 @@ class Tensor {
   Tensor reshape(const Dims& shape) const;
   Tensor view(const Dims& shape) const;
   Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
-  Tensor t() const;  // Of at most 2 dimensions.
+  Tensor t() const;  // At most 2 dimensions.
   Tensor permute(const Dims& order) const;
   Tensor expand(const Dims& shape) const;
   Tensor narrow(std::int64_t dim, std::int64_t start,
@@ -223,7 +224,7 @@ class Tensor {
   const Tensor& operator*=(double value) const { return mul_(value); }
 
   // --- For operations and the engine ---
-  // A tensor of this geometry on the same storage that graphs know nothing of.
+  // A tensor of this geometry on the same storage, unknown to graphs.
   Tensor alias(const Dims& shape, const Dims& strides,
                std::int64_t offset) const;
   explicit Tensor(autograd::Ref<autograd::TensorImpl> impl)
@@ -249,7 +250,7 @@ class Tensor {
   autograd::Ref<autograd::TensorImpl> impl_;
 };
 
-// Finds a tensor again as long as somebody else owns it. Thread-safe.
+// A weak reference to a tensor. Thread-safe.
 class WeakTensor {
  public:
   WeakTensor() = default;
@@ -269,7 +270,7 @@ class WeakTensor {
     if (impl_ != nullptr) impl_->release_weak();
   }
 
-  // The tensor, or an undefined one if its last owner is gone.
+  // The tensor, or an undefined tensor once it has no owner.
   Tensor lock() const {
     if (impl_ == nullptr || !impl_->try_retain()) return Tensor();
     return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(impl_));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that no graph and no observer knows of.
+// Copies without history, hidden from observers.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace hvd::autograd {
 
-// x in memory of `memory`: without gaps, in x's order of dimensions where that has
-// none.
+// x copied to memory of `memory`: in x's order of dimensions if x has no gaps,
+// else row-major.
 inline Tensor copy_of(const Tensor& x, Allocator& memory) {
   const Dims strides = is_dense(x.shape(), x.strides())
                            ? x.strides()
@@ -25,7 +25,8 @@ inline Tensor copy_of(const Tensor& x, Allocator& memory) {
   return copy;
 }
 
-// x in memory of `memory`, `strides` apart. Elements that x repeats stay one place.
+// x copied to memory of `memory` with these strides. Repeated elements of x
+// stay one element.
 inline Tensor copy_of(const Tensor& x, Allocator& memory, const Dims& strides) {
   std::int64_t room = x.num_elements() == 0 ? 0 : 1;
   Dims once = x.shape();
@@ -41,7 +42,7 @@ inline Tensor copy_of(const Tensor& x, Allocator& memory, const Dims& strides) {
   return copy;
 }
 
-// The same memory, without history.
+// A tensor on the same memory, without history.
 inline Tensor bare(const Tensor& x) {
   return x.defined() ? x.alias(x.shape(), x.strides(), x.storage_offset()) : x;
 }

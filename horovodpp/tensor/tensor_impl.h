@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Tensor is a handle on: a storage, how to walk it, and, once autograd
-// has something to say about the tensor, an AutogradMeta.
+// The object behind a Tensor handle: a storage, its geometry and, if autograd
+// needs it, an AutogradMeta.
 //
-// Counted twice: strong owners keep the contents, weak ones only the object, so
-// that a hook can look for a tensor without keeping it alive. Geometry is set
-// once; only an owner of the tensor changes the meta.
+// Two reference counts: strong owners keep the contents, weak owners only the
+// object, so that a hook can refer to a tensor without keeping it alive.
+// Geometry never changes; only an owner of the tensor changes the meta.
 #pragma once
 
 #include <atomic>
@@ -29,14 +29,14 @@ struct AutogradMetaDeleter {
   void operator()(AutogradMeta* meta) const;
 };
 
-// How a view came about, which decides whether it may be written in place while
-// something is recorded. Of one made while nothing was recorded graphs know
-// nothing; that of one of several views, or of a custom function, cannot be
+// The origin of a view, which decides whether a recorded operation may write to
+// it in place. Graphs do not know a view made while nothing was recorded. A
+// view that is one of several, or comes from a custom function, cannot be
 // rewritten.
 enum class ViewOrigin : std::uint8_t {
   kRecorded,  // Or no view.
   kUnrecorded,
-  kUnrecordedOfGrad,  // And its base required grad.
+  kUnrecordedOfGrad,  // The same, of a base that required grad.
   kInferenceMode,     // The same, under InferenceMode.
   kOneOfSeveral,
   kCustomFunction,
@@ -63,7 +63,7 @@ class TensorImpl : public Pooled {
 
   void retain() { counts_.fetch_add(kStrong, std::memory_order_relaxed); }
   void release() {
-    // Alone, and nobody can join: there is no other owner of either kind.
+    // The only owner of either kind: no other thread can add one.
     if (counts_.load(std::memory_order_acquire) == kStrong + kWeak) {
       delete this;
       return;
@@ -87,7 +87,7 @@ class TensorImpl : public Pooled {
     const auto before = counts_.fetch_sub(kWeak, std::memory_order_acq_rel);
     if (before / kWeak == 1) delete this;
   }
-  // Makes a weak owner's caller a strong one, unless the contents are gone.
+  // Turns a weak reference into a strong one, unless the contents are gone.
   bool try_retain();
 
   void* data() const {
@@ -97,7 +97,8 @@ class TensorImpl : public Pooled {
 
   Ref<Storage> storage;
   std::unique_ptr<AutogradMeta, AutogradMetaDeleter> meta;
-  std::int64_t offset;  // Of the first element, in elements.
+  // Offset of the first element, in elements.
+  std::int64_t offset;
   std::int64_t num_elements;
   Dims shape;
   Dims strides;
@@ -106,15 +107,15 @@ class TensorImpl : public Pooled {
   bool inference;  // Made under InferenceMode: never part of a graph.
   ViewOrigin view_origin = ViewOrigin::kRecorded;
 
-  // Those who keep this tensor, or a view of it, for a backward (saved_tensor.h).
+  // SavedTensors that hold this tensor or a view of it (saved_tensor.h).
   SpinLock savers_lock;
   SavedTensor* savers HVD_GUARDED_BY(savers_lock) = nullptr;
 
  private:
   void drop_contents();
 
-  // One word, so that being alone is one observation. All strong owners count
-  // as one weak one.
+  // One word, so that one load sees both counts. All strong owners together
+  // count as one weak owner.
   static constexpr std::uint64_t kStrong = 1;
   static constexpr std::uint64_t kWeak = std::uint64_t{1} << 32;
   std::atomic<std::uint64_t> counts_{kStrong + kWeak};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What surrounds an operation on this thread: whether it is recorded, and where
-// its random numbers come from. (What else the graph keeps for a thread is in
-// autograd/graph_state.h.) Scopes set it:
+// The per-thread state of operations: whether they are recorded, and the source
+// of random numbers. (autograd/graph_state.h has the graph's per-thread state.)
+// Scopes set it:
 //
 //   {
 //     hvd::NoGrad no_grad;
@@ -17,14 +17,15 @@ namespace autograd {
 
 class Generator;
 
-// Plain data: reading it costs an instruction or two.
+// Plain data, so that a read costs one or two instructions.
 struct ThreadState {
   bool grad_enabled = true;
   bool inference_mode = false;
-  Generator* generator = nullptr;  // Null: the thread's own.
+  Generator* generator = nullptr;  // Null: the thread's default.
 };
 
-// At a fixed distance from the thread pointer, in a shared library too.
+// initial-exec: a fixed offset from the thread pointer, also in a shared
+// library.
 [[gnu::tls_model(
     "initial-exec")]] extern constinit thread_local ThreadState thread_state;
 
@@ -33,7 +34,7 @@ struct ThreadState {
 // Whether operations on this thread are recorded.
 inline bool is_grad_enabled() { return autograd::thread_state.grad_enabled; }
 
-// Sets that for the life of the object. Scopes nest.
+// Sets is_grad_enabled() while it lives. Scopes nest.
 class SetGradEnabled {
  public:
   explicit SetGradEnabled(bool enabled)
@@ -55,10 +56,10 @@ struct EnableGrad : SetGradEnabled {
   EnableGrad() : SetGradEnabled(true) {}
 };
 
-// Stronger than NoGrad: tensors made in its scope can never be part of a graph,
-// for which they have no version to check and cost less. Outside of it they may
-// be read, and be cloned into normal ones. EnableGrad within records normal
-// tensors again.
+// A stronger NoGrad. Tensors made in its scope can never be part of a graph;
+// they have no version, and cost less. Outside of the scope they may be read
+// and be cloned to normal tensors. An EnableGrad inside records normal tensors
+// again.
 class InferenceMode {
  public:
   explicit InferenceMode(bool enabled = true)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops under the operations. A Walk goes through several tensors of one
-// shape in step, whatever their strides, as few and as long rows as possible;
-// the loops over a row are written so that the compiler vectorizes the common
-// ones.
+// The loops under the operations. A Walk steps through several tensors of one
+// shape together, for any strides, in as few and as long rows as possible. The
+// row loops are written so that the compiler vectorizes the common cases.
 #pragma once
 
 #include <array>
@@ -16,8 +15,7 @@
 
 namespace hvd::autograd {
 
-// The strides of a tensor seen as one of the larger shape `to`: 0 where it
-// repeats.
+// The strides of a tensor broadcast to shape `to`: 0 where it repeats.
 Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& to);
 inline Dims broadcast_strides(const Tensor& tensor, const Dims& to) {
   return broadcast_strides(tensor.shape(), tensor.strides(), to);
@@ -28,8 +26,8 @@ class Walk {
  public:
   using Offsets = std::array<std::int64_t, N>;
 
-  // Dimensions of one element go, and neighbours that all tensors step through
-  // alike become one.
+  // Drops dimensions of one element, and merges neighbors where all tensors
+  // allow.
   Walk(const Dims& shape, const std::array<Dims, N>& strides) {
     empty_ = shape.product() == 0;
     for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -48,16 +46,16 @@ class Walk {
     }
   }
 
-  // Elements of a row, and the distance between them in each tensor.
+  // Elements of a row, and their stride in each tensor.
   std::int64_t row_size() const { return sizes_[rank_ - 1]; }
   const Offsets& row_steps() const { return steps_[rank_ - 1]; }
 
-  // What is left of the dimensions, the row last: at least one.
+  // The remaining dimensions, the row last: at least one.
   std::size_t rank() const { return rank_; }
   std::int64_t size(std::size_t d) const { return sizes_[d]; }
   const Offsets& steps(std::size_t d) const { return steps_[d]; }
 
-  // Calls `row(offsets)` with where each row begins.
+  // Calls `row(offsets)` with the offsets of each row's first elements.
   template <typename Row>
   void for_each_row(Row row) const {
     if (empty_) return;
@@ -95,9 +93,9 @@ class Walk {
   bool empty_ = false;
 };
 
-// A Walk through the same elements in the order in which they lie in memory
-// rather than row by row: in that of the first tensor, where it steps, else in
-// that of the others. For loops that do not mind.
+// A Walk over the same elements in memory order: that of the first tensor and,
+// where its strides are 0 or equal, of the others. For loops where order does
+// not matter.
 template <std::size_t N>
 Walk<N> walk_as_stored(const Dims& shape, const std::array<Dims, N>& strides) {
   std::array<std::size_t, Dims::kMax> order;
@@ -131,7 +129,7 @@ Walk<N> walk_as_stored(const Dims& shape, const std::array<Dims, N>& strides) {
   return Walk<N>(moved, steps);
 }
 
-// What loops compute with: the 16-bit floating-point types as float.
+// The type that loops compute in: float for the 16-bit floating-point types.
 template <typename T>
 T loaded(T value) {
   return value;
@@ -232,16 +230,16 @@ void map2(const Tensor& out, const Tensor& a, const Tensor& b, F f) {
 
 void check_defined(const Tensor& tensor, const char* operation);
 
-// InvalidArgument if one is undefined or they differ in dtype.
+// InvalidArgument if a tensor is undefined or the dtypes differ.
 void check_same_dtype(const Tensor& a, const Tensor& b, const char* operation);
 
-// A new tensor of the shape that `a` and `b` broadcast to and of a's dtype; where
-// one of them has that shape, it lies as that one does.
+// A new tensor with the broadcast shape of `a` and `b` and the dtype of a. Its
+// layout is that of an input with that shape, if any.
 //   InvalidArgument  they do not broadcast; names `operation`
 Tensor empty_for(const Tensor& a, const Tensor& b, const char* operation);
 
-// places += values, element by element and in order, where several places may
-// be one.
+// places += values, element by element in order; several places may share an
+// address.
 void scatter_add(const Tensor& places, const Tensor& values);
 
 }  // namespace hvd::autograd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Section 1J of the contract: how gradients are added up.
+// Section 1J of the contract: accumulation of gradients.
 #include "horovodpp/autograd/accumulate_grad.h"
 
 #include <string>
@@ -28,14 +28,14 @@ TEST(AccumulateGrad, TakesAFreshGradientOver) {
   y.backward(ones64({2}));
   EXPECT_EQ(x.grad().raw_data(), memory);
 
-  // Somebody else owns it.
+  // The gradient has another owner.
   Tensor kept;
   Tensor w = leaf({1, 2}, {2});
   w.register_hook([&](const Tensor& g) { kept = g; });
   (w * 3.0).backward(ones64({2}));
   EXPECT_NE(w.grad().raw_data(), kept.raw_data());
 
-  // It repeats one element.
+  // The gradient repeats one element.
   Tensor v = leaf({1, 2}, {2});
   v.sum().backward();
   EXPECT_TRUE(v.grad().is_contiguous());
@@ -43,12 +43,12 @@ TEST(AccumulateGrad, TakesAFreshGradientOver) {
 
 // Item 130.
 TEST(AccumulateGrad, KeepsNoHistoryThatIsNotThisBackwards) {
-  // Of a conversion to the dtype of the root,
+  // From a conversion to the dtype of the root.
   Tensor x = leaf({1}, {1});
   x.backward(x.to(DType::kF32));
   EXPECT_FALSE(x.grad().requires_grad());
 
-  // and of a hook.
+  // From a hook.
   Tensor w = leaf({2}, {1});
   w.register_hook([&](const Tensor& g) {
     EnableGrad scope;
@@ -137,7 +137,7 @@ TEST(AccumulateGrad, AddsIntoTheMemoryThatTheGradientWasGiven) {
   EXPECT_THAT(values(buffer), ElementsAre(0, 0, 0, 0, 4, 8, 12, 0, 0, 0));
 }
 
-// A parameter that is frozen between forward and backward.
+// A parameter is frozen between forward and backward.
 TEST(AccumulateGrad, GivesNothingToALeafThatDoesNotRequireGradAnyMore) {
   for (const bool detached : {false, true}) {
     Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});
@@ -162,7 +162,7 @@ TEST(AccumulateGrad, GivesNothingToALeafThatDoesNotRequireGradAnyMore) {
     EXPECT_THAT(log, ElementsAre("not reached", "tensor"));
     EXPECT_ERROR(NotDifferentiableError, "does not require grad",
                  autograd::grad({loss}, {x}, {}, {.retain_graph = true}));
-    // And it gets its gradient again once it does.
+    // Once unfrozen, it gets its gradient again.
     x.set_requires_grad(true);
     loss.backward();
     EXPECT_THAT(values(x.grad()), ElementsAre(3, 4));
@@ -181,7 +181,7 @@ TEST(AccumulateGrad, RefusesALeafThatBecameAResult) {
   EXPECT_FALSE(x.grad().defined());
 }
 
-// A parameter, its gradient and what either is a view of would never be freed.
+// A cycle of a parameter, its gradient and their bases would leak.
 TEST(AccumulateGrad, IsNeverInACycle) {
   WeakTensor gone;
   {

@@ -171,7 +171,7 @@ TEST(Backward, ASecondBackwardIsRefused) {
   EXPECT_THAT(values(a.grad()), ElementsAre(3, 1));
 }
 
-// Item 16: whatever would have run before the node that cannot.
+// Item 16: nodes that would run before the freed node do not run either.
 TEST(Backward, ARefusedBackwardAddsNothing) {
   Tensor x = leaf({1, 2}, {1, 2});
   Tensor a = leaf({3}, {1, 1}), b = leaf({4, 5}, {1, 2});
@@ -197,7 +197,7 @@ TEST(Backward, ARefusedBackwardAddsNothing) {
   }
 }
 
-// A graph of which a part is freed runs where it is not.
+// In a partly freed graph, the rest still runs.
 TEST(Backward, AFreedNodeThatNeedNotRunIsNoObstacle) {
   Tensor x = leaf(2), w = leaf(3);
   Tensor inner = exp(x);
@@ -215,7 +215,7 @@ TEST(Backward, AFreedNodeThatNeedNotRunIsNoObstacle) {
   EXPECT_EQ(value(autograd::grad({again}, {inner})[0]), 1);
 }
 
-// Nothing of this node was saved, so that nothing was freed.
+// The node saved no tensor, so backward freed none.
 TEST(Backward, ANodeThatSavedNothingRunsAgain) {
   const Tensor x = constant({1, 2}, {1, 2}), w = constant({3, 4}, {1, 2});
   Tensor b = leaf({5}, {1});
@@ -351,7 +351,7 @@ TEST(Backward, AnUnusedPartHasZeros) {
   EXPECT_THAT(values(x.grad()), ElementsAre(0, 1, 0, 0, 0));
 }
 
-// A node whose formula the test chooses.
+// A node with a formula from the test.
 struct CustomBackward : autograd::Node {
   const char* name() const override { return "CustomBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sections 1H and 1I of the contract: grad(), higher derivatives, and the order
-// and threads in which nodes run.
+// and threads of nodes.
 #include <array>
 #include <atomic>
 #include <memory>
@@ -68,7 +68,8 @@ TEST(DoubleBackward, AGradientHasAGradient) {
   (gx * 2.0 + gy).backward(ones64({2}));
   EXPECT_THAT(values(x.grad()), ElementsAre(10, 13));
   EXPECT_THAT(values(y.grad()), ElementsAre(11, 14));
-  x.set_grad({});  // A gradient with history that leads to its leaf is a cycle.
+  // A gradient with a history that leads to its leaf is a cycle.
+  x.set_grad({});
   y.set_grad({});
 
   z = x * x + y * x + y * y;
@@ -141,7 +142,7 @@ TEST(Engine, TheNodeRecordedLastRunsFirst) {
       parts.push_back(x * 2.0);
       parts.back().register_hook([&, i](const Tensor&) { order.push_back(i); });
     }
-    // Summed up in another order than they were made in.
+    // The order of the sum differs from the order of creation.
     autograd::backward(
         {parts[3], parts[0], parts[5], parts[1], parts[4], parts[2]});
   }
@@ -233,8 +234,8 @@ TEST(Engine, A150000NodesDeepGraphIsBuiltRunAndFreed) {
   for (int i = 0; i < 150000; ++i) never_run = never_run * x;
 }
 
-// Ten thousand training steps, with all that a step may leave behind: graphs,
-// hooks, views, writes in place, gradients that are set free.
+// Ten thousand training steps with all that a step may leave behind: graphs,
+// hooks, views, in-place writes, dropped gradients.
 TEST(Engine, MemoryDoesNotGrowWithTheSteps) {
   Tensor w = randn({8, 8}, {.requires_grad = true});
   Tensor b = zeros({8}, {.requires_grad = true});
@@ -296,8 +297,8 @@ TEST(Threads, NoContributionToASharedLeafIsLost) {
   EXPECT_EQ(fired, 10);
 }
 
-// A leaf whose gradient lies in a home, a result that retains its gradient, and a
-// view that is brought up to date by all who use it.
+// A leaf with a gradient home, a result that retains its gradient, and a stale
+// view that every thread updates.
 TEST(Threads, ShareWhatGraphsKnowOfATensor) {
   Tensor x = ones64({3}, true);
   const auto memory = std::make_shared<std::array<double, 3>>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Section 1F of the contract: functions with a derivative of their own.
+// Section 1F of the contract: custom functions.
 #include "horovodpp/autograd/function.h"
 
 #include <string>
@@ -102,7 +102,7 @@ TEST(Function, AViewThatItReturnsIsNotWrittenInPlace) {
   EXPECT_THAT(values(x.grad()), Each(0.5));
 }
 
-// Saves nothing, an argument, its result, and nothing again.
+// Saves an undefined tensor, an argument, its result, and an undefined tensor.
 struct SavesEverything : Function<SavesEverything> {
   static Tensor forward(FunctionContext& context, const Tensor& x) {
     Tensor y = exp(x);
@@ -175,7 +175,7 @@ TEST(Function, WritesTheArgumentsItMarksDirty) {
   autograd::gradgradcheck(on_view, {randn64({4})});
 }
 
-// Writes its second argument: x += a.
+// Writes to its second argument: x += a.
 struct AddInto : Function<AddInto> {
   static Tensor forward(FunctionContext& context, const Tensor& a,
                         const Tensor& x) {
@@ -216,7 +216,7 @@ TEST(Function, WhatIsMarkedDirtyMustBeReturned) {
                ForgetsToReturn::apply(leaf(1) * 1.0));
 }
 
-// A result with a gradient, and one without.
+// Two results, one of them without a gradient.
 struct Mixed : Function<Mixed> {
   static Tensors forward(FunctionContext& context, const Tensor& x) {
     Tensor a = x * 1.0, b = x * 2.0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the derivatives of an operation for inputs of every layout: filled row
-// by row, transposed, with gaps, repeated.
+// Checks the derivatives of an operation for inputs of every layout: row-major,
+// transposed, with gaps, repeated.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ inline std::string name_of(Layout layout) {
   return kNames[static_cast<int>(layout)];
 }
 
-// The shape of a leaf that laid_out() makes a tensor of `shape` of.
+// The shape of the leaf from which laid_out() makes a tensor of `shape`.
 inline autograd::Dims leaf_shape(const autograd::Dims& shape, Layout layout) {
   autograd::Dims result = shape;
   if (shape.empty()) return result;
@@ -58,14 +58,14 @@ inline Tensor laid_out(const Tensor& leaf, const autograd::Dims& shape,
 }
 
 struct GridOptions {
-  bool positive = false;   // Inputs above 0.5.
+  bool positive = false;   // Inputs are above 0.5.
   bool repeated = true;    // Whether the function is smooth at equal elements.
-  bool rows_only = false;  // Whether to leave out the other layouts.
+  bool rows_only = false;  // Leaves out other layouts.
   bool second = true;      // Whether to check second derivatives.
   double scale = 1.0;
 };
 
-// First and second derivatives of `function` against differences.
+// Compares first and second derivatives of `function` with differences.
 inline void check_grid(const InputFunction& function,
                        const std::vector<autograd::Dims>& shapes,
                        const GridOptions& options = {}) {

@@ -351,8 +351,8 @@ TEST(Hooks, AGradientThatAHookSawIsNotWrittenAgain) {
   Tensor x = leaf({1, 2}, {2});
   Tensor late = x * 3.0;
   Tensor y = x + 1.0;
-  // What the hook sees becomes the first contribution to x; the second must not
-  // be added into it, though the hook kept no more than an address.
+  // The gradient of y becomes the first contribution to x. The second must not
+  // be added into it, although the hook kept only an address.
   const double* memory = nullptr;
   y.register_hook([&](const Tensor& g) { memory = g.data<double>(); });
   std::vector<double> at_the_end;
@@ -379,13 +379,13 @@ TEST(Hooks, RetainedGradientsAddUp) {
   EXPECT_THAT(values(first), ElementsAre(6, 12));
   out.backward({}, {.retain_graph = true});
   EXPECT_THAT(values(h1.grad()), ElementsAre(12, 24));
-  EXPECT_THAT(values(first), ElementsAre(6, 12));  // A tensor of its own.
+  EXPECT_THAT(values(first), ElementsAre(6, 12));  // A separate tensor.
   input.set_grad({});
   out.backward();
   EXPECT_THAT(values(input.grad()), ElementsAre(18, 36));
 }
 
-// What asks for the gradient of an inner tensor keeps it, and goes on to.
+// Requesting an inner tensor's gradient keeps it, and the gradient flows on.
 TEST(Hooks, InputsThatAreNoLeavesRetainTheirGradients) {
   Tensor x = leaf({1, 2}, {2});
   Tensor y = x * 2.0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sections 1D and 1E of the contract: in-place operations, versions, views, and
-// the modes in which operations are recorded.
+// grad modes.
 #include <thread>
 
 #include "horovodpp/autograd/engine.h"
@@ -29,7 +29,7 @@ TEST(Inplace, ReadsAnOperandThatSharesMemoryByAnotherNameBeforeItWrites) {
   EXPECT_THAT(values(x), ElementsAre(2, 5, 5, 8));
 }
 
-// y += f(y), where f keeps y: y's history leads to what keeps y.
+// y += f(y), where f keeps y: the history of y leads to a node that keeps y.
 TEST(Inplace, MakesNoCycleOfATensorAndItsHistory) {
   using Make = Tensor (*)(const Tensor& x);
   const auto result = [](const Tensor& x) { return x * 2.0; };
@@ -59,14 +59,14 @@ TEST(Inplace, MakesNoCycleOfATensorAndItsHistory) {
   }
 }
 
-// With an f that keeps something else, gradients are as ever.
+// If f keeps another tensor, gradients are unchanged.
 TEST(Inplace, LetsGoOfNothingThatIsStillOfUse) {
   Tensor x = leaf({1, 2}, {2});
   const Tensor c = constant({3, 4}, {2});
   Tensor y = x * 2.0;
   const Tensor z = y * c;
   y.add_(z);               // y = 8 x, 10 x
-  const Tensor u = y * y;  // Keeps y as it is now.
+  const Tensor u = y * y;  // Keeps the current y.
   u.sum().backward();
   EXPECT_THAT(values(x.grad()), ElementsAre(128, 400));
 }
@@ -74,13 +74,13 @@ TEST(Inplace, LetsGoOfNothingThatIsStillOfUse) {
 TEST(Inplace, WritesToAGradientWhateverItsFormulaEndsWith) {
   const Tensor w = leaf(3);
   const Tensor x = leaf({1, 2, 3, 4}, {1, 2, 2});
-  // The gradient of one image is a view of that of several.
+  // The gradient of one image is a view of the gradient of a batch.
   const Tensor g = autograd::grad({max_pool2d(x, {.kernel = 1}).sum()}, {x})[0];
   g.mul_(w);
   g.sum().backward();
   EXPECT_EQ(value(w.grad()), 4);
 
-  // A view of what the caller has.
+  // A view of the caller's tensor.
   const Tensor given = ones64({2, 3});
   const Tensor y = leaf({1, 2, 3, 4, 5, 6}, {3, 2});
   const Tensor turned = autograd::grad({y.t()}, {y}, {given})[0];
@@ -243,7 +243,7 @@ TEST(CopySlices, AWriteThroughAViewBelongsToTheBase) {
   x.sum().backward();
   EXPECT_THAT(values(root.grad()), ElementsAre(2, 2, 1, 1));
 
-  // Back through a second view.
+  // Backward through a second view.
   root.set_grad({});
   x = root.clone();
   Tensor v1 = x.narrow(0, 0, 1), v2 = x.narrow(0, 0, 1);
@@ -361,10 +361,10 @@ TEST(Inplace, RefusesShapesThatDoNotBroadcastAndRepeatedElements) {
                x.unsqueeze(0).expand({4, 2}).add_(1.0));
   EXPECT_ERROR(InvalidArgument, "differ in dtype", x.add_(ones({2})));
   const Tensor none = ones64({1, 0}).expand({3, 0});
-  EXPECT_EQ(none.mul_(2.0).num_elements(), 0);  // They lie nowhere.
+  EXPECT_EQ(none.mul_(2.0).num_elements(), 0);  // No elements, no repeats.
 }
 
-// One value twice on one place is one value.
+// One value written twice to one address is one value.
 TEST(Inplace, FillsRepeatedElements) {
   const Tensor x = constant({1, 2}, {2, 1});
   x.expand({2, 3}).fill_(5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLPack, drawing, printing, and what is put aside on the host.
+// DLPack, drawing, printing, and saving on the host.
 #include <optional>
 #include <tuple>
 

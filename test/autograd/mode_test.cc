@@ -185,8 +185,7 @@ TEST(Anomaly, ANodeOfADoubleBackwardNamesTheNodeItCameFrom) {
               HasSubstr("during the backward of ExpBackward"));
 }
 
-// A backward within a backward, `left` times, in the innermost of which `probe`
-// is called.
+// Runs `left` nested backward calls, and `probe` in the innermost.
 void nest(int left, const std::function<void()>& probe) {
   Tensor x = leaf(1);
   Tensor y = x * 1.0;

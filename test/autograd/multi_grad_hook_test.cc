@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Items 52, 54 and 46 of the contract: hooks on several tensors, callbacks of the
-// outermost backward, and an optimizer that lives in hooks.
+// Items 52, 54 and 46 of the contract: hooks on several tensors, callbacks of
+// the outermost backward, and an optimizer that runs in hooks.
 #include "horovodpp/autograd/multi_grad_hook.h"
 
 #include <atomic>
@@ -54,7 +54,7 @@ TEST(MultiGradHook, WatchesInnerTensorsToo) {
     EXPECT_TRUE(grads[1].defined());
     EXPECT_FALSE(grads[2].defined());
   });
-  c = Tensor();  // Its graph is gone.
+  c = Tensor();  // Frees its graph.
   (a * b).backward();
   EXPECT_EQ(fired, 1);
 }
@@ -94,7 +94,7 @@ TEST(Callbacks, MayWaitForTheOutermostBackward) {
                                            "outermost"}));
 }
 
-// Adam of one parameter, and a step of it.
+// Adam for one parameter.
 struct Adam {
   explicit Adam(const Tensor& parameter)
       : m(zeros_like(parameter)), v(zeros_like(parameter)) {}

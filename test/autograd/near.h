@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares tensors by their largest element.
+// Compares tensors relative to their largest element.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 namespace hvd {
 
-// That no element of `found`, of any floating dtype, is farther from that of
-// `wanted` than `tolerance` times the largest of those.
+// Checks that each element of `found`, of any floating dtype, differs from
+// `wanted` by at most `tolerance` times the largest element of `wanted`.
 inline void expect_near(const Tensor& found, const Tensor& wanted,
                         double tolerance) {
   ASSERT_EQ(found.shape(), wanted.shape());
@@ -21,7 +21,7 @@ inline void expect_near(const Tensor& found, const Tensor& wanted,
   double largest = 0, off = 0;
   for (std::size_t i = 0; i < w.size(); ++i) {
     largest = std::max(largest, std::abs(w[i]));
-    // Written so that NaN does not pass.
+    // Written so that NaN fails.
     if (!(std::abs(f[i] - w[i]) <= off)) off = std::abs(f[i] - w[i]);
   }
   EXPECT_LE(off, tolerance * std::max(largest, 1e-30));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What results of operations are to graphs: tensors of their own, unless they
-// are views.
+// Results of operations are tensors of their own in the graph, unless they are
+// views.
 #include "horovodpp/autograd/record.h"
 
 #include <functional>
@@ -216,7 +216,7 @@ class Result : public testing::TestWithParam<Case> {
   }
 };
 
-// Whether it was computed from what requires grad or not.
+// With and without inputs that require grad.
 TEST_P(Result, MayBeWrittenInPlace) {
   for (const bool requires_grad : {true, false}) {
     SCOPED_TRACE(requires_grad);
@@ -236,14 +236,14 @@ TEST_P(Result, MayBeWrittenInPlace) {
   }
 }
 
-// Item 76: a view could not.
+// Item 76: detach_() of a view throws.
 TEST_P(Result, MayBeDetachedInPlace) {
   Tensor result = GetParam().run(input(true));
   result.detach_();
   EXPECT_FALSE(result.requires_grad());
 }
 
-// Or backward, which needs the result, notices.
+// Or backward, which needs the result, detects the write.
 TEST_P(Result, HasTheSameGradientWhenWrittenInPlace) {
   const Tensor x = input(true);
   const Tensor wanted =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sections 1K and 1M of the contract: the reentrant checkpoint, and the random
-// numbers and the autocast that it replays.
+// Sections 1K and 1M of the contract: the reentrant checkpoint, and its replay
+// of random numbers and autocast.
 #include "horovodpp/autograd/reentrant_checkpoint.h"
 
 #include <utility>
@@ -152,7 +152,7 @@ TEST(ReentrantCheckpoint, AGlobalThatChangesIsNotNoticed) {
   EXPECT_EQ(value(x.grad()), 7);
 }
 
-// Item 177, also of this kind.
+// Item 177, also for reentrant checkpoints.
 TEST(ReentrantCheckpoint, ACapturedTensorThatWasModifiedIsAnError) {
   Tensor x = randn64({3}), w = randn64({3}), statistic = ones64({3});
   const auto body = [=](const Tensors& in) {
@@ -166,7 +166,7 @@ TEST(ReentrantCheckpoint, ACapturedTensorThatWasModifiedIsAnError) {
                z.sum().backward());
 }
 
-// Its backward would come back to the region, and again.
+// Otherwise backward would reach the region again, without end.
 TEST(ReentrantCheckpoint, ACapturedTensorMayNotComeToDependOnTheResult) {
   Tensor x = randn64({3});
   const Tensor w = ones64({3});
@@ -189,8 +189,8 @@ TEST(ReentrantCheckpoint, BackwardMayRunInInferenceMode) {
   EXPECT_EQ(values(x.grad()), values(y.detach()));
 }
 
-// What that adds to is as without the region: of a kind that no backward outside
-// of the mode may add to.
+// The gradients accumulate as without the region: they are inference tensors,
+// to which no backward outside the mode may add.
 TEST(ReentrantCheckpoint, GradientsOfInferenceModeAreInferenceTensors) {
   Tensor x = randn64({3}), y = randn64({3});
   const auto subtract = [](const Tensors& in) {

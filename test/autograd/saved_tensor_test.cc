@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Section 1G of the contract: saved tensors and the hooks that pack them.
+// Section 1G of the contract: saved tensors, and their pack and unpack hooks.
 #include "horovodpp/autograd/saved_tensor.h"
 
 #include <any>

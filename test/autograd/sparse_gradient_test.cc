@@ -146,7 +146,7 @@ TEST(SparseGradient, NeverGrowsBeyondTheTable) {
               ElementsAre(0, 0, 10, 10, 5, 5, 0, 0));
 }
 
-// Whichever of the two comes first, in one backward or in two.
+// In either order, in one backward or in two.
 TEST(SparseGradient, BecomesDenseBesideADenseOne) {
   for (const bool dense_first : {false, true}) {
     for (const bool at_once : {false, true}) {
@@ -210,7 +210,7 @@ TEST(SparseGradient, ShowsHooksItsValuesAndLetsNoneReplaceThem) {
                looked_up(weight, {1, 2, 3, 0}).sum().backward());
 }
 
-// Neither is the memory of others taken for the gradient, nor their indices.
+// The gradient shares no memory with other tensors or with the indices.
 TEST(SparseGradient, IsNobodyElses) {
   const Tensor weight = table();
   const Tensor rows = places({0, 1});
@@ -239,7 +239,7 @@ TEST(SparseGradient, SurvivesCheckpointsOfEitherKind) {
   }
 }
 
-// The weight is an input of the region, and no leaf of its own.
+// The weight is an input of the region, not a leaf of its own.
 TEST(SparseGradient, LeavesAReentrantRegionWhole) {
   const Tensor weight = table();
   const std::vector<Tensor> results = checkpoint_reentrant(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the autograd tests share: short ways to write tensors and to read them.
+// Helpers of the autograd tests: short ways to write and read tensors.
 #pragma once
 
 #include <gmock/gmock.h>

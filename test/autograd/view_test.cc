@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views, their parts, and what may be written through them: sections 1B and 1D
-// of the contract.
+// Sections 1B and 1D of the contract: views, their parts, and writes through
+// them.
 #include <limits>
 
 #include "horovodpp/autograd/gradcheck.h"
@@ -72,12 +72,12 @@ TEST(Inplace, OneOfSeveralViewsIsNotWritten) {
     NoGrad no_grad;
     part.mul_(2.0);
   }
-  // The whole may be written, and the parts see it.
+  // The whole may be written, and the parts see the write.
   const Tensors parts = y.unbind(1);
   y.mul_(3.0);
   parts[1].sum().backward();
   EXPECT_THAT(values(x.grad()), ElementsAre(0, 3, 0, 3, 0, 3, 0, 3));
-  // Of a tensor without gradient, parts may be written.
+  // Parts of a tensor that does not require grad may be written.
   Tensor plain = ones64({4});
   plain.split(2)[1].add_(1.0);
   EXPECT_THAT(values(plain), ElementsAre(1, 1, 2, 2));
@@ -277,7 +277,7 @@ TEST(Detach, InPlaceOfASavedInputIsNoticed) {
   EXPECT_ERROR(autograd::AutogradError, "detached in place", y.backward());
   Tensor z = exp(x);
   Tensor loss = z * 1.0;
-  z.detach_();  // Saved as a result, by the node that made it.
+  z.detach_();  // Saved as a result, by its own node.
   loss.backward();
   EXPECT_NEAR(value(x.grad()), 20.0855, 1e-4);
 }
@@ -341,7 +341,7 @@ TEST(AsStrided, PassesGradientsToATensorWithGaps) {
   EXPECT_THAT(values(x.grad()), ElementsAre(0, 0, 1, 0, 2, 0));
 
   x.set_grad({});
-  // Of these, `even` has none but the first and the last.
+  // `even` has only the first and the last of these.
   autograd::as_strided(even, {3}, {1}, 0).backward(constant({1, 2, 3}, {3}));
   EXPECT_THAT(values(x.grad()), ElementsAre(1, 0, 3, 0, 0, 0));
 }
@@ -381,7 +381,7 @@ TEST(AsStrided, IsNotWrittenWhereElementsLieOnOnePlace) {
   EXPECT_THROW(view({2, 2}).mul_(2.0), InvalidArgument);
   EXPECT_THROW(view({1, 2}).mul_(2.0), InvalidArgument);
   EXPECT_THAT(values(x), Each(1));
-  // Its rows reach beyond each other's beginnings, and yet lie apart.
+  // The rows' ranges overlap, but no two elements share an address.
   view({2, 3}).mul_(2.0);
   EXPECT_THAT(values(x), ElementsAre(2, 1, 2, 2, 2, 2, 1, 2));
 }

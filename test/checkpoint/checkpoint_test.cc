@@ -29,7 +29,7 @@ using Tensors = std::vector<Tensor>;
 
 const CheckpointOptions kNoEarlyStop{.early_stop = false};
 
-// The gradients of sum(run()) for `leaves`, which are left without one.
+// The gradients of sum(run()) for `leaves`; clears grad() of the leaves.
 template <typename Run>
 std::vector<std::vector<double>> gradients(const Tensors& leaves, Run run) {
   for (const Tensor& leaf : leaves) leaf.set_grad({});
@@ -209,8 +209,8 @@ TEST(Checkpoint, StopsAsSoonAsAllIsThere) {
   EXPECT_EQ(runs(kNoEarlyStop), 1);
 }
 
-// Item 161: the second run ends when the product saves its operands, before it is
-// computed: it would be larger than everything else.
+// Item 161: the second run ends when the product saves its operands. The
+// product itself, larger than all other tensors, is not computed.
 TEST(Checkpoint, AResultThatNobodyWantsIsNotComputed) {
   Tensor x = ones64({1000, 4}, true), w = ones64({4, 1000}, true);
   Tensor image = ones64({1, 1, 100, 100}, true);
@@ -231,7 +231,7 @@ TEST(Checkpoint, AResultThatNobodyWantsIsNotComputed) {
             x, [&](const Tensor& in) { return linear(in, w.t()); })}) {
     EXPECT_LT(used, result);
   }
-  // Layouts are converted on the way back, by as much as the result at most.
+  // Backward converts layouts, which takes at most the size of the result.
   const auto [used, result] = used_by_backward(
       image, [&](const Tensor& in) { return conv2d(in, filters, Tensor()); });
   EXPECT_LT(used, 3 * result);
@@ -294,8 +294,8 @@ TEST(Checkpoint, AskedOutsideOfABackwardItRunsEachTime) {
     const char* name() const override { return "Reader"; }
     void apply(std::span<Tensor>, std::span<Tensor>) override {}
   };
-  // What SinBackward saved is in reach of none but itself: a custom function's
-  // context is.
+  // SinBackward's saved tensor is not accessible from outside; a custom
+  // function's context is.
   autograd::FunctionContext* context = nullptr;
   struct Keeps : autograd::Function<Keeps> {
     static Tensor forward(autograd::FunctionContext& c, const Tensor& in,
@@ -418,7 +418,7 @@ TEST(Checkpoint, LongChainsGoWithoutRecursion) {
   EXPECT_TRUE(x.grad().defined());
 }
 
-// What differs in the second run.
+// A function that differs in the second run.
 template <typename First, typename Second>
 Tensor differing(const Tensor& x, First first, Second second,
                  const CheckpointOptions& options = {}) {
@@ -491,7 +491,8 @@ TEST(Checkpoint, DebugTellsTheOperationsOfBothRuns) {
     return std::string("no error");
   };
   EXPECT_THAT(text({}), HasSubstr("CheckpointDebug(true) tells"));
-  // Without it, too: which function it is, and where its second run was.
+  // Without debug, too, the error names the function and the position of its
+  // second run.
   EXPECT_THAT(text({}),
               AnyOf(HasSubstr("OperationsOfBothRuns_Test::TestBody()"),
                     HasSubstr("checkpoint_test.cc:")));
@@ -540,7 +541,7 @@ TEST(Checkpoint, NestedRegionsAndGradientsOfGradientsArePlain) {
   same(g(c(g(c(f)))), g(g(f)));
 }
 
-// Item 171: what an inner region keeps belongs to the one around it.
+// Item 171: tensors that an inner region keeps belong to the outer region.
 TEST(Checkpoint, OfNestedRegionsOnlyTheOuterInputsAreKept) {
   Tensor x = randn64({64});
   const std::int64_t before = autograd::saved_tensor_bytes();
@@ -563,8 +564,8 @@ TEST(Checkpoint, OfNestedRegionsOnlyTheOuterInputsAreKept) {
   EXPECT_EQ(autograd::saved_tensor_bytes() - before, 512);
   y.sum().backward();
   EXPECT_EQ(outer, 2);
-  // Forward, the replay of the outer one, which needs the last one's input and
-  // no more, and one replay of each.
+  // Forward; the outer replay, which ends at the last region's input; and one
+  // replay of each.
   EXPECT_EQ(inner, 3 + 2 + 3);
 }
 
@@ -699,7 +700,7 @@ TEST(Checkpoint, AResultThatIsWrittenOnceItIsSavedIsAVersionError) {
                y.sum().backward());
 }
 
-// Item 163 is for operations, too: what they saved is there once.
+// Item 163 also holds for operations: each saved tensor is available once.
 TEST(Checkpoint, WritingAtIndicesHasBothGradients) {
   const auto f = [](const Tensor& x, const Tensor& value) {
     const Tensor y = x * 2.0;
@@ -739,7 +740,7 @@ TEST(Checkpoint, ACapturedTensorThatWasModifiedIsAnError) {
   Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});
   Tensor buffer = constant({5, 6}, {2});
   for (Tensor captured : {w, buffer}) {
-    // Neither of the sums saves anything.
+    // Neither sum saves a tensor.
     Tensor y = checkpoint(
         [&](const Tensor& in) { return sin(in + w) + cos(in + buffer); }, x);
     {
@@ -754,8 +755,7 @@ TEST(Checkpoint, ACapturedTensorThatWasModifiedIsAnError) {
   }
 }
 
-// Item 177: also where no gradient flows, and where each run makes a view of its
-// own.
+// Item 177: also if no gradient flows, and if each run makes its own view.
 TEST(Checkpoint, ACapturedTensorIsKnownByItsMemory) {
   Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});
   const std::vector<std::function<Tensor(const Tensor&)>> functions{
@@ -812,7 +812,7 @@ TEST(Checkpoint, WhatTheFunctionWritesOnceOnPurposeIsNone) {
   EXPECT_EQ(values(sums), values(x.detach()));
 }
 
-// A region around another one captures what that one does.
+// A region captures the tensors that its inner regions capture.
 TEST(Checkpoint, ATensorCapturedWithinIsCapturedAround) {
   Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});
   Tensor y = checkpoint(
@@ -821,7 +821,7 @@ TEST(Checkpoint, ATensorCapturedWithinIsCapturedAround) {
                           sin(in));
       },
       x);
-  // The inner region saves nothing and is never replayed for itself.
+  // The inner region saves no tensor and is never replayed.
   {
     NoGrad no_grad;
     w.add_(1.0);
@@ -867,7 +867,7 @@ TEST(Checkpoint, ChecksumsFindOtherValues) {
                    .backward());
 }
 
-// Item 179. BatchNorm's share is in test/nn.
+// Item 179. Its BatchNorm part is in test/nn.
 TEST(Checkpoint, SaysWhenItRecomputes) {
   Tensor x = leaf({1, 2}, {2});
   std::vector<bool> said;
@@ -918,7 +918,7 @@ TEST(Checkpoint, ExceptionsOfEitherRunLeaveEverythingAsItWas) {
   };
   EXPECT_ERROR(std::runtime_error, "oh", checkpoint(f(false), x));
   balanced();
-  // Also out of the midst of an operation, and out of a policy.
+  // Also from within an operation, and from a policy.
   const CheckpointOptions fails{
       .policy = [](const CheckpointedOperation&) -> bool {
         throw std::runtime_error("oh");
@@ -970,7 +970,7 @@ TEST(Checkpoint, SeveralThreadsMayRunBackwardThroughOneGraph) {
   for (const auto& result : got) EXPECT_EQ(result, plain);
 }
 
-// Items 143, 149 of the non-reentrant kind.
+// Items 143, 149 for the non-reentrant kind.
 TEST(Checkpoint, OfSeveralResultsEachIsItself) {
   Tensor x = leaf({1, 2}, {2});
   auto [a, b, text] = checkpoint(
@@ -1008,7 +1008,7 @@ TEST(Checkpoint, TheReentrantKindIsThereForThoseWhoAsk) {
                  CheckpointOptions{.debug = true, .use_reentrant = true}));
 }
 
-// A saved tensor that some other keeper packs is none of the region's business.
+// The region ignores tensors that another keeper packs.
 TEST(Checkpoint, HooksOutsideSeeTheInputsOnly) {
   Tensor x = leaf({1, 2}, {2});
   Tensor in = x * 2.0;
@@ -1027,7 +1027,7 @@ TEST(Checkpoint, HooksOutsideSeeTheInputsOnly) {
             values(autograd::grad({wave(x * 2.0).sum()}, {x})[0]));
 }
 
-// Second derivatives by way of hooks have a history.
+// Second derivatives work through hooks.
 TEST(SavedTensorHooks, WhatTheyReturnHasTheHistoryOfWhatWasSaved) {
   Tensor x = leaf({0.3, 0.7}, {2});
   const auto second = [&] {

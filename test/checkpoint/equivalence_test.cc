@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations whose gradients once differed within a checkpointed region;
-// test/differential/checkpoints.py looks for others.
+// Operations whose gradients once differed in a checkpointed region;
+// test/differential/checkpoints.py searches for others.
 #include <vector>
 
 #include "horovodpp/checkpoint/checkpoint.h"
@@ -12,7 +12,7 @@
 namespace hvd {
 namespace {
 
-// The gradients of function(inputs), which is a region or is not.
+// The gradients of function(inputs), with or without a region.
 template <typename Function>
 std::vector<std::vector<double>> gradients_of(Function function,
                                               std::vector<Tensor> inputs,
@@ -34,7 +34,7 @@ void expect_equal(Function function, const std::vector<Tensor>& inputs) {
             gradients_of(function, inputs, false));
 }
 
-// Each node may unpack what it saved once in a backward.
+// Each node may unpack a saved tensor once per backward.
 TEST(Equivalence, OfAQuotient) {
   expect_equal([](const std::vector<Tensor>& x) { return x[0] / x[1]; },
                {constant({1, 2}, {2}), constant({3, 4}, {2})});
@@ -42,13 +42,14 @@ TEST(Equivalence, OfAQuotient) {
                {constant({1, 2}, {2})});
 }
 
-// What is kept of it has no element that was never written.
+// Kept tensors have no uninitialized elements.
 TEST(Equivalence, OfAnAttentionThatSeesNotAllKeys) {
   const auto attend = [](const std::vector<Tensor>& x) {
     return scaled_dot_product_attention(x[0], x[1], x[2], {.is_causal = true});
   };
   for (int i = 0; i < 10; ++i) {
-    const Tensor other = full({2, 40}, i, {.dtype = DType::kF64});  // Memory.
+    // Reuses memory.
+    const Tensor other = full({2, 40}, i, {.dtype = DType::kF64});
     expect_equal(attend, {randn64({1, 3}), randn64({40, 3}), randn64({40, 2})});
   }
 }

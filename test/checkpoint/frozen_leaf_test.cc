@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves that come to require grad, or no longer do, between forward and
-// recomputation: gradients are those of the same program without checkpoints.
+// requires_grad of leaves changes between forward and recomputation: gradients
+// are those of the same program without checkpoints.
 #include <functional>
 #include <string>
 #include <utility>
@@ -18,7 +18,7 @@ namespace {
 using Tensors = std::vector<Tensor>;
 using testing::HasSubstr;
 
-// All that it saves has one shape.
+// All saved tensors have one shape.
 Tensor of_both(const Tensor& x, const Tensor& w) {
   return sin(x * w) * w.exp();
 }
@@ -104,7 +104,7 @@ std::string text_of_gradient(const Tensor& gradient) {
   return gradient.defined() ? absl::StrJoin(values(gradient), " ") : "none";
 }
 
-// The gradients of both leaves; the change happens to one of them.
+// The gradients of both leaves, after `change` to one of them.
 std::string gradients_after(Tensor (*run)(const Tensor&, const Tensor&),
                             const LeafChange& change, bool of_x) {
   Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});

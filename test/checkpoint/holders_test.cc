@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node reads back from a holder of saved tensors what it reads without one, in all
-// that can be asked of a tensor.
+// A tensor that a node reads back from a holder of saved tensors has the same
+// properties as without a holder.
 #include <any>
 #include <functional>
 #include <map>
@@ -29,11 +29,11 @@ using autograd::SavedTensorHooks;
 using Tensors = std::vector<Tensor>;
 using Body = std::function<Tensor(const Tensor&)>;
 
-// Runs a function so that what it saves is held in some way.
+// Runs a function with one kind of holder for its saved tensors.
 struct Holder {
   const char* name;
   Tensor (*run)(const Body& body, const Tensor& x);
-  bool copies = false;  // Leaves, too.
+  bool copies = false;  // Copies leaves, too.
 };
 
 Tensor in_region(const Body& body, const Tensor& x,
@@ -117,7 +117,7 @@ const Holder kHolders[] = {
      true},
 };
 
-// The tensors that a backward read, and their properties then.
+// The tensors that a backward read, and their properties at that time.
 struct Reading {
   using Properties = std::map<std::string, std::string>;
   std::vector<Properties> then;
@@ -131,7 +131,7 @@ std::string text_of(const Tensor& tensor) {
   return absl::StrJoin(values(tensor.detach().to(DType::kF64)), " ");
 }
 
-// All that the interface of a tensor tells.
+// All properties in the interface of a tensor.
 Reading::Properties properties_of(const Tensor& t) {
   const autograd::Ref<autograd::Node> node = t.grad_fn();
   return {
@@ -151,7 +151,8 @@ Reading::Properties properties_of(const Tensor& t) {
       {"grad", text_of(t.retains_grad() || t.is_leaf() ? t.grad() : Tensor())}};
 }
 
-// x, recorded whether it requires grad or not: asks x and the result in backward.
+// Returns x, recorded even if x does not require grad; reads x and the result
+// in backward.
 struct Asks : Function<Asks> {
   static Tensor forward(FunctionContext& context, const Tensor& x,
                         const Tensor& /*recorded*/) {
@@ -180,7 +181,8 @@ struct Asks : Function<Asks> {
   }
 };
 
-// The tensor that a function saves, made of a leaf whose gradient is 3 already.
+// The tensor that a function saves, made from a leaf whose gradient is already
+// 3.
 struct Saved {
   const char* name;
   Tensor (*make)(const Tensor& leaf);
@@ -211,7 +213,8 @@ const Saved kSaved[] = {
     {"a scalar", [](const Tensor& x) { return (x * 2.0).sum(); }},
 };
 
-// All that Asks read in two backward calls, and its properties when these have ended.
+// The tensors that Asks read in two backward calls, with their properties at
+// the end.
 std::string answers(const Saved& saved, const Holder* holder, bool made_within,
                     bool create_graph) {
   const Tensor x = leaf({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4});
@@ -246,7 +249,7 @@ std::string answers(const Saved& saved, const Holder* holder, bool made_within,
   }
   absl::StrAppend(&result, "\nhooks saw ", absl::StrJoin(read.hook_saw, " "),
                   "\nthe leaf has ", text_of(x.grad()));
-  x.set_grad({});  // Which may own the graph.
+  x.set_grad({});  // It may own the graph.
   return result;
 }
 
@@ -270,8 +273,8 @@ TEST(Holders, ReturnInAllThatCanBeAskedWhatWasSaved) {
   }
 }
 
-// x², with a backward that computes it again, as PyTorch's CheckpointFunction does,
-// for those of the saved tensors that require grad.
+// x², with a backward that recomputes it, as PyTorch's CheckpointFunction does,
+// for saved tensors that require grad.
 struct Again : Function<Again> {
   static Tensor forward(FunctionContext& context, const Tensor& x) {
     Tensor y = x * x;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kElements = 1 << 14;
 constexpr std::int64_t kBytes = kElements * 8;
 
-// A chain of blocks, each of which saves three tensors and makes one.
+// A chain of blocks; each saves three tensors and creates one.
 struct Chain {
   Tensor x = randn64({kElements});
   std::vector<int> runs = std::vector<int>(8);
@@ -58,8 +58,8 @@ TEST(MemoryBudget, WhereMemorySufficesNothingRunsAgain) {
 TEST(MemoryBudget, IsKeptToByNoMoreThanItTakes) {
   Chain chain;
   const auto expected = chain.gradient();
-  // Everything kept is 16 tensors: what exp and tanh of each block made. What
-  // tanh made is the next block's input, and stays.
+  // Keeping everything takes 16 tensors: the results of exp and tanh of each
+  // block. The result of tanh is the next block's input, and stays.
   for (const std::int64_t tensors : {10, 12, 14}) {
     autograd::cpu_allocator().reset_peak();
     const std::int64_t before = autograd::cpu_allocator().stats().current_bytes;
@@ -137,7 +137,7 @@ TEST(MemoryBudget, RegionsWithinRegionsGoToo) {
 TEST(MemoryBudget, IsNotForGradientsOfEarlierSteps) {
   Chain chain;
   const Tensor large = randn64({16 * kElements});
-  // A step takes up to 20 tensors, and another 16 for the gradient of `large`.
+  // A step takes up to 20 tensors, plus 16 for the gradient of `large`.
   MemoryBudget budget(20 * kBytes);
   for (int step = 0; step < 2; ++step) {
     large.sum().backward();
@@ -146,8 +146,8 @@ TEST(MemoryBudget, IsNotForGradientsOfEarlierSteps) {
   }
 }
 
-// What operations need in passing counts, in backward, too; gradients of leaves, which
-// stay, do not.
+// Temporary memory of operations counts, also in backward. Gradients of leaves,
+// which stay, do not count.
 TEST(MemoryBudget, HoldsDuringBackward) {
   constexpr int kBlocks = 6;
   const auto run = [](std::int64_t* most) {
@@ -173,13 +173,13 @@ TEST(MemoryBudget, HoldsDuringBackward) {
   for (const std::int64_t tensors : {14, 16, 20}) {
     MemoryBudget budget(tensors * kBytes);
     EXPECT_EQ(run(&most), expected) << tensors;
-    // Besides what the budget is for, the gradients, and a few numbers.
+    // Beyond the budget: the gradients, and a few numbers.
     EXPECT_LE(most, tensors * kBytes + kGradients + 1024) << tensors;
     EXPECT_TRUE(tensors < 20 || budget.stats().dropped < kBlocks);
   }
 }
 
-// What a region computes again of those within it serves them, too.
+// The recomputation of a region refills its inner regions.
 TEST(MemoryBudget, ARecomputationServesTheRegionsWithin) {
   std::vector<int> runs(3);
   Tensor x = randn64({kElements});
@@ -207,7 +207,7 @@ TEST(MemoryBudget, ARecomputationServesTheRegionsWithin) {
     if (!is_needed_until_backward) ballast = Tensor();
     y.sum().backward();
     EXPECT_EQ(values(x.grad()), expected);
-    // The last one's results are not what the outer region needs.
+    // The outer region does not need the last region's results.
     const int more = is_needed_until_backward ? 1 : 0;
     EXPECT_EQ(runs, (std::vector<int>{2 + more, 2 + more, 2}));
   }

@@ -67,18 +67,18 @@ TEST(Offload, MovesWhatIsSavedAndBringsItBack) {
   }
 }
 
-// Whether the thread comes first is chance; where the main thread waits for it,
-// it has.
+// The thread may or may not come first; where the main thread waits, it has.
 TEST(Offload, FetchesAheadInReverse) {
   OffloadPool pool({.prefetch = 1});
   std::vector<std::unique_ptr<OffloadPool::Item>> items;
   for (int i = 0; i < 4; ++i) items.push_back(pool.store(constant(i)));
   const std::int64_t before = bytes_used();
   EXPECT_EQ(value(items[3]->take()), 3.0);
-  while (bytes_used() == before) std::this_thread::yield();  // 2 comes.
+  // The thread fetches tensor 2.
+  while (bytes_used() == before) std::this_thread::yield();
   EXPECT_EQ(value(items[2]->take()), 2.0);
   EXPECT_EQ(pool.stats().prefetched, 1);
-  EXPECT_EQ(value(items[2]->take()), 2.0);  // As often as one likes.
+  EXPECT_EQ(value(items[2]->take()), 2.0);  // An item can be taken repeatedly.
   items[1].reset();
   EXPECT_EQ(value(items[0]->take()), 0.0);
 }
@@ -185,7 +185,7 @@ TEST(Offload, GoesWithCheckpointedFunctions) {
   };
   const auto plain = gradient(x, [&] { return blocks(5); });
   OffloadPool pool;
-  // Around: their inputs are moved.
+  // Offload around regions: their inputs are moved.
   EXPECT_EQ(gradient(x,
                      [&] {
                        Offload offload(pool);
@@ -193,7 +193,7 @@ TEST(Offload, GoesWithCheckpointedFunctions) {
                      }),
             plain);
   EXPECT_EQ(pool.stats().stored, 4);
-  // Within: what this part saves is moved, and not made again.
+  // Offload within a region: its saved tensors are moved, not recomputed.
   EXPECT_EQ(gradient(x,
                      [&] {
                        return checkpoint(
@@ -258,7 +258,7 @@ TEST(Offload, ServesSeveralThreads) {
   EXPECT_EQ(pool.stats().bytes, 0);
 }
 
-// An allocator whose memory runs out.
+// An allocator that runs out of memory.
 class Scarce final : public autograd::Allocator {
  public:
   void* allocate(std::size_t bytes) override {
@@ -286,7 +286,7 @@ TEST(Offload, WithoutMemoryForThePoolForwardFails) {
   EXPECT_EQ(pool.stats().bytes, 0);
 }
 
-// Also where the thread had none; what it could not fetch is tried again.
+// Fails also if the thread's fetch failed; take() tries that fetch again.
 TEST(Offload, WithoutMemoryForTensorsBackwardFails) {
   for (const std::size_t prefetch : {0u, 8u}) {
     Scarce memory;

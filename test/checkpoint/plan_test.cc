@@ -65,7 +65,7 @@ std::vector<std::vector<Part>> all_plans(const ChainCost& chain,
   for (std::size_t o = 0; o < chain.stages[first].options.size(); ++o) {
     followed({.first = first, .last = first, .option = o}, first + 1);
   }
-  // A region over the last stages would run them twice for nothing.
+  // A region over the last stages would run them twice without benefit.
   for (std::size_t end = first + 1; end <= last; ++end) {
     for (const auto& inside : all_plans(chain, first, end - 1)) {
       followed({.first = first, .last = end - 1, .inside = inside}, end);
@@ -84,7 +84,7 @@ std::string text_of(const std::vector<Part>& parts) {
   return text;
 }
 
-// What every plan costs, found by trying all of them.
+// The costs of all plans.
 std::vector<PlanCost> costs_of_all(const ChainCost& chain) {
   std::vector<PlanCost> result;
   for (const auto& parts : all_plans(chain, 0, chain.stages.size() - 1)) {
@@ -107,8 +107,8 @@ TEST(CheckpointPlan, IsTheBestThereIs) {
   for (int round = 0; round < 60; ++round) {
     const std::size_t stages = 2 + static_cast<std::size_t>(round % 4);
     ChainCost chain = random_chain(random, stages, 1 + round % 2);
-    // Every third chain computes longer than it communicates, every third is the
-    // other way round.
+    // A third of the chains do not communicate. A third communicate for less
+    // time than they compute, and a third for more.
     for (StageCost& stage : chain.stages) {
       stage.communication_seconds =
           round % 3 == 0
@@ -123,7 +123,7 @@ TEST(CheckpointPlan, IsTheBestThereIs) {
         cost_of(CheckpointPlan::keep_all(stages), chain).peak_bytes;
     double before = std::numeric_limits<double>::infinity();
     for (std::int64_t budget = least; budget <= most; ++budget) {
-      // One slot a byte: nothing is lost by rounding.
+      // One slot per byte: rounding loses no memory.
       const CheckpointPlan plan =
           plan_checkpoints(chain, budget, static_cast<std::size_t>(most));
       const PlanCost cost = cost_of(plan, chain);
@@ -153,8 +153,8 @@ TEST(CheckpointPlan, KeepsToTheBudgetWhateverTheResolution) {
   }
 }
 
-// What a region's last stage computes behind the last tensor that it saves is not
-// computed again.
+// A recomputation skips the work of a region's last stage after its last saved
+// tensor.
 TEST(CheckpointPlan, RegionsStopEarly) {
   ChainCost chain{.input_bytes = 1, .stages = {}};
   for (int i = 0; i < 3; ++i) {
@@ -175,7 +175,7 @@ TEST(CheckpointPlan, RegionsStopEarly) {
   EXPECT_THROW(seconds("0 1 2"), InvalidArgument);
 }
 
-// With coarse slots, too, memory is used up.
+// Coarse slots use up the memory, too.
 TEST(CheckpointPlan, IsNotSlowedDownByRounding) {
   ChainCost chain{.input_bytes = 11, .stages = {}};
   for (int i = 0; i < 20; ++i) {
@@ -186,7 +186,7 @@ TEST(CheckpointPlan, IsNotSlowedDownByRounding) {
   }
   const std::int64_t most =
       cost_of(CheckpointPlan::keep_all(20), chain).peak_bytes;
-  // A slot is ten bytes, of which a stage's last takes one.
+  // A slot is ten bytes; the last slot of each stage holds one byte.
   const CheckpointPlan exact =
       plan_checkpoints(chain, most / 2, static_cast<std::size_t>(most));
   const CheckpointPlan coarse =
@@ -194,7 +194,7 @@ TEST(CheckpointPlan, IsNotSlowedDownByRounding) {
   EXPECT_EQ(cost_of(coarse, chain).seconds, cost_of(exact, chain).seconds);
 }
 
-// Item 204: more memory is never slower, however coarse the slots.
+// Item 204: more memory is never slower, for any slot size.
 TEST(CheckpointPlan, IsNoSlowerWithMoreMemory) {
   std::mt19937 random(6);
   for (int round = 0; round < 12; ++round) {
@@ -216,7 +216,7 @@ TEST(CheckpointPlan, IsNoSlowerWithMoreMemory) {
   }
 }
 
-// What is computed again while the last stages communicate costs nothing.
+// Recomputation that overlaps the last stages' communication is free.
 TEST(CheckpointPlan, HidesRecomputationBehindCommunication) {
   ChainCost chain{.input_bytes = 1, .stages = {}};
   for (int i = 0; i < 8; ++i) {
@@ -234,7 +234,7 @@ TEST(CheckpointPlan, HidesRecomputationBehindCommunication) {
   const PlanCost cost = cost_of(plan, chain);
   EXPECT_EQ(cost.step_seconds, 40.0) << plan.to_string();
   EXPECT_GT(cost.seconds, 24.0);
-  // The plan that computes least makes the others wait for it just as long, or
+  // The plan with the least computation delays communication as long, or
   // longer.
   ChainCost alone = chain;
   alone.stages[7].communication_seconds = 0.0;
@@ -265,7 +265,7 @@ TEST(CheckpointPlan, IsDrawn) {
     }
     return found;
   };
-  // In its row, and above the memory that it holds.
+  // In its row, and above its memory.
   EXPECT_EQ(count("stage 0 forward"), 2);
   EXPECT_EQ(count("stage 0 again"), 2);
   EXPECT_EQ(count("stage 2 again"), 0);

@@ -52,7 +52,7 @@ TEST(PlannedChain, KeepsToItsBudgetAndGivesTheSameGradients) {
   for (const double fraction : {0.4, 0.5, 0.7, 0.9, 1.0}) {
     const ChainBudget budget{.fraction = fraction};
     const CheckpointPlan plan = chain.plan_for(model.x, budget);
-    // The gradients of parameters are not in the budget: they are there.
+    // The budget excludes gradients of parameters: they already exist.
     EXPECT_EQ(model.gradients([&] {
       return checkpoint_sequential(model.functions, 1, model.x);
     }),
@@ -64,15 +64,15 @@ TEST(PlannedChain, KeepsToItsBudgetAndGivesTheSameGradients) {
     const std::int64_t used =
         autograd::cpu_allocator().stats().peak_bytes - before;
     const PlanCost planned = cost_of(plan, chain.cost_for(model.x));
-    // What adds to a gradient that is there needs one more of its size, and the
-    // sum and its gradient are one number each.
+    // Accumulating into an existing gradient takes one more tensor of that
+    // size; the sum and its gradient take one number each.
     const std::int64_t more = kColumns * kColumns * 4 + 64;
     EXPECT_LE(used, planned.peak_bytes + more) << plan.to_string();
     int expected_runs = 0;
     for (const int n : plan.forward_runs()) expected_runs += n;
     EXPECT_EQ(model.runs, expected_runs);
-    // Not fewer runs: one run of a slow stage may be left out for several of
-    // others, and a stage may have been measured at a bad moment.
+    // The number of runs may grow: a plan may skip one run of a slow stage for
+    // several of others, and a measurement may be off.
     EXPECT_LE(planned.seconds, seconds_before * (1 + 1e-5)) << plan.to_string();
     seconds_before = planned.seconds;
   }
@@ -108,8 +108,8 @@ TEST(PlannedChain, MeasuringLeavesNoTrace) {
   ASSERT_EQ(cost.stages.size(), 4u);
   const std::int64_t tensor = kRows * kColumns * 4;
   EXPECT_EQ(cost.input_bytes, tensor);
-  // Of sin its input, which is the stage before's; of matmul what sin made; of
-  // tanh its result, which is the output.
+  // sin keeps its input, the previous stage's output; matmul keeps the result
+  // of sin; tanh keeps its result, the output.
   EXPECT_EQ(cost.stages[1].options[0].bytes, 2 * tensor);
   EXPECT_EQ(cost.stages[1].output_bytes, tensor);
   EXPECT_GT(cost.stages[1].forward_seconds, 0.0);
@@ -163,7 +163,8 @@ TEST(PlannedChain, MeasuresEachWayOfAStageAndRunsTheOneOfThePlan) {
   int lean_runs = 0;
   for (const ChainFunction& function : model.functions) {
     const auto i = stages.size();
-    // Of matmul what sin made is computed again, of tanh nothing.
+    // The lean way recomputes matmul's input, the result of sin; tanh
+    // recomputes none.
     stages.push_back({function, {[&, i](const Tensor& in) {
                         ++lean_runs;
                         return tanh(checkpoint(

@@ -26,7 +26,7 @@ namespace {
 using autograd::CheckpointError;
 using Tensors = std::vector<Tensor>;
 
-// How often operations compute on this thread while it lives.
+// Counts the operations that compute on this thread while it lives.
 class Operations final : public autograd::OperationObserver {
  public:
   Operations() : scope_(this) {
@@ -54,7 +54,8 @@ std::int64_t bytes_in_use() {
   return autograd::cpu_allocator().stats().current_bytes;
 }
 
-// The gradient of f(x), and how often each operation computed in backward.
+// The gradient of f(x), and the number of times each operation computed in
+// backward.
 template <typename F>
 std::vector<double> gradient(const Tensor& x, F f,
                              std::unique_ptr<Operations>* operations) {
@@ -141,7 +142,7 @@ TEST(Selective, AResultIsKeptByItsName) {
   const Tensor x = randn64({4, 6, 8}), w = randn64({8, 8});
   std::unique_ptr<Operations> operations;
   const auto f = [&](const Tensor& in) {
-    // The product of matrices, seen as one of three dimensions.
+    // A matrix product, viewed with three dimensions.
     const Tensor out = checkpoint_name(linear(in, w), "out");
     checkpoint_name(in, "not a result");
     return sin(checkpoint_name(exp(out), "power")) * out;
@@ -164,7 +165,7 @@ TEST(Selective, AResultIsKeptByItsName) {
   EXPECT_EQ(with(SelectivePolicy::names({"out", "power"})), plain);
   EXPECT_EQ((*operations)["linear"], 0);
   EXPECT_EQ((*operations)["exp"], 0);
-  // A name may also forbid what the operation allows.
+  // A name may also forbid a result that its operation allows.
   const auto but_for = [](const CheckpointedOperation& operation) {
     return operation.name == "power" ? CheckpointPolicy::kMustRecompute
                                      : CheckpointPolicy::kMustSave;
@@ -251,7 +252,7 @@ TEST(Selective, WhatIsKeptMustNotBeWrittenTo) {
             x, [&](const Tensor& in) { return checkpoint(f, in, options); },
             &operations),
         plain);
-    EXPECT_EQ((*operations)["sin"], 1);  // The derivative of cos.
+    EXPECT_EQ((*operations)["sin"], 1);  // For the derivative of cos.
   }
   EXPECT_EQ(runs, 4);
 }
@@ -274,7 +275,7 @@ TEST(Selective, ASecondBackwardFindsWhatWasKept) {
     Operations operations;
     const auto second =
         autograd::grad({loss}, {x}, {}, {.retain_graph = true})[0];
-    EXPECT_EQ(operations["matmul"], 2);  // Of the gradients.
+    EXPECT_EQ(operations["matmul"], 2);  // For the gradients.
     loss.backward();
     EXPECT_EQ(operations["matmul"], 4);
     EXPECT_EQ(values(first), values(second));
@@ -398,7 +399,7 @@ TEST(Selective, AFunctionThatThrowsLeavesNothing) {
   EXPECT_EQ(bytes_in_use(), before);
 }
 
-// What the function makes of the error is its own affair.
+// The function may handle the error as it likes.
 TEST(Selective, AnOperationThatFailsHasItsPlace) {
   const Tensor x = randn64({4}), wrong = randn64({3, 3});
   const auto f = [&](const Tensor& in) {
@@ -447,8 +448,8 @@ TEST(Selective, OtherOperationsAreNamedWithTheirPlace) {
                    .backward());
 }
 
-// What happens once, and what autocast has cast already, are no operations of the
-// function's.
+// Effects and casts that autocast has cached are not operations of the
+// function.
 TEST(Selective, EffectsAndCastsAreNoOperations) {
   const Tensor x = randn({4, 4}, {.requires_grad = true});
   const Tensor w = randn({4, 4}, {.requires_grad = true});
@@ -525,10 +526,10 @@ TEST(Selective, RegionsWithinRegionsKeepForEachOther) {
                   },
                   &operations),
               plain);
-    return (*operations)["matmul"] - 4;  // But for the gradients.
+    return (*operations)["matmul"] - 4;  // Without those of the gradients.
   };
-  // The outer region computes the first product again for the input of the
-  // second region; and each inner region its own.
+  // The outer region recomputes the first product for the input of the second
+  // region. Each inner region recomputes its own product.
   EXPECT_EQ(matmuls(none, none), 3);
   EXPECT_EQ(matmuls(none, saves), 1);
   EXPECT_EQ(matmuls(saves, none), 2);

@@ -8,7 +8,7 @@
 namespace hvd {
 namespace {
 
-// Layers that count how often they run.
+// Layers that count their runs.
 struct Layers {
   explicit Layers(std::size_t count) : runs(count) {
     for (std::size_t i = 0; i < count; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Section 1M of the contract: random numbers, autocast, effects. The generator is
-// the only one there is: of item 187, what devices would add is not tested.
+// Section 1M of the contract: random numbers, autocast, effects. Only the CPU
+// generator exists: the device part of item 187 is not tested.
 #include <optional>
 #include <vector>
 
@@ -30,7 +30,7 @@ Observed run_of(Block block) {
   Tensor y = block(dropout(x, 0.5));
   Observed result;
   const auto draw = [] { return value(randn({}, {.dtype = DType::kF64})); };
-  // So that the generator is elsewhere when backward begins.
+  // Moves the generator before backward begins.
   result.after_forward = draw();
   y.sum().backward();
   result.after_backward = draw();
@@ -73,8 +73,8 @@ TEST(CheckpointState, RandomNumbersAreThoseOfForward) {
   }
 }
 
-// Item 191: a residual branch that is dropped for some samples, between operations
-// that save.
+// Item 191: a residual branch that is dropped for some samples, between
+// operations that save tensors.
 TEST(CheckpointState, DropsTheSamePaths) {
   const Tensor x = randn64({32, 8}), w = randn64({8, 8});
   std::vector<std::vector<double>> dropped;

@@ -80,9 +80,9 @@ TEST(AtomicFile, ReplacesTheFileBehindALinkAndNotTheLink) {
   std::filesystem::create_directory(folder.path("disk"));
   std::filesystem::create_symlink("disk/f", folder.path("second"));
   std::filesystem::create_symlink("second", folder.path("first"));
-  write("first", "new");  // Where there was nothing,
+  write("first", "new");  // Creates the file.
   EXPECT_EQ(read_bytes(folder.path("disk/f")), "new");
-  write("first", "newer");  // and where there is.
+  write("first", "newer");  // Replaces the file.
   EXPECT_EQ(read_bytes(folder.path("disk/f")), "newer");
   EXPECT_TRUE(std::filesystem::is_symlink(folder.path("first")));
   EXPECT_TRUE(std::filesystem::is_symlink(folder.path("second")));
@@ -123,8 +123,8 @@ TEST(AtomicFile, LeavesTheOldFileIfTheProgramIsKilled) {
   EXPECT_EQ(value(), 2.0f);
 }
 
-// The child writes one file after the other; whenever it is killed, the last one
-// is whole, and not older than what was seen before.
+// The child writes one file after the other. Whenever it is killed, the last
+// file is complete, and not older than the file seen before.
 TEST(AtomicFile, IsWholeAtWhateverMomentTheWriterIsKilled) {
   TemporaryFolder folder;
   const std::string path = folder.path("f");

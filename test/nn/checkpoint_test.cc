@@ -34,7 +34,7 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-// One forward and backward of a block of known weights.
+// One forward and backward of a block with known weights.
 Outcome outcome_of(
     const std::function<Tensor(Sequential&, const Tensor&)>& run) {
   manual_seed(5);

@@ -31,7 +31,7 @@ Moments moments_of(const Tensor& tensor) {
   return m;
 }
 
-// Large enough for moments to be within 2 %.
+// Large enough for moments within 2 %.
 Tensor weight(DType dtype = DType::kF32) {
   return zeros({200, 50, 5}, {.dtype = dtype}).set_requires_grad(true);
 }
@@ -65,7 +65,7 @@ TEST(Init, TruncatesANormalDistribution) {
   manual_seed(4);
   Moments m = moments_of(trunc_normal_(weight(DType::kF64)));
   EXPECT_NEAR(m.mean, 0.0, 0.02);
-  EXPECT_NEAR(m.deviation, 0.8796, 0.01);  // Of N(0,1) cut at ±2.
+  EXPECT_NEAR(m.deviation, 0.8796, 0.01);  // Of N(0,1) truncated at ±2.
   EXPECT_GE(m.low, -2.0);
   EXPECT_LT(m.low, -1.9);
   EXPECT_LE(m.high, 2.0);
@@ -97,7 +97,7 @@ TEST(Init, KeepsTheVarianceOfSignals) {
                                         {.mode = FanMode::kFanOut,
                                          .nonlinearity = Nonlinearity::kRelu})),
               std::sqrt(2.0 / 1000.0), 0.001);
-  // With sqrt 5, the bound that Linear has.
+  // With sqrt 5: the bound of Linear.
   const Moments m = moments_of(
       kaiming_uniform_(weight(), {.negative_slope = std::sqrt(5.0)}));
   EXPECT_NEAR(m.high, kaiming_uniform_bound(250), 1e-4);

@@ -34,7 +34,7 @@ TEST(Lstm, BackwardsDependsOnTheRestOfTheSteps) {
   const Tensor x = randn({6, 2, 3}, {.requires_grad = true});
   const Tensor y = lstm(x);
   EXPECT_EQ(y.shape(), Shape({6, 2, 8}));
-  // Of step 2: forwards from steps 0 to 2, backwards from 5 to 2.
+  // The output of step 2 depends on steps 0 to 2 forward, and 5 to 2 backward.
   for (const std::int64_t first : {0, 4}) {
     const Tensor used =
         autograd::grad({sum(y.select(0, 2).narrow(1, first, 4))}, {x}, {},

@@ -128,7 +128,7 @@ TEST(Module, ConvertsInPlace) {
   net(ones({1, 2})).sum().backward();
   const auto before = weight.to_vector<float>();
   net.to(DType::kF64);
-  EXPECT_EQ(weight.dtype(), DType::kF64);  // Handles see it,
+  EXPECT_EQ(weight.dtype(), DType::kF64);  // Handles see the change.
   EXPECT_TRUE(weight.requires_grad());
   EXPECT_EQ(weight.grad().dtype(), DType::kF64);
   EXPECT_EQ(net.count.dtype(), DType::kF64);
@@ -136,7 +136,7 @@ TEST(Module, ConvertsInPlace) {
   EXPECT_EQ(before, std::vector<float>(after.begin(), after.end()));
   const Tensor x = ones({1, 2}, {.dtype = DType::kF64});
   net.zero_grad();
-  net(x).sum().backward();  // and so do the modules.
+  net(x).sum().backward();  // So do the modules.
   EXPECT_EQ(weight.grad().dtype(), DType::kF64);
   EXPECT_THROW(net.to(DType::kI32), InvalidArgument);
   const Tensor y = net(x);

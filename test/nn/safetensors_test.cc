@@ -29,7 +29,7 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Length, header and data of a file.
+// The content of a file: length, header and data.
 std::string file_of(const std::string& json, const std::string& data) {
   std::string result;
   for (int i = 0; i < 8; ++i) {
@@ -44,7 +44,7 @@ class Safetensors : public testing::Test {
   void write(const std::string& bytes) {
     std::ofstream(path("f"), std::ios::binary) << bytes;
   }
-  // What reading these bytes throws.
+  // The message of the error that reading these bytes throws.
   std::string complaint(const std::string& bytes) {
     write(bytes);
     try {
@@ -71,7 +71,7 @@ TEST_F(Safetensors, GivesBackWhatWasSavedOfEveryType) {
   ASSERT_EQ(loaded.tensors.size(), saved.size());
   std::size_t element = 8;
   for (const auto& [name, tensor] : loaded.tensors) {
-    EXPECT_LE(size_of(tensor.dtype()), element);  // So that all are aligned.
+    EXPECT_LE(size_of(tensor.dtype()), element);  // For alignment.
     element = size_of(tensor.dtype());
     const auto original =
         std::find_if(saved.begin(), saved.end(),
@@ -220,7 +220,7 @@ TEST_F(Safetensors, EveryTruncationOfAFileIsAnError) {
   }
 }
 
-// A limit on the size of files stands for a disk that is full.
+// A limit on file size simulates a full disk.
 TEST_F(Safetensors, LeavesTheOldFileIfTheDiskIsFull) {
   save_safetensors(path("f"), {{"a", ones({2})}});
   const std::string before = content_of(path("f"));

@@ -21,7 +21,7 @@ std::vector<std::string> keys(const StateDict& state) {
   return result;
 }
 
-// Two layers share a weight; of the buffers, one is kept.
+// Two layers share a weight; one of two buffers is persistent.
 struct Tied : Module {
   Tied() {
     in = register_module("in", std::make_shared<Linear>(3, 3));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A state_dict of PyTorch's modules loads into ours, every key of it, and then
-// they compute the same. The numbers are from
-// test/fixtures/make_module_fixtures.py.
+// A state_dict of PyTorch's modules loads completely, and the modules then
+// compute the same. test/fixtures/make_module_fixtures.py makes the expected
+// numbers.
 #include <gtest/gtest.h>
 
 #include "horovodpp/nn/nn.h"

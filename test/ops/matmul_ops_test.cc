@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of every rank and layout.
+// Products for every rank and layout.
 #include <cmath>
 
 #include "horovodpp/core/invalid_argument.h"
@@ -47,7 +47,7 @@ TEST(Matmul, AddsUpWhatItsShapesSay) {
     const Tensor b = randn64(pair.b).detach();
     Tensor left = a.dim() == 1 ? unsqueeze(a, 0) : a;
     Tensor right = b.dim() == 1 ? unsqueeze(b, 1) : b;
-    // The definition: a product with a dimension for each index, summed.
+    // The definition: a product with one dimension per index, summed.
     Tensor expected = sum(unsqueeze(left, -1) * unsqueeze(right, -3), {-2});
     const auto got = values(matmul(a, b));
     const auto wanted = values(expected);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values, gradients and second derivatives of every operation. Item 115:
-// gradients are compared with differences of values.
+// gradients are compared with finite differences.
 #include "horovodpp/ops.h"
 
 #include <cmath>
@@ -24,7 +24,7 @@ struct OperationCase {
   std::function<Tensor(const Inputs&)> run;
   std::vector<Dims> shapes;
   bool positive = false;
-  bool rows_only = false;  // It reads memory as it lies.
+  bool rows_only = false;  // Reads memory in its layout.
 };
 
 void PrintTo(const OperationCase& c, std::ostream* out) { *out << c.name; }
@@ -282,7 +282,7 @@ const OperationCase kOperationCases[] = {
 class OperationTest : public testing::TestWithParam<OperationCase> {};
 
 TEST_P(OperationTest, GradientsAgreeWithDifferences) {
-  // Where elements are equal, some of these have no derivative.
+  // Some of these operations have no derivative at equal elements.
   check_grid(GetParam().run, GetParam().shapes,
              {.positive = GetParam().positive,
               .repeated = false,
@@ -540,7 +540,7 @@ TEST(MaskedFill, WantsAMaskOfBool) {
               ElementsAre(0.5, 1));
 }
 
-// What grad() gives is the caller's, to scale.
+// The caller owns the result of grad(), and may scale it.
 TEST(Mean, HasAGradientThatCanBeWritten) {
   const Tensor x = leaf({1, 2, 3, 4}, {2, 2});
   for (const Tensor& y : {mean(x), mean(x, {0}).sum()}) {

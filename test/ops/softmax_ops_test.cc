@@ -24,7 +24,7 @@ TEST(Softmax, HasItsDerivativesAlongEveryDimension) {
              {{3}, {3}});
 }
 
-// The line of every attention that drops or masks weights.
+// Attention with a mask or dropout writes to weights like this.
 TEST(Softmax, IsMaskedInPlace) {
   const Tensor mask = constant({1, 0, 1}, {3});
   for (const std::int64_t dim : {0, 1}) {
@@ -35,7 +35,7 @@ TEST(Softmax, IsMaskedInPlace) {
     y.mul_(mask);
     EXPECT_THAT(values(y),
                 ElementsAre(plain[0], 0, plain[2], plain[3], 0, plain[5]));
-    // Its own gradient needs what was there.
+    // The backward of softmax needs the overwritten values.
     EXPECT_ERROR(autograd::VersionError, "SoftmaxBackward", y.sum().backward());
   }
   const Tensor logs = log_softmax(leaf({1, 2, 3}, {3}), 0);

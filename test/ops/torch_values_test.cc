@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations compute what PyTorch's do, forward and backward. The numbers are
-// from test/fixtures/make_op_fixtures.py, where the cases are written in the
-// same order. Results and gradients are compared relative to their largest
-// element.
+// Operations compute the values and gradients of PyTorch.
+// test/fixtures/make_op_fixtures.py makes the expected numbers, with the cases
+// in the same order. Results and gradients are compared relative to their
+// largest element.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -265,7 +265,7 @@ TorchCases lookups_and_shapes() {
                      }}}};
 }
 
-// Of [batch, time, features]; the outputs, then the last state's cells.
+// For [batch, time, features]; returns the outputs, then the last cell state.
 Tensor run_lstm(X x) {
   const Tensor zero = zeros({3, 6}, {.dtype = x[0].dtype()});
   const LstmResult y =
@@ -342,7 +342,7 @@ TEST_P(PyTorchsOperation, ComputesTheSame) {
   hold_to_pytorch(GetParam(), found->second, DType::kF64, 1e-12);
 }
 
-// Of the file, not of this one: none is left out.
+// The names in the fixture file, to check that no case is missing here.
 std::set<std::string> names_in_fixture() {
   std::set<std::string> names;
   for (const auto& [key, tensor] : fixture()) {

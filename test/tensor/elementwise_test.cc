@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector loops against their functors in double, and all ways in which
-// operands lie against one another.
+// Compares the vector loops with their functors in double, and tests all
+// combinations of operand layouts.
 #include "horovodpp/tensor/elementwise.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ using autograd::Dims;
 using autograd::LoopId;
 namespace functors = autograd::functors;
 
-// Floats of every size and sign, with more where functions bend.
+// Floats of every size and sign, denser where functions bend.
 std::vector<float> floats() {
   std::vector<float> all;
   for (double x = -100; x < 100; x += 0.0137) {
@@ -38,7 +38,8 @@ std::vector<float> computed(const std::vector<float>& x,
   return out;
 }
 
-// Errors in units of `ulps` last places; `absolute` where results cancel.
+// Allows errors of `ulps` units in the last place, or `absolute` where results
+// cancel.
 template <typename F>
 void check_accuracy(double ulps, double absolute = 1e-38) {
   const auto x = floats();
@@ -79,7 +80,8 @@ TEST(FloatLoops, AreWithinAFewUnitsInTheLastPlace) {
   check_accuracy<functors::SqrtBackward>(1.5, 1e-36);
 }
 
-// Of these the tails are differences, or products that cancel in double.
+// The tails of these functions are differences, or products that cancel in
+// double.
 TEST(FloatLoops, AreAsNearAsTheirFormulasAllow) {
   check_accuracy<functors::Gelu>(8, 3e-7);
   check_accuracy<functors::GeluTanh>(8, 3e-7);
@@ -149,7 +151,7 @@ TEST(FloatLoops, TakeEveryLength) {
   }
 }
 
-// Element by element, whatever the layouts, shapes and dtypes.
+// Element by element, for all layouts, shapes and dtypes.
 TEST(Elementwise, ReadsEveryLayout) {
   const std::vector<std::pair<Dims, Dims>> shapes = {
       {{3, 40}, {3, 40}},  {{3, 40}, {40}},   {{3, 40}, {3, 1}},

@@ -29,14 +29,14 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// How the call was made, but for q, k, v and the mask.
+// The settings of a call, without q, k, v and the mask.
 struct Settings {
   bool is_causal = false;
   double scale = 1.0;
   std::optional<DropoutMask> dropout = std::nullopt;
 };
 
-// 1 / (1 - p) where a weight is kept, else 0.
+// 1 / (1 - p) for kept weights, else 0.
 Tensor kept_weights(const Dims& shape, DType dtype, const DropoutMask& mask) {
   const DType wide = dtype == DType::kF64 ? dtype : DType::kF32;
   const Tensor out = ones(shape, {.dtype = wide});
@@ -50,8 +50,8 @@ Tensor kept_weights(const Dims& shape, DType dtype, const DropoutMask& mask) {
   return to(out, dtype);
 }
 
-// Of simpler operations. A row without keys is taken as one of zeros, and its
-// weights as 0, for a softmax of nothing is NaN.
+// Attention from simpler operations. A softmax over no keys is NaN, so a row
+// without keys uses scores of 0 and weights of 0.
 Tensor composed_in_its_dtype(const Tensor& q, const Tensor& k, const Tensor& v,
                              const Tensor& mask, const Settings& settings) {
   constexpr double kNever = -std::numeric_limits<double>::infinity();
@@ -76,7 +76,7 @@ Tensor composed_in_its_dtype(const Tensor& q, const Tensor& k, const Tensor& v,
   return matmul(weights, v);
 }
 
-// The same, where 16-bit types are computed with as float and rounded once.
+// The same; 16-bit types compute in float and round once.
 Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v,
                 const Tensor& mask, const Settings& settings) {
   if (size_of(q.dtype()) != 2) {
@@ -235,7 +235,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key,
                              rows * autograd::dropout_row(k.size(-2)),
                              options.dropout_p);
   }
-  // Only the composition has a derivative by the mask.
+  // Only the composition is differentiable in the mask.
   if (mask.defined() && autograd::needs_grad(mask)) {
     return autograd::composed(q, k, v, mask, settings);
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one call of attention computes with. Only for attention.cc and what it is
-// made of.
+// The operands and settings of one call of attention. Only for attention*.cc.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +10,15 @@
 
 namespace hvd::autograd {
 
-// One call: its operands [..., rows, columns], all of the same leading dimensions
-// (`batch`) and of one dtype, float32 or float64. An operand that BLAS cannot
-// read where it lies becomes a copy.
+// One call. Its operands [..., rows, columns] share their leading dimensions
+// (`batch`) and one dtype, float32 or float64. Operands that BLAS cannot read
+// become copies.
 struct AttentionCall {
   Tensor q;
   Tensor k;
   Tensor v;
-  Tensor mask;  // Undefined, or [..., queries, keys], bool or of that dtype.
+  // Undefined, or [..., queries, keys], bool or of the same dtype.
+  Tensor mask;
   bool is_causal = false;
   double scale = 1.0;
   std::optional<DropoutMask> dropout = std::nullopt;
@@ -30,8 +30,8 @@ struct AttentionCall {
   std::int64_t heads() const;
 };
 
-// Elements of a row of weights in a DropoutMask: those of row i of head h begin
-// at (h queries + i) times as many.
+// The length of a row of weights in a DropoutMask: row i of head h begins at (h
+// queries + i) times this length.
 std::int64_t dropout_row(std::int64_t keys);
 
 }  // namespace hvd::autograd

@@ -16,10 +16,10 @@
 namespace hvd::autograd {
 namespace {
 
-// Keys up to which weights are kept.
+// Weights are kept up to this number of keys.
 constexpr std::int64_t kFewKeys = 64;
 
-// Scores to powers; leaves the largest score and the sum in `kept`.
+// Replaces scores by powers; stores the largest score and the sum in `kept`.
 template <typename T>
 void raise(T* row, std::size_t n, T* kept) {
   const T largest = rows::max(row, n);
@@ -33,13 +33,13 @@ void raise(T* row, std::size_t n, T* kept) {
   }
 }
 
-// What powers are multiplied by to be weights.
+// The factor that turns powers into weights.
 template <typename T>
 T factor(const T* kept) {
   return kept[1] == T(0) ? T(0) : T(1) / kept[1];
 }
 
-// Scores to weights, from what was kept.
+// Turns scores into weights, from `kept`.
 template <typename T>
 void weigh_again(T* row, std::size_t n, const T* kept) {
   if (kept[1] == T(0)) {
@@ -111,8 +111,8 @@ class Forward {
   ScoreBlock<T> block_;
 };
 
-// The gradients of one block of queries: with P the weights and D the gradient
-// of the weights, S = P (D - sum D P) is that of the scores.
+// The gradients of one block of queries. With weights P and their gradient D,
+// the scores have the gradient S = P (D - sum D P).
 template <typename T>
 class Backward {
  public:
@@ -151,7 +151,7 @@ class Backward {
     for (std::int64_t i = 0; i < count; ++i) {
       finish_row(head, begin + i, weights.data + i * weights.stride, i, keys);
     }
-    // All rows of P are needed for v before S can take D's place for q and k.
+    // The gradient of v needs all rows of P, before S replaces D for q and k.
     blas::Matrix<const T> used = weights;
     if (call_.dropout) used = {dropped_.data(), dropped_.stride()};
     used.transposed = true;
@@ -164,7 +164,8 @@ class Backward {
                 begin, result_.k.data<T>() + head * call_.keys() * width);
   }
 
-  // Adds what the block that starts at query `begin` has for all keys.
+  // Adds the contribution of the block that starts at query `begin` to all
+  // keys.
   void add_to_keys(const blas::GemmSize& size, blas::Matrix<const T> a,
                    blas::Matrix<const T> b, std::int64_t begin, T* out) const {
     const blas::Matrix<T> c{out, size.n};
@@ -173,7 +174,7 @@ class Backward {
     std::fill(out + size.m * size.n, out + call_.keys() * size.n, T(0));
   }
 
-  // P, by rows: as it was kept, or computed again.
+  // P, row-major: the kept weights, or recomputed.
   blas::Matrix<const T> weigh(std::int64_t head, std::int64_t begin,
                               std::int64_t end, blas::Matrix<const T> q) {
     const std::int64_t first = head * call_.queries() + begin;
@@ -190,7 +191,7 @@ class Backward {
     return {weights.data, weights.stride};
   }
 
-  // Drops, and makes S of D in row i of the block.
+  // Applies the dropout, and turns D into S in row i of the block.
   void finish_row(std::int64_t head, std::int64_t query, const T* weights,
                   std::int64_t i, std::int64_t keys) {
     const auto n = static_cast<std::size_t>(keys);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of attention, head by head and a block of queries at a time.
-// Of one type T, float or double; nothing here is recorded.
+// The computation of attention, by head and by block of queries, in one type T,
+// float or double. Not recorded.
 #pragma once
 
 #include "horovodpp/ops/functional/attention_call.h"
@@ -8,17 +8,17 @@
 
 namespace hvd::autograd {
 
-// The result, and what backward needs: of each row of scores the largest, and
-// the sum of e^(score - largest), [..., queries, 2]; the sum is 0 for a query
-// that sees no key. Where there are few keys also the weights, [..., queries,
-// keys], before the dropout; undefined where there are many, for which they are
-// computed again.
+// The result of forward, with the data for backward.
+// - sums, [..., queries, 2]: the largest score of each row, and the sum of
+//   e^(score - largest); the sum is 0 for a query that sees no key.
+// - weights, [..., queries, keys], before dropout: kept for few keys only.
+//   Undefined for many keys; backward recomputes them.
 struct AttentionResult {
   Tensor out;
   Tensor sums;
   Tensor weights;
 };
-// `keeps`: for a backward to come.
+// `keeps`: whether to keep data for a backward.
 AttentionResult attention_forward(AttentionCall call, bool keeps);
 
 struct AttentionGradients {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scores of attention: those of one head and a block of queries, masked.
-// Only for attention_heads.cc.
+// The masked scores of attention for one head and one block of queries. Only
+// for attention_heads.cc.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace hvd::autograd {
 
-// A matrix of one head, and how BLAS reads it.
+// A matrix of one head, with its BLAS layout.
 template <typename T>
 struct Head {
   T* data;
@@ -32,7 +32,7 @@ struct Head {
   }
 };
 
-// An operand of all heads.
+// One operand for all heads.
 template <typename T>
 class Operand {
  public:
@@ -52,7 +52,7 @@ class Operand {
   Head<const T> first_{};
 };
 
-// Where each head's matrix begins.
+// The offset of each head's matrix.
 inline std::vector<std::int64_t> offsets_of(const Tensor& x) {
   Dims shape = x.shape();
   Dims strides = x.strides();
@@ -70,16 +70,16 @@ inline std::vector<std::int64_t> offsets_of(const Tensor& x) {
   return offsets;
 }
 
-// Queries at a time: their scores stay in the second cache.
+// Queries per block, chosen so that the scores fit the L2 cache.
 inline std::int64_t block_of(std::int64_t keys) {
   constexpr std::int64_t kScores = 1 << 16;
   return std::clamp<std::int64_t>(kScores / std::max<std::int64_t>(keys, 1), 32,
                                   128);
 }
 
-// A block of scores, by rows, and what is computed of them. Each row begins with
-// a line of the cache, and has one more than it needs: columns of a stride that
-// is a power of two fall on the same few sets of the cache.
+// The scores of a block, row-major, with room for derived values. Rows are
+// aligned to cache lines and padded by one line, since columns with a
+// power-of-two stride map to few cache sets.
 template <typename T>
 class ScoreBlock {
  public:
@@ -123,12 +123,12 @@ class Scores {
     return v_.at(offset(v_offsets_, head));
   }
 
-  // Keys that some query below `end` sees.
+  // The number of keys that queries below `end` see.
   std::int64_t seen(std::int64_t end) const {
     return call_.is_causal ? std::min(call_.keys(), end) : call_.keys();
   }
 
-  // The scaled queries [begin, end) of a head, by rows.
+  // The scaled queries [begin, end) of a head, row-major.
   blas::Matrix<const T> scaled_queries(std::int64_t head, std::int64_t begin,
                                        std::int64_t end) {
     const Head<const T> q = q_.at(offset(q_offsets_, head));
@@ -148,8 +148,8 @@ class Scores {
     return {queries_.data(), std::max<std::int64_t>(width, 1)};
   }
 
-  // Puts the scores of `queries` and the first seen(end) keys into `scores`,
-  // masked, in rows `stride` elements apart.
+  // Writes the masked scores of `queries` and the first seen(end) keys to
+  // `scores`, whose rows are `stride` elements apart.
   void compute(std::int64_t head, std::int64_t begin, std::int64_t end,
                blas::Matrix<const T> queries, blas::Matrix<T> scores) const {
     const std::int64_t keys = seen(end);
@@ -166,7 +166,7 @@ class Scores {
     }
   }
 
-  // Drops what the dropout of row i of a head drops.
+  // Applies the dropout to row i of a head.
   void drop(T* row, std::int64_t head, std::int64_t i, std::int64_t n) const {
     const std::int64_t first =
         (head * call_.queries() + i) * dropout_row(call_.keys());

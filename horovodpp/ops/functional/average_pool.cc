@@ -20,7 +20,7 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// The windows of both dimensions: that of pooled pixel (i, j) is rows[i] times
+// The windows of both dimensions: the window of output (i, j) is rows[i] times
 // columns[j].
 struct Grid {
   Windows rows;
@@ -28,8 +28,8 @@ struct Grid {
   Pair image = 0;
 };
 
-// Calls f(pooled, pixel) for each pixel of each window, with offsets in images
-// with their channels last.
+// Calls f(output, pixel) for each pixel of each window, with channels-last
+// offsets.
 template <typename F>
 void for_each_pixel(const Grid& grid, const Dims& shape, F f) {
   const std::int64_t channels = shape[1];
@@ -49,7 +49,7 @@ void for_each_pixel(const Grid& grid, const Dims& shape, F f) {
   }
 }
 
-// to = from / elements of the window, for each window.
+// to = from / window size, for each window.
 template <typename T>
 void divide_by_counts(const Grid& grid, const Dims& shape, const T* from,
                       T* to) {
@@ -66,11 +66,12 @@ void divide_by_counts(const Grid& grid, const Dims& shape, const T* from,
   }
 }
 
-// The means of windows; and back: each element of x spread over its window.
+// averaged(): the means of windows. spread(): each element of x distributed
+// over its window.
 Tensor averaged(const Tensor& x, const Grid& grid);
 Tensor spread(const Tensor& x, const Grid& grid);
 
-// Each is linear, and the other's derivative.
+// averaged() or spread(); both are linear, and derivatives of each other.
 struct AveragePoolNode : Node {
   const char* name() const override {
     return averages ? "AvgPool2dBackward" : "AvgPool2dBackwardBackward";
@@ -82,8 +83,7 @@ struct AveragePoolNode : Node {
   bool averages = true;
 };
 
-// x [n, c, ...] between an image and a pooled one. 16-bit types are added up in
-// float32.
+// Computes either direction for x [n, c, ...]. 16-bit types use float32 sums.
 Tensor computed(const Tensor& input, const Grid& grid, bool averages) {
   NoGrad no_grad;
   const Tensor x = channels_last(widened(input));

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Average pooling.
+// Average pooling of [n, c, h, w] or [c, h, w], with PyTorch's names, defaults
+// and values. layout.h describes the layout of results.
 //
-// On [n, c, h, w] or [c, h, w], with PyTorch's names, defaults and values; results
-// lie as layout.h says.
-//
-// InvalidArgument with the shapes, if they do not fit.
+// InvalidArgument, with the shapes, if shapes do not fit.
 #pragma once
 
 #include "horovodpp/core/export.h"
@@ -15,10 +13,10 @@ namespace HVD_EXPORT hvd {
 
 struct AvgPool2dOptions {
   Pair kernel = 1;
-  Pair stride = 0;  // 0: that of the kernel.
+  Pair stride = 0;  // 0: the kernel's size.
   Pair padding = 0;
   bool ceil_mode = false;
-  bool count_include_pad = true;  // Whether to divide by what is padding, too.
+  bool count_include_pad = true;  // Whether the divisor counts padding.
 };
 // The mean of each window.
 Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& options);

@@ -36,7 +36,7 @@ ChannelStatistics statistics_of(const std::vector<double>& mean,
           to(from_vector(rstd, shape), dtype)};
 }
 
-// x normalized, scaled and shifted; x wide, the result of dtype `out`.
+// x, which is widened, normalized, scaled and shifted.
 Tensor normalized(const Tensor& x, const ChannelStatistics& statistics,
                   const Tensor& weight, const Tensor& bias) {
   const DType dtype = x.dtype();

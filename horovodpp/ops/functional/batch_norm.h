@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalization of each channel over a batch.
+// Batch normalization: normalizes each channel over a batch.
 #pragma once
 
 #include "horovodpp/core/export.h"
@@ -12,12 +12,13 @@ struct BatchNormOptions {
   double momentum = 0.1;
   double eps = 1e-5;
 };
-// (x - mean) / sqrt(var + eps) * weight + bias for each channel:  x [n, c, ...],
-// the others [c]; weight and bias may be undefined. While training, mean and var
-// are those of x over all but c, and the running ones become
-// (1 - momentum) running + momentum new, with the unbiased variance; but not
-// while a checkpoint recomputes, since they did when it computed. Else they are
-// the running ones. Where x has 16 bits, the others may be float32.
+// (x - mean) / sqrt(var + eps) * weight + bias for each channel:  x [n, c,
+// ...], the others [c]; weight and bias may be undefined. For a 16-bit x, the
+// others may be float32.
+// - Training: mean and var are those of x over all dimensions but c. Running
+//   statistics become (1 - momentum) running + momentum new, with the unbiased
+//   variance. A checkpoint's recomputation does not update them again.
+// - Otherwise: mean and var are the running statistics.
 //   InvalidArgument  training with one element per channel; not training
 //                    without running statistics
 Tensor batch_norm(const Tensor& x, const Tensor& running_mean,

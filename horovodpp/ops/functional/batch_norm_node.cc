@@ -16,7 +16,7 @@
 namespace hvd::autograd {
 namespace {
 
-// [c] as [1, c, 1, ...], as many dimensions as x.
+// [c] as [1, c, 1, ...], with as many dimensions as x.
 Tensor along_channels(const Tensor& parameter, const Tensor& x) {
   Dims shape = Dims::filled(x.shape().size(), 1);
   shape[1] = x.size(1);
@@ -87,7 +87,7 @@ void BatchNormBackward::apply_fused(const ChannelStatistics& s,
   if (training) {
     blend_columns(size, {x.data<T>(), g.data<T>(), s.mean.data<T>(), a.data(),
                          b.data(), c.data(), out.data<T>()});
-  } else {  // x has no part in it, not even its infinities.
+  } else {  // Avoids x, which may be infinite.
     scale_columns(size, {g.data<T>(), a.data(), c.data(), out.data<T>()});
   }
   results[0] = to(out, grad.dtype());

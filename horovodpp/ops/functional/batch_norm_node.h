@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of batch_norm: how it sees its operands, and the node of its graph.
+// The operands and the graph node of batch_norm.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace hvd::autograd {
 
-// x [n, c, ...] as a matrix with a column for each channel: x itself or a copy,
+// x [n, c, ...] as a matrix with one column per channel: x itself or a copy,
 // not recorded.
 Tensor as_channel_matrix(const Tensor& x);
 MatrixSize channel_matrix_size(const Tensor& x);
 
-// `parameter` in this dtype; if there is none, [channels] of `otherwise`.
+// `parameter` in this dtype; if undefined, [channels] filled with `otherwise`.
 Tensor parameter_in(DType dtype, const Tensor& parameter, std::int64_t channels,
                     double otherwise);
 
-// Of each channel the mean and 1 / sqrt(variance + eps), in the dtype that is
-// computed in.
+// The mean and 1 / sqrt(variance + eps) of each channel, in the dtype of the
+// computation.
 struct ChannelStatistics {
   Tensor mean;
   Tensor rstd;
 };
 
-// z = (x - mean) rstd, y = z w + b, sums over all but the channels, of which
-// each is `count` elements:
+// z = (x - mean) rstd, y = z w + b. Sums run over all but the channels, with
+// `count` elements each:
 //   training: dx = w rstd (dy - sum dy / count - z sum dy z / count)
 //   else:     dx = w rstd dy
 //   dw = sum dy z,  db = sum dy
@@ -40,7 +40,7 @@ struct BatchNormBackward : NormNode {
   bool training = false;
 
  private:
-  // In one pass each for sums and for dx.
+  // One pass for the sums, one for dx.
   template <typename T>
   void apply_fused(const ChannelStatistics& s, const Tensor& grad,
                    std::span<Tensor> results);
@@ -48,7 +48,7 @@ struct BatchNormBackward : NormNode {
   void parameter_gradients(const std::vector<double>& sum,
                            std::vector<double> dot, const T* r,
                            std::span<Tensor> results);
-  // The same by operations that are recorded.
+  // The same with recorded operations.
   void apply_recorded(const ChannelStatistics& s, const Tensor& grad,
                       std::span<Tensor> results);
 };

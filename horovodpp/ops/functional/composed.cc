@@ -15,9 +15,9 @@ struct IdentityBackward : Node {
   }
 };
 
-// x as a tensor of its own, so that what depends on x in other ways than by
-// the operation at hand is told apart. A leaf that was frozen since has none to
-// depend on, and still a gradient, of which the engine makes nothing.
+// A stand-in for x, which separates this operation's use of x from others. A
+// leaf frozen since forward gets a new leaf as stand-in; the engine drops its
+// gradient.
 Tensor stand_in(const Tensor& x, bool wanted) {
   if (!x.defined() || !(x.requires_grad() || wanted)) return x;
   Tensor result = x.detach();

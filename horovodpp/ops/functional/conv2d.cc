@@ -29,14 +29,14 @@ Dims shape_of_weight(const ConvShape& s) {
   return {s.out, s.in / s.options.groups, s.kernel.height, s.kernel.width};
 }
 
-// What a pass reads, in this order, and bias, which may be undefined.
+// The operands of a pass; bias may be undefined.
 struct ConvOperands {
   Tensor first;   // x, y, x: forward, backward of data, of weights.
   Tensor second;  // weight, weight, y
   Tensor bias;
 };
 
-// ConvOperands of one floating dtype, laid out as the kernels want them.
+// Runs a pass on operands of one floating dtype, in the kernels' layout.
 Tensor computed(ConvPass pass, const ConvShape& shape,
                 const ConvOperands& given) {
   const DType dtype = given.first.dtype();
@@ -78,7 +78,7 @@ Tensor computed(ConvPass pass, const ConvShape& shape,
   return out;
 }
 
-// A pass as an operation. Each pass is linear in each of its operands, and its
+// A pass as an operation. Each pass is linear in each operand, and its
 // derivatives are the other passes.
 Tensor convolve(ConvPass pass, const ConvShape& shape,
                 const ConvOperands& given);
@@ -98,7 +98,7 @@ struct ConvNode : Node {
 
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     const Tensor& grad = grads[0];
-    // The parameters first: their gradients go to the leaves.
+    // Parameters first: their gradients go to leaves.
     if (wants(1)) results[1] = second_gradient(grad);
     if (next_edges().size() > 2 && wants(2)) {
       results[2] = sum(grad, {0, 2, 3});
@@ -147,7 +147,8 @@ Tensor convolve(ConvPass pass, const ConvShape& shape,
                 const ConvOperands& given) {
   const bool with_bias = given.bias.defined();
   const bool recorded = needs_grad(given.first, given.second, given.bias);
-  // Saved first: a recomputation that has all it wants then ends here.
+  // Saves before computing, so that a recomputation can stop after the last
+  // saved tensor.
   Ref<ConvNode> node;
   if (recorded) {
     node = make_node<ConvNode>(given.first, given.second);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cross entropy of logits. Of a row, forward keeps the largest logit m and the
-// sum of e^(logit - m), from which backward has each probability by one e^x.
+// Cross entropy of logits. For each row, forward keeps the largest logit m and
+// the sum of e^(logit - m). Backward then gets each probability with one e^x.
 #include "horovodpp/ops/functional/cross_entropy.h"
 
 #include <cmath>
@@ -32,11 +32,12 @@ NllOptions nll_options(const CrossEntropyOptions& options) {
           .reduction = options.reduction};
 }
 
-// With s the smoothing and w the weights, the loss of a row with target t is
+// With smoothing s and weights w, the loss of a row with target t is
 //   hard (lse - x[t]) + sum_c soft w[c] (lse - x[c]),
 // and its derivative by x[c] is
 //   (hard + spread) p[c] - soft w[c] - (hard if c = t).
-// All are 0 for a target that is ignored; their share is multiplied in.
+// All coefficients are 0 for an ignored target. The row's share is a separate
+// factor.
 struct Coefficients {
   double hard;
   double soft;
@@ -77,7 +78,7 @@ class Rows {
   double weights_ = 0.0;
 };
 
-// The loss of one row, without its share.
+// The loss of one row, before its share.
 template <typename T>
 double loss_of(const T* x, double lse, std::size_t row, std::size_t classes,
                const Rows& rows) {
@@ -110,7 +111,7 @@ void backward_row(const T* x, const T* kept, double grad, std::size_t row,
 }
 
 // The parts of the derivative that do not depend on x: share (hard + spread)
-// for each row, [n, 1], and what is subtracted, [n, classes].
+// per row, [n, 1], and the subtracted term, [n, classes].
 struct Constants {
   Tensor factor;
   Tensor subtracted;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss of a classification by logits.
+// The cross entropy of logits, a classification loss.
 //
 //   Tensor loss = hvd::cross_entropy(model(x), labels,
 //                                    {.label_smoothing = 0.1});
@@ -11,10 +11,10 @@
 
 namespace HVD_EXPORT hvd {
 
-// nll_loss(log_softmax(logits, 1), targets), in one pass; shapes as of nll_loss. Or
-// targets of floating point, in the shape of the logits: the probability p of
-// each class, -sum_c weight[c] p[c] log_softmax(logits)[c], where a mean divides
-// by n (and by further dimensions), and nothing is ignored.
+// nll_loss(log_softmax(logits, 1), targets), in one pass, with the shapes of
+// nll_loss. Floating-point targets have the shape of the logits and give the
+// probability p of each class: -sum_c weight[c] p[c] log_softmax(logits)[c]. A
+// mean then divides by n (and by further dimensions), and no target is ignored.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options = {});
 

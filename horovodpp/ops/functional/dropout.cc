@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kElementsPerBlock = 4;  // Of the generator.
 constexpr std::int64_t kTile = 64;
 
-// x masked, and its halves computed with as float; not recorded.
+// x with the mask applied, 16-bit types via float; not recorded.
 Tensor masked(const Tensor& x, const DropoutMask& mask) {
   NoGrad no_grad;
   const Tensor in = x.detach().contiguous();
@@ -51,7 +51,7 @@ Tensor masked(const Tensor& x, const DropoutMask& mask) {
 Tensor masked_and_recorded(const Tensor& x,
                            const std::shared_ptr<const DropoutMask>& mask);
 
-// y = m x, with m drawn:  dx = m dy, with m drawn again
+// y = m x, with a drawn mask m:  dx = m dy, with m drawn again
 struct DropoutBackward : Node {
   const char* name() const override { return "DropoutBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -78,8 +78,8 @@ void check_probability(double p, const char* operation) {
   }
 }
 
-// Writes what `draw` returns, of x's shape and dtype, to x. Only the drawing is
-// not recorded: what was in x before gets no gradient.
+// Writes the result of `draw`, with x's shape and dtype, to x. Only the drawing
+// is unrecorded: the old values of x get no gradient.
 template <typename Draw>
 void fill_from(const Tensor& x, Draw draw) {
   Tensor drawn;

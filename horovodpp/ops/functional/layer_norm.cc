@@ -26,7 +26,7 @@ MatrixSize matrix_size(const Tensor& x, const Dims& shape) {
   return {n == 0 ? 0 : x.num_elements() / n, n};
 }
 
-// `parameter` in this dtype; undefined if it is.
+// `parameter` in this dtype; stays undefined.
 Tensor parameter_as(DType dtype, const Tensor& parameter) {
   return parameter.defined() ? to(parameter, dtype).contiguous() : Tensor();
 }
@@ -74,7 +74,7 @@ struct LayerNormBackward : NormNode {
     if (wants(2)) results[2] = to(from_vector(db, shape), dtypes[1]);
   }
 
-  // The same by operations that are recorded.
+  // The same with recorded operations.
   void apply_recorded(const Tensor& grad, std::span<Tensor> results) {
     const Tensor x = to(input.unpack(*this), computed_in);
     const Tensor g = to(grad, computed_in);

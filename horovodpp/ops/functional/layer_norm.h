@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalization of each row.
+// Layer normalization: normalizes each row.
 #pragma once
 
 #include "horovodpp/core/export.h"
@@ -8,9 +8,9 @@
 
 namespace HVD_EXPORT hvd {
 
-// (x - mean) / sqrt(var + eps) * weight + bias over the last dimensions of x,
-// which are `normalized_shape`, as are those of weight and bias; these may be
-// undefined.
+// (x - mean) / sqrt(var + eps) * weight + bias over the last dimensions of x.
+// `normalized_shape` is the shape of these dimensions and of weight and bias,
+// which may be undefined.
 Tensor layer_norm(const Tensor& x, const autograd::Dims& normalized_shape,
                   const Tensor& weight = Tensor(),
                   const Tensor& bias = Tensor(), double eps = 1e-5);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How images lie in memory. Images are [n, channels, height, width].
+// The memory layout of images [n, channels, height, width].
 //
-// Results on images lie in memory with their channels last, whatever the
-// operand: what is fastest for convolutions, which elementwise operations keep.
-// So reshape() them; view() refuses where it would have to copy. Operands that
-// lie otherwise are copied.
+// Results on images are channels-last for any operand, the fastest layout for
+// convolutions; elementwise operations keep it. So use reshape() on them;
+// view() throws where it would have to copy. Operands in another layout are
+// copied.
 #pragma once
 
 #include "horovodpp/core/export.h"
@@ -13,18 +13,18 @@
 
 namespace HVD_EXPORT hvd {
 
-// A copy of the images `x` with channels last; x itself if it lies so.
+// The images `x` in channels-last layout: a copy, or x itself.
 Tensor channels_last(const Tensor& x);
 
 namespace autograd {
 
-// Strides of [n, c, ...] with the channels last.
+// Channels-last strides of [n, c, ...].
 Dims channels_last_strides(const Dims& shape);
 
-// Whether the images `x` lie with their channels last.
+// Whether the images `x` are in channels-last layout.
 bool is_channels_last(const Tensor& x);
 
-// An image tensor like that, not initialized.
+// An uninitialized channels-last image tensor.
 Tensor empty_channels_last(const Dims& shape, DType dtype);
 
 }  // namespace autograd

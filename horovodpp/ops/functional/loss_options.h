@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the losses have in common: their options.
+// The options of the losses.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace HVD_EXPORT hvd {
 
-// What becomes of the losses of the elements: they stay, or become one.
+// How to reduce the losses of the elements.
 enum class Reduction { kNone, kMean, kSum };
 
 struct NllOptions {
-  Tensor weight = {};  // Of each class, [classes]; undefined: all 1.
+  Tensor weight = {};                // Per class, [classes]; undefined: all 1.
   std::int64_t ignore_index = -100;  // This target has no loss.
-  // A mean divides by the weights of the targets that are not ignored; if there
-  // are none it is NaN.
+  // A mean divides by the total weight of targets that are not ignored; it is
+  // NaN without such targets.
   Reduction reduction = Reduction::kMean;
 };
 
@@ -24,7 +24,7 @@ struct CrossEntropyOptions {
   Tensor weight = {};
   std::int64_t ignore_index = -100;
   Reduction reduction = Reduction::kMean;
-  // So much of the target is spread evenly over all classes; in [0, 1].
+  // The share of the target that is spread evenly over all classes; in [0, 1].
   double label_smoothing = 0.0;
 };
 

@@ -44,7 +44,8 @@ struct SavesTargets : Node {
   NllOptions options;
 };
 
-// y_i = -share w x[i, targets[i]], or their sum:  dx there = -share w dy, else 0
+// y_i = -share w x[i, targets[i]], or their sum:  dx = -share w dy at the
+// target, else 0
 struct NllLossBackward : SavesTargets {
   const char* name() const override { return "NllLossBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
@@ -90,7 +91,7 @@ Tensor nll_backward(const Tensor& grad, const Tensor& targets,
   return out;
 }
 
-// The losses of the rows, or their sum, in the dtype they are computed in.
+// The losses of the rows, or their sum, in the dtype of the computation.
 Tensor nll_sums(const Tensor& x, const Targets& read,
                 const NllOptions& options) {
   const Tensor in = widened(x.detach());
@@ -101,7 +102,7 @@ Tensor nll_sums(const Tensor& x, const Targets& read,
     const T* row = in.data<T>();
     for (std::size_t i = 0; i < read.classes.size(); ++i) {
       const T value = row[read.classes[i] * in.strides()[1]];
-      // What is ignored does not count, not even its NaN.
+      // An ignored row counts as 0, even if it is NaN.
       const double loss =
           read.ignored[i] ? 0.0 : -read.weights[i] * static_cast<double>(value);
       total += loss;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses of predictions against targets; cross_entropy() has a header of its own.
+// Losses of predictions against targets; cross_entropy.h has cross_entropy().
 #pragma once
 
 #include "horovodpp/core/export.h"
@@ -8,8 +8,8 @@
 
 namespace HVD_EXPORT hvd {
 
-// -weight[target] log_probabilities[target], with classes in dimension 1:
-// [n, classes, ...] and int64 [n, ...] -> [n, ...] or []; or [classes] and [].
+// -weight[target] log_probabilities[target], with classes in dimension 1: [n,
+// classes, ...] and int64 [n, ...] -> [n, ...] or []; or [classes] and [].
 //   InvalidArgument  a target is no class
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets,
                 const NllOptions& options = {});

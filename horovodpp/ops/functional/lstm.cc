@@ -29,7 +29,7 @@ namespace {
 
 using Values = LstmValues;
 
-// The same by simpler operations.
+// The same from simpler operations.
 Values composed_lstm(const Values& in) {
   const std::int64_t n = hidden_of(in);
   Tensor h = in[kH];
@@ -52,7 +52,7 @@ Tensor as_rows(const Tensor& x) {
   return reshape(x, {x.size(0) * x.size(1), x.size(2)});
 }
 
-// What the recurrent weights were multiplied by.
+// The h that each step multiplied by the recurrent weights.
 std::vector<Tensor> hidden_before(const Tensor& output, const Tensor& start) {
   return {start, as_rows(narrow(output, 0, 0, output.size(0) - 1))};
 }

@@ -58,8 +58,8 @@ void run_forward(const LstmValues& in, const Tensor& bias,
   }
 }
 
-// Room for a matrix, with a line of the cache more in each row: columns of a
-// stride that is a power of two fall on the same few sets of the cache.
+// A matrix with rows padded by one cache line, since columns with a
+// power-of-two stride map to few cache sets.
 Tensor padded(std::int64_t rows, std::int64_t columns, DType dtype) {
   const std::int64_t stride = columns + 16;
   const Tensor room = empty({rows, stride}, {.dtype = dtype});
@@ -137,7 +137,7 @@ LstmGateGradients lstm_backward_steps(const LstmValues& in,
   return result;
 }
 
-// Computed as (inputs^T gates)^T, which has longer rows and is faster for it.
+// Computed as (inputs^T gates)^T, whose longer rows make it faster.
 Tensor lstm_weight_gradient(const Tensor& gates,
                             const std::vector<Tensor>& inputs) {
   const std::int64_t columns = gates.size(1);

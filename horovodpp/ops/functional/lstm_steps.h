@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of an LSTM, step after step, in float32 or float64. Nothing here
-// is recorded.
+// The computation of an LSTM, step by step, in float32 or float64. Not
+// recorded.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace hvd::autograd {
 
-// The inputs of a call, in the order of its edges. The biases may be undefined.
+// The inputs of a call, in the order of edges. Biases may be undefined.
 enum LstmInput : std::size_t { kX, kH, kC, kWih, kWhh, kBih, kBhh, kInputs };
 using LstmValues = std::vector<Tensor>;
 
@@ -21,24 +21,24 @@ inline std::int64_t hidden_of(const LstmValues& in) { return in[kH].size(1); }
 
 struct LstmForward {
   Tensor output;  // [steps, batch, hidden]
-  Tensor cells;   // [steps + 1, batch, hidden], the first those at the start.
-  Tensor gates;   // [steps, batch, 4 hidden]: what they let through.
+  Tensor cells;   // [steps + 1, batch, hidden], starting with the initial c.
+  Tensor gates;   // [steps, batch, 4 hidden]: the activations.
 };
 LstmForward lstm_forward_steps(const LstmValues& in);
 
 struct LstmGateGradients {
-  Tensor gates;  // [steps batch, 4 hidden]: of the gates' sums.
-  Tensor h;      // Of those at the start.
+  Tensor gates;  // [steps batch, 4 hidden]: before activation.
+  Tensor h;      // Of the initial state.
   Tensor c;
 };
-// `grads` are those of output, of the last h and the last c; each may be
+// `grads` are the gradients of output, the last h and the last c; each may be
 // undefined.
 LstmGateGradients lstm_backward_steps(const LstmValues& in,
                                       const LstmForward& saved,
                                       const LstmValues& grads);
 
-// The gradient of weights by which these inputs, matrices that lie one below the
-// other, were multiplied: gates^T inputs.
+// The gradient of weights that multiplied `inputs`, matrices concatenated by
+// rows: gates^T inputs.
 Tensor lstm_weight_gradient(const Tensor& gates,
                             const std::vector<Tensor>& inputs);
 

@@ -22,19 +22,19 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// Where the largest elements lie: for each pooled one the pixel of its channel,
-// or kNowhere, int32, channels last.
+// The places of the largest elements: for each output the pixel of its channel,
+// or kNowhere; int32, channels-last.
 using MaxPlaces = Tensor;
 
-// The place of what a window has that misses the image.
+// The place for a window that misses the image.
 constexpr std::int32_t kNowhere = -1;
 
-// The elements of x at `places`, 0 nowhere; and back: those of y put there, in
-// images of this size, and added up where places are one.
+// taken(): the elements of x at `places`, 0 for kNowhere. put(): the elements
+// of y added at `places`, in images of this size.
 Tensor taken(const Tensor& x, const MaxPlaces& places);
 Tensor put(const Tensor& y, const MaxPlaces& places, const Pair& image);
 
-// Each is linear, and the other's derivative.
+// taken() or put(); both are linear, and derivatives of each other.
 struct MaxPoolNode : Node {
   const char* name() const override {
     return takes ? "MaxPool2dBackward" : "MaxPool2dBackwardBackward";
@@ -59,8 +59,8 @@ void record(const Tensor& out, const Tensor& x, const MaxPlaces& places,
   set_history(out, std::move(node));
 }
 
-// Calls f(offset of the pooled element, offset of its place) for those that have
-// one, with channels last.
+// Calls f(output offset, offset of its place) for outputs that have a place,
+// with channels last.
 template <typename F>
 void for_each_place(const MaxPlaces& places, const Pair& image, F f) {
   const Dims& shape = places.shape();
@@ -125,13 +125,13 @@ struct Pooling {
   std::int64_t channels;
 };
 
-// The first element of a dilated window that begins at `start` and is not
-// before the image.
+// The first element inside the image of a dilated window that begins at
+// `start`.
 std::int64_t first_inside(std::int64_t start, std::int64_t dilation) {
   return start < 0 ? (dilation - 1 - start) / dilation : 0;
 }
 
-// The largest pixels of one window, channel by channel.
+// The largest pixels of one window, per channel.
 template <typename T>
 void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
                  std::int32_t* places) {

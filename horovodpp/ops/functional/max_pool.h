@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Max pooling.
+// Max pooling of [n, c, h, w] or [c, h, w], with PyTorch's names, defaults and
+// values. layout.h describes the layout of results.
 //
 //   y = hvd::max_pool2d(hvd::relu(y), {.kernel = {2, 2}});
 //
-// On [n, c, h, w] or [c, h, w], with PyTorch's names, defaults and values; results
-// lie as layout.h says.
-//
-// InvalidArgument with the shapes, if they do not fit.
+// InvalidArgument, with the shapes, if shapes do not fit.
 #pragma once
 
 #include "horovodpp/core/export.h"
@@ -17,13 +15,13 @@ namespace HVD_EXPORT hvd {
 
 struct MaxPool2dOptions {
   Pair kernel = 1;
-  Pair stride = 0;  // 0: that of the kernel.
+  Pair stride = 0;  // 0: the kernel's size.
   Pair padding = 0;
   Pair dilation = 1;
-  bool ceil_mode = false;  // Keep windows that hang over the end.
+  bool ceil_mode = false;  // Keep windows that extend past the end.
 };
-// The largest of each window; NaN is larger than everything. The gradient goes
-// to the first of equals.
+// The largest element of each window; NaN counts as the largest. The first of
+// equal elements gets the gradient.
 Tensor max_pool2d(const Tensor& x, const MaxPool2dOptions& options);
 
 }  // namespace hvd

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the nodes of batch_norm and layer_norm have in common: they are of
-// y = (x - mean) rstd weight + bias, where weight and bias may be missing.
+// The base of the nodes of batch_norm and layer_norm: y = (x - mean) rstd
+// weight + bias, where weight and bias may be missing.
 #pragma once
 
 #include "horovodpp/autograd/node.h"
@@ -29,7 +29,7 @@ struct NormOperands {
 
 bool needs_grad(const NormOperands& operands);
 
-// Gives `node`, which is new, its three edges, and what it keeps.
+// Gives the new `node` its three edges and its saved tensors.
 void save_norm(NormNode& node, const NormOperands& operands, const Tensor& mean,
                const Tensor& rstd);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cross entropy with targets that are no classes but a probability for each.
+// Cross entropy with a target probability for each class.
 #pragma once
 
 #include "horovodpp/ops/functional/losses.h"
@@ -7,9 +7,9 @@
 
 namespace hvd::autograd {
 
-// As cross_entropy of losses.h; targets of floating point. Their gradient is
-// recorded as well.
-//   InvalidArgument  shapes do not fit, or there is an ignore_index
+// As cross_entropy() with floating-point targets. The gradient of the targets
+// is recorded as well.
+//   InvalidArgument  shapes do not fit, or ignore_index is set
 Tensor soft_cross_entropy(const Tensor& logits, const Tensor& targets,
                           const CrossEntropyOptions& options);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The targets of a loss over classes: checked, weighed, and counted.
+// The checked targets of a loss over classes, with their weights.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace hvd::autograd {
 
-// Target i is class classes[i] with weight weights[i]; one that is ignored is
+// Target i is class classes[i] with weight weights[i]; an ignored target is
 // class 0 with weight 0.
 struct Targets {
   std::vector<std::int64_t> classes;
@@ -20,29 +20,30 @@ struct Targets {
   std::vector<double> class_weights;
   double total_weight = 0.0;  // Of all targets.
 
-  // What the losses are multiplied by on their way into the result.
+  // The factor of each loss in the result.
   double share(Reduction reduction) const {
     return reduction == Reduction::kMean ? 1.0 / total_weight : 1.0;
   }
 };
 
-// Int64 [n] for x [n, classes].
-//   InvalidArgument  the weights do not go with x, or a target is no class
+// Reads int64 targets [n] for x [n, classes].
+//   InvalidArgument  the weights do not fit x, or a target is no class
 Targets read_targets(const Tensor& x, const Tensor& targets,
                      const NllOptions& options, const char* operation);
 
-// InvalidArgument if they are not one number for each class.
+// InvalidArgument unless `weight` has one number per class.
 void check_class_weights(const Tensor& weight, std::int64_t classes,
                          const char* operation);
 
-// InvalidArgument if there are rows of x [n, classes], but no classes.
+// InvalidArgument if x [n, classes] has rows but no classes.
 void check_classes(const Tensor& x, const char* operation);
 
-// InvalidArgument if they are not of the shapes that losses.h names.
+// InvalidArgument unless the shapes are those of losses.h.
 void check_targets(const Tensor& x, const Tensor& targets,
                    const char* operation);
 
-// A loss of such shapes by one of [n, classes] and [n].
+// Computes a loss for any of these shapes by `loss`, which takes [n, classes]
+// and [n].
 template <typename Loss>
 Tensor loss_of_rows(const Tensor& x, const Tensor& targets,
                     const char* operation, Loss loss) {

@@ -26,7 +26,7 @@ std::int64_t count(const Line& line, bool ceil_mode) {
                             (ceil_mode ? line.stride - 1 : 0);
   if (room < 0) return 0;
   std::int64_t windows = room / line.stride + 1;
-  // The last one must begin on the image or the padding before it.
+  // The last window must begin in the image or the padding before it.
   if (ceil_mode && (windows - 1) * line.stride >= line.size + line.padding) {
     --windows;
   }

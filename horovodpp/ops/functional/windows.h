@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The windows of a pooling operation along one dimension, and the checks that
-// poolings, and convolutions, have in common.
+// The windows of pooling along one dimension, and checks shared by pooling and
+// convolution.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace hvd::autograd {
 
-// Whether a kernel, stride, dilation, padding or size is `least` or more, and less
-// than 2^31: sizes that are computed from such numbers do not overflow.
+// Whether a kernel, stride, dilation, padding or size is in [least, 2^31), so
+// that sizes computed from it cannot overflow.
 bool is_sound(std::int64_t number, std::int64_t least);
 inline bool is_sound(const Pair& pair, std::int64_t least) {
   return is_sound(pair.height, least) && is_sound(pair.width, least);
 }
 
-// The elements [begin, end) of a dimension, and for how many the window counts:
-// padding may be among them.
+// The elements [begin, end) of a dimension, and the divisor, which may include
+// padding.
 struct Window {
   std::int64_t begin;
   std::int64_t end;
@@ -29,20 +29,21 @@ using Windows = std::vector<Window>;
 
 struct PoolOptions {
   Pair kernel;
-  Pair stride;  // 0: that of the kernel.
+  Pair stride;  // 0: the kernel's size.
   Pair padding;
   Pair dilation;
   bool ceil_mode;
 };
 
-// How many windows there are, in each dimension, on images of this size.
+// The number of windows in each dimension for images of this size.
 //   InvalidArgument  the options are invalid, or no window fits; names
 //                    `operation`
 Pair count_windows(const Tensor& x, const PoolOptions& options,
                    const char* operation);
 
-// The images [n, c, h, w] or the one image [c, h, w] in 4 dimensions.
-//   InvalidArgument  x is neither, or empty but for n, or of no floating dtype
+// The images [n, c, h, w], or one image [c, h, w], in 4 dimensions.
+//   InvalidArgument  x is neither, is empty other than in n, or is not of a
+//                    floating dtype
 Tensor as_images(const Tensor& x, const char* operation);
 
 }  // namespace hvd::autograd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention: the blocked computation against the one by matmul and softmax.
+// Attention: compares the blocked computation with matmul and softmax.
 #include "horovodpp/ops/functional/attention.h"
 
 #include <cmath>
@@ -30,7 +30,7 @@ TEST(Attention, HasItsDerivatives) {
   check_options({.is_causal = true}, {{2, 3, 2}, {2, 3, 2}, {2, 3, 2}});
   check_options({.is_causal = true}, {{4, 2}, {2, 2}, {2, 2}});
   check_options({.is_causal = true}, {{2, 2}, {4, 2}, {4, 2}});
-  // Keys and values that all heads share.
+  // All heads share keys and values.
   check_options({}, {{2, 3, 2}, {1, 3, 2}, {3, 2}});
 }
 
@@ -99,7 +99,7 @@ TEST(Attention, OfFloatsIsSoftmaxTimesValues) {
   }
 }
 
-// What was dropped shows where the values are those of an identity.
+// With an identity as values, dropped weights show.
 TEST(Attention, DropsTheSameWeightsInBothDirections) {
   for (const std::int64_t keys : {100, 200}) {
     manual_seed(4);

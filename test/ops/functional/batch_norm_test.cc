@@ -27,7 +27,7 @@ class BatchNorm : public testing::TestWithParam<Dims> {
   Tensor bias_ = randn64({channels()});
 };
 
-// By operations of their own.
+// The same from simpler operations.
 Tensor composed(const Tensor& x, const Tensor& mean, const Tensor& variance,
                 const Tensor& weight, const Tensor& bias) {
   Dims shape = Dims::filled(x.shape().size(), 1);
@@ -78,7 +78,7 @@ TEST_P(BatchNorm, HasItsFirstAndSecondDerivatives) {
   }
 }
 
-// y and the gradients, computed in x's dtype with parameters in another.
+// y and the gradients, in x's dtype, with parameters in another dtype.
 std::vector<Tensor> all_of(const Tensor& x, const Tensor& w, const Tensor& b,
                            const Tensor& grad) {
   std::vector<Tensor> leaves;
@@ -197,7 +197,7 @@ TEST(BatchNorm, IsExactFarFromZeroAndOverManyRows) {
   expect_near(y,
               batch_norm(to(x, DType::kF64), {}, {}, {}, {},
                          {.training = true, .eps = 0}),
-              // Of a float, as far from 0, there are no more digits.
+              // A float this far from 0 has no more digits.
               2e-3);
   const Tensor near = randn({70000, 2}) + 3.0;
   expect_near(batch_norm(near, {}, {}, {}, {}, kTraining),

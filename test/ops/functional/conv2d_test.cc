@@ -51,7 +51,7 @@ const ConvCase kConvCases[] = {
     {"WholeImage", {3, 2, 4, 3}, {5, 2, 4, 3}, {}},
 };
 
-// sum over the definition, element by element.
+// Convolution by its definition, element by element.
 std::vector<double> by_definition(const Tensor& x, const Tensor& w,
                                   const Tensor& bias, const Conv2dOptions& o,
                                   const Dims& out) {
@@ -108,7 +108,7 @@ TEST_P(Conv2d, HasItsFirstAndSecondDerivatives) {
   autograd::gradgradcheck(run, {x_, w_, b_});
 }
 
-// y and the gradients, of random weights of y.
+// y and the gradients for output gradient `grad`.
 std::vector<Tensor> all_of(const Tensor& x, const Tensor& w, const Tensor& b,
                            const Tensor& grad, const Conv2dOptions& options) {
   std::vector<Tensor> leaves;
@@ -158,7 +158,7 @@ TEST_P(Conv2d, TakesOperandsThatLieAnyhow) {
   }
 }
 
-// By products in float32, where another way may have been taken.
+// Matrix products in float32, even if conv2d uses another algorithm.
 TEST_P(Conv2d, ByProductsIsTheSameInFloat32) {
   const Tensor y = conv2d(x_, w_, Tensor(), options_);
   ConvShape s{.n = x_.size(0),
@@ -194,7 +194,7 @@ TEST_P(Conv2d, ByProductsIsTheSameInFloat32) {
 INSTANTIATE_TEST_SUITE_P(Shapes, Conv2d, testing::ValuesIn(kConvCases),
                          [](const auto& shape) { return shape.param.name; });
 
-// Sizes at which other algorithms are taken.
+// Sizes for which conv2d uses other algorithms.
 TEST(Conv2dOfManyChannels, IsTheSameInTheNarrowerTypes) {
   const Dims x{3, 32, 9, 7}, w{48, 32, 3, 3};
   expect_same_in(DType::kF32, x, w, {.padding = 1}, 5e-6);
@@ -213,13 +213,13 @@ TEST(Conv2dOfManyChannels, IsTheSameWithoutWinograd) {
 }
 
 TEST(Conv2dOfManyChannels, IsTheSameInPartsOfABatch) {
-  // More than is convolved at once.
+  // More than one call convolves at once.
   expect_same_in(DType::kF32, {34, 32, 32, 32}, {32, 32, 3, 3}, {.padding = 1},
                  5e-6);
 }
 
 TEST(Conv2dOfManyChannels, IsTheSameWithAnyNumberOfThreads) {
-  // The last number stays in force: ThreadSanitizer takes long over more.
+  // The last number stays in force: ThreadSanitizer is slow with more threads.
   for (int threads : {2, 1}) {
     set_num_threads(threads);
     expect_same_in(DType::kF32, {4, 32, 9, 7}, {48, 32, 3, 3}, {.padding = 1},
@@ -329,7 +329,7 @@ TEST(Conv2d, RefusesNumbersThatOverflow) {
                conv2d(x, w, {}, {.stride = kMost, .padding = 1}));
 }
 
-// oneDNN 2.6 left the images' memory here.
+// oneDNN 2.6 accessed memory outside of the images here.
 TEST(Conv2d, OfSinglePixelsInStepsHasGradientsForAnyNumberOfChannels) {
   for (const std::int64_t in : {1, 2, 3, 4, 12, 16, 24}) {
     for (const std::int64_t out : {2, 5, 16}) {

@@ -60,7 +60,7 @@ TEST(Dropout, DrawsTheSameAfterTheSameSeedInEveryDtype) {
   EXPECT_NE(first.to_vector<float>(), second.to_vector<float>());
 }
 
-// The mask is defined by Philox, not by the width of vectors.
+// Philox defines the mask, not the vector width.
 TEST(Dropout, IsAFunctionOfTheGenerator) {
   autograd::Generator generator(42);
   const autograd::DropoutMask mask(generator, 130, 0.25);
@@ -124,7 +124,7 @@ TEST(Fills, WriteInPlace) {
   EXPECT_TRUE(leaf.is_leaf());
 }
 
-// What was there before has no part in what is drawn.
+// Old values of the tensor get no gradient.
 TEST(Fills, PassNoGradient) {
   using Fill = std::function<void(const Tensor&)>;
   for (const Fill& fill :

@@ -94,7 +94,7 @@ TEST_P(LayerNorm, IsTheSameInTheNarrowerTypes) {
     EXPECT_EQ(found[2].dtype(), t.parameters);
     for (std::size_t i = 0; i < found.size(); ++i) {
       SCOPED_TRACE(i);
-      // Of one column everything but the bias is 0, and so is the scale.
+      // With one column, everything except the bias is 0, including the scale.
       if (shape_.product() > 1) expect_near(found[i], wanted[i], t.tolerance);
     }
   }

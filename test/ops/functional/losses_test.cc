@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses. The expected values of the options are PyTorch's, from its
-// documentation's formulas written out in doubles.
+// Losses. Expected values of the options follow PyTorch's documented formulas,
+// computed in double.
 #include "horovodpp/ops/functional/losses.h"
 
 #include <cmath>
@@ -69,7 +69,7 @@ TEST(CrossEntropy, HasItsDerivatives) {
   }
 }
 
-// The definition, one row at a time.
+// Losses by their definition, row by row.
 std::vector<double> losses_of(const Tensor& x, const Tensor& targets,
                               const Tensor& weight, double smoothing) {
   const std::int64_t classes = x.size(1);
@@ -105,7 +105,7 @@ TEST(CrossEntropy, IsWhatItsDefinitionSays) {
     }
     CrossEntropyOptions mean = options;
     mean.reduction = Reduction::kMean;
-    // The weights of 2, 0 and 1.
+    // The weights of classes 2, 0 and 1.
     EXPECT_NEAR(value(cross_entropy(x, targets, mean)), total / 4.0, 1e-12);
   }
 }
@@ -230,7 +230,7 @@ TEST(NllLoss, RefusesWeightsThatWouldGetNoGradient) {
   EXPECT_THROW(cross_entropy(x, targets, {.weight = weight}),
                autograd::NotDifferentiableError);
   cross_entropy(x, targets, {.weight = weight.detach()}).backward();
-  // Of probabilities they do.
+  // With probabilities as targets, class weights have gradients.
   cross_entropy(x, ones({4, 3}), {.weight = weight}).backward();
   EXPECT_TRUE(weight.grad().defined());
   NoGrad no_grad;

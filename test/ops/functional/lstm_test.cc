@@ -40,7 +40,7 @@ TEST(Lstm, HasTheDerivativesOfEachResultAlone) {
   check_grid([](const Inputs& x) { return run(x).output; }, kShapes);
 }
 
-// The definition, one step at a time.
+// The LSTM by its definition, step by step.
 LstmResult stepwise(const Inputs& x, std::int64_t hidden) {
   Tensor h = x[1];
   Tensor c = x[2];

@@ -61,7 +61,7 @@ const PoolCase kPoolCases[] = {
 class Pool2d : public testing::TestWithParam<PoolCase> {};
 
 TEST_P(Pool2d, HasItsFirstAndSecondDerivatives) {
-  // Squared, so that there is a second one.
+  // Squared, so that the second derivative is not 0.
   const auto run = [](const std::vector<Tensor>& v) {
     const Tensor y = GetParam().run(v[0]);
     return std::vector{y * y};
@@ -164,7 +164,7 @@ TEST(AvgPool2d, DividesByThePaddingOrNot) {
 }
 
 TEST(AvgPool2d, DividesBySoMuchOfAWindowAsThereIsWithPadding) {
-  // The last window hangs over: only the third column is there.
+  // The last window extends past the end and covers only the third column.
   const Tensor x = constant({1, 2, 6}, {1, 1, 1, 3});
   EXPECT_THAT(values(avg_pool2d(
                   x, {.kernel = {1, 2}, .stride = {1, 2}, .ceil_mode = true})),
@@ -177,7 +177,7 @@ TEST(AdaptiveAvgPool2d, CoversTheImage) {
   EXPECT_THAT(values(adaptive_avg_pool2d(x, {1, 3})), ElementsAre(1.5, 3, 4.5));
 }
 
-// PyTorch's numbers.
+// Expected values are PyTorch's.
 TEST(Pool2d, OfAWindowLargerThanTheImageIsOneThatHangsOver) {
   const auto image = [](std::int64_t n) {
     return arange(1, static_cast<double>(n * n + 1), 1, {.dtype = DType::kF64})
@@ -237,7 +237,7 @@ TEST(Pool2d, RefusesNumbersThatOverflowAndLooksAtImagesOnly) {
   EXPECT_ERROR(InvalidArgument, "less than 2^31",
                max_pool2d(x, {.kernel = 1, .stride = kMost}));
   EXPECT_ERROR(InvalidArgument, "2^31", adaptive_avg_pool2d(x, kMost));
-  // A kernel much larger than the image takes no longer than the image.
+  // A kernel much larger than the image takes no longer than the image does.
   const std::int64_t large = (std::int64_t{1} << 31) - 2;
   const Tensor y =
       max_pool2d(x, {.kernel = large, .stride = large, .padding = large / 2});
