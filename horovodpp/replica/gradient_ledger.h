@@ -66,7 +66,7 @@ class GradientLedger {
 
   //   hvd::Error (AlreadyExists)  it was added before
   static void check_not_added(const GradientRecord& record);
-  // The group that the record belongs to; null: it is sent by itself.
+  // The group that the record waits for or completes; null: it is sent alone.
   GradientGroup* add(GradientRecord& record);
   // Permanently.
   void leave_group(GradientRecord& record);
