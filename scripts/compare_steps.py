@@ -20,7 +20,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN = "<!-- steps table: begin; written by scripts/compare_steps.py -->"
 END = "<!-- steps table: end -->"
-HOOKED = 2000 * 20  # Parameters of the row "hooks", in so many steps.
+HOOKED = 2000 * 20  # Parameters of the row "hooks", in this number of steps.
 STEPS_PER_CHECK = 100
 
 

@@ -68,7 +68,7 @@ def measure_all(rows, contenders, hosts, options):
                      f"{contender.name}")
                 found = measure_batch(contender, batch, hosts, options)
                 results.add(contender.name, found)
-                # What does not end once is not tried again.
+                # A contender that does not end once is not tried again.
                 if batch[0].alone and isinstance(found[batch[0]], str):
                     given_up.add((contender.name, batch[0]))
     show("")

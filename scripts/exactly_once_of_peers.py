@@ -205,7 +205,7 @@ def train(name, style, options, rank, port):
                                    world_size=RANKS)
     replica = Replica(style, name == "sparse embedding")
     replica.rank = rank
-    # What is frozen for good is frozen before, as DDP asks for.
+    # DDP requires that permanently frozen parameters are frozen before.
     replica.weights[1].requires_grad_(name != "a frozen base with adapters")
     replica.call = DistributedDataParallel(replica.model, **options)
     optimizer = torch.optim.SGD(replica.model.parameters(), lr=RATE)
@@ -223,7 +223,7 @@ def run_rank(name, style, options, rank, port, path):
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
         report = {"weights": train(name, style, options, rank, port)}
-    except Exception as error:  # Whatever it is, it is the answer.
+    except Exception as error:  # Every exception is a result.
         report = {"error": " ".join(str(error).split())}
     path.with_suffix(".part").write_text(json.dumps(report))
     path.with_suffix(".part").rename(path)
@@ -248,7 +248,7 @@ def reports_of(name, style, options):
                 run_rank(name, style, options, rank, port, path)
             children.append(child)
         deadline = time.monotonic() + SECONDS
-        # One that fails leaves the others waiting: then its error is the answer.
+        # A failed rank leaves the others waiting: its error is then the result.
         while time.monotonic() < deadline:
             reports = [json.loads(path.read_text()) if path.exists() else None for path in paths]
             if all(reports) or any(report and "error" in report for report in reports):

@@ -35,7 +35,7 @@ script_sources() {
     -o -name Makefile \) -print0
 }
 
-# Which of the files listed do not begin with the line $1. Only "#!" may precede it.
+# Prints the listed files that do not begin with the line $1. Only "#!" may precede it.
 without_line() {
   xargs -0 -r awk -v line="$1" '
     FNR == 1 {
@@ -48,8 +48,8 @@ without_line() {
     END { if (missing) print name }'
 }
 
-# Puts the line $2 at the beginning of the file $1, after a "#!". The file keeps
-# its mode.
+# Inserts the line $2 at the beginning of the file $1, after a "#!". The file keeps its
+# mode.
 begin_with() {
   if head -n 3 "$1" | grep -q 'SPDX-License-Identifier'; then
     echo "$1: names a licence, but not by the line '$2'" >&2

@@ -173,7 +173,7 @@ class Checks:
             self.allreduce("CUDA IPC", ranks, HOROVOD_GPU_OPERATIONS="MPI")
             self.allreduce("by way of the host", ranks, HOROVOD_GPU_OPERATIONS="MPI",
                            HOROVODPP_CUDA_IPC="0")
-        # Two nodes of two, as far as the library knows.
+        # For the library, two nodes of two ranks.
         for what, ipc in (("in windows on each node", "1"), ("by way of the host", "0")):
             self.allreduce(f"{what}, as two nodes", 4, HOROVOD_GPU_OPERATIONS="MPI",
                            HOROVODPP_CUDA_IPC=ipc, HOROVODPP_RANKS_PER_NODE="2")

@@ -32,7 +32,7 @@ STRIP_FROM_PATH = {root}
 QUIET = YES
 WARNINGS = NO
 """
-# Of the library itself, or of the preprocessor: nothing that a program would use.
+# Internals of the library, or of the preprocessor, which no program would use.
 NOT_SHOWN = re.compile(r"::(internal|detail)\b|^(internal|detail)\b")
 # A line of a contract: "  InvalidArgument  why".
 ERRORS = re.compile(r"\s*(\(?[\w:]+\)?( \(\w+\))?(, \w+)*)\s{2,}\S")
@@ -59,9 +59,9 @@ def public_headers(root):
 class Declaration:
     name: str  # With its namespace or class.
     kind: str  # Doxygen's: class, struct, function, enum, typedef, variable, define.
-    first: int  # Lines of the header, from 1: of its name, or of the class's first line,
+    first: int  # Lines of the header, from 1: of its name, or of the class's first line;
     last: int  # and of its body's end, or else of its name.
-    members: list = dataclasses.field(default_factory=list)  # Functions that have bodies.
+    members: list = dataclasses.field(default_factory=list)  # Functions with bodies.
 
 
 def run_doxygen(root, headers):
@@ -91,7 +91,7 @@ def declarations(root, headers):
         if NOT_SHOWN.search(scope):
             continue
         if kind in ("class", "struct"):
-            # A nested one is shown by that around it; a declared one has no body.
+            # A nested class is shown by the enclosing one; a declared one has no body.
             header, shown = declaration(compound, scope)
             shown.members = [member for member in compound.iter("memberdef")
                              if member.get("kind") in ("function", "friend")]
@@ -104,7 +104,8 @@ def declarations(root, headers):
                 header, shown = declaration(member, prefix + name)
                 if name and not name.startswith("@"):
                     found[header].append(shown)
-                elif member.get("kind") == "enum":  # Without a name: its first value is one.
+                # Unnamed: its first value identifies it.
+                elif member.get("kind") == "enum":
                     shown.name = prefix + member.findtext("enumvalue/name")
                     found[header].append(shown)
     for shown in found.values():
