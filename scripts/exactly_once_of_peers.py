@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What PyTorch's DistributedDataParallel makes of the models of docs/exactly_once.md, from a run.
+"""Runs the models of docs/exactly_once.md with PyTorch's DistributedDataParallel.
 
     exactly_once_of_peers.py            prints the table
     exactly_once_of_peers.py --write    puts it into docs/exactly_once.md
     exactly_once_of_peers.py --texts    also prints the errors
     exactly_once_of_peers.py --only "four passes"
 
-Each cell is a job of its own: ranks that are processes, over gloo, which train one of the models of
+Each cell is a job of its own: ranks that are processes, over gloo. They train one of the models of
 test/optim/distributed/exactly_once_test.cc for three steps, with torch.utils.checkpoint in one of
-its variants around the blocks. After each step their weights are compared with those of one process that computes
-the mean of all ranks' gradients, to 1e-9. A job that has not ended in time hangs.
+its variants around the blocks. After each step their weights are compared with those of one process
+that computes the mean of all ranks' gradients, to 1e-9. A job that has not ended in time hangs.
 """
 import argparse
 import json
@@ -40,7 +40,7 @@ MODES = {"DDP": {}, "DDP, `find_unused_parameters`": {"find_unused_parameters": 
 
 
 class Model(nn.Module):
-    """Three weights; forward() is what the structure says."""
+    """Three weights; the structure defines forward()."""
 
     def __init__(self, is_sparse):
         super().__init__()
@@ -219,7 +219,7 @@ def train(name, style, options, rank, port):
 
 
 def run_rank(name, style, options, rank, port, path):
-    """In a process of its own, which ends here."""
+    """Runs a rank in its own process, and exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
         report = {"weights": train(name, style, options, rank, port)}
@@ -237,7 +237,7 @@ def free_port():
 
 
 def reports_of(name, style, options):
-    """Of each rank; None of one that has said nothing in time."""
+    """The report of each rank; None if a rank has sent none in time."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         paths = [pathlib.Path(folder) / str(rank) for rank in range(RANKS)]
@@ -261,7 +261,7 @@ def reports_of(name, style, options):
 
 
 def verdict(name, style, options):
-    """What the table says, and the error in full."""
+    """The table's entry, and the full error."""
     reports = reports_of(name, style, options)
     errors = [report["error"] for report in reports if report and "error" in report]
     if errors:

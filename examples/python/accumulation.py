@@ -3,8 +3,8 @@
 
     horovodrun -np 2 python examples/python/accumulation.py
 
-The scaler of the CPU takes torch 2.3. The order matters: synchronize() first, so that unscaling and clipping see the gradients of all
-ranks; then the step, which must not synchronize again.
+The CPU's scaler requires torch 2.3. Keep the order: synchronize() first, so that unscaling and
+clipping see the gradients of all ranks; then the step, which must not synchronize again.
 """
 import argparse
 
