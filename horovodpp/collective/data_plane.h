@@ -27,10 +27,11 @@
 // the length of its piece. They never depend on the call's other pieces, on the
 // piece's position among them, or on the element's place within the piece.
 // (Adasum works on whole pieces.) So a plane may choose algorithms by the size
-// of a call, but all of them add in the same order. f16 and bf16 are
-// accumulated in float; integers that are averaged or scaled in a type wide
-// enough for the exact sum. Other integer sums and products wrap. Not
-// thread-safe.
+// of a call, but all of them add in the same order.
+//
+// f16 and bf16 are accumulated in float. Integers that are averaged or scaled
+// are accumulated in a type wide enough for the exact sum. Other integer sums
+// and products wrap. Not thread-safe.
 #pragma once
 
 #include <cstddef>

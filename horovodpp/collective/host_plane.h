@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A HostPlane is the common part of all planes for CPU memory: it checks a
-// call's arguments, serves a single rank without moving data, and remembers the
-// error after which the plane must not be used again. The derived plane moves
-// the bytes.
+// A HostPlane is the common part of all planes for CPU memory. It checks a
+// call's arguments, and serves a single rank without moving data. After an
+// error it refuses further calls. The derived plane moves the bytes.
 //
 // Not thread-safe.
 #pragma once

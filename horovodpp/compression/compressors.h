@@ -51,8 +51,8 @@ struct TopKOptions {
   // mislead most.
   std::int64_t whole_below = 0;
   // Each rank clips a gradient whose norm is above max_norm / sqrt(ranks) to
-  // that, before it adds the held-back part: otherwise held-back steps would be
-  // clipped as one. For each gradient by itself. 0: no clipping.
+  // that, each gradient by itself. Held-back parts are added afterwards:
+  // otherwise held-back steps would be clipped as one. 0: no clipping.
   double max_norm = 0.0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CudaUpkeep of a GPU keeps events for reuse, and frees memory on its own
-// thread: the driver frees memory only when the whole GPU is idle, and no
+// thread. The driver frees memory only when the whole GPU is idle, and no
 // caller should wait for that.
 //
 //   context.upkeep->free_later([=] { context.api->cuMemFree_v2(memory); });

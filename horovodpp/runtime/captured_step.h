@@ -8,7 +8,7 @@
 //       [&] {
 //         forward_and_backward(stream);             // kernels
 //         sum.start();                              // hvd::Prepared, or any other call,
-//         hvd::throw_if_error(sum.wait(stream));    // put behind again in the stream
+//         hvd::throw_if_error(sum.wait(stream));    // ordered in the stream
 //         update(stream);
 //         return hvd::Status();
 //       }));

@@ -36,9 +36,8 @@ class Runtime;
 // one rank. Returns OK and does nothing if the process is in a job. At exit the
 // process leaves by itself: with code 0 as by shutdown(), with another code by
 // telling every rank that it failed. You may call init() again after
-// shutdown().
-// `headers` are the version of the headers that the program was compiled with;
-// the default argument is right.
+// shutdown(). `headers` is the version of the headers that the program was
+// compiled with: do not pass it.
 //   FailedPrecondition  this process was forked from one that is in a job,
 //                       which it can neither use nor leave. Or the headers do
 //                       not match the library (see version.h)

@@ -8,7 +8,7 @@
 //   hvd::throw_if_error(clip.start(
 //       {.max_norm = 1.0, .factor = 1.0 / loss_scale, .stream = stream}));
 //   update<<<blocks, threads, 0, stream>>>(weights, clip.on_gpu());
-//   hvd::ClipFindings found = hvd::value_or_throw(clip.wait(stream));  // If at all.
+//   hvd::ClipFindings found = hvd::value_or_throw(clip.wait(stream));  // Optional.
 // An update kernel that skips the step itself if not_finite is not 0 needs no
 // wait by the host; a decision by the host needs one. Ranks with equal
 // gradients get findings that are equal bit by bit.

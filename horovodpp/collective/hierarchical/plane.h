@@ -24,10 +24,10 @@
 // is certain. So a call is given up either before any rank has touched its
 // node's board, or, with an error, for good.
 //
-// Beyond a RingPlane's memory, a rank maps accumulators and results of its
-// share of two blocks: four times block_bytes divided by the number of ranks on
-// its node (with a lone rank: four times block_bytes). The board may also serve
-// other planes, one at a time. Not thread-safe.
+// A rank maps more memory than a RingPlane: accumulators and results of its
+// share of two blocks. That is four times block_bytes divided by the number of
+// ranks on its node. The board may also serve other planes, one at a time. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -52,10 +52,10 @@ struct HierarchicalOptions {
   // The size of a block's accumulators. A block crosses between nodes as one,
   // and is long enough to be cut into a message for each lane and node.
   std::size_t block_bytes = std::size_t{4} << 20;
-  // The largest accumulators of allreduces and reducescatters that use
-  // recursive doubling between the nodes: for a whole call in each lane, and
-  // for a lane of three nodes or more. A message is never longer than a slot of
-  // the link.
+  // The limits up to which allreduces and reducescatters use recursive doubling
+  // between the nodes, in bytes of accumulators. small_bytes is for a whole
+  // call in each lane, small_lane_bytes for a lane of three nodes or more. A
+  // message is never longer than a slot of the link.
   std::size_t small_bytes = std::size_t{4} << 10;
   std::size_t small_lane_bytes = std::size_t{32} << 10;
   RingOptions ring = {};

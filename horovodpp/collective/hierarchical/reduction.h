@@ -2,14 +2,14 @@
 // A HierarchicalReduction is one reduction between several nodes. It goes block by
 // block:
 //
-//   1. within the node, through the board: each member reduces its share of the
-//      block, that of the lanes it drives, from all members' contributions, in
-//      the order of the plane, into accumulators of its own;
-//   2. between the nodes, lane by lane: the lane's drivers merge the accumulators,
-//      each a segment, and finish them; or they do it by recursive doubling, in
-//      the same order, where there is little to merge between many nodes;
-//   3. within the node: each member shows the results of its share, and all
-//      take what they need.
+//   1. Within the node, through the board: each member reduces its share of the
+//      block, that of the lanes it drives. It combines all members' contributions,
+//      in the order of the plane, into accumulators of its own.
+//   2. Between the nodes, lane by lane: the lane's drivers merge the accumulators,
+//      each a segment, and finish them. If many nodes merge little data, they use
+//      recursive doubling, in the same order.
+//   3. Within the node: each member shows the results of its share, and all
+//      copy the results that they need.
 //
 // While a block is on the wires its ranks spread the results of the previous
 // block and reduce the next one. A rank that waits at the board keeps the wires

@@ -4,9 +4,10 @@
 // nodes each rank copies the lanes that it drives to the host, and sends them
 // over the wires (lanes_reducing.h).
 //
-// The members find out at their introduction whether all nodes can do so.
-// Before a call that is not certain they make sure that all have entered it, by
-// a dissemination over the wires, because work in a stream cannot be given up.
+// The members find out at their introduction whether all nodes can do so. Work
+// in a stream cannot be given up. So before a call that is not certain the
+// members make sure, by a dissemination over the wires, that all have entered
+// it.
 //
 // Results have the bits of a HierarchicalPlane between these ranks. Operations
 // that do not reduce use another plane. Not thread-safe.

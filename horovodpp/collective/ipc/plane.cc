@@ -40,8 +40,8 @@ IpcPlane::IpcPlane(Means&& means, const Options& options,
       options_(options) {}
 
 // After a failure another rank's thread may still use the stream, or the stream
-// may wait for one of the program's, and other ranks may write into the window.
-// Stream and window then stay allocated until the process ends.
+// may wait for one of the program's. Other ranks may write into the window. So
+// stream and window stay allocated until the process ends.
 IpcPlane::~IpcPlane() {
   if (window_ == nullptr) return;
   if (failure_.ok()) {

@@ -5,7 +5,7 @@
 // be filled while the other is reduced.
 //
 //   HVD_ASSIGN_OR_RETURN(auto window, IpcWindow::make(gpus, gpu, bytes));
-//   show(window->offer());                      // to the others, who
+//   show(window->offer());                      // To the others, who do this:
 //   HVD_ASSIGN_OR_RETURN(auto all, Neighbourhood::open(*window, offers, rank));
 //
 // Not thread-safe.
@@ -153,8 +153,8 @@ class IpcWindows {
   std::vector<std::unique_ptr<IpcWindow>> spare_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The window of one rank on each GPU, which all of its planes share: a rank is
-// in one call at a time, and no rank uses its window after the call.
+// The window of one rank on each GPU. All planes of the rank share it: a rank
+// is in one call at a time, and no rank uses its window after the call.
 //
 // Not thread-safe.
 class IpcRankWindows {
@@ -189,10 +189,10 @@ class Neighbourhood {
 
   // Makes later work in the window's stream run after all other ranks have
   // filled, or reduced, that half, as they announced last. The stream waits for
-  // ranks that are threads. This thread waits for ranks in other processes, for
-  // two reasons: CUDA does not promise that a stream continues that waits for
-  // an event of a dead process, and the driver frees no memory of a GPU before
-  // all its streams have ended.
+  // ranks that are threads. This thread waits for ranks in other processes,
+  // because a stream that waits for an event of a dead process may never
+  // continue. The driver frees no memory of a GPU before all its streams have
+  // ended.
   absl::Status await_packed(const IpcWindow& mine, std::uint64_t number,
                             GpuWait& wait) const {
     return await(&Member::packed, mine, number, wait);

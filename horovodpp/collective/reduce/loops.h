@@ -3,9 +3,9 @@
 // and op. The tables are in these files:
 //
 //   vector_floats.cc    f16, bf16, f32, f64, in the vectors of this machine
-//   vector_integers.cc  integers and bool, the same, as long as nothing scales
-//   integer_loops.cc    integers that are averaged or scaled, and the products
-//                       for which there are no vector instructions
+//   vector_integers.cc  integers and bool, likewise, without scaling
+//   integer_loops.cc    integers that are averaged or scaled, and products
+//                       without vector instructions
 //
 // All tables of one reduction give the same bits.
 #pragma once

@@ -12,7 +12,7 @@
 //
 //   writer.begin_step();
 //   writer.copy(slot, gradient, bytes);
-//   writer.finish();                          // before others are told of it
+//   writer.finish();                          // before announcing the slot
 //
 // Both ways write the same bytes, so ranks need not agree on the choice. Not
 // thread-safe.

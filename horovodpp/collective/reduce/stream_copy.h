@@ -4,7 +4,7 @@
 //
 //   stream_copy(slot, gradient, bytes);
 //   ...
-//   finish_streams();                         // before others are told of it
+//   finish_streams();                         // before announcing the slot
 #pragma once
 
 #include <cstddef>

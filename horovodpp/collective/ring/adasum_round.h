@@ -19,9 +19,10 @@
 // - Ranks beyond the largest power of two first give their vectors to the first
 //   ranks, and get the result from them.
 //
-// So the result is that of a tree: with P the largest power of two, rank r is
-// merged with r + P if that exists; then 0 with 1, 2 with 3 …; then these pairs
-// with each other, and so on. It is not symmetric in the ranks.
+// So the result is that of a tree, with P the largest power of two. Rank r is
+// first merged with r + P, if that exists. Then 0 is merged with 1, 2 with 3 …,
+// then these pairs with each other, and so on. The tree is not symmetric in the
+// ranks.
 //
 // Outputs are written when all ranks have contributed. Not thread-safe.
 #pragma once

@@ -22,9 +22,9 @@ struct RingSeat {
 
 // One flow in progress. Receives are posted `depth` chunks ahead, and a rank
 // sends no more than `depth` chunks of its own before it forwards the received
-// ones. This avoids a deadlock, because every awaited receive has a slot: of
-// all chunks that cannot be sent, on all ranks, take the earliest; it only
-// waits for chunks before it. Not thread-safe.
+// ones. So every awaited receive has a slot, and no deadlock occurs: take the
+// earliest of all chunks, on all ranks, that cannot be sent; it only waits for
+// chunks before it. Not thread-safe.
 class RingCircuit {
  public:
   // `seat.shape` is the flow's; its depth is the link's, and its slots are no

@@ -34,9 +34,9 @@ Staging direct_staging(int ranks, std::size_t total_bytes,
                        std::size_t most_bytes);
 
 // One flow in progress. It proceeds in stages, the same in the same order on
-// all ranks: the contributions of a round, and its results, with the
-// contributions of the next round before the results of this one. In a stage
-// each rank sends one message, or none, to each of the others.
+// all ranks. A stage is the contributions of a round, or its results; the
+// contributions of the next round come before the results of this one. In a
+// stage each rank sends one message, or none, to each of the others.
 //
 // Short data that all ranks need is sent whole: each rank sends all its data to
 // every other one. All reduce everything in the same order, to the same bits,

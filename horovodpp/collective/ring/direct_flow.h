@@ -5,12 +5,12 @@
 // The data is cut into a segment for each rank, and a segment into rounds of at
 // most a slot. In each round every rank sends every other one its contribution
 // to that one's segment. A rank that has all contributions to its own segment
-// reduces them, and sends the results to the ranks that need them (the pairwise
-// exchange of Thakur, Rabenseifner and Gropp, "Optimization of collective
-// communication operations in MPICH", 2005, section 4.3, there and back). A
-// rank sends and receives as much as in a ring, in two steps instead of two for
-// each rank. Above all, one rank has all contributions to an element, and adds
-// them in one order, wherever the cuts are.
+// reduces them, and sends the results to the ranks that need them. (This is the
+// pairwise exchange of Thakur, Rabenseifner and Gropp, "Optimization of
+// collective communication operations in MPICH", 2005, section 4.3, in both
+// directions.) A rank sends and receives as much as in a ring, in two steps
+// instead of two for each rank. Above all, one rank has all contributions to an
+// element, and adds them in one order, wherever the cuts are.
 //
 // Ranks here are positions among the participants. Not thread-safe.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dissemination: ranks find out that all of them are there, in a number of
-// rounds that is the logarithm of their number (Hensgen, Finkel and Manber,
-// "Two algorithms for barrier synchronization", 1988).
+// A dissemination shows ranks that all of them are there. The number of rounds
+// is the logarithm of the number of ranks (Hensgen, Finkel and Manber, "Two
+// algorithms for barrier synchronization", 1988).
 #pragma once
 
 #include "absl/status/status.h"

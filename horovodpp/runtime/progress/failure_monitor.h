@@ -50,9 +50,10 @@ class FailureMonitor : public transport::Interrupt {
   void give_up(const std::string& why);
 
   // Records the death of rank `rank`. Two kinds of death may have an
-  // explanation that is still on its way: while this rank is leaving, a peer
-  // that has left already; and a rank of another node that ended because of a
-  // third rank. These count as a fault only if no explanation arrives soon.
+  // explanation that is still on its way. While this rank is leaving, the peer
+  // may have left already. A rank of another node may have ended because of a
+  // third rank. These deaths count as a fault only if no explanation arrives
+  // soon.
   void peer_lost(int rank, const std::string& how);
   // Records that other ranks go on without rank `rank`, and are about to say
   // why.

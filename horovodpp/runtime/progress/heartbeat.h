@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heartbeats between ranks that exchange only messages: each rank sends its
+// Heartbeats watches ranks that exchange only messages. Each rank sends its
 // neighbors regular beats, and suspects a neighbor that stays silent for too
 // long. Silence proves nothing, so a reported rank is only suspected.
 //

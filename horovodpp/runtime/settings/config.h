@@ -25,9 +25,9 @@ struct Config {
   // not start.
   int expected_size = 0;
 
-  // HOROVODPP_RENDEZVOUS and HOROVOD_RANK: the name under which ranks that a
-  // launcher started on one machine find each other without MPI, and the number
-  // of this rank. "": they use MPI.
+  // HOROVODPP_RENDEZVOUS and HOROVOD_RANK: a name and the number of this rank,
+  // for ranks that a launcher started on one machine without MPI. They find
+  // each other by the name. "": they use MPI.
   std::string rendezvous;
   int rank = 0;
 
@@ -99,13 +99,13 @@ struct Config {
   // Above 0. Equal on all ranks.
   std::chrono::nanoseconds heartbeat_deadline = std::chrono::seconds(4);
 
-  // HOROVOD_HIERARCHICAL_ALLREDUCE, HOROVOD_HIERARCHICAL_ALLGATHER: for process
-  // sets of several nodes, at least one of which has several members. These
-  // operations (and reducescatter as allreduce) go through shared memory within
-  // a node, and all its ranks send to other nodes at once. If false, each rank
-  // sends to each (an allgather: in a ring). Default: on (Horovod: off). A byte
+  // HOROVOD_HIERARCHICAL_ALLREDUCE, HOROVOD_HIERARCHICAL_ALLGATHER, for process
+  // sets of several nodes, at least one of which has several members. If true,
+  // these operations (and reducescatter as allreduce) go through shared memory
+  // within a node, and all ranks of a node send to other nodes at once. A byte
   // then crosses between two nodes once, whatever their number of ranks, and is
-  // in no message within a node. Equal on all ranks.
+  // in no message within a node. If false, each rank sends to each (an
+  // allgather: in a ring). Default: on (Horovod: off). Equal on all ranks.
   bool hierarchical_allreduce = true;
   bool hierarchical_allgather = true;
 
@@ -128,11 +128,11 @@ struct Config {
   // ranks.
   int ranks_per_node = 0;
 
-  // HOROVODPP_MEASURE_CROSSOVERS: whether ranks that share a node measure at
-  // the start of the job from which size on each path through its memory is
-  // faster (in little more than 60 ms). If not, and if ranks outnumber cores or
-  // have lost other ranks, built-in values apply. From the environment: on.
-  // Equal on all ranks.
+  // HOROVODPP_MEASURE_CROSSOVERS: whether ranks that share a node measure its
+  // memory at the start of the job, to find from which size on each path is
+  // faster. That takes little more than 60 ms. Built-in values apply if not,
+  // and if ranks outnumber cores or have lost other ranks. From the
+  // environment: on. Equal on all ranks.
   bool measure_crossovers = false;
 
   // HOROVODPP_CACHE_DIR: where jobs store measurements of a machine for later
