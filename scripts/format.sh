@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Lays out every C and C++ source as .clang-format says, and has it begin with the line
-# that names its licence; so does every source in Python, shell, make and CMake.
+# Formats every C and C++ source by .clang-format. Puts the license line at the beginning of
+# these and of every source in Python, shell, make and CMake.
 #
-#   scripts/format.sh          rewrites what differs
-#   scripts/format.sh --check  changes nothing; fails and shows what differs
+#   scripts/format.sh          rewrites files that differ
+#   scripts/format.sh --check  changes nothing; fails and shows the differences
 set -eu
 
 cd "$(dirname "$0")/.."

@@ -40,7 +40,7 @@ def main():
             x = torch.randn(32, 20, generator=generator)
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 loss = (model(x).squeeze(1) - x @ weights).square().mean()
-            # The sum of the passes' gradients is reduced: as of a mean, with this.
+            # The sum of the passes' gradients is reduced; the division makes it their mean.
             scaler.scale(loss / options.passes).backward()
             total += loss.item() / options.passes
         optimizer.synchronize()

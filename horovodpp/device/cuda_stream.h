@@ -31,7 +31,7 @@ class CudaEvent {
   // An event that happens when all work in `stream` so far (nullptr: the legacy
   // default stream) is done.
   //   FailedPrecondition  it is the legacy default stream, which accepts no
-  //                       event while a stream that is ordered with it is
+  //                       work while a stream that is ordered with it is
   //                       captured
   static absl::StatusOr<CudaEvent> after(const CudaContext& context,
                                          CuStream stream);

@@ -22,9 +22,9 @@ struct Report {
     kStopping,     // mpirun ends the rank; its end is no cause.
     kNews,         // The rank has sent `news`.
     kLeftBehind,   // SIGKILL does not end `pid`, a process of the rank; `text`
-                   // says where that waits.
-    kHostLost,  // There is no connection to `host` (any more); `value` is the
-                // exit code, or 128 + the signal, of what made it.
+                   // tells where it waits.
+    kHostLost,  // There is no connection to `host`, or it was lost; `value` is
+                // the remote shell's exit code, or 128 + the signal.
   };
   Kind kind = Kind::kStarted;
   int rank = 0;

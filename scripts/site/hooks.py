@@ -27,8 +27,8 @@ LIST = re.compile(r"^(?![-|#>\s]|\d+\. )(.+)\n(- |1\. )", re.MULTILINE)
 LANGUAGES = {".cc": "cpp", ".h": "cpp", ".c": "c", ".py": "python", ".sh": "sh",
              ".cmake": "cmake", ".json": "json", ".yml": "yaml", ".toml": "toml"}
 
-site_of = {}  # Where a file of the repository is in the site: both as paths.
-file_of = {}  # The other way.
+site_of = {}  # The path in the site of each file of the repository.
+file_of = {}  # The inverse.
 
 
 def place(file, there):

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A HierarchicalReduction is one reduction between several nodes. It goes block by
-// block:
+// A HierarchicalReduction is one reduction between several nodes, block by block:
 //
 //   1. Within the node, through the board: each member reduces its share of the
 //      block, that of the lanes it drives. It combines all members' contributions,

@@ -8,9 +8,10 @@
 //   inputs.seek(5000);
 //   for (Piece run = inputs.take(1000); ...     // the same, without a copy
 //
-// Moving past pieces is free for untouched ones; a seek costs as much as there
-// are pieces between. Pieces without elements are skipped. A piece that is only
-// read needs no output. Borrows the pieces. Not thread-safe.
+// A move costs nothing for pieces that it neither touches nor passes; a seek
+// costs as much as there are pieces between. Pieces without elements are
+// skipped. A piece that is only read needs no output. Borrows the pieces. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
