@@ -11,9 +11,9 @@
  *   hvd_allreduce(gradients, n, HVD_FLOAT32, NULL); now they are the ranks' mean
  *
  * Functions return HVD_OK or another code, and write results through pointers. Each
- * thread keeps its last error: hvd_last_error_code(), hvd_last_error_text(). No
- * argument makes a function throw or abort, but a pointer that is not NULL must be
- * valid.
+ * thread keeps its last error: hvd_last_error_code(), hvd_last_error_text(). Invalid
+ * arguments never cause an exception or an abort, but a pointer that is not NULL must
+ * be valid.
  *
  * Handles are numbers that are used once in a process. A handle that was released,
  * never given, or is of another kind is refused (HVD_INVALID_ARGUMENT). 0 is only a
