@@ -31,7 +31,7 @@ namespace HVD_EXPORT hvd {
 class Runtime;
 
 // Allocates `bytes` of uninitialized memory, aligned to Arena::kAlignment.
-// no memory of either kind is left
+//   (throws std::bad_alloc)  no memory of either kind is left
 std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes);
 
 // Allocates likewise in the arena of `job`; null if the arena has no room.

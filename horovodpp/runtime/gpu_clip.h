@@ -9,17 +9,14 @@
 //       {.max_norm = 1.0, .factor = 1.0 / loss_scale, .stream = stream}));
 //   update<<<blocks, threads, 0, stream>>>(weights, clip.on_gpu());
 //   hvd::ClipFindings found = hvd::value_or_throw(clip.wait(stream));  // Optional.
+//
 // An update kernel that skips the step itself if not_finite is not 0 needs no
 // wait by the host; a decision by the host needs one. Ranks with equal
 // gradients get findings that are equal bit by bit.
-// An update that leaves the step out by itself, where not_finite is not 0, has the host
-// wait for nothing; a host that decides waits once. Ranks whose gradients are equal find
-// the same bits.
+//
 // The gradients are borrowed as long as this object lives. Destroy it after its
 // work has ended and after the last replay of a graph that contains such work.
 // For one thread at a time.
-// The gradients are borrowed as long as this lives. It ends after what it has started, and
-// after the last replay of a graph that has something of it. For one thread at a time.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.

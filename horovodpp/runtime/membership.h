@@ -6,12 +6,10 @@
 //   ...
 //   HVD_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> job, membership.enter());
 //   job->allreduce_async_(...);
+//
 // The part ends with stop(), with reform() or with the Runtime. Ending it waits
 // for threads that are inside; later calls of enter() fail. A Membership does
 // not keep the job alive, so another job can begin.
-// Once the rank has left the job, by stop(), by reform() or because the Runtime
-// is gone, nobody enters any more; whoever is inside is waited for. It keeps
-// nothing of the job alive, so that another one can begin.
 //
 // Thread-safe. A value.
 #pragma once
