@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Finds oneDNN: Dnnl_INCLUDE_DIR and Dnnl_LIBRARY. (Its own package asks for
-# OpenCL, which is not needed on a processor.)
+# Finds oneDNN: Dnnl_INCLUDE_DIR and Dnnl_LIBRARY. (Its own package requires OpenCL, which a
+# CPU does not need.)
 find_path(Dnnl_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(Dnnl_LIBRARY dnnl)
 if(Dnnl_INCLUDE_DIR)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What every target of ours is compiled with.
+# The compiler options of every target of this project.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -17,7 +17,7 @@ endif()
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(HVD_CCACHE ccache)
   if(HVD_CCACHE)
-    # What it has to overlook where headers are precompiled.
+    # Differences that ccache must ignore with precompiled headers.
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
@@ -33,11 +33,11 @@ if(HVD_WARNINGS_AS_ERRORS)
   target_compile_options(hvd_compile_options INTERFACE -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  # Clang counts sign conversions among -Wconversion, GCC does not.
+  # Clang includes sign conversions in -Wconversion, GCC does not.
   target_compile_options(hvd_compile_options INTERFACE -Wthread-safety
     -Wno-sign-conversion)
 endif()
-# Build folders that differ in nothing else share what ccache holds.
+# Identical build folders share ccache's objects.
 target_compile_options(hvd_compile_options INTERFACE
   -ffile-prefix-map=${PROJECT_BINARY_DIR}=.)
 
@@ -58,23 +58,23 @@ if(HVD_SANITIZE)
   add_link_options(${HVD_SANITIZER_FLAGS})
 endif()
 
-# Test programs are many, and link several times as fast with it.
+# mold links the many test programs several times as fast.
 find_program(HVD_MOLD mold)
 if(HVD_MOLD AND HVD_BUILD_TESTS)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# Presets compile several sources of a target as one (CMAKE_UNITY_BUILD): what they
-# all instantiate is compiled once. CMake leaves sources with options of their own alone.
+# Presets compile several sources of a target as one (CMAKE_UNITY_BUILD), so that common
+# instantiations are compiled once. CMake excludes sources with options of their own.
 if(CMAKE_UNITY_BUILD)
   # GCC takes every file of such a batch but the first for a header.
   target_compile_options(hvd_compile_options INTERFACE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
 
-# hvd_compile_alone(<source>...): those among the sources that Highway includes again and
-# again, once for each instruction set, and those of instances that users reach, are no
-# part of a batch.
+# hvd_compile_alone(<source>...): excludes two kinds of these sources from batches: those
+# that Highway includes again for each instruction set, and those of instances that users
+# reach.
 function(hvd_compile_alone)
   foreach(source ${ARGN})
     file(STRINGS ${source} included_again REGEX "define HWY_TARGET_INCLUDE|^namespace HVD_EXPORT" LIMIT_COUNT 1)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# hvd_described_version(<variable> <root> <version>): the version with the commit that was
-# built, as semantic versions say it: 0.1.0+12.g4f7248f is 12 commits after the last tag of a
-# version, 0.1.0+g4f7248f of a repository without one. The version alone at its own tag, and
-# where <root> is no clone with git.
+# hvd_described_version(<variable> <root> <version>): the version with the built commit, as
+# a semantic version: 0.1.0+12.g4f7248f is 12 commits after the last version's tag,
+# 0.1.0+g4f7248f is of a repository without a tag. The version alone at its own tag, and if
+# <root> is not a git clone.
 function(hvd_described_version variable root version)
   set(${variable} ${version} PARENT_SCOPE)
   find_program(HVD_GIT git)
-  # Of a project around this one git would tell as well.
+  # Otherwise git would describe an enclosing repository.
   if(NOT HVD_GIT OR NOT EXISTS ${root}/.git)
     return()
   endif()
@@ -18,7 +18,7 @@ function(hvd_described_version variable root version)
   elseif(described MATCHES "^[0-9a-f]+$")
     set(${variable} ${version}+g${described} PARENT_SCOPE)
   endif()
-  # Another commit is another version.
+  # Configures again after a new commit, which is another version.
   execute_process(COMMAND ${HVD_GIT} -C ${root} rev-parse --path-format=absolute
     --git-path logs/HEAD OUTPUT_VARIABLE log OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(NOT CMAKE_SCRIPT_MODE_FILE AND EXISTS "${log}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a user of the installed library finds: headers, the library, and the two
-# ways to ask for it, find_package(horovodpp CONFIG) and pkg-config.
+# Installs the headers, the library, and two ways to find it: find_package(horovodpp CONFIG)
+# and pkg-config.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/horovodpp)
@@ -27,8 +27,8 @@ install(FILES ${PROJECT_BINARY_DIR}/horovodppConfig.cmake
   ${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake DESTINATION ${package_dir}
   COMPONENT development)
 
-# A shared library brings what only it needs; whoever links the static one names
-# it. (BLAS and oneDNN have no pkg-config name that is the same everywhere.)
+# The shared library links its own dependencies; users of the static one must name them.
+# (BLAS and oneDNN have no pkg-config name that is the same everywhere.)
 set(pc_libs "-L\${libdir} -lhorovodpp -pthread")
 set(pc_private_requires "absl_status, absl_statusor, absl_strings, absl_str_format, \
 absl_flat_hash_map, absl_flat_hash_set, absl_core_headers, spdlog, libhwy, zlib")
@@ -53,7 +53,7 @@ function(hvd_pkg_config pc_name pc_language pc_flags pc_runtime)
   install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endfunction()
-# C's compiler does not link the library of C++ by itself.
+# The C compiler does not link the C++ library by itself.
 if(NOT BUILD_SHARED_LIBS)
   set(runtime_of_cxx " -lstdc++ -lm")
 endif()
@@ -63,7 +63,8 @@ hvd_pkg_config(horovodpp-c ", in C" "" "${runtime_of_cxx}")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
   ${PROJECT_SOURCE_DIR}/THIRD_PARTY.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 
-# What links the static library finds by pkg-config; the shared one needs no more.
+# Users of the static library find its dependencies by pkg-config; the shared one needs
+# none.
 if(BUILD_SHARED_LIBS)
   string(REPLACE "\${libdir}" "$libdir" config_libs "${pc_libs}")
   file(RELATIVE_PATH bin_to_prefix ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_PREFIX})

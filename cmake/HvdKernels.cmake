@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The kernels for GPUs, as files that become part of the library: batch.ptx, which is kept in
-# the repository, for the driver of any GPU to compile; and, where there is nvcc, what it makes
-# of batch.cu for the GPUs it knows, which a program starts with sooner.
+# Embeds the GPU kernels in the library: batch.ptx, which is kept in the repository, for the
+# driver of any GPU to compile; and, if nvcc is installed, batch.cu compiled for the GPUs
+# that nvcc knows, with which a program starts sooner.
 set(kernels ${CMAKE_CURRENT_SOURCE_DIR}/device/kernels)
 set_source_files_properties(${kernels}/ptx_image.cc PROPERTIES
   COMPILE_DEFINITIONS HVD_KERNELS_PTX="${kernels}/batch.ptx"

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # hvd_layer(<folder> [APART] MAY_INCLUDE <folder>... [BACKENDS <mechanism>...] [USES <library>...])
 #
-# A folder of horovodpp/ is a layer, or a room of one (`collective/shm`), and a target
-# (hvd_collective_shm). MAY_INCLUDE lists the folders whose headers its files may include
-# besides their own: neither a layer's rooms nor the layer of a room are granted without
-# being named. test/house/layers.py holds every #include to it. A file of the folder named
-# <mechanism>_*.cc is compiled only if <mechanism> is among BACKENDS; where it is not,
-# no_<mechanism>.cc stands in for it. A folder that is APART is no part of the library.
+# A folder of horovodpp/ is a layer, or a room of a layer (`collective/shm`), and a target
+# (hvd_collective_shm). MAY_INCLUDE lists the folders, besides its own, whose headers its
+# files may include. A layer does not include its rooms, and a room does not include its
+# layer, unless named. test/house/layers.py checks every #include. A file named
+# <mechanism>_*.cc is compiled only if <mechanism> is among BACKENDS; otherwise
+# no_<mechanism>.cc replaces it. A folder that is APART is not a part of the library.
 define_property(GLOBAL PROPERTY HVD_LAYER_TARGETS BRIEF_DOCS "Targets of all layers and rooms")
 set(HVD_MECHANISMS nccl cuda nvcc dnnl)
-# Where there are fuzzers (test/fuzz), these are compiled so that they can see which way
-# the code goes.
+# If fuzzers are built (test/fuzz), these layers are instrumented for them.
 set(HVD_FUZZED_LAYERS core coordinator nn)
 
 function(hvd_layer folder)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# libhorovodpp_mpi_<flavor>.so: what speaks MPI, beside the library, which loads it when
-# MPI's launcher has started a program (transport/mpi_module.h). It holds copies of what
-# it uses of core and transport, and shows one function. There is one for the MPI of
-# MPI_CXX_COMPILER, and one for each of HVD_MORE_MPI.
+# libhorovodpp_mpi_<flavor>.so is the MPI module, next to the library. The library loads it
+# if MPI's launcher has started a program (transport/mpi_module.h). It contains copies of
+# parts of core and transport, and exports one function. A module is built for the MPI of
+# MPI_CXX_COMPILER, and for each MPI of HVD_MORE_MPI.
 
-# hvd_ask_flavor(<variable> <how> <option>...): which MPI these options compile with, as the
-# library looks for its module.
+# hvd_ask_flavor(<variable> <how> <option>...): the MPI that these options compile with, by
+# the name that the library uses for its module.
 function(hvd_ask_flavor variable how)
   file(WRITE ${PROJECT_BINARY_DIR}/mpi_flavor.h [[
 #include <mpi.h>
@@ -31,8 +31,8 @@ flavor mpich
   set(${variable} ${flavor} PARENT_SCOPE)
 endfunction()
 
-# hvd_wrapped_mpi(<target> <wrapper>): a library of what a compiler wrapper adds to a command.
-# (FindMPI knows one MPI.)
+# hvd_wrapped_mpi(<target> <wrapper>): a library with the options that a compiler wrapper
+# adds. (FindMPI knows only one MPI.)
 function(hvd_wrapped_mpi target wrapper)
   execute_process(COMMAND ${wrapper} -show OUTPUT_VARIABLE command COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(arguments UNIX_COMMAND "${command}")
@@ -54,13 +54,13 @@ function(hvd_wrapped_mpi target wrapper)
   target_link_libraries(${target} INTERFACE ${libraries})
 endfunction()
 
-# Of an archive only what is used is taken.
+# The linker takes only the used parts of an archive.
 add_library(hvd_wires STATIC EXCLUDE_FROM_ALL
   $<TARGET_OBJECTS:hvd_core> $<TARGET_OBJECTS:hvd_transport>)
 set_target_properties(hvd_wires PROPERTIES LINKER_LANGUAGE CXX)
 
-# hvd_mpi_module(<target> <flavor> <wrapper> <mpi> <source>...): the module, for the MPI that
-# the library <mpi> stands for.
+# hvd_mpi_module(<target> <flavor> <wrapper> <mpi> <source>...): the module for the MPI of
+# library <mpi>.
 function(hvd_mpi_module target flavor wrapper mpi)
   add_library(${target} MODULE ${ARGN})
   set_target_properties(${target} PROPERTIES
@@ -76,7 +76,7 @@ function(hvd_mpi_module target flavor wrapper mpi)
   set_property(GLOBAL APPEND PROPERTY HVD_MPI_MODULES ${target})
 endfunction()
 
-# MPI's interface for C++, which nothing here uses, is a library of its own.
+# MPI's C++ interface, which is unused here, is a library of its own.
 set(no_cxx_interface OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 target_compile_definitions(hvd_transport_mpi PRIVATE ${no_cxx_interface})
 list(TRANSFORM MPI_CXX_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE include)
@@ -100,13 +100,14 @@ foreach(wrapper IN LISTS HVD_MORE_MPI)
   hvd_precompile(${target} library)
 endforeach()
 
-# For tests of what is in it.
+# For tests of internals.
 add_library(hvd_mpi_internals STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:hvd_transport_mpi>)
 set_target_properties(hvd_mpi_internals PROPERTIES LINKER_LANGUAGE CXX)
 target_link_libraries(hvd_mpi_internals PUBLIC hvd_internals MPI::MPI_CXX)
 
-# A program that has the library linked in finds the module by its own search path: those
-# of this build tree here, others by being installed beside it, or told.
+# A program with the library linked in finds the module by its own search path. This search
+# path serves the build tree; elsewhere the module is installed next to the program, or the
+# user names it.
 foreach(linked_in horovodpp hvd_internals)
   get_target_property(type ${linked_in} TYPE)
   if(type STREQUAL "STATIC_LIBRARY")

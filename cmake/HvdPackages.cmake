@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What CPack makes: Debian packages of the library, its modules for MPI, what programs are
-# compiled with, and the launcher. Their dependencies are what dpkg-shlibdeps finds.
+# CPack's packages: Debian packages of the library, its MPI modules, the development files,
+# and the launcher. dpkg-shlibdeps finds their dependencies.
 #
 #   cmake --preset package && cmake --build --preset package && cpack --preset package
 set(CPACK_GENERATOR DEB)
@@ -16,7 +16,8 @@ set(CPACK_COMPONENTS_ALL library development launcher)
 get_property(flavors GLOBAL PROPERTY HVD_MPI_FLAVORS)
 list(APPEND CPACK_COMPONENTS_ALL ${flavors})
 
-# A library's package is named after its SONAME, so that two versions may lie side by side.
+# A library's package is named after its SONAME, so that two versions can be installed side
+# by side.
 set(library libhorovodpp${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library})
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libhorovodpp-dev)
@@ -50,7 +51,8 @@ set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 set(CPACK_COMPONENT_LAUNCHER_DESCRIPTION
   "horovodrun, which starts jobs: on this host by itself, on several with mpirun.")
 
-# What others that link the library will depend on, and that the linker is told of it.
+# The dependency of packages that link the library, and a trigger for the dynamic linker's
+# cache.
 get_target_property(soversion horovodpp SOVERSION)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/packages/shlibs
   CONTENT "libhorovodpp ${soversion} ${library} (>= ${PROJECT_VERSION})\n")
@@ -59,7 +61,7 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/packages/triggers
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
   ${PROJECT_BINARY_DIR}/packages/shlibs ${PROJECT_BINARY_DIR}/packages/triggers)
 
-# Each package says by whom it is and under which licence.
+# Each package contains its authors and its license.
 file(READ ${PROJECT_SOURCE_DIR}/NOTICE notice)
 file(READ ${PROJECT_SOURCE_DIR}/LICENSE license)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/packages/copyright

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What nearly every source includes from the standard library, Abseil and GoogleTest is
-# parsed once per build instead of once per file. Sources still name what they use: a
-# build with -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON must pass, and `bare` is one.
+# Headers of the standard library, Abseil and GoogleTest that nearly every source includes
+# are parsed once per build instead of once per file. Sources still include what they use: a
+# build with -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON, such as `bare`, must pass.
 set(HVD_PRECOMPILED_HEADERS
   <algorithm> <array> <atomic> <bit> <chrono> <cmath> <cstddef> <cstdint> <cstring>
   <deque> <functional> <limits> <map> <memory> <numeric> <optional> <set> <span> <string>
@@ -10,8 +10,9 @@ set(HVD_PRECOMPILED_HEADERS
   [["absl/container/flat_hash_set.h"]] [["absl/status/status.h"]]
   [["absl/status/statusor.h"]] [["absl/strings/str_cat.h"]] [["absl/strings/str_join.h"]])
 
-# hvd_precompiled(<kind> [HEADERS <header>...] [USES <library>...]): what targets that are
-# compiled alike share: the kind `library`, or one of executables.
+# hvd_precompiled(<kind> [HEADERS <header>...] [USES <library>...]): the precompiled headers
+# of targets that are compiled alike: of the kind `library`, or of one of the kinds of
+# executables.
 function(hvd_precompiled kind)
   set(target hvd_precompiled_${kind})
   cmake_parse_arguments(PRECOMPILED "" "" "HEADERS;USES" ${ARGN})
@@ -34,7 +35,7 @@ function(hvd_precompiled kind)
     ${PRECOMPILED_HEADERS})
 endfunction()
 
-# hvd_precompile(<target> <kind>): lets a target use them; it is compiled as they are.
+# hvd_precompile(<target> <kind>): makes a target use them; it must be compiled likewise.
 function(hvd_precompile target kind)
   if(TARGET hvd_precompiled_${kind})
     target_precompile_headers(${target} REUSE_FROM hvd_precompiled_${kind})
@@ -45,8 +46,8 @@ function(hvd_precompile target kind)
   endif()
 endfunction()
 
-# hvd_unoptimized(<source>...): sources of no more than options and order, whose compilation
-# takes several times as long when it is optimized.
+# hvd_unoptimized(<source>...): sources that contain only options and sequences of calls,
+# whose compilation takes several times as long with optimization.
 function(hvd_unoptimized)
   set_source_files_properties(${ARGN} PROPERTIES
     COMPILE_OPTIONS -O0 SKIP_PRECOMPILE_HEADERS ON)

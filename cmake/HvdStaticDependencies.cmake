@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# With HVD_STATIC_DEPENDENCIES the shared library holds what it is made of, as far as there
-# are archives that can be part of one: no other library's names can then take the place of
-# those it calls (see docs/c.md). What there is none of stays a shared library, which is
-# said; oneDNN is left out then. MPI is in a module of its own in any case.
+# With HVD_STATIC_DEPENDENCIES the shared library contains its dependencies, if archives
+# exist that can be linked into a shared library. Other libraries' symbols then cannot
+# replace the called ones (see docs/c.md). A dependency without such an archive stays a
+# shared library, with a message; oneDNN is omitted in that case. MPI is always in a module
+# of its own.
 
-# Whether the archive can be part of a shared library: is position-independent.
+# Whether the archive can be linked into a shared library, that is, whether it is
+# position-independent.
 function(hvd_is_relocatable archive result)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -shared -o ${PROJECT_BINARY_DIR}/archive.so
       -Wl,--version-script=${PROJECT_SOURCE_DIR}/horovodpp/exported_names.map
@@ -18,7 +20,7 @@ function(hvd_is_relocatable archive result)
   endif()
 endfunction()
 
-# The imported targets among `targets` and what they need, in ${result}.
+# The imported targets among `targets` and their dependencies, in ${result}.
 function(hvd_all_needed result)
   set(waiting ${ARGN})
   set(found "")
@@ -37,8 +39,8 @@ function(hvd_all_needed result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# hvd_prefer_archives(<name> <target>...): the targets, and what they need, are linked from
-# the archives beside their shared libraries: all of them, or none.
+# hvd_prefer_archives(<name> <target>...): links the targets, and their dependencies, from
+# the archives next to their shared libraries: all of them, or none.
 function(hvd_prefer_archives name)
   hvd_all_needed(targets ${ARGN})
   set(switched "")
@@ -89,7 +91,7 @@ endif()
 set_target_properties(BLAS::BLAS PROPERTIES
   INTERFACE_LINK_LIBRARIES "${HVD_BLAS_ARCHIVE};Threads::Threads;m")
 
-# As headers alone; so is fmt, which it includes.
+# Header-only; so is fmt, which it includes.
 add_library(hvd_spdlog INTERFACE)
 target_compile_definitions(hvd_spdlog INTERFACE FMT_HEADER_ONLY=1 SPDLOG_FMT_EXTERNAL)
 target_include_directories(hvd_spdlog SYSTEM INTERFACE

@@ -1,38 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-# hvd_unit_tests(<layer>): all *_test.cc of test/<layer>/ and of its rooms as one program
-# labelled `unit`. Its cases run in a process or, of the largest programs, in several at a
-# time.
-# hvd_mpi_tests(<layer>): all *_mpi_test.cc there as one program, run under mpirun with
-# 1, 2, 3 and 4 ranks, under a sanitizer with 2, and labelled `mpi`. Its main is
-# test/support/mpi_main.cc.
-# hvd_job_tests(<layer>): all *_job_test.cc there as one program, run by horovodrun without MPI
-# with 1, 2, 3 and 4 ranks, under AddressSanitizer with 2, and labelled `job`. Its main is
-# test/support/job_main.cc.
+# - hvd_unit_tests(<layer>): all *_test.cc of test/<layer>/ and of its rooms as one program
+#   labeled `unit`. Its cases run in one process or, for the largest programs, in several at
+#   a time.
+# - hvd_mpi_tests(<layer>): all *_mpi_test.cc there as one program, run under mpirun with 1,
+#   2, 3 and 4 ranks, under a sanitizer with 2, and labeled `mpi`. Its main is
+#   test/support/mpi_main.cc.
+# - hvd_job_tests(<layer>): all *_job_test.cc there as one program, run by horovodrun
+#   without MPI with 1, 2, 3 and 4 ranks, under AddressSanitizer with 2, and labeled `job`.
+#   Its main is test/support/job_main.cc.
 
 set(HVD_TEST_ENVIRONMENT
   "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/test/support/tsan.supp"
   "UBSAN_OPTIONS=print_stacktrace=1")
-# The watchdog (test/support/watchdog) ends a program after so many seconds in one case. The
-# longest case of dev takes 14 s on two cores. ThreadSanitizer delays handlers of signals, so that
-# threads do not answer: there ctest's limit ends a program.
+# The watchdog (test/support/watchdog) ends a program after this number of seconds in one
+# case. The longest case of dev takes 14 s on two cores. ThreadSanitizer delays signal
+# handlers, so threads do not answer: there ctest's limit ends a program.
 if(HVD_SANITIZE STREQUAL "address")
   list(APPEND HVD_TEST_ENVIRONMENT "HOROVODPP_TEST_CASE_SECONDS=120")
 elseif(NOT HVD_SANITIZE)
   list(APPEND HVD_TEST_ENVIRONMENT "HOROVODPP_TEST_CASE_SECONDS=60")
 endif()
-# What is repeated to meet another order of events is repeated less where it is slow.
+# Tests that repeat to meet other orders of events repeat less in slow builds.
 if(HVD_SANITIZE)
   list(APPEND HVD_TEST_ENVIRONMENT "HOROVODPP_TEST_RUNS=3")
 endif()
 
-# ThreadSanitizer does not see how the threads of the BLAS and of oneDNN wait for
-# each other, and takes minutes to find out that each such report is suppressed.
+# ThreadSanitizer does not see the synchronization of the threads of BLAS and oneDNN, and
+# takes minutes to find that each such report is suppressed.
 if(HVD_SANITIZE STREQUAL "thread")
   list(APPEND HVD_TEST_ENVIRONMENT "OPENBLAS_NUM_THREADS=1" "OMP_NUM_THREADS=1")
 endif()
 
-# Of ThreadSanitizer's fixed memory layout, kernels that randomize addresses
-# widely leave no room: programs start without that where it is allowed.
+# ThreadSanitizer has a fixed memory layout, for which kernels with wide address
+# randomization leave no room. Programs start without randomization if that is allowed.
 set(HVD_TEST_LAUNCHER "")
 if(HVD_SANITIZE STREQUAL "thread")
   set(launcher setarch ${CMAKE_HOST_SYSTEM_PROCESSOR} -R)
@@ -42,14 +42,14 @@ if(HVD_SANITIZE STREQUAL "thread")
   endif()
 endif()
 
-# Programs whose own code computes so much that optimizing it pays.
+# Programs with so much computation of their own that optimizing them pays.
 set(HVD_BUSY_TESTS collective_test collective_mpi_test collective_job_test coordinator_test)
 
-# Programs that know the public headers only, and use the library as users do. All others
-# link what is inside.
+# Programs that only use public headers and the library, as users do. All others link the
+# internals.
 set(HVD_OUTSIDE_TESTS models_test fault_program job_program exit_program)
 
-# hvd_watched(<program>): its cases are.
+# hvd_watched(<program>): the watchdog watches the program's cases.
 function(hvd_watched name)
   target_sources(${name} PRIVATE $<TARGET_OBJECTS:hvd_watchdog> $<TARGET_OBJECTS:hvd_watched_cases>)
   target_link_libraries(${name} PRIVATE absl::symbolize)
@@ -76,8 +76,8 @@ function(hvd_test_program name)
   endif()
 endfunction()
 
-# What starts threads, or includes what does: of the others ThreadSanitizer has nothing
-# to say, and they are left out of its build.
+# The sources that start threads, or include such headers. ThreadSanitizer has nothing to
+# report in others, so its build omits them.
 set(HVD_STARTS_THREADS
   "<(thread|latch|barrier|future)>|loopback\\.h|/world\\.h|fleet|suite\\.h|set_num_threads\
 |run_ranks\\.h")
@@ -100,35 +100,35 @@ function(hvd_unit_tests layer)
   endif()
 endfunction()
 
-# Programs whose cases are dealt out to as many processes, which are shorter, or lighter:
-# ThreadSanitizer keeps something of each thread, of which stand-ins for GPUs have many.
+# Programs whose cases are split among several processes, which are shorter, or lighter:
+# ThreadSanitizer keeps state of each thread, and fake GPUs have many threads.
 set(HVD_SHARDS_device_test 4)
 set(HVD_SHARDS_ops_test 4)
 set(HVD_SHARDS_collective_test 2)
 set(HVD_SHARDS_runtime_test 4)
-# It waits for launchers, most of the time.
+# It mostly waits for launchers.
 set(HVD_COST_horovodrun_mpi_test 50)
 
-# What a sanitizer takes minutes for and has shown elsewhere by then: values of every type
-# and size, jobs of every size, losses and bytes that are compared, states of what is one thread.
-# `dev` has all of it. ThreadSanitizer starts no thread in the child of a fork, and reports each
-# descriptor that a test closes under another thread.
+# Tests that take a sanitizer minutes, and whose code other tests run under it: values of
+# every type and size, jobs of every size, losses and bytes that are compared, states of
+# single-threaded code. `dev` runs all of them. ThreadSanitizer starts no thread in the
+# child of a fork, and reports each descriptor that a test closes under another thread.
 set(HVD_LEFT_OUT_address_coordinator_test "SurvivorVote.EveryInterleaving*")
-# What is large goes through one node, through several, and through nodes of two sizes.
+# Large tensors use one node, several nodes, and nodes of two sizes.
 set(large_elsewhere "*LargeTensorsArriveWholeOn1:*LargeTensorsArriveWholeOn3:*LargeTensorsArriveWholeOn4\
 :*LargeTensorsArriveWholeOn2By1:*LargeTensorsArriveWholeOn4By2")
 set(HVD_LEFT_OUT_address_runtime_test "*Determinism*:${large_elsewhere}")
-# Three ranks are left of two to four; each compressor has tests in jobs of its own.
+# Of two to four ranks, three remain; each compressor has tests in jobs of its own.
 set(HVD_LEFT_OUT_address_optim_test "*ExactlyOnce*_on_2:*ExactlyOnce*_on_4:*Convergence*")
-# So much work that a slow stream is taken for one that hangs. Calls of few tensors are left.
+# So much work that a slow stream looks like a hung one. Calls of few tensors remain.
 set(much_on_gpus "GpuFaults.*ManyTensors:GpuFaults.*ManyCalls:GpuFaults.*InALargeTensor*")
 set(HVD_LEFT_OUT_address_device_test "${much_on_gpus}")
 set(HVD_LEFT_OUT_thread_device_test "${much_on_gpus}")
-# Of the two ResNets, the smaller is trained with each way of checkpointing, and the larger keeps
-# to a plan.
+# Of the two ResNets, the smaller is trained with each kind of checkpointing, and the larger
+# keeps to a plan.
 set(HVD_LEFT_OUT_address_models_test "*LearnsTheSameBits*/resnet50:*KeepsToAPlan*/resnet18\
 :GPT.KeepsToItsBudgets*:DenseNet.KeepsByBlock*")
-# Smaller shapes take the same ways.
+# Smaller shapes take the same paths.
 set(HVD_LEFT_OUT_address_ops_test "Shapes/BatchNorm.HasItsFirstAndSecondDerivatives/4")
 set(HVD_LEFT_OUT_thread_runtime_test "*Determinism*:${large_elsewhere}:*ByEveryOpOn4*\
 :NamedCallsTest.NamesThatAreNotUsedAgainAreDropped")
@@ -146,7 +146,8 @@ set(HVD_LEFT_OUT_thread_collective_test "AdasumPlane.FollowsTheFormula*\
 :*Arenas*GivesATensorTheSameBits*:StagedOfThreads*GivesATensorTheSameBits*\
 :IpcOfThreads*GivesATensorTheSameBits*:NcclOfThreads*GivesATensorTheSameBits*")
 
-# Between processes alone what other planes do for it differs, which have suites of their own.
+# Between processes only the parts that other planes do for it differ, and these have tests
+# of their own.
 set(HVD_ON_TWO_collective_job_test "StagedOfProcesses/*")
 
 # hvd_register_cases(<program> <name> <label>): the ctest entry <name>, or entries <name>.1
@@ -156,7 +157,7 @@ function(hvd_register_cases program name label)
   if(DEFINED HVD_SHARDS_${program})
     set(shards ${HVD_SHARDS_${program}})
   endif()
-  # In seconds, roughly: what is long starts first.
+  # Approximate seconds: long tests start first.
   set(cost ${shards})
   if(DEFINED HVD_COST_${program})
     set(cost ${HVD_COST_${program}})
@@ -228,8 +229,8 @@ function(hvd_add_mpi_test name ranks)
   hvd_mpi_test_properties(${HVD_TEST_PREFIX}${name} ${ranks})
 endfunction()
 
-# More ranks than cores, and root in a container, are normal for a test. Open MPI leaves memory
-# behind when it ends, so leaks are looked for in unit tests only.
+# More ranks than cores, and root in a container, are normal for a test. Open MPI leaks
+# memory when it ends, so only unit tests look for leaks.
 function(hvd_mpi_test_properties test ranks)
   hvd_process_test_properties(${test} ${ranks} mpi ASAN_OPTIONS=detect_leaks=0
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -238,9 +239,9 @@ function(hvd_mpi_test_properties test ranks)
     OMPI_MCA_btl_vader_single_copy_mechanism=none)
 endfunction()
 
-# hvd_process_test_properties(<test> <ranks> <label> <variable>=<value>...): ranks that wait
-# leave their core to others, so a job counts as two programs at most. Jobs begin first: two
-# places are seldom free at once while there are tests that take one.
+# hvd_process_test_properties(<test> <ranks> <label> <variable>=<value>...): waiting ranks
+# leave their cores to others, so a job counts as two programs at most. Jobs begin first:
+# while tests that take one slot remain, two slots are seldom free at once.
 function(hvd_process_test_properties test ranks label)
   set(processors ${ranks})
   if(ranks GREATER 2)

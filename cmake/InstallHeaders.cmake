@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -D ROOT=<project> -D PREFIX=<include folder> -P InstallHeaders.cmake
 #
-# Installs the headers that PublicHeaders.cmake names, and what they include.
-cmake_policy(VERSION 3.25)  # A script has none of its own.
+# Installs the headers that PublicHeaders.cmake lists, and the headers that they include.
+cmake_policy(VERSION 3.25)  # A script has no policies of its own.
 include(${CMAKE_CURRENT_LIST_DIR}/PublicHeaders.cmake)
 set(waiting ${HVD_PUBLIC_HEADERS})
 set(installed "")

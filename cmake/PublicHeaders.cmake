@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# The headers that users include. They are installed with what they include, and no
-# other; each of these opens its namespace with HVD_EXPORT (core/export.h).
+# The headers that users include. Only these and the headers that they include are
+# installed; each of these opens its namespace with HVD_EXPORT (core/export.h).
 set(HVD_PUBLIC_HEADERS
   horovodpp/horovodpp.h
   horovodpp/collectives.h
   horovodpp/libtorch.h
   horovodpp/version.h
   horovodpp/c/horovodpp.h
-  # More than most programs need:
+  # Headers that most programs do not need:
   horovodpp/autograd/anomaly.h
   horovodpp/autograd/gradcheck.h
   horovodpp/autograd/multi_grad_hook.h

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// horovodpp for trainers that are written with libtorch, 1.13 or later: in five lines,
+// horovodpp for training programs that use libtorch 1.13 or later, in five
+// lines:
 //
 //   #include <horovodpp/libtorch.h>
 //
@@ -9,9 +10,9 @@
 //       torch::optim::SGD(model->parameters(), 0.1), model->named_parameters());
 //   ...                    // and each rank reads its own part of the data.
 //
-// All of it is headers, which are compiled with the program and its libtorch. They reach
-// the library by its interface for C, so that one library goes with every libtorch, of
-// either ABI of std::string. C++17. See docs/libtorch.md.
+// Header-only: compiled with the program and its libtorch. The headers use the
+// library's C interface, so one library works with every libtorch, of either
+// ABI of std::string. C++17. See docs/libtorch.md.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.

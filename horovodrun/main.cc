@@ -32,7 +32,7 @@ namespace {
 
 constexpr int kUsageError = 2;
 
-// Whether the loopback interface can be used, under the name it has on Linux.
+// Whether the loopback interface is up, under its name on Linux.
 bool loopback_is_up() {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return false;
@@ -58,8 +58,8 @@ void print_plan(const MpirunCommand& command) {
   std::fputs(text.c_str(), stderr);
 }
 
-// What starts the ranks. mpirun, if there is one, unless the user wants none: the
-// command may call MPI itself.
+// Chooses how to start the ranks: by mpirun, if there is one and the user does
+// not exclude it, because the command may call MPI itself.
 absl::StatusOr<MpiFlavor> choose_flavor(const Arguments& arguments,
                                         const Surroundings& surroundings) {
   if (arguments.way == Arguments::Way::kLocal) return MpiFlavor::kNone;
@@ -128,7 +128,7 @@ int start_ranks(const std::vector<std::string>& words) {
   return run_rank_starter(ranks, {words.begin() + 2, words.end()});
 }
 
-// A descriptor that is opened later must not become a standard stream.
+// Otherwise a descriptor that is opened later could become a standard stream.
 void open_closed_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) < 0) static_cast<void>(open("/dev/null", O_RDWR));

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds presets, runs their tests together, and tells where the time went.
+"""Builds presets, runs their tests together, and reports the time that each took.
 
     scripts/build_and_test.py --jobs 2 dev asan tsan
 
-The output ends with ctest's own closing lines; before them stand the seconds of each
-preset and the slowest tests. The exit code is ctest's, or that of a failed build.
+The output ends with ctest's own closing lines, preceded by the seconds of each preset and the
+slowest tests. The exit code is ctest's, or that of a failed build.
 """
 
 import argparse
@@ -24,19 +24,19 @@ CLOSING = re.compile(r"\d+% tests passed, \d+ tests? failed out of \d+")
 
 
 def seconds_of(line):
-    """The test that a line of ctest's is the result of, and its seconds; else None."""
+    """The test that a line of ctest's reports, and its seconds; otherwise None."""
     found = RESULT.match(line)
     return (found[1], float(found[2])) if found else None
 
 
 def preset_of(test, presets):
-    """The preset that a test belongs to: names begin with it, unless it is `dev`."""
+    """The preset of a test: the prefix of its name, or `dev`."""
     first = test.split(".")[0]
     return first if first in presets else "dev"
 
 
 def summary(builds, tests):
-    """The lines that tell where the time went.
+    """The lines of the time report.
 
     `builds`: the seconds of each preset's build, in order; `tests`: those of each test.
     """
@@ -70,7 +70,7 @@ def with_summary(lines, builds):
 
 
 def python_options(preset, root=ROOT):
-    """What `dev` is configured with where scripts/install_dependencies.sh has brought PyTorch."""
+    """The options of `dev` if scripts/install_dependencies.sh has installed PyTorch."""
     python = root / "build" / "tools" / "python" / "bin" / "python"
     if preset != "dev" or not python.exists():
         return []
@@ -79,14 +79,14 @@ def python_options(preset, root=ROOT):
 
 
 def mpi_options(preset, root=ROOT):
-    """The MPIs that `dev` has modules for beside the system's, where they have been brought."""
+    """The additional MPIs, if installed, for which `dev` builds modules."""
     wrappers = [root / "build" / "tools" / mpi / "bin" / "mpicxx" for mpi in ("mpich", "openmpi5")]
     found = [str(wrapper) for wrapper in wrappers if wrapper.exists()]
     return [f"-DHVD_MORE_MPI={';'.join(found)}"] if preset == "dev" and found else []
 
 
 def header_options(preset, root=ROOT):
-    """What tells `dev` where the headers of CUDA and NCCL have been brought to."""
+    """The option that gives `dev` the headers of CUDA and NCCL, if installed."""
     packages = root / "build" / "tools" / "gpu_headers" / "lib"
     options = []
     for variable, header in (("CUDA", "cu13/include/cuda.h"), ("NCCL", "nccl/include/nccl.h")):
@@ -97,7 +97,7 @@ def header_options(preset, root=ROOT):
 
 
 def build(preset, jobs):
-    """Configures and builds a preset; its seconds."""
+    """Configures and builds a preset; returns the seconds."""
     print(f"== preset {preset}", flush=True)
     begin = time.monotonic()
     subprocess.run(["cmake", "--preset", preset, "--log-level=WARNING",
@@ -109,9 +109,9 @@ def build(preset, jobs):
 
 
 def test(builds, jobs):
-    """Runs the tests of all builds as one run of ctest; its exit code.
+    """Runs the tests of all builds as one run of ctest; returns its exit code.
 
-    One more at a time than `jobs`: tests of launchers mostly wait.
+    Runs one more at a time than `jobs`: tests of launchers mostly wait.
     """
     folder = ROOT / "build" / "all"
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the example models with every way of checkpointing, on one thread.
+"""Measures the example models with every kind of checkpointing, on one thread.
 
     scripts/checkpoint_table.py build/dev/test/benchmark/model_benchmark
     scripts/checkpoint_table.py .../model_benchmark --write docs/checkpointing.md \\
         --torch build/torch/bin/python
 
-Prints a table of a processor's time for forward and backward, and of what tensors held
-at most during them beyond parameters and gradients. With --write the table takes the place of
-the one in that file, and the memory over one step of a GPT is drawn beside it, as
-checkpointing.svg. With --torch, a Python that has PyTorch, the same is done with the table
-of compare_with_torch.py --checkpoint.
+Prints a table of the CPU time for forward and backward, and of the peak memory of tensors during
+them, without parameters and gradients. With --write the table replaces the one in that file, and
+the memory over one step of a GPT is drawn next to it, as checkpointing.svg. With --torch, a Python
+that has PyTorch, the table of compare_with_torch.py --checkpoint is replaced as well.
 
-All ways of a model take turns, a step each. For a budget it also finds the number of
-segments of checkpoint_sequential that is fastest within the bytes that the plan took.
+All kinds of a model take turns, a step each. For a budget the program also finds the fastest
+number of segments of checkpoint_sequential within the bytes that the plan took.
 """
 
 import argparse
@@ -37,8 +36,9 @@ MIB = 2**20
 
 
 class Way:
-    """A model with a way of checkpointing, in a process of its own; or, of a budget that no
-    plan keeps to, the least number of bytes that one does."""
+    """A model with a kind of checkpointing, in a process of its own; or, for a budget that is too
+    small for any plan, the least number of bytes that suffices.
+    """
 
     def __init__(self, program, model, how, name=None):
         self.name = name or how
@@ -76,8 +76,9 @@ def recomputed(plan):
 
 
 def segment_candidates(program, model, stages, limit, count=3):
-    """Those of checkpoint_sequential that stay within `limit` bytes and recompute the
-    fewest stages."""
+    """The numbers of segments of checkpoint_sequential that stay within `limit` bytes and recompute
+    the fewest stages.
+    """
     within = []
     for segments in range(2, stages + 1):
         plan = segments_plan(stages, segments)
@@ -93,7 +94,7 @@ def segment_candidates(program, model, stages, limit, count=3):
 
 
 def measure(program, model, seconds, with_segments):
-    """The ways of a model, and for each budget those of checkpoint_sequential."""
+    """Measures the kinds of a model, and for each budget those of checkpoint_sequential."""
     names = ["none", "block", "sqrt"]
     names += [f"{form}={percent}%" for form in ("budget", "online") for percent in BUDGETS]
     ways = [Way(program, model, name) for name in names]
@@ -144,14 +145,14 @@ def table(lines):
 
 
 def beside_torch(python, program, seconds):
-    """The table of what recomputing each block costs, here and with PyTorch."""
+    """The table of the cost of recomputing each block, here and with PyTorch."""
     compare = ROOT / "test" / "benchmark" / "compare_with_torch.py"
     command = [python, compare, program, "--checkpoint", "--seconds", str(seconds)]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 def write_between(path, begin, end, lines):
-    """Puts `lines` in the place of what stands between two lines of a file."""
+    """Replaces the text between two lines of a file by `lines`."""
     before, rest = path.read_text().split(begin)
     after = rest.split(end)[1]
     path.write_text(f"{before}{begin}\n{lines}\n{end}{after}")
@@ -202,7 +203,7 @@ def picture(ways):
 
 
 def thinned(trace, count=500):
-    """Of each of `count` intervals the most and the least, in their order."""
+    """The largest and the smallest value of each of `count` intervals, in their order."""
     step = trace[-1][0] / count
     intervals = {}
     for point in trace:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what an optimizer of horovodpp adds to a training step, and says what holds.
+"""Measures the time that an optimizer of horovodpp adds to a training step, and checks the claims.
 
     scripts/compare_steps.py build/dev
     scripts/compare_steps.py build/dev --torch-python PYTHON --write docs/benchmarks.md
 
-Runs optimizer_benchmark and, where the given Python has torch, compare_with_ddp.py, each on two
+Runs optimizer_benchmark and, if the given Python has torch, compare_with_ddp.py, each on two
 ranks, and prints a table; the numbers are medians, of the slowest rank, and medians of the rounds'
-ratios. Needs the targets horovodrun and optimizer_benchmark, and horovodpp_python for torch; a
-machine with two cores and nothing else to do; and about five minutes.
+ratios. Needs the targets horovodrun and optimizer_benchmark, and horovodpp_python for torch; an
+otherwise idle machine with two cores; and about five minutes.
 """
 import argparse
 import os
@@ -20,26 +20,26 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN = "<!-- steps table: begin; written by scripts/compare_steps.py -->"
 END = "<!-- steps table: end -->"
-HOOKED = 2000 * 20  # Parameters of the row "hooks", in so many steps.
+HOOKED = 2000 * 20  # Parameters of the row "hooks", in this number of steps.
 STEPS_PER_CHECK = 100
 
 
 def of_cpp(text):
-    """(row, contender) -> (milliseconds, ratio to the row's first), of optimizer_benchmark."""
+    """(row, contender) -> (milliseconds, ratio to the row's first), from optimizer_benchmark."""
     line = re.compile(r"^(\S+(?: x\d+)?) +(.+?) +([\d.]+) ms +x ([\d.]+) +processor ", re.MULTILINE)
     return {(row, name): (float(took), float(ratio))
             for row, name, took, ratio in line.findall(text)}
 
 
 def of_torch(text):
-    """(what, contender) -> (median in ms or us, ratio or None), of compare_with_ddp.py."""
+    """(what, contender) -> (median in ms or us, ratio or None), from compare_with_ddp.py."""
     line = re.compile(r"^(.{18}) (.{18}) +([\d.]+) [mu]s .*?\)(?:  ([\d.]+) x)?$", re.MULTILINE)
     return {(what.strip(), name.strip()): (float(took), float(ratio) if ratio else None)
             for what, name, took, ratio in line.findall(text)}
 
 
 class Row:
-    """A line of the table: a value, as it is shown, and the most that it is to be."""
+    """A line of the table: a value, its text, and its limit."""
 
     def __init__(self, what, value, most=None, unit="", note=""):
         self.what, self.value, self.most, self.unit, self.note = what, value, most, unit, note

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares horovodpp with MPI, gloo and Horovod on this machine, and says what holds.
+"""Compares horovodpp with MPI, gloo and Horovod on this machine, and checks the claims.
 
     scripts/compare_with_peers.py build/dev
     scripts/compare_with_peers.py build/dev --rows '64 MiB|barrier' --ranks 2 --quick
@@ -8,10 +8,10 @@
 
 Prints a table: medians of the rounds, with the quartiles, and their ratio to the better
 of MPI's two columns. In each round every contender runs once, in jobs of its own; each
-round begins with another of them. docs/benchmarks.md says how to read it.
+round begins with another contender. docs/benchmarks.md explains the table.
 
-Needs the targets horovodrun, own_peer and mpi_peer; gloo where the given Python has torch,
-Horovod where it has that; and root for several hosts.
+Needs the targets horovodrun, own_peer and mpi_peer; gloo if the given Python has torch,
+Horovod if it has that; and root for several hosts.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from rows import ROWS, SETTINGS  # noqa: E402
 
 
 def batches(rows):
-    """What is measured in one job: of each setting all rows but those that are alone."""
+    """The measurements of one job: for each setting all rows but those that run alone."""
     for key in SETTINGS:
         together = [row for row in rows if row.setting == key and not row.alone]
         yield from ([together] if together else [])
@@ -68,7 +68,7 @@ def measure_all(rows, contenders, hosts, options):
                      f"{contender.name}")
                 found = measure_batch(contender, batch, hosts, options)
                 results.add(contender.name, found)
-                # What does not end once is not tried again.
+                # A contender that does not end once is not tried again.
                 if batch[0].alone and isinstance(found[batch[0]], str):
                     given_up.add((contender.name, batch[0]))
     show("")

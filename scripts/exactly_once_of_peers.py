@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What PyTorch's DistributedDataParallel makes of the models of docs/exactly_once.md, from a run.
+"""Runs the models of docs/exactly_once.md with PyTorch's DistributedDataParallel.
 
     exactly_once_of_peers.py            prints the table
     exactly_once_of_peers.py --write    puts it into docs/exactly_once.md
     exactly_once_of_peers.py --texts    also prints the errors
     exactly_once_of_peers.py --only "four passes"
 
-Each cell is a job of its own: ranks that are processes, over gloo, which train one of the models of
+Each cell is a job of its own: ranks that are processes, over gloo. They train one of the models of
 test/optim/distributed/exactly_once_test.cc for three steps, with torch.utils.checkpoint in one of
-its variants around the blocks. After each step their weights are compared with those of one process that computes
-the mean of all ranks' gradients, to 1e-9. A job that has not ended in time hangs.
+its variants around the blocks. After each step their weights are compared with those of one process
+that computes the mean of all ranks' gradients, to 1e-9. A job that has not ended in time hangs.
 """
 import argparse
 import json
@@ -40,7 +40,7 @@ MODES = {"DDP": {}, "DDP, `find_unused_parameters`": {"find_unused_parameters": 
 
 
 class Model(nn.Module):
-    """Three weights; forward() is what the structure says."""
+    """Three weights; the structure defines forward()."""
 
     def __init__(self, is_sparse):
         super().__init__()
@@ -205,7 +205,7 @@ def train(name, style, options, rank, port):
                                    world_size=RANKS)
     replica = Replica(style, name == "sparse embedding")
     replica.rank = rank
-    # What is frozen for good is frozen before, as DDP asks for.
+    # DDP requires that permanently frozen parameters are frozen before.
     replica.weights[1].requires_grad_(name != "a frozen base with adapters")
     replica.call = DistributedDataParallel(replica.model, **options)
     optimizer = torch.optim.SGD(replica.model.parameters(), lr=RATE)
@@ -219,11 +219,11 @@ def train(name, style, options, rank, port):
 
 
 def run_rank(name, style, options, rank, port, path):
-    """In a process of its own, which ends here."""
+    """Runs a rank in its own process, and exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
         report = {"weights": train(name, style, options, rank, port)}
-    except Exception as error:  # Whatever it is, it is the answer.
+    except Exception as error:  # Every exception is a result.
         report = {"error": " ".join(str(error).split())}
     path.with_suffix(".part").write_text(json.dumps(report))
     path.with_suffix(".part").rename(path)
@@ -237,7 +237,7 @@ def free_port():
 
 
 def reports_of(name, style, options):
-    """Of each rank; None of one that has said nothing in time."""
+    """The report of each rank; None if a rank has sent none in time."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         paths = [pathlib.Path(folder) / str(rank) for rank in range(RANKS)]
@@ -248,7 +248,7 @@ def reports_of(name, style, options):
                 run_rank(name, style, options, rank, port, path)
             children.append(child)
         deadline = time.monotonic() + SECONDS
-        # One that fails leaves the others waiting: then its error is the answer.
+        # A failed rank leaves the others waiting: its error is then the result.
         while time.monotonic() < deadline:
             reports = [json.loads(path.read_text()) if path.exists() else None for path in paths]
             if all(reports) or any(report and "error" in report for report in reports):
@@ -261,7 +261,7 @@ def reports_of(name, style, options):
 
 
 def verdict(name, style, options):
-    """What the table says, and the error in full."""
+    """The table's entry, and the full error."""
     reports = reports_of(name, style, options)
     errors = [report["error"] for report in reports if report and "error" in report]
     if errors:

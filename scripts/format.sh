@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Lays out every C and C++ source as .clang-format says, and has it begin with the line
-# that names its licence; so does every source in Python, shell, make and CMake.
+# Formats every C and C++ source by .clang-format. Puts the license line at the beginning of
+# these and of every source in Python, shell, make and CMake.
 #
-#   scripts/format.sh          rewrites what differs
-#   scripts/format.sh --check  changes nothing; fails and shows what differs
+#   scripts/format.sh          rewrites files that differ
+#   scripts/format.sh --check  changes nothing; fails and shows the differences
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -35,7 +35,7 @@ script_sources() {
     -o -name Makefile \) -print0
 }
 
-# Which of the files listed do not begin with the line $1. Only "#!" may precede it.
+# Prints the listed files that do not begin with the line $1. Only "#!" may precede it.
 without_line() {
   xargs -0 -r awk -v line="$1" '
     FNR == 1 {
@@ -48,8 +48,8 @@ without_line() {
     END { if (missing) print name }'
 }
 
-# Puts the line $2 at the beginning of the file $1, after a "#!". The file keeps
-# its mode.
+# Inserts the line $2 at the beginning of the file $1, after a "#!". The file keeps its
+# mode.
 begin_with() {
   if head -n 3 "$1" | grep -q 'SPDX-License-Identifier'; then
     echo "$1: names a licence, but not by the line '$2'" >&2

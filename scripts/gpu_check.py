@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests and measures tensors on GPUs with what is built in a folder, and prints a table.
+"""Tests and measures tensors on GPUs with the programs of a build folder, and prints a table.
 
     scripts/gpu_check.py --build build/gpu
     scripts/gpu_check.py --build build/gpu --stand-in --megabytes 1
 
-scripts/gpu_check.sh builds it first. Fails if a test fails, or a result is wrong. Rows that
-cannot be measured here say why.
+scripts/gpu_check.sh builds them first. Fails if a test fails, or a result is wrong. Rows that
+cannot be measured give the reason.
 """
 
 import argparse
@@ -76,7 +76,7 @@ class Checks:
         self.table.add(name, f"{counts['PASSED']} passed{skipped}", where)
 
     def tests(self):
-        """The suites of the device layer, of jobs, and of the planes, as they are."""
+        """The tests of the device layer, of jobs, and of the planes."""
         jobs = "tests of the device layer and of jobs"
         program = self.build / "test/device_test"
         if self.stand_in:
@@ -120,7 +120,7 @@ class Checks:
         return ""
 
     def by_nccl(self, name, ranks, *words):
-        """What the benchmark prints, by name, or None: its row has been made."""
+        """The benchmark's output, by name; None, with a row added, if it cannot be measured."""
         why_not = self.why_not_by_nccl(ranks)
         if why_not:
             self.table.add(name, "-", why_not)
@@ -149,7 +149,7 @@ class Checks:
             self.table.add(f"{name}: {what}", numbers[what], "us", aim)
 
     def training(self):
-        """Training steps of torch on a GPU, beside those of torch alone."""
+        """Training steps of torch on a GPU, compared with torch alone."""
         script = ROOT / "scripts/gpu_check_torch.py"
         for ranks in (1, 2):
             name = f"training step of torch, {ranks} processes"
@@ -173,7 +173,7 @@ class Checks:
             self.allreduce("CUDA IPC", ranks, HOROVOD_GPU_OPERATIONS="MPI")
             self.allreduce("by way of the host", ranks, HOROVOD_GPU_OPERATIONS="MPI",
                            HOROVODPP_CUDA_IPC="0")
-        # Two nodes of two, as far as the library knows.
+        # For the library, two nodes of two ranks.
         for what, ipc in (("in windows on each node", "1"), ("by way of the host", "0")):
             self.allreduce(f"{what}, as two nodes", 4, HOROVOD_GPU_OPERATIONS="MPI",
                            HOROVODPP_CUDA_IPC=ipc, HOROVODPP_RANKS_PER_NODE="2")

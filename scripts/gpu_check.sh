@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds what tests and measures GPUs, without MPI, runs it on the GPUs of this machine, and
-# prints a table.
+# Builds the tests and benchmarks of GPUs, without MPI, runs them on this machine's GPUs,
+# and prints a table.
 #
 #   scripts/gpu_check.sh              needs CUDA's toolkit and driver, CMake, a C++ compiler,
 #                                     the libraries of CONTRIBUTING.md, and Python; NCCL's
@@ -11,7 +11,7 @@
 #                                     the numbers say nothing: to try the script
 #
 # PYTHON names the Python that has torch and nanobind; without them torch's rows stay empty.
-# BUILD is the folder to build in (build/gpu). LIBRARIES is a folder of
+# BUILD is the build folder (build/gpu). LIBRARIES is a folder of
 # scripts/gather_libraries.sh, on a machine that lacks the libraries.
 set -eu
 

@@ -5,15 +5,17 @@
 #   scripts/install_dependencies.sh demo   to build the library and run the demo
 #   scripts/install_dependencies.sh test   to build and run the tests as well
 #
-# For tests it also puts PyTorch, and what else the Python package is built and
-# tested with, into build/tools/python with pip, and what the documentation site is
-# made with into build/tools/site, two further MPIs into build/tools/mpich and
-# build/tools/openmpi5, and the headers of CUDA and NCCL into build/tools/gpu_headers;
-# where that fails, their tests are skipped, and ctest says so.
+# For tests it also installs into build/tools:
+# - python: PyTorch and the other packages that the Python package is built and tested with,
+#   by pip;
+# - site: the tools of the documentation site;
+# - mpich and openmpi5: two further MPIs;
+# - gpu_headers: the headers of CUDA and NCCL.
+# If that fails, their tests are skipped, and ctest says so.
 #
-# Where nothing is missing it changes nothing and returns at once. Where the
-# distribution's CMake is too old (Ubuntu 22.04), a newer one goes into
-# build/tools/bin, which the Makefile puts first in PATH.
+# If nothing is missing it changes nothing and returns at once. If the distribution's CMake
+# is too old (Ubuntu 22.04), a newer one is installed into build/tools/bin, which the
+# Makefile puts first in PATH.
 set -eu
 
 oldest_cmake=3.25
@@ -64,7 +66,7 @@ installed() {
   return 1
 }
 
-# Of the packages named, those that are not installed.
+# Sets `missing` to the named packages that are not installed.
 missing_of() {
   missing=
   for package in "$@"; do
@@ -96,24 +98,24 @@ at_least() { dpkg --compare-versions "$1" ge "$2"; }
 install $wanted
 
 if [ "$1" = test ]; then
-  # By its number: other versions lay the same code out differently, and where
-  # there is none of this number its tests do not run, which ctest says.
+  # By its number: other versions format code differently. If this version does not exist,
+  # its tests do not run, and ctest says so.
   if ! installed clang-format-14 && apt-cache show clang-format-14 >/dev/null 2>&1; then
     install clang-format-14
   fi
-  # An old PyTorch, beside the newest: where there is none, its tests are skipped.
+  # An old PyTorch, next to the newest: if there is none, its tests are skipped.
   if apt-cache show python3-torch libtorch-dev >/dev/null 2>&1; then
     install python3-torch libtorch-dev python3-numpy python3-pytest
   fi
-  # Where Clang's sanitizers are not among what it depends on.
+  # If Clang's package does not depend on its sanitizers.
   if ! ls "$(clang -print-resource-dir)"/lib/*/libclang_rt.asan* >/dev/null 2>&1; then
     version=$(clang -dumpversion)
     install "libclang-rt-${version%%.*}-dev"
   fi
 fi
 
-# An environment of Python in build/tools/$1 with what the list $2 names; made again when the
-# list changes. Where that fails, $3 is said.
+# Creates a Python environment in build/tools/$1 with the packages of the list $2; again
+# when the list changes. On failure prints $3.
 environment() {
   python=$tools/$1
   list=$root/$2
@@ -129,7 +131,7 @@ environment() {
   fi
 }
 if [ "$1" = test ]; then
-  # Side by side: each mostly waits for the network, or for one core.
+  # In parallel: each mostly waits for the network, or for one core.
   environment python test/bindings/requirements.txt \
     "the tests of the Python package, and those that compare with PyTorch," &
   environment gpu_headers test/device/headers.txt \

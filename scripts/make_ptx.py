@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes horovodpp/device/kernels/batch.ptx of batch.cu, or checks that it is up to date.
+"""Makes horovodpp/device/kernels/batch.ptx from batch.cu, or checks that it is up to date.
 
     scripts/make_ptx.py            # needs nvcc
     scripts/make_ptx.py --check
 
-The file says of which sources it was made. It is for the oldest driver and GPU that are
-supported: CUDA 11.2, which knows PTX 7.2, and compute capability 7.5. --check fails if the
-sources have changed since, or if ptxas, where there is one, does not take it.
+The file contains the hash of its sources. It supports the oldest supported driver and GPU: CUDA
+11.2, which accepts PTX 7.2, and compute capability 7.5. --check fails if the sources have changed
+since, or if ptxas, if installed, rejects the file.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def first_line():
 
 
 def made():
-    """The text of the PTX, without what differs from nvcc to nvcc and says nothing."""
+    """The PTX, without the parts that differ between versions of nvcc and have no meaning."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "batch.ptx"
         subprocess.run([tool("nvcc"), *OPTIONS, "-arch=compute_75", "-ptx", "-o", out,

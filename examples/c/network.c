@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Trains a network of two layers in plain C: network [BATCH [STEPS]]. README.md tells
- * which lines make it data parallel. */
+/* Trains a network of two layers in plain C: network [BATCH [STEPS]]. README.md shows
+ * the lines that make it data parallel. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct network {
   float b2;
 };
 
-/* What a step is made of: the gradient, and the loss behind it. */
+/* The sums of a step: the gradient, followed by the loss. */
 struct step {
   struct network gradient;
   float loss;
@@ -35,7 +35,7 @@ static float random_number(void) {
   return (float)(seed >> 8) / (float)(1 << 23) - 1.0f;
 }
 
-/* Samples are made from their number. */
+/* A sample is computed from its number. */
 static float sample(int number, float* x) {
   float y = 0.0f;
   int i;
@@ -46,7 +46,7 @@ static float sample(int number, float* x) {
   return y * y;
 }
 
-/* Adds the gradient and the loss of one sample, of `weight` in the batch. */
+/* Adds the gradient and the loss of one sample, weighted by `weight`. */
 static void backward(const struct network* net, int number, float weight,
                      struct step* step) {
   float x[kInputs];

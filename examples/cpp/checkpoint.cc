@@ -18,7 +18,7 @@ constexpr char kSchedule[] = "schedule.";
 constexpr char kSampler[] = "sampler";
 constexpr char kGenerators[] = "generators";
 
-// int64 [ranks, 2]: seed and offset of the generator of each.
+// int64 [ranks, 2]: seed and offset of each rank's generator.
 hvd::Tensor gather_generators() {
   const auto& state = hvd::autograd::default_generator().state();
   std::int64_t mine[2] = {static_cast<std::int64_t>(state.seed),
@@ -38,7 +38,7 @@ void restore_generator(const hvd::Tensor& states) {
        .offset = static_cast<std::uint64_t>(mine[1])});
 }
 
-// Has rank 0 do something with `path`. If it throws, so do all.
+// Rank 0 calls `work`. If that throws, all ranks throw.
 void by_rank_0(const std::string& path, const std::function<void()>& work) {
   std::exception_ptr failure;
   if (hvd::rank() == 0) {

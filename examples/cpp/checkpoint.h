@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Checkpoint is all that a run has to remember, in one file: the model, the
-// optimizer, the schedule, how far the sampler is, and where the random numbers
-// of every rank are. A run that is resumed from it comes to the same weights, bit
-// by bit, as one that was never stopped.
+// A Checkpoint saves the state of a run in one file: the model, the optimizer,
+// the schedule, the sampler's position, and the random number generators of
+// every rank. A resumed run gets the same weights, bit by bit, as one that was
+// never stopped.
 //
 //   Checkpoint checkpoint({model, optimizer, schedule, sampler}, settings);
 //   checkpoint.check_writable(path);
@@ -10,7 +10,7 @@
 //   ...
 //   checkpoint.save(path);               // Now and then, by all ranks.
 //
-// The parts outlive it. Not thread-safe.
+// The parts outlive this object. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -26,22 +26,23 @@ class Checkpoint {
     hvd::optim::LRScheduler& schedule;
     hvd::data::DistributedSampler& sampler;
   };
-  // What the weights depend on besides, as a user says it: "batch-size" -> "64".
+  // Other settings that the weights depend on, in the user's form: "batch-size"
+  // -> "64".
   using Settings = std::map<std::string, std::string>;
 
   Checkpoint(const Parts& parts, Settings settings);
 
-  // Throws, on all ranks, if a file of that name cannot be begun: before hours of
-  // training, not after. Every rank calls it.
+  // Throws, on all ranks, if a file of that name cannot be created: before
+  // hours of training, not after. Every rank calls it.
   static void check_writable(const std::string& path);
 
-  // Every rank calls it after the same step; rank 0 writes its model, in one
-  // step (see AtomicFile). When a rank returns, the file is on the disk.
+  // Every rank calls it after the same step; rank 0 writes its model,
+  // atomically (see AtomicFile). When a rank returns, the file is on the disk.
   //   hvd::Error  on all ranks: the file cannot be written, or a collective
   //               failed
   void save(const std::string& path) const;
 
-  // Every rank reads the file and goes on from there.
+  // Every rank reads the file and continues from there.
   //   hvd::Error, InvalidArgument  the file is missing, damaged, or of another
   //                                run: names the setting that differs
   void load(const std::string& path) const;

@@ -11,7 +11,7 @@ double number_of(const std::string& text, const std::string& whole) {
     const double number = std::stod(text, &end);
     if (end == text.size()) return number;
   } catch (const std::logic_error&) {
-    // Said below.
+    // An error is reported below.
   }
   throw std::invalid_argument("--compression " + whole + ": '" + text +
                               "' is no number");

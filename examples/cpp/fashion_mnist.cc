@@ -64,7 +64,7 @@ void add_options(CLI::App& app, Options& options) {
       ->check(CLI::NonNegativeNumber);
 }
 
-// The fraction of images that are classified rightly, over all ranks.
+// The fraction of correctly classified images, over all ranks.
 double accuracy(hvd::nn::Module& model, const FashionMnist& images) {
   constexpr std::int64_t kBatch = 100;
   const hvd::NoGrad no_grad;

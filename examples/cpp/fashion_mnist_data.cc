@@ -8,7 +8,8 @@
 
 namespace {
 
-// Of the 60,000 training images, as fractions of white.
+// The mean of the 60,000 training images, as a fraction of white, and their
+// deviation.
 constexpr float kMean = 0.2860f;
 constexpr float kDeviation = 0.3530f;
 
@@ -16,8 +17,7 @@ float normalized(std::uint8_t grey) {
   return (static_cast<float>(grey) / 255.0f - kMean) / kDeviation;
 }
 
-// Where an image is seen from: by how many pixels it is moved, and whether it is
-// mirrored.
+// An augmentation: the shift of an image in pixels, and whether it is mirrored.
 struct Pose {
   std::int64_t down = 0;
   std::int64_t right = 0;

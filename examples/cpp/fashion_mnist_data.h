@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Fashion-MNIST data set (Xiao, Rasul and Vollgraf 2017): 28×28 grey images
+// The Fashion-MNIST data set (Xiao, Rasul and Vollgraf 2017): 28×28 gray images
 // of clothing in ten classes.
 //
 //   FashionMnist train("/usr/share/datasets/fashion-mnist", "train",
@@ -17,9 +17,9 @@
 #include <horovodpp/horovodpp.h>
 
 struct FashionMnistOptions {
-  std::int64_t limit = 0;  // Only this many images, the first ones; 0: all.
-  // Whether images are moved by up to two pixels, and every other mirrored, by
-  // the thread's random numbers.
+  std::int64_t limit = 0;  // Only the first images; 0: all.
+  // Whether images are moved by up to two pixels, and every other one mirrored,
+  // by the thread's random numbers.
   bool augment = false;
 };
 
@@ -30,8 +30,8 @@ class FashionMnist : public hvd::data::Dataset {
 
   // Reads "<directory>/<split>-images-idx3-ubyte.gz" and
   // "-labels-idx1-ubyte.gz", for split "train" or "t10k".
-  //   std::runtime_error  a file is missing or damaged; names it and the
-  //                       package that has it
+  //   std::runtime_error  a file is missing or damaged; names it and its
+  //                       package
   FashionMnist(const std::string& directory, const std::string& split,
                const FashionMnistOptions& options = {});
 

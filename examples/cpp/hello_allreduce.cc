@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shortest job: every rank brings a number, and all get their sum.
+// The shortest job: every rank contributes a number, and all get the sum.
 //
 //   horovodrun -np 4 build/release/examples/cpp/hello_allreduce
 #include <horovodpp/horovodpp.h>

@@ -6,7 +6,7 @@
 
 namespace {
 
-// How long the first `lines` lines of a file are; without one that is cut off.
+// The length of the first `lines` lines of a file, without an incomplete line.
 std::uintmax_t bytes_of_lines(const std::string& path, std::int64_t lines) {
   std::ifstream file(path);
   std::uintmax_t bytes = 0;

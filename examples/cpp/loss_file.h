@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss of every step of a run, a line each, as a hexadecimal float: exact.
+// A LossFile has the loss of every step of a run, one per line, as a
+// hexadecimal float, which is exact.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,14 @@
 
 class LossFile {
  public:
-  // Keeps the first `steps` lines of what is there: a run that was killed may
-  // have come further than the checkpoint it goes on from.
-  //   std::runtime_error  it cannot be written
+  // Keeps the first `steps` lines of an existing file: a killed run may have
+  // come further than its last checkpoint.
+  //   std::runtime_error  the file cannot be written
   LossFile(const std::string& path, std::int64_t steps);
 
   void add(double loss);
 
-  //   std::runtime_error  not all could be written
+  //   std::runtime_error  not everything could be written
   void flush();
 
  private:

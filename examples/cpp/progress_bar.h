@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line on the terminal that shows how far an epoch is:
+// A ProgressBar is a line on the terminal that shows the progress of an epoch:
 //   epoch 1/5 [=========>          ]  48%  31204 images/s  tensors 57 MiB  loss 0.5312
 #pragma once
 
@@ -9,8 +9,8 @@
 
 struct ProgressOptions {
   std::string label;
-  std::int64_t total = 1;  // Steps.
-  std::int64_t first = 0;  // Steps that were done before.
+  std::int64_t total = 1;  // Steps of the epoch.
+  std::int64_t first = 0;  // Steps done before.
   std::int64_t units_per_step = 1;
   std::string unit = "images";
   bool visible = true;
@@ -21,8 +21,8 @@ class ProgressBar {
   // Draws nothing if not visible.
   explicit ProgressBar(ProgressOptions options);
 
-  // `done` steps are done; the loss as it stands; the memory that tensors took at
-  // most, in MiB. Redraws a few times a second.
+  // `done` is the number of finished steps, `loss` the current loss, `memory`
+  // the tensors' peak memory in MiB. Redraws a few times a second.
   void show(std::int64_t done, double loss, double memory);
 
   // Redraws and ends the line.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a language model on the bytes of a file over all ranks, and writes
-// samples of what it would have written.
+// Trains a language model on the bytes of a file over all ranks, and prints
+// text that it generates.
 //
 //   horovodrun -np 2 build/release/examples/cpp/text README.md
 //   ... --model lstm --save lstm.safetensors
@@ -76,7 +76,7 @@ void add_options(CLI::App& app, Options& options) {
   add_options(app, options.training);
 }
 
-// The mean loss of a byte, in nats, over all ranks.
+// The mean loss per byte, in nats, over all ranks.
 double validation_loss(hvd::nn::Module& model,
                        const hvd::data::TextWindows& windows) {
   const hvd::NoGrad no_grad;
@@ -112,7 +112,7 @@ void report(hvd::nn::Module& model, std::int64_t epoch, double loss,
   std::fflush(stdout);
 }
 
-// Tells texts apart, wherever they lie: the FNV-1a hash of their bytes.
+// The FNV-1a hash of a text, which identifies it in any location.
 std::string fingerprint(const hvd::data::ByteText& text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const hvd::Tensor& part : {text.train(), text.validation()}) {

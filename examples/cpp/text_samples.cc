@@ -10,7 +10,7 @@
 
 namespace {
 
-// The first number at which the sum of probabilities is above `draw`.
+// The first index at which the sum of probabilities exceeds `draw`.
 std::size_t pick(const std::vector<float>& probabilities, float draw) {
   float sum = 0;
   for (std::size_t i = 0; i < probabilities.size(); ++i) {

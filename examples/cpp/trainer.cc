@@ -49,7 +49,7 @@ hvd::optim::Schedule make_schedule(const TrainerOptions& options,
       {warmup});
 }
 
-// Before the members that want a whole step.
+// Called before members that need at least one step are created.
 const hvd::data::Dataset& checked(const hvd::data::Dataset& dataset,
                                   const TrainerOptions& options) {
   const std::int64_t step = options.batch_size * hvd::size();
@@ -144,7 +144,7 @@ Trainer::Trainer(models::ChainModel& model, const hvd::data::Dataset& dataset,
   }
 }
 
-// The losses of its steps are never behind a checkpoint.
+// Write losses first, so that they are never behind a checkpoint.
 void Trainer::save() {
   if (losses_ != nullptr) losses_->flush();
   if (!options_.save.empty()) checkpoint().save(options_.save);
@@ -227,7 +227,7 @@ void Trainer::show_compression() {
                   static_cast<double>(stats.bytes));
 }
 
-// What became of the budget, if there is one.
+// Shows the result of the budget, if there is one.
 void Trainer::show_checkpointing(const hvd::Tensor& input) {
   using Form = models::Checkpointing::Form;
   if (options_.checkpointing.form == Form::kBudget) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Trainer takes a model through the epochs of a data set, over all ranks: what
-// the training programs share. SGD with momentum or AdamW, a learning rate that
-// warms up along a line and falls to 0 along a cosine, a progress bar, and
-// checkpoints.
+// A Trainer trains a model on a data set over all ranks: the common part of the
+// training programs. It uses SGD with momentum or AdamW, a learning rate with a
+// linear warm-up and a cosine decay to 0, a progress bar, and checkpoints.
 //
 //   Trainer trainer(model, dataset, {.epochs = 5, .batch_size = 64});
 //   trainer.run([&](std::int64_t epoch) { report(test(model)); });
 //
-// Model and data set outlive it. A batch is {inputs, targets}, and the loss the
-// cross entropy of the model's outputs, whose last dimension are the classes.
+// Model and data set outlive the trainer. A batch is {inputs, targets}, and the
+// loss the cross entropy of the model's outputs, whose last dimension is the
+// classes.
 #pragma once
 
 #include <cstdint>
@@ -23,26 +23,26 @@
 #include "models/chain_model.h"
 #include "trainer_options.h"
 
-// The sum over all ranks, and the largest value of one.
+// The sum over all ranks, and the largest value of a rank.
 double sum_over_ranks(double value, const std::string& name);
 double max_over_ranks(double value, const std::string& name);
 
-// The memory that this process has used at most, in MiB.
+// The peak memory of this process, in MiB.
 double peak_memory();
-// That of its tensors, since reset_peak() of their allocator.
+// The peak memory of its tensors, since reset_peak() of their allocator.
 double peak_tensor_memory();
 
 class Trainer {
  public:
   //   std::runtime_error  there are fewer items than one step takes
   //   hvd::Error, InvalidArgument  a file cannot be read or written, or options
-  //                                mean nothing
+  //                                are invalid
   Trainer(models::ChainModel& model, const hvd::data::Dataset& dataset,
           const TrainerOptions& options);
 
-  // Trains from where it is to the end. After each epoch the model is the same
-  // on all ranks, running moments included, and `after_epoch` is called, with
-  // the number of epochs that are done, in evaluation.
+  // Trains from the current state to the end. After each epoch the model is the
+  // same on all ranks, running moments included. Then calls `after_epoch` with
+  // the number of finished epochs, in evaluation mode.
   void run(const std::function<void(std::int64_t epoch)>& after_epoch);
 
  private:
@@ -61,5 +61,5 @@ class Trainer {
   const std::int64_t steps_;  // Of an epoch.
   std::unique_ptr<hvd::DistributedOptimizer> optimizer_;
   std::unique_ptr<hvd::optim::LRScheduler> schedule_;
-  std::unique_ptr<LossFile> losses_;  // On rank 0, if it is wanted.
+  std::unique_ptr<LossFile> losses_;  // On rank 0, if requested.
 };

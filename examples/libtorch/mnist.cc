@@ -18,8 +18,8 @@ namespace {
 
 using torch::optim::SGD;
 
-// The bytes of a file in the IDX format behind its header, which is 4 bytes and 4 more for
-// each of so many dimensions.
+// The bytes of a file in the IDX format after its header, which has 4 bytes and
+// 4 more for each dimension.
 torch::Tensor read_idx(const std::string& path, int dimensions) {
   const gzFile file = gzopen(path.c_str(), "rb");
   if (file == nullptr) throw std::runtime_error("cannot open " + path);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trainer as many are: C++17, no framework, all parameters in one flat array and all
-// gradients in another, AdamW over both. It learns to foretell the next character from
-// the four before: text_model [BATCH [STEPS]]. README.md tells which lines make it data
-// parallel.
+// A typical training program: C++17, no framework, all parameters in one flat
+// array and all gradients in another, AdamW over both. It learns to predict the
+// next character from the last four: text_model [BATCH [STEPS]]. README.md
+// shows the lines that make it data parallel.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,14 +28,14 @@ constexpr char kText[] =
     "given. ";
 constexpr int kTextLength = sizeof(kText) - 1;
 
-// Where each layer lies in the flat arrays.
+// The position of each layer in the flat arrays.
 constexpr int kEmbedding = 0;
 constexpr int kW1 = kEmbedding + kSymbols * kWidth;
 constexpr int kB1 = kW1 + kHidden * kInputs;
 constexpr int kW2 = kB1 + kHidden;
 constexpr int kB2 = kW2 + kSymbols * kHidden;
 constexpr int kParameters = kB2 + kSymbols;
-constexpr int kLoss = kParameters;  // Behind the gradients.
+constexpr int kLoss = kParameters;  // After the gradients.
 
 struct Model {
   std::vector<float> parameters = std::vector<float>(kParameters);
@@ -83,7 +83,8 @@ void forward(const std::vector<float>& p, const char* text, Activations& a) {
   for (float& probability : a.probability) probability /= total;
 }
 
-// Adds the gradients and the loss of one place in the text, of `weight` in the batch.
+// Adds the gradients and the loss of one place in the text, weighted by
+// `weight`.
 void backward(Model& model, const char* text, const Activations& a,
               float weight) {
   const std::vector<float>& p = model.parameters;
@@ -116,7 +117,7 @@ void backward(Model& model, const char* text, const Activations& a,
 
 void adamw(Model& model, int step) {
   constexpr float kRate = 0.01f, kBeta1 = 0.9f, kBeta2 = 0.99f, kDecay = 0.01f;
-  // Where gradients are nearly zero their rounding must not decide the step.
+  // If gradients are nearly zero, their rounding must not decide the step.
   constexpr float kEpsilon = 1e-3f;
   const float unbias1 = 1 - std::pow(kBeta1, static_cast<float>(step + 1));
   const float unbias2 = 1 - std::pow(kBeta2, static_cast<float>(step + 1));

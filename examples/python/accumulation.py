@@ -3,8 +3,8 @@
 
     horovodrun -np 2 python examples/python/accumulation.py
 
-The scaler of the CPU takes torch 2.3. The order matters: synchronize() first, so that unscaling and clipping see the gradients of all
-ranks; then the step, which must not synchronize again.
+The CPU's scaler requires torch 2.3. Keep the order: synchronize() first, so that unscaling and
+clipping see the gradients of all ranks; then the step, which must not synchronize again.
 """
 import argparse
 
@@ -40,7 +40,7 @@ def main():
             x = torch.randn(32, 20, generator=generator)
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 loss = (model(x).squeeze(1) - x @ weights).square().mean()
-            # The sum of the passes' gradients is reduced: as of a mean, with this.
+            # The sum of the passes' gradients is reduced; the division makes it their mean.
             scaler.scale(loss / options.passes).backward()
             total += loss.item() / options.passes
         optimizer.synchronize()

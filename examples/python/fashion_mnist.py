@@ -54,7 +54,7 @@ def make_model():
 
 
 def accuracy_of(model, dataset):
-    """Of all ranks together: each takes every size()-th image."""
+    """The accuracy over all ranks: each rank takes every size()-th image."""
     images, labels = (tensor[hvd.rank()::hvd.size()] for tensor in dataset.tensors)
     model.eval()
     with torch.no_grad():

@@ -3,8 +3,8 @@
 
     horovodrun -np 2 python examples/python/gan.py
 
-The generator learns to turn noise into points on a circle. While it is trained the critic is
-frozen: gradients that nobody steps along are neither computed nor reduced.
+The generator learns to turn noise into points on a circle. During its training the critic is
+frozen: unused gradients are neither computed nor reduced.
 """
 import argparse
 import math

@@ -3,8 +3,8 @@
 
     horovodrun -np 2 python examples/python/gpt.py README.md
 
-Blocks are recomputed in backward, so that activations of one block are kept at a time. Embedding
-and output share a weight; its gradient, and every other, is reduced once per step all the same.
+Blocks are recomputed in backward, so only one block's activations are kept at a time. Embedding
+and output share a weight; every gradient, including this one, is still reduced once per step.
 """
 import argparse
 import math

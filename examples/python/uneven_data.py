@@ -3,8 +3,8 @@
 
     horovodrun -np 2 python examples/python/uneven_data.py
 
-A rank that runs out of batches joins: from there on it adds nothing to what the others reduce.
-Each step is along the mean over the samples that there are. The last rank to join has the newest
+A rank that runs out of batches joins: from then on it adds nothing to the others' reductions.
+Each step follows the mean over the present samples. The last rank to join has the newest
 parameters, and sends them to all.
 """
 import argparse

@@ -65,7 +65,7 @@ absl::StatusOr<TensorView> view_of(const hvd_tensor& tensor) {
 
 absl::StatusOr<TensorView> flat_view(void* data, std::int64_t elements,
                                      std::int32_t dtype) {
-  // Before it is cut to what a tensor's dtype has room for.
+  // Check it before the conversion to the narrower dtype of a tensor.
   HVD_RETURN_IF_ERROR(dtype_of_number(dtype).status());
   return view_of(
       {data, &elements, 1, static_cast<std::int16_t>(dtype), HVD_CPU});

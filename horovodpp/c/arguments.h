@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What C passes, checked, and in the words of the library.
+// Checks and converts the arguments of the C interface.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace hvd::c {
 
-// As many dimensions as a tensor of C's has at most.
+// The most dimensions of a C tensor.
 inline constexpr std::int32_t kMostDims = 64;
 
-// The options that C knew first are so long.
+// The size of the first version of each options struct.
 template <typename Options>
 inline constexpr std::size_t kFirstSize = sizeof(Options);
 template <>
@@ -37,9 +37,10 @@ inline constexpr std::size_t kFirstSize<hvd_reducer_options> =
 
 absl::Status wrong_size(std::size_t given, std::size_t known);
 
-// `given`, where it is not NULL, over `defaults`: the part that the program knows.
-//   InvalidArgument  they were not begun as their macro says, or are of a later
-//                    library
+// `given`, unless NULL, over `defaults`: the part that the program's version
+// knows.
+//   InvalidArgument  they were not initialized by their macro, or are of a
+//                    later library
 template <typename Options>
 absl::StatusOr<Options> read_options(const Options* given,
                                      const Options& defaults) {
@@ -52,8 +53,9 @@ absl::StatusOr<Options> read_options(const Options* given,
   return options;
 }
 
-// Writes as much of `facts` as the caller's struct, which says its size, has room for.
-//   InvalidArgument  it was not begun as its macro says
+// Writes as much of `facts` as fits into the caller's struct, which holds its
+// size.
+//   InvalidArgument  it was not initialized by its macro
 template <typename Facts>
 absl::Status write_known(Facts facts, Facts* given) {
   if (given->size < kFirstSize<Facts> || given->size > sizeof(Facts)) {
@@ -64,7 +66,7 @@ absl::Status write_known(Facts facts, Facts* given) {
   return absl::OkStatus();
 }
 
-// NULL is "".
+// NULL becomes "".
 std::string text_of(const char* text);
 
 absl::StatusOr<ReduceOp> op_of(std::int32_t number);
@@ -72,8 +74,8 @@ absl::StatusOr<DType> dtype_of_number(std::int32_t number);
 absl::StatusOr<Device> device_of_number(std::int32_t number);
 std::int16_t number_of(Device device);
 
-//   InvalidArgument  it cannot be one: its memory is NULL, or its shape, dtype or
-//                    device is none
+//   InvalidArgument  it is not a tensor: its memory is NULL, or its shape,
+//                    dtype or device is invalid
 absl::StatusOr<TensorView> view_of(const hvd_tensor& tensor);
 absl::StatusOr<TensorView> flat_view(void* data, std::int64_t elements,
                                      std::int32_t dtype);

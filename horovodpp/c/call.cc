@@ -16,8 +16,8 @@
 namespace hvd::c {
 namespace {
 
-// Of this thread. Its text is not among what each thread has from the start: a library
-// that is loaded late gets little of that.
+// This thread's last error. Its text is allocated at its first use: a library
+// that is loaded late gets little thread-local memory.
 struct LastError {
   ~LastError() { delete[] std::exchange(text, nullptr); }
   std::int32_t code = HVD_OK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every function of the C interface is wrapped in: nothing is thrown across it,
-// and what went wrong is kept for the thread that called.
+// The wrapper of every function of the C interface: it lets no exception
+// through, and keeps the error for the calling thread.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace hvd::c {
 
-// The code of `status`, which is noted if it is a failure. Needs no memory.
+// Returns the code of `status`, and records a failure. Needs no memory.
 std::int32_t note(const Status& status) noexcept;
-// Of the exception that is being handled.
+// Likewise for the current exception.
 std::int32_t note_exception() noexcept;
 
-// Runs `body`, which returns a Status, of whatever library.
+// Runs `body`, which returns a Status, hvd's or Abseil's.
 template <typename Body>
 std::int32_t call(Body&& body) noexcept {
   try {
@@ -25,7 +25,7 @@ std::int32_t call(Body&& body) noexcept {
   }
 }
 
-// Runs `body`, and returns what it does; `failed` where it throws.
+// Runs `body` and returns its value; `failed` if it throws.
 template <typename T, typename Body>
 T call_for(T failed, Body&& body) noexcept {
   try {

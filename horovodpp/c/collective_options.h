@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of collectives as C says them, in the words of the library.
+// Converts the C interface's options of collectives.
 #pragma once
 
 #include <utility>
@@ -15,7 +15,7 @@
 
 namespace hvd::c {
 
-// AllreduceOptions and ReducescatterOptions, which say the same.
+// For AllreduceOptions and ReducescatterOptions, which have the same members.
 template <typename Options>
 absl::StatusOr<Options> reduction_options(const hvd_allreduce_options* given) {
   HVD_ASSIGN_OR_RETURN(const hvd_allreduce_options read,
@@ -31,7 +31,7 @@ absl::StatusOr<Options> reduction_options(const hvd_allreduce_options* given) {
                  .stream = read.stream};
 }
 
-// AllgatherOptions and BroadcastOptions, which do so, too.
+// For AllgatherOptions and BroadcastOptions, which have the same members.
 template <typename Options>
 absl::StatusOr<Options> moving_options(const hvd_collective_options* given) {
   HVD_ASSIGN_OR_RETURN(const hvd_collective_options read,
@@ -47,13 +47,13 @@ absl::StatusOr<AlltoallOptions> alltoall_options(
 
 std::vector<ConstTensorView> as_const(const std::vector<TensorView>& views);
 
-// What a collective reads, and where its result goes.
+// The input of a collective, and the destination of its result.
 struct Transfer {
   TensorView tensor;
   TensorView result;
 };
 
-//   InvalidArgument  one of them is NULL, or no tensor
+//   InvalidArgument  one of them is NULL, or not a tensor
 absl::StatusOr<Transfer> transfer_of(const hvd_tensor* tensor,
                                      const hvd_tensor* result);
 

@@ -18,7 +18,7 @@ namespace {
 
 using AnyFuture = absl::StatusOr<Operation::AnyFuture>;
 
-// Gives what `submit(job)` has begun a handle.
+// Starts `submit(job)` and gives its future a handle.
 template <typename Submit>
 std::int32_t begin_by(hvd_operation* operation, Submit&& submit) noexcept {
   return call([&]() -> Status {

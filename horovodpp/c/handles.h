@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the handles of the C interface: numbers that are given once in a
-// process, and say of what kind they are, so that every wrong one is seen.
+// The handles of the C interface: numbers that are used once in a process and
+// contain their kind, so that every wrong handle is detected.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ enum class HandleKind : std::uint64_t {
 // The first bits of a handle are its kind, the others a count.
 inline constexpr int kHandleCountBits = 56;
 
-// Why `handle` stands for nothing of `kind`, of which so many were given.
+// Why `handle` is not a handle of `kind`; `given` of these were created.
 absl::Status wrong_handle(std::uint64_t handle, HandleKind kind,
                           std::uint64_t given);
 
@@ -44,7 +44,7 @@ class Handles {
     return handle;
   }
 
-  //   InvalidArgument  it stands for nothing, or for something of another kind
+  //   InvalidArgument  no such handle, or of another kind
   absl::StatusOr<std::shared_ptr<T>> find(std::uint64_t handle) const {
     MutexLock lock(mutex_);
     const auto found = objects_.find(handle);
@@ -52,8 +52,8 @@ class Handles {
     return found->second;
   }
 
-  // As find(), and the handle is no more. What it stood for ends where the caller
-  // lets it go.
+  // As find(), and removes the handle. The object ends when the caller releases
+  // it.
   absl::StatusOr<std::shared_ptr<T>> take(std::uint64_t handle) {
     MutexLock lock(mutex_);
     const auto found = objects_.find(handle);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * horovodpp for C99, and for whatever calls C: C++ without exceptions, Rust, Fortran.
+ * The C interface of horovodpp: for C99, and for languages that can call C, such as
+ * C++ without exceptions, Rust or Fortran.
  *
  *   #include <horovodpp/c/horovodpp.h>
  *
@@ -9,32 +10,32 @@
  *   ...                                             each step:
  *   hvd_allreduce(gradients, n, HVD_FLOAT32, NULL); now they are the ranks' mean
  *
- * Functions return HVD_OK or another code, and what they give besides goes where a
- * pointer says. What went wrong last in a thread is kept for it: hvd_last_error_code(),
- * hvd_last_error_text(). Whatever is passed, nothing is thrown and nothing aborts; a
- * pointer that is not NULL has to be one, though.
+ * Functions return HVD_OK or another code, and write results through pointers. Each
+ * thread keeps its last error: hvd_last_error_code(), hvd_last_error_text(). Invalid
+ * arguments never cause an exception or an abort, but a pointer that is not NULL must
+ * be valid.
  *
- * Handles are numbers, and no number is given twice in a process: one that was
- * released, never given, or is of another kind is refused (HVD_INVALID_ARGUMENT).
- * 0 is no handle, but of a process set: the one of all ranks. A handle is held until it
- * is released, also after hvd_shutdown().
+ * Handles are numbers that are used once in a process. A handle that was released,
+ * never given, or is of another kind is refused (HVD_INVALID_ARGUMENT). 0 is only a
+ * handle of a process set: that of all ranks. A handle is valid until it is released,
+ * also after hvd_shutdown().
  *
- * Options may be NULL: the defaults. Else they begin as their macro says, so that a
- * later version of the library may have more of them than the program knows:
+ * Options may be NULL, for the defaults. Otherwise initialize them by their macro, so
+ * that a later version of the library may have more options than the program knows:
  *
  *   hvd_allreduce_options options = HVD_ALLREDUCE_OPTIONS;
  *   options.name = "fc1.weight";
  *
- * Names are copied. The memory of tensors is borrowed until the operation has ended,
- * which hvd_wait() and hvd_release() wait for.
+ * Names are copied. The memory of tensors is borrowed until the operation has ended;
+ * hvd_wait() and hvd_release() wait for that.
  *
- * Collectives are matched across ranks by name, within a process set: ranks may submit
- * in different orders, but they submit the same names. A call without a name is
- * numbered per operation and process set in the order of calls. How collectives fail is
- * told in horovodpp/runtime/runtime.h; the codes are the same.
+ * Ranks match collectives by name, within a process set. They may submit in different
+ * orders, but must submit the same names. Unnamed calls are numbered per operation and
+ * process set in call order. For the errors of collectives see
+ * horovodpp/runtime/runtime.h; the codes are the same.
  *
  * Thread-safe. Within a major version functions stay, structs only grow at their end,
- * and numbers keep their meaning (while it is 0: within a minor version).
+ * and numbers keep their meaning (while the major version is 0: within a minor version).
  */
 #ifndef HVD_C_HOROVODPP_H
 #define HVD_C_HOROVODPP_H
@@ -48,10 +49,10 @@ extern "C" {
 
 #define HVD_C_API __attribute__((visibility("default")))
 
-/* Of these headers: 10000 * major + 100 * minor + patch. */
+/* The version of these headers: 10000 * major + 100 * minor + patch. */
 #define HVD_C_VERSION 100
 
-/* Abseil's and gRPC's codes, with their numbers. */
+/* Error codes: Abseil's and gRPC's, with their numbers. */
 enum {
   HVD_OK = 0,
   HVD_CANCELLED = 1,
@@ -102,12 +103,12 @@ typedef uint64_t hvd_prepared;
 /* All ranks of the job. */
 #define HVD_GLOBAL_PROCESS_SET ((hvd_process_set)0)
 
-/* Where memory lies. Tensors on a GPU are NVIDIA's: see docs/gpu.md. */
+/* The device of memory. GPUs are NVIDIA's: see docs/gpu.md. */
 #define HVD_CPU 0
 #define HVD_CUDA(index) (1 + (index))
 
 /* Contiguous elements, last dimension fastest. No dimensions: a scalar, of one element.
- * What leaves the device out is on the CPU. */
+ * An initializer that leaves the device out means the CPU. */
 typedef struct hvd_tensor {
   void* data;
   const int64_t* dims;
@@ -118,37 +119,38 @@ typedef struct hvd_tensor {
 
 /* Errors. */
 
-/* Of the last call in this thread that failed; HVD_OK if none did. */
+/* The code of this thread's last failed call; HVD_OK if none has failed. */
 HVD_C_API int32_t hvd_last_error_code(void);
-/* Its text, "" if none did; at most 2047 bytes. Valid until another call fails here. */
+/* Its text, "" if none has failed; at most 2047 bytes. Valid until another call fails
+ * in this thread. */
 HVD_C_API const char* hvd_last_error_text(void);
-/* "FAILED_PRECONDITION"; "UNKNOWN" of what is no code. */
+/* "FAILED_PRECONDITION"; "UNKNOWN" for an invalid code. */
 HVD_C_API const char* hvd_code_name(int32_t code);
 
 /* The job. */
 
-/* The library's version, "0.1.0", and as HVD_C_VERSION. */
+/* The library's version: "0.1.0", and as a number like HVD_C_VERSION. */
 HVD_C_API const char* hvd_version(void);
 HVD_C_API int32_t hvd_version_number(void);
 
-/* Enters the job this process was started in; with no launcher, a job of one. Nothing
- * is done if it is in one already. `headers` is HVD_C_VERSION.
- *   HVD_FAILED_PRECONDITION  these headers do not go with the library */
+/* Enters the job this process was started in; without a launcher, a job of one. Does
+ * nothing if the process is in a job. `headers` is HVD_C_VERSION.
+ *   HVD_FAILED_PRECONDITION  these headers do not match the library */
 HVD_C_API int32_t hvd_init(int32_t headers);
-/* Leaves it; nothing is done if there is none. A process that exits leaves by itself. */
+/* Leaves the job, if there is one. A process that exits leaves by itself. */
 HVD_C_API int32_t hvd_shutdown(void);
-/* Breaks the job, on every rank: what is in flight fails with HVD_ABORTED and `why`. */
+/* Breaks the job, on every rank: operations in flight fail with HVD_ABORTED and `why`. */
 HVD_C_API int32_t hvd_abort(const char* why);
-/* Goes on without the ranks that are lost, after the job broke. Every survivor calls
- * it. Process sets and reducers are of the old job, and have to be made anew. */
+/* Goes on without the lost ranks, after the job broke. Every survivor calls it. Process
+ * sets and reducers belong to the old job: create them again. */
 HVD_C_API int32_t hvd_reform(void);
-/* HVD_OK while the job runs; HVD_ABORTED, and why, once it is broken. */
+/* HVD_OK while the job runs; HVD_ABORTED, with the reason, once it is broken. */
 HVD_C_API int32_t hvd_job_status(void);
 
 /* 1 or 0. */
 HVD_C_API int32_t hvd_is_initialized(void);
 HVD_C_API int32_t hvd_mpi_built(void);
-/* -1 where there is no job. */
+/* -1 without a job. */
 HVD_C_API int32_t hvd_rank(void);
 HVD_C_API int32_t hvd_size(void);
 HVD_C_API int32_t hvd_local_rank(void);
@@ -160,26 +162,25 @@ HVD_C_API int32_t hvd_is_homogeneous(void);
 /* Collectives. */
 
 typedef struct hvd_allreduce_options {
-  size_t size; /* Of this struct, as the program knows it. */
+  size_t size; /* Of this struct, in the program's version. */
   const char* name;
   int32_t op;
-  int32_t average_of_participants; /* Where ranks have joined; else of all. */
+  int32_t average_of_participants; /* Not of joined ranks; else of all. */
   double prescale_factor;
   double postscale_factor;
   hvd_process_set process_set;
-  /* Of tensors on a GPU, the stream (a cudaStream_t) that produces them; NULL: the
-   * legacy default stream. The operation comes after all that is in it when it is
-   * submitted. */
+  /* For tensors on a GPU, the stream (a cudaStream_t) that produces them; NULL: the
+   * legacy default stream. The operation follows all work in it at submission. */
   void* stream;
 } hvd_allreduce_options;
 #define HVD_ALLREDUCE_OPTIONS \
   { sizeof(hvd_allreduce_options), NULL, HVD_AVERAGE, 0, 1.0, 1.0, 0, NULL }
 
-/* Also those of a reducescatter. */
+/* The options of a reducescatter. */
 typedef hvd_allreduce_options hvd_reducescatter_options;
 #define HVD_REDUCESCATTER_OPTIONS HVD_ALLREDUCE_OPTIONS
 
-/* Of an allgather and a broadcast. */
+/* The options of an allgather and a broadcast. */
 typedef struct hvd_collective_options {
   size_t size;
   const char* name;
@@ -202,7 +203,7 @@ typedef struct hvd_alltoall_options {
 #define HVD_ALLTOALL_OPTIONS \
   { sizeof(hvd_alltoall_options), NULL, 0, NULL, 0, NULL }
 
-/* Flat memory of the CPU, in place; return when it is done. */
+/* For flat CPU memory, in-place; return when the operation has ended. */
 HVD_C_API int32_t hvd_allreduce(void* data, int64_t elements, int32_t dtype,
                                 const hvd_allreduce_options* options);
 HVD_C_API int32_t hvd_broadcast(void* data, int64_t elements, int32_t dtype,
@@ -210,10 +211,10 @@ HVD_C_API int32_t hvd_broadcast(void* data, int64_t elements, int32_t dtype,
                                 const hvd_collective_options* options);
 HVD_C_API int32_t hvd_barrier(hvd_process_set set);
 
-/* All others, and the same in the background. Several tensors are a group: submitted as
- * one, and matched by one name. `operation` is set if the call succeeds, to a handle
- * that the caller releases. Reduced and broadcast tensors are replaced in place; all
- * other results belong to the operation. */
+/* All collectives in the background. Several tensors are a group: submitted as one, and
+ * matched by one name. If the call succeeds, `operation` is set to a handle that the
+ * caller releases. Allreduced and broadcast tensors are replaced in-place; all other
+ * results belong to the operation. */
 HVD_C_API int32_t hvd_allreduce_async(const hvd_tensor* tensors, size_t count,
                                       const hvd_allreduce_options* options,
                                       hvd_operation* operation);
@@ -230,8 +231,8 @@ HVD_C_API int32_t hvd_reducescatter_async(
 HVD_C_API int32_t hvd_alltoall_async(const hvd_tensor* tensor,
                                      const hvd_alltoall_options* options,
                                      hvd_operation* operation);
-/* The same of one tensor into `result`, memory of the caller's with the shape of what
- * this rank gets. The alltoall has received splits still. */
+/* For one tensor, with the result in `result`, the caller's memory, which must have the
+ * shape of this rank's result. The alltoall also has received splits. */
 HVD_C_API int32_t hvd_allgather_into_async(
     const hvd_tensor* tensor, const hvd_tensor* result,
     const hvd_collective_options* options, hvd_operation* operation);
@@ -244,11 +245,12 @@ HVD_C_API int32_t hvd_alltoall_into_async(const hvd_tensor* tensor,
                                           hvd_operation* operation);
 HVD_C_API int32_t hvd_barrier_async(hvd_process_set set,
                                     hvd_operation* operation);
-/* This rank has no more tensors for the set; done when no rank of it has. */
+/* Declares that this rank has no more tensors for the set; done when all its ranks have
+ * done so. */
 HVD_C_API int32_t hvd_join_async(hvd_process_set set, hvd_operation* operation);
 
-/* Replaces `tensors` by those of rank `root_rank`; `names` has as many. Returns when
- * all of them have come. */
+/* Replaces `tensors` by those of rank `root_rank`; `names` has as many entries. Returns
+ * when all tensors have arrived. */
 HVD_C_API int32_t hvd_broadcast_tensors(const char* const* names,
                                         const hvd_tensor* tensors, size_t count,
                                         int32_t root_rank,
@@ -258,34 +260,34 @@ HVD_C_API int32_t hvd_broadcast_tensors(const char* const* names,
 
 /* Sets `done` to whether it has ended; never waits. */
 HVD_C_API int32_t hvd_poll(hvd_operation operation, int32_t* done);
-/* Returns its outcome, once it is there; callable any number of times. */
+/* Waits for the operation and returns its outcome; callable any number of times. */
 HVD_C_API int32_t hvd_wait(hvd_operation operation);
-/* Of tensors on a GPU: what is put into `stream` from now on comes after the operation.
- * Waits until it is in a stream of the GPU, and not until it is done. On the CPU it is
- * hvd_wait(). */
+/* For tensors on a GPU: orders later work in `stream` after the operation. Waits until
+ * the operation is enqueued on the GPU, not until it is done. For tensors on the CPU it
+ * is hvd_wait(). */
 HVD_C_API int32_t hvd_wait_in_stream(hvd_operation operation, void* stream);
-/* As hvd_poll(), after waiting for at most so long. */
+/* As hvd_poll(), after waiting for at most `seconds`. */
 HVD_C_API int32_t hvd_wait_for(hvd_operation operation, double seconds,
                                int32_t* done);
-/* Gives the handle back, once the operation has ended; its results are gone. */
+/* Waits for the operation, and releases the handle and the results. */
 HVD_C_API int32_t hvd_release(hvd_operation operation);
-/* Both: waits, releases, and returns the outcome. */
+/* Waits, releases, and returns the outcome. */
 HVD_C_API int32_t hvd_finish(hvd_operation operation);
 
-/* Results of an operation that succeeded: valid until it is released.
+/* A result of a successful operation, valid until that is released.
  *   HVD_FAILED_PRECONDITION  it has not ended, or it failed
  *   HVD_OUT_OF_RANGE         it has no such result */
 HVD_C_API int32_t hvd_result(hvd_operation operation, size_t index,
                              hvd_tensor* result);
-/* Of an alltoall: the rows that came from each rank. */
+/* For an alltoall: the number of rows received from each rank. */
 HVD_C_API int32_t hvd_received_splits(hvd_operation operation,
                                       const int64_t** splits, size_t* count);
-/* Of a join: the rank that joined last. */
+/* For a join: the rank that joined last. */
 HVD_C_API int32_t hvd_joined_last(hvd_operation operation, int32_t* rank);
 
-/* Collectives that are made again and again with the same memory: checked, and looked
- * up by their name, once. To other ranks each time is a call by that name. The handle is
- * released by the caller; while one thread uses it, others wait. */
+/* Collectives that are repeated with the same memory: checked, and looked up by their
+ * name, once. Other ranks see each run as a call with that name. The caller releases
+ * the handle; while one thread uses it, others wait. */
 
 HVD_C_API int32_t hvd_prepare_allreduce(const hvd_tensor* tensors, size_t count,
                                         const hvd_allreduce_options* options,
@@ -305,34 +307,34 @@ HVD_C_API int32_t hvd_prepare_alltoall(const hvd_tensor* tensor,
                                        const hvd_tensor* result,
                                        const hvd_alltoall_options* options,
                                        hvd_prepared* prepared);
-/* Begins it once more, after waiting for the time before; how it ends hvd_prepared_wait()
- * tells. */
+/* Starts the collective once more, after waiting for its previous run.
+ * hvd_prepared_wait() returns the outcome. */
 HVD_C_API int32_t hvd_prepared_start(hvd_prepared prepared);
 HVD_C_API int32_t hvd_prepared_poll(hvd_prepared prepared, int32_t* done);
-/* The outcome of the last time.
- *   HVD_FAILED_PRECONDITION  it was never begun */
+/* Waits for the last run and returns its outcome.
+ *   HVD_FAILED_PRECONDITION  the collective was never started */
 HVD_C_API int32_t hvd_prepared_wait(hvd_prepared prepared);
-/* Both, for which no other thread is woken. */
+/* Start and wait in one, without waking another thread. */
 HVD_C_API int32_t hvd_prepared_run(hvd_prepared prepared);
 HVD_C_API int32_t hvd_prepared_release(hvd_prepared prepared);
 
 /* Process sets. */
 
-/* Every rank of the job calls these two, members or not. */
+/* Every rank of the job calls these two, whether or not it is a member. */
 HVD_C_API int32_t hvd_add_process_set(const int32_t* ranks, size_t count,
                                       hvd_process_set* set);
 HVD_C_API int32_t hvd_remove_process_set(hvd_process_set set);
-/* The members, ascending: sets `count` to how many they are, and writes those that
- * `capacity` has room for; `ranks` may then be NULL. */
+/* The members in ascending order: sets `count` to their number, and writes the first
+ * `capacity` of them to `ranks`, which may be NULL if `capacity` is 0. */
 HVD_C_API int32_t hvd_process_set_ranks(hvd_process_set set, int32_t* ranks,
                                         size_t capacity, size_t* count);
-/* This rank's place among them.
- *   HVD_INVALID_ARGUMENT  it is none of them */
+/* This rank's position among them.
+ *   HVD_INVALID_ARGUMENT  it is not a member */
 HVD_C_API int32_t hvd_process_set_rank(hvd_process_set set, int32_t* rank);
 
 /* Gradients: see horovodpp/replica/gradient_reducer.h. */
 
-/* How gradients of float32 are sent: see horovodpp/compression/compressors.h. */
+/* The compression of float32 gradients: see horovodpp/compression/compressors.h. */
 enum {
   HVD_COMPRESSION_NONE = 0,
   HVD_COMPRESSION_FLOAT16 = 1,
@@ -345,20 +347,20 @@ enum {
 
 typedef struct hvd_reducer_options {
   size_t size;
-  const char* name; /* Before the keys, in the names that peers see. */
+  const char* name; /* Prefix of the keys in the names that peers see. */
   int32_t op;
   int32_t reserved; /* 0. */
   double gradient_predivide_factor;
   double scale;
   hvd_process_set process_set;
-  /* Keys that travel together: those of the first group, then of the next. */
+  /* Groups of keys that are sent together: first group, second group and so on. */
   const char* const* group_keys;
   const size_t* group_sizes;
   size_t num_groups;
   int32_t compression;
   int32_t power_sgd_rank;
   double top_k_share; /* Of the elements of each gradient. */
-  /* Those of TopKOptions, in compressors.h; the first two also of HVD_COMPRESSION_SIGNS. */
+  /* As in TopKOptions (compressors.h); the first two also for HVD_COMPRESSION_SIGNS. */
   double compression_momentum;
   int64_t compression_warmup_steps;
   double top_k_warmup_share;
@@ -383,38 +385,39 @@ typedef struct hvd_gradient_piece {
 
 HVD_C_API int32_t hvd_reducer_create(const hvd_reducer_options* options,
                                      hvd_reducer* reducer);
-/* Waits for what is under way. */
+/* Waits for operations in flight. */
 HVD_C_API int32_t hvd_reducer_destroy(hvd_reducer reducer);
-/* Starts to reduce a gradient in place, when it is final; once per key and step. Its
- * memory is borrowed until hvd_reducer_finish() has returned. One on a GPU comes after
- * what is in the legacy default stream. */
+/* Starts to reduce a final gradient in-place, once per key and step. Its memory is
+ * borrowed until hvd_reducer_finish() has returned. The reduction of a gradient on a
+ * GPU follows the work in the legacy default stream. */
 HVD_C_API int32_t hvd_reducer_add(hvd_reducer reducer, const char* key,
                                   const hvd_tensor* gradient);
-/* The same of all gradients in a flat buffer, or none. */
+/* Adds all gradients in a flat buffer, or none. */
 HVD_C_API int32_t hvd_reducer_add_pieces(hvd_reducer reducer, void* data,
                                          int64_t elements, int32_t dtype,
                                          const hvd_gradient_piece* pieces,
                                          size_t count);
-/* Says that the gradient of `key` is made of so many contributions in every step; and
- * counts one: `last` is whether it is to be added now. */
+/* hvd_reducer_expect() declares that the gradient of `key` has `contributions`
+ * contributions in every step. hvd_reducer_contribute() counts one; `last` tells whether
+ * to add the gradient now. */
 HVD_C_API int32_t hvd_reducer_expect(hvd_reducer reducer, const char* key,
                                      int32_t contributions);
 HVD_C_API int32_t hvd_reducer_contribute(hvd_reducer reducer, const char* key,
                                          int32_t* last);
-/* Waits until everything that was added is reduced. */
+/* Waits until all added gradients are reduced. */
 HVD_C_API int32_t hvd_reducer_finish(hvd_reducer reducer);
-/* Ends a step that will not be finished. */
+/* Ends a step without finishing it. */
 HVD_C_API int32_t hvd_reducer_discard(hvd_reducer reducer);
-/* Replaces numbers, as of losses, by their sums over the ranks; waits. */
+/* Replaces numbers, for instance losses, by their sums over the ranks; waits. */
 HVD_C_API int32_t hvd_reducer_sum(hvd_reducer reducer, const char* key,
                                   double* values, size_t count);
 
-/* What it has handed over so far. */
+/* A reducer's totals so far. */
 typedef struct hvd_reducer_stats {
   size_t size;
   uint64_t gradients;  /* One for each key and step. */
-  uint64_t bytes;      /* Of them, */
-  uint64_t sent_bytes; /* and of what was sent for them. */
+  uint64_t bytes;      /* Their size. */
+  uint64_t sent_bytes; /* Bytes submitted for them. */
 } hvd_reducer_stats;
 #define HVD_REDUCER_STATS \
   { sizeof(hvd_reducer_stats), 0, 0, 0 }
@@ -422,18 +425,18 @@ HVD_C_API int32_t hvd_reducer_get_stats(hvd_reducer reducer,
                                         hvd_reducer_stats* stats);
 
 /* Memory that the ranks of a node share, which is reduced without a copy: see
- * horovodpp/runtime/arena_alloc.h. NULL: there is none of any kind. */
+ * horovodpp/runtime/arena_alloc.h. NULL: no memory is left, also not of other kinds. */
 HVD_C_API void* hvd_arena_alloc(size_t bytes);
-/* The same on a device, HVD_CUDA(0) for instance, for the job: see docs/gpu.md. */
+/* Allocates on a device, for instance HVD_CUDA(0), for the job: see docs/gpu.md. */
 HVD_C_API int32_t hvd_arena_alloc_on(int32_t device, size_t bytes,
                                      void** memory);
-/* Of either. Nothing is in flight that uses it. NULL is no error. */
+/* Frees either. No operation in flight may use the memory. NULL is no error. */
 HVD_C_API int32_t hvd_arena_free(void* memory);
 /* 1 or 0. */
 HVD_C_API int32_t hvd_is_in_arena(const void* memory, size_t bytes);
-/* Has malloc() keep up to 256 MiB that are free for this process: for programs that copy
- * gradients to the arena, and free the memory that these had. 1 if it does; 0 where the
- * environment tells malloc() what to do. See horovodpp/runtime/freed_memory.h. */
+/* Makes malloc() keep up to 256 MiB of free memory in this process: for programs that
+ * copy gradients to the arena, and free their old memory. 1 if it does; 0 if the
+ * environment configures malloc(). See horovodpp/runtime/freed_memory.h. */
 HVD_C_API int32_t hvd_keep_freed_memory(void);
 
 #ifdef __cplusplus

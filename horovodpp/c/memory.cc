@@ -17,7 +17,8 @@
 namespace hvd::c {
 namespace {
 
-// What hvd_arena_alloc() and hvd_arena_alloc_on() have given, and not taken back.
+// Allocations of hvd_arena_alloc() and hvd_arena_alloc_on() that were not
+// freed.
 struct Given {
   Mutex mutex;
   absl::flat_hash_map<const void*, std::shared_ptr<void>> blocks
@@ -60,7 +61,7 @@ std::int32_t hvd_arena_alloc_on(std::int32_t device, std::size_t bytes,
 std::int32_t hvd_arena_free(void* memory) {
   return hvd::c::call([&]() -> hvd::Status {
     if (memory == nullptr) return {};
-    std::shared_ptr<void> block;  // Ends without the lock.
+    std::shared_ptr<void> block;  // Destroyed without the lock.
     hvd::MutexLock lock(hvd::c::given().mutex);
     auto& blocks = hvd::c::given().blocks;
     const auto found = blocks.find(memory);

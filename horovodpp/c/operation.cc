@@ -132,7 +132,7 @@ std::int32_t hvd_wait_for(hvd_operation operation, double seconds,
           absl::StrCat("nobody can wait for ", seconds, " seconds"));
     }
     HVD_ASSIGN_OR_RETURN(const auto found, operations().find(operation));
-    // Longer than any job, and no more than a clock can count.
+    // Longer than any job, but within the range of the clock.
     constexpr double kForGood = 1e8;
     *done = found->wait_for(seconds < kForGood ? seconds : kForGood) ? 1 : 0;
     return {};

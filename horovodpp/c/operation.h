@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a handle of C's waits for: the future of a collective, of whatever it gives.
+// An Operation is the future of a collective of any result type, for a handle
+// of the C interface.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@
 
 namespace hvd::c {
 
-// Thread-safe. Its end waits for what uses memory of the caller's.
+// Thread-safe. Its destructor waits for operations that use the caller's
+// memory.
 class Operation {
  public:
   using Buffers = std::vector<Buffer>;
@@ -41,7 +43,7 @@ class Operation {
   // As Future::wait(stream).
   Status wait(void* stream) const;
 
-  // What it gave; lives as long as this.
+  // The results; valid as long as this object.
   //   FailedPrecondition  it has not ended, or it failed
   absl::StatusOr<const Results*> results();
 
@@ -53,7 +55,8 @@ class Operation {
 
 Handles<Operation>& operations();
 
-// Gives it a handle, unless it has been refused already, which is returned.
+// Gives the future a handle, unless the operation was refused at once; then
+// returns that error.
 absl::Status begin(Operation::AnyFuture future, std::uint64_t* handle);
 
 }  // namespace hvd::c

@@ -18,7 +18,7 @@
 namespace hvd::c {
 namespace {
 
-// One thread uses it at a time, which C's need not know.
+// Serializes the threads that use one Prepared, which C callers need not do.
 struct SharedPrepared {
   explicit SharedPrepared(Prepared made) : prepared(std::move(made)) {}
   Mutex mutex;
@@ -31,7 +31,7 @@ Handles<SharedPrepared>& all_prepared() {
   return *handles;
 }
 
-// Gives what `make(job)` has prepared a handle.
+// Prepares with `make(job)` and gives the result a handle.
 template <typename Make>
 std::int32_t prepare_by(hvd_prepared* handle, Make&& make) noexcept {
   return call([&]() -> Status {

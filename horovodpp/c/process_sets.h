@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process sets that C has handles of.
+// The process sets of the C interface's handles.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -8,7 +8,7 @@
 
 namespace hvd::c {
 
-//   InvalidArgument  it is of none
+//   InvalidArgument  no such handle
 absl::StatusOr<ProcessSet> set_of(hvd_process_set handle);
 
 }  // namespace hvd::c

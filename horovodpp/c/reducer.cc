@@ -94,7 +94,7 @@ absl::StatusOr<ReducerOptions> reducer_options(
   return options;
 }
 
-// Calls `body` with the reducer, if there is one of this handle.
+// Calls `body` with the reducer of this handle, if there is one.
 template <typename Body>
 std::int32_t with(hvd_reducer handle, Body body) noexcept {
   return call([&]() -> Status {

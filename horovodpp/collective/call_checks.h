@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every plane requires of the arguments of a call before it moves anything.
+// Checks of a call's arguments that every plane makes before it moves data.
 // Ranks here are positions in the plane.
 #pragma once
 
@@ -27,9 +27,9 @@ absl::Status check_allgather(std::size_t mine_bytes,
 //   InvalidArgument  there is no rank `root`
 absl::Status check_broadcast(int root, int ranks);
 
-//   InvalidArgument  either does not have one entry for each of `ranks`; what is
-//                    sent does not add up to `input_bytes`; this rank does not
-//                    send itself what it expects
+//   InvalidArgument  either does not have one entry for each of `ranks`; the
+//                    sent sizes do not add up to `input_bytes`; this rank does
+//                    not send itself the size that it expects
 absl::Status check_alltoall(std::size_t input_bytes,
                             std::span<const std::size_t> send_bytes,
                             std::span<const std::size_t> receive_bytes,

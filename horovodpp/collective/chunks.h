@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the pieces of a call go through memory that is smaller than they are: in chunks,
-// each of them runs of elements, one behind the other. Equal on all ranks, as the
-// counts are.
+// Cuts the pieces of a call into chunks, for memory that is smaller than the
+// pieces. A chunk is a list of runs of elements, one behind the other. Equal on
+// all ranks if the counts are.
 //
 //   Chunks chunks(pieces, element_bytes, {.memory_bytes = bytes});
 //   for (auto runs = chunks.next(); !runs.empty(); runs = chunks.next()) ...
@@ -22,17 +22,17 @@ namespace hvd::collective {
 
 struct Run {
   std::size_t piece = 0;
-  std::int64_t begin = 0;  // Which of its elements,
-  std::int64_t count = 0;  // and how many of them.
-  std::size_t place = 0;   // Where in memory, in bytes; aligned to kAlignment.
+  std::int64_t begin = 0;  // Its first element.
+  std::int64_t count = 0;  // The number of elements.
+  std::size_t place = 0;   // Byte offset in memory; a multiple of kAlignment.
 };
 
 class Chunks {
  public:
   static constexpr std::size_t kAlignment = 16;
 
-  // Of a chunk: how many elements it has at most, and how much memory it takes. There
-  // is room for one element.
+  // A chunk's largest number of elements, and its memory. At least one element
+  // fits.
   struct Limits {
     std::int64_t elements = std::numeric_limits<std::int64_t>::max();
     std::size_t memory_bytes = std::numeric_limits<std::size_t>::max();
@@ -41,7 +41,7 @@ class Chunks {
          const Limits& limits)
       : pieces_(pieces), element_bytes_(element_bytes), limits_(limits) {}
 
-  // The runs of the next chunk; none: that was all.
+  // The runs of the next chunk; empty at the end.
   std::vector<Run> next() {
     std::vector<Run> runs;
     std::size_t used = 0;
@@ -63,7 +63,7 @@ class Chunks {
     return runs;
   }
 
-  // How much of the memory `runs` take.
+  // The number of bytes of memory that `runs` take.
   std::size_t end_of(std::span<const Run> runs) const {
     if (runs.empty()) return 0;
     return runs.back().place +

@@ -11,15 +11,15 @@
 namespace hvd::collective {
 namespace {
 
-// A thread that sleeps for 5 us is awake after 70: so at first it only yields.
+// A sleep of 5 us takes 70, so a thread first only yields.
 constexpr std::chrono::microseconds kAwake(100);
-// Between two looks after that.
+// The pause between two later polls.
 constexpr std::chrono::microseconds kPause(50);
 
-// What is left to work that may go on after a failure.
+// The time that work gets to end after a failure.
 constexpr std::chrono::seconds kFarewell(2);
 
-// What is left to a rank that keeps others waiting to say so before they do.
+// Extra time for other ranks, so that the rank that delays them reports first.
 constexpr std::chrono::seconds kCourtesy(30);
 
 std::string whole_seconds(std::chrono::nanoseconds time) {
@@ -91,7 +91,8 @@ absl::Status GpuWait::look_for_stall(Clock::time_point since) {
   GpuStall stall = {.is_alone = for_ == For::kItsOwnWork,
                     .stalled = Clock::now() - since};
   const bool warns = !warned_ && patience_.wants_warning(stall);
-  // A rank that has not begun has the least patience.
+  // If even the shortest timeout is not over, the events need not be asked. A
+  // rank that has not begun has the shortest.
   if (!warns && !patience_.is_over(stall)) return absl::OkStatus();
   stall.has_begun = true;
   for (const device::CudaEvent* const event : call_.after) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call waits for what it has put into streams of a GPU: by looking at it, not by
-// blocking in the driver, since the work may never end. It comes behind what the program's
-// own stream does, which may hang, and on other ranks likewise; or one of them has died.
+// A GpuWait is how a call waits for its work in a GPU's streams: it polls and
+// does not block in the driver, because the work may never end. The work
+// follows the program's own stream, which may hang, here or on another rank; or
+// another rank has died.
 //
 //   GpuWait wait(patience, call, "an allreduce", GpuWait::For::kOtherRanks);
 //   HVD_RETURN_IF_ERROR(wait.until(event));
 //
-// What is in a stream is done even so, if ever it can be: whoever gives a wait up leaves to
-// the process what that may still read and write.
+// Work in a stream is still done if it ever can be. After giving up a wait,
+// leave the memory that the work may read or write allocated until the process
+// ends.
 #pragma once
 
 #include <chrono>
@@ -25,18 +27,21 @@
 
 namespace hvd::collective {
 
-// For how long a rank has not come to something on its GPU, or has waited for its end; and
-// for how long it may. Whoever keeps the others waiting is the first to give up.
+// A stall of a rank's GPU: its work has not begun, or has not ended, for a
+// time. Computes the timeout for it. The rank that delays the others gives up
+// first.
 struct GpuStall {
-  bool has_begun = false;  // What the rank's own stream does before has ended.
-  bool is_alone = false;   // No other rank can be the cause.
+  // The earlier work in the rank's own stream has ended.
+  bool has_begun = false;
+  bool is_alone = false;  // No other rank can be the cause.
   std::chrono::nanoseconds stalled{0};
 
   std::string text(const std::string& what) const;
   std::chrono::nanoseconds patience(std::chrono::nanoseconds shutdown) const;
 };
 
-// How long a wait may take before a warning, and before it is given up; 0: any time.
+// The length of a wait before a warning, and before it is given up; 0:
+// unlimited.
 struct GpuPatience {
   std::chrono::nanoseconds warning{0};
   std::chrono::nanoseconds shutdown{0};
@@ -53,29 +58,29 @@ struct GpuPatience {
 class GpuWait {
  public:
   enum class For { kItsOwnWork, kOtherRanks };
-  // Of `what`, "an allreduce", where the GPU does this rank's own work alone or waits for
-  // other ranks, too. All is borrowed.
+  // Waits for `what`, "an allreduce". `whom` tells whether the GPU does only
+  // this rank's own work or also waits for other ranks. Borrows everything.
   GpuWait(const GpuPatience& patience, const Call& call, std::string what,
           For whom)
       : patience_(patience), call_(call), what_(std::move(what)), for_(whom) {}
 
-  // Cancelled, if the interrupt says so, is left to those who wait for other ranks.
-  //   DeadlineExceeded  it has not ended for as long as it may take: says whether what
-  //                     the call follows has
-  //   (errors)          the interrupt's, CUDA's
+  // Ignores the interrupt's Cancelled, which is for waits for other ranks.
+  //   DeadlineExceeded  the timeout is over; tells whether the work before the
+  //                     call has ended
+  //   (errors)          the interrupt's and CUDA's errors
   absl::Status until(const device::CudaEvent& event) {
     return until([&] { return event.has_happened(); });
   }
   absl::Status until(const device::IpcEvent& event) {
     return until([&] { return event.has_happened(); });
   }
-  // All that is in it by now. Tells of its errors.
+  // Waits for the queued work in the stream, and returns its error.
   absl::Status until_end_of(device::CudaStream& stream);
 
-  // After a failure, which is known already: waits a little for the end of what is in the
-  // streams, so that it uses no memory of the caller's when that hears of the failure.
-  // Not for long, since what hangs in the program's own stream cannot be ended. Whether
-  // all has ended.
+  // Waits briefly for the streams to end after a known failure, so that they do
+  // not use the caller's memory after the caller learns of the failure. The
+  // wait is short because a hang in the program's own stream cannot be ended.
+  // Returns whether all work has ended.
   static bool part_with(std::span<const device::CudaStream* const> streams);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be done in a call that may throw: its outcome is noted in any case.
+// Records the outcome of a call that may throw.
 #pragma once
 
 #include <utility>
@@ -9,12 +9,14 @@
 
 namespace hvd::collective {
 
-// The outcome of a call that has thrown, for those who are not told of the exception.
+// The outcome of a call that has thrown, for those who do not see the
+// exception.
 inline absl::Status ended_by_exception() {
   return absl::InternalError("an exception ended a call on this rank");
 }
 
-// note(f()), or note(ended_by_exception()) where f throws. Both return an absl::Status.
+// note(f()), or note(ended_by_exception()) if f throws. Both return an
+// absl::Status.
 template <typename F, typename Note>
 absl::Status guarded(F f, Note note) {
   absl::Cleanup thrown = [&] { note(ended_by_exception()).IgnoreError(); };

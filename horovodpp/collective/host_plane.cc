@@ -36,8 +36,8 @@ absl::Status HostPlane::merge(std::span<const Piece>, const Reduction&,
                    " plane was asked for an adasum, which it does not have"));
 }
 
-// If there is nothing to move the ranks still meet: a call that returns OK says
-// that every rank has entered it.
+// With nothing to move the ranks still meet: OK says that every rank has
+// entered the call.
 absl::Status HostPlane::allreduce(std::span<const Piece> pieces,
                                   const Reduction& reduction, Call call) {
   HVD_RETURN_IF_ERROR(failure_);

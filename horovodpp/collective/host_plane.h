@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A HostPlane is what all planes for CPU memory have in common: it checks a
-// call's arguments, serves a single rank without moving anything, and remembers
-// the error after which it must not be used again. How bytes move is up to the
-// derived plane.
+// A HostPlane is the common part of all planes for CPU memory. It checks a
+// call's arguments, and serves a single rank without moving data. After an
+// error it refuses further calls. The derived plane moves the bytes.
 //
 // Not thread-safe.
 #pragma once
@@ -26,8 +25,8 @@ class HostPlane : public DataPlane {
     std::span<const std::size_t> bytes_of_rank;
     std::byte* output;
 
-    // Where each rank's part belongs in the output. That of `rank`, which is
-    // `mine`, is put there.
+    // The place of each rank's part in the output. Copies `mine` to the place
+    // of `rank`.
     std::vector<std::byte*> place_mine(int rank) const;
   };
   struct GatherAlike {
@@ -82,9 +81,10 @@ class HostPlane : public DataPlane {
   int ranks() const { return ranks_; }
 
  private:
-  // The calls of DataPlane after the checks: between two or more ranks, and with
-  // something to move (except for an Exchange or a GatherAlike, which may be empty). The root of a
-  // Broadcast already has its output, unless the plane meets in a broadcast.
+  // The calls of DataPlane after the checks: between two or more ranks, and
+  // with something to move (but an Exchange or a GatherAlike may be empty). The
+  // root of a Broadcast already has its output, unless the plane meets in a
+  // broadcast.
   virtual absl::Status move(std::span<const Piece> pieces,
                             const ReduceKernel& kernel, const Call& call) = 0;
   virtual absl::Status move(std::span<const Piece> pieces,
@@ -94,14 +94,14 @@ class HostPlane : public DataPlane {
   virtual absl::Status move(const Broadcast& broadcast, const Call& call) = 0;
   virtual absl::Status move(const Exchange& exchange, const Call& call) = 0;
   virtual absl::Status meet(const Call& call) = 0;
-  // Called only where gathers_alike() says so.
+  // Called only if gathers_alike().
   virtual absl::StatusOr<bool> move(const GatherAlike& gather,
                                     const Call& call);
-  // An allreduce by Adasum, as move(). Called only where reduces_by() says so.
+  // An allreduce by Adasum, as move(). Called only if reduces_by(Adasum).
   virtual absl::Status merge(std::span<const Piece> pieces,
                              const Reduction& reduction, const Call& call);
 
-  // Notes the outcome of a call.
+  // Records the outcome of a call.
   absl::Status noted(const absl::Status& outcome);
 
   const int rank_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A PlaneSelector owns the planes that connect one set of ranks, in order of
-// preference, and picks the one for a call.
+// preference, and picks the plane of each call.
 //
 //   HVD_ASSIGN_OR_RETURN(DataPlane* plane, planes.select(device, bytes));
 //
@@ -21,8 +21,8 @@ namespace hvd::collective {
 // "shm, staged", in order of preference; "none".
 std::string names_of(const std::vector<std::unique_ptr<DataPlane>>& planes);
 
-// The first of `planes`, pointers to them, that supports such a call and, of an
-// allreduce, its `op`; nullptr: none does.
+// The first of `planes`, pointers to planes, that supports such a call and an
+// allreduce's `op`; nullptr: none does.
 template <typename Planes>
 DataPlane* first_for(const Planes& planes, const Device& device,
                      std::size_t bytes, ReduceOp op) {
@@ -37,9 +37,9 @@ class PlaneSelector {
   explicit PlaneSelector(std::vector<std::unique_ptr<DataPlane>> planes)
       : planes_(std::move(planes)) {}
 
-  // The first plane that supports such a call and, of an allreduce, its `op`;
-  // never nullptr, and valid as long as the selector.
-  //   Unimplemented  there is none; names those there are
+  // The first plane that supports such a call and an allreduce's `op`; never
+  // nullptr, and valid as long as the selector.
+  //   Unimplemented  no plane does; names the planes
   absl::StatusOr<DataPlane*> select(const Device& device, std::size_t bytes,
                                     ReduceOp op = ReduceOp::kSum) const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A QuickCall is a short call of a plane, an allreduce or a barrier, that is made
-// again and again and expects to find all members there: it costs a fraction of a
-// call that is ready to wait.
+// A QuickCall is a short call of a plane, an allreduce or a barrier, that is
+// repeated and expects all members to be there. It costs a fraction of a call
+// that is ready to wait.
 //
 //   const auto quick = plane.quick_allreduce(reduction, bytes);  // nullptr: none
 //   if (!quick->run(pieces, tag)) {
@@ -22,10 +22,10 @@ class QuickCall {
  public:
   virtual ~QuickCall() = default;
 
-  // Makes the call, of an allreduce on `pieces`, if all members come within a few
-  // microseconds. If not, this rank has entered it: the next call of the plane is
-  // the same one with the same arguments, and waits for them. To other members
-  // there is no difference.
+  // Makes the call, an allreduce of `pieces`, if all members come within a few
+  // microseconds. If not, this rank has entered it: its next call of the plane
+  // must be the same one with the same arguments, and waits for the members.
+  // Other members see no difference.
   virtual bool run(std::span<const Piece> pieces,
                    const transport::DataTag& tag) = 0;
 };

@@ -66,7 +66,7 @@ absl::Status StagedAllreduce::fetch(std::uint64_t chunk) {
   Slot& into = slot(chunk);
   into.runs = chunks_.next();
   if (lane_ == nullptr) return absl::OkStatus();
-  // Waited for by the host, since memory that is to grow is given back.
+  // The host waits, because at_least() frees memory when it grows.
   if (into.brought_back) {
     HVD_RETURN_IF_ERROR(wait_.until(*into.brought_back));
   }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A StagedAllreduce reduces tensors of a GPU by way of the host, in chunks that overlap:
-// while one is reduced there, the next is on its way down, and the last on its way up.
+// A StagedAllreduce reduces GPU tensors on the host, in chunks that overlap:
+// while one chunk is reduced, the next is copied down to the host, and the last
+// up to the GPU.
 //
-// A rank that has nothing on a GPU makes the same calls, with what it has on the host; what
-// one has on the host besides is copied by the host, for the GPU's copies of such memory
-// keep their caller until the stream has come to them.
+// A rank without tensors on a GPU makes the same calls with its host memory. If
+// a rank with a GPU also has pieces on the host, the host copies them: the
+// GPU's copies of such memory would block until the stream reaches them.
 //
-// Each chunk is a call of the host's plane, with the next tag. One slot of memory is
-// used by every third chunk: it is fetched into once what was there has gone up.
+// Each chunk is a call of the host's plane, with the next tag. Every third
+// chunk uses the same slot of memory; a slot is filled again once its contents
+// have been copied up.
 #pragma once
 
 #include <array>
@@ -27,16 +29,16 @@ namespace hvd::collective {
 class StagedAllreduce {
  public:
   struct Means {
-    StagingLane* lane;  // nullptr: all pieces lie on the host, and stay there.
-    const std::vector<bool>& on_host;  // Whether each piece does.
-    DataPlane& plane;                  // Has the reduction.
-    GpuWait& wait;                     // Of the call.
+    StagingLane* lane;                 // nullptr: all pieces stay on the host.
+    const std::vector<bool>& on_host;  // For each piece.
+    DataPlane& plane;                  // Supports the reduction.
+    GpuWait& wait;                     // The call's.
   };
-  // All is borrowed.
+  // Borrows everything.
   StagedAllreduce(const Means& means, std::span<const Piece> pieces,
                   const Reduction& reduction, const Chunks::Limits& limits);
 
-  // Once, when all members are known to enter the call.
+  // Call it once, when all members are known to enter the call.
   absl::Status run(const Call& call);
 
  private:

@@ -25,11 +25,11 @@ std::size_t sum(std::span<const std::size_t> sizes) {
 
 }  // namespace
 
-// What one call takes from the GPU, and brings back.
+// The memory that one call copies from the GPU and back.
 class StagedPlane::Trip {
  public:
-  // in() and out() count what is carried. Without `from` nothing is fetched, without
-  // `to` nothing is brought back.
+  // in() and out() take the index of a carry(). Without `from` nothing is
+  // fetched, without `to` nothing is copied back.
   void carry(const void* from, void* to, std::size_t bytes) {
     loads_.push_back({static_cast<const std::byte*>(from),
                       static_cast<std::byte*>(to), bytes, bytes_});
@@ -45,8 +45,8 @@ class StagedPlane::Trip {
                                : staging_ + loads_[index].offset;
   }
 
-  // Asks `lane_of(memory)` where all lies that is not empty. The first lane that it
-  // gives; nullptr if it gives none.
+  // Asks `lane_of(memory)` for the lane of each nonempty load. Returns the
+  // first lane; nullptr if there is none.
   template <typename LaneOf>
   absl::StatusOr<Lane*> find(LaneOf lane_of) {
     Lane* first = nullptr;
@@ -104,7 +104,7 @@ class StagedPlane::Trip {
   std::byte* staging_ = nullptr;
 };
 
-// What a GPU may still copy to and from is left to the process.
+// Leaves memory that a GPU may still use allocated until the process ends.
 StagedPlane::~StagedPlane() {
   static Mutex mutex;
   static auto* const left = new std::vector<std::unique_ptr<Lane>>;
@@ -187,7 +187,7 @@ std::uint32_t StagedPlane::tags_of(std::size_t bytes) const {
   const std::size_t least = chunk_of(bytes) / 8 * 8;
   const auto chunks =
       static_cast<std::uint32_t>(bytes / std::max<std::size_t>(least, 8)) + 1;
-  return 1 + chunks;  // And for meet().
+  return 1 + chunks;  // One for meet().
 }
 
 absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
@@ -198,7 +198,7 @@ absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
   if (reduction.op == ReduceOp::kAdasum) {
     return allreduce_whole(*plane, pieces, reduction, call);
   }
-  // Those of a rank that has joined may all lie on the host, or some of them.
+  // If this rank has joined, some or all pieces may lie on the host.
   Lane* lane = nullptr;
   std::size_t bytes = 0;
   std::vector<bool> on_host;
@@ -220,7 +220,7 @@ absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
   });
 }
 
-// Of which each piece has to be reduced as a whole.
+// Reduces each piece as a whole, as Adasum requires.
 absl::Status StagedPlane::allreduce_whole(DataPlane& plane,
                                           std::span<const Piece> pieces,
                                           const Reduction& reduction,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The StagedPlane moves tensors of GPUs by way of the host: to pinned memory, by a
-// plane for CPU memory to the other ranks, and back. It needs no NCCL, and ranks
-// may share a GPU or have none; results have the bits that the CPU's planes give.
-// Large allreduces go in chunks that overlap (staged_allreduce.h).
+// The StagedPlane moves GPU tensors through the host: to pinned memory, by a
+// plane for CPU memory to the other ranks, and back. It needs no NCCL, and
+// ranks may share a GPU or have none. Results have the bits of the CPU's
+// planes. Large allreduces run in chunks that overlap (staged_allreduce.h).
 //
-// A call waits for `call.after` on the GPU, and returns when its results are in the
-// GPU's memory. Memory of the host among the arguments, such as what stands in for
-// a rank that has joined, is used where it is if nothing lies on a GPU.
+// A call waits for `call.after` on the GPU, and returns when its results are in
+// the GPU's memory. If no argument lies on a GPU, host memory, such as a joined
+// rank's, is used in place.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +30,16 @@ namespace hvd::collective {
 
 class StagedPlane : public DataPlane {
  public:
-  // Goes by the first of `planes` that supports a call; they connect the same
-  // `ranks`, and `rank` is this one's position. All outlive this.
+  // Uses the first of `planes` that supports a call. They connect the same
+  // `ranks`; `rank` is this one's position. All outlive this object.
   struct Means {
     device::Gpus& gpus;
     std::vector<DataPlane*> planes;
     int rank;
     int ranks;
-    // Of the memory in which tensors are staged.
+    // The source of the memory in which tensors are staged.
     StagingSource memory = nullptr;
-    // What a chunk has at least; a call has kMostChunks at most.
+    // The smallest chunk; a call has kMostChunks at most.
     std::size_t chunk_bytes = std::size_t{4} << 20;
     GpuPatience patience = {};
   };
@@ -89,17 +89,18 @@ class StagedPlane : public DataPlane {
   // nullptr: there is none.
   DataPlane* plane_for(ReduceOp op) const;
   absl::StatusOr<DataPlane*> plane_or_error(ReduceOp op = ReduceOp::kSum) const;
-  // Of the GPU that `memory` belongs to, made when it is first used; nullptr if it
-  // is the host's.
+  // The lane of the GPU that `memory` belongs to, created at its first use;
+  // nullptr for host memory.
   absl::StatusOr<Lane*> lane_of(const void* memory, const Call& call);
   absl::Status allreduce_whole(DataPlane& plane, std::span<const Piece> pieces,
                                const Reduction& reduction, const Call& call);
-  // What chunks of a call of so many bytes have at most.
+  // The largest chunk of a call of so many bytes.
   std::size_t chunk_of(std::size_t bytes) const;
-  // Returns when all members are known to enter the call, of which `call` is then what
-  // comes after it: what is in a stream is not given up.
+  // Returns when all members are known to enter the call, and changes `call` to
+  // the call after that: work in a stream cannot be given up.
   absl::Status meet(DataPlane& plane, Call& call);
-  // Copies, calls and copies back; or only calls, of what lies on the host.
+  // Copies to the host, calls `f` and copies back; only calls `f` if all memory
+  // is on the host.
   template <typename F>
   absl::Status through(Trip& trip, const Call& call, F f);
   GpuWait wait_in(const Call& call) const {
@@ -107,7 +108,7 @@ class StagedPlane : public DataPlane {
             GpuWait::For::kItsOwnWork};
   }
   absl::Status noted(const absl::Status& outcome);
-  // Notes what comes of `f`, or that it has thrown.
+  // Records the outcome of `f`, or that it has thrown.
   template <typename F>
   absl::Status noted_of(F f) {
     return guarded(
@@ -123,7 +124,7 @@ class StagedPlane : public DataPlane {
   const GpuPatience patience_;
   std::map<int, std::unique_ptr<Lane>> lanes_;
   absl::Status failure_;
-  bool has_ended_ = true;  // What is in the lanes' streams.
+  bool has_ended_ = true;  // Whether the lanes' work has ended.
 };
 
 }  // namespace hvd::collective

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A StagingLane is the way between one GPU and the host: a stream down, a stream up, and
-// memory of the host that the GPU copies to and from without a detour.
+// A StagingLane connects one GPU and the host: a stream down, a stream up, and
+// pinned host memory.
 //
 // Not thread-safe.
 #pragma once
@@ -19,12 +19,11 @@
 
 namespace hvd::collective {
 
-// Memory of the host that planes move without a copy of their own; nullptr: there is
-// none.
+// Allocates host memory that planes move without a copy; may return nullptr.
 using StagingSource = std::function<std::shared_ptr<std::byte>(std::size_t)>;
 
-// Pinned memory that grows: from a source as long as that has some, and it can be
-// pinned, else the driver's.
+// Pinned memory that grows. It comes from a source as long as the source has
+// memory that can be pinned, else from the driver.
 class StagingMemory {
  public:
   StagingMemory(const device::CudaContext& context, StagingSource source)
@@ -36,20 +35,21 @@ class StagingMemory {
  private:
   const device::CudaContext context_;
   const StagingSource source_;
-  // Pinned no longer than it lives.
+  // Must be unpinned before it is released.
   std::shared_ptr<std::byte> shared_;
   std::unique_ptr<device::PinnedRange> pinned_;
   std::size_t shared_bytes_ = 0;
   device::PinnedMemory own_;
 };
 
-// A stream that is given no more than a driver takes without blocking (stream_room.h).
+// A stream with no more queued operations than a driver takes without blocking
+// (stream_room.h).
 class StagingStream {
  public:
   explicit StagingStream(device::CudaStream stream)
       : stream_(std::move(stream)) {}
 
-  // What is put into it from now on waits for `event`. `wait` is of the call at hand.
+  // Makes later work wait for `event`. `wait` is the current call's.
   absl::Status wait_for(const device::CudaEvent& event, GpuWait& wait);
   absl::Status copy(void* to, const void* from, std::size_t bytes,
                     GpuWait& wait);
@@ -64,7 +64,7 @@ class StagingStream {
 };
 
 struct StagingLane {
-  // What is on its way down, is reduced, and is on its way up.
+  // One chunk is copied down, one is reduced, and one is copied up.
   static constexpr std::size_t kSlots = 3;
 
   static absl::StatusOr<std::unique_ptr<StagingLane>> make(
@@ -77,10 +77,10 @@ struct StagingLane {
         whole(context, source),
         slots{{context, source}, {context, source}, {context, source}} {}
 
-  StagingStream down;           // From the GPU,
-  StagingStream up;             // and to it.
-  StagingMemory whole;          // Of a call that is carried in one piece,
-  StagingMemory slots[kSlots];  // and of those that go in chunks.
+  StagingStream down;           // From the GPU.
+  StagingStream up;             // To the GPU.
+  StagingMemory whole;          // For a call in one piece.
+  StagingMemory slots[kSlots];  // For calls in chunks.
 };
 
 }  // namespace hvd::collective

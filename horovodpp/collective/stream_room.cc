@@ -17,7 +17,7 @@ absl::Status StreamRoom::make(const device::CudaStream& stream,
     since_ = 0;
   }
   since_ += operations;
-  // The segment that has begun is one of them.
+  // The segment that has begun counts as one.
   while (ends_.size() >= kMostSegments) {
     HVD_RETURN_IF_ERROR(wait(ends_.front()));
     ends_.pop_front();

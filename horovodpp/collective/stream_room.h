@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A StreamRoom sees to it that no more is put into a stream of a GPU than a driver takes
-// at once. A full queue blocks whoever puts in the next operation, where nothing can interrupt
-// it; and what is in the stream may never end (gpu_wait.h).
+// A StreamRoom limits the number of operations in a GPU's stream to what a
+// driver accepts without blocking. A full queue blocks the thread that enqueues
+// the next operation, where no interrupt reaches it; and the queued work may
+// never end (gpu_wait.h).
 //
-// The length of the queue cannot be asked. NVIDIA does not document it; programs see launches
-// block after about 1,000. A driver may also map several streams to one queue, and this library
-// has four on a GPU: NCCL's, the window's, and the staging lane's two. So each stream gets a
-// quarter. The program's own streams may still fill a queue that they share with these.
+// No call returns the length of the queue. NVIDIA does not document it;
+// programs see launches block after about 1,000. A driver may also map several
+// streams to one queue, and this library has four on a GPU: NCCL's, the
+// window's, and the staging lane's two. So each stream gets a quarter. The
+// program's own streams may still fill a queue that they share with these.
 //
 //   HVD_RETURN_IF_ERROR(room.make(stream, 1, wait));
 //   HVD_RETURN_IF_ERROR(stream.copy(to, from, bytes));
@@ -25,21 +27,21 @@ namespace hvd::collective {
 
 class StreamRoom {
  public:
-  // Of what has been made room for, no more is in the stream than these segments have,
-  // and the operations of one call of make().
+  // The stream never holds more than these segments and the operations of one
+  // make() call.
   static constexpr std::size_t kSegment = 64;
   static constexpr std::size_t kMostSegments = 4;
 
   using Wait = absl::FunctionRef<absl::Status(const device::CudaEvent& event)>;
-  // Returns when so many `operations` may be put into `stream`, the same each time, which
-  // are put there next: a few of them, or up to kSegment. Where it is full, has `wait`
-  // wait for an event in it.
-  //   (errors)  CUDA's, and those of `wait`
+  // Returns when `operations` operations may be enqueued on `stream`, which is
+  // the same each time. Enqueue them next: a few, or up to kSegment. If the
+  // stream is full, `wait` waits for an event in it.
+  //   (errors)  CUDA's errors, and those of `wait`
   absl::Status make(const device::CudaStream& stream, std::size_t operations,
                     Wait wait);
 
  private:
-  std::size_t since_ = 0;  // The last end of a segment.
+  std::size_t since_ = 0;  // Operations since the last end of a segment.
   std::deque<device::CudaEvent> ends_;
 };
 

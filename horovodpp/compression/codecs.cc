@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages are read and written by memcpy, as their parts lie at any address.
+// Messages are read and written by memcpy, because their parts may be
+// unaligned.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -29,7 +30,7 @@ void write(T value, std::byte* to) {
   std::memcpy(to, &value, sizeof value);
 }
 
-// Written so that NaN fails too.
+// This form also rejects NaN.
 template <typename T>
 void check_not_negative(const char* compressor, const char* what, T value) {
   if (value >= 0) return;
@@ -43,7 +44,7 @@ void check_momentum(const char* compressor, double momentum) {
                                      "; it must be in [0, 1)"));
 }
 
-// The numbers themselves.
+// The size of the uncompressed numbers.
 std::size_t whole_bytes(const Piece& piece) {
   return static_cast<std::size_t>(piece.elements) * sizeof(float);
 }
@@ -59,7 +60,7 @@ void decode_add_whole(const std::byte* message, const Piece& piece,
   }
 }
 
-// Each block: its factor, then a byte for each element.
+// A message has for each block its factor, then a byte for each element.
 class Int8Blocks : public Codec {
  public:
   std::string name() const override { return "int8"; }
@@ -109,7 +110,7 @@ class Int8Blocks : public Codec {
     write(factor, message);
     message += sizeof factor;
     for (std::int64_t i = 0; i < count; ++i) {
-      // Of numbers below the normal ones the quotient may be anything.
+      // For subnormal numbers the quotient may be anything.
       const float steps =
           is_finite && factor > 0
               ? std::clamp(std::nearbyint(x[i] / factor), -127.0f, 127.0f)
@@ -120,8 +121,8 @@ class Int8Blocks : public Codec {
   }
 };
 
-// Places, then values; or, of few elements, all values. While it warms up, the share
-// falls as a geometric sequence.
+// A message has places, then values; or, for few elements, all values. During
+// warm-up the share falls as a geometric sequence.
 class TopK : public Codec {
  public:
   explicit TopK(const TopKOptions& options) : options_(options) {
@@ -217,8 +218,8 @@ class TopK : public Codec {
   const TopKOptions options_;
 };
 
-// While it warms up, the numbers themselves; then the mean size, and a bit for each
-// element: whether it is negative.
+// During warm-up, a message has the numbers themselves; later the mean size,
+// and a sign bit for each element.
 class Signs : public Codec {
  public:
   explicit Signs(const SignsOptions& options) : options_(options) {

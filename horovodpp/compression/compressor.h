@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Compressor sends gradients in fewer bytes than they have. A reducer hands it
-// batches of them; what it must remember of each gradient, by key, is its own:
-// the errors it made, which are added to the next gradient, or a basis.
+// A Compressor sends gradients in fewer bytes than they have. A reducer gives
+// it batches of gradients. It keeps its own state of each gradient, by key: its
+// errors, which are added to the next gradient, or a basis.
 //
 //   class Halved : public hvd::compression::Compressor {
 //     std::string name() const override { return "halved"; }
@@ -11,11 +11,11 @@
 //   };
 //
 // All ranks end with the same bits. A result that would not be finite without
-// compression is not finite with it, so that a GradScaler sees it; nor do such
-// gradients spoil what is remembered.
+// compression is not finite with it, so that a GradScaler sees it. Such
+// gradients do not damage the kept state.
 //
-// A Compressor belongs to one reducer. start() may be called by several threads at
-// once, each with other keys; everything else by one.
+// A Compressor belongs to one reducer. Several threads may call start() at
+// once, each with other keys; only one thread may call the other functions.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -40,14 +40,14 @@ class Runtime;
 namespace HVD_EXPORT hvd {
 namespace compression {
 
-// Of float32, on this rank; replaced by the reduced one.
+// A float32 gradient of this rank; replaced by the reduced one.
 struct Gradient {
   std::string key;
   TensorView view;
 };
 
 struct ExchangeOptions {
-  // Of the collectives, as peers see them; or with more behind it.
+  // The collectives' name, or the prefix of their names.
   std::string name;
   // See AllreduceOptions. Average, or sum.
   ReduceOp op = ReduceOp::kAverage;
@@ -56,36 +56,36 @@ struct ExchangeOptions {
   ProcessSet process_set = ProcessSet::global();
   int num_ranks = 1;
 
-  // What the sum of all ranks' gradients is multiplied by.
+  // The factor of the sum of all ranks' gradients.
   double factor() const {
     const double scales = prescale_factor * postscale_factor;
     return op == ReduceOp::kAverage ? scales / num_ranks : scales;
   }
 };
 
-// A batch on its way. The gradients are borrowed until it is destroyed.
+// A batch in flight. The gradients are borrowed until it is destroyed.
 class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  // Begins a second round, if there is one, when the first has ended. All batches
-  // of a step are advanced before one is finished.
+  // Begins the second round, if any, when the first has ended. All batches of a
+  // step are advanced before one is finished.
   virtual Status advance() { return Status(); }
 
   // Waits, and writes the reduced gradients.
   virtual Status finish() = 0;
 };
 
-// What it remembers of one gradient; "<key>.<what>".
+// State of one gradient; "<key>.<what>".
 struct RememberedValues {
   std::string name;
   std::vector<float> values;
 };
 
 struct CompressionStats {
-  std::uint64_t gradient_bytes = 0;  // Of the gradients that came in,
-  std::uint64_t sent_bytes = 0;      // and what this rank handed out instead.
-  // In start(), all together. Counted by who calls it.
+  std::uint64_t gradient_bytes = 0;  // The gradients' size.
+  std::uint64_t sent_bytes = 0;      // Bytes that this rank submitted instead.
+  // Total time of the start() calls; the caller measures it.
   std::uint64_t start_nanoseconds = 0;
 };
 
@@ -95,16 +95,17 @@ class Compressor {
 
   virtual std::string name() const = 0;
 
-  // Starts to reduce `batch`, whose keys, sizes and order are equal on all ranks.
+  // Starts to reduce `batch`, whose keys, sizes and order are equal on all
+  // ranks.
   virtual std::unique_ptr<Exchange> start(Runtime& job,
                                           std::vector<Gradient> batch,
                                           ExchangeOptions options) = 0;
 
-  // Bytes that reach a rank for each byte of large gradients, among so many ranks.
-  // Without compression: 2 (n - 1) / n.
+  // Received bytes per byte of large gradients, among `ranks` ranks. Without
+  // compression: 2 (n - 1) / n.
   virtual double traffic(int ranks) const = 0;
 
-  // What it remembers, which differs from rank to rank, and back.
+  // Saves and loads the state, which differs between ranks.
   virtual std::vector<RememberedValues> state() const { return {}; }
   virtual void load_state(const std::vector<RememberedValues>&) {}
 
@@ -127,7 +128,7 @@ class Compressor {
   std::atomic<std::uint64_t> start_nanoseconds_ = 0;
 };
 
-// Bytes that reach a rank for each byte, without compression.
+// Received bytes per byte without compression.
 inline double plain_traffic(int ranks) { return 2.0 * (ranks - 1) / ranks; }
 
 }  // namespace compression

@@ -17,14 +17,14 @@ constexpr char kError[] = ".error";
 constexpr char kVelocity[] = ".velocity";
 constexpr char kSteps[] = ".steps";
 
-// The key of `name` if that is of this kind, or nothing.
+// The key of `name` if the name is of this kind, else nullopt.
 std::optional<std::string> key_of(const std::string& name, const char* kind) {
   absl::string_view rest = name;
   if (!absl::ConsumeSuffix(&rest, kind)) return std::nullopt;
   return std::string(rest);
 }
 
-// A count in two floats, which hold 24 bits each without loss.
+// A count as two floats, each of which holds 24 bits without loss.
 constexpr std::int64_t kFloatCount = std::int64_t{1} << 24;
 
 std::vector<float> floats_of(std::int64_t count) {
@@ -50,7 +50,7 @@ std::vector<float> finite(std::vector<float> values) {
   return values;
 }
 
-// That of a gradient whose norm is not finite is 1.
+// The clipping factor; 1 if the gradient's norm is not finite.
 float clipping(const float* gradient, std::size_t count, double max_norm) {
   double squares = 0.0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -73,9 +73,10 @@ std::vector<float> ErrorFeedback::add(const Gradient& gradient, int num_ranks,
                                       std::vector<float> errors) {
   const auto* x = static_cast<const float*>(gradient.view.data());
   const auto count = static_cast<std::size_t>(gradient.view.num_elements());
-  // Those of another shape are another gradient's.
+  // Errors of another shape belong to an earlier gradient of that key.
   if (errors.size() != count) errors.assign(count, 0.0f);
-  // The norm of a sum of as many gradients that point anywhere is at most max_norm.
+  // So the norm of a sum of as many gradients in independent directions is
+  // about max_norm at most.
   const float factor =
       max_norm_ > 0 ? clipping(x, count, max_norm_ / std::sqrt(num_ranks))
                     : 1.0f;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ErrorFeedback keeps, of each gradient, what compression has taken from it so
-// far, and adds it to the next one.
+// An ErrorFeedback keeps, for each gradient, the part that compression has not
+// sent so far, and adds it to the next gradient.
 //
-// With a momentum it is each rank's velocity that is sent, and whose rest is kept:
+// With a momentum each rank sends its velocity, and keeps the unsent part of
+// it:
 //
 //   u = momentum u + gradient;  v = v + u;  v is sent in part, and less of it
 //   remains
 //
-// (Lin et al., "Deep gradient compression", 2018, whose optimizer has none). All that
-// is sent adds up to what momentum would have added up to. With `masks`, u begins anew
-// where v is sent. With a `max_norm`, each gradient is clipped before that.
+// (Lin et al., "Deep gradient compression", 2018, whose optimizer has no
+// momentum). The sent parts add up to the updates that momentum would have
+// made. With `masks`, u restarts where v is sent. With a `max_norm`, each
+// gradient is clipped first.
 //
 // Thread-safe, for different keys.
 #pragma once
@@ -29,7 +31,7 @@ namespace hvd::compression {
 struct FeedbackOptions {
   double momentum = 0.0;  // 0: none.
   bool masks = false;
-  double max_norm = 0.0;  // Of a gradient of one rank alone. 0: any.
+  double max_norm = 0.0;  // Of one rank's gradient. 0: no limit.
 };
 
 class ErrorFeedback {
@@ -39,22 +41,23 @@ class ErrorFeedback {
         masks_(options.masks),
         max_norm_(options.max_norm) {}
 
-  // How many gradients of this key there were before; counts one.
+  // The number of earlier gradients of this key; counts one.
   std::int64_t count_step(const std::string& key);
-  // The gradient, of one of so many ranks, and what was taken from it before.
+  // One rank's gradient (of `num_ranks` ranks), plus the part that was not sent
+  // before.
   std::vector<float> corrected(const Gradient& gradient, int num_ranks) {
     return add(gradient, num_ranks, errors_of(gradient.key));
   }
-  // The same in the memory of the errors, which are gone until remember().
+  // The same in the memory of the errors, which are empty until remember().
   std::vector<float> take_corrected(const Gradient& gradient, int num_ranks) {
     return add(gradient, num_ranks, std::move(errors_of(gradient.key)));
   }
-  // Remembers corrected - sent; but for elements of which that is not finite: these
-  // are lost to all ranks, and begin anew.
+  // Keeps corrected - sent. Elements of which that is not finite restart at
+  // zero.
   void remember(const std::string& key, std::vector<float> rest) {
     errors_of(key) = std::move(rest);
   }
-  // The velocity, if it begins anew at the elements that are sent; else nullptr.
+  // The velocity, if it restarts at the sent elements; else nullptr.
   float* masked_velocity(const std::string& key) {
     return masks_ && momentum_ != 0.0f ? velocity_of(key).data() : nullptr;
   }
@@ -65,7 +68,7 @@ class ErrorFeedback {
  private:
   using Memory = std::map<std::string, std::vector<float>>;
 
-  // A thread's own until the next load().
+  // For one thread until the next load().
   std::vector<float>& errors_of(const std::string& key) {
     MutexLock lock(mutex_);
     return errors_[key];

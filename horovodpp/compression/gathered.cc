@@ -42,7 +42,7 @@ class GatheredExchange : public Exchange {
  private:
   const std::shared_ptr<const Codec> codec_;
   const std::vector<Gradient> batch_;
-  std::vector<Piece> pieces_;  // Of each gradient.
+  std::vector<Piece> pieces_;  // One for each gradient.
   const ExchangeOptions options_;
   std::size_t bytes_ = 0;
   Future<Buffer> all_;
@@ -78,7 +78,7 @@ std::size_t GatheredExchange::send(Runtime& job, ErrorFeedback& errors) {
 Status GatheredExchange::finish() {
   const absl::StatusOr<Buffer> all = all_.take();
   if (!all.ok()) return all.status();
-  // Ranks that have joined sent none.
+  // Joined ranks sent none.
   const auto messages =
       bytes_ == 0 ? 0 : static_cast<std::size_t>(all->num_elements()) / bytes_;
   const auto* const first = static_cast<const std::byte*>(all->view().data());

@@ -14,14 +14,16 @@ std::uint32_t size_of(float x) {
   return std::min(std::bit_cast<std::uint32_t>(x) & 0x7fffffffU, kInfinite);
 }
 
-// Different for all places: the larger, and of equal ones the first, comes first.
+// Unique for each place: the larger, and of equal ones the first, has the
+// larger key.
 std::uint64_t key_of(std::uint32_t size, std::size_t place) {
   return std::uint64_t{size} << 32 | (~std::uint64_t{place} & 0xffffffffU);
 }
 
 std::vector<std::uint64_t> keys_from(std::span<const float> numbers,
                                      std::uint32_t least) {
-  // Most blocks have none: one comparison each, of all sizes together.
+  // Most blocks have none of the largest numbers: one comparison each, of all
+  // sizes together.
   constexpr std::size_t kBlock = 16;
   std::vector<std::uint64_t> keys;
   for (std::size_t begin = 0; begin < numbers.size(); begin += kBlock) {
@@ -39,9 +41,9 @@ std::vector<std::uint64_t> keys_from(std::span<const float> numbers,
   return keys;
 }
 
-// A size that, as far as a sample tells, somewhat more than `count` reach.
+// A size that, by a sample, somewhat more than `count` numbers reach.
 std::uint32_t estimate(std::span<const float> numbers, std::size_t count) {
-  // Odd, so that rows of usual lengths are met at all places.
+  // Odd, so that the sample covers all columns of rows of usual lengths.
   constexpr std::size_t kStride = 61;
   constexpr std::size_t kSpare = 64;
   std::vector<std::uint32_t> sample;

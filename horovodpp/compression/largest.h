@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The places of the largest of many numbers, in time that a pass over them takes.
+// Finds the places of the largest of many numbers, in about the time of one
+// pass over them.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +10,9 @@
 
 namespace hvd::compression {
 
-// Of the `count` numbers of the largest absolute values, of equal ones the first, in
-// ascending order. NaN counts as infinite. There are at least `count` of them, and at
-// most 2^32.
+// The places of the `count` numbers with the largest absolute values, of equal
+// ones the first, in ascending order. NaN counts as infinite. Requires at least
+// `count` numbers, and at most 2^32.
 std::vector<std::uint32_t> largest(std::span<const float> numbers,
                                    std::size_t count);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// With M an m × k matrix, the mean of all ranks', and Q of k × r the result of the
-// step before: P = M Q, made orthonormal; Q = Mᵀ P; and P Qᵀ takes M's place. The
-// sums over ranks are in P and Q: two allreduces of r (m + k) numbers.
+// M is an m × k matrix, the mean of all ranks' matrices, and Q of k × r the
+// result of the step before. Then P = M Q, made orthonormal; Q = Mᵀ P; and P Qᵀ
+// replaces M. The sums over ranks are in P and Q: two allreduces of r (m + k)
+// numbers in all.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -29,11 +30,11 @@ namespace {
 
 constexpr char kBasisSuffix[] = ".basis";
 
-// What is remembered from step to step.
+// The state that is kept from step to step.
 class Memory {
  public:
-  // The Q of the step before or, at first, any of full rank that is equal on all
-  // ranks.
+  // The Q of the step before or, at first, one of full rank that is equal on
+  // all ranks.
   std::vector<float> basis(const std::string& key, std::size_t size) const {
     MutexLock lock(mutex_);
     const auto found = bases_.find(key);
@@ -54,7 +55,7 @@ class Memory {
   }
   void keep_basis(const std::string& key, std::vector<float> basis) {
     for (const float value : basis) {
-      if (!std::isfinite(value)) return;  // The one before will do.
+      if (!std::isfinite(value)) return;  // Keep the one before.
     }
     MutexLock lock(mutex_);
     bases_[key] = std::move(basis);
@@ -86,7 +87,7 @@ class Memory {
 };
 
 // Gram-Schmidt, twice, on the columns of `p`, which has `columns` of them; in
-// double and in one order, so that ranks come to the same bits.
+// double and in one order, so that ranks get the same bits.
 void orthonormalize(float* p, std::int64_t rows, std::int64_t columns) {
   for (std::int64_t c = 0; c < columns; ++c) {
     for (int round = 0; round < 2; ++round) {
@@ -107,7 +108,7 @@ void orthonormalize(float* p, std::int64_t rows, std::int64_t columns) {
       const auto value = static_cast<double>(p[i * columns + c]);
       squares += value * value;
     }
-    // A column of zeros stays one, and adds nothing.
+    // A column of zeros stays zero, and adds nothing.
     const double size = squares > 0 ? 1.0 / std::sqrt(squares) : squares;
     for (std::int64_t i = 0; i < rows; ++i) {
       p[i * columns + c] =
@@ -136,7 +137,8 @@ class PowerExchange : public Exchange {
     }
   }
 
-  // Sends what is no matrix, and every P. Returns the bytes of both rounds.
+  // Sends every gradient that is not a matrix, and every P. Returns the bytes
+  // of both rounds.
   std::size_t send(Runtime& job);
   Status advance() override;
   Status finish() override;
@@ -146,8 +148,8 @@ class PowerExchange : public Exchange {
     Gradient gradient;
     std::int64_t rows = 0;
     std::int64_t columns = 0;
-    std::int64_t rank = 0;           // 0: sent as it is.
-    std::vector<float> matrix = {};  // With what was left out before.
+    std::int64_t rank = 0;           // 0: sent uncompressed.
+    std::vector<float> matrix = {};  // With the error of the step before.
 
     ThinShape shape() const { return {rows, columns, rank}; }
     std::int64_t first_count() const {
@@ -233,7 +235,7 @@ Status PowerExchange::finish() {
   if (!second_->empty()) {
     if (const Status status = second_done_.wait(); !status.ok()) return status;
   }
-  // P Qᵀ is the sum times the factor; a rank's part of it, on average:
+  // P Qᵀ is the sum times the factor; this is the average part of one rank:
   const auto share =
       static_cast<float>(1.0 / (options_.factor() * options_.num_ranks));
   const float* p = first_->data();
@@ -275,7 +277,7 @@ class PowerCompressor : public Compressor {
     count(bytes, exchange->send(job));
     return exchange;
   }
-  // Of large matrices next to nothing remains.
+  // For large matrices the traffic is close to zero.
   double traffic(int) const override { return 0.0; }
   std::vector<RememberedValues> state() const override {
     return memory_->state();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The large matrix is read, or written, once for each kTogether columns of the thin
-// one; loops over elements beside each other are for the compiler to vectorize.
+// The large matrix is read, or written, once for each kTogether columns of the
+// thin one. The compiler vectorizes loops over adjacent elements.
 #include "horovodpp/compression/thin_products.h"
 
 #include <algorithm>
@@ -10,10 +10,11 @@ namespace hvd::compression {
 namespace {
 
 constexpr std::int64_t kTogether = 4;
-// Sums that are added up at the end, in one order.
+// Partial sums that are added up at the end, in one order.
 constexpr std::int64_t kLanes = 8;
 
-// Calls block.operator()<n>(first) for columns `first` up to first + n of `rank`.
+// Calls block.operator()<n>(first) for columns `first` up to first + n of
+// `rank`.
 template <typename Block>
 void for_columns(std::int64_t rank, Block block) {
   std::int64_t first = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with a thin matrix, of a few columns, which a BLAS is not made for, and
-// which come to the same bits on every machine. All matrices lie row by row.
+// Products with a thin matrix of a few columns, for which a BLAS is not
+// optimized, with the same bits on every machine. All matrices are row-major.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace hvd::compression {
 
-// Of a product with a matrix of rows × columns.
+// The shape of a product with a matrix of rows × columns.
 struct ThinShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t rank = 0;  // Columns of the thin one.
+  std::int64_t rank = 0;  // Columns of the thin matrix.
 };
 
-// [columns × rank] as [rank × columns]: the form in which it is multiplied.
+// Transposes [columns × rank] to [rank × columns], the form for multiplying.
 std::vector<float> across(const float* thin, std::int64_t rows,
                           std::int64_t rank);
 

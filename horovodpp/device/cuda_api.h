@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the CUDA driver that are used here, declared by ourselves and
-// found in the driver's library when it is loaded: one binary runs with and without
-// a driver, and is built without CUDA's headers. A test compares the declarations with
-// the real ones.
+// The CudaApi is the table of the CUDA driver's functions that the library
+// uses, filled when the driver's library is loaded. The declarations are our
+// own, so one binary runs with and without a driver, and is built without
+// CUDA's headers. A test compares them with the real ones.
 //
-// Names, arguments and numbers are those of CUDA's driver API; what each function
-// does is told there. Only `CudaDriver` calls them.
+// Names, arguments and numbers are those of CUDA's driver API; see its
+// documentation. Only `CudaDriver` calls the functions.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@
 
 namespace hvd::device {
 
-using CuResult = int;  // Of the driver's enumerations, only the numbers.
+using CuResult = int;  // The driver's enumerations are plain numbers here.
 using CuDevice = int;
-using CuAddress = unsigned long long;  // Of a device's memory.
+using CuAddress = unsigned long long;  // An address in a device's memory.
 using CuContext = struct CuContextOfDriver*;
 using CuStream = struct CuStreamOfDriver*;
 using CuEvent = struct CuEventOfDriver*;
@@ -56,7 +56,7 @@ inline constexpr int kCuCaptureThreadLocal = 1;
 inline constexpr int kCuCaptureRelaxed = 2;
 inline constexpr int kCuNotCapturing = 0;
 
-// What another process finds memory or an event by.
+// The handle by which another process opens memory or an event.
 struct CuIpcHandle {
   char reserved[64];
 };
@@ -143,8 +143,9 @@ struct CudaApi {
   HVD_CUDA_FUNCTIONS(HVD_FUNCTION_POINTER)
 #undef HVD_FUNCTION_POINTER
 
-  // Loads them from `file`, a path or a name that the dynamic linker knows.
-  //   NotFound  there is no such file, or a function is missing there; names it
+  // Loads the functions from `file`, a path or a name that the dynamic linker
+  // knows.
+  //   NotFound  there is no such file, or it lacks a function; names it
   static absl::StatusOr<CudaApi> load(const std::string& file);
 };
 

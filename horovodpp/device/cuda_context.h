@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CudaContext is a GPU as this process uses it; a CurrentContext has a thread use it.
+// A CudaContext is a GPU as this process uses it; a CurrentContext makes it
+// current on a thread.
 //
 //   const CurrentContext current(context);
 //   HVD_RETURN_IF_ERROR(current.status());
 //
-// A CudaContext may be used by any thread, a CurrentContext by the one that made it.
+// A CudaContext may be used by any thread, a CurrentContext by the thread that
+// created it.
 #pragma once
 
 #include "absl/status/status.h"
@@ -25,10 +27,10 @@ struct CudaContext {
 // OK, or an Internal error "<call>: <name of the error>, <its text>".
 absl::Status status_of(const CudaApi& api, CuResult result, const char* call);
 
-// Makes a context the current one of this thread for as long as it lives. Calls of
-// the driver by the thread do not disturb meanwhile the capture of a stream by the
-// program, unless they put work into that very stream: elsewhere a look at an event, or an
-// allocation, would make the capture fail.
+// Makes a context the current one of this thread for its lifetime. Meanwhile
+// the thread's calls of the driver do not disturb the program's capture of a
+// stream, unless they enqueue work on that very stream. Otherwise polling an
+// event, or an allocation, would make the capture fail.
 class CurrentContext {
  public:
   explicit CurrentContext(const CudaContext& context);
@@ -41,7 +43,7 @@ class CurrentContext {
  private:
   const CudaApi& api_;
   absl::Status status_;
-  int capture_mode_ = kCuCaptureRelaxed;  // Of the thread, before and after.
+  int capture_mode_ = kCuCaptureRelaxed;  // The thread's, before and after.
 };
 
 }  // namespace hvd::device

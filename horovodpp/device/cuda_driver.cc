@@ -123,7 +123,7 @@ absl::StatusOr<int> CudaDriver::device_of(const void* memory) const {
   int index = 0;
   int attributes[] = {kCuPointerMemoryType, kCuPointerDeviceOrdinal};
   void* values[] = {&type, &index};
-  // Of memory that CUDA does not know it leaves a type of 0, and is no error.
+  // For memory that CUDA does not know the type is 0, without an error.
   const CuResult result = api_.cuPointerGetAttributes(
       2, attributes, values, reinterpret_cast<CuAddress>(memory));
   const bool is_of_host = result == kCuSuccess && type == kCuMemoryOfHost;

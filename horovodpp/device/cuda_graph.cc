@@ -22,7 +22,7 @@ absl::StatusOr<bool> is_captured(const CudaContext& context, CuStream stream) {
 absl::Status CudaGraph::begin(const CudaContext& context, CuStream stream) {
   const CurrentContext current(context);
   HVD_RETURN_IF_ERROR(current.status());
-  // What other threads do is none of its business: NCCL has some of its own.
+  // Ignores the calls of other threads, such as NCCL's.
   return status_of(
       *context.api,
       context.api->cuStreamBeginCapture_v2(stream, kCuCaptureThreadLocal),

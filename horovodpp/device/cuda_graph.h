@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CudaGraph is work that was recorded from a stream instead of being done there, and
-// of those that came behind its events. It is put into a stream as a whole, as often as
-// one likes.
+// A CudaGraph is recorded work of a stream, and of the streams ordered after
+// its events. Launching it enqueues all the work at once, any number of times.
 //
 //   HVD_RETURN_IF_ERROR(CudaGraph::begin(context, stream));
 //   ...                                        // Put into the stream, and recorded.
@@ -23,17 +22,18 @@
 
 namespace hvd::device {
 
-// Whether what is put into `stream` is recorded. (Never of the legacy default stream,
-// nullptr.)
+// Whether work on `stream` is being recorded. (Never for the legacy default
+// stream, nullptr.)
 absl::StatusOr<bool> is_captured(const CudaContext& context, CuStream stream);
 
 class CudaGraph {
  public:
-  // From now on what is put into `stream`, which is not the legacy default one, is
-  // recorded; end() is called on the same thread, whatever happens between.
+  // Starts to record the work on `stream`, which is not the legacy default one.
+  // Call end() on the same thread in any case.
   static absl::Status begin(const CudaContext& context, CuStream stream);
-  //   Internal  also where something was put into it that cannot be recorded, or
-  //             into another stream that it was not put behind again
+  //   Internal  also if the stream got work that cannot be recorded, or if
+  //             another stream got work and was not ordered before this one
+  //             again
   static absl::StatusOr<std::shared_ptr<CudaGraph>> end(
       const CudaContext& context, CuStream stream);
   ~CudaGraph() { drop(); }
@@ -43,7 +43,7 @@ class CudaGraph {
   //   FailedPrecondition  it was dropped
   absl::Status launch(const CudaStream& stream) const;
 
-  // Gives back what it is made of. What is under way is still done.
+  // Frees the graph's resources. Work under way is still done.
   void drop();
   bool is_dropped() const;
 
@@ -56,7 +56,7 @@ class CudaGraph {
   CuGraphExec exec_ ABSL_GUARDED_BY(mutex_);  // nullptr: dropped.
 };
 
-// Graphs that have to go before something that they use does. Thread-safe.
+// Graphs that must be destroyed before something that they use. Thread-safe.
 class CudaGraphs {
  public:
   void add(const std::shared_ptr<CudaGraph>& graph);

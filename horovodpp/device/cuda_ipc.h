@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several processes share of their GPUs: memory that others can open, and events
-// that others can wait for. A ticket travels between processes by any means.
+// GPU memory and events that several processes share: others can open the
+// memory, and wait for the events. A handle ("ticket") is sent between
+// processes by any means.
 //
 //   HVD_ASSIGN_OR_RETURN(IpcMemory mine, IpcMemory::allocate(context, bytes));
 //   send(mine.ticket());                        // and elsewhere:
 //   HVD_ASSIGN_OR_RETURN(IpcMemory theirs, IpcMemory::open(context, ticket));
 //
-// A process cannot open what is its own: there the memory is reached by its address,
-// and from another GPU of the same process after enable_peer_access(). Memory is not
-// to be given back before all who have opened it have let it go. Errors are Internal, with the
-// driver's words, unless it says otherwise.
+// A process cannot open its own memory: use its address there, and from another
+// GPU of the same process after enable_peer_access(). Free memory only after
+// all who have opened it have closed it. Errors are Internal, with the driver's
+// words, unless stated otherwise.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +26,10 @@ namespace hvd::device {
 // Memory of a GPU that this process has allocated, or opened.
 class IpcMemory {
  public:
-  //   ResourceExhausted  the GPU has not that much left
+  //   ResourceExhausted  the GPU has not enough memory left
   static absl::StatusOr<IpcMemory> allocate(const CudaContext& context,
                                             std::size_t bytes);
-  // For the GPU of `context` to read and write.
+  // Opens memory for the GPU of `context` to read and write.
   static absl::StatusOr<IpcMemory> open(const CudaContext& context,
                                         const CuIpcHandle& ticket);
   IpcMemory(IpcMemory&& other) noexcept
@@ -52,9 +53,9 @@ class IpcMemory {
   CuIpcHandle ticket_ = {};
 };
 
-// An event that can be recorded again and again, here or, where it was opened, in
-// another process. Who waits for it waits for its last recording: that it has been
-// made is for the processes to know.
+// An event that can be recorded again and again, here or, where it was opened,
+// in another process. A wait is for its last recording; the processes have to
+// tell each other when that was made.
 class IpcEvent {
  public:
   static absl::StatusOr<IpcEvent> create(const CudaContext& context);
@@ -67,7 +68,7 @@ class IpcEvent {
   IpcEvent& operator=(IpcEvent&&) = delete;
   ~IpcEvent();
 
-  // Happens when all that is in `stream`, of its GPU, by now is done.
+  // Records the event after all work in `stream`, which is of its GPU.
   absl::Status record(const CudaStream& stream);
   absl::StatusOr<bool> has_happened() const {
     return device::has_happened(context_, event_);
@@ -86,7 +87,7 @@ class IpcEvent {
 };
 
 // Lets the GPU of `context` read and write memory of `peer`'s, in this process.
-//   FailedPrecondition  they are not connected in a way that allows it
+//   FailedPrecondition  their connection does not allow it
 absl::Status enable_peer_access(const CudaContext& context,
                                 const CudaContext& peer);
 

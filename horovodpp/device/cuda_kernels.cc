@@ -46,7 +46,8 @@ std::uint32_t tiles_of(std::int64_t count, std::int64_t tile) {
   return static_cast<std::uint32_t>((count + tile - 1) / tile);
 }
 
-// Calls f(arguments) for each grid that `pieces` take, with all of its table filled in.
+// Calls f(arguments) for each grid that `pieces` take, with its table filled
+// in.
 template <typename F>
 absl::Status for_each_grid(std::span<const CudaKernels::Piece> pieces,
                            std::int64_t tile, F f) {
@@ -95,8 +96,8 @@ CudaKernels::~CudaKernels() {
 }
 
 absl::Status CudaKernels::find_all() {
-  // A driver may load each when it is first launched, which waits for all that the GPU
-  // does; one that is asked about it loads it now.
+  // Asking about a kernel loads it now. Otherwise a driver may load it at its
+  // first launch, and that waits for all work of the GPU.
   const auto find = [&](const char* name) -> absl::Status {
     CuFunction& function = functions_[name];
     HVD_RETURN_IF_ERROR(

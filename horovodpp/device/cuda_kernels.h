@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CudaKernels are the kernels of one GPU: they copy, convert, look at and reduce
-// many tensors with one launch each.
+// The CudaKernels are the kernels of one GPU: each launch copies, converts,
+// inspects or reduces many tensors.
 //
 //   HVD_ASSIGN_OR_RETURN(const CudaKernels* kernels, gpus.kernels(0));
 //   HVD_RETURN_IF_ERROR(kernels->copy(stream, pieces));
 //   HVD_RETURN_IF_ERROR(kernels->reduce(stream, DType::kF32, arguments));
 //
-// What they read and write is memory of their GPU, of one that it may access, or pinned.
-// Results have the bits of the CPU's loops, except that a GPU makes one NaN of all in
-// 16 bits. Immutable, thread-safe; errors are Internal, with the driver's words.
+// They read and write memory of their GPU, of a GPU that it may access, or
+// pinned memory. Results have the bits of the CPU's loops, except that a GPU
+// maps all 16-bit NaNs to one. Immutable, thread-safe; errors are Internal,
+// with the driver's words.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +32,14 @@ class CudaKernels {
  public:
   using Piece = kernels::CopiedPiece;  // tiles_before is filled in here.
 
-  //   Internal  the driver takes none of the images there are; says why
+  //   Internal  the driver accepts no image; says why
   static absl::StatusOr<std::unique_ptr<CudaKernels>> load(
       const CudaContext& context);
   ~CudaKernels();
   CudaKernels(const CudaKernels&) = delete;
   CudaKernels& operator=(const CudaKernels&) = delete;
 
-  // More pieces take more launches.
+  // Pieces per launch; more pieces take more launches.
   static constexpr std::size_t kPiecesOfLaunch = kernels::kMostPieces;
 
   // Copies every piece; counts are in bytes.
@@ -48,38 +49,39 @@ class CudaKernels {
     DType from = DType::kF32;
     DType to = DType::kF32;
     double scale = 1.0;
-    // Where on the GPU there is another one, by the time that this is done; nullptr:
-    // nowhere.
+    // An additional factor in GPU memory, which is read when the kernel runs;
+    // nullptr: none.
     const double* factor = nullptr;
-    // Where to put what each block has seen of its numbers before they were scaled:
-    // room for sightings_of(pieces). nullptr: nowhere.
+    // Receives each block's findings about its numbers before scaling: room for
+    // sightings_of(pieces). nullptr: none wanted.
     kernels::Sighting* sightings = nullptr;
   };
-  // Whether there is one between these types: between equal ones, and f32 and 16 bits.
+  // Whether the conversion exists: between equal types, and between f32 and 16
+  // bits.
   static bool converts(DType from, DType to);
   // to = scale * from, for every piece; counts are in elements.
   absl::Status convert(CudaStream& stream, std::span<const Piece> pieces,
                        const Conversion& conversion) const;
-  // Only looks at the numbers of every piece, which are floating-point ones; counts are
-  // in elements. Equal numbers give equal sightings, wherever they lie.
+  // Only inspects the numbers of every piece, which are floating-point; counts
+  // are in elements. Equal numbers give equal sightings, wherever they lie.
   absl::Status look(CudaStream& stream, DType dtype,
                     std::span<const Piece> pieces,
                     kernels::Sighting* sightings) const;
-  // Makes the findings of what was seen.
+  // Makes the findings from the sightings.
   absl::Status judge(CudaStream& stream,
                      const kernels::JudgeArguments& arguments) const;
-  // How many blocks look at these pieces: no more than one for each 4096 elements, and
-  // 1024 for each 120 pieces.
+  // The number of blocks that inspect these pieces: at most one for each 4096
+  // elements, and 1024 for each 120 pieces.
   static std::size_t sightings_of(std::span<const Piece> pieces);
 
-  // Whether results are finished here: integers only where nothing scales.
+  // Whether reductions are supported: of integers only without scaling.
   struct Arithmetic {
     DType dtype = DType::kF32;
     ReduceOp op = ReduceOp::kSum;
     bool scaled = false;  // Or averaged.
   };
   static bool reduces(const Arithmetic& arithmetic);
-  // Of one element that is reduced, but not finished.
+  // The size of an element's unfinished accumulator.
   static std::size_t accumulator_bytes(DType dtype);
   absl::Status reduce(CudaStream& stream, DType dtype,
                       const kernels::ReduceArguments& arguments) const;

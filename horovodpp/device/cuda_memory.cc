@@ -22,7 +22,8 @@ absl::Status exhausted(const absl::Status& status, const std::string& what,
       "cannot allocate ", bytes, " bytes ", what, ": ", status.message()));
 }
 
-// How long an allocation waits for memory that is to be freed. The GPU may hang.
+// How long an allocation waits for memory that is being freed. The GPU may
+// hang.
 constexpr std::chrono::seconds kMostForFreeing(30);
 
 CuResult allocate(const CudaContext& context, CuAddress* memory,
@@ -68,7 +69,7 @@ absl::StatusOr<std::byte*> PinnedMemory::at_least(std::size_t bytes) {
     const std::size_t grown = std::max(bytes, bytes_ + bytes_ / 2);
     const CurrentContext current(context_);
     HVD_RETURN_IF_ERROR(current.status());
-    // What there is stays if there is no more.
+    // Allocate first: the old memory stays if there is no more.
     void* memory = nullptr;
     HVD_RETURN_IF_ERROR(
         exhausted(status_of(*context_.api,
@@ -117,7 +118,7 @@ absl::StatusOr<std::unique_ptr<CudaPool>> CudaPool::create(
   HVD_RETURN_IF_ERROR(status_of(api, api.cuMemPoolCreate(&handle, &properties),
                                 "cuMemPoolCreate"));
   std::unique_ptr<CudaPool> pool(new CudaPool(context, handle));
-  // By default it gives everything back whenever the GPU is waited for.
+  // By default the pool returns all memory whenever the GPU is synchronized.
   std::uint64_t all = ~std::uint64_t{0};
   HVD_RETURN_IF_ERROR(status_of(
       api, api.cuMemPoolSetAttribute(handle, kCuPoolReleaseThreshold, &all),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that CUDA gives: of a GPU, and of the host where GPUs copy to and from it
-// without a detour ("pinned").
+// Memory from CUDA: GPU memory, and pinned host memory, which GPUs copy
+// directly.
 //
 //   HVD_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> rows,
 //                        allocate_on(context, bytes));
@@ -19,14 +19,15 @@
 
 namespace hvd::device {
 
-// Memory on the GPU. When its last owner has let go, it is freed as soon as the work that
-// the GPU has by then has ended, in whatever stream; the owner does not wait for that.
-//   ResourceExhausted  the GPU has not that much left, nor after a wait for memory that is
-//                      to be freed
+// Memory on the GPU. After its last owner releases it, it is freed once all
+// work that the GPU has at that time has ended, in any stream. The owner does
+// not wait for that.
+//   ResourceExhausted  the GPU has not enough memory left, also after a wait
+//                      for memory that is being freed
 absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(
     const CudaContext& context, std::size_t bytes);
 
-// A piece of pinned memory that grows; what it leaves is freed as above. Not thread-safe.
+// Pinned memory that grows; the old memory is freed as above. Not thread-safe.
 class PinnedMemory {
  public:
   explicit PinnedMemory(const CudaContext& context) : context_(context) {}
@@ -34,9 +35,9 @@ class PinnedMemory {
   PinnedMemory(const PinnedMemory&) = delete;
   PinnedMemory& operator=(const PinnedMemory&) = delete;
 
-  // At least so many bytes, valid until the next call; what was there before is
-  // lost if it has to grow.
-  //   ResourceExhausted  the host has not that much that can be pinned
+  // At least so many bytes, valid until the next call. Growing loses the
+  // contents.
+  //   ResourceExhausted  the host cannot pin so much memory
   absl::StatusOr<std::byte*> at_least(std::size_t bytes);
 
  private:
@@ -47,8 +48,8 @@ class PinnedMemory {
   std::size_t bytes_ = 0;
 };
 
-// Memory of the host that somebody else has allocated. It is pinned, and held, as long as this
-// lives, and until the work that the GPU has by then has ended.
+// Host memory of another owner, pinned. It stays pinned and owned as long as
+// this object, and until all work that the GPU has at its end is done.
 class PinnedRange {
  public:
   //   ResourceExhausted  it cannot be pinned; says why
@@ -67,22 +68,22 @@ class PinnedRange {
   const std::shared_ptr<void> memory_;
 };
 
-// Memory of a GPU that is allocated and freed in the order of a stream, without a wait
-// for the GPU, and that the pool keeps for the next time. Thread-safe.
+// A pool of GPU memory that is allocated and freed in the order of a stream,
+// without a wait for the GPU, and reused. Thread-safe.
 class CudaPool {
  public:
   static absl::StatusOr<std::unique_ptr<CudaPool>> create(
       const CudaContext& context);
-  // After all that was allocated from it has gone back.
+  // Destroy it after all its memory was freed.
   ~CudaPool();
   CudaPool(const CudaPool&) = delete;
   CudaPool& operator=(const CudaPool&) = delete;
 
-  // For what is put into `stream` after this.
-  //   ResourceExhausted  the GPU has not that much left
+  // Allocates for later work in `stream`.
+  //   ResourceExhausted  the GPU has not enough memory left
   absl::StatusOr<std::byte*> allocate(const CudaStream& stream,
                                       std::size_t bytes) const;
-  // After what is in `stream` by now.
+  // Frees after all work in `stream` so far.
   absl::Status free(const CudaStream& stream, std::byte* memory) const;
 
  private:

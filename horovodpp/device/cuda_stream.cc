@@ -13,8 +13,8 @@ CuAddress address_of(const void* memory) {
   return reinterpret_cast<CuAddress>(memory);
 }
 
-// An event in the legacy default stream would spoil the capture of any stream that is
-// ordered with it. This question does not.
+// An event in the legacy default stream would break the capture of any stream
+// that is ordered with it. This query does not.
 absl::Status check_takes_work(const CudaContext& context, CuStream stream) {
   if (!is_legacy(stream)) return absl::OkStatus();
   int state = kCuNotCapturing;

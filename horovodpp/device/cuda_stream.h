@@ -7,8 +7,8 @@
 //   HVD_RETURN_IF_ERROR(stream.copy(host, gpu, bytes));
 //   HVD_RETURN_IF_ERROR(stream.synchronize());
 //
-// They own what they are handles of; moved, not copied. Any thread may use them, one
-// at a time. All errors are Internal, with the driver's words.
+// They own their handles; moved, not copied. Any thread may use them, one at a
+// time. All errors are Internal, with the driver's words.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +28,11 @@ absl::StatusOr<bool> has_happened(const CudaContext& context, CuEvent event);
 
 class CudaEvent {
  public:
-  // Happens when all that is in `stream` (nullptr: the legacy default stream) by now
-  // is done.
-  //   FailedPrecondition  it is the legacy default stream, which takes nothing while a
-  //                       stream that is ordered with it is captured
+  // An event that happens when all work in `stream` so far (nullptr: the legacy
+  // default stream) is done.
+  //   FailedPrecondition  it is the legacy default stream, which accepts no
+  //                       work while a stream that is ordered with it is
+  //                       captured
   static absl::StatusOr<CudaEvent> after(const CudaContext& context,
                                          CuStream stream);
 
@@ -41,14 +42,14 @@ class CudaEvent {
   CudaEvent& operator=(CudaEvent&&) = delete;
   ~CudaEvent();
 
-  // Blocks this thread until it has happened.
+  // Blocks this thread until the event has happened.
   absl::Status wait() const;
   absl::StatusOr<bool> has_happened() const {
     return device::has_happened(context_, event_);
   }
 
-  // What is put into `stream` (nullptr: the legacy default stream of this GPU) from now
-  // on waits for it.
+  // Makes later work in `stream` (nullptr: the legacy default stream of this
+  // GPU) wait for the event.
   //   FailedPrecondition  as after()
   absl::Status hold_up(CuStream stream) const;
 
@@ -64,7 +65,7 @@ class CudaEvent {
 
 class CudaStream {
  public:
-  // Of the highest priority there is, and not ordered with the legacy default
+  // A stream of the highest priority, not ordered with the legacy default
   // stream.
   static absl::StatusOr<CudaStream> create(const CudaContext& context);
 
@@ -72,20 +73,20 @@ class CudaStream {
       : context_(other.context_),
         stream_(std::exchange(other.stream_, nullptr)) {}
   CudaStream& operator=(CudaStream&&) = delete;
-  // Waits for nothing: what is in the queue is still done.
+  // Does not wait: queued work is still done.
   ~CudaStream();
 
-  // What is put into this stream from now on waits for `event`, by its last recording.
+  // Makes later work in this stream wait for the last recording of `event`.
   absl::Status wait_for(CuEvent event) const;
   absl::Status wait_for(const CudaEvent& event) const {
     return wait_for(event.handle());
   }
 
-  // Puts a copy into the queue, between memory of any GPU and of the host. Host
-  // memory that is not pinned may block the caller.
+  // Enqueues a copy, between memory of any GPU and of the host. Host memory
+  // that is not pinned may block the caller.
   absl::Status copy(void* to, const void* from, std::size_t bytes);
 
-  // Blocks this thread until all that is in the queue is done; tells of its errors.
+  // Blocks this thread until all queued work is done; returns its error.
   absl::Status synchronize();
 
   const CudaContext& context() const { return context_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CudaUpkeep of a GPU holds events between their uses, and frees memory on a thread of its
-// own: the driver frees none before the whole GPU is idle, which no caller should wait for.
+// The CudaUpkeep of a GPU keeps events for reuse, and frees memory on its own
+// thread. The driver frees memory only when the whole GPU is idle, and no
+// caller should wait for that.
 //
 //   context.upkeep->free_later([=] { context.api->cuMemFree_v2(memory); });
 //
@@ -25,7 +26,7 @@ class CudaUpkeep {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // More events than these are destroyed when they are put back.
+  // The most kept events; put_back() destroys further ones.
   static constexpr std::size_t kMostEvents = 1024;
 
   CudaUpkeep(const CudaApi& api, CuContext handle, int index)
@@ -38,15 +39,16 @@ class CudaUpkeep {
 
   const CudaContext& context() const { return context_; }
 
-  // An event without timing, of which only the next recording counts. The context is current.
+  // An event without timing; only its next recording counts. The context is
+  // current.
   CuResult take_event(CuEvent* event);
   void put_back(CuEvent event);
 
-  // Calls `free` with the context current, after what was given before.
+  // Calls `free` with the context current, after earlier calls' functions.
   void free_later(std::function<void()> free);
 
-  // Waits until the memory that was given so far is freed, and destroys the events. Whether
-  // that is done by the deadline.
+  // Waits until the memory given so far is freed, and destroys the events.
+  // Returns whether that was done by the deadline.
   bool settle(TimePoint deadline);
 
  private:

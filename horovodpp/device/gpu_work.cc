@@ -29,7 +29,7 @@ void GpuWork::end(const absl::Status& outcome) {
     outcome_ = outcome;
     told.swap(told_);
   }
-  // Not under the lock: who is told may ask for more.
+  // Call without the lock, because `tell` may call this object again.
   for (const Tell& tell : told) tell(outcome);
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GpuWork is what a call has put into a stream and does not wait for. Other streams
-// can be put in order behind it, and who wants to know its end is told.
+// A GpuWork is work that a call has enqueued on a stream without waiting for
+// its end. Other streams can be ordered after it, and callbacks learn of its
+// end.
 //
 //   auto work = std::make_shared<GpuWork>(GpuWork::Span{began, done}, "allreduce");
 //   work->when_over([](const absl::Status& status) { ... });
 //   ...
 //   if (work->is_done().value_or(false)) work->end(absl::OkStatus());
 //
-// It does not look for its end by itself: somebody looks, and says so. Thread-safe.
+// It does not poll for its end: its owner polls and calls end(). Thread-safe.
 #pragma once
 
 #include <functional>
@@ -26,13 +27,12 @@ namespace hvd::device {
 
 class GpuWork : public Enqueued {
  public:
-  // Points in the stream: what comes before it has been done; it has been done.
+  // Events in the stream: all work before this is done; this work is done.
   struct Span {
     CudaEvent began;
     CudaEvent done;
   };
-  // `what`: as in messages. Of what is recorded into a graph, nothing asks whether it
-  // is done.
+  // `what` names it in messages. Captured work is never polled.
   GpuWork(Span span, std::string what, bool captured = false)
       : span_(std::move(span)),
         what_(std::move(what)),
@@ -43,16 +43,16 @@ class GpuWork : public Enqueued {
   Status order(void* stream) const override;
   bool is_captured() const override { return is_captured_; }
 
-  // Of the GPU.
+  // Whether the GPU has begun or finished the work.
   absl::StatusOr<bool> has_begun() const { return span_.began.has_happened(); }
   absl::StatusOr<bool> is_done() const { return span_.done.has_happened(); }
 
-  // `tell` is called once, with OK, or with the reason why there will be no result:
-  // on the thread that says so, or at once.
+  // Calls `tell` once, with OK, or with the reason why there will be no result:
+  // on the thread that calls end(), or at once if that was called.
   using Tell = std::function<void(const absl::Status&)>;
   void when_over(Tell tell);
 
-  // Says that it is over. The first time counts.
+  // Ends the work. Only the first call has an effect.
   void end(const absl::Status& outcome);
 
  private:

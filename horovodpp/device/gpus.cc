@@ -39,8 +39,8 @@ Gpus::KernelsOfGpu& Gpus::kernels_of(int index) {
   return kernels_[index];
 }
 
-// Not of a pool: the driver frees that in the order of one stream, and a program may read a
-// result in any.
+// Not from a pool: a pool frees memory in the order of one stream, but a
+// program may read a result in any.
 absl::StatusOr<std::shared_ptr<std::byte>> Gpus::allocate(int index,
                                                           std::size_t bytes) {
   HVD_ASSIGN_OR_RETURN(CudaDriver* const cuda, driver());

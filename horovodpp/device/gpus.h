@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Gpus of a process: the CUDA driver, loaded when it is first needed, so that a
-// program without tensors on a GPU never touches one.
+// The Gpus of a process: the CUDA driver, loaded at its first use, so that a
+// program without tensors on a GPU never loads it.
 //
 //   HVD_ASSIGN_OR_RETURN(CudaDriver* cuda, gpus.driver());
 //
@@ -28,19 +28,21 @@ class Gpus {
   explicit Gpus(std::string driver_file = CudaDriver::kLibrary)
       : file_(std::move(driver_file)) {}
 
-  // Those that all jobs of this process use. It is never destroyed: what lies on a
-  // GPU may be let go while the process ends.
+  // The Gpus of all jobs of this process. Never destroyed: GPU memory may be
+  // released while the process ends.
   static Gpus& of_process();
 
-  // Before the driver is loaded for the first time; without effect afterwards.
+  // Sets the driver's file, before the driver is first loaded; without effect
+  // afterwards.
   void look_for(const std::string& driver_file);
 
-  // Never nullptr, and valid as long as this.
+  // Never nullptr, and valid as long as this object.
   //   (errors)  those of CudaDriver::load(), the same each time
   absl::StatusOr<CudaDriver*> driver();
 
-  // Of GPU `index`, loaded when they are first asked for; as driver().
-  //   (errors)  those of driver(), CudaDriver::context() and CudaKernels::load()
+  // The kernels of GPU `index`, loaded at the first call; as driver().
+  //   (errors)  those of driver(), CudaDriver::context() and
+  //             CudaKernels::load()
   absl::StatusOr<const CudaKernels*> kernels(int index);
 
   // Memory on GPU `index`, as allocate_on().
@@ -50,7 +52,8 @@ class Gpus {
 
  private:
   using Loaded = absl::StatusOr<std::unique_ptr<CudaDriver>>;
-  // A driver may compile them for a minute: only those who ask for them wait.
+  // A driver may compile the kernels for a minute; only callers that need them
+  // wait.
   struct KernelsOfGpu {
     Mutex mutex;
     std::optional<absl::StatusOr<std::unique_ptr<CudaKernels>>> loaded

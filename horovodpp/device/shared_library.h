@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SharedLibrary is one that is loaded while the program runs, so that a program
-// can use it where it exists and needs nothing where it does not.
+// A SharedLibrary is a library that is loaded while the program runs, so that a
+// program can use it if it is installed, and runs without it.
 //
 //   HVD_ASSIGN_OR_RETURN(SharedLibrary driver,
 //                        SharedLibrary::load("libcuda.so.1"));
 //   HVD_ASSIGN_OR_RETURN(void* init, driver.find("cuInit"));
 //
-// It is never unloaded: its threads and exit handlers may outlive whoever loaded it.
+// It is never unloaded: its threads and exit handlers may outlive its user.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ class SharedLibrary {
   const std::string& file() const { return file_; }
 
   // The address of a function or variable; never nullptr.
-  //   NotFound  there is none of this name
+  //   NotFound  no such name
   absl::StatusOr<void*> find(const std::string& name) const;
 
  private:

@@ -44,7 +44,7 @@ struct AllgatherBackward : autograd::Node {
   }
   std::optional<Job> job;
   AllgatherOptions options;
-  std::vector<std::int64_t> rows;  // That this rank sent, of each tensor.
+  std::vector<std::int64_t> rows;  // This rank's rows of each tensor.
   int position = 0;
 };
 

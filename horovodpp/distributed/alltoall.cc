@@ -29,7 +29,7 @@ struct AlltoallBackward : autograd::Node {
                      : cat({back, zeros(stayed, {.dtype = back.dtype()})});
   }
   std::optional<Job> job;
-  AlltoallOptions options;  // Its splits are the rows that were received.
+  AlltoallOptions options;  // Its splits are the received rows.
   autograd::Dims shape;     // Of x.
 };
 

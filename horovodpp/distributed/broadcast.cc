@@ -24,7 +24,8 @@ struct BroadcastBackward : autograd::Node {
               *job, {grads[0]},
               {.name = options.name, .process_set = options.process_set});
         }).front();
-    // The others stay part of the graph: its backward is a collective as well.
+    // The other ranks stay part of the graph, because the backward of backward
+    // is a collective as well.
     results[0] =
         is_root
             ? average

@@ -22,7 +22,8 @@ Tensor tensor_on(const Buffer& buffer) {
                    [buffer](void* /*data*/) {});
 }
 
-// What the function around keeps for its recomputation is nobody else's to write.
+// Copies, because the enclosing checkpointed function keeps `kept` for its
+// recomputation, and no other code may write to it.
 Future<Tensors> copies_of(const Future<Tensors>& kept) {
   return map<Tensors>(
       kept, [inference = is_inference_mode_enabled()](const Tensors& tensors) {
@@ -33,8 +34,8 @@ Future<Tensors> copies_of(const Future<Tensors>& kept) {
       });
 }
 
-// Replaces the elements of `memory`. Whoever does not wait for it has begun to use
-// the tensors when it ends, as far as versions tell.
+// Replaces the elements of `memory`. If that ends later, the versions rise once
+// more then, so that uses of the tensors in between are detected.
 Future<void> write(const Job& job, const MemoryPtr& memory,
                    const InPlace& what) {
   const Future<void> sent = submitted(
@@ -49,7 +50,7 @@ Future<void> write(const Job& job, const MemoryPtr& memory,
   });
 }
 
-// The same once: a recomputation writes what was there afterwards.
+// Writes only once: a recomputation then writes the values of the first run.
 Future<void> write_once(const Job& job, const MemoryPtr& memory,
                         const InPlace& what) {
   if (!EffectLog::is_in_force()) return write(job, memory, what);
@@ -107,7 +108,7 @@ Future<void> exchange_in_place(const Job& job, const Tensors& tensors,
   const auto memory =
       std::make_shared<const Memory>(tensors, what.operation, what.owner);
   Future<void> written = write_once(job, memory, what);
-  // What failed by now has changed nothing.
+  // An operation that has failed at once has changed nothing.
   if (written.poll() && !written.wait().ok()) return written;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     autograd::finish_inplace(tensors[i], std::move(nodes[i]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a collective of the runtime becomes an operation on tensors: what it sends
-// is kept alive, what it receives becomes tensors with a history, and in a
-// recomputation it does not run again.
+// Turns a collective of the runtime into an operation on tensors: its input is
+// kept alive, its results become tensors with a history, and in a recomputation
+// it does not run again.
 #pragma once
 
 #include <cstddef>
@@ -29,20 +29,20 @@
 
 namespace hvd::distributed {
 
-// What the runtime returns, as tensors without history. The rows that an alltoall
-// received are a second one, int64.
+// The runtime's results, as tensors without history. An alltoall has a second
+// tensor, int64: the received rows.
 Tensors tensors_of(const std::vector<Buffer>& buffers);
 Tensors tensors_of(const Buffer& buffer);
 Tensors tensors_of(const AlltoallResult& result);
 
-// What `start` starts, with these results; in a recomputation a copy of what they
-// were. Where `node` is not null, it becomes the history of the first results, as
-// many as it has edges.
+// Runs `start` and returns its results; in a recomputation returns a copy of
+// the first run's results. `node`, unless null, becomes the history of the
+// first results, as many as it has edges.
 using Start = std::function<Future<Tensors>()>;
 Future<Tensors> exchange(const Start& start,
                          const autograd::Ref<autograd::Node>& node);
 
-// What `submit` submits to the job, without it an error; waited for where the
+// Submits with `submit` to the job; without a job, an error. Waits if the
 // caller waits at once.
 template <typename Submit>
 auto submitted(const Job& job, const Submit& submit) {
@@ -57,7 +57,7 @@ auto submitted(const Job& job, const Submit& submit) {
   return sent;
 }
 
-// The same of what `submit(Runtime&)` submits to the job.
+// The same for `submit(Runtime&)`.
 template <typename Submit>
 Future<Tensors> exchange(const Job& job, const Submit& submit,
                          const autograd::Ref<autograd::Node>& node) {
@@ -73,20 +73,20 @@ Future<Tensors> exchange(const Job& job, const Submit& submit,
       node);
 }
 
-// A collective that replaces the elements of tensors, as a write in place.
+// A collective that replaces the elements of tensors, as an in-place operation.
 struct InPlace {
   const char* operation = "";
-  // What the caller handed over.
+  // Keeps the caller's memory alive.
   std::shared_ptr<const void> owner = nullptr;
   std::function<Future<void>(Runtime&, const MemoryPtr&)> submit = {};
   // The history of tensor `index`, without its edge.
   std::function<autograd::Ref<autograd::Node>(std::size_t index)> node = {};
 };
-//   InvalidArgument, and what check_inplace throws: nothing was sent
+//   InvalidArgument, and the errors of check_inplace: nothing was sent
 Future<void> exchange_in_place(const Job& job, const Tensors& tensors,
                                const InPlace& what);
 
-// Whether an operation on `tensors` is to be recorded.
+// Whether an operation on `tensors` must be recorded.
 bool any_needs_grad(const Tensors& tensors);
 
 // A node with an edge for each of `tensors`.
@@ -99,22 +99,22 @@ autograd::Ref<N> node_of(const Tensors& tensors) {
   return node;
 }
 
-// "<name>.gradient"; without a name, none.
+// "<name>.gradient"; empty without a name.
 std::string gradient_name(const std::string& name);
 
-// That a reduction by `op` has a gradient.
-//   NotDifferentiableError  names the collective, and says the way out
+// Checks that a reduction by `op` has a gradient.
+//   NotDifferentiableError  names the collective, and an alternative
 void check_linear(ReduceOp op, const char* operation, const std::string& name);
 
-// The gradients that have come to `node`, and zeros for the others: ranks may
-// differ in what they use, and have to agree on what they send.
+// The gradients that `node` has received, and zeros for the others: ranks may
+// use different results, and must send equal shapes.
 Tensors completed(const autograd::Node& node, std::span<Tensor> gradients);
 
 // The first of several tensors.
 Future<Tensor> first_of(const Future<Tensors>& tensors);
 
-// What `begin` begins; waits for it.
-//   hvd::Error  how it ended
+// Runs `begin` and waits for its outcome.
+//   hvd::Error  the operation's error
 template <typename Begin>
 auto at_once(const Begin& begin) {
   const WaitsAtOnce at_once;

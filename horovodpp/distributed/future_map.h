@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A future of what a function makes of the value of another:
+// map() makes a future of a function of another future's value:
 //
 //   Future<Tensor> first = map<Tensor>(tensors, [](const Tensors& all) {
 //     return all.front();
 //   });
 //
-// The function runs at once where the value is there, else on the thread that
-// supplies it; an error passes by it, and what it throws is the outcome. Who waits
-// for the new future waits for the other one, with all that follows from that.
+// The function runs at once if the value is there, else on the thread that
+// supplies it. Errors pass through, and an exception of the function becomes
+// the outcome. A wait for the new future waits for the old one, with the same
+// consequences.
 #pragma once
 
 #include <exception>
@@ -22,7 +23,7 @@
 
 namespace hvd::distributed {
 
-// What `function` makes of a value, or the error that there is instead.
+// The function's outcome for a value, or the error.
 template <typename To, typename From, typename Function>
 Outcome<To> outcome_of(const Outcome<From>& from, Function& function) try {
   if constexpr (std::is_void_v<From>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The job that a collective belongs to, and with it its gradient, on whatever
-// thread backward runs.
+// The job of a collective, and so also of its gradient, on any thread that runs
+// backward.
 #pragma once
 
 #include <memory>
@@ -15,28 +15,28 @@ namespace hvd::distributed {
 
 class Job {
  public:
-  // The current one of this thread, or none.
+  // This thread's current job, or none.
   static Job current();
 
-  // The Runtime, for a moment in which nothing is waited for.
+  // The Runtime; hold it briefly, and wait for nothing meanwhile.
   //   FailedPrecondition  there was no job, or this rank has left it
   StatusOr<std::shared_ptr<Runtime>> enter() const;
 
-  // This rank's place in a process set, and how many ranks it has. What cannot be
-  // told is said by the collective as well: it is 0 and 1.
+  // This rank's position in a process set, and the set's size. If there is an
+  // error, which the collective reports as well, these are 0 and 1.
   struct Place {
     int position = 0;
     int ranks = 1;
   };
   Place place_in(const ProcessSet& set) const;
-  // Of this rank in the job.
+  // This rank in the job.
   int rank() const;
 
  private:
   Job(Status absence, Membership membership)
       : absence_(std::move(absence)), membership_(std::move(membership)) {}
 
-  Status absence_;  // Why there is none.
+  Status absence_;  // Why there is no job.
   Membership membership_;
 };
 

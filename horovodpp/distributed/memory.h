@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of tensors as a collective uses it: row by row, and alive as long as
-// somebody holds this. Nothing here is recorded.
+// The memory of tensors for a collective: row-major, and kept alive as long as
+// this object. Its operations are not recorded.
 #pragma once
 
 #include <memory>
@@ -23,22 +23,22 @@ class Memory {
   std::vector<TensorView> views() const;
   std::vector<ConstTensorView> const_views() const;
 
-  // What was copied to lie row by row goes where it came from.
+  // Copies row-major copies back to their tensors.
   void copy_back() const;
   // Replaces the elements of the tensors.
   void assign(const Tensors& values) const;
   void bump_versions() const;
-  // Copies of the tensors, row by row.
+  // Row-major copies of the tensors.
   Tensors copies() const;
 
  private:
   Tensors tensors_;  // Without history.
-  Tensors rows_;     // The same ones, or copies of those that lie otherwise.
+  Tensors rows_;     // The same tensors, or row-major copies.
   const std::shared_ptr<const void> owner_;
 };
 using MemoryPtr = std::shared_ptr<const Memory>;
 
-// A copy of the elements, row by row.
+// A row-major copy of the elements.
 Tensor copy_of(const Tensor& tensor);
 
 }  // namespace hvd::distributed

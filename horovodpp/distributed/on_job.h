@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives on tensors, of a job that is named: what the public ones and the
-// gradients of one another are made of. Of several tensors a group.
+// Collectives on tensors of a given job, for the public collectives and for
+// gradients. Several tensors are a group.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ Future<Tensors> allgather_on(const Job& job, const Tensors& tensors,
                              AllgatherOptions options);
 Future<Tensors> broadcast_on(const Job& job, const Tensor& tensor,
                              int root_rank, BroadcastOptions options);
-// The tensor, and the rows that came from each rank, int64.
+// The received tensor, and the number of rows from each rank, int64.
 Future<Tensors> alltoall_on(const Job& job, const Tensor& tensor,
                             AlltoallOptions options);
 Future<Tensors> reducescatter_on(const Job& job, const Tensors& tensors,

@@ -32,14 +32,14 @@ Tensor SyncBatchNorm::forward(const Tensor& input) {
     return batch_norm(input, running_mean(), running_var(), weight(), bias(),
                       {.eps = options().eps});
   }
-  // Sums of many small numbers are not for 16 bits.
+  // 16 bits are too few for sums of many small numbers.
   const DType dtype = input.dtype();
   const bool is_narrow = size_of(dtype) < size_of(DType::kF32);
   const Tensor result = normalize(is_narrow ? input.to(DType::kF32) : input);
   return is_narrow ? result.to(dtype) : result;
 }
 
-// Two passes, as the difference of large sums would lose the variance.
+// Two passes, because the difference of large sums would lose the variance.
 Tensor SyncBatchNorm::normalize(const Tensor& x) {
   const std::int64_t channels = x.size(1);
   autograd::Dims others = {0};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// SyncBatchNorm: a BatchNorm2d whose moments are those of all ranks' batches
-// together, so that training does not depend on how a batch is cut up.
+// SyncBatchNorm is a BatchNorm2d with the moments of all ranks' batches
+// together, so that training does not depend on how a batch is split.
 //
 //   hvd::nn::SyncBatchNorm norm(64);
 //   hvd::Tensor y = norm(x);      // [n, 64, ...]; n differs from rank to rank
 //
-// Values and gradients are those of one process over all images, where the loss is
-// the mean of the ranks' losses. While training, forward sends two small tensors
-// and backward two, in every rank's order of calls; a recomputation sends nothing.
-// A rank may have no images. Evaluation sends nothing.
+// Values and gradients are those of one process over all images, if the loss is
+// the mean of the ranks' losses. In training, forward sends two small tensors
+// and backward two, in the order of calls of every rank; a recomputation sends
+// nothing. A rank may have no images. Evaluation sends nothing.
 //
 // Parameters, buffers and state are a BatchNorm2d's.
 #pragma once
@@ -26,13 +26,13 @@ namespace nn {
 
 class SyncBatchNorm : public BatchNorm2d {
  public:
-  // Among the ranks of `process_set`.
+  // Uses the moments over the ranks of `process_set`.
   explicit SyncBatchNorm(std::int64_t num_features,
                          const BatchNorm2dOptions& options = {},
                          ProcessSet process_set = ProcessSet::global());
 
-  //   InvalidArgument  it is no [n, features, ...]; or, on all ranks, training
-  //                    with one element per channel
+  //   InvalidArgument  the input is not [n, features, ...]; or, on all ranks,
+  //                    training with one element per channel
   //   hvd::Error       there is no job, or a collective failed
   Tensor forward(const Tensor& input) override;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives on tensors, as operations of the graph:
+// Collectives on tensors, as differentiable operations:
 //
 //   hvd::Tensor mean = hvd::allreduce(scores, {.name = "scores"});
 //   hvd::Tensor all = hvd::allgather(features, {.name = "features"});
@@ -9,41 +9,42 @@
 //   ...                                  // meanwhile other things
 //   hvd::throw_if_error(done.wait());
 //
-// What ranks send and receive, names, options, and how a collective fails are
-// told in runtime/runtime.h; these are of the current job (runtime/global.h), as
-// those on memory in runtime/global_collectives.h are.
+// See runtime/runtime.h for semantics, names, options and errors. These
+// functions use the current job (runtime/global.h), as those on memory in
+// runtime/global_collectives.h do.
 //
-// Memory: a tensor is kept alive until its collective has ended, so that its
-// future may be dropped without a wait. Any layout will do: what is not contiguous
-// is copied and, by those in place, copied back. Nobody writes a tensor while it
-// is sent, nor reads one that is written in place.
+// Memory: a tensor is kept alive until its collective has ended, so its future
+// may be dropped without a wait. Any layout works: non-contiguous tensors are
+// copied and, by in-place collectives, copied back. Do not write a tensor while
+// it is sent, nor read one that is replaced in-place.
 //
-// Those in place (_) are writes in place like any other: a leaf that requires
-// grad is refused unless under NoGrad, the version rises, and gradients pass.
-// Those that fail while they are waited for leave the graph as it was.
+// Functions that end in _ are in-place operations like any other: a leaf that
+// requires grad is refused unless under NoGrad, the version rises, and
+// gradients flow through. A call that fails while it is waited for leaves the
+// graph unchanged.
 //
-// Gradients, as often as one likes, are Horovod's, for which the loss is the mean
-// of the ranks' losses:
-//   allreduce      the allreduce of the gradients, with the same options; ops
-//                  that neither sum nor average have none
+// Gradients of any order are Horovod's, for a loss that is the mean of the
+// ranks' losses:
+//   allreduce      the allreduce of the gradients, with the same options; only
+//                  sums and averages have gradients
 //   allgather      this rank's rows of the gradients' average
 //   broadcast      the gradients' average on the root, zeros elsewhere
 //   alltoall       the alltoall that sends each gradient back
 //   reducescatter  the allgather of the gradients, with its factors, and times
 //                  the number of ranks if it summed
-// So a backward through a collective is a collective, of the same job, named
-// "<name>.gradient": every rank of the process set runs it, or none does. A group
-// is one in backward as well, with zeros for what has no gradient; those in place
-// go one by one.
+// So the backward of a collective is a collective, of the same job, named
+// "<name>.gradient": every rank of the process set runs it, or none does. A
+// group is a group in backward as well, with zeros for missing gradients;
+// in-place collectives run one by one.
 //
-// In a checkpointed function a collective runs once: the region keeps its result,
-// and a recomputation gets a copy of that.
+// In a checkpointed function a collective runs once: the region keeps its
+// result, and a recomputation gets a copy of it.
 //
-// Errors: what is wrong with a tensor is thrown at once, InvalidArgument or what a
-// write in place throws. How the collective ended is told by the future, or thrown
-// as hvd::Error where there is none.
+// Errors: an invalid tensor throws at once, InvalidArgument or the error of an
+// in-place operation. The collective's error is in the future, or thrown as
+// hvd::Error by functions that wait.
 //
-// Thread-safe as tensors are.
+// As thread-safe as tensors.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
@@ -95,9 +96,9 @@ Future<void> broadcast_async_(const Tensor& tensor, int root_rank,
                               BroadcastOptions options = {});
 
 struct TensorAlltoallResult {
-  // What the ranks sent here, in their order.
+  // The received rows, in the order of their ranks.
   Tensor tensor = {};
-  // Rows that came from each of them.
+  // The number of rows from each rank.
   std::vector<std::int64_t> received_splits = {};
 };
 

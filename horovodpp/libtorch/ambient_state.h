@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a function computes with besides its arguments: the states of random number
-// generators, and autocast.
+// The hidden inputs of a function: the states of random number generators, and
+// autocast.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -24,7 +24,7 @@ namespace HVD_EXPORT hvd {
 namespace libtorch {
 namespace internal {
 
-// Of this thread.
+// The state of this thread.
 class AutocastState {
  public:
   static AutocastState current() {
@@ -86,7 +86,7 @@ class AutocastState {
   bool caches_ = true;
 };
 
-// Of the default generators of some devices.
+// The states of some devices' default generators.
 class GeneratorStates {
  public:
   GeneratorStates() = default;
@@ -121,7 +121,7 @@ struct AmbientState {
   GeneratorStates generators = {};
 };
 
-// While it lives all is as it was in `state`.
+// Restores `state` while in scope.
 class AmbientScope {
  public:
   explicit AmbientScope(const AmbientState& state)
@@ -132,7 +132,7 @@ class AmbientScope {
     state.generators.restore();
   }
   ~AmbientScope() {
-    // What was cast belongs to a graph that goes.
+    // The cached casts belong to a graph that ends.
     if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
     outer_.autocast.restore();
     try {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that return at once, see horovodpp/runtime/runtime.h. They know nothing of
-// gradients; those that do, and wait, are in collectives.h.
+// Collectives that return at once; see horovodpp/runtime/runtime.h. They have
+// no gradients. For collectives that wait and have gradients see collectives.h.
 //
-// Ranks match collectives by name; those without one are numbered in the order of calls.
-// Functions that end in an underscore replace the tensor; it must not be used until the
-// operation has ended.
+// Ranks match collectives by name; unnamed ones are numbered in call order.
+// Functions that end in an underscore replace the tensor, which must not be
+// used until the operation has ended.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -37,16 +37,16 @@ enum class ReduceOp : std::int32_t {
   kProduct = HVD_PRODUCT
 };
 
-// Of an allreduce and a reducescatter.
+// Options of an allreduce and a reducescatter.
 struct ReduceOptions {
   std::string name = {};
   ReduceOp op = ReduceOp::kAverage;
-  double prescale_factor = 1.0;   // Applied before the reduction,
-  double postscale_factor = 1.0;  // and after it.
+  double prescale_factor = 1.0;   // Applied before the reduction.
+  double postscale_factor = 1.0;  // Applied after it.
   ProcessSet process_set = {};
 };
 
-// Of an allgather and a broadcast.
+// Options of an allgather and a broadcast.
 struct MoveOptions {
   std::string name = {};
   ProcessSet process_set = {};
@@ -54,7 +54,7 @@ struct MoveOptions {
 
 struct AlltoallOptions {
   std::string name = {};
-  // Rows for each rank of the set, in its order; none: equally many for each.
+  // Rows for each rank of the set, in its order; empty: equally many for each.
   std::vector<std::int64_t> splits = {};
   ProcessSet process_set = {};
 };
@@ -78,7 +78,7 @@ inline hvd_collective_options in_c(const MoveOptions& options) {
   return result;
 }
 
-// As long as `options` live.
+// Valid as long as `options`.
 inline hvd_alltoall_options in_c(const AlltoallOptions& options) {
   hvd_alltoall_options result = HVD_ALLTOALL_OPTIONS;
   result.name = name_or_null(options.name);
@@ -88,8 +88,8 @@ inline hvd_alltoall_options in_c(const AlltoallOptions& options) {
   return result;
 }
 
-// A result where `device` is. One on a GPU is copied, since streams of libtorch's may use
-// it after its handle is released.
+// Moves a result to `device`. A result on a GPU is copied, because libtorch's
+// streams may use it after its handle is released.
 inline torch::Tensor in_place_of(const torch::Tensor& result,
                                  torch::Device device) {
   if (!result.is_cuda()) return result.to(device);
@@ -99,7 +99,7 @@ inline torch::Tensor in_place_of(const torch::Tensor& result,
   return copy;
 }
 
-// Gives results of the operation, in memory of its own, the place that `like` have.
+// Moves results, which are in the operation's memory, to the devices of `like`.
 inline Operation::Finish results_like(const std::vector<torch::Tensor>& like) {
   std::vector<torch::Device> devices;
   for (const torch::Tensor& tensor : like) devices.push_back(tensor.device());
@@ -112,8 +112,8 @@ inline Operation::Finish results_like(const std::vector<torch::Tensor>& like) {
   };
 }
 
-// The operation that `start(tensors, &operation)`, a function of C, begins with `made`,
-// which lie ready.
+// Starts an operation by `start(tensors, &operation)`, a C function, on `made`,
+// whose memory the library can use.
 template <typename Start>
 hvd_operation started(const std::vector<torch::Tensor>& made,
                       const Start& start) {
@@ -157,7 +157,7 @@ inline Operation allreduce_async_(const torch::Tensor& tensor,
   return grouped_allreduce_async_({tensor}, options);
 }
 
-// Into tensors of their own.
+// Returns the results in new tensors.
 inline Operation grouped_allreduce_async(
     const std::vector<torch::Tensor>& tensors,
     const ReduceOptions& options = {}) {
@@ -183,7 +183,8 @@ inline Operation allreduce_async(const torch::Tensor& tensor,
   return grouped_allreduce_async({tensor}, options);
 }
 
-// Concatenates the ranks' tensors along the first dimension, in which they may differ.
+// Concatenates the ranks' tensors along the first dimension, in which they may
+// differ.
 inline Operation allgather_async(const torch::Tensor& tensor,
                                  const MoveOptions& options = {}) {
   const torch::Tensor made = internal::readied(tensor);
@@ -210,8 +211,8 @@ inline Operation broadcast_async_(const torch::Tensor& tensor, int root_rank,
   });
 }
 
-// Reduces, and leaves each rank its part of the rows: of d rows the r-th of n ranks gets
-// d / n, and one more if r < d % n.
+// Reduces, and leaves each rank its part of the rows: of d rows the r-th of n
+// ranks gets d / n, and one more if r < d % n.
 inline Operation reducescatter_async(const torch::Tensor& tensor,
                                      const ReduceOptions& options = {}) {
   const torch::Tensor made = internal::readied(tensor);
@@ -223,8 +224,8 @@ inline Operation reducescatter_async(const torch::Tensor& tensor,
   return Operation(number, {made}, internal::results_like({tensor}));
 }
 
-// Sends each rank its rows. The results: the rows that came, in the order of ranks, and
-// how many came from each, int64.
+// Sends each rank its rows. The results: the received rows, in the order of
+// ranks, and the number from each rank, int64.
 inline Operation alltoall_async(const torch::Tensor& tensor,
                                 const AlltoallOptions& options = {}) {
   const torch::Tensor made = internal::readied(tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes ranks equal: parameters, buffers and optimizers of one for all.
+// Broadcasts the parameters, buffers and optimizers of one rank to all.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -27,7 +27,8 @@ namespace libtorch {
 
 using NamedTensors = torch::OrderedDict<std::string, torch::Tensor>;
 
-// Replaces the tensors, which ranks match by name, by those of rank `root_rank`.
+// Replaces the tensors, which ranks match by name, by those of rank
+// `root_rank`.
 //   Error  the ranks' tensors differ in shape or dtype, ...: all transfers have ended
 inline void broadcast_parameters(const NamedTensors& tensors, int root_rank,
                                  const ProcessSet& set = {}) {
@@ -48,7 +49,7 @@ inline void broadcast_parameters(const NamedTensors& tensors, int root_rank,
     internal::put_back(item.value(), made[next++]);
 }
 
-// The parameters and buffers of a module.
+// For the parameters and buffers of a module.
 inline void broadcast_parameters(const torch::nn::Module& module, int root_rank,
                                  const ProcessSet& set = {}) {
   NamedTensors all;
@@ -56,7 +57,7 @@ inline void broadcast_parameters(const torch::nn::Module& module, int root_rank,
   const auto take = [&](const NamedTensors& tensors) {
     for (const auto& item : tensors) {
       if (!item.value().defined()) continue;
-      // A tensor of two names travels once.
+      // A tensor with two names is sent once.
       const void* const tensor = item.value().unsafeGetTensorImpl();
       if (std::find(seen.begin(), seen.end(), tensor) != seen.end()) continue;
       seen.push_back(tensor);
@@ -74,7 +75,8 @@ inline std::string name_of_options(std::size_t group) {
   return "options " + std::to_string(group);
 }
 
-// Its state and, since old versions forget them when they load it, its options.
+// The optimizer's state, and its options, which old versions lose when they
+// load it.
 inline std::string written(const torch::optim::Optimizer& optimizer) {
   torch::serialize::OutputArchive archive, state;
   state << optimizer;
@@ -108,8 +110,8 @@ inline void read(const std::string& bytes, torch::optim::Optimizer& optimizer) {
 
 }  // namespace internal
 
-// Replaces the optimizer's state and options (learning rates, ...) by those of rank
-// `root_rank`. A rank that has no state yet needs none.
+// Replaces the optimizer's state and options (learning rates, ...) by those of
+// rank `root_rank`. Other ranks need no state yet.
 inline void broadcast_optimizer_state(torch::optim::Optimizer& optimizer,
                                       int root_rank,
                                       const ProcessSet& set = {}) {

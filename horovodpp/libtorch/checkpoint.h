@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trading time for memory: of what a checkpointed function computes, only its inputs are
-// kept for backward, which runs the function again for the rest. As
+// Checkpointing trades time for memory: of a checkpointed function only the
+// inputs are kept for backward, which recomputes the rest. Like
 // torch.utils.checkpoint.checkpoint(use_reentrant=False) in Python.
 //
 //   torch::Tensor y = hvd::libtorch::checkpoint(
 //       [&](torch::Tensor x) { return block->forward(x); }, x);
 //
-// The function may be anything callable: with any number of arguments, tensors or vectors
-// and tuples of them or other values, and any result. It is copied, and so are the
-// arguments; whatever it refers to must live until backward.
+// The function may be any callable: with any number of arguments (tensors,
+// vectors and tuples of tensors, or other values), and any result. It is
+// copied, and so are the arguments; objects that it refers to must live until
+// backward.
 //
-// It must do the same whenever it runs. Random numbers and autocast are as they were;
-// what updates tensors in place, as a batch norm its statistics, names them in
-// CheckpointOptions::buffers, or asks is_recomputing(). What differs is an error where it
-// shows: a parameter that was modified in between, other tensors that are saved.
+// It must do the same whenever it runs. Random numbers and autocast are
+// restored. If it updates tensors in-place, as a batch norm does its
+// statistics, name them in CheckpointOptions::buffers, or use is_recomputing().
+// Detected differences are errors: a parameter that was modified in between,
+// other saved tensors.
 //
-// Regions may lie within regions; a weight may be used in several, and its gradient is
-// still complete once, at the end of one backward pass. create_graph, retain_graph,
-// torch::autograd::grad() and backward on other threads work as without it.
+// Regions may be nested. A weight may be used in several regions; its gradient
+// is still complete once, at the end of one backward pass. create_graph,
+// retain_graph, torch::autograd::grad() and backward on other threads work as
+// without checkpointing.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -98,7 +101,7 @@ auto checkpoint_with(const CheckpointOptions& options, Function& function,
   return result;
 }
 
-// With the arguments before the last, which is the options.
+// Passes the arguments before the last, which is the options.
 template <typename Function, typename All, std::size_t... kAt>
 auto checkpoint_by_last(Function& function, const All& all,
                         std::index_sequence<kAt...>) {
@@ -117,15 +120,17 @@ inline constexpr bool kEndsWithOptions<Last> =
 
 }  // namespace internal
 
-// function(args...). A CheckpointOptions as the last argument is not passed on:
+// Calls function(args...). A CheckpointOptions as the last argument is not
+// passed on:
 //
 //   hvd::libtorch::checkpoint(f, x, hvd::libtorch::CheckpointOptions{...});
 //
-// Where nothing is recorded, it is just called. In backward:
-//   CheckpointError  the recomputation saves other tensors than forward did; a parameter
-//                    was modified since; a custom function asks for what it saved twice
-//   c10::Error       a tensor among the arguments was modified since
-//   and whatever the function throws.
+// If nothing is recorded, it is an ordinary call. Errors in backward:
+//   CheckpointError  the recomputation saves other tensors than forward did; a
+//                    parameter was modified since; a custom function asks twice
+//                    for a saved tensor
+//   c10::Error       an argument tensor was modified since
+// and the function's own errors.
 template <typename Function, typename... Args>
 auto checkpoint(Function&& function, const Args&... args) {
   if constexpr (internal::kEndsWithOptions<Args...>) {

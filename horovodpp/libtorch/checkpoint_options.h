@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said about a checkpointed function.
+// Options of a checkpointed function.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -13,22 +13,23 @@
 namespace HVD_EXPORT hvd {
 namespace libtorch {
 
-// How far a recomputation is held to what forward did.
+// How strictly a recomputation is compared with forward.
 enum class DeterminismCheck {
   kNone,      // Only that no saved tensor is missing.
-  kMetadata,  // The same number of tensors, of the same shapes, dtypes and devices.
-  kChecksum,  // And with the same values, on the processor: reads all that is saved.
+  kMetadata,  // As many tensors, of the same shapes, dtypes and devices.
+  // Also with the same values, for CPU tensors: reads all saved tensors.
+  kChecksum,
 };
 
 struct CheckpointOptions {
-  // Whether the recomputation draws the random numbers that forward drew.
+  // Whether the recomputation draws the same random numbers as forward.
   bool preserve_rng_state = true;
-  // Whether the recomputation ends as soon as it has made what backward needs, by an
-  // exception through the function, instead of at its end.
+  // Whether the recomputation ends, by an exception through the function, as
+  // soon as it has made everything that backward needs.
   bool early_stop = true;
   DeterminismCheck determinism_check = DeterminismCheck::kMetadata;
-  // Tensors that the function updates in place, as the running statistics of batch
-  // norms: they are as they were after a recomputation. See is_recomputing() as well.
+  // Tensors that the function updates in-place, as the running statistics of
+  // batch norms: restored after a recomputation. See also is_recomputing().
   std::vector<torch::Tensor> buffers = {};
 };
 

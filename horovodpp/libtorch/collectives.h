@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that wait for their result, and through which gradients flow:
+// Collectives that wait for their result and have gradients:
 //
 //   torch::Tensor all = hvd::libtorch::allgather(features);
 //   loss_of(all).backward();             // features.grad(): of all ranks' losses
 //
-// Gradients are those of the mean of the ranks' losses, as in Horovod. Backward passes
-// call collectives of their own, so that all ranks take part in the same.
+// Gradients are those of the mean of the ranks' losses, as in Horovod. Backward
+// passes call collectives of their own, so all ranks must take part in the
+// same.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -33,11 +34,11 @@ torch::Tensor broadcast(const torch::Tensor& tensor, int root_rank,
                         const MoveOptions& options = {});
 torch::Tensor reducescatter(const torch::Tensor& tensor,
                             const ReduceOptions& options = {});
-// The rows that came, and how many of each rank.
+// The received rows, and the number from each rank.
 std::pair<torch::Tensor, torch::Tensor> alltoall(
     const torch::Tensor& tensor, const AlltoallOptions& options = {});
 
-// In place, for what needs no gradient; see async_collectives.h.
+// In-place, without a gradient; see async_collectives.h.
 inline torch::Tensor allreduce_(const torch::Tensor& tensor,
                                 const ReduceOptions& options = {}) {
   return allreduce_async_(tensor, options).wait();
@@ -175,7 +176,7 @@ struct Alltoall : torch::autograd::Function<Alltoall> {
         alltoall(gradients[0],
                  {{}, {first, first + received.numel()}, set_of(context)})
             .first;
-    // Rows that the splits did not name went nowhere.
+    // Rows beyond the splits were not sent.
     const std::int64_t unsent =
         context->saved_data["rows"].toInt() - gradient.size(0);
     if (unsent > 0) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DeltaOptimizer reduces what each rank's own step would change, and not the
-// gradients: each parameter takes the wrapped optimizer's step as soon as its gradient is
-// final, and the ranks' differences are reduced, by Adasum, while backward goes on.
-// step() gives every rank where it began plus what that came to.
+// A DeltaOptimizer reduces the changes of each rank's own step, instead of the
+// gradients. Each parameter takes the wrapped optimizer's step as soon as its
+// gradient is final. The ranks' differences are reduced, by Adasum, while
+// backward continues. step() gives every rank the old parameters plus the
+// reduced difference.
 //
 //   hvd::libtorch::DeltaOptimizer optimizer(
 //       torch::optim::AdamW(model->parameters(), 3e-4), model->named_parameters());
@@ -12,16 +13,17 @@
 //     optimizer.step();
 //   }
 //
-// Adasum adds what is orthogonal and averages what is parallel, so that the learning rate
-// need not grow with the ranks (Maleki et al., "Scaling distributed training with adaptive
-// summation", 2021). A DistributedOptimizer with op kAdasum applies it to the gradients
-// instead. On one rank the step is the wrapped optimizer's.
+// Adasum adds orthogonal vectors and averages parallel ones, so the learning
+// rate need not grow with the number of ranks (Maleki et al., "Scaling
+// distributed training with adaptive summation", 2021). A DistributedOptimizer
+// with op kAdasum applies it to the gradients instead. On one rank the step is
+// the wrapped optimizer's.
 //
-// The wrapped optimizer's step is one that moves each parameter by itself, as all but
-// L-BFGS do. Gradients, and what it remembers of them, are each rank's own.
+// The wrapped optimizer must move each parameter by itself, as all but L-BFGS
+// do. Gradients and the optimizer's state are each rank's own.
 //
-// Every rank of the process set makes the same optimizers in the same order. Not
-// thread-safe, but backward may run on other threads than step().
+// Every rank of the process set creates the same optimizers in the same order.
+// Not thread-safe, but backward may run on other threads than step().
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -57,8 +59,8 @@ struct DeltaOptions : OptimizerOptions {
 
 class DeltaOptimizer {
  public:
-  // `wrapped` outlives this, or is taken over. `named_parameters` are equal on all
-  // ranks.
+  // `wrapped` outlives this object, or is moved into it. `named_parameters` are
+  // equal on all ranks.
   //   Error (HVD_INVALID_ARGUMENT)     the op is neither Adasum nor average; fewer passes
   //                                    than one; a parameter has no name
   //   Error (HVD_FAILED_PRECONDITION)  there is no job
@@ -69,7 +71,7 @@ class DeltaOptimizer {
         names_(wrapped_, named_parameters) {
     begin();
   }
-  // Parameters are numbered, by the group and the place in it.
+  // Names parameters by their group's number and their place in it.
   explicit DeltaOptimizer(WrappedOptimizer wrapped, DeltaOptions options = {})
       : wrapped_(std::move(wrapped)),
         options_(std::move(options)),
@@ -81,10 +83,10 @@ class DeltaOptimizer {
 
   torch::optim::Optimizer& wrapped() { return *wrapped_; }
 
-  // Of parameters that no backward has reached, the step is one along zeros. Every rank
-  // calls it equally often.
-  //   Error  a reduction failed: the parameters are where they were before the step, but
-  //          what the wrapped optimizer remembers is not
+  // Takes a step along zeros for parameters that no backward has reached. Every
+  // rank calls it equally often.
+  //   Error  a reduction failed: the parameters are as before the step, but the
+  //          wrapped optimizer's state is not
   void step() {
     if (reducer_ == nullptr) {
       wrapped_->step();
@@ -104,7 +106,7 @@ class DeltaOptimizer {
   }
 
   // The wrapped optimizer's.
-  //   Error (HVD_FAILED_PRECONDITION)  differences are on their way, between backward and
+  //   Error (HVD_FAILED_PRECONDITION)  differences are in flight, between backward and
   //                                    step()
   void zero_grad() {
     for (const auto& delta : deltas_) {
@@ -131,7 +133,7 @@ class DeltaOptimizer {
     watch();
   }
 
-  // Hears of the gradients of all parameters that require one.
+  // Watches the gradients of all parameters that require one.
   void watch() {
     names_.number_others(wrapped_);
     for (const torch::Tensor& parameter : wrapped_.parameters()) {
@@ -168,7 +170,8 @@ class DeltaOptimizer {
   internal::ParameterNames names_;
   std::vector<std::unique_ptr<internal::ParameterDelta>> deltas_;
   std::unordered_map<const void*, internal::ParameterDelta*> by_tensor_;
-  // Null: nothing is reduced. Its end waits for what uses the deltas' memory.
+  // Null: nothing is reduced. Its destructor waits for users of the deltas'
+  // memory.
   std::unique_ptr<internal::Reducer> reducer_;
 };
 

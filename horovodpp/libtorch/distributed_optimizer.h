@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DistributedOptimizer makes every rank step along the mean of all ranks' gradients.
-// The reduction of a gradient starts during backward, as soon as the gradient is final;
-// step() waits for what is still under way.
+// A DistributedOptimizer makes every rank step along the mean of all ranks'
+// gradients. The reduction of a gradient starts during backward, as soon as the
+// gradient is final; step() waits for reductions in flight.
 //
 //   hvd::libtorch::broadcast_parameters(*model, 0);
 //   hvd::libtorch::DistributedOptimizer optimizer(
@@ -12,22 +12,22 @@
 //     optimizer.step();
 //   }
 //
-// The wrapped optimizer, which may also be one that lives elsewhere, keeps its parameters,
-// options and state: schedulers and torch::save() are given optimizer.wrapped(). To work
-// on the reduced gradients before the step:
+// The wrapped optimizer, which may be owned elsewhere, keeps its parameters,
+// options and state: pass optimizer.wrapped() to schedulers and torch::save().
+// To use the reduced gradients before the step:
 //
 //   optimizer.step({.max_norm = 1.0});              // Or by hand:
 //   optimizer.synchronize();
 //   clip(...);
 //   { auto skip = optimizer.skip_synchronize(); optimizer.step(); }
 //
-// A gradient is handed over once per step, after its last contribution, whatever the
-// model uses twice or recomputes. A parameter that no backward has reached contributes
-// zeros when the step is due; one that does not require grad, on all ranks alike, stays
-// as it is.
+// A gradient is sent once per step, after its last contribution, even if the
+// model uses a parameter twice or recomputes. A parameter that no backward has
+// reached contributes zeros at step(). A parameter that does not require grad,
+// on all ranks alike, stays unchanged.
 //
-// Every rank of the process set makes the same optimizers in the same order. Not
-// thread-safe, but backward may run on other threads than step().
+// Every rank of the process set creates the same optimizers in the same order.
+// Not thread-safe, but backward may run on other threads than step().
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -62,7 +62,7 @@ class DistributedOptimizer {
  public:
   using LossClosure = torch::optim::Optimizer::LossClosure;
 
-  // While in scope, step() takes the gradients as they are.
+  // While in scope, step() uses the gradients as they are.
   class [[nodiscard]] SkipSynchronize {
    public:
     explicit SkipSynchronize(bool& skips)
@@ -76,10 +76,10 @@ class DistributedOptimizer {
     const bool previous_;
   };
 
-  // `wrapped` outlives this, or is taken over. `named_parameters` are equal on all
-  // ranks.
-  //   Error (HVD_INVALID_ARGUMENT)     options that make no sense; a parameter of the
-  //                                    optimizer has no name; one of a group is not the
+  // `wrapped` outlives this object, or is moved into it. `named_parameters` are
+  // equal on all ranks.
+  //   Error (HVD_INVALID_ARGUMENT)     invalid options; a parameter of the optimizer has
+  //                                    no name; a parameter of a group is not the
   //                                    optimizer's, or is in two groups
   //   Error (HVD_FAILED_PRECONDITION)  there is no job
   DistributedOptimizer(WrappedOptimizer wrapped,
@@ -90,7 +90,7 @@ class DistributedOptimizer {
         names_(wrapped_, named_parameters) {
     begin();
   }
-  // Parameters are numbered, by the group and the place in it.
+  // Names parameters by their group's number and their place in it.
   explicit DistributedOptimizer(WrappedOptimizer wrapped,
                                 DistributedOptions options = {})
       : wrapped_(std::move(wrapped)),
@@ -103,12 +103,12 @@ class DistributedOptimizer {
 
   torch::optim::Optimizer& wrapped() { return *wrapped_; }
 
-  // Waits until the gradients of all parameters are the reduced ones. Every rank calls it
-  // (or step()) equally often.
-  //   Error  a reduction failed; says which and why
+  // Waits until the gradients of all parameters are the reduced ones. Every
+  // rank calls it (or step()) equally often.
+  //   Error  a reduction failed; names it and the reason
   void synchronize() {
     if (reducer_ != nullptr) {
-      watch();  // What was added or unfrozen since.
+      watch();  // Parameters that were added or unfrozen.
       for (const auto& gradient : gradients_) {
         if (takes_part(*gradient) && !gradient->is_sent()) {
           gradient->send(reducer_->handle(), options_);
@@ -120,9 +120,9 @@ class DistributedOptimizer {
     is_synchronized_ = true;
   }
 
-  // synchronize(), unless that is skipped; then a step of the wrapped optimizer. The
-  // gradients that `closure` computes are reduced each time it is called, and so is the
-  // loss that it returns, since all ranks have to decide alike.
+  // synchronize(), unless skipped; then a step of the wrapped optimizer. The
+  // gradients of each call of `closure` are reduced, and so is the loss that it
+  // returns, because all ranks have to decide alike.
   torch::Tensor step(LossClosure closure = nullptr) {
     if (closure != nullptr) {
       return wrapped_->step([&] { return reduced(closure); });
@@ -141,12 +141,12 @@ class DistributedOptimizer {
     return wrapped_->step();
   }
 
-  // What has to happen between backward and the step, in one call and the only right
+  // Does all work between backward and the step in one call, in the only right
   // order. The closure is called once.
-  //   c10::Error  the gradients that are to be scaled down are not finite; the
-  //               parameters are as they were
-  //   Error (HVD_FAILED_PRECONDITION)  the weights of all ranks are 0; or there is one
-  //               while synchronize() is skipped, and has not been called
+  //   c10::Error  the gradients to be scaled down are not finite; the parameters are
+  //               unchanged
+  //   Error (HVD_FAILED_PRECONDITION)  the weights of all ranks are 0; or a weight is set
+  //               while synchronize() is skipped, and it has not been called
   StepResult step(const StepOptions& options) {
     internal::check(options, options_);
     StepResult result;
@@ -171,7 +171,7 @@ class DistributedOptimizer {
   }
 
   // The wrapped optimizer's.
-  //   Error (HVD_FAILED_PRECONDITION)  gradients are on their way
+  //   Error (HVD_FAILED_PRECONDITION)  gradients are in flight
   void zero_grad() {
     for (const auto& gradient : gradients_) {
       if (!gradient->is_sent()) continue;
@@ -186,7 +186,7 @@ class DistributedOptimizer {
     wrapped_->zero_grad();
   }
 
-  // From the next step on, so many backward passes make one.
+  // From the next step on, this number of backward passes make one step.
   void set_backward_passes_per_step(int passes) {
     options_.backward_passes_per_step = passes;
     internal::check(options_);
@@ -195,7 +195,7 @@ class DistributedOptimizer {
     }
   }
 
-  // What was handed over so far; nothing, where the set has one rank.
+  // Statistics of the sent gradients; all 0 if the set has one rank.
   hvd_reducer_stats reduced() const {
     return reducer_ == nullptr ? hvd_reducer_stats{} : reducer_->stats();
   }
@@ -239,7 +239,7 @@ class DistributedOptimizer {
     return gradient.parameter().requires_grad();
   }
 
-  // Hears of the gradients of all parameters that require one.
+  // Watches the gradients of all parameters that require one.
   void watch() {
     names_.number_others(wrapped_);
     for (const torch::Tensor& parameter : wrapped_.parameters()) {
@@ -294,7 +294,7 @@ class DistributedOptimizer {
     }
   }
 
-  // Waits for all gradients that were sent, also if one failed.
+  // Waits for all sent gradients, even if one failed.
   void receive() {
     std::exception_ptr failure;
     const auto attempt = [&failure](const auto& action) {
@@ -313,7 +313,7 @@ class DistributedOptimizer {
     if (failure != nullptr) std::rethrow_exception(failure);
   }
 
-  // From the mean of the ranks' gradients to the mean over all samples.
+  // Turns the mean of the ranks' gradients into the mean over all samples.
   void weigh(double weight) {
     if (reducer_ != nullptr && !is_synchronized_) {
       throw Error(HVD_FAILED_PRECONDITION,
@@ -353,10 +353,11 @@ class DistributedOptimizer {
   internal::ParameterNames names_;
   std::vector<std::unique_ptr<internal::ParameterGradient>> gradients_;
   std::unordered_map<const void*, internal::ParameterGradient*> by_tensor_;
-  // Null: nothing is reduced. Its end waits for what uses the gradients' memory.
+  // Null: nothing is reduced. Its destructor waits for users of the gradients'
+  // memory.
   std::unique_ptr<internal::Reducer> reducer_;
   bool skips_synchronize_ = false;
-  bool is_synchronized_ = false;  // And no backward has come since.
+  bool is_synchronized_ = false;  // And there was no backward since.
   bool has_told_of_changes_ = false;
 };
 

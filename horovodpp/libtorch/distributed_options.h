@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said about the optimizers of several ranks, and their steps.
+// The options of distributed optimizers and of their steps.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -23,7 +23,8 @@
 namespace HVD_EXPORT hvd {
 namespace libtorch {
 
-// How gradients of float32 are sent: see horovodpp/compression/compressors.h.
+// The compression of float32 gradients: see
+// horovodpp/compression/compressors.h.
 enum class Compression : std::int32_t {
   kNone = HVD_COMPRESSION_NONE,
   kFloat16 = HVD_COMPRESSION_FLOAT16,
@@ -34,69 +35,71 @@ enum class Compression : std::int32_t {
   kPowerSgd = HVD_COMPRESSION_POWER_SGD
 };
 
-// Of all of them.
+// Options of every distributed optimizer.
 struct OptimizerOptions {
   ReduceOp op = ReduceOp::kAverage;
-  // Gradients of so many backward passes are summed up for a step.
+  // The gradients of this number of backward passes are summed for a step.
   int backward_passes_per_step = 1;
-  // Before the parameters' names, as peers see them. Optimizers at work at the same time
-  // have different ones.
+  // Prefix of the parameters' names, as peers see them. Optimizers that work at
+  // the same time need different names.
   std::string name = "gradient";
-  // The ranks that step together; on others the optimizer is as it was.
+  // The ranks that step together; on other ranks the optimizer is unchanged.
   ProcessSet process_set = {};
 };
 
 // The op is an average, a sum, or Adasum of gradients.
 struct DistributedOptions : OptimizerOptions {
-  // With an average, gradients are divided by this before the sum, and multiplied by it
-  // after.
+  // With an average, gradients are divided by this before the sum, and
+  // multiplied by it after.
   double gradient_predivide_factor = 1.0;
   Compression compression = Compression::kNone;
   double top_k_share = 0.01;
   int power_sgd_rank = 4;
-  // Those of TopKOptions there; the first two also of kSigns.
+  // As in TopKOptions there; the first two also apply to kSigns.
   double compression_momentum = 0.0;
   std::int64_t compression_warmup_steps = 0;
   double top_k_warmup_share = 0.25;
   std::int64_t top_k_whole_below = 0;
   double top_k_max_norm = 0.0;
   bool top_k_mask_velocity = false;
-  // Gradients that are sent together: so many groups of parameters in their order, or
-  // these; others are sent by themselves.
+  // Gradients that are sent together: this number of groups of parameters in
+  // their order, or these groups; others are sent by themselves.
   int num_groups = 0;
   std::vector<std::vector<torch::Tensor>> groups = {};
-  // Sparse gradients are reduced as dense ones. Otherwise their rows are gathered.
+  // Reduces sparse gradients as dense ones. Otherwise their rows are gathered.
   bool sparse_as_dense = false;
-  // Gradients are moved to memory that the ranks of a node share, where they are reduced
-  // without a copy.
+  // Moves gradients to memory that the ranks of a node share, where they are
+  // reduced without a copy.
   bool gradients_in_arena = true;
-  // Gradients are sent as soon as they are final, while backward goes on. Otherwise when
-  // the step is due: for backward passes that give a parameter its gradient in several
-  // parts, as custom functions do that run backward themselves.
+  // Sends gradients as soon as they are final, while backward continues.
+  // Otherwise at step(): set it to false if one backward pass gives a parameter
+  // its gradient in several parts, as custom functions do that run backward
+  // themselves.
   bool during_backward = true;
 };
 
 struct StepOptions {
-  // Reduced gradients are scaled down so that the norm of all of them is at most this.
-  // Infinity: not at all.
+  // Scales reduced gradients down so that their total norm is at most this.
+  // Infinity: no limit.
   double max_norm = std::numeric_limits<double>::infinity();
-  // Called first: clears the gradients, runs forward and backward, returns the loss.
+  // Called first: clears the gradients, runs forward and backward, returns the
+  // loss.
   std::function<torch::Tensor()> closure = {};
-  // How many samples, tokens, … the loss on this rank is the sum over: the step goes along
-  // the mean of all samples of all ranks. It may be 0. Given on all ranks or none, with an
-  // average.
+  // The number of samples, tokens, … that this rank's loss sums over: the step
+  // then follows the mean of all samples of all ranks. May be 0. Set on all
+  // ranks or none, with an average.
   std::optional<double> weight = std::nullopt;
 };
 
 struct StepResult {
-  // Of all gradients, before they were scaled down; where there is a max_norm.
+  // Of all gradients, before they were scaled down; set if there is a max_norm.
   std::optional<double> norm = std::nullopt;
   torch::Tensor loss = {};  // The closure's, on this rank.
 };
 
 namespace internal {
 
-// All refuse what makes no sense: Error (HVD_INVALID_ARGUMENT).
+// All check() functions refuse invalid options: Error (HVD_INVALID_ARGUMENT).
 inline void check(const OptimizerOptions& options) {
   if (options.backward_passes_per_step < 1) {
     refuse("backward_passes_per_step must be > 0");

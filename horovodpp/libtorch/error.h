@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong in a job, as an exception. The adapter speaks to the library in C,
-// so that it goes with a libtorch of either ABI of std::string.
+// The job's errors as exceptions. The headers use the library's C interface, so
+// that it works with a libtorch of either ABI of std::string.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -27,7 +27,7 @@ class Error : public std::runtime_error {
   std::int32_t code_;
 };
 
-// A checkpointed function that does not do the same when it is run again.
+// A checkpointed function behaves differently when it is run again.
 class CheckpointError : public Error {
  public:
   explicit CheckpointError(const std::string& what)
@@ -40,7 +40,7 @@ inline void throw_if_error(std::int32_t code) {
   if (code != HVD_OK) throw Error(code, hvd_last_error_text());
 }
 
-// Of a function that returns a number, or -1 where there is no job.
+// For functions that return a number, or -1 without a job.
 inline int number_or_throw(std::int32_t number) {
   if (number < 0) throw Error(hvd_last_error_code(), hvd_last_error_text());
   return number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A place for a gradient in memory that the ranks of a node share, where it is reduced
-// without a copy.
+// A place for a gradient in memory that the ranks of a node share, where it is
+// reduced without a copy.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -16,8 +16,8 @@
 namespace HVD_EXPORT hvd {
 namespace libtorch {
 
-// A tensor in such memory; its elements are anything.
-//   Error (HVD_RESOURCE_EXHAUSTED)  there is no more memory
+// An uninitialized tensor in such memory.
+//   Error (HVD_RESOURCE_EXHAUSTED)  no memory is left
 inline torch::Tensor arena_empty(torch::IntArrayRef shape,
                                  torch::ScalarType type = torch::kFloat) {
   std::size_t bytes = torch::elementSize(type);
@@ -31,23 +31,23 @@ inline torch::Tensor arena_empty(torch::IntArrayRef shape,
 
 namespace internal {
 
-// libtorch allocates a gradient wherever a parameter has none. Such a one moves here
-// when it is there; what is added to it later is added in place. If the program still
-// holds that of the step before, another place is taken.
+// libtorch allocates a gradient anywhere if a parameter has none. The gradient
+// is then moved here; later contributions are added in-place. If the program
+// still holds the previous step's gradient, a new place is used.
 class GradientHome {
  public:
-  // A copy of `gradient`, which is dense, of this place.
+  // A copy of `gradient`, which is dense, in this place.
   torch::Tensor take_in(const torch::Tensor& gradient) {
     const bool fits = place_.defined() && place_.storage().use_count() == 1 &&
                       place_.scalar_type() == gradient.scalar_type() &&
                       place_.sizes() == gradient.sizes();
     if (!fits) {
-      // For the memory that gradients leave here.
+      // For the memory that moved gradients leave.
       hvd_keep_freed_memory();
       place_ = arena_empty(gradient.sizes(), gradient.scalar_type());
     }
     place_.copy_(gradient);
-    return place_.detach();  // Of the same memory: tells who still holds it.
+    return place_.detach();  // Shares the storage; its use count shows holders.
   }
 
  private:

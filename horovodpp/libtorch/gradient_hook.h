@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who wants to know when a parameter's gradient gets a contribution: before it is added
-// to the gradient, and after. In a backward pass that is once, however often the
-// parameter is used, also in checkpoint()s.
+// A GradientHook calls back when a parameter's gradient gets a contribution:
+// before it is added to the gradient, and after. In a backward pass that
+// happens once, however often the parameter is used, also in checkpoint()s.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -22,7 +22,7 @@ namespace HVD_EXPORT hvd {
 namespace libtorch {
 namespace internal {
 
-// Empty, once nobody wants to know any more.
+// Emptied when the hook ends.
 struct GradientCallbacks {
   std::function<void()> before;
   std::function<void()> after;
@@ -30,7 +30,8 @@ struct GradientCallbacks {
 
 #if HVD_TORCH_AT_LEAST(2, 1)
 
-// A parameter has a place for one, so that each calls the one it has found there.
+// A parameter has room for one such hook, so each also calls the one that it
+// has replaced.
 class AfterAccumulation final : public torch::autograd::PostAccumulateGradHook {
  public:
   explicit AfterAccumulation(std::shared_ptr<GradientCallbacks> callbacks)
@@ -51,7 +52,7 @@ class AfterAccumulation final : public torch::autograd::PostAccumulateGradHook {
     return added;
   }
 
-  // One that others were added upon stays, and calls nobody.
+  // A hook that others were stacked upon stays, and calls nothing.
   static void remove(const torch::Tensor& parameter, AfterAccumulation* hook) {
     auto& first = torch::autograd::impl::post_acc_grad_hooks(parameter);
     if (first.get() != hook) return;
@@ -64,7 +65,7 @@ class AfterAccumulation final : public torch::autograd::PostAccumulateGradHook {
   std::unique_ptr<torch::autograd::PostAccumulateGradHook> next_;
 };
 
-// What a hook holds on to.
+// The registration of a hook.
 class AfterGradient {
  public:
   AfterGradient(const torch::Tensor& parameter,
@@ -113,7 +114,8 @@ class AfterGradient {
 
 #endif
 
-// As long as it lives. What it calls may throw, which ends the backward pass.
+// Active as long as it lives. A callback may throw, which ends the backward
+// pass.
 class GradientHook {
  public:
   GradientHook(torch::Tensor parameter, GradientCallbacks callbacks)
@@ -124,7 +126,7 @@ class GradientHook {
             [callbacks = callbacks_](const torch::Tensor&) {
               if (callbacks->before) callbacks->before();
             })) {}
-  // A hook that is gone already, with all of the parameter's, is no error.
+  // If all of the parameter's hooks were removed before, that is no error.
   ~GradientHook() {
     *callbacks_ = {};
     try {

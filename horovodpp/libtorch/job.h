@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The job that this process is in, as in horovodpp/runtime/global.h; and parts of it.
+// The job of this process, as in horovodpp/runtime/global.h; and process sets.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -14,7 +14,7 @@
 namespace HVD_EXPORT hvd {
 namespace libtorch {
 
-// Enters the job this process was started in; with no launcher, a job of one.
+// Enters the job this process was started in; without a launcher, a job of one.
 inline void init() { internal::throw_if_error(hvd_init(HVD_C_VERSION)); }
 inline void shutdown() { internal::throw_if_error(hvd_shutdown()); }
 inline bool is_initialized() { return hvd_is_initialized() != 0; }
@@ -25,8 +25,8 @@ inline int size() { return internal::number_or_throw(hvd_size()); }
 inline int local_rank() { return internal::number_or_throw(hvd_local_rank()); }
 inline int local_size() { return internal::number_or_throw(hvd_local_size()); }
 
-// Some ranks of the job; all of them, unless add_process_set() made it. Copies are of
-// the same set.
+// Some ranks of the job; all of them by default. add_process_set() creates
+// others. Copies denote the same set.
 class ProcessSet {
  public:
   ProcessSet() = default;
@@ -34,7 +34,7 @@ class ProcessSet {
 
   hvd_process_set handle() const { return handle_; }
 
-  // Ascending.
+  // In ascending order.
   std::vector<int> ranks() const {
     std::size_t count = 0;
     internal::throw_if_error(
@@ -45,13 +45,13 @@ class ProcessSet {
     return {found.begin(), found.end()};
   }
   int size() const { return static_cast<int>(ranks().size()); }
-  // Whether this rank is one of them,
+  // Whether this rank is a member.
   bool included() const {
     std::int32_t place = 0;
     return hvd_process_set_rank(handle_, &place) == HVD_OK;
   }
-  // and its place among them.
-  //   Error (HVD_INVALID_ARGUMENT)  it is none of them
+  // This rank's position among the members.
+  //   Error (HVD_INVALID_ARGUMENT)  it is not a member
   int rank() const {
     std::int32_t place = 0;
     internal::throw_if_error(hvd_process_set_rank(handle_, &place));
@@ -62,7 +62,7 @@ class ProcessSet {
   hvd_process_set handle_ = HVD_GLOBAL_PROCESS_SET;
 };
 
-// Every rank of the job calls these, members or not.
+// Every rank of the job calls these, whether or not it is a member.
 inline ProcessSet add_process_set(const std::vector<int>& ranks) {
   const std::vector<std::int32_t> members(ranks.begin(), ranks.end());
   hvd_process_set handle = HVD_GLOBAL_PROCESS_SET;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective on its way.
+// An Operation is a collective in flight.
 //
 //   hvd::libtorch::Operation mean = hvd::libtorch::allreduce_async(loss.detach());
 //   ...
@@ -26,7 +26,8 @@ namespace HVD_EXPORT hvd {
 namespace libtorch {
 namespace internal {
 
-// Releases a handle of C's in the end, which waits for the operation.
+// Owns a C handle; its destructor waits for the operation and releases the
+// handle.
 class OperationHandle {
  public:
   explicit OperationHandle(hvd_operation number) : number_(number) {}
@@ -56,10 +57,11 @@ inline torch::Tensor result_of(const std::shared_ptr<OperationHandle>& handle,
 
 }  // namespace internal
 
-// Movable. Its end waits; its tensors are held until then. For one thread at a time.
+// Movable. Its destructor waits; it holds its tensors until then. For one
+// thread at a time.
 class [[nodiscard]] Operation {
  public:
-  // Turns the operation, once it succeeded, into the results.
+  // Turns the successful operation into the results.
   using Finish = std::function<std::vector<torch::Tensor>(
       const std::shared_ptr<internal::OperationHandle>&)>;
 
@@ -77,12 +79,12 @@ class [[nodiscard]] Operation {
     return done != 0;
   }
 
-  // The result, once it is there; callable any number of times.
+  // Waits for the result; callable any number of times.
   //   Error  the collective failed
   torch::Tensor wait() { return wait_all().front(); }
 
-  // All results: of a group, in the order of its tensors; of an alltoall, the rows and
-  // how many came from each rank.
+  // All results: of a group, in the order of its tensors; of an alltoall, the
+  // rows and how many came from each rank.
   const std::vector<torch::Tensor>& wait_all() {
     if (handle_ != nullptr) {
       internal::throw_if_error(hvd_wait(handle_->number()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank's step has changed in a parameter, on its way through the steps.
+// The change of one parameter by a rank's step, and its reduction in each step.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -35,7 +35,7 @@ class ParameterDelta {
     hook_ = std::make_unique<GradientHook>(parameter_, std::move(callbacks));
   }
 
-  // Takes the step, and starts to reduce what that has changed.
+  // Takes the step, and starts to reduce the change.
   void send(const WrappedOptimizer& optimizer, hvd_reducer reducer) {
     const torch::NoGradGuard no_grad;
     torch::Tensor& gradient = parameter_.mutable_grad();
@@ -52,7 +52,8 @@ class ParameterDelta {
     throw_if_error(hvd_reducer_add(reducer, key_.c_str(), &in_words));
   }
 
-  // After the reducer has finished: where it began, plus what the ranks' steps came to.
+  // After the reducer has finished: sets the parameter to its old value plus
+  // the reduced change.
   void complete() {
     if (!is_sent()) return;
     const torch::NoGradGuard no_grad;
@@ -60,7 +61,7 @@ class ParameterDelta {
     reset();
   }
 
-  // Or failed: where it began.
+  // After a failure: restores the old value.
   void take_back() {
     if (!is_sent()) return;
     const torch::NoGradGuard no_grad;

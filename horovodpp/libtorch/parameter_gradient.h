@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of one parameter, on its way through the steps: it gets contributions, is
-// sent, and is the ranks' afterwards.
+// The gradient of one parameter during the steps: it gets contributions, is
+// sent, and becomes the reduced gradient.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -43,7 +43,7 @@ class ParameterGradient {
   // A contribution is about to come.
   void expect() { is_expected_ = !parameter_.grad().defined(); }
 
-  // It has come: a gradient that was allocated for it moves.
+  // It has come: moves a newly allocated gradient to the arena.
   void take_in() {
     if (!std::exchange(is_expected_, false)) return;
     const torch::Tensor& gradient = parameter_.grad();
@@ -59,7 +59,8 @@ class ParameterGradient {
   // Starts to reduce it. A parameter without a gradient contributes zeros.
   void send(hvd_reducer reducer, const DistributedOptions& options) {
     const torch::NoGradGuard no_grad;
-    // One that zero_grad() has emptied has forgotten of which dimensions it was.
+    // A gradient that zero_grad() has emptied has lost its number of sparse
+    // dimensions.
     const bool is_emptied = sparse_dims_ > 0 && parameter_.grad().defined() &&
                             parameter_.grad().is_sparse() &&
                             parameter_.grad()._nnz() == 0;
@@ -83,7 +84,8 @@ class ParameterGradient {
            (!now.is_inference() && now._version() != version_);
   }
 
-  // After the reducer has finished: the result becomes the parameter's gradient.
+  // After the reducer has finished: the result becomes the parameter's
+  // gradient.
   void complete(const DistributedOptions& options) {
     const torch::NoGradGuard no_grad;
     if (values_.has_value()) {
@@ -95,7 +97,7 @@ class ParameterGradient {
     }
   }
 
-  // Ends the step. The reducer has none of its memory.
+  // Ends the step. The reducer does not use its memory any more.
   void reset() {
     indices_.reset();
     values_.reset();
@@ -104,7 +106,7 @@ class ParameterGradient {
   }
 
  private:
-  // Another part of the model was used on this rank.
+  // This rank used another part of the model.
   void make_zeros() {
     torch::Tensor& gradient = parameter_.mutable_grad();
     if (sparse_dims_ == 0) {
@@ -119,8 +121,8 @@ class ParameterGradient {
         torch::empty(no_values, parameter_.options()), parameter_.sizes());
   }
 
-  // Values have the name that a dense gradient would have, so that ranks whose gradients
-  // are of different kinds are told.
+  // The values use the name of a dense gradient, so that ranks with gradients
+  // of different kinds get an error.
   void gather_rows(const DistributedOptions& options) {
     const torch::Tensor rows = sent_.coalesce();
     const std::string name = options.name + "." + key_;
@@ -144,13 +146,12 @@ class ParameterGradient {
   const torch::Tensor parameter_;
   std::unique_ptr<GradientHook> hook_;
   GradientHome home_;
-  bool is_expected_ = false;  // In no memory yet.
-  std::int64_t sparse_dims_ =
-      0;                      // Of its sparse gradients, once there was one.
-  torch::Tensor sent_;        // Undefined: it was not.
-  std::int64_t version_ = 0;  // Of it, then.
-  torch::Tensor wire_;        // What is reduced: `sent_`, or a copy.
-  std::optional<Operation> values_;  // Of a sparse one.
+  bool is_expected_ = false;         // It has no memory yet.
+  std::int64_t sparse_dims_ = 0;     // Of its sparse gradients, once seen.
+  torch::Tensor sent_;               // Undefined: not sent.
+  std::int64_t version_ = 0;         // Of `sent_`, when it was sent.
+  torch::Tensor wire_;               // The reduced memory: `sent_`, or a copy.
+  std::optional<Operation> values_;  // Of a sparse gradient.
   std::optional<Operation> indices_;
 };
 

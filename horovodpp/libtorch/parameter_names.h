@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// By what names the ranks know the parameters of an optimizer.
+// The names of an optimizer's parameters, by which ranks match them.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -22,11 +22,11 @@ namespace internal {
 
 class ParameterNames {
  public:
-  // By the group and the place in it.
+  // Names by the group's number and the place in it.
   explicit ParameterNames(const WrappedOptimizer& optimizer) {
     number_others(optimizer);
   }
-  // `named` has all parameters that the optimizer has by now.
+  // `named` has all parameters that the optimizer has so far.
   ParameterNames(const WrappedOptimizer& optimizer, const NamedTensors& named) {
     for (const auto& item : named) {
       names_.emplace(item.value().unsafeGetTensorImpl(), item.key());
@@ -39,7 +39,7 @@ class ParameterNames {
     }
   }
 
-  // Those that came later.
+  // Numbers parameters that were added later.
   void number_others(const WrappedOptimizer& optimizer) {
     const auto& groups = optimizer->param_groups();
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -52,7 +52,7 @@ class ParameterNames {
     }
   }
 
-  // Null: it has none.
+  // Null: it has no name.
   const std::string* find(const torch::Tensor& parameter) const {
     const auto found = names_.find(parameter.unsafeGetTensorImpl());
     return found == names_.end() ? nullptr : &found->second;

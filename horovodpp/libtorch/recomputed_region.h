@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function whose saved tensors are made again when backward asks for the first of them.
+// A RecomputedRegion is a function whose saved tensors are recomputed when
+// backward asks for the first of them.
 //
-// Forward leaves a place for each tensor that is saved. Backward, which is about to use
-// one, runs the function again, whose saved tensors fill the places in their order; then
-// each is handed out once. A place that is gone, since its operation is, is passed over.
-// What a backward pass has not asked for goes when it ends.
+// Forward leaves a place for each saved tensor. Backward, when it needs one,
+// runs the function again, whose saved tensors fill the places in order; each
+// is then returned once. A place whose operation is gone is skipped. Tensors
+// that a backward pass has not asked for are freed when it ends.
 //
 // Any thread may run backward; one at a time recomputes.
 #pragma once
@@ -40,8 +41,8 @@ namespace HVD_EXPORT hvd {
 namespace libtorch {
 namespace internal {
 
-// Ends a recomputation that has made all that is needed. (libtorch's engine lets nothing
-// else pass.)
+// Ends a recomputation that has made everything needed. (libtorch's engine lets
+// only exceptions derived from std::exception pass.)
 class ReplayIsComplete : public std::exception {};
 
 inline int& recomputations_of_thread() {
@@ -82,8 +83,8 @@ class RecomputedRegion : public std::enable_shared_from_this<RecomputedRegion> {
   }
 
  private:
-  class Place;     // Keeps a tensor of forward: not at all.
-  class Replay;    // While it lives, fills places.
+  class Place;     // Stands for a tensor that forward saved.
+  class Replay;    // Fills places while it lives.
   class Replayed;  // Keeps a tensor of a recomputation.
 
   virtual void call_again(std::vector<torch::Tensor> inputs) = 0;
@@ -109,8 +110,8 @@ class RecomputedRegion : public std::enable_shared_from_this<RecomputedRegion> {
     return place;
   }
 
-  // The parameters that the function used, which it was not given: leaves of the graph
-  // that it has made.
+  // Finds the parameters that the function used without receiving them as
+  // arguments: leaves of the graph that it has made.
   void find_captured(const std::vector<torch::Tensor>& results) {
     std::vector<torch::autograd::Node*> waiting;
     std::unordered_set<torch::autograd::Node*> seen;
@@ -152,7 +153,7 @@ class RecomputedRegion : public std::enable_shared_from_this<RecomputedRegion> {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
     const void* const pass =
         torch::autograd::get_current_graph_task_exec_info();
-    if (pass == nullptr) {  // Somebody looks: each time anew.
+    if (pass == nullptr) {  // Outside of a pass, recompute each time.
       recompute(&place);
       torch::Tensor tensor = place.take(&place);
       forget(&place);
@@ -192,19 +193,19 @@ class RecomputedRegion : public std::enable_shared_from_this<RecomputedRegion> {
   void check_filled(const void* pass, std::size_t saved) const;
 
   const CheckpointOptions options_;
-  const std::uint64_t first_node_;  // Of the function's: none before.
+  const std::uint64_t first_node_;  // The function's nodes begin here.
   std::vector<torch::autograd::SavedVariable> inputs_;
-  // Of inputs that are leaves: a saved one must have it.
+  // Of inputs that are leaves: a saved leaf must have its own.
   std::vector<decltype(torch::autograd::Edge::function)> accumulators_;
-  std::unordered_set<torch::autograd::Node*> outside_;  // Made the inputs.
+  std::unordered_set<torch::autograd::Node*> outside_;  // They made the inputs.
   AmbientState ambient_;
   std::vector<std::pair<torch::Tensor, std::int64_t>>
-      captured_;              // And version.
-  bool is_complete_ = false;  // Forward is.
+      captured_;              // With its version.
+  bool is_complete_ = false;  // Of forward.
 
   std::recursive_mutex mutex_;
   std::vector<std::weak_ptr<SavedPlace>> places_;
-  std::vector<const void*> passes_;  // For which places were filled.
+  std::vector<const void*> passes_;  // Passes that filled places.
 };
 
 class RecomputedRegion::Place final : public Keeper {
@@ -244,7 +245,7 @@ class RecomputedRegion::Replay final : public SavedTensorHooks {
 
   std::unique_ptr<Keeper> keeper() override;
 
-  // The next tensor that is saved.
+  // Handles the next saved tensor.
   void fill(const torch::Tensor& tensor) {
     const auto& places = region_.places_;
     const std::size_t at = saved_++;
@@ -311,7 +312,8 @@ inline void RecomputedRegion::recompute(const void* pass) {
 
 inline void RecomputedRegion::check_filled(const void* pass,
                                            std::size_t saved) const {
-  // A backward pass within the function runs before forward has saved all.
+  // A backward pass within the function runs before forward has saved all
+  // tensors.
   const bool is_strict =
       is_complete_ && options_.determinism_check != DeterminismCheck::kNone;
   if (saved < places_.size() || (is_strict && saved > places_.size())) {

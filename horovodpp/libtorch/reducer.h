@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reducer of an optimizer's gradients: see horovodpp/replica/gradient_reducer.h.
+// The reducer of an optimizer's gradients: see
+// horovodpp/replica/gradient_reducer.h.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -18,13 +19,13 @@ namespace HVD_EXPORT hvd {
 namespace libtorch {
 namespace internal {
 
-// Whether this rank has anybody to reduce with.
+// Whether this rank has other ranks to reduce with.
 //   Error (HVD_FAILED_PRECONDITION)  there is no job
 inline bool has_peers(const ProcessSet& set) {
   return size() > 1 && set.included() && set.size() > 1;
 }
 
-// As the library reads them, while `options` live.
+// Converts the options; valid as long as `options`.
 inline hvd_reducer_options in_words(const OptimizerOptions& options) {
   hvd_reducer_options words = HVD_REDUCER_OPTIONS;
   words.name = options.name.c_str();
@@ -64,7 +65,7 @@ class Reducer {
     options.num_groups = sizes.size();
     throw_if_error(hvd_reducer_create(&options, &handle_));
   }
-  // Waits for what is under way.
+  // Waits for operations in flight.
   ~Reducer() { hvd_reducer_destroy(handle_); }
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
@@ -80,7 +81,7 @@ class Reducer {
     throw_if_error(hvd_reducer_contribute(handle_, key.c_str(), &last));
     return last != 0;
   }
-  // Of the ranks' numbers; waits.
+  // Sums the ranks' numbers; waits.
   double sum(const std::string& key, double number) {
     throw_if_error(hvd_reducer_sum(handle_, key.c_str(), &number, 1));
     return number;

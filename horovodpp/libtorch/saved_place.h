@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a tensor was saved that is made again: what it was like, and the tensor itself, for
-// each backward pass that is about to use it.
+// The place of a saved tensor that is recomputed: the original's properties,
+// and the recomputed tensor for each backward pass that needs it.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -21,7 +21,7 @@ namespace HVD_EXPORT hvd {
 namespace libtorch {
 namespace internal {
 
-// What a saved tensor is known by.
+// The properties by which a saved tensor is checked.
 struct TensorFacts {
   static TensorFacts of(const torch::Tensor& tensor, DeterminismCheck check) {
     TensorFacts facts;
@@ -69,7 +69,7 @@ class SavedPlace {
   explicit SavedPlace(TensorFacts facts) : facts_(std::move(facts)) {}
   const TensorFacts& facts() const { return facts_; }
 
-  // `pass` stands for a backward pass.
+  // `pass` identifies a backward pass.
   void fill(const void* pass, torch::Tensor tensor) {
     filled_.emplace_back(pass, std::move(tensor));
   }
@@ -79,7 +79,7 @@ class SavedPlace {
     }
     return nullptr;
   }
-  // Undefined: it holds nothing for that pass.
+  // Undefined: it holds no tensor for that pass.
   torch::Tensor take(const void* pass) {
     for (auto it = filled_.begin(); it != filled_.end(); ++it) {
       if (it->first != pass) continue;

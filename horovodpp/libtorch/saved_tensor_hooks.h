@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of tensors that operations save for backward, as
-// torch.autograd.graph.saved_tensors_hooks() in Python. libtorch asks its engine for the
-// hooks, and only Python's has any: so an engine of ours is put before whichever there is,
-// leaves everything to that, and answers this question alone.
+// Hooks for tensors that operations save for backward, as
+// torch.autograd.graph.saved_tensors_hooks() in Python. libtorch asks its
+// engine for the hooks, and only Python's engine has any. So an engine of ours
+// is installed in front of the existing one. It forwards all calls, and answers
+// only this question.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -25,8 +26,8 @@ namespace internal {
 // Keeps one saved tensor.
 using Keeper = torch::autograd::SavedVariableHooks;
 
-// While it lives, the tensors that are saved on this thread are its to keep, and not those
-// of the one before.
+// While it lives, it keeps the tensors that are saved on this thread, in place
+// of outer hooks.
 class SavedTensorHooks {
  public:
   SavedTensorHooks();
@@ -36,7 +37,7 @@ class SavedTensorHooks {
 
   virtual std::unique_ptr<Keeper> keeper() = 0;
 
-  // Null: there is none.
+  // Null: there are none.
   static SavedTensorHooks*& innermost() {
     thread_local SavedTensorHooks* hooks = nullptr;
     return hooks;
@@ -48,7 +49,7 @@ class SavedTensorHooks {
 
 class HookedEngine final : public torch::autograd::Engine {
  public:
-  // Once in a process.
+  // Called once in a process.
   static void install() {
     static HookedEngine* const engine = [] {
       // Lives as long as the process, as all engines do.

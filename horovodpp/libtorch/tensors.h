@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of libtorch as the library sees them: contiguous memory of the processor, or of
-// a GPU of NVIDIA's. A tensor that is not is moved there and back.
+// Converts libtorch's tensors for the library, which needs contiguous memory of
+// the CPU or of an NVIDIA GPU. Other tensors are copied there and back.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -56,15 +56,15 @@ inline torch::ScalarType type_of(std::int16_t dtype) {
   return kTypes[dtype];
 }
 
-// Whether what produces the tensor is in CUDA's default stream, which the library comes
-// behind unless it is told of another. (Of another, libtorch tells those who compile with
-// CUDA alone.)
+// Whether the tensor's current stream is CUDA's default stream, after which the
+// library orders its work unless it is given another one. (libtorch shows other
+// streams only to programs that are compiled with CUDA.)
 inline bool is_of_default_stream(const torch::Tensor& tensor) {
   const c10::impl::VirtualGuardImpl guard(tensor.device().type());
   return guard.getStream(tensor.device()).id() == 0;
 }
 
-// Where the library takes a tensor from: its own device, or the processor.
+// The device from which the library takes a tensor: its own, or the CPU.
 inline torch::Device wire_device(const torch::Tensor& tensor) {
   const bool stays = tensor.is_cuda() && is_of_default_stream(tensor);
   return stays ? tensor.device() : torch::Device(torch::kCPU);
@@ -76,7 +76,7 @@ inline bool lies_ready(const torch::Tensor& tensor) {
          tensor.device() == wire_device(tensor) && tensor.is_contiguous();
 }
 
-// `tensor`, or a copy of it, that lies ready.
+// `tensor`, or a copy whose memory the library can use.
 inline torch::Tensor readied(const torch::Tensor& tensor) {
   if (!tensor.defined()) refuse("the tensor is undefined");
   if (tensor.layout() != torch::kStrided) {
@@ -85,7 +85,7 @@ inline torch::Tensor readied(const torch::Tensor& tensor) {
   return tensor.detach().to(wire_device(tensor)).contiguous();
 }
 
-// As C says it.
+// The C interface's number of a device.
 inline std::int16_t number_of(torch::Device device) {
   return static_cast<std::int16_t>(device.is_cpu() ? HVD_CPU
                                                    : HVD_CUDA(device.index()));
@@ -96,7 +96,8 @@ inline torch::Device device_of(std::int16_t number) {
                        static_cast<torch::DeviceIndex>(number - HVD_CUDA(0)));
 }
 
-// Of a tensor that lies ready, as long as it lives.
+// Describes a tensor whose memory the library can use; valid as long as the
+// tensor.
 inline hvd_tensor described(const torch::Tensor& tensor) {
   return {tensor.data_ptr(), tensor.sizes().data(),
           static_cast<std::int32_t>(tensor.dim()),
@@ -110,7 +111,7 @@ inline std::vector<hvd_tensor> described(
   return all;
 }
 
-// Puts what was made of `readied(tensor)` in place of it.
+// Copies the result made from `readied(tensor)` to `tensor`.
 inline void put_back(const torch::Tensor& tensor, const torch::Tensor& made) {
   const torch::NoGradGuard no_grad;
   if (made.data_ptr() == tensor.data_ptr()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors in arguments and results: tensors themselves, and those in vectors, tuples
-// and pairs of them.
+// Finds the tensors in arguments and results: tensors themselves, and tensors
+// in vectors, tuples and pairs.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -18,7 +18,7 @@ namespace HVD_EXPORT hvd {
 namespace libtorch {
 namespace internal {
 
-// Calls `action` with each, by reference.
+// Calls `action` with each tensor, by reference.
 template <typename T, typename Action>
 void for_each_tensor(T&, const Action&) {}
 template <typename Action>

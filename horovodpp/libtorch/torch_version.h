@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which libtorch this is compiled with.
+// The version of libtorch that this is compiled with.
 #pragma once
 
 #include <torch/version.h>

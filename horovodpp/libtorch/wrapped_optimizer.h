@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An optimizer of libtorch's that another one wraps: one that lives elsewhere, and
-// outlives it, or one that was taken over.
+// A libtorch optimizer that another one wraps: a reference to one that outlives
+// it, or one that it owns.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -19,7 +19,7 @@ namespace HVD_EXPORT hvd {
 namespace libtorch {
 
 class WrappedOptimizer {
-  // Of what is taken over: no reference.
+  // For rvalues, which are moved in.
   template <typename Wrapped>
   using IfOptimizer =
       std::enable_if_t<std::is_base_of_v<torch::optim::Optimizer, Wrapped>>;
@@ -37,7 +37,7 @@ class WrappedOptimizer {
   torch::optim::Optimizer& operator*() const { return *optimizer_; }
   torch::optim::Optimizer* operator->() const { return optimizer_.get(); }
 
-  // Of all its groups, in order.
+  // The parameters of all its groups, in order.
   std::vector<torch::Tensor> parameters() const {
     std::vector<torch::Tensor> all;
     for (const auto& group : optimizer_->param_groups()) {
@@ -46,7 +46,7 @@ class WrappedOptimizer {
     return all;
   }
 
-  // Its step, of this parameter alone.
+  // A step of this parameter alone.
   void step_of(const torch::Tensor& parameter) const {
     auto& groups = optimizer_->param_groups();
     std::vector<std::vector<torch::Tensor>> all;

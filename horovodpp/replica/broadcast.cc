@@ -10,8 +10,9 @@
 namespace hvd::replica {
 namespace {
 
-// Whether the second of two that have one name is refused depends on whether the
-// first has arrived: some ranks would wait for what others have refused.
+// Refuse equal names at once. Otherwise the second is refused only if the first
+// is still in flight: some ranks would wait for a broadcast that others
+// refused.
 void check_names(const std::vector<NamedView>& tensors,
                  const BroadcastOptions& options) {
   absl::flat_hash_set<std::string_view> names;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes replicas equal: every rank gets the tensors of one.
+// Makes replicas equal: every rank gets the tensors of one rank.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -21,11 +21,11 @@ struct NamedView {
 };
 
 // Replaces all `tensors`, matched across ranks by name, by those of rank
-// `root_rank`, which is a rank of the job, on all ranks of
-// `options.process_set`. Peers see them as "<options.name>.<name>".
+// `root_rank`, a rank of the job, on all ranks of `options.process_set`. Peers
+// see them as "<options.name>.<name>".
 //   hvd::Error  two tensors have one name (InvalidArgument): nothing was sent.
 //               Or the first failure, for instance that this rank is not in the
-//               process set; all transfers have ended by then
+//               process set; all transfers have then ended
 void broadcast(Runtime& runtime, const std::vector<NamedView>& tensors,
                int root_rank, const BroadcastOptions& options = {"broadcast"});
 

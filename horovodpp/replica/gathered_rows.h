@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a sparse gradient on all ranks: what GradientReducer::add_rows() comes
-// to.
+// The rows of a sparse gradient on all ranks: the result of
+// GradientReducer::add_rows().
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -11,8 +11,8 @@
 namespace HVD_EXPORT hvd {
 namespace replica {
 
-// One rank's rows after the other's, in the order of ranks; rows repeat. The reduced
-// gradient is their sum times the factor.
+// The ranks' rows, one rank after the other; row numbers may repeat. The
+// reduced gradient is the sum of the rows times the factor.
 struct GatheredRows {
   Buffer rows = {};    // int64[n]
   Buffer values = {};  // [n, ...]

@@ -7,7 +7,8 @@ namespace hvd::replica {
 
 Sent GradientCall::start(Runtime& runtime, const TensorView& gradient,
                          std::shared_ptr<const void> owner) {
-  // The end of a Prepared waits, which that of a gradient with an owner must not.
+  // Use a Prepared only for borrowed gradients: its destructor waits, and an
+  // owned gradient must not cause a wait.
   if (owner == nullptr && lies_where_it_lay(gradient)) {
     if (!prepared_) {
       StatusOr<Prepared> made = runtime.prepare_allreduce_(gradient, options_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GradientCall is the allreduce of one gradient by itself, in step after step: by
-// name or, where the gradient lies where it lay the last time, by a handle, which
-// costs a fraction. Peers see no difference.
+// A GradientCall is the allreduce of one single gradient, in step after step.
+// It submits by name or, if the gradient lies where it lay the last time, by a
+// handle, which costs a fraction. Peers see no difference.
 //
 // Not thread-safe.
 #pragma once
@@ -21,7 +21,8 @@ class GradientCall {
   explicit GradientCall(AllreduceOptions options)
       : options_(std::move(options)) {}
 
-  // What was started before has been waited for. `owner` as of a reducer's add().
+  // Requires that the last start was waited for. `owner` as in a reducer's
+  // add().
   Sent start(Runtime& runtime, const TensorView& gradient,
              std::shared_ptr<const void> owner);
 
@@ -35,7 +36,7 @@ class GradientCall {
 
   const AllreduceOptions options_;
   TensorView last_ = {};
-  std::optional<Prepared> prepared_ = std::nullopt;  // Of `last_`.
+  std::optional<Prepared> prepared_ = std::nullopt;  // For `last_`.
 };
 
 }  // namespace hvd::replica

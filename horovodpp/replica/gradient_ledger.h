@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GradientLedger is what a reducer knows of the gradients of one step: how many
-// contributions each has had, which were added, and whether a group is complete. It
-// sends nothing.
+// A GradientLedger records the gradients of a reducer's step: the number of
+// contributions of each, the added ones, and complete groups. It sends nothing.
 //
-// Not thread-safe: its reducer has a lock. Records stay where they are.
+// Not thread-safe: its reducer has a lock. Records never move.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +22,20 @@
 
 namespace hvd::replica {
 
-// What there is to know of one gradient in one step.
+// The state of one gradient in one step.
 struct GradientRecord {
   explicit GradientRecord(std::string its_key) : key(std::move(its_key)) {}
 
   const std::string key;
-  int expected = 1;  // Contributions.
-  int came = 0;      // Of them.
+  int expected = 1;  // Contributions per step.
+  int came = 0;      // Contributions so far.
   bool is_added = false;
-  std::optional<TensorView> gradient = {};  // Of a group, or held back.
+  std::optional<TensorView> gradient = {};  // Waits for its group or bucket.
   std::shared_ptr<const void> owner = nullptr;
   Sent sent = {};
   std::optional<std::size_t> group = std::nullopt;
-  std::optional<GradientCall> call = std::nullopt;  // Sent by itself before.
+  // Set if it was sent alone before.
+  std::optional<GradientCall> call = std::nullopt;
 
   int owed() const { return is_added ? 0 : expected - came; }
 };
@@ -51,39 +51,40 @@ struct GradientGroup {
 
 class GradientLedger {
  public:
-  // `options` outlive it.
+  // `options` outlive this object.
   //   hvd::Error (InvalidArgument)  a key is in two groups
   explicit GradientLedger(const ReducerOptions& options);
 
-  // Of this key, from now on.
+  // The record of this key, created if there is none.
   GradientRecord& record(const std::string& key);
-  // Null: of this key nothing was heard.
+  // Null: the key is unknown.
   const GradientRecord* find(const std::string& key) const;
 
-  // Counts one; whether it was the last.
-  //   hvd::Error (FailedPrecondition)  it is one too many; says of how many
+  // Counts a contribution; returns whether it was the last.
+  //   hvd::Error (FailedPrecondition)  one contribution too many; says of how many
   static bool contribute(GradientRecord& record);
 
-  //   hvd::Error (AlreadyExists)  it was added
+  //   hvd::Error (AlreadyExists)  it was added before
   static void check_not_added(const GradientRecord& record);
-  // The group that it waits for, or has completed; null: it goes by itself.
+  // The group that the record waits for or completes; null: it is sent alone.
   GradientGroup* add(GradientRecord& record);
-  // For good.
+  // Permanently.
   void leave_group(GradientRecord& record);
 
-  // Holds back what was added, and goes by itself. How many bytes are held by now.
+  // Holds back an added gradient that has no group. Returns the total size of
+  // the held gradients.
   std::size_t hold(GradientRecord& record, const TensorView& gradient);
   bool holds_any() const { return !held_.empty(); }
-  // Lets go of what is held, in the order of adding.
+  // Releases the held gradients, in the order of adding.
   std::vector<GradientRecord*> release();
 
   std::vector<GradientGroup>& groups() { return groups_; }
   bool is_pending() const { return !added_.empty(); }
 
-  // What was added so far, in that order; of `sent_only` what has been sent. Other
-  // contributions that came are forgotten.
+  // Takes the added gradients, in order; with `sent_only` those that have been
+  // sent. Forgets other contributions.
   std::vector<GradientRecord*> take(bool sent_only);
-  // These are owed again. Their owners.
+  // Makes these owed again, and returns their owners.
   std::vector<std::shared_ptr<const void>> renew(
       const std::vector<GradientRecord*>& records);
 
@@ -94,8 +95,8 @@ class GradientLedger {
   std::deque<GradientRecord> records_;
   absl::flat_hash_map<std::string_view, GradientRecord*> by_key_;
   std::vector<GradientGroup> groups_;
-  std::vector<GradientRecord*> added_;  // In that order.
-  std::vector<GradientRecord*> held_;   // Of these; likewise.
+  std::vector<GradientRecord*> added_;  // In the order of adding.
+  std::vector<GradientRecord*> held_;   // Likewise.
   std::size_t held_bytes_ = 0;
 };
 

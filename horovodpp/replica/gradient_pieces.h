@@ -10,8 +10,8 @@
 
 namespace hvd::replica {
 
-// That all lie within `elements` elements, none on another, each with a key of its
-// own.
+// Checks that all pieces lie within `elements` elements, do not overlap, and
+// have different keys.
 //   hvd::Error (InvalidArgument)  they do not
 void check_pieces(const std::vector<GradientPiece>& pieces,
                   std::int64_t elements);

@@ -64,7 +64,7 @@ void GradientReducer::State::send_held(Runtime& runtime) {
   }
 }
 
-// Those of its members that have been added, in the group's order.
+// Sends the added members, in the group's order.
 void GradientReducer::State::send(Runtime& runtime, GradientGroup& group) {
   group.is_sent = true;
   std::vector<GradientRecord*> added;
@@ -87,7 +87,8 @@ void GradientReducer::State::send(Runtime& runtime, GradientGroup& group) {
   for (GradientRecord* const record : added) record->sent = sent;
 }
 
-// A parameter of a group may be frozen, on all ranks alike.
+// Sends incomplete groups, too: a parameter of a group may be frozen, on all
+// ranks alike.
 void GradientReducer::State::flush() {
   const StatusOr<std::shared_ptr<Runtime>> runtime = sender.job();
   MutexLock lock(mutex);
@@ -184,7 +185,7 @@ void GradientReducer::add_rows(const std::string& key,
   MutexLock lock(state_->mutex);
   GradientRecord& record = state_->ledger.record(key);
   GradientLedger::check_not_added(record);
-  // Its group does not wait for it.
+  // The group must not wait for a gradient that is not sent with it.
   state_->ledger.leave_group(record);
   state_->ledger.add(record);
   record.owner = sparse.keep_alive;
@@ -254,7 +255,7 @@ std::vector<std::shared_ptr<const void>> GradientReducer::finish() {
     MutexLock lock(state_->mutex);
     pending = state_->ledger.take(/*sent_only=*/true);
   }
-  // All are waited for, whatever becomes of the first: their memory is borrowed.
+  // Wait for all, even if the first failed: their memory is borrowed.
   absl::Status first;
   for (GradientRecord* const record : pending) record->sent.advance();
   for (GradientRecord* const record : pending) {
@@ -272,7 +273,8 @@ std::vector<std::shared_ptr<const void>> GradientReducer::finish() {
 }
 
 void GradientReducer::discard() {
-  // Peers may have sent what is held back here: so that does not end half-way.
+  // Peers may have sent the gradients that are held back here, so send them,
+  // too.
   if (const auto runtime = job(); runtime.ok()) {
     MutexLock lock(state_->mutex);
     state_->send_held(**runtime);
@@ -282,7 +284,7 @@ void GradientReducer::discard() {
     MutexLock lock(state_->mutex);
     pending = state_->ledger.take(/*sent_only=*/false);
   }
-  // What has not been sent has no outcome.
+  // Gradients that were not sent have no outcome.
   for (GradientRecord* const record : pending) record->sent.abandon();
   std::vector<std::shared_ptr<const void>> owners;
   MutexLock lock(state_->mutex);

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GradientReducer turns the gradients of one rank into the gradients of the
-// job: add each one when it is final, finish before the step.
+// A GradientReducer turns one rank's gradients into the job's gradients: add
+// each one when it is final, and call finish() before the optimizer's step.
 //
 //   hvd::replica::GradientReducer reducer(hvd::current_runtime());
 //   reducer.add("fc1.weight", view);      // during backward; returns at once
 //   reducer.add("fc1.bias", other);
 //   reducer.finish();                     // now they are the ranks' means
 //
-// A gradient is handed over once per step, after its last contribution, on
-// every rank: never before (a partial sum would be averaged), never twice (the
-// step would use a stale mean) and never not at all (the other ranks would
-// wait). It knows no framework, only names and memory. Where a gradient is made of
-// several contributions, as of several backward passes, it counts them:
+// Add each gradient exactly once per step, after its last contribution, on
+// every rank. Too early would average a partial sum. Twice would use a stale
+// mean. Never would make the other ranks wait. The reducer knows no framework,
+// only names and memory. If a gradient has several contributions, for instance
+// of several backward passes, the reducer counts them:
 //
 //   const hvd::replica::GradientSlot weight = reducer.expect("fc1.weight", 4);  // Once.
 //   if (reducer.contribute(weight)) reducer.add(weight, view);
 //
-// What takes a key takes its slot as well, which need not be looked up.
+// Functions that take a key also take its slot, which saves the lookup.
 //
-// Where all gradients lie in one buffer, an index of its pieces will do:
+// If all gradients lie in one buffer, pass a list of its pieces:
 //
 //   reducer.add(buffer, {{"fc1.weight", 0, 7840}, {"fc1.bias", 7840, 10}});
 //
-// Gradients of a group travel together: they are sent when the last of them has
-// been added or, those that have been by then, by finish().
+// The gradients of a group are sent together: when the last of them has been
+// added or, if some were not, by finish().
 //
-// The memory of a gradient is borrowed until finish() has returned, and the end
-// of a reducer waits for what it has borrowed. Where somebody else's engine may
-// free a gradient meanwhile, as libtorch does with what it shows to a hook, its
-// owner is handed over, too:
+// A gradient's memory is borrowed until finish() has returned, and the
+// destructor of a reducer waits for borrowed memory. If a framework may free a
+// gradient earlier, as libtorch does with a gradient passed to a hook, pass its
+// owner, too:
 //
 //   reducer.add("fc1.weight", view, std::make_shared<torch::Tensor>(gradient));
 //
-// A reducer may outlive its job; it then answers FailedPrecondition.
+// A reducer may outlive its job; it then returns FailedPrecondition.
 //
-// Thread-safe; but a finish() waits only for what was added before it.
+// Thread-safe; but finish() waits only for gradients that were added before.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -59,11 +59,11 @@ namespace replica {
 
 struct GradientRecord;
 
-// Where a reducer keeps what it knows of a gradient. Of that reducer alone, and as
-// long as it lives.
+// A handle of a gradient in a reducer, valid only for that reducer and its
+// lifetime.
 class GradientSlot {
  public:
-  GradientSlot() = default;  // Of none: not to be used.
+  GradientSlot() = default;  // Empty: must not be used.
 
  private:
   friend class GradientReducer;
@@ -73,34 +73,34 @@ class GradientSlot {
 
 class GradientReducer {
  public:
-  //   hvd::Error (InvalidArgument)     the predivide factor is no positive
-  //                                    finite number, or goes with no average;
-  //                                    nor is the scale; there is no such op; a
-  //                                    key is in two groups; a compressor goes
-  //                                    with no such op; this rank is not in the
-  //                                    process set
+  //   hvd::Error (InvalidArgument)     the predivide factor is not a positive
+  //                                    finite number, or is set without average;
+  //                                    the scale is not such a number; the op is
+  //                                    unknown; a key is in two groups; the
+  //                                    compressor does not support the op; this
+  //                                    rank is not in the process set
   //   hvd::Error (FailedPrecondition)  this rank has left the job
   explicit GradientReducer(Runtime& runtime, ReducerOptions options = {});
-  // Waits for what is under way in memory that has no `keep_alive`.
+  // Waits for operations in flight in memory without a `keep_alive`.
   ~GradientReducer();
 
-  // Says that the gradient of `key` is made of so many contributions in every
-  // step; of keys that were not expected, of one.
-  //   hvd::Error (InvalidArgument)  there is less than one
+  // Declares that the gradient of `key` has `contributions` contributions in
+  // every step. Other keys have one.
+  //   hvd::Error (InvalidArgument)  `contributions` is less than one
   GradientSlot expect(const std::string& key, int contributions);
-  // Counts a contribution. Whether it was the last one, so that the gradient is
-  // to be add()ed now.
-  //   hvd::Error (FailedPrecondition)  it is one too many; says of how many
+  // Counts a contribution. Returns whether it was the last one; then add() the
+  // gradient.
+  //   hvd::Error (FailedPrecondition)  one contribution too many; says of how many
   bool contribute(GradientSlot slot);
   bool contribute(const std::string& key);
-  // How many contributions are still to come in this step: none once it was
+  // The number of contributions still to come in this step; 0 once it was
   // added.
   int owed(GradientSlot slot) const;
   int owed(const std::string& key) const;
 
-  // Starts to reduce `gradient` in place. Its memory is borrowed until finish()
-  // has returned; or `keep_alive` is what it belongs to, and is let go later on,
-  // on any thread.
+  // Starts to reduce `gradient` in-place. Its memory is borrowed until finish()
+  // has returned. Alternatively `keep_alive` owns it, and is released later, on
+  // any thread.
   //   hvd::Error (AlreadyExists)       `key` was added since the last finish()
   //   hvd::Error (FailedPrecondition)  this rank has left the job
   void add(GradientSlot slot, const TensorView& gradient,
@@ -108,65 +108,64 @@ class GradientReducer {
   void add(const std::string& key, const TensorView& gradient,
            std::shared_ptr<const void> keep_alive = nullptr);
 
-  // The same of all gradients in a flat buffer, or none. Each is a gradient of its
-  // own: ranks need not cut their buffers alike, nor add all pieces at once. What
-  // lies between the pieces stays as it is.
-  //   hvd::Error (InvalidArgument)  a piece does not lie within the buffer, shares
-  //                                 elements with another, or has the key of
-  //                                 another
+  // Adds all gradients in a flat buffer, or none. Each piece is a gradient of
+  // its own: ranks may cut their buffers differently, and add pieces in several
+  // calls. Gaps between the pieces stay unchanged.
+  //   hvd::Error (InvalidArgument)  a piece does not lie within the buffer,
+  //                                 overlaps another, or has the key of another
   //   (others)                      as above
   void add(const TensorView& buffer, const std::vector<GradientPiece>& pieces,
            const std::shared_ptr<const void>& keep_alive = nullptr);
 
-  // The same of a sparse gradient: `rows`, int64[n], and their `values`, [n, ...],
-  // which ranks may have any number of. Both are copied; finish() fills `result`.
-  // Neither compressed nor, whatever the groups are, sent with others.
-  //   hvd::Error (InvalidArgument)  the op is neither average nor sum; the rows are
-  //                                 no int64[n], or not as many as values
+  // Adds a sparse gradient: `rows`, int64[n], and their `values`, [n, ...]; n
+  // may differ between ranks. Copies both; finish() fills `result`. It is never
+  // compressed or sent with others, whatever the groups are.
+  //   hvd::Error (InvalidArgument)  the op is neither average nor sum; `rows` is
+  //                                 not int64[n], or n is not that of `values`
   //   (others)                      as above
   void add_rows(const std::string& key, const ConstTensorView& rows,
                 const ConstTensorView& values,
                 std::shared_ptr<GatheredRows> result,
                 std::shared_ptr<const void> keep_alive = nullptr);
 
-  // The job that it was made in.
+  // The job that the reducer was created in.
   //   FailedPrecondition  this rank has left it
   StatusOr<std::shared_ptr<Runtime>> job() const;
-  // What it was made with.
+  // The options that the reducer was created with.
   const ReducerOptions& options() const;
 
   // Whether `key` was added since the last finish().
   bool has(GradientSlot slot) const;
   bool has(const std::string& key) const;
-  // Whether anything was.
+  // Whether any gradient was added since then.
   bool is_pending() const;
 
-  // The sums over the ranks of the set of some numbers, as of losses or counts,
-  // in one small allreduce that is waited for. All ranks call it, with the same
-  // key and as many numbers.
+  // Sums some numbers, for instance losses or counts, over the ranks of the
+  // set, in one small allreduce that is waited for. All ranks call it, with the
+  // same key and as many numbers.
   //   hvd::Error  it failed
   std::vector<double> sum(const std::string& key,
                           std::vector<double> values) const;
 
-  // The numbers of all ranks of the set, one rank's after the other's; of those
-  // that have joined, none. Otherwise as sum().
+  // The numbers of all ranks of the set, in rank order; joined ranks have none.
+  // Otherwise as sum().
   std::vector<std::int64_t> gather(
       const std::string& key, const std::vector<std::int64_t>& numbers) const;
 
-  // The place of this rank in the set, and the number of its ranks.
+  // The position of this rank in the set, and the number of its ranks.
   int rank() const;
   int num_ranks() const;
 
   ReducerStats stats() const;
 
-  // Waits until everything that was added is reduced, and returns what it was
-  // added with, as `keep_alive`, in the order of adding. Afterwards all
-  // contributions are owed again, and the same keys may be added, also if it threw.
+  // Waits until all added gradients are reduced, and returns their
+  // `keep_alive`s, in the order of adding. Afterwards all contributions are
+  // owed again, and the same keys may be added, even if it threw.
   //   hvd::Error  the first failure, in the order of adding; names the tensor
   std::vector<std::shared_ptr<const void>> finish();
 
-  // Ends a step that will not be finished: waits for what has been sent, and
-  // forgets what has not.
+  // Ends a step without finishing it: waits for sent gradients, and forgets the
+  // others.
   void discard();
 
  private:

@@ -13,8 +13,8 @@
 namespace hvd::replica {
 namespace {
 
-// Groups that differ from rank to rank must not meet: gradients would be reduced
-// with those of other parameters. So all keys are part of the name, by a hash that
+// Groups that differ between ranks must not match: gradients would be reduced
+// with those of other parameters. So the name contains all keys, as a hash that
 // is the same everywhere (FNV-1a).
 std::string group_name(const std::vector<Outgoing>& gradients) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -195,7 +195,7 @@ Future<void> GradientSender::reduced(Runtime& runtime,
     all_owned = all_owned && outgoing.owner != nullptr;
     owners->push_back(std::move(outgoing.owner));
   }
-  // Where one is borrowed the end of the future waits for it.
+  // If one gradient is borrowed, the future's destructor waits for it.
   if (all_owned) options.keep_alive = std::move(owners);
   return runtime.grouped_allreduce_async_(std::move(views), std::move(options));
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GradientSender submits the gradients of one reducer: one by one or in groups,
-// as they are or compressed, to all ranks or each rank's part to that rank alone.
+// A GradientSender submits the gradients of one reducer: one by one or in
+// groups, compressed or not, to all ranks or each rank's part only to that
+// rank.
 //
-// Not thread-safe but for const methods; its reducer sends under a lock.
+// Not thread-safe except for const functions; its reducer sends under a lock.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@
 
 namespace hvd::replica {
 
-// A gradient to be sent. Key and view live for the call.
+// A gradient to be sent. Key and view are valid during the call.
 struct Outgoing {
   const std::string& key;
   const TensorView& gradient;
@@ -36,13 +37,14 @@ class GradientSender {
   // Throws as the constructor of a GradientReducer.
   GradientSender(Runtime& runtime, ReducerOptions options);
 
-  // The job, as long as this rank is in it.
+  // The job, while this rank is in it.
   StatusOr<std::shared_ptr<Runtime>> job() const;
 
-  // All submissions of gradients are made here. `call` is that of this gradient.
+  // All submissions of gradients are made here. `call` belongs to this
+  // gradient.
   Sent send(Runtime& runtime, Outgoing gradient,
             std::optional<GradientCall>& call);
-  // Several.
+  // Sends several.
   Sent send(Runtime& runtime, std::vector<Outgoing> gradients);
   Sent send(Runtime& runtime, const ScatteredGroup& group);
   Sent send(Runtime& runtime, const std::string& key, const Rows& rows,
@@ -63,7 +65,7 @@ class GradientSender {
            gradient.gradient.dtype() == DType::kF32;
   }
   void tell_sent(const std::vector<std::string>& keys) const;
-  // Tells, if somebody wants to hear of it, when these are reduced.
+  // Tells the observer, if any, when these gradients are reduced.
   Sent watched(Future<void> reduced, std::vector<std::string> keys) const;
   static Future<void> reduced(Runtime& runtime, std::vector<Outgoing> gradients,
                               AllreduceOptions options);

@@ -14,7 +14,7 @@
 namespace hvd::replica {
 namespace {
 
-// The current one is kept for as long as it is worked with.
+// Keeps the current job alive while it is used.
 std::shared_ptr<Runtime> job_of(const ObjectOptions& options) {
   if (options.runtime == nullptr) return value_or_throw(find_runtime());
   return std::shared_ptr<Runtime>(std::shared_ptr<void>(), options.runtime);
@@ -67,7 +67,8 @@ std::vector<std::string> allgather_object(const std::string& bytes,
 
 namespace {
 
-// Nothing stands for what could not be written: no value is as short.
+// An empty message says that the value could not be encoded: no encoded value
+// is empty.
 struct Message {
   std::string bytes;
   std::string error;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of any length from rank to rank: texts, JSON, what a program has
-// serialized.
+// Exchanges bytes of any length between ranks: texts, JSON, data that a program
+// has serialized.
 //
 //   const std::string config = hvd::broadcast_object(read(path), 0);
 //   for (const std::string& each : hvd::allgather_object(report())) …
 //
-// and what JSON has (value.h):
+// and JSON-like values (value.h):
 //
 //   const hvd::Value settings = hvd::broadcast_object(mine, 0);
 //
-// What is received is only data; nothing of it is executed.
+// Received bytes are only data; they are never executed.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -29,8 +29,8 @@ namespace HVD_EXPORT hvd {
 namespace replica {
 
 struct ObjectOptions {
-  // As peers see it. Those that are under way at the same time have different
-  // ones.
+  // The operation's name for peers. Operations in flight at the same time need
+  // different names.
   std::string name = "object";
   ProcessSet process_set = ProcessSet::global();
   ValueLimits limits = {};  // Of values.
@@ -38,8 +38,7 @@ struct ObjectOptions {
   Runtime* runtime = nullptr;
 };
 
-// The `bytes` of rank `root_rank`, a rank of the job; those of others do not
-// matter.
+// The `bytes` of rank `root_rank`, a rank of the job; other ranks' are ignored.
 //   hvd::Error  there is no job, or the broadcast failed
 std::string broadcast_object(const std::string& bytes, int root_rank,
                              const ObjectOptions& options = {});
@@ -49,10 +48,11 @@ std::string broadcast_object(const std::string& bytes, int root_rank,
 std::vector<std::string> allgather_object(const std::string& bytes,
                                           const ObjectOptions& options = {});
 
-// The same of values.
-//   InvalidArgument  the value is beyond the limits: on the root, or on the rank that
-//                    has it. The others are told (hvd::Error, InvalidArgument), and
-//                    so is who receives what is no value
+// The same for values.
+//   InvalidArgument  the value exceeds the limits: on the root, or on the rank
+//                    that has it. The other ranks get hvd::Error
+//                    (InvalidArgument), and so does a rank that receives an
+//                    invalid value
 Value broadcast_object(const Value& value, int root_rank,
                        const ObjectOptions& options = {});
 std::vector<Value> allgather_object(const Value& value,

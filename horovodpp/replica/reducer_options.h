@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GradientReducer is told, and what it tells.
+// The options of a GradientReducer, and its observers and statistics.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -21,19 +21,19 @@ class Compressor;
 }
 namespace replica {
 
-// Gradients that lie in one buffer and of whose reduction each rank gets a part
-// only: that of its rows, as of a reducescatter. They are sent together, in the
-// group's name, with what lies between them.
+// Gradients in one buffer whose reduction is scattered: each rank gets the part
+// with its rows, as of a reducescatter. They are sent together, with the gaps
+// between them, in the group's name.
 struct ScatteredGroup {
   std::string name = {};
   std::vector<std::string> keys = {};
   TensorView buffer = {};
-  TensorView share = {};  // Where the part goes: anywhere, or its place there.
+  TensorView share = {};  // This rank's part; may lie in `buffer`.
 };
 
-// Hears of gradients on their way, for traces, but not of those that are compressed:
-// when one is sent, and when its reduction has ended. On any thread; does not wait,
-// call the reducer, or throw.
+// Observes uncompressed gradients, for traces: when one is sent, and when its
+// reduction has ended. Called on any thread; must not wait, call the reducer,
+// or throw.
 class GradientObserver {
  public:
   virtual ~GradientObserver() = default;
@@ -43,44 +43,45 @@ class GradientObserver {
 
 struct ReducerOptions {
   ReduceOp op = ReduceOp::kAverage;
-  // Gradients are divided by this before the sum and multiplied by it after, on
-  // top of the average's division: moves range from one side to the other in
-  // narrow types. Only with an average.
+  // Gradients are divided by this before the sum and multiplied by it after, in
+  // addition to the average's division. That shifts the range in narrow types.
+  // Only with an average.
   double gradient_predivide_factor = 1.0;
-  // Gradients are multiplied by this before the sum, on top of all that.
+  // Multiplies gradients before the sum, in addition to the above.
   double scale = 1.0;
   // Groups of keys; equal on all ranks.
   std::vector<std::vector<std::string>> groups = {};
-  // Gradients that are in no group are held back until so many bytes of them have
-  // been added, or for finish(): then they are sent together. 0: none is. Not with a
-  // compressor.
+  // Gradients without a group are held back until this many bytes of them have
+  // been added, or until finish(), and then sent together. 0: none are. Not
+  // with a compressor.
   std::size_t bucket_bytes = 0;
-  // More groups, likewise. What is added of them lies in their buffers.
+  // More groups, likewise. Their added gradients lie in their buffers.
   std::vector<ScatteredGroup> scattered = {};
-  // How gradients of float32 are sent, by groups, where there is more than one
-  // rank. Of no other reducer. Only with average and sum.
+  // Compresses gradients of float32, by groups, if there are several ranks.
+  // Must not be shared with another reducer. Only with average and sum.
   std::shared_ptr<compression::Compressor> compressor = nullptr;
   std::shared_ptr<GradientObserver> observer = nullptr;  // Or null.
-  // Before the keys, in the names peers see. Reducers at work at the same time
-  // have different ones.
+  // Prefix of the keys in names that peers see. Reducers that work at the same
+  // time need different names.
   std::string name = "gradient";
   // The ranks whose gradients are reduced; an average divides by their number.
-  // Others have no reducer of this name and set.
+  // Other ranks have no reducer of this name and set.
   ProcessSet process_set = ProcessSet::global();
 };
 
-// A gradient that is part of a flat buffer: `elements` from element `offset` on.
+// A gradient that is part of a flat buffer: `elements` from element `offset`
+// on.
 struct GradientPiece {
   std::string key;
   std::int64_t offset = 0;
   std::int64_t elements = 0;
 };
 
-// What a reducer has handed over so far.
+// A reducer's totals so far.
 struct ReducerStats {
   std::uint64_t gradients = 0;   // One for each key and step.
-  std::uint64_t bytes = 0;       // Of them,
-  std::uint64_t sent_bytes = 0;  // and of what was sent for them.
+  std::uint64_t bytes = 0;       // Their size.
+  std::uint64_t sent_bytes = 0;  // Bytes submitted for them.
 };
 
 }  // namespace replica

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sparse gradient on its way: an allgather of rows, each with its number before it,
-// of which ranks may have any number.
+// A sparse gradient in flight: an allgather of rows, each preceded by its
+// number; ranks may have any number of rows.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ struct Rows {
   std::shared_ptr<const void> keep_alive;
 };
 
-// That they can be the gradient of `key`, and be reduced with `op`.
+// Checks that the rows can be the gradient of `key`, and be reduced with `op`.
 //   hvd::Error (InvalidArgument)  they cannot
 void check_rows(const std::string& key, const Rows& rows, ReduceOp op);
 
 class RowsExchange : public compression::Exchange {
  public:
-  // Begins, and has copied the rows; finish() fills `result`.
+  // Starts the allgather of a copy of the rows; finish() fills `result`.
   RowsExchange(Runtime& job, const Rows& rows, AllgatherOptions options,
                std::shared_ptr<GatheredRows> result);
   Status finish() override;

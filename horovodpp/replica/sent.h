@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reducer has sent in one go, and waits for: one gradient, or a group. Copies
-// speak of the same.
+// A Sent is one submission of a reducer that it waits for: one gradient, or a
+// group. Copies refer to the same submission.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,8 @@ class Sent {
 
   bool is_nothing() const { return kind_ == Kind::kNothing; }
 
-  // Everything that was sent takes its next step before one is waited for.
+  // Takes the next step of an exchange. Call it on all submissions before
+  // waiting for one.
   void advance();
   Status wait();
   // Waits without the rest of an exchange.

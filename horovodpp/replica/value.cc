@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// As bytes: a version, then the value. A value is a tag and what it says: numbers in
-// 8 bytes, the lowest first; texts, bytes, arrays and objects as their length and
-// parts.
+// The encoding is a version, then the value. A value is a tag and its content:
+// numbers in 8 bytes, the lowest first; texts, bytes, arrays and objects as
+// their length and parts.
 #include "horovodpp/replica/value.h"
 
 #include <cstring>
@@ -162,7 +162,7 @@ class Reader {
     }
     return result;
   }
-  // Of parts each of which takes so many bytes at least.
+  // A number of parts, each of which takes at least `least` bytes.
   std::size_t length(std::size_t least) {
     const std::uint64_t result = number();
     if (result > left() / least) refuse("announce more than is left of them");
@@ -174,7 +174,7 @@ class Reader {
     at_ += count;
     return result;
   }
-  // Nothing is reserved: an element takes more memory than its one byte.
+  // Reserve nothing: an element takes more memory than its one byte.
   Value array(int depth) {
     Value::Array result;
     const std::size_t count = length(1);

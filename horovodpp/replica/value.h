@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Value is what JSON has, and bytes: nothing, a truth value, an integer, a number,
-// a text, bytes, an array or an object. Ranks send them to each other:
+// A Value is a JSON value, or bytes: null, a bool, an integer, a number, a
+// text, bytes, an array or an object. Ranks can send Values to each other:
 //
 //   hvd::Value report = hvd::Value::Object{
 //       {"step", 100}, {"losses", hvd::Value::Array{0.5, 0.25}}, {"name", "gpt"}};
@@ -8,8 +8,8 @@
 //     total += each.at("step").as_int();
 //   }
 //
-// What is received is read as data, within limits, and never executed; bytes that are
-// no Value are an error.
+// Received bytes are decoded as data, within limits, and never executed. Bytes
+// that are not a Value are an error.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -45,7 +45,7 @@ class Value {
   Value(Bytes bytes) : held_(std::move(bytes)) {}        // NOLINT
   Value(Array array) : held_(std::move(array)) {}        // NOLINT
   Value(Object object) : held_(std::move(object)) {}     // NOLINT
-  // bool, or an integer that int64 holds: no std::uint64_t.
+  // bool, or an integer that int64 holds: not std::uint64_t.
   template <typename T,
             std::enable_if_t<std::is_integral_v<T> &&
                                  (std::is_signed_v<T> || sizeof(T) < 8 ||
@@ -65,8 +65,8 @@ class Value {
     return std::holds_alternative<T>(held_);
   }
 
-  //   InvalidArgument  it is something else; says what. as_double() takes integers,
-  //                    too
+  //   InvalidArgument  it is of another kind; says which. as_double() takes
+  //                    integers, too
   bool as_bool() const;
   std::int64_t as_int() const;
   double as_double() const;
@@ -74,8 +74,8 @@ class Value {
   const std::string& as_bytes() const;
   const Array& as_array() const;
   const Object& as_object() const;
-  //   InvalidArgument  it is no object, or has no such key; no array, or no such
-  //                    place
+  //   InvalidArgument  it is not an object, or has no such key; not an array,
+  //                    or has no such index
   const Value& at(const std::string& key) const;
   const Value& at(std::size_t place) const;
 
@@ -94,17 +94,17 @@ class Value {
       held_;
 };
 
-// Beyond these a Value is neither written nor read.
+// Values beyond these limits are neither written nor read.
 struct ValueLimits {
-  int depth = 64;                                // Of arrays and objects.
-  std::uint64_t bytes = std::uint64_t{1} << 30;  // Of all that is written.
+  int depth = 64;  // Nesting of arrays and objects.
+  std::uint64_t bytes = std::uint64_t{1} << 30;  // The size of the encoding.
 };
 
-// As bytes, the same on all machines.
-//   InvalidArgument  it is beyond the limits
+// The encoding, the same on all machines.
+//   InvalidArgument  it exceeds the limits
 std::string encoded(const Value& value, const ValueLimits& limits = {});
-// The Value that `bytes` say. It takes memory in proportion to them.
-//   InvalidArgument  they are no Value, or beyond the limits; says where
+// The Value that `bytes` encode. It takes memory in proportion to them.
+//   InvalidArgument  they are not a Value, or exceed the limits; says where
 Value decoded(const std::string& bytes, const ValueLimits& limits = {});
 
 }  // namespace replica

@@ -22,7 +22,7 @@ std::shared_ptr<void> arena_alloc_bytes(Runtime& job, std::size_t bytes) {
 }
 
 std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes) {
-  // Rounded up to the alignment more would be little.
+  // Rounding a larger size up to the alignment would overflow.
   if (bytes > PTRDIFF_MAX) throw std::bad_alloc();
   if (const auto runtime = find_runtime(); runtime.ok()) {
     if (auto memory = arena_alloc_bytes(**runtime, bytes)) return memory;

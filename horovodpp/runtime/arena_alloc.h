@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for what a program reduces, gathers or broadcasts, where that costs no copy:
-// in the arena of the job of this process (shm/arena.h), or in other memory if there
-// is no job or the arena has no room.
+// Allocates memory for tensors that a program reduces, gathers or broadcasts.
+// The memory lies in the arena of this process's job (shm/arena.h), where
+// collectives need no copy. Without a job, or without room in the arena, it is
+// ordinary memory.
 //
 //   const std::shared_ptr<float[]> gradient = hvd::arena_alloc<float>(256 * 784);
 //   hvd::throw_if_error(hvd::allreduce_(
 //       hvd::TensorView::of(gradient.get(), {256, 784}),
 //       {.name = "fc1.weight", .keep_alive = gradient}));
 //
-// The memory lives as long as somebody holds it, also after shutdown(); then it is
-// memory like any other. Thread-safe.
+// The memory lives as long as a reference to it, also after shutdown(); from
+// then on it is ordinary memory. Thread-safe.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -29,25 +30,26 @@ namespace HVD_EXPORT hvd {
 
 class Runtime;
 
-// `bytes` of any content, aligned to Arena::kAlignment.
-//   (throws std::bad_alloc)  there is not as much memory of any kind
+// Allocates `bytes` of uninitialized memory, aligned to Arena::kAlignment.
+//   (throws std::bad_alloc)  no memory of either kind is left
 std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes);
 
-// The same in the arena of `job`, or null where that has no room.
+// Allocates likewise in the arena of `job`; null if the arena has no room.
 std::shared_ptr<void> arena_alloc_bytes(Runtime& job, std::size_t bytes);
 
-// `bytes` of any content in the memory of `device`, for a job of this process. On a GPU
-// NCCL allocates them where it can, and what a rank has of this before its first
-// collective on a GPU is registered with NCCL, if all ranks have it in the same sizes and
-// order (docs/gpu.md). Nothing works with it any more when it is let go.
-//   NotFound            there is no CUDA driver; says what brings it
-//   ResourceExhausted   there is not as much
-//   InvalidArgument     there is no such GPU
-//   FailedPrecondition  there is no job
+// Allocates `bytes` of uninitialized memory on `device`, for a job of this
+// process. On a GPU NCCL allocates them where it can. Allocations made before a
+// rank's first collective on a GPU are registered with NCCL, if all ranks make
+// them in the same sizes and order (docs/gpu.md). Free the memory only when no
+// work uses it any more.
+//   NotFound            no CUDA driver; the message says what installs it
+//   ResourceExhausted   not enough memory
+//   InvalidArgument     no such GPU
+//   FailedPrecondition  no job
 StatusOr<std::shared_ptr<void>> arena_alloc_on(const Device& device,
                                                std::size_t bytes);
 
-// `count` elements of any content.
+// Allocates `count` uninitialized elements.
 //   (throws)  as arena_alloc_bytes()
 template <typename T>
 std::shared_ptr<T[]> arena_alloc(std::size_t count) {
@@ -60,7 +62,7 @@ std::shared_ptr<T[]> arena_alloc(std::size_t count) {
   return {memory, static_cast<T*>(memory.get())};
 }
 
-// Whether all of `bytes` at `memory` lie in the arena of the job of this process.
+// Whether all `bytes` at `memory` lie in the arena of this process's job.
 bool is_in_arena(const void* memory, std::size_t bytes);
 
 }  // namespace hvd

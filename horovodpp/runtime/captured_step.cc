@@ -30,7 +30,7 @@ absl::Status check(const CaptureOptions& options) {
   return absl::OkStatus();
 }
 
-// Of a stream, which is captured as long as this lives.
+// Captures a stream; the destructor abandons a capture that did not end.
 class Recording {
  public:
   static absl::StatusOr<Recording> begin(const device::CudaContext& context,
@@ -42,7 +42,6 @@ class Recording {
       : context_(other.context_),
         stream_(std::exchange(other.stream_, nullptr)) {}
   Recording& operator=(Recording&&) = delete;
-  // Forgets what there is of it.
   ~Recording() {
     if (stream_ != nullptr) end().status().IgnoreError();
   }

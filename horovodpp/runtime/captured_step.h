@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CapturedStep is what one step of a program puts into a stream of its GPU, collectives
-// included, recorded once as a CUDA graph, and done again and again.
+// A CapturedStep is one step of a program on a GPU stream, collectives
+// included. It is recorded once as a CUDA graph and replayed any number of
+// times.
 //
 //   hvd::CapturedStep step = hvd::value_or_throw(hvd::CapturedStep::capture(
 //       hvd::current_runtime(), {.name = "step", .device = gpu, .stream = stream},
 //       [&] {
 //         forward_and_backward(stream);             // kernels
 //         sum.start();                              // hvd::Prepared, or any other call,
-//         hvd::throw_if_error(sum.wait(stream));    // put behind again in the stream
+//         hvd::throw_if_error(sum.wait(stream));    // ordered in the stream
 //         update(stream);
 //         return hvd::Status();
 //       }));
@@ -15,15 +16,15 @@
 //     hvd::throw_if_error(step.replay().wait(stream));
 //   }
 //
-// Every rank of the process set captures the same collectives. To the others a replay is
-// a collective by the step's name: ranks agree on each of them, in one order with all
-// else that they submit, so that they may do other things between two replays, and stop
-// when they like. The graph goes with the job, and as soon as a process set is removed:
-// each later replay fails, and the step is to be captured anew.
+// Every rank of the process set captures the same collectives. Other ranks see
+// a replay as a collective with the step's name. Ranks agree on each replay in
+// one order with all other submissions, so they may do other work between
+// replays and stop at any time. The graph ends with the job or when any process
+// set is removed: each later replay fails, and the step must be captured again.
 //
-// Collectives in it go by NCCL, between ranks that have used it before. Memory that it
-// works on, buffers that it was given as results included, has to stay where it is as
-// long as it is replayed.
+// Its collectives use NCCL, between ranks that have used NCCL before. Memory
+// that the step uses, allocated results included, must stay in place as long as
+// it is replayed.
 //
 // For one thread at a time.
 #pragma once
@@ -48,26 +49,29 @@ class CudaGraph;
 
 class CapturedStep {
  public:
-  // Of no step: each replay fails with FailedPrecondition.
+  // An empty step: each replay fails with FailedPrecondition.
   CapturedStep();
   ~CapturedStep();
   CapturedStep(CapturedStep&& other) noexcept;
   CapturedStep& operator=(CapturedStep&& other) noexcept;
 
-  // Calls `step` on this thread, and records what it puts into the stream instead of
-  // doing it. Nothing is communicated but that the collectives are there.
-  //   InvalidArgument  there is no name, no stream, or no such GPU
-  //   (errors)         what `step` returns, or throws; CUDA's, for instance that it has
-  //                    put something into another stream and not put this one behind it
+  // Calls `step` on this thread and records the work that it enqueues on the
+  // stream instead of running it. Ranks communicate only to agree on the
+  // captured collectives.
+  //   InvalidArgument  no name, no stream, or no such GPU
+  //   (errors)         the error that `step` returns or throws; CUDA's errors,
+  //                    for instance if `step` used another stream and did not
+  //                    order this one after it
   static StatusOr<CapturedStep> capture(Runtime& job,
                                         const CaptureOptions& options,
                                         const std::function<Status()>& step);
 
-  // Does it once more. The memory of the step is borrowed until the future is ready;
-  // wait(stream) puts a stream behind it.
-  //   FailedPrecondition  this rank has left the job that it was captured in
-  //   Unimplemented       NCCL is not used between these ranks, or its connections have
-  //                       gone with a process set: the same on all ranks
+  // Runs the step once more. The step's memory is borrowed until the future is
+  // ready; wait(stream) orders a stream after the replay.
+  //   FailedPrecondition  this rank has left the job that captured the step
+  //   Unimplemented       NCCL is not used between these ranks, or its
+  //                       connections ended with a process set; the same on all
+  //                       ranks
   //   (errors)            as of every collective (see runtime.h)
   Future<void> replay();
 

@@ -14,15 +14,17 @@ namespace {
 
 constexpr int kKeptBlock = 128 << 20;
 constexpr int kKeptBytes = 256 << 20;
-// Older versions of glibc refuse more.
+// The limit of older versions of glibc.
 constexpr int kOldKeptBlock = 32 << 20;
 
-// posix_memalign() splits some bytes off each block. In the thread's cache they would
-// keep a freed block from merging with its neighbour, so that the next request of its
-// size would not fit, and grow the heap. A full cache takes none.
+// Fills this thread's cache of small blocks. posix_memalign() splits a few
+// bytes off each block. A cache with room would keep these bytes, and a freed
+// block could not merge with its neighbor. The next request of that size would
+// not fit, and would grow the heap.
 void fill_cache_of_thread() {
   constexpr std::size_t kStep = 16;
-  constexpr std::size_t kSizes = 7;  // Above the 24 bytes of the smallest.
+  // Sizes above the smallest block's 24 bytes.
+  constexpr std::size_t kSizes = 7;
   constexpr std::size_t kOfEach = 7;
   std::array<void* volatile, kSizes * kOfEach> blocks{};
   for (std::size_t i = 0; i < blocks.size(); ++i) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has malloc() keep the memory of gradients that are allocated in each step.
+// Makes malloc() keep the memory of gradients that each step allocates.
 //
-// Such memory is free again once the gradient lies in the arena, or is dropped. Left to
-// itself, glibc returns it to the system, and gets it anew, page by page and cleared,
-// for the next gradient: 13,000 pages in each step of a ResNet-18, and 16,000 in each of
-// an MLP with a matrix of 64 MiB, a fifth of their time.
+// A step frees this memory once the gradient is copied to the arena or dropped.
+// By default glibc returns it to the system and gets it again, page by page and
+// zeroed, for the next gradient. That costs 13,000 pages per step of a
+// ResNet-18 and 16,000 per step of an MLP with a 64 MiB matrix, a fifth of
+// their time.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -13,11 +14,11 @@
 
 namespace HVD_EXPORT hvd {
 
-// Has malloc() keep up to 256 MiB of free memory for this process, from the first call
-// on; whether it does. Blocks of more than 128 MiB are returned at once, as before; an
-// older glibc returns those of more than 32 MiB.
-// Nothing changes where the environment tells glibc what to do (MALLOC_TRIM_THRESHOLD_
-// and its siblings, or GLIBC_TUNABLES).
+// Makes malloc() keep up to 256 MiB of free memory in this process from the
+// first call on, and returns whether it does. Blocks of more than 128 MiB still
+// return to the system at once; an older glibc returns blocks of more than 32
+// MiB. The function changes nothing if the environment configures glibc
+// (MALLOC_TRIM_THRESHOLD_ and similar variables, or GLIBC_TUNABLES).
 //
 // Thread-safe.
 bool keep_freed_memory();

@@ -29,17 +29,17 @@ struct ThreadJob {
 };
 thread_local ThreadJob* thread_job = nullptr;
 
-// The process's job. Never destroyed, so that exit order cannot matter.
+// The job of the process. Never destroyed, so that exit order cannot matter.
 struct Process {
-  // Of whoever enters a job, which takes long, and may fork: MPI does.
+  // Serializes init(), which takes long and may fork, as MPI does.
   Mutex* entering = new Mutex;
-  // Held briefly, and for the time of a fork: otherwise a child could wait for a thread
-  // that it does not have.
+  // Held briefly, and across a fork: otherwise a child could wait for a thread
+  // that only its parent has.
   Mutex mutex;
   std::shared_ptr<Runtime> runtime ABSL_GUARDED_BY(mutex);
   bool was_initialized ABSL_GUARDED_BY(mutex) = false;
-  // The process that leaves the job when it exits, once there is one; a forked
-  // child is another, and leaves its parent's job alone.
+  // The process that leaves the job at its exit, or 0. A forked child has
+  // another id, and leaves its parent's job alone.
   std::atomic<pid_t> leaves_at_exit = 0;
 };
 
@@ -49,7 +49,8 @@ void before_fork() ABSL_NO_THREAD_SAFETY_ANALYSIS { process().mutex.lock(); }
 void in_parent() ABSL_NO_THREAD_SAFETY_ANALYSIS { process().mutex.unlock(); }
 void in_child() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   process().mutex.unlock();
-  process().entering = new Mutex;  // Whoever had it is not here.
+  // The thread that held the old one is not in the child.
+  process().entering = new Mutex;
 }
 
 Process& process() {
@@ -61,7 +62,7 @@ Process& process() {
   return *instance;
 }
 
-// Made when the library is loaded, and not while another thread forks.
+// Created at load time, when no other thread forks.
 [[maybe_unused]] const Process& process_at_load = process();
 
 std::shared_ptr<Runtime> runtime_of_process() {
@@ -74,7 +75,8 @@ std::shared_ptr<Runtime> take_runtime() {
   return std::exchange(process().runtime, nullptr);
 }
 
-// Stops what take_runtime() gave. A callback of a future cannot, so it goes on.
+// Stops `runtime`, which take_runtime() returned. A callback of a future cannot
+// stop it; the job then stays the current one.
 absl::Status stop(const std::shared_ptr<Runtime>& runtime) {
   const absl::Status status = runtime->stop();
   if (absl::IsFailedPrecondition(status)) {
@@ -84,11 +86,12 @@ absl::Status stop(const std::shared_ptr<Runtime>& runtime) {
   return status;
 }
 
-// A survivor of a broken job ends a little later than the rank that broke it,
-// so that a launcher that reports the first failure reports that one.
+// Delay before a rank exits after its job broke. The rank that broke the job
+// exits earlier, so a launcher that reports the first failure reports that
+// rank.
 constexpr std::chrono::milliseconds kAfterTheCulprit(250);
 
-// A process that ends in failure does not wait for its peers; it tells them.
+// Runs at exit. A failed process does not wait for its peers; it tells them.
 void leave_job(int code, void*) {
   if (process().leaves_at_exit.load() != ::getpid()) return;
   const std::shared_ptr<Runtime> runtime = take_runtime();
@@ -116,15 +119,15 @@ absl::Status other_headers(Headers headers) {
       "the other one (LD_LIBRARY_PATH)"));
 }
 
-// A forked child has none in its parent's job; whoever is in a broken one is in
-// one still.
+// OK if this process takes part in the job, broken or not. A forked child has
+// no part in its parent's job.
 absl::Status part_in(const Runtime& runtime) {
   const absl::Status status = runtime.status();
   return absl::IsFailedPrecondition(status) ? status : absl::OkStatus();
 }
 
-// Asks the job's topology. Another thread may shut the job down meanwhile, so the
-// owner is kept until the answer is there.
+// Asks the job's topology. Holds a reference, because another thread may shut
+// the job down meanwhile.
 template <typename Answer>
 Answer ask(Answer (Topology::*question)() const) {
   const std::shared_ptr<Runtime> runtime = value_or_throw(find_runtime());
@@ -153,7 +156,7 @@ Status init(const Config& config, Headers headers) {
     process().runtime = std::move(started);
     process().was_initialized = true;
   }
-  // Registered after MPI's own exit handler, and so called before it.
+  // Registered after MPI's own exit handler, so that it runs first.
   if (process().leaves_at_exit.exchange(::getpid()) == 0) {
     leave_at_exit(leave_job);
   }
@@ -178,7 +181,7 @@ Status reform() {
   HVD_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> broken, find_runtime());
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<Runtime> next, broken->reform());
   MutexLock lock(process().mutex);
-  // Whoever still holds the broken one ends it.
+  // The last reference to the broken job ends it.
   if (process().runtime == broken) {
     process().runtime.swap(next);
     return absl::OkStatus();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The job of this process, under Horovod's names:
+// The job of this process, with Horovod's function names:
 //
 //   #include <horovodpp/horovodpp.h>
 //
@@ -11,8 +11,8 @@
 //
 // A thin layer over one current Runtime: the process's, or, in a thread that
 // holds a ThreadRuntime, that thread's. Its collectives are in
-// global_collectives.h. The functions that return a number throw hvd::Error
-// (FailedPrecondition) where there is no job, before init() and after
+// global_collectives.h. Functions that return a number throw hvd::Error
+// (FailedPrecondition) without a job, that is before init() and after
 // shutdown().
 //
 // Thread-safe.
@@ -32,66 +32,67 @@ namespace HVD_EXPORT hvd {
 struct Config;
 class Runtime;
 
-// Enters the job this process was started in; with no launcher, a job of one.
-// OK, and nothing done, if it is in one already. A process that exits leaves by
-// itself: with code 0 as by shutdown(), else by telling every rank that it
-// failed. After shutdown() it may be called again.
-// `headers` are those that the program was compiled with, which it does not say
-// itself.
-//   FailedPrecondition  this process was forked off one that is in a job, in
-//                       which it has no part, and which it cannot leave. Or the
-//                       headers are not those of the library (see version.h)
+// Enters the job that this process was started in; without a launcher, a job of
+// one rank. Returns OK and does nothing if the process is in a job. At exit the
+// process leaves by itself: with code 0 as by shutdown(), with another code by
+// telling every rank that it failed. You may call init() again after
+// shutdown(). `headers` is the version of the headers that the program was
+// compiled with: do not pass it.
+//   FailedPrecondition  this process was forked from one that is in a job,
+//                       which it can neither use nor leave. Or the headers do
+//                       not match the library (see version.h)
 //   (others)            as Runtime::start and Config::from_env
 Status init(Headers headers = Headers(HVD_VERSION));
 Status init(const Config& config, Headers headers = Headers(HVD_VERSION));
 
-// Leaves the job, that of this thread where it holds a ThreadRuntime; see
-// Runtime::stop. OK if there is none.
+// Leaves the job, or this thread's job if it holds a ThreadRuntime; see
+// Runtime::stop. OK without a job.
 Status shutdown();
 
-// Goes on without the ranks that are lost, after the job broke: the survivors'
-// job takes the place of this process's. Every survivor calls it; afterwards
-// rank(), size() and so on are those of the new job. Nothing carries over: no
-// names, nothing in flight, and no process sets, which have to be added anew
-// (an old one is refused). If it fails the broken job stays the current one.
+// Goes on without the lost ranks after the job broke: the survivors' job
+// replaces this process's. Every survivor calls it. Afterwards rank(), size()
+// and so on describe the new job. Names, operations in flight and process sets
+// do not carry over. Add process sets again; the new job refuses the old ones.
+// On failure the broken job stays the current one.
 //   FailedPrecondition  there is no job, or it is not broken; or this thread
 //                       holds a ThreadRuntime, whose owner re-forms it
 //   Cancelled           shutdown() was called meanwhile
 //   (others)            as Runtime::reform
 Status reform();
 
-// Whether this process is in a job; false in a forked child, where rank() and so
-// on still tell its parent's place.
+// Whether this process is in a job. False in a forked child, where rank() and
+// so on still return its parent's values.
 bool is_initialized();
 
-int rank();             // Of this process in the job.
-int size();             // Ranks in the job.
-int local_rank();       // Of this process on its node.
-int local_size();       // Ranks on this node.
-int cross_rank();       // Of this node among the nodes with such a local rank.
-int cross_size();       // Nodes with such a local rank.
+int rank();        // This process's rank in the job.
+int size();        // Ranks in the job.
+int local_rank();  // This process's rank on its node.
+int local_size();  // Ranks on this node.
+int cross_rank();  // This node's index among the nodes with such a local rank.
+int cross_size();  // Nodes with such a local rank.
 bool is_homogeneous();  // Whether all nodes hold equally many ranks.
 
-// Whether jobs can run over MPI: whether the module that speaks it is there and can be
-// loaded. Without it ranks of one host find each other by horovodrun --no-mpi.
+// Whether the MPI module is installed and can be loaded, so that jobs can run
+// over MPI. Without it, horovodrun --no-mpi connects the ranks of one host.
 bool mpi_built();
 
-// The current Runtime; throws where there is none. Valid until
-// shutdown() or reform(), in whichever thread: for programs in which no other
-// thread calls those.
+// The current Runtime; throws if there is none. The reference is valid until
+// any thread calls shutdown() or reform(): use this function only where no
+// other thread calls them.
 Runtime& current_runtime();
 
-// The same, kept alive while it is held; FailedPrecondition where there is none.
-// For programs whose threads do not wait for each other before shutdown().
+// The current Runtime, kept alive by the returned pointer; FailedPrecondition
+// if there is none. For programs in which threads may use the job while another
+// thread calls shutdown().
 StatusOr<std::shared_ptr<Runtime>> find_runtime();
 
-// Makes `runtime` the current one of this thread while in scope: for programs
-// whose ranks are threads (run_ranks() does it for them). init() then finds it
-// started, and shutdown() leaves it.
+// Makes `runtime` the current one of this thread while in scope, for programs
+// whose ranks are threads. run_ranks() does so for its threads. In such a
+// thread init() finds the job started, and shutdown() leaves it.
 class ThreadRuntime {
  public:
   explicit ThreadRuntime(std::shared_ptr<Runtime> runtime);
-  // `runtime` outlives what is made while in scope.
+  // `runtime` must outlive objects that are created in scope.
   explicit ThreadRuntime(Runtime& runtime);
   ~ThreadRuntime();
   ThreadRuntime(const ThreadRuntime&) = delete;

@@ -12,8 +12,8 @@
 namespace hvd {
 namespace {
 
-// Calls `submit` with the current runtime; without one its error is the
-// outcome.
+// Calls `submit` with the current runtime; without one, the future has that
+// error.
 template <typename T, typename F>
 Future<T> with_runtime(F&& submit) {
   auto runtime = find_runtime();

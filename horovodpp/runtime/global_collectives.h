@@ -5,8 +5,8 @@
 //   auto rows = hvd::allgather_async(mine, {.name = "rows"});
 //   hvd::StatusOr<hvd::Buffer> all = hvd::synchronize(rows);
 //
-// What they do and how they fail is told in runtime.h; without a job they fail
-// with FailedPrecondition. Those without _async wait for the outcome.
+// See runtime.h for their semantics and errors. Without a job they fail with
+// FailedPrecondition. Functions without _async wait for the outcome.
 //
 // Thread-safe.
 #pragma once
@@ -52,7 +52,7 @@ Future<Buffer> allgather_async(ConstTensorView tensor,
 StatusOr<Buffer> allgather(ConstTensorView tensor,
                            AllgatherOptions options = {});
 
-// The three forms _into write into `result`, as told in runtime.h.
+// The three *_into functions write into `result`; see runtime.h.
 Future<void> allgather_into_async(ConstTensorView tensor, TensorView result,
                                   AllgatherOptions options = {});
 Status allgather_into(ConstTensorView tensor, TensorView result,
@@ -77,7 +77,7 @@ Future<AlltoallResult> alltoall_async(ConstTensorView tensor,
 StatusOr<AlltoallResult> alltoall(ConstTensorView tensor,
                                   AlltoallOptions options = {});
 
-// Returns the rows that came from each rank.
+// Returns the number of rows received from each rank.
 Future<std::vector<std::int64_t>> alltoall_into_async(
     ConstTensorView tensor, TensorView result, AlltoallOptions options = {});
 StatusOr<std::vector<std::int64_t>> alltoall_into(ConstTensorView tensor,
@@ -102,24 +102,25 @@ StatusOr<Buffers> grouped_reducescatter(const ConstTensorViews& tensors,
 // Returns when every rank of the set has called it.
 Status barrier(const ProcessSet& set = ProcessSet::global());
 
-// Returns the rank that joined last, when every rank of the set has.
+// Ready when every rank of the set has joined; its value is the rank that
+// joined last.
 Future<int> join_async(const ProcessSet& set = ProcessSet::global());
 StatusOr<int> join(const ProcessSet& set = ProcessSet::global());
 
-// Every rank of the job calls these two, members or not.
+// Every rank of the job calls these two, whether or not it is a member.
 StatusOr<ProcessSet> add_process_set(std::vector<int> ranks);
 Status remove_process_set(const ProcessSet& set);
 
-// Of a process set: its members, ascending; how many they are; this rank's
-// place among them; whether it is one.
-//   hvd::Error  there is no job or no such set; or, for the place, this rank is
-//               not in it
+// Properties of a process set: its members in ascending order; their number;
+// this rank's position among them; whether this rank is a member.
+//   hvd::Error  there is no job or no such set; or, for the position, this rank
+//               is not in the set
 std::vector<int> process_set_ranks(const ProcessSet& set);
 int process_set_size(const ProcessSet& set);
 int process_set_rank(const ProcessSet& set);
 bool process_set_included(const ProcessSet& set);
 
-// Whether an operation is done, and its outcome: the words of Horovod's users.
+// Whether an operation is done, and its outcome, under Horovod's names.
 template <typename T>
 bool poll(const Future<T>& operation) {
   return operation.poll();

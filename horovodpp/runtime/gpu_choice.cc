@@ -24,7 +24,7 @@ StatusOr<Device> gpu_of(const void* memory) {
 
 bool cuda_built() { return true; }
 
-// A library that is loaded stays, and so does the answer.
+// Computed once: a loaded library stays loaded.
 int nccl_built() {
   static const int version = [] {
     const auto config = Config::from_env();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPU is whose: of this rank, and of memory.
+// The GPU of this rank, and the GPU of a pointer.
 //
 //   const hvd::Device gpu = hvd::local_gpu().value();
 //   cudaSetDevice(gpu.index);
 //
-// They need CUDA's driver, and load it. Thread-safe.
+// Both load CUDA's driver, which they need. Thread-safe.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -15,22 +15,22 @@
 
 namespace HVD_EXPORT hvd {
 
-// The GPU for this rank: the one of its local rank. Where there are fewer, they are
-// shared by turns. In a job only, as local_rank().
-//   NotFound            there is no driver; says what brings it
-//   FailedPrecondition  it is too old, or finds no GPU
+// This rank's GPU: number local_rank() modulo the number of GPUs. Needs a job,
+// as local_rank() does.
+//   NotFound            there is no driver; the message says what installs it
+//   FailedPrecondition  the driver is too old, or finds no GPU
 StatusOr<Device> local_gpu();
 
-// The GPU that `memory` lies on.
-//   InvalidArgument  it is not memory that CUDA knows
+// The GPU that holds `memory`.
+//   InvalidArgument  CUDA does not know this memory
 //   (others)         as local_gpu()
 StatusOr<Device> gpu_of(const void* memory);
 
-// Whether the library can work with GPUs, where there is a driver: always so far.
+// Whether the library supports GPUs where a driver is installed; always true.
 bool cuda_built();
 
-// The version of NCCL, by which tensors on GPUs go where they can: 22703 is 2.27.3. 0:
-// its library cannot be loaded here, or is too old.
+// The version of NCCL, which moves GPU tensors where it can: 22703 is 2.27.3. 0
+// if NCCL's library cannot be loaded or is too old.
 int nccl_built();
 
 }  // namespace hvd

@@ -65,7 +65,8 @@ struct GpuClip::Parts {
 
   const device::CudaContext context;
   const CudaKernels& kernels;
-  CudaStream stream;  // Behind the caller's, which comes behind this one again.
+  // Runs after the caller's stream, which then waits for it.
+  CudaStream stream;
   std::map<DType, Pieces> pieces;
   std::uint32_t sightings = 0;
   std::shared_ptr<std::byte> seen;
@@ -101,7 +102,7 @@ absl::Status GpuClip::Parts::run(const GpuClipOptions& options) {
 GpuClip::GpuClip(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 GpuClip::GpuClip(GpuClip&& other) noexcept = default;
 GpuClip& GpuClip::operator=(GpuClip&& other) noexcept = default;
-// Its memory is freed when the GPU has done what it was given.
+// The GPU memory is freed once the GPU has done the queued work.
 GpuClip::~GpuClip() = default;
 
 StatusOr<GpuClip> GpuClip::of(std::vector<TensorView> gradients) {

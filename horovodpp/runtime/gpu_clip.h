@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GpuClip bounds the gradients of a program that has them on a GPU, and takes the scale
-// of its loss from them. It is all done in the order of a stream: what it finds out lies
-// on the GPU, where its own kernel reads it, and so may the program's.
+// A GpuClip clips gradients on a GPU by their norm, and removes the scale of
+// the loss from them. All work runs in stream order. Its findings stay on the
+// GPU, where the program's kernels may read them.
 //
 //   hvd::GpuClip clip = hvd::value_or_throw(hvd::GpuClip::of(gradients));
 //   ...                                           // Each step, after the reduction:
 //   hvd::throw_if_error(clip.start(
 //       {.max_norm = 1.0, .factor = 1.0 / loss_scale, .stream = stream}));
 //   update<<<blocks, threads, 0, stream>>>(weights, clip.on_gpu());
-//   hvd::ClipFindings found = hvd::value_or_throw(clip.wait(stream));  // If at all.
+//   hvd::ClipFindings found = hvd::value_or_throw(clip.wait(stream));  // Optional.
 //
-// An update that leaves the step out by itself, where not_finite is not 0, has the host
-// wait for nothing; a host that decides waits once. Ranks whose gradients are equal find
-// the same bits.
+// An update kernel that skips the step itself if not_finite is not 0 needs no
+// wait by the host; a decision by the host needs one. Ranks with equal
+// gradients get findings that are equal bit by bit.
 //
-// The gradients are borrowed as long as this lives. It ends after what it has started, and
-// after the last replay of a graph that has something of it. For one thread at a time.
+// The gradients are borrowed as long as this object lives. Destroy it after its
+// work has ended and after the last replay of a graph that contains such work.
+// For one thread at a time.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -32,39 +33,43 @@
 namespace HVD_EXPORT hvd {
 
 struct GpuClipOptions {
-  // Of all gradients after `factor`. Infinity: they are not bounded.
+  // Limit of the norm of all gradients, after `factor`. Infinity: no limit.
   double max_norm = std::numeric_limits<double>::infinity();
-  // Multiplies every gradient before.
+  // Multiplies every gradient before the norm is taken.
   double factor = 1.0;
-  // Of their GPU (a cudaStream_t); nullptr: the legacy default one.
+  // A stream of the gradients' GPU (a cudaStream_t); nullptr: the legacy
+  // default stream.
   void* stream = nullptr;
 };
 
 class GpuClip {
  public:
-  // Of gradients of any floating-point types, on one GPU.
-  //   InvalidArgument    there are none, or some that are not such
-  //   Unimplemented      there is no CUDA driver; says what brings it
-  //   ResourceExhausted  the GPU has no memory left, for 16 bytes of each 4096 elements
+  // The gradients may have any floating-point types, and lie on one GPU.
+  //   InvalidArgument    no gradients, or some that are not floating-point
+  //                      tensors on one GPU
+  //   Unimplemented      no CUDA driver; the message says what installs it
+  //   ResourceExhausted  the GPU has no memory left for 16 bytes per 4096
+  //                      elements
   static StatusOr<GpuClip> of(std::vector<TensorView> gradients);
   ~GpuClip();
   GpuClip(GpuClip&& other) noexcept;
   GpuClip& operator=(GpuClip&& other) noexcept;
 
-  // Puts into the stream: looks at the gradients, multiplies them by `factor` and, if
-  // their norm is larger than max_norm, by max_norm / (norm + 1e-6). If one is not finite,
-  // all stay as they are. It may be captured into a graph.
-  //   InvalidArgument  max_norm or factor is no sensible number
+  // Enqueues the clipping on the stream: multiplies the gradients by `factor`
+  // and, if their norm exceeds max_norm, by max_norm / (norm + 1e-6). If a
+  // gradient is not finite, all gradients stay unchanged. A graph may capture
+  // this work.
+  //   InvalidArgument  max_norm or factor is not a sensible number
   //   Internal         CUDA's errors
   Status start(const GpuClipOptions& options);
 
-  // What the last start() found, or the last replay of it: for what comes behind it in its
-  // stream.
+  // The findings of the last start() or its last replay, for work that follows
+  // in the stream.
   const ClipFindings* on_gpu() const;
 
-  // The same, when all that is in `stream` by now is done: the host waits for that. Not
-  // while the stream is captured.
-  //   Internal  CUDA's errors, of the stream's work as well
+  // The findings, after the host has waited for all work in `stream`. Do not
+  // call it while the stream is captured.
+  //   Internal  CUDA's errors, including those of other work in the stream
   StatusOr<ClipFindings> wait(void* stream);
 
  private:

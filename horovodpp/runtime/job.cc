@@ -34,16 +34,18 @@
 namespace hvd::runtime {
 namespace {
 
-constexpr std::uint32_t kStartEpoch = 0;  // Before there is a loop.
+// The epoch of calls before the loop runs.
+constexpr std::uint32_t kStartEpoch = 0;
 constexpr std::uint32_t kFirstEpoch = 1;
 
-// What another rank has yet to do on its GPU when this one leaves.
+// Time limit for other ranks' GPU work when this rank leaves.
 constexpr std::chrono::seconds kNcclFarewell(10);
 
-// Of a process whose error nobody can be given.
+// Exit code of a process whose error no caller can receive.
 constexpr int kCaughtCode = 1;
 
-// The job is given up in time though its users want to be warned later, or never.
+// The interval of stall checks. They must be frequent enough to shut the job
+// down in time, even if warnings come later or never.
 std::chrono::nanoseconds first_stall_check(const Config& config) {
   const auto warning = config.stall_warning_time;
   const auto shutdown = config.stall_shutdown_time;
@@ -72,21 +74,22 @@ coordinator::Coordinator::Options coordinator_options(const Config& config,
           [&](int rank) { return process_remark(topology.peer(rank).pid); }};
 }
 
-// A rank that waits for its GPU knows whom the others wait for: it says so before they give
-// up the job for want of its part.
+// The time after which a rank gives up a wait for its GPU. It is shorter than
+// the job's limit: this rank knows the cause, and reports it before the others
+// give up for want of its part.
 std::chrono::nanoseconds shutdown_on_gpu(const Config& config) {
   constexpr std::chrono::nanoseconds kAhead = std::chrono::seconds(10);
   return config.stall_shutdown_time -
          std::min(config.stall_shutdown_time / 2, kAhead);
 }
 
-// Zeros are one that was not raised.
+// Zero bytes are a word that was not raised.
 transport::BreakWord& hindrance_in(std::span<std::byte> memory) {
   return *reinterpret_cast<transport::BreakWord*>(memory.data());
 }
 
-// The interrupt of calls before there is a loop: this rank takes part in everything
-// meanwhile, as in any call.
+// The interrupt of calls before the loop runs. Meanwhile this rank watches for
+// failures as in any call.
 class StartInterrupt : public transport::Interrupt {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -143,7 +146,8 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
       may_remember ? config.cache_dir : "",
       {.ranks = local_size,
        .slot_bytes = collective::ShmOptions().chunk_bytes});
-  // While the others wait for this rank anyway: a file may be slow to come by.
+  // The file may be slow to read, so read it while the other ranks wait for
+  // this one anyway.
   const auto remembered = cache.load();
   HVD_RETURN_IF_ERROR(agree_on_config(config, *wires, deadline));
   const NodeLayout layout(sharing.local_size(), config.cache_capacity);
@@ -248,7 +252,7 @@ collective::GpuPatience Job::gpu_patience(const Config& config) {
           .warn = [this](const std::string& text) { log_.warning(text); }};
 }
 
-// Of its own thread, which looks while something is under way on the GPU.
+// Called on the watch's own thread, which polls while GPU work is in flight.
 collective::NcclWatch::Job Job::nccl_job(const Config& config) {
   return {.verdict = [this] { return monitor_.judge(); },
           .is_broken = [this] { return !monitor_.verdict().ok(); },
@@ -272,7 +276,7 @@ absl::Status Job::add_first_sets(const Config& config) {
   return absl::OkStatus();
 }
 
-// On one node nothing is asked of the library below.
+// On one node no call goes to the MPI library.
 absl::Status Job::watch_calls(std::chrono::nanoseconds patience) {
   const transport::CallMeter* const calls = wires_->calls();
   if (calls == nullptr || sharing_.node_count() == 1) return absl::OkStatus();
@@ -285,8 +289,9 @@ absl::Status Job::watch_calls(std::chrono::nanoseconds patience) {
   return call_watch_->start();
 }
 
-// What the thread executes may be written until the process ends, so nobody can
-// be told that it is over; and the one that waits may be that thread.
+// The operation of the caught thread may write its memory until the process
+// ends, so no waiter can be told that it is over. Besides, the waiter may be
+// that thread.
 void Job::end_caught(const std::string& call) {
   const absl::Status known = monitor_.judge();
   std::string why(known.message());
@@ -305,7 +310,7 @@ void Job::end_caught(const std::string& call) {
   ::_exit(kCaughtCode);
 }
 
-// How the ranks found each other.
+// Describes how the ranks found each other.
 std::string Job::meeting(const Config& config) const {
   const std::string module = transport::loaded_mpi_module();
   if (!config.rendezvous.empty()) return "by sockets of this host, without MPI";
@@ -353,7 +358,7 @@ absl::Status Job::launch(const Config& config) {
     run_here();
   });
   if (!thread.ok()) {
-    // The others are to know: its end needs no thread.
+    // Tell the other ranks; that needs no thread.
     abort(absl::StrCat("cannot run: ", thread.status().message()));
     run_here();
     ignore_peers();
@@ -428,7 +433,7 @@ absl::Status Job::prepare(const Config& config) {
   return learn_crossovers(config);
 }
 
-// Where ranks outnumber cores one would measure whom the system lets run.
+// If ranks outnumber cores, a measurement would show the scheduler's choices.
 absl::Status Job::learn_crossovers(const Config& config) {
   StartInterrupt interrupt(monitor_, deadline_after(config.start_timeout));
   const bool crowded =
@@ -474,7 +479,8 @@ absl::Status Job::stop() {
   MutexLock lock(stop_mutex_);
   if (!thread_.joinable()) return end_;
   thread_.join();
-  // What is in a stream ends as the job does; until then others may be lost.
+  // Work in a stream ends with the job; until the stop, other ranks may still
+  // be lost.
   nccl_.watch().stop();
   ignore_peers();
   end_ = loop_result_;
@@ -516,7 +522,7 @@ void Job::wait_for(const coordinator::SubmissionPtr& submission,
                    const Ready& ready) {
   if (is_of_a_parent()) return submission->done(home_.check());
   if (ready && progress_.is_driven_here()) {
-    // It ends on the GPU without this thread.
+    // The operation ends on the GPU without this thread.
     if (submission->is_enqueued) return;
     return refuse_to_wait(submission);
   }
@@ -537,9 +543,10 @@ Quick Job::try_at_once(const coordinator::SubmissionPtr& submission,
                           : progress_.try_at_once(submission, begun);
 }
 
-// What has been taken is executed when callbacks run: its memory is not used any
-// more. Anything else would be executed with memory that whoever does not wait
-// takes back.
+// Fails a submission on which a callback of a future waits. An operation that
+// was taken has been executed when callbacks run, so its memory is not used any
+// more. One still in the queue must not be executed later, because the caller
+// reuses its memory; so the queue is closed.
 void Job::refuse_to_wait(const coordinator::SubmissionPtr& submission) {
   const std::string what = waited_in_a_callback(*submission);
   if (queue_.holds(*submission)) {

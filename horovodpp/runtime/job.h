@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Job is the parts of one Runtime put together: wires, shared memory,
-// coordinator, plane, and the thread that drives them.
+// A Job owns and connects the parts of one Runtime: wires, shared memory,
+// coordinator, planes, and the thread that drives them.
 //
 // Thread-safe, as Runtime.
 #pragma once
@@ -50,43 +50,44 @@ namespace hvd::runtime {
 
 class Job : public SubmissionSink {
  public:
-  // As Runtime::start.
+  // See Runtime::start.
   static absl::StatusOr<std::unique_ptr<Job>> start(
       const Config& config, std::unique_ptr<transport::Communicator> wires);
-  // What a rank's tensors may lie in; it goes on from one job of the rank to the next.
+  // Memory that a rank's tensors can lie in; passes from one job of the rank to
+  // the next.
   struct Arenas {
     std::shared_ptr<Arena> host;
     std::shared_ptr<collective::NcclArena> gpus;
   };
-  // The same with those of an earlier job of this rank.
+  // Starts a job with the arenas of an earlier job of this rank.
   static absl::StatusOr<std::unique_ptr<Job>> start(
       const Config& config, std::unique_ptr<transport::Communicator> wires,
       Arenas arenas);
 
   ~Job() override;
 
-  // As Runtime::stop.
+  // See Runtime::stop.
   absl::Status stop();
 
-  // As Runtime::abort. Once this rank has left it has no effect: its peers are
+  // See Runtime::abort. Has no effect once this rank has left: its peers are
   // about to leave, too.
   void abort(const std::string& why);
 
-  // As Runtime::status.
+  // See Runtime::status.
   absl::Status status() const;
   const Topology& topology() const { return topology_; }
 
-  // Whether this process is a child, forked off the one that started the job. It
-  // has no part in it: what it submits or waits for fails with
-  // FailedPrecondition, stop() does nothing but say so.
+  // Whether this process was forked from the one that started the job. Such a
+  // child has no part in the job: its submissions and waits fail with
+  // FailedPrecondition, and stop() only returns that error.
   bool is_of_a_parent() const { return !home_.is_here(); }
 
   void submit(const coordinator::SubmissionPtr& submission) override;
   void submit_for_another(
       const coordinator::SubmissionPtr& submission) override;
-  // Drives the job on this thread until `ready`, unless that is nullptr or
-  // somebody else does. If it is this thread, in a callback, the submission
-  // fails: nobody would execute it.
+  // Drives the job on this thread until `ready`, unless `ready` is nullptr or
+  // another thread drives. A callback runs on the driving thread: its
+  // submission fails, because no other thread would execute it.
   void wait_for(const coordinator::SubmissionPtr& submission,
                 const Ready& ready) override;
   Quick try_at_once(const coordinator::SubmissionPtr& submission,
@@ -101,7 +102,7 @@ class Job : public SubmissionSink {
   }
   void callback_threw(const std::string& what) override;
 
-  // It goes before the connections do that it may have something of.
+  // Destroys the graph before the connections that it may use.
   void keep_captured(const std::shared_ptr<device::CudaGraph>& graph) {
     nccl_.graphs()->add(graph);
   }
@@ -111,18 +112,19 @@ class Job : public SubmissionSink {
   telemetry::Log& log() { return log_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
   Arenas arenas() const { return {arena_, nccl_.arena()}; }
-  // As Runtime::allocate_on(), on a GPU.
+  // See Runtime::allocate_on(); on a GPU.
   absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(int gpu,
                                                          std::size_t bytes) {
     return nccl_.allocate(gpu, bytes);
   }
 
-  // What connects the ranks. Once the job has stopped, or broken and stopped, it
-  // may be used for something else; it lives as long as the job.
+  // The connections between the ranks, which live as long as the job. Once the
+  // job has stopped, another owner may use them.
   transport::Communicator& wires() { return *wires_; }
 
  private:
-  // Where this rank is: as users count nodes, and as memory is shared.
+  // This rank's place among the user's nodes, and among groups that share
+  // memory.
   struct Places {
     Topology topology;
     Topology sharing;
@@ -135,28 +137,29 @@ class Job : public SubmissionSink {
   absl::Status launch(const Config& config);
   std::string meeting(const Config& config) const;
   void log_start(const Config& config);
-  // The other ranks' ends, until the job has one.
+  // Watches for the other ranks' deaths, until the job has ended.
   void watch_peers();
   void ignore_peers();
-  void warn(const Config& config);  // Of what users should know.
+  void warn(const Config& config);  // Logs what users should know.
   void submit(const coordinator::SubmissionPtr& submission, bool waits_at_once);
   void refuse_to_wait(const coordinator::SubmissionPtr& submission);
-  // Wakes whoever drives this rank's part.
+  // Wakes the thread that drives this rank's part.
   void ring();
-  // What comes before the loop, on its thread.
+  // Runs on the loop's thread before the loop.
   absl::Status prepare_here(const Config& config);
   absl::Status prepare(const Config& config);
-  void run_here();  // The loop.
+  void run_here();  // Runs the loop.
   collective::NcclSession::Options nccl_options(
       const Config& config, std::shared_ptr<collective::NcclArena> arena);
   collective::NcclWatch::Job nccl_job(const Config& config);
   collective::GpuPatience gpu_patience(const Config& config);
   absl::Status watch_calls(std::chrono::nanoseconds patience);
-  // The thread of the loop is caught in `call`, from which nothing can free it.
+  // Ends the process: the loop's thread is caught in `call`, from which it
+  // cannot be freed.
   [[noreturn]] void end_caught(const std::string& call);
   absl::Status learn_crossovers(const Config& config);
 
-  // What later members refer to comes first, and goes last.
+  // Members refer to earlier members, so the order matters.
   const Topology topology_;
   const HomeProcess home_;
   const Topology sharing_;
@@ -173,7 +176,7 @@ class Job : public SubmissionSink {
   coordinator::TensorQueue queue_;
   const std::shared_ptr<Arena> arena_;
   collective::ArenaMap arenas_;
-  // What the node was found to be like: remembered on local rank 0, or measured.
+  // The node's crossovers: read from the cache on local rank 0, or measured.
   std::optional<collective::ShmCrossovers> crossovers_;
   collective::ShmBoard plane_board_;
   collective::NcclSession nccl_;
@@ -186,7 +189,7 @@ class Job : public SubmissionSink {
   std::thread thread_ ABSL_GUARDED_BY(stop_mutex_);
   absl::Status end_ ABSL_GUARDED_BY(stop_mutex_);
   std::atomic<bool> has_left_{false};
-  absl::Status loop_result_;  // The thread's, until it is joined.
+  absl::Status loop_result_;  // For the loop's thread until it is joined.
   std::optional<CallWatch> call_watch_;
   std::optional<transport::LifeLines> life_lines_;
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Membership is a rank's part in a job, for objects that may outlive the job:
-// a reducer, an optimizer.
+// A Membership is a rank's part in a job. Objects that may outlive the job hold
+// one: a reducer, an optimizer.
 //
 //   const Membership membership = runtime.membership();
 //   ...
 //   HVD_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> job, membership.enter());
 //   job->allreduce_async_(...);
 //
-// Once the rank has left the job, by stop(), by reform() or because the Runtime
-// is gone, nobody enters any more; whoever is inside is waited for. It keeps
-// nothing of the job alive, so that another one can begin.
+// The part ends with stop(), with reform() or with the Runtime. Ending it waits
+// for threads that are inside; later calls of enter() fail. A Membership does
+// not keep the job alive, so another job can begin.
 //
 // Thread-safe. A value.
 #pragma once
@@ -28,14 +28,15 @@ class Runtime;
 
 class Membership {
  public:
-  // Of a job that has ended.
+  // A membership in a job that has ended.
   Membership() = default;
   explicit Membership(std::weak_ptr<Runtime> runtime)
       : runtime_(std::move(runtime)) {}
 
-  // The Runtime, which does not end while this is held: for a moment, in which
-  // nothing is waited for.
-  //   FailedPrecondition  this rank has left the job; says what to do
+  // Returns the Runtime, which cannot end while the caller holds the pointer.
+  // Hold it briefly, and wait for nothing meanwhile.
+  //   FailedPrecondition  this rank has left the job; the message says what to
+  //                       do
   StatusOr<std::shared_ptr<Runtime>> enter() const;
 
  private:

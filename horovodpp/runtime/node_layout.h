@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies where in the memory that the ranks of a node share for a job. The parts
-// follow one another, each from the beginning of a page.
+// The layout of the memory that the ranks of a node share for a job. Its parts
+// follow one another; each begins at a page boundary.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class NodeLayout {
 
   std::size_t bytes() const { return plane_.offset + plane_.bytes; }
 
-  // Of `payload`, which has bytes() of them.
+  // The parts of `payload`, which has bytes() bytes.
   Memory board(Memory payload) const { return board_.of(payload); }
   Memory mail(Memory payload) const { return mail_.of(payload); }
   Memory hindrance(Memory payload) const { return hindrance_.of(payload); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Prepared is a collective that is made again and again with the same memory:
-// its arguments are checked, and its name is looked up, once.
+// A Prepared is a collective that is repeated with the same memory: its
+// arguments are checked, and its name is looked up, once.
 //
 //   hvd::Prepared sum = hvd::value_or_throw(
 //       hvd::current_runtime().prepare_allreduce_(grad, {.name = "fc1.weight"}));
@@ -11,10 +11,11 @@
 //     hvd::throw_if_error(sum.wait());    // Now grad is the mean.
 //   }
 //
-// To other ranks each time is a call by that name: they need not have prepared
-// theirs. The memory is borrowed from start() until the outcome is there, which the
-// destructor waits for; `keep_alive` of the options is held as long as the Prepared.
-// It ends with its job: afterwards each start() fails with FailedPrecondition.
+// Other ranks see each run as a call with that name; they need not have
+// prepared theirs. The memory is borrowed from start() until the outcome is
+// known; the destructor waits for the outcome. The options' `keep_alive` is
+// held as long as the Prepared. After its job has ended each start() fails with
+// FailedPrecondition.
 //
 // For one thread at a time.
 #pragma once
@@ -35,27 +36,27 @@ class PreparedCall;
 
 class Prepared {
  public:
-  // Of no collective: each start() fails with FailedPrecondition.
+  // An empty object: each start() fails with FailedPrecondition.
   Prepared();
   ~Prepared();
   Prepared(Prepared&& other) noexcept;
   Prepared& operator=(Prepared&& other) noexcept;
 
-  // Begins the collective once more. Where it is still under way from the time
-  // before, this waits for that. How it ends is told by wait().
+  // Starts the collective once more, after waiting for its previous run. wait()
+  // returns the outcome.
   void start();
-  // Blocks until what was started last has its outcome; callable any number of
-  // times. The errors are those of the collective (see runtime.h).
-  //   FailedPrecondition  nothing was started
+  // Blocks until the last run has its outcome; callable any number of times.
+  // Returns the errors of the collective (see runtime.h).
+  //   FailedPrecondition  the collective was never started
   Status wait();
-  // For results on a GPU, as Future::wait(stream): what is put into `stream` (a
-  // cudaStream_t) from now on comes after them; blocks until the collective is in a
-  // stream of the GPU. The next start() waits for the end, if that has not come by then.
+  // For results on a GPU, as Future::wait(stream). Blocks until the collective
+  // is enqueued on the GPU, and orders later work in `stream` (a cudaStream_t)
+  // after it. The next start() waits for the collective to end.
   Status wait(void* stream);
-  // Whether the outcome is there; never blocks.
+  // Whether the outcome is known; never blocks.
   bool poll();
 
-  // start() and wait(), for which no other thread is woken.
+  // start() and wait() in one, without waking another thread.
   Status run();
 
  private:

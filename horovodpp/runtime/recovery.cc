@@ -20,13 +20,14 @@ namespace {
 using coordinator::Certainty;
 using std::chrono::steady_clock;
 
-// How long the last words of a rank that gives up may take to leave it.
+// Time limit for sending the last messages of a rank that gives up.
 constexpr std::chrono::milliseconds kSurvivorFarewell(100);
 
-// The launcher adds what it is told to its own clock.
+// Limits the time sent to the launcher, which adds it to its own clock.
 constexpr std::chrono::hours kLongestTold(24 * 365);
 
-// Between two looks at the wires: at first the others are about to answer.
+// The pause between two polls of the wires: short at first, when answers are
+// due.
 class Pause {
  public:
   void take() {
@@ -41,11 +42,12 @@ class Pause {
   int looks_ = 0;
 };
 
-// The settings of a later epoch: what names ranks has lost its meaning.
+// The settings of a later epoch, without those that name ranks, because ranks
+// have new numbers.
 Config without_ranks(Config config) {
   config.expected_size = 0;
   config.process_sets.clear();
-  config.unsupported.clear();  // It has been said.
+  config.unsupported.clear();  // Already logged.
   return config;
 }
 
@@ -78,7 +80,7 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::reform(
   return job;
 }
 
-// Ranks have new numbers: what a set means in the new job is its user's to say.
+// Ranks have new numbers, so only the user can say which ranks a set means.
 void Recovery::warn_of_lost_sets(const Job& broken, Job& job) {
   std::vector<std::string> names;
   for (const ProcessSet& set : broken.sets().all()) {
@@ -103,7 +105,8 @@ absl::Status Recovery::end(const std::shared_ptr<Job>& broken) {
       "only a broken job can be re-formed, and this one is not broken";
   if (broken->status().ok()) return absl::FailedPreconditionError(refusal);
   const absl::Status reason = broken->stop();
-  if (absl::IsFailedPrecondition(reason)) return reason;  // In a callback.
+  // Called in a callback.
+  if (absl::IsFailedPrecondition(reason)) return reason;
   if (reason.ok()) return absl::FailedPreconditionError(refusal);
   current_ = nullptr;
   if (!first) {
@@ -141,8 +144,8 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::carry_on(TimePoint deadline) {
     MutexLock lock(vote_mutex_);
     HVD_RETURN_IF_ERROR(attend(Look::kAtWires));
     if (!still_decided(members.epoch).ok()) continue;
-    // Nobody is known to be lost, but somebody may be, whose death shows later.
-    // What fails twice in the same way has another cause.
+    // No loss is known, but a death may show later, so try again. The same
+    // failure twice in a row has another cause.
     const absl::Status& failure = job.status();
     if (absl::IsDeadlineExceeded(failure) ||
         (!absl::IsAborted(failure) && failure == last_failure)) {
@@ -154,8 +157,8 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::carry_on(TimePoint deadline) {
 }
 
 absl::Status Recovery::agree(TimePoint deadline) {
-  // Whom the others have not heard of when half of the time is over may be as
-  // dead as its node; they leave it behind if they are the majority.
+  // A rank that is silent for half of the time may be dead with its node. The
+  // others leave it behind if they are the majority.
   const auto suspicion =
       steady_clock::now() + (deadline - steady_clock::now()) / 2;
   bool suspected = false;
@@ -196,8 +199,7 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::start(
                       return check_epoch(epoch);
                     }}));
   Config config = config_;
-  config.measure_crossovers =
-      false;  // A rank that has lost another wants to go on.
+  config.measure_crossovers = false;  // Survivors want to go on soon.
   config.start_timeout =
       std::max(deadline - steady_clock::now(), steady_clock::duration::zero());
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<Job> job,
@@ -209,7 +211,8 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::start(
     if (decided.ok()) vote_->entered();
   }
   if (decided.ok()) return job;
-  // Others could not start it. Its memory stays, as that of any broken job.
+  // Other ranks could not start this epoch. Its memory stays, as that of any
+  // broken job.
   job->abort(absl::StrCat("could not begin: ", decided.message()));
   job->stop().IgnoreError();
   ended_.push_back(std::move(job));
@@ -230,8 +233,8 @@ absl::Status Recovery::give_up(const absl::Status& why) {
 }
 
 absl::Status Recovery::attend(Look look) {
-  // While an epoch runs a death is its FailureMonitor's business: a rank that
-  // has left may die.
+  // While an epoch runs, its FailureMonitor handles deaths: a rank that has
+  // left may die.
   const bool between_epochs = vote_->phase() != Vote::Phase::kEntered;
   const std::size_t losses = router_->loss_count();
   if (between_epochs && losses > losses_seen_) {
@@ -275,7 +278,7 @@ absl::Status Recovery::still_decided(std::uint32_t epoch) const {
                                 : absl::StrCat(describe(lost), " was lost"));
 }
 
-// Of the first job, all but those who take part now.
+// The first job's ranks that do not take part now.
 std::vector<int> Recovery::lost_so_far() {
   MutexLock lock(vote_mutex_);
   std::vector<int> lost;
@@ -288,7 +291,7 @@ std::vector<int> Recovery::lost_so_far() {
   return lost;
 }
 
-// As the epoch that is broken numbers them, where they are in it.
+// Names ranks by their numbers in the broken epoch, where they have one.
 std::string Recovery::describe(const std::vector<int>& ranks) const {
   const std::vector<int> members = vote_->members().ranks;
   std::string text;

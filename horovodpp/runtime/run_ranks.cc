@@ -19,7 +19,7 @@
 namespace hvd::internal {
 namespace {
 
-// What the threads of one job have in common.
+// The shared state of one job's threads.
 class RankThreads {
  public:
   RankThreads(int ranks, const Config& config,
@@ -28,10 +28,10 @@ class RankThreads {
         config_(config),
         body_(body) {
     config_.launcher
-        .clear();  // It waits for this process, not for its threads.
+        .clear();  // The launcher waits for this process, not for its threads.
   }
 
-  // Lets the threads begin, or end at once where one of them is missing.
+  // Lets the threads begin, or end at once if a thread could not be created.
   void open(bool all_there) {
     MutexLock lock(mutex_);
     gate_ = all_there ? Gate::kOpen : Gate::kClosed;
@@ -45,7 +45,7 @@ class RankThreads {
       job = value_or_throw(Runtime::start(config_, world_.communicator(rank)));
       const ThreadRuntime scope(job);
       body_(rank);
-      throw_if_error(job->stop());  // The body may have done so.
+      throw_if_error(job->stop());  // The body may have stopped it.
     } catch (const std::exception& error) {
       fail(rank, job.get(), error.what());
     } catch (...) {
@@ -67,8 +67,8 @@ class RankThreads {
     return gate_ == Gate::kOpen;
   }
 
-  // Called while the exception is handled. Kept before the others can hear of
-  // it: theirs are its consequences.
+  // Called while the exception is handled. Stores it before other ranks can
+  // learn of the failure: their exceptions are its consequences.
   void fail(int rank, Runtime* job, const std::string& why) {
     {
       MutexLock lock(mutex_);

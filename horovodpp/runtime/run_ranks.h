@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job whose ranks are threads of this process: data parallelism without a
-// launcher, for one program, one notebook or one test.
+// Runs a job whose ranks are threads of this process: data parallelism without
+// a launcher, for one program, one notebook or one test.
 //
 //   std::vector<double> losses = hvd::run_ranks(4, [&] {
 //     Net model;                               // One of each in every rank.
@@ -8,10 +8,10 @@
 //     return train(model, optimizer, part(hvd::rank(), hvd::size()));
 //   });
 //
-// In each thread hvd::rank(), the collectives and whatever is built on them are
-// those of its rank, so that the program reads as it would for processes, and
-// gives the same results, bit by bit. What the program shares among its threads
-// is its own affair: models, optimizers and loaders are one rank's each.
+// In each thread hvd::rank(), the collectives and everything built on them
+// belong to that rank. The program reads as it would for processes, and gives
+// the same results, bit by bit. Give each rank its own model, optimizer and
+// loader; state that threads share is the program's responsibility.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -36,15 +36,16 @@ void run_rank_threads(int ranks, const Config& config,
 
 }  // namespace internal
 
-// Calls `body` once for each of `ranks`, at the same time, and returns when all
-// calls have: what they returned, by rank, where they return something. What the
-// first rank to fail threw is thrown here; it breaks the job for the others,
-// whose collectives then fail with Aborted and name it.
-// An init() in `body` finds the job started; a shutdown() leaves it early. What
-// started this process does not matter: a rank of an MPI job may run ranks.
-// `config` without one is Config::from_env().
+// Calls `body` on each of `ranks` ranks at the same time, and returns when all
+// calls have returned. Its value is their values by rank, if they return any.
+// If a rank throws, run_ranks() throws the first exception. The failure breaks
+// the job for the others, whose collectives then fail with Aborted and name
+// that rank.
+// In `body`, init() finds the job started, and shutdown() leaves it early. The
+// launcher of this process does not matter: a rank of an MPI job may run ranks.
+// `config` defaults to Config::from_env().
 //   InvalidArgument    `ranks` is below 1
-//   ResourceExhausted  the system has no more threads
+//   ResourceExhausted  the system cannot create so many threads
 //   (others)           as Runtime::start and Config::from_env
 template <typename F>
 auto run_ranks(int ranks, F&& body, const Config& config) {

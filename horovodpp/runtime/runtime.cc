@@ -34,14 +34,14 @@ coordinator::Inputs inputs_of(const std::vector<View>& tensors) {
   return {tensors.begin(), tensors.end()};
 }
 
-// A number would be another one each time.
+// Unnamed calls get a new number each time.
 absl::Status check_name(const std::string& name) {
   if (!name.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "what is prepared is known by its name on every rank; give it one");
 }
 
-// `build` makes the submission of the options.
+// `build` makes the submission from the options.
 template <typename Options, typename Build>
 StatusOr<std::unique_ptr<runtime::PreparedCall>> prepare(
     runtime::Submitter& submitter, Options options,
@@ -51,7 +51,7 @@ StatusOr<std::unique_ptr<runtime::PreparedCall>> prepare(
   return submitter.prepare(build(std::move(options)), set, std::move(results));
 }
 
-// What becomes of the results of operations whose memory the runtime allocates.
+// These make the outcomes of operations whose memory the runtime allocates.
 Outcome<Buffer> take_one(Results results) {
   return std::move(results.tensors.front());
 }
@@ -62,7 +62,7 @@ Outcome<std::vector<Buffer>> take_all(Results results) {
 }  // namespace
 
 StatusOr<std::unique_ptr<Runtime>> Runtime::start(const Config& config) {
-  // A rank in MPI_Init sees no deaths: the launcher has to.
+  // A rank in MPI_Init cannot see deaths; the launcher has to watch.
   if (config.launched) runtime::LauncherChannel(config.launcher).joining();
   HVD_ASSIGN_OR_RETURN(std::unique_ptr<transport::Communicator> wires,
                        runtime::make_communicator(config));
@@ -101,9 +101,9 @@ Runtime::Runtime(std::shared_ptr<runtime::Recovery> recovery,
       submitter_(std::make_unique<runtime::Submitter>(sets_, *job_)),
       door_(std::make_unique<runtime::Door<Runtime>>(this)) {}
 
-// A thread that waits for a future may be driving the job, and stops when the
-// job does. A forked child leaves all as it is: its parent's threads, memory
-// and wires are not its own.
+// A thread that waits for a future may be driving the job; it stops with the
+// job. A forked child touches nothing, because the threads, memory and wires
+// belong to its parent.
 Runtime::~Runtime() {
   job_->stop().IgnoreError();
   if (!job_->is_of_a_parent()) {
@@ -133,7 +133,7 @@ telemetry::Log& Runtime::log() const { return job_->log(); }
 
 Status Runtime::stop() {
   absl::Status end = job_->stop();
-  // In a callback, or a forked child, nothing was done.
+  // In a callback or a forked child, stop() did nothing.
   if (!absl::IsFailedPrecondition(end)) door_->shut();
   return end;
 }

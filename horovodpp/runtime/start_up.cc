@@ -104,7 +104,7 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_local_ranks(
        .deadline = deadline_after(config.start_timeout)});
 }
 
-// Else each of them would train a model of its own, and nobody would hear of it.
+// Otherwise each task would silently train a model of its own.
 absl::Status refuse_to_be_alone(const Config& config) {
   if (config.scheduled.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(

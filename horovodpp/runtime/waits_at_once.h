@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// While a WaitsAtOnce lives on a thread, what that thread submits is waited for by it
-// right away, so that no other thread has to be woken for it. The functions without
-// _async have one; for a wait of another kind:
+// A WaitsAtOnce tells the runtime that this thread waits at once for its
+// submissions. The thread then executes them itself, and no other thread is
+// woken. The functions without _async create one. Create one yourself for
+// another kind of wait:
 //
 //   hvd::Future<void> done;
 //   {
@@ -24,7 +25,7 @@ class WaitsAtOnce {
   WaitsAtOnce(const WaitsAtOnce&) = delete;
   WaitsAtOnce& operator=(const WaitsAtOnce&) = delete;
 
-  // Whether one lives on this thread.
+  // Whether one exists on this thread.
   static bool here();
 };
 

@@ -44,8 +44,8 @@ struct RawOptions {
   Environment settings;
 };
 
-// --name and --no-name, which give ranks `variable` as 1 and 0. Neither: they
-// inherit it.
+// --name and --no-name, which set `variable` to 1 and 0 for ranks. Without
+// either, ranks inherit it.
 struct Switch {
   const char* name;
   const char* variable;
@@ -129,9 +129,8 @@ void declare_options(CLI::App& app, RawOptions& raw) {
   for (const Switch& which : kSwitches) declare_switch(app, which, raw);
 }
 
-// Where the command begins: the first word that is neither an option nor the
-// value of one. The spellings with one dash that Horovod's users know are
-// rewritten on the way.
+// The index where the command begins: the first word that is neither an option
+// nor an option's value. Rewrites the spellings with one dash that Horovod has.
 absl::StatusOr<size_t> split_off_options(const CLI::App& app,
                                          std::vector<std::string>& words) {
   size_t i = 0;
@@ -155,7 +154,7 @@ absl::StatusOr<size_t> split_off_options(const CLI::App& app,
   return std::min(i, words.size());
 }
 
-// No list of hosts is so long, but a device may be endless.
+// Longer than any list of hosts. A device file may be endless.
 constexpr std::size_t kMaxHostfileBytes = 64 << 20;
 
 absl::StatusOr<std::string> read_file(const std::string& path) {
@@ -187,7 +186,7 @@ absl::StatusOr<std::vector<Host>> read_hosts(const RawOptions& raw) {
   return parse_hostfile(text);
 }
 
-// `text` is what `source` says.
+// `text` is the value from `source`.
 absl::StatusOr<std::chrono::milliseconds> parse_start_timeout(
     const std::string& text, const std::string& source) {
   double seconds = 0;

@@ -18,29 +18,29 @@ namespace hvd::launcher {
 struct Arguments {
   int ranks = 0;
   std::vector<Host> hosts;  // As filled by `ranks`; empty: this host.
-  // How ranks find each other: by MPI, by themselves, or as fits.
+  // How ranks find each other: by MPI, by themselves, or by either.
   enum class Way { kAsFits, kMpi, kLocal };
   Way way = Way::kAsFits;
   bool verbose = false;
   std::chrono::milliseconds start_timeout{30000};
   std::vector<std::string> mpi_arguments;
-  std::string output_filename;                  // Empty: not asked for.
+  std::string output_filename;                  // Empty: none.
   std::vector<std::string> network_interfaces;  // Empty: mpirun chooses.
   std::vector<std::string> command;             // The program first.
-  // What options say to the ranks, which beats what they would inherit.
+  // Variables that options set for the ranks; they override inherited ones.
   Environment settings;
-  std::string answer;  // Not empty: print this (help, version) and be done.
+  std::string answer;  // If not empty: print it (help, version) and exit.
 };
 
-// Reads what follows the program's name. Everything from the first word that is
-// not an option on belongs to the command, its own options included.
-// `environment` supplies HOROVOD_START_TIMEOUT; a --hostfile is read here.
+// Reads the words after the program's name. The command begins with the first
+// word that is not an option, and includes its own options. `environment`
+// supplies HOROVOD_START_TIMEOUT; a --hostfile is read here.
 //   InvalidArgument   with a text for the user
 absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
                                           const Environment& environment);
 
-// `text` as words the way a shell would split it: blanks separate, quotes and
-// backslashes keep together.
+// Splits `text` into words as a shell does: at blanks, except within quotes and
+// after backslashes.
 //   InvalidArgument   a quote is not closed
 absl::StatusOr<std::vector<std::string>> split_words(const std::string& text);
 

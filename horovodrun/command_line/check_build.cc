@@ -32,7 +32,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// Where the library, its modules and the Python package may be.
+// The folders in which the library, its modules and the Python package may be.
 std::vector<fs::path> folders_of(const fs::path& launcher) {
   const fs::path root = launcher.parent_path().parent_path();
   std::vector<fs::path> folders = {root / "lib", root / "lib64",
@@ -49,7 +49,7 @@ std::vector<fs::path> folders_of(const fs::path& launcher) {
   return folders;
 }
 
-// Where the files of `folders` whose names begin with `name` are, each name once.
+// The files of `folders` whose names begin with `name`, each name once.
 std::vector<fs::path> files_named(const std::vector<fs::path>& folders,
                                   const std::string& name) {
   std::vector<fs::path> files;
@@ -77,7 +77,8 @@ std::string described_module(const fs::path& module) {
       below.is_there ? ": " : ": cannot be loaded, ", below.text);
 }
 
-// "CPython 3.11" of _core.cpython-311-x86_64-linux-gnu.so; with the PyTorch beside it.
+// "CPython 3.11" for _core.cpython-311-x86_64-linux-gnu.so; includes the
+// version of the PyTorch next to it.
 std::string described_package(const fs::path& module) {
   std::string python = "Python 3";
   const std::string name = module.filename().string();

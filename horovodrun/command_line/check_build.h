@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of an installation, as Horovod's horovodrun --check-build prints them, and
-// below that with versions.
+// The parts of an installation, in the format of Horovod's horovodrun
+// --check-build, followed by versions.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace hvd::launcher {
 
-// The libraries that a job would load, by a path or a name that the dynamic linker knows.
+// The libraries that a job would load: paths or names that the dynamic linker
+// knows.
 struct GpuLibraries {
   std::string nccl = "libnccl.so.2";
   std::string cuda = "libcuda.so.1";
@@ -18,17 +19,19 @@ struct GpuLibraries {
 struct Installation {
   bool torch = false;  // The Python package, which is for PyTorch.
   bool mpi = false;    // A module for MPI.
-  bool nccl = false;   // NCCL itself, which is no part of this project.
+  bool nccl = false;   // NCCL itself, which is not a part of this project.
   // Each part and its version: {"MPI", "openmpi4: Open MPI v4.1.4"}.
   std::vector<std::pair<std::string, std::string>> parts = {};
 };
 
-// Of the horovodrun at `path`: what lies where CMake and pip install it, or where a
-// build leaves it. Where there is no NCCL of that name, PyTorch may have brought it.
+// The installation of the horovodrun at `path`: looks where CMake and pip
+// install files, or a build leaves them. If there is no NCCL of that name, it
+// looks for PyTorch's.
 Installation installation_of(const std::string& path,
                              const GpuLibraries& libraries);
 
-// In Horovod's words, then the parts. A part that this project lacks has an empty box.
+// The text in Horovod's format, followed by the parts. A missing part has an
+// empty box.
 std::string to_text(const Installation& installation,
                     const std::string& version);
 

@@ -3,7 +3,7 @@
 
 namespace hvd::launcher {
 
-// Alone in a source, as it is another one after each commit.
+// Alone in a source, because it changes with each commit.
 const char* described_version() { return HVD_DESCRIBED_VERSION; }
 
 const char* built_with_dnnl() { return HVD_BUILT_WITH_DNNL; }

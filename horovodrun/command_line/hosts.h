@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where ranks run: host names and how many ranks (slots) each takes, as -H and
-// --hostfile give them.
+// The hosts of a job: names and the number of ranks (slots) that each takes, as
+// in -H and --hostfile.
 #pragma once
 
 #include <string>
@@ -17,18 +17,18 @@ struct Host {
   friend bool operator==(const Host&, const Host&) = default;
 };
 
-// "worker-0:2,worker-1:4" as hosts, in that order.
+// Reads "worker-0:2,worker-1:4" as hosts, in that order.
 //   InvalidArgument   an entry is not name:slots, or has no slots
 absl::StatusOr<std::vector<Host>> parse_hosts(const std::string& text);
 
-// The text of a hostfile, a line for each host: "worker-0 slots=2". Blank
-// lines, text after '#' and further fields are skipped; no slots= means one
-// slot.
+// Reads the text of a hostfile, which has a line for each host: "worker-0
+// slots=2". Skips blank lines, text after '#' and further fields; without
+// slots= a host has one slot.
 //   InvalidArgument   a line cannot be read, or there is no host
 absl::StatusOr<std::vector<Host>> parse_hostfile(const std::string& text);
 
-// The hosts and slots that `ranks` ranks use when hosts are filled in order;
-// hosts that stay empty are left out.
+// The hosts and slots that `ranks` ranks use when hosts are filled in order,
+// without the hosts that stay empty.
 //   InvalidArgument   there are fewer slots than ranks
 absl::StatusOr<std::vector<Host>> fill_hosts(const std::vector<Host>& hosts,
                                              int ranks);

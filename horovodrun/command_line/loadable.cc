@@ -20,7 +20,7 @@ namespace {
 // More than any MPI's MPI_MAX_LIBRARY_VERSION_STRING.
 constexpr std::size_t kLongestVersion = 16384;
 
-// "12.4" of 12040, "2.27.3" of 22703.
+// "12.4" for 12040, "2.27.3" for 22703.
 std::string dotted(int number, int unit, bool with_patch) {
   const std::string version =
       absl::StrCat(number / unit, ".", number % unit / (with_patch ? 100 : 10));
@@ -47,8 +47,8 @@ std::string all_of(int file) {
   return text;
 }
 
-// Of two libraries of one name, as two versions of an MPI are, a process loads the first
-// one only: so each is loaded by a child.
+// Loads each library in a child process: of two libraries with the same name,
+// such as two versions of an MPI, a process only loads the first.
 template <typename F, typename Ask>
 LibraryVersion ask(const std::string& library, const char* function,
                    const Ask& version) {
@@ -68,7 +68,7 @@ LibraryVersion ask(const std::string& library, const char* function,
   return {text.front() == '1', text.substr(1)};
 }
 
-// Of a library whose `function` has an integer for its version.
+// For a library whose `function` returns the version as an integer.
 LibraryVersion ask_number(const std::string& library, const char* function,
                           int unit, bool with_patch) {
   return ask<int(int*)>(library, function, [&](int (*call)(int*)) {
@@ -80,7 +80,7 @@ LibraryVersion ask_number(const std::string& library, const char* function,
 
 }  // namespace
 
-// Versions before 2.9 had another unit; none of them is supported.
+// Versions before 2.9, which are not supported, use another unit.
 LibraryVersion version_of_nccl(const std::string& library) {
   return ask_number(library, "ncclGetVersion", 10000, true);
 }

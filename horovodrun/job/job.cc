@@ -31,16 +31,16 @@ namespace {
 
 const std::vector<int> kJobSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
                                       SIGQUIT, SIGUSR1, SIGUSR2};
-// Which a terminal sends to mpirun, too, but which are for the launcher to pass
-// on; and that of a limit on files (ulimit -f), which mpirun would pass on to all
-// ranks if it met it itself.
+// Signals that a terminal also sends to mpirun, but that the launcher passes
+// on. SIGXFSZ, of a limit on files (ulimit -f), is included because mpirun
+// would pass it on to all ranks if it hit the limit itself.
 const std::vector<int> kKeptFromMpirun = {SIGINT, SIGHUP, SIGQUIT, SIGXFSZ};
-// How often to look for what nobody reports.
+// The interval of polling for changes without a report.
 constexpr std::chrono::milliseconds kLook{50};
-// For what mpirun's processes still have to write after it has ended.
+// Time for mpirun's processes to write their last output after it has ended.
 constexpr std::chrono::milliseconds kDrainTime{1000};
 
-// Whether mpirun is to do more with what ranks write than to show it.
+// Whether mpirun must do more with the ranks' output than show it.
 bool is_handled_by_mpirun(MpiFlavor flavor, const Arguments& arguments,
                           const Environment& environment) {
   if (flavor == MpiFlavor::kNone) return false;
@@ -75,7 +75,8 @@ class RunningJob {
                                : "mpirun"},
                Clock::steady().now()),
         host_name_(host_name()),
-        // A blocked signal would arrive although it is ignored.
+        // Without ignored signals: blocking a signal would make it arrive even
+        // if it is ignored.
         signals_(without_ignored(kJobSignals)) {}
 
   absl::Status start();
@@ -95,21 +96,22 @@ class RunningJob {
   Verdict with_write_errors(Verdict verdict) const;
 
   const Job& job_;
-  RankFiles files_;  // Where mpirun does not write them.
+  RankFiles files_;  // Used if mpirun writes no files.
   JobOutput output_;
   JobWatch watch_;
   const std::string host_name_;
   const SignalQueue signals_;
   bool is_impatient_ = false;  // The user has asked for the end.
-  // Of processes of this host that were seen while the job was ended.
+  // Processes of this host that were seen while the job was ended.
   std::map<pid_t, int> ranks_;
-  std::optional<KillPatience> killing_;  // Since mpirun got SIGKILL.
+  std::optional<KillPatience> killing_;  // Set when mpirun gets SIGKILL.
   pid_t mpirun_ = -1;
   bool mpirun_ended_ = false;
   bool mpirun_was_killed_ = false;
 };
 
-// Open MPI would wait for the ranks that it cannot start.
+// Opens files before the start: Open MPI would wait for ranks that it cannot
+// start.
 absl::Status RunningJob::open_files() {
   const std::string& folder = job_.arguments.output_filename;
   if (folder.empty()) return absl::OkStatus();
@@ -122,7 +124,7 @@ absl::Status RunningJob::open_files() {
 
 absl::Status RunningJob::start() {
   adopt_orphans();
-  // Errors, which are told in the last line.
+  // Write errors are reported in the last line.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   HVD_RETURN_IF_ERROR(open_files());
@@ -138,8 +140,9 @@ absl::Status RunningJob::start() {
       !is_handled_by_mpirun(job_.flavor, job_.arguments, environment)) {
     environment[kOutputVariable] = output_.desk();
   }
-  // SIGTERM, so that mpirun ends its ranks on all hosts and clears up; what it
-  // then writes to nobody must not end it before.
+  // At this process's death mpirun gets SIGTERM, so that it ends its ranks on
+  // all hosts and cleans up. It ignores SIGPIPE, so that its last output does
+  // not end it before.
   const Spawned spawned =
       spawn(job_.command.argv, {.environment = std::move(environment),
                                 .stdout_fd = output,
@@ -201,7 +204,8 @@ void RunningJob::tell_left_behind(const std::vector<pid_t>& pids) {
   }
 }
 
-// To the agents themselves where all are within reach, else through mpirun.
+// Sends the signal to the agents themselves if all are on this host, else
+// through mpirun.
 void RunningJob::pass_on(int signal) {
   if (mpirun_ended_) return;
   const std::vector<Report> running = watch_.running();
@@ -246,7 +250,7 @@ void RunningJob::wait(Clock::TimePoint deadline) {
        static_cast<int>(std::max(milliseconds(0), left).count()));
 }
 
-// Reads what has come and shows what there is room for; whether ranks wrote
+// Reads the output and shows as much as fits; returns whether ranks wrote
 // anything.
 bool RunningJob::drain() {
   std::vector<Report> reports;
@@ -262,7 +266,7 @@ Verdict RunningJob::run() {
     wait(watch_.is_ending() || killing_
              ? std::min(watch_.deadline(), Clock::steady().now() + kLook)
              : watch_.deadline());
-    // Reports first: what a signal means depends on which ranks run.
+    // Read reports first: the meaning of a signal depends on which ranks run.
     drain();
     read_signals();
     reap();
@@ -276,7 +280,7 @@ Verdict RunningJob::run() {
 void RunningJob::finish() {
   using std::chrono::milliseconds;
   if (!descendants().empty()) look_for_agents();
-  // Agents end by themselves when mpirun has; they know best how to.
+  // Agents end by themselves after mpirun, and clean up best.
   const Clock::TimePoint deadline = Clock::steady().now() + kDrainTime;
   const auto anything_left = [&] {
     return output_.is_open() || !descendants().empty();
@@ -291,14 +295,14 @@ void RunningJob::finish() {
   if (mpirun_was_killed_) {
     remove_mpirun_leftovers(mpirun_, mpirun_directory(job_.environment));
   }
-  // A slow reader gets all of it, unless the user has asked for the end.
+  // A slow reader gets all output, unless the user has asked for the end.
   while (drain() || (output_.has_unshown() && !is_impatient_)) {
     if (output_.has_unshown()) wait(Clock::TimePoint::max());
     read_signals();
   }
 }
 
-// Output that is lost is no success.
+// Lost output makes a success a failure.
 Verdict RunningJob::with_write_errors(Verdict verdict) const {
   const std::string error = output_.error();
   if (error.empty() || verdict.exit_code != 0) return verdict;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job is mpirun and everything below it. Running one means to show its
-// output, pass signals on, judge how it ended, and leave no process of it
-// behind.
+// A job is mpirun and all its descendants. Running a job shows its output,
+// passes signals on, determines how it ended, and leaves no process behind.
 #pragma once
 
 #include <string>
@@ -22,9 +21,9 @@ struct Job {
   std::string token;
 };
 
-// Runs the job to its end. What it writes appears on this process' streams at
-// once; what it reads is mpirun's own. To be called once
-// in a process, which must have no other threads and no other children.
+// Runs the job to its end. Its output appears on this process's streams at
+// once; mpirun reads the input itself. Call it once in a process, which must
+// have no other threads and no other children.
 //   Internal   mpirun cannot be started
 absl::StatusOr<Verdict> run_job(const Job& job);
 

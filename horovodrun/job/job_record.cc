@@ -14,7 +14,7 @@ int rank_named(const JobRecord& job, const RankNews::Named& named, int by) {
                             rank.ended->host == named.host;
     if (told || is_command) return static_cast<int>(i);
   }
-  // A rank that has not re-formed counts ranks as the launcher does.
+  // A rank that has not re-formed numbers ranks as the launcher does.
   const bool same_numbers =
       !job.ranks[static_cast<std::size_t>(by)].has_reformed;
   const bool exists = named.rank >= 0 &&

@@ -13,7 +13,7 @@ using Kind = Report::Kind;
 
 constexpr Clock::TimePoint kNever = Clock::TimePoint::max();
 
-// A failure that the others have not made up for by going on without the rank.
+// A failure that stands: the others have not gone on without the rank.
 bool is_open_failure(const RankRecord& rank) {
   return rank.failed() && !rank.is_lost;
 }
@@ -47,8 +47,9 @@ void JobWatch::end_by(Clock::TimePoint time) {
   if (stage_ == Stage::kRunning) end_by_ = std::min(end_by_, time);
 }
 
-// Whether all ranks have ended but those of hosts that those who did heard nothing of
-// any more, and whose ends will not be heard of either.
+// Whether all ranks have ended, except those on silent hosts. A host counts as
+// silent if an ended rank reported it so; the ends of its ranks will never be
+// reported.
 bool JobWatch::nobody_is_left() const {
   std::set<std::string> silent_hosts;
   for (std::size_t by = 0; by < record_.ranks.size(); ++by) {
@@ -70,7 +71,7 @@ bool JobWatch::nobody_is_left() const {
       });
 }
 
-// mpirun has nothing to wait for then.
+// mpirun then has nothing to wait for.
 void JobWatch::end_if_nobody_is_left(Clock::TimePoint now) {
   if (!nobody_is_left()) return;
   end_by(now + kFarewell);
@@ -108,7 +109,7 @@ void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
 void JobWatch::news_arrived(RankRecord& rank, const RankNews& news,
                             Clock::TimePoint now) {
   if (news.kind == RankNews::Kind::kHindered) {
-    // Which changes nothing about where it is.
+    // It does not change how far the rank has come.
     rank.hindered = news;
     return;
   }
@@ -158,7 +159,7 @@ void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
 
 void JobWatch::signal_arrived(int signal, Clock::TimePoint now) {
   if (record_.signal == 0 && !any_failure() && !record_.start_timed_out) {
-    // Before a rank runs there is nothing that could need a moment.
+    // Before a rank runs, no process needs time to end.
     const bool any_runs =
         std::any_of(record_.ranks.begin(), record_.ranks.end(),
                     [](const RankRecord& rank) { return rank.started; });
@@ -176,7 +177,7 @@ void JobWatch::agent_ended(int rank, Clock::TimePoint now) {
   end_if_nobody_is_left(now);
 }
 
-// Several may find the same one: the first of them knows its rank.
+// Several agents may find the same process; the first of them knows its rank.
 void JobWatch::left_behind(const Report& process) {
   const bool is_known = std::any_of(
       record_.left_behind.begin(), record_.left_behind.end(),
@@ -190,19 +191,19 @@ void JobWatch::mpirun_ended(int wait_status) {
   record_.mpirun_status = wait_status;
 }
 
-// Whether the rank is on its way to a job of those who are left, or in it.
+// Whether the rank is in a job of survivors, or about to enter it.
 bool JobWatch::goes_on(const RankRecord& rank, Clock::TimePoint now) const {
   if (rank.ended || rank.is_lost) return false;
   if (rank.tells(RankNews::Kind::kReforming)) {
     return now < rank.told_at + rank.news->patience + kGrace;
   }
-  // A rank that has lost a peer again is about to tell what it makes of it.
+  // A rank that has lost a peer again is about to report how it goes on.
   return rank.tells(RankNews::Kind::kReformed) &&
          std::none_of(record_.ranks.begin(), record_.ranks.end(),
                       is_open_failure);
 }
 
-// Whether somebody looks in MPI for a rank that has ended before it came there.
+// Whether a rank waits in MPI for a rank that has ended before it came there.
 bool JobWatch::waits_in_vain() const {
   const auto any = [&](const auto& test) {
     return std::any_of(record_.ranks.begin(), record_.ranks.end(), test);
@@ -254,7 +255,7 @@ void JobWatch::look(Clock::TimePoint now) {
   }
 }
 
-// One that blames another may have something to bring to an end.
+// A blamed rank that blames another may have work to finish.
 bool JobWatch::only_the_blamed_are_left() const {
   std::set<int> blamed;
   for (int by = 0; by < static_cast<int>(record_.ranks.size()); ++by) {
@@ -323,7 +324,7 @@ JobWatch::Action JobWatch::next_action(Clock::TimePoint now) {
   record_.start_timed_out = now >= start_by_ && record_.signal == 0;
   record_.mpirun_was_ended = true;
   stage_ = Stage::kTerminating;
-  // A job that has not begun has nothing to bring to an end.
+  // A job that has not begun has no work to finish.
   end_by_ = now + (nobody_is_left() || record_.cannot_begin ? kLastTermination
                                                             : kTermination);
   return Action::kTerminate;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watch over a job: what has happened to the ranks so far, what is to be
-// done about it and when, and in the end the verdict.
+// A JobWatch watches a job: it records what has happened to the ranks, decides
+// what to do about it and when, and in the end gives the verdict.
 //
-// Ranks that learn of a peer's failure need a moment to say what it means for
-// them, so a failure starts a grace period. Ranks that re-form the job
-// (Runtime::reform) are left alone, for as long as they like: the grace period
-// runs only while none does. After it mpirun is told to end, and what is left a
-// little later is killed.
+// Ranks that learn of a peer's failure need a moment to react, so a failure
+// starts a grace period. It only runs while no rank re-forms the job
+// (Runtime::reform); a re-forming rank may take as long as it likes. After the
+// grace period mpirun is told to end, and a little later the remaining
+// processes are killed.
 //
 // A state machine without clock or I/O. Not thread-safe.
 #pragma once
@@ -35,23 +35,23 @@ class JobWatch {
   struct Options {
     int ranks = 1;
     Clock::Duration start_timeout{};  // Within which all ranks must start.
-    std::vector<Host> hosts{};        // Where they were asked to; empty: here.
+    std::vector<Host> hosts{};        // Requested hosts; empty: this one.
     std::string starter = "mpirun";   // For messages.
   };
 
   // After a rank has failed.
   static constexpr std::chrono::milliseconds kGrace{5000};
-  // After a rank has ended before it entered the job, where others have entered it:
-  // one that still waits may yet come in, and see it.
+  // After a rank has ended before it entered the job, while other ranks have
+  // entered it. A rank that still waits may yet enter, and notice.
   static constexpr std::chrono::milliseconds kBeginning{500};
-  // After ranks have failed because of those that are left, which do not say that
-  // others are to blame: these keep still.
+  // After ranks have failed and blamed all remaining ranks, if those blame no
+  // other rank and are silent.
   static constexpr std::chrono::milliseconds kGraceOfTheBlamed{500};
-  // After the job has broken for another reason: there may be much to save.
+  // After the job has broken for another reason: ranks may have much to save.
   static constexpr std::chrono::milliseconds kGraceOfTheLiving{60000};
   static constexpr std::chrono::milliseconds kTermination{2500};
-  // For mpirun to see that its last rank has ended, which it sometimes does not,
-  // and then to end when it is told.
+  // For mpirun to notice that its last rank has ended, which it sometimes does
+  // not, and then to end when told.
   static constexpr std::chrono::milliseconds kFarewell{400};
   static constexpr std::chrono::milliseconds kLastTermination{300};
 
@@ -66,25 +66,25 @@ class JobWatch {
   // mpirun has ended; `wait_status` is as waitpid gives it.
   void mpirun_ended(int wait_status);
 
-  // The agent of a rank that is running() is not there any more; while mpirun is
-  // ending it passes on no reports.
+  // The agent of a rank that is running() is gone; while mpirun is ending it
+  // passes on no reports.
   void agent_ended(int rank, Clock::TimePoint now);
   // As in a report of that kind; its rank may be -1.
   void left_behind(const Report& process);
 
   bool is_ending() const { return stage_ == Stage::kTerminating; }
 
-  // What to do at `now`. Every action is returned once.
+  // The action to take at `now`. Every action is returned once.
   Action next_action(Clock::TimePoint now);
 
-  // When to ask again although nothing happened.
+  // When to call next_action() again without an event.
   Clock::TimePoint deadline() const;
 
   // The agents that have started and whose command has not ended, as their
   // reports of the start.
   std::vector<Report> running() const;
 
-  // To be asked after mpirun has ended. `program` is what the ranks ran.
+  // Call it after mpirun has ended. `program` is the ranks' program.
   Verdict verdict(const std::string& program) const {
     return judge(record_, program);
   }
@@ -113,7 +113,7 @@ class JobWatch {
   Stage stage_ = Stage::kRunning;
   Clock::TimePoint start_by_;
   Clock::TimePoint end_by_ = Clock::TimePoint::max();
-  // Since when there has been trouble and nobody has gone on.
+  // Since when a failure stands and no rank has gone on.
   std::optional<Clock::TimePoint> idle_since_;
   std::optional<Clock::TimePoint> in_vain_since_;  // waits_in_vain().
   Clock::TimePoint look_again_ = Clock::TimePoint::max();

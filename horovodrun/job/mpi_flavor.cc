@@ -29,7 +29,7 @@ int version_after(const std::string& text, const std::string& name) {
   return version;
 }
 
-// Where the PATH's mpirun is in the end; empty if there is none.
+// The file that the PATH's mpirun links to; empty if there is none.
 std::filesystem::path mpirun_program() {
   std::error_code error;
   return std::filesystem::canonical(
@@ -38,7 +38,7 @@ std::filesystem::path mpirun_program() {
 
 }  // namespace
 
-// To ask a program for its version takes as long as to start it.
+// Asking a program for its version takes as long as starting it.
 std::optional<MpiFlavor> flavor_of_program(
     const std::filesystem::path& program) {
   // Open MPI 5 has no such program.

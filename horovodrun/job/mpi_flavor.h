@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which mpirun is installed: its options differ, what horovodrun promises does
-// not.
+// The flavor of the installed mpirun. Options differ between flavors;
+// horovodrun's behavior does not.
 #pragma once
 
 #include <filesystem>
@@ -18,18 +18,18 @@ inline bool is_open_mpi(MpiFlavor flavor) {
   return flavor == MpiFlavor::kOpenMpi4 || flavor == MpiFlavor::kOpenMpi5;
 }
 
-// Reads the flavor from what `mpirun --version` prints.
-//   FailedPrecondition   none of the known ones
+// Reads the flavor from the output of `mpirun --version`.
+//   FailedPrecondition   none of the known flavors
 absl::StatusOr<MpiFlavor> flavor_of(const std::string& version_text);
 
-// The flavor of a program, if its name tells it.
+// The flavor of a program, if its name shows it.
 std::optional<MpiFlavor> flavor_of_program(
     const std::filesystem::path& program);
 
-// Of the PATH's mpirun: of the program that its links lead to or, if the name of that
-// does not tell, of what `mpirun --version` prints.
+// The flavor of the PATH's mpirun: from the name of the program that its links
+// lead to or, if that does not show it, from `mpirun --version`.
 //   NotFound             there is no mpirun; names packages that have one
-//   FailedPrecondition   it cannot run, or is none of the known ones
+//   FailedPrecondition   it cannot run, or is of none of the known flavors
 absl::StatusOr<MpiFlavor> installed_flavor();
 
 }  // namespace hvd::launcher

@@ -36,15 +36,16 @@ void add_open_mpi_settings(const Arguments& arguments,
       added.emplace(absl::StrCat(family, "_ALLOW_RUN_AS_ROOT_CONFIRM"), "1");
     }
   }
-  // More ranks than cores are normal, so no rank may be bound to a core.
+  // More ranks than cores are normal, so do not bind ranks to cores.
   added.emplace("OMPI_MCA_hwloc_base_binding_policy", "none");
   added.emplace("OMPI_MCA_rmaps_base_mapping_policy", "slot");
   added.emplace("OMPI_MCA_rmaps_base_oversubscribe", "1");
   added.emplace("PRTE_MCA_hwloc_default_binding_policy", "none");
   added.emplace("PRTE_MCA_rmaps_default_mapping_policy", "slot:oversubscribe");
-  // A host may have no other name that can be resolved, and goes by this one here.
+  // A host may have no other name that can be resolved, and horovodrun uses
+  // this name.
   added.emplace("OMPI_MCA_orte_keep_fqdn_hostnames", "1");
-  // The end of one rank must not end the others before they saw it themselves.
+  // The end of one rank must not end the others before they have noticed it.
   added.emplace("OMPI_MCA_orte_enable_recovery", "1");
   if (!arguments.network_interfaces.empty()) {
     const std::string names = absl::StrJoin(arguments.network_interfaces, ",");
@@ -56,8 +57,8 @@ void add_open_mpi_settings(const Arguments& arguments,
   }
 }
 
-// Whether the user says which interfaces Open MPI's `part` is to use: it takes
-// one way to say so only.
+// Whether the user has set the interfaces of Open MPI's `part`. Open MPI
+// accepts only one way to set them.
 bool says_interfaces(const Arguments& arguments,
                      const Surroundings& surroundings,
                      const std::string& part) {
@@ -72,7 +73,7 @@ bool says_interfaces(const Arguments& arguments,
   return false;
 }
 
-// A job on this host is reached over its loopback, whatever becomes of its other
+// A job on this host uses its loopback, which works whatever happens to other
 // interfaces. (Open MPI 4 listens on all of them nevertheless.)
 void stay_on_this_host(const Arguments& arguments,
                        const Surroundings& surroundings, Environment& added) {
@@ -97,8 +98,8 @@ void add_open_mpi_options(MpiFlavor flavor, const Arguments& arguments,
 }
 
 void add_intel_settings(Environment& added) {
-  // As for Open MPI: no rank is bound to a core, and the end of one rank does not end
-  // the others.
+  // As for Open MPI: ranks are not bound to cores, and the end of one rank does
+  // not end the others.
   added.emplace("I_MPI_PIN", "off");
   added.emplace("I_MPI_FAULT_CONTINUE", "on");
 }
@@ -136,7 +137,7 @@ absl::Status add_hydra_options(MpiFlavor flavor, const Arguments& arguments,
   return absl::OkStatus();
 }
 
-// mpirun with its options, and the variables that it is to find.
+// Adds mpirun with its options, and the variables for it.
 absl::Status add_mpirun(MpiFlavor flavor, const Arguments& arguments,
                         const Surroundings& surroundings,
                         MpirunCommand& command) {
@@ -165,7 +166,7 @@ absl::Status add_mpirun(MpiFlavor flavor, const Arguments& arguments,
     if (!agent.empty()) command.added["OMPI_MCA_plm_rsh_agent"] = agent;
   }
 
-  // Open MPI carries the environment to its own host only; Hydra everywhere.
+  // Open MPI passes the environment only to its own host, Hydra to every host.
   if (is_open_mpi(flavor) && !is_local) {
     Environment environment = command.added;
     environment.insert(surroundings.environment.begin(),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command that starts a job, mpirun or our own starter (rank_starter.h): what
-// to run, and which environment variables to add. It does not start the user's
-// command itself but, for each rank, an agent (agent.h) that starts it.
+// The command that starts a job by mpirun or by our own starter
+// (rank_starter.h): the program, and the environment variables to add. It
+// starts an agent (agent.h) for each rank, and the agent starts the user's
+// command.
 #pragma once
 
 #include <string>
@@ -15,8 +16,8 @@
 namespace hvd::launcher {
 
 struct Surroundings {
-  std::string agent;          // The path of horovodrun, equal on every host.
-  std::string token;          // What the agents mark their reports with.
+  std::string agent;          // Path of horovodrun, equal on all hosts.
+  std::string token;          // The agents mark their reports with it.
   std::string host_name;      // This host's.
   bool root = false;          // Whether the user is root.
   bool has_loopback = false;  // Whether there is an interface 'lo'.
@@ -28,23 +29,23 @@ struct MpirunCommand {
   Environment added;  // To the surroundings' environment.
 };
 
-// Settings travel as environment variables where a flavor knows them, because
-// there an unknown one is ignored and an unknown flag is an error. Nothing that
-// the user's environment already sets is changed, except HOROVOD_SIZE,
-// HOROVOD_LAUNCHER and, so as to be told of hosts that are lost, Open MPI's choice
-// of a remote shell, which is started from ours.
-//   InvalidArgument   the flavor cannot do what the arguments ask: kNone none of
-//                     needs_mpirun()
+// Settings are passed as environment variables if a flavor has them, because
+// MPI ignores an unknown variable but refuses an unknown flag. Variables of the
+// user's environment are never changed, with three exceptions: HOROVOD_SIZE,
+// HOROVOD_LAUNCHER and Open MPI's choice of a remote shell. Ours starts the
+// user's, and so learns of lost hosts.
+//   InvalidArgument   the flavor does not support the arguments: kNone supports
+//                     none of needs_mpirun()
 absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
                                              const Arguments& arguments,
                                              const Surroundings& surroundings);
 
-// What in the arguments only mpirun does: "several hosts", "--mpi-args"; "": all
-// of it can be done without.
+// The part of the arguments that needs mpirun: "several hosts", "--mpi-args";
+// "": none.
 std::string needs_mpirun(const Arguments& arguments,
                          const Surroundings& surroundings);
 
-// `argv` as one could paste it into a shell.
+// `argv` in a form that can be pasted into a shell.
 std::string shell_quoted(const std::vector<std::string>& argv);
 
 }  // namespace hvd::launcher

@@ -28,7 +28,8 @@ std::string rest_of(const Report& report) {
   }
 }
 
-// Whether `rest`, nullopt: there is none, is what such a report ends with.
+// Reads the rest of such a report (nullopt: there is none); returns whether it
+// is valid.
 bool parse_rest(std::optional<absl::string_view> rest, Report* report) {
   switch (report->kind) {
     case Report::Kind::kNews:

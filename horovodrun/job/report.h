@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Report is what an agent tells the launcher about its rank. It travels as a
-// line on the agent's standard error, which mpirun brings to the launcher from
-// any host: a control character, a word, the job's token, and the fields.
+// A Report is an agent's message to the launcher about its rank. It is a line
+// on the agent's standard error, which mpirun forwards from any host: a control
+// character, a word, the job's token, and the fields.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@ namespace hvd::launcher {
 
 struct Report {
   enum class Kind {
-    kStarted,      // The agent runs and is about to start the command.
+    kStarted,      // The agent is about to start the command.
     kExited,       // `value` is the exit code.
     kKilled,       // `value` is the signal.
     kNotExecuted,  // `value` is the errno.
-    kStopping,     // mpirun ends the rank: what becomes of it is no cause.
-    kNews,         // The rank tells `news`.
+    kStopping,     // mpirun ends the rank; its end is no cause.
+    kNews,         // The rank has sent `news`.
     kLeftBehind,   // SIGKILL does not end `pid`, a process of the rank; `text`
-                   // says where that waits.
-    kHostLost,  // There is no connection to `host` (any more); `value` is the
-                // exit code, or 128 + the signal, of what made it.
+                   // tells where it waits.
+    kHostLost,  // There is no connection to `host`, or it was lost; `value` is
+                // the remote shell's exit code, or 128 + the signal.
   };
   Kind kind = Kind::kStarted;
   int rank = 0;
   int pid = 0;  // The agent's for kStarted, else the command's; 0: none.
   int value = 0;
-  std::int64_t time = 0;  // Of the host's clock, microseconds since 1970.
+  std::int64_t time = 0;  // The host's clock, microseconds since 1970.
   std::string host{};
   std::optional<RankNews> news{};
   std::string text{};  // One line, at most 256 bytes.
@@ -43,17 +43,17 @@ struct Report {
   friend bool operator==(const Report&, const Report&) = default;
 };
 
-// The environment variable that brings agents the token.
+// The environment variable that gives agents the token.
 inline constexpr char kTokenVariable[] = "HOROVODRUN_TOKEN";
 
-// What every report of a job begins with.
+// The beginning of every report of a job.
 std::string report_marker(const std::string& token);
 
 // The report as a line, marker and newline included; at most kMaxReportBytes.
 std::string to_line(const Report& report, const std::string& token);
 inline constexpr size_t kMaxReportBytes = kMaxRankNewsBytes + 512;
 
-// Reads what stands between the marker and the newline.
+// Reads the text between the marker and the newline.
 std::optional<Report> parse_report(absl::string_view fields);
 
 }  // namespace hvd::launcher

@@ -45,8 +45,8 @@ int code_of(const Report& end) {
   }
 }
 
-// Why the job failed the rank, as it told; the first thing it met. nullptr: it
-// told of nothing.
+// The first reason that the rank reported for its failure in the job; nullptr:
+// it has reported none.
 const RankNews* reason_of(const RankRecord& rank) {
   if (rank.hindered) return &*rank.hindered;
   return rank.broken ? &*rank.broken : nullptr;
@@ -60,7 +60,7 @@ std::vector<RankNews::Named> blamed_by(const RankRecord& rank) {
 class Judge {
  public:
   Judge(const JobRecord& job, const std::string& program);
-  // With those who were ended because they had not noticed a failure.
+  // Includes the ranks that were ended because they had not noticed a failure.
   Verdict verdict() const;
 
  private:
@@ -101,14 +101,14 @@ Judge::Judge(const JobRecord& job, const std::string& program)
     for (const RankNews::Named& named : blamed_by(record(by))) {
       const int rank = rank_named(job, named, by);
       if (rank < 0 || rank == by) continue;
-      // Whatever it did then, it was because another rank had left.
+      // It only reacted to another rank's leaving.
       if (record(rank).hindered) continue;
       ++blames_[static_cast<std::size_t>(rank)];
     }
   }
 }
 
-// Whether the rank has told that the job failed it, and not because of itself.
+// Whether the rank has reported that the job failed, and did not blame itself.
 bool Judge::follows(int rank) const {
   if (reason_of(record(rank)) == nullptr) return false;
   const std::vector<RankNews::Named> culprits = blamed_by(record(rank));
@@ -278,7 +278,7 @@ Verdict Judge::mpirun_verdict() const {
   const auto lost_if = [&](const Test& test) {
     return std::find_if(job_.ranks.begin(), job_.ranks.end(), test);
   };
-  // Who was ended by mpirun, and said so, is no news.
+  // Ranks that mpirun ended, and that reported so, do not count.
   auto lost =
       lost_if([](const RankRecord& of) { return !of.ended && !of.stopped; });
   if (lost == job_.ranks.end()) {

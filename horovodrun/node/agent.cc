@@ -53,8 +53,8 @@ void print_settings(const Node& node, const Environment& settings) {
   std::fputs(text.c_str(), stderr);
 }
 
-// The environment of the command: that of mpirun without what is the agent's
-// alone, and what the node needs.
+// The environment of the command: mpirun's without the agent's own variables,
+// plus the node's settings.
 Environment command_environment(const Environment& present, bool verbose) {
   const Node node = {
       .ranks = number_in(present,
@@ -75,20 +75,19 @@ Environment command_environment(const Environment& present, bool verbose) {
   return environment;
 }
 
-// What an agent's signal means to the command; 0: nothing.
+// The signal that the command gets for an agent's; 0: none.
 int meaning_of(int signal, bool under_hydra) {
   if (signal == SIGCHLD) return 0;
-  // Hydra tells ranks of a peer's end by SIGUSR1, which would kill most
-  // programs.
+  // Hydra announces a peer's end by SIGUSR1, which would kill most programs.
   if (signal == SIGUSR1 && under_hydra) return 0;
   if (signal == SIGALRM) return SIGINT;
   if (signal == SIGABRT) return SIGTERM;
   return signal;
 }
 
-// Waits for the supervisor, and passes signals on to it. `stopping` is called
-// when mpirun's daemon begins to end this rank, or has ended itself. False if it
-// has ended before.
+// Waits for the supervisor, and passes signals on to it. Calls `stopping` when
+// mpirun's daemon begins to end this rank, or has ended itself. False if the
+// daemon has ended before.
 bool wait_for_supervisor(pid_t supervisor, const ParentWatch& parent,
                          const SignalQueue& signals, bool under_hydra,
                          const std::function<void()>& stopping, int* status) {
@@ -169,7 +168,7 @@ int run_agent(const AgentOptions& options) {
   const auto stopping = [&] { report(Report::Kind::kStopping, getpid(), 0); };
   if (!wait_for_supervisor(supervisor, parent, signals, under_hydra, stopping,
                            &status)) {
-    // Nobody else is left to clear up here.
+    // No other process is left to clean up here.
     end_descendants();
     remove_mpi_leftovers(present);
     remove_daemon_leftovers(present);

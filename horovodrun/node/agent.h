@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent is what mpirun starts for each rank, on the rank's node. It
-// prepares the command's environment for that node and starts a supervisor
-// (supervisor.h), which starts the command; signals pass through both.
+// The agent is the process that mpirun starts for each rank, on the rank's
+// node. It prepares the command's environment for that node and starts a
+// supervisor (supervisor.h), which starts the command; signals pass through
+// both.
 //
-// mpirun only ever sees agents that succeed, so that it neither ends the other
-// ranks nor adds a text of its own: what a failure means is for the launcher to
-// say. And it can kill an agent only, never the supervisor, which then ends
-// what is left.
+// mpirun only sees successful agents, so it neither ends the other ranks nor
+// adds a text of its own: the launcher interprets failures. mpirun can only
+// kill an agent, never the supervisor, which then ends the remaining processes.
 #pragma once
 
 #include <string>
@@ -19,13 +19,13 @@ struct AgentOptions {
   std::vector<std::string> command;
 };
 
-// What to send mpirun for `signal` to reach the ranks: Open MPI acts on some
-// signals itself and passes others on. Agents take SIGALRM for SIGINT and
-// SIGABRT for SIGTERM; SIGHUP and SIGQUIT become SIGTERM.
+// The signal to send mpirun so that `signal` reaches the ranks: Open MPI
+// handles some signals itself and passes others on. Agents map SIGALRM to
+// SIGINT and SIGABRT to SIGTERM; SIGHUP and SIGQUIT become SIGTERM.
 int signal_through_mpirun(int signal);
 
-// Runs the command to its end and returns the exit code for mpirun. What marks
-// its reports is in the environment (kTokenVariable).
+// Runs the command to its end and returns the exit code for mpirun. The token
+// of its reports is in the environment (kTokenVariable).
 int run_agent(const AgentOptions& options);
 
 }  // namespace hvd::launcher

@@ -17,8 +17,8 @@
 namespace hvd::launcher {
 namespace {
 
-// vader_segment.<host>.<user>.<job, hexadecimal>.<rank on the node>: its end,
-// or an empty string.
+// The end of the name vader_segment.<host>.<user>.<job, hexadecimal>.<rank on
+// the node>, or an empty string.
 std::string segment_suffix(const Environment& environment) {
   const auto job = environment.find("OMPI_MCA_ess_base_jobid");
   const auto node_rank = environment.find("OMPI_COMM_WORLD_NODE_RANK");
@@ -32,7 +32,7 @@ std::string segment_suffix(const Environment& environment) {
   return absl::StrFormat(".%u.%x.%u", geteuid(), job_id, rank);
 }
 
-// ompi.<host>.<user>, where all jobs on the host have theirs.
+// ompi.<host>.<user>, the parent folder of all jobs on the host.
 bool is_folder_of_all(const std::string& name) {
   return absl::StartsWith(name, "ompi.") &&
          absl::EndsWith(name, absl::StrCat(".", geteuid()));
@@ -41,7 +41,7 @@ bool is_folder_of_all(const std::string& name) {
 void remove_session(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::remove_all(folder, error);
-  rmdir(folder.parent_path().c_str());  // Unless other jobs have theirs there.
+  rmdir(folder.parent_path().c_str());  // Fails if other jobs use it.
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a rank's supervisor hears what the rank has to tell of its job: an
-// abstract Unix socket, whose name the rank finds in HOROVODPP_LAUNCHER.
+// A NewsSocket receives a rank's news of its job in the rank's supervisor. It
+// is an abstract Unix socket, whose name the rank finds in HOROVODPP_LAUNCHER.
 //
-// Only processes of this user are heard, and of them one at a time: the first
-// that speaks, until it has ended. So a job that a rank starts for itself does
-// not speak for the rank.
+// Only processes of this user are accepted, and only one at a time: the first
+// sender, until it has ended. So a job that a rank starts for itself does not
+// speak for the rank.
 #pragma once
 
 #include <sys/types.h>
@@ -19,11 +19,11 @@ namespace hvd::launcher {
 
 class NewsSocket {
  public:
-  // Empty if there can be no such socket; nothing is heard then.
+  // Empty if the socket cannot be created; nothing is received then.
   const std::string& name() const { return socket_.name(); }
   int fd() const { return socket_.fd(); }
 
-  // All that has arrived.
+  // All news that have arrived.
   std::vector<RankNews> receive();
 
  private:

@@ -31,12 +31,12 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// How long a daemon without ranks may take to end by itself; less where the
+// How long a daemon without ranks may take to end by itself; less if the
 // connection is gone.
 constexpr milliseconds kFarewell{5000};
 constexpr milliseconds kLonelyFarewell{300};
 constexpr milliseconds kKeeperDrainTime{1000};
-// What ssh ends with when a signal has ended what it ran.
+// The exit code of ssh if a signal has ended its command.
 constexpr int kSshFailure = 255;
 constexpr milliseconds kKeeperLook{1000};
 constexpr milliseconds kLonelyLook{50};
@@ -44,7 +44,7 @@ constexpr milliseconds kDrainLook{5};
 const std::vector<int> kKeeperSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP,
                                          SIGQUIT};
 
-// A folder of its own for the files of the daemon, unless the user says where.
+// Creates a folder for the daemon's files, unless the user chooses one.
 std::string make_folder(const std::string& command,
                         const Environment& environment) {
   const bool is_said =
@@ -77,7 +77,7 @@ class NodeKeeper {
   const SignalQueue signals_;
   std::string folder_;  // Empty: none.
   pid_t child_ = -1;
-  std::optional<int> code_;  // Of the child, once it has ended.
+  std::optional<int> code_;  // The child's, once it has ended.
   bool had_ranks_ = false;
   std::optional<SteadyClock::time_point> no_ranks_since_;
 };
@@ -110,7 +110,7 @@ void NodeKeeper::wait(milliseconds longest) {
   }
 }
 
-// Whether its ranks have ended, and then the time it had to end itself.
+// Whether its ranks have ended, and after that its time to end by itself.
 bool NodeKeeper::is_of_no_use() {
   const bool has_ranks = any_runs_this_program(descendants());
   had_ranks_ = had_ranks_ || has_ranks;
@@ -124,7 +124,7 @@ bool NodeKeeper::is_of_no_use() {
   return now >= *no_ranks_since_ + (lonely ? kLonelyFarewell : kFarewell);
 }
 
-// Agents whose daemon has ended see that, and clear up themselves.
+// Agents notice that their daemon has ended, and clean up themselves.
 void NodeKeeper::end_all(bool at_once) {
   if (at_once) kill_descendants();
   const auto deadline = SteadyClock::now() + kKeeperDrainTime;
@@ -153,7 +153,7 @@ int NodeKeeper::run() {
     std::error_code error;
     std::filesystem::remove_all(folder_, error);
   }
-  // That it had to be ended is no news: its ranks are known to have ended.
+  // Ending it was not a failure: its ranks are known to have ended.
   return was_ended ? 0 : code_.value_or(0);
 }
 

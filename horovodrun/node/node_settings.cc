@@ -13,15 +13,15 @@ namespace hvd::launcher {
 
 Environment node_settings(const Node& node, const Environment& present) {
   Environment settings;
-  // Ranks are not bound to cores (mpirun_command.cc). Open MPI 4 would look for that
-  // in the machine's topology, which takes 13 ms of processor time, unless it is told
-  // that its launcher has seen to it.
+  // Ranks are not bound to cores (mpirun_command.cc). Open MPI 4 would search
+  // the machine's topology for a binding, which takes 13 ms of CPU time, unless
+  // this says that its launcher has bound them.
   settings.emplace("OMPI_MCA_orte_bound_at_launch", "1");
   if (node.ranks > 1) {
     settings.emplace("OMP_NUM_THREADS",
                      absl::StrCat(std::max(1, node.cores / node.ranks)));
-    // A rank that copies from one that is killed meanwhile does not come back,
-    // and containers often forbid such copies.
+    // A rank that copies from a killed rank hangs, and containers often forbid
+    // such copies.
     settings.emplace("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
     settings.emplace("OMPI_MCA_smsc", "^cma");
   }

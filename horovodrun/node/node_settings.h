@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks need to know about the node they share, found out on that node:
-// how many cores there are for how many ranks.
+// Settings for the ranks of a node, determined on that node: the number of
+// cores and of ranks.
 #pragma once
 
 #include "horovodrun/system/environment.h"
@@ -12,8 +12,8 @@ struct Node {
   int cores = 1;  // That a process here may use.
 };
 
-// Variables to add to the environment of a rank on `node`. What `present`
-// already sets is left alone:
+// Variables to add to the environment of a rank on `node`. Variables that are
+// set in `present` are not changed:
 //   OMP_NUM_THREADS               so that the ranks share the cores
 //   OMPI_MCA_mpi_yield_when_idle  if there are more ranks than cores
 //   OMPI_MCA_btl_vader_single_copy_mechanism, OMPI_MCA_smsc
@@ -21,8 +21,8 @@ struct Node {
 //                                 ranks, which hangs if one is killed meanwhile
 Environment node_settings(const Node& node, const Environment& present);
 
-// The cores this process may use, by its affinity and its control group; at
-// least 1.
+// The number of cores that this process may use, by its affinity and its
+// control group; at least 1.
 int usable_cores();
 
 }  // namespace hvd::launcher

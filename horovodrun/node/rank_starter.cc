@@ -35,7 +35,7 @@ constexpr int kToldToEnd = 128 + SIGTERM;
 
 class RankStarter {
  public:
-  // Returns how many could be started.
+  // Returns how many were started.
   int start(int ranks, const std::vector<std::string>& agent) {
     const Environment present = current_environment();
     const auto token = present.find(kTokenVariable);
@@ -44,8 +44,8 @@ class RankStarter {
     for (int rank = 0; rank < ranks; ++rank) {
       Environment environment = local_rank_environment(job, rank);
       environment.insert(present.begin(), present.end());
-      // In groups of their own: what a terminal sends to this one is for the
-      // launcher to pass on.
+      // In process groups of their own: the launcher passes on the terminal's
+      // signals to this group.
       const Spawned spawned =
           spawn(agent, {.environment = environment,
                         .stdin_fd = rank == 0 ? terminal_.reading_end() : -1,
@@ -68,7 +68,7 @@ class RankStarter {
     for (const pid_t agent : agents_) kill(agent, SIGTERM);
   }
 
-  // Whether it was told to end. An agent that is then left ends its rank when
+  // Returns whether it was told to end. A remaining agent ends its rank when
   // this process has ended.
   bool wait_for_agents() {
     bool told = false;

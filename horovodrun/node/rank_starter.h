@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the agents of a job on this machine, as mpirun does where a job needs
-// MPI or other machines, and stands in for it: it waits for them, passes the
-// wish to end on, and an agent whose starter is gone ends its rank.
+// Starts the agents of a job on this machine, as mpirun does for jobs that need
+// MPI or other machines. It replaces mpirun: it waits for the agents and passes
+// on requests to end; an agent whose starter is gone ends its rank.
 //
 //   horovodrun --start-ranks N AGENT...
 #pragma once
@@ -13,22 +13,22 @@
 
 namespace hvd::launcher {
 
-// What the variables below are derived from.
+// The job that the variables below are derived from.
 struct LocalJob {
   int ranks = 1;
   std::string token;  // The job's.
 };
 
-// Which rank of a local job this process is; its variables are
-// HOROVODPP_RENDEZVOUS, which says that it is one, and those that Horovod has:
-// HOROVOD_RANK, HOROVOD_LOCAL_RANK, HOROVOD_LOCAL_SIZE.
+// The variables of a rank of a local job: HOROVODPP_RENDEZVOUS, which marks it
+// as one, and Horovod's HOROVOD_RANK, HOROVOD_LOCAL_RANK, HOROVOD_LOCAL_SIZE.
 Environment local_rank_environment(const LocalJob& job, int rank);
 bool is_in_local_job(const Environment& environment);
-// Of a rank: without all of that.
+// A rank's environment without these variables.
 Environment without_local_rank(Environment environment);
 
-// Ends when all agents have: with 0, or 1 where one could not be started, or 143
-// if it was told to end. Reads the job's token from its environment.
+// Ends when all agents have ended: with 0, with 1 if an agent could not be
+// started, or with 143 if it was told to end. Reads the job's token from its
+// environment.
 int run_rank_starter(int ranks, const std::vector<std::string>& agent);
 
 }  // namespace hvd::launcher

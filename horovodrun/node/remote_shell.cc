@@ -29,8 +29,7 @@ using Words = std::vector<std::string>;
 const std::vector<int> kShellSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP,
                                         SIGQUIT};
 
-// The first of the alternatives, which Open MPI separates by colons, that there
-// is here.
+// The first installed alternative; Open MPI separates alternatives by colons.
 Words users_agent(const Environment& environment) {
   const auto chosen = environment.find("OMPI_MCA_plm_rsh_agent");
   const std::string text =
@@ -52,8 +51,9 @@ std::string host_in(const Words& added) {
   return "";
 }
 
-// What mpirun has it run on the host, from the word that ends in its daemon's name
-// on, as one word; a daemon of another name is left as it is.
+// Replaces mpirun's command for the host, from the word that ends in its
+// daemon's name on, by one word that runs it under the keeper. Does nothing for
+// a daemon of another name.
 void keep_daemon(Words& added) {
   const auto daemon = std::find_if(
       added.begin(), added.end(),
@@ -65,7 +65,8 @@ void keep_daemon(Words& added) {
   added.push_back(command);
 }
 
-// Waits for `child`, passing signals on to it; false if mpirun has ended before.
+// Waits for `child`, passing signals on to it; false if mpirun has ended
+// before.
 bool wait_for(pid_t child, const ParentWatch& parent,
               const SignalQueue& signals, int* status) {
   while (waitpid(child, status, WNOHANG) == 0) {
@@ -78,7 +79,7 @@ bool wait_for(pid_t child, const ParentWatch& parent,
   return true;
 }
 
-// Until mpirun ends, or ends this process.
+// Waits until mpirun ends, or ends this process.
 void stay(const ParentWatch& parent, const SignalQueue& signals) {
   while (!parent.ended()) {
     wait_for_signal(signals, parent);

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kReportDrainTime{200};
 
-// mpirun forwards as one what it reads at once. A report that it read in two
-// parts could get another rank's bytes in between, so what came before must be
-// gone.
+// mpirun forwards the bytes of one read as a unit. If it read a report in two
+// parts, another rank's bytes could get in between, so earlier output must be
+// read before.
 void wait_until_read(int fd) {
   const auto deadline = std::chrono::steady_clock::now() + kReportDrainTime;
   int unread = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an agent's reports get out.
+// Sends an agent's reports.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace hvd::launcher {
 
-// Fills in the time, and this host where none is named, and writes the report to
+// Fills in the time, and this host if none is named, and writes the report to
 // standard error in one piece.
 void send_report(Report report, const std::string& token);
 

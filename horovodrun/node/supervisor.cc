@@ -22,7 +22,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// For helpers of the command that end when they see that it has.
+// For helper processes of the command that end when they notice its end.
 constexpr milliseconds kFarewellTime{1000};
 
 const std::vector<int> kSupervisorSignals = {SIGCHLD, SIGINT,  SIGTERM,
@@ -72,7 +72,7 @@ void Supervisor::reap() {
   const auto status = reap_children(command_);
   if (!status || ended_) return;
   ended_ = true;
-  pass_on_news();  // Why it ended comes before that it did.
+  pass_on_news();  // News, which explain the end, must arrive before it.
   if (WIFSIGNALED(*status)) {
     report(Report::Kind::kKilled, command_, WTERMSIG(*status));
   } else {
@@ -90,13 +90,13 @@ void Supervisor::wait_for_event() {
   while (const auto arrival = signals_.next()) {
     if (arrival->signal == SIGCHLD || ended_) continue;
     kill(-command_, arrival->signal);
-    // A command that is stopped could not follow it.
+    // A stopped command could not react to it.
     if (arrival->signal == SIGTERM) kill(-command_, SIGCONT);
   }
 }
 
-// The command first: how it ended is still to be reported. One that became
-// another user's cannot be ended, and is not waited for.
+// End the command first, because its end must still be reported. A command that
+// has become another user's cannot be ended, and is not waited for.
 void Supervisor::end_command() {
   const bool ends = ended_ || kill(-command_, SIGKILL) == 0;
   KillPatience patience;

@@ -14,7 +14,7 @@
 namespace hvd::launcher {
 namespace {
 
-// A pipe of which this process reads one end and mpirun writes the other.
+// A pipe that this process reads and mpirun writes.
 bool make_pipe(int* here, int* there) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -84,7 +84,7 @@ bool JobOutput::read_errors(std::vector<Report>* reports) {
   return errors_.fd >= 0;
 }
 
-// Something of each; false if there was nothing.
+// Reads some bytes of each rank; false if there were none.
 bool JobOutput::read_ranks() {
   while (const auto arrived = desk_.receive(options_.token)) {
     const int rank = arrived->rank;
@@ -106,7 +106,7 @@ bool JobOutput::drain(std::vector<Report>* reports) {
   const Clock::TimePoint now = Clock::steady().now();
   shown_output_.pump(now);
   shown_errors_.pump(now);
-  // Reports are read even if nobody reads what comes with them.
+  // Read reports even if the output cannot be shown.
   while (errors_.fd >= 0 && read_errors(reports)) {
   }
   const bool any_output = output_.read(now);
@@ -114,7 +114,7 @@ bool JobOutput::drain(std::vector<Report>* reports) {
 }
 
 void JobOutput::add_awaited(std::vector<pollfd>* fds) const {
-  // A negative descriptor is not watched.
+  // poll() ignores a negative descriptor.
   fds->push_back({errors_.fd, POLLIN, 0});
   fds->push_back({output_.awaited_fd(), POLLIN, 0});
   fds->push_back({desk_.fd(), POLLIN, 0});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a job writes, on its way to this process's own standard streams: what
-// comes out of mpirun, and what ranks of this host write to streams of their own
-// (rank_streams.h). Reports of the agents are taken out of it.
+// JobOutput forwards a job's output to this process's own standard streams:
+// mpirun's output, and the streams of ranks on this host (rank_streams.h). It
+// removes the agents' reports.
 //
-// Nothing here waits. Not thread-safe.
+// No call waits. Not thread-safe.
 #pragma once
 
 #include <poll.h>
@@ -25,38 +25,40 @@ class JobOutput {
  public:
   struct Options {
     std::string token{};               // Of the reports.
-    const RankFiles* files = nullptr;  // Get what ranks write; not null.
+    const RankFiles* files = nullptr;  // Get the ranks' output; not null.
     bool shows_remarks =
-        false;  // Also what mpirun's daemons say of ended ranks.
+        false;  // Also hides mpirun's remarks about ended ranks.
   };
   explicit JobOutput(const Options& options);
   ~JobOutput();
   JobOutput(const JobOutput&) = delete;
   JobOutput& operator=(const JobOutput&) = delete;
 
-  // The ends that mpirun writes to, for the caller to close; false, with errno: there
-  // are none.
+  // Returns the ends that mpirun writes to, for the caller to close; false,
+  // with errno, on failure.
   bool open(int* output, int* errors);
-  // Where agents find out; empty: everything comes through mpirun.
+  // The name under which agents find the desk; empty: all output comes through
+  // mpirun.
   const std::string& desk() const { return desk_.name(); }
 
-  // Reads what has come, and shows what there is room for. Appends the reports;
-  // whether there was anything else.
+  // Reads the output, and shows as much as fits. Appends the reports; returns
+  // whether there was other output.
   bool drain(std::vector<Report>* reports);
 
-  // What to wait for, and until when, before there is something to drain.
+  // The descriptors to wait for, and until when, before there is something to
+  // drain.
   void add_awaited(std::vector<pollfd>* fds) const;
   Clock::TimePoint deadline() const;
 
-  // More may come.
+  // Whether more may come.
   bool is_open() const;
-  // Something has come and is not shown yet.
+  // Whether some output is not shown yet.
   bool has_unshown() const;
-  // "" or what could not be shown, and why.
+  // "" or a message: which output could not be shown, and why.
   std::string error() const;
 
  private:
-  // Where what is meant for standard error goes.
+  // The destination of standard error.
   ShownOutput& shown_errors() {
     return one_stream_ ? shown_output_ : shown_errors_;
   }
@@ -64,15 +66,16 @@ class JobOutput {
   bool read_ranks();
 
   const Options options_;
-  const bool one_stream_;  // Both of this process's lead to the same place.
+  // Both of this process's streams lead to the same place.
+  const bool one_stream_;
   ReportFilter reports_;
   NoiseFilter noise_;
   ShownOutput shown_output_;
   ShownOutput shown_errors_;
-  // Of mpirun,
+  // From mpirun.
   ShownSource output_;
   ShownSource errors_;
-  // and of ranks of this host.
+  // From ranks of this host.
   RankStreamDesk desk_;
   std::vector<ShownSource> ranks_;
 };

@@ -66,7 +66,7 @@ void LineMerger::pass_on(Clock::TimePoint now, std::string* text) {
   begin_a_line(now, text);
 }
 
-// Of those that have one the next in turn, so that none keeps the others from it.
+// Sources that have a line take turns, so that none blocks the others.
 void LineMerger::begin_a_line(Clock::TimePoint now, std::string* text) {
   for (std::size_t i = 1; i <= sources_.size(); ++i) {
     const std::size_t next = (last_ + i) % sources_.size();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A LineMerger makes one stream of what several ranks write, so that no line of
-// one gets into a line of another, however long it is and however it arrives.
+// A LineMerger merges the output of several ranks into one stream, so that
+// lines never mix, however long they are and however they arrive.
 //
-// A line that is begun is passed on as it comes, so that a prompt or a progress
-// bar is seen at once. Meanwhile the others wait: for the end of that line, or
-// until it has been open for kPatience.
+// The beginning of a line is passed on as it arrives, so that a prompt or a
+// progress bar is seen at once. Meanwhile the other sources wait for the end of
+// that line, or until it has been open for kPatience.
 //
 // Pure: no clock, no I/O. Not thread-safe.
 #pragma once
@@ -21,23 +21,24 @@ namespace hvd::launcher {
 
 class LineMerger {
  public:
-  // How long a line that was begun and does not go on holds up the others.
+  // How long an unfinished line may delay the other sources.
   static constexpr std::chrono::milliseconds kPatience{1000};
 
-  // The number of a new source.
+  // Returns the number of a new source.
   std::size_t add_source();
 
-  // The next bytes of a source; appends to `text` what can be passed on.
+  // Takes the next bytes of a source; appends to `text` what can be passed on.
   void feed(std::size_t source, absl::string_view bytes, Clock::TimePoint now,
             std::string* text);
   // The source has ended, perhaps in the middle of a line.
   void finish(std::size_t source, Clock::TimePoint now, std::string* text);
-  // Passes on what has waited long enough.
+  // Passes on bytes that have waited long enough.
   void look(Clock::TimePoint now, std::string* text);
-  // When look() has something to do, if nothing is fed until then.
+  // When to call look() if nothing is fed until then.
   Clock::TimePoint deadline() const;
 
-  // So much of the source waits that it should be read no further.
+  // Whether so many bytes of the source wait that it should not be read
+  // further.
   bool is_full(std::size_t source) const;
 
  private:
@@ -55,8 +56,8 @@ class LineMerger {
   static void take_lines(Source& source, std::string* text);
 
   std::vector<Source> sources_;
-  std::size_t open_ = kNone;  // Whose line is begun.
-  std::size_t last_ = 0;      // Who began one last.
+  std::size_t open_ = kNone;  // The source of the unfinished line.
+  std::size_t last_ = 0;      // The source of the last line.
   Clock::TimePoint opened_at_{};
 };
 

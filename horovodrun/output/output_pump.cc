@@ -33,8 +33,9 @@ void OutputPump::add(absl::string_view bytes) {
   if (!closed_) kept_.append(bytes.data(), bytes.size());
 }
 
-// Without waiting, although others may wait at the same stream: as one call where
-// the kernel can do that, which takes all there is room for, else in two.
+// Writes without waiting, although other processes may write to the same
+// stream. Uses one call if the kernel supports that, which takes as much as
+// fits, else two.
 ssize_t OutputPump::write_some(const char* bytes, size_t size) {
   if (has_nowait_) {
     iovec piece = {const_cast<char*>(bytes), size};

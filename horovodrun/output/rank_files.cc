@@ -57,7 +57,7 @@ absl::Status RankFiles::open(const std::string& folder, int ranks) {
     HVD_RETURN_IF_ERROR(make_output_folder(of_rank));
     for (const char* stream : kStreams) {
       std::string path = absl::StrCat(of_rank, "/", stream);
-      // Not to be held up by a pipe of that name.
+      // O_NONBLOCK, so that a pipe of that name does not block.
       const int fd =
           ::open(path.c_str(),
                  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of --output-filename where no mpirun writes them: all that a rank writes, as
-// <folder>/rank.<rank>/stdout and .../stderr. Each rank has as many digits as the last
-// one, so that the folders sort.
+// The files of --output-filename if mpirun does not write them: each rank's
+// output, as <folder>/rank.<rank>/stdout and .../stderr. All rank numbers have
+// as many digits as the last one, so that the folders sort.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@
 
 namespace hvd::launcher {
 
-// Makes `folder`; an error if it cannot be made, or files cannot be made in it.
+// Creates `folder`; an error if that fails, or if files cannot be created in
+// it.
 absl::Status make_output_folder(const std::string& folder);
 
 class RankFiles {
@@ -23,15 +24,15 @@ class RankFiles {
   RankFiles(const RankFiles&) = delete;
   RankFiles& operator=(const RankFiles&) = delete;
 
-  // Makes the files of all ranks anew, empty, with the folders they lie in; an error
-  // names the one that cannot be.
+  // Creates the files of all ranks, empty, and their folders; an error names
+  // the file that cannot be created.
   absl::Status open(const std::string& folder, int ranks);
 
-  // Where to write what comes from a rank's streams; null: there are no such files.
+  // The destination for a rank's streams; null: there are no such files.
   OutputPump* output(int rank) const { return pump(rank, 0); }
   OutputPump* errors(int rank) const { return pump(rank, 1); }
 
-  // "" or which file could not be written, and why.
+  // "" or a message: which file could not be written, and why.
   std::string error() const;
 
  private:

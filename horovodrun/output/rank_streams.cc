@@ -40,7 +40,7 @@ Stream open_pipe() {
   return {ends[0], ends[1]};
 }
 
-// That passes on what is written as it is.
+// A terminal that passes output on unchanged.
 Stream open_terminal() {
   Stream terminal;
   terminal.reader = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);

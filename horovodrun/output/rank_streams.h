@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The standard output and standard error of a rank, which the launcher reads
-// itself where it runs on the same host: through mpirun longer lines come in
-// parts, and those of several ranks mixed.
+// itself if the rank runs on the same host. mpirun would split longer lines and
+// mix those of several ranks.
 //
 //   RankStreams streams(launcher, token, rank);      // Beside the rank.
 //   spawn(command, {.stdout_fd = streams.output(), ...});
@@ -18,25 +18,25 @@
 
 namespace hvd::launcher {
 
-// The environment variable that brings agents the name of the launcher's desk.
+// The environment variable that gives agents the name of the launcher's desk.
 inline constexpr char kOutputVariable[] = "HOROVODRUN_OUTPUT";
 
 class RankStreams {
  public:
-  // Hands the reading ends over to the launcher. Where that cannot be both
-  // streams stay as this process has them. A rank's output is a terminal if this
-  // process's is, or if the rank has a `terminal` anyway.
+  // Sends the reading ends to the launcher. If that fails both streams stay
+  // this process's own. A rank's output is a terminal if this process's is, or
+  // if `terminal` is set.
   RankStreams(const std::string& desk, const std::string& token, int rank,
               bool terminal = false);
   ~RankStreams() { close(); }
   RankStreams(const RankStreams&) = delete;
   RankStreams& operator=(const RankStreams&) = delete;
 
-  // For the rank; -1: this process'.
+  // For the rank; -1: this process's.
   int output() const { return output_; }
   int errors() const { return errors_; }
 
-  // This process writes to neither.
+  // Closes this process's writing ends.
   void close();
 
  private:
@@ -44,20 +44,20 @@ class RankStreams {
   int errors_ = -1;
 };
 
-// Where agents hand over the streams of their ranks.
+// Receives the streams of ranks from their agents.
 class RankStreamDesk {
  public:
   struct Arrived {
     int rank = 0;
-    int output = -1;  // To be read without waiting, and closed,
-    int errors = -1;  // by the caller.
+    int output = -1;  // Read without waiting; the caller closes it.
+    int errors = -1;  // Likewise.
   };
 
-  // Empty: nothing can be handed over.
+  // Empty: no streams can be received.
   const std::string& name() const { return socket_.name(); }
   int fd() const { return socket_.fd(); }
 
-  // The streams of the next rank, if some have come.
+  // The streams of the next rank, if some have arrived.
   std::optional<Arrived> receive(const std::string& token);
 
  private:

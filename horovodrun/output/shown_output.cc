@@ -34,7 +34,7 @@ void ShownOutput::pump(Clock::TimePoint now) {
 
 bool ShownSource::read(Clock::TimePoint now) {
   if (awaited_fd() < 0) return false;
-  // A terminal gives some of what it has at a time.
+  // A terminal returns only a part of its data at a time.
   std::array<char, 1 << 16> bytes;
   std::size_t size = 0;
   ssize_t count;

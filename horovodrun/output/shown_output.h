@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher shows on one of its own standard streams: the lines of several
-// sources, each of them whole, written without ever waiting for the reader.
+// ShownOutput is the launcher's output on one of its own standard streams:
+// whole lines of several sources, written without ever waiting for the reader.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +21,21 @@ class ShownOutput {
   void feed(std::size_t source, absl::string_view bytes, Clock::TimePoint now);
   void finish(std::size_t source, Clock::TimePoint now);
 
-  // Shows what there is room for.
+  // Shows as much as fits.
   void pump(Clock::TimePoint now);
-  // When to do so although nothing happens.
+  // When to call pump() without an event.
   Clock::TimePoint deadline() const { return merger_.deadline(); }
-  // Something waits, for room or for the end of another's line.
+  // Whether bytes wait for room or for the end of another source's line.
   bool has_unshown() const {
     return awaited_fd() >= 0 || deadline() != Clock::TimePoint::max();
   }
-  // The stream while something waits for room there; else -1.
+  // The stream while bytes wait for room there; else -1.
   int awaited_fd() const { return pump_.awaited_fd(); }
-  // So much waits that the source should, too.
+  // Whether so much waits that the source should wait, too.
   bool is_full(std::size_t source) const {
     return pump_.is_full() || merger_.is_full(source);
   }
-  // As of OutputPump.
+  // As OutputPump's.
   int error() const { return pump_.error(); }
 
  private:
@@ -48,9 +48,9 @@ struct ShownSource {
   int fd = -1;  // -1: at its end.
   ShownOutput* shown = nullptr;
   std::size_t number = 0;
-  OutputPump* copy = nullptr;  // Gets all of it, too.
+  OutputPump* copy = nullptr;  // Also gets all bytes.
 
-  // Reads what has come, some at a time; false if there was nothing, or no room.
+  // Reads some bytes; false if there were none, or no room.
   bool read(Clock::TimePoint now);
   // To poll for reading.
   int awaited_fd() const { return shown->is_full(number) ? -1 : fd; }

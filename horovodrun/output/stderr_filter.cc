@@ -21,9 +21,9 @@ struct Noise {
 };
 
 struct NoisePattern {
-  const char* words;  // By which the line is recognised.
-  const char* later;  // What else the line must hold.
-  bool has_prefix;    // Whether "[host:pid" stands before the words.
+  const char* words;  // By which the line is recognized.
+  const char* later;  // Other words that the line must contain.
+  bool has_prefix;    // Whether "[host:pid" precedes the words.
 };
 
 constexpr std::array<NoisePattern, 3> kNoisePatterns = {{
@@ -37,8 +37,8 @@ bool is_in_prefix(char c) {
          c == '-' || c == '_' || c == ':';
 }
 
-// Where the line begins whose recognised words are at `words`; npos if what
-// stands before them is not what the daemons write.
+// The beginning of the line whose recognized words are at `words`; npos if the
+// text before them is not the daemons'.
 size_t noise_begin(absl::string_view text, size_t words, bool has_prefix) {
   if (!has_prefix) return words;
   size_t begin = words;

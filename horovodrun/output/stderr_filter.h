@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes out of mpirun's standard error is three things in one stream: what
-// the ranks wrote, the agents' reports, and remarks of mpirun's daemons about
-// ranks that ended without MPI_Finalize. The filters let the first pass,
-// unchanged and at once, and take the others out.
+// mpirun's standard error mixes three things: the ranks' output, the agents'
+// reports, and remarks of mpirun's daemons about ranks that ended without
+// MPI_Finalize. The filters pass the ranks' output on, unchanged and at once,
+// and remove the rest.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@
 
 namespace hvd::launcher {
 
-// Takes the reports of one job out of a stream. Bytes are held back only while
-// they could be the beginning of a report, which takes the marker's control
-// character.
+// Removes the reports of one job from a stream. Bytes are held back only while
+// they could be the beginning of a report, which begins with the marker's
+// control character.
 class ReportFilter {
  public:
   explicit ReportFilter(const std::string& token);
 
-  // The next bytes of the stream; appends to `text` what the user is to see and
-  // to `reports` what arrived.
+  // Takes the next bytes of the stream; appends the user's part to `text` and
+  // the reports to `reports`.
   void feed(absl::string_view bytes, std::string* text,
             std::vector<Report>* reports);
 
-  // The stream has ended: appends what is still held back.
+  // The stream has ended: appends bytes that are still held back.
   void finish(std::string* text);
 
  private:
@@ -33,9 +33,9 @@ class ReportFilter {
   std::string held_;
 };
 
-// Drops lines which Open MPI's daemons print about the end of a rank and which
-// say nothing that horovodrun's last line does not say better. Bytes are held
-// back only after the words by which such a line is recognised.
+// Drops lines of Open MPI's daemons about the end of a rank that say less than
+// horovodrun's last line. Bytes are held back only after the words by which
+// such a line is recognized.
 class NoiseFilter {
  public:
   void feed(absl::string_view bytes, std::string* text);

@@ -38,7 +38,7 @@ int new_socket(int flags) {
   return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | flags, 0);
 }
 
-// Takes what came beside the bytes of `message`. Whether its sender is a process
+// Reads the control data of `message`. Returns whether its sender is a process
 // of this user.
 bool read_control(const msghdr& message, AbstractSocket::Letter* letter) {
   bool is_trusted = false;

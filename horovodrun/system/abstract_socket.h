@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets of this host by which processes of one user find each other: abstract
-// Unix sockets for datagrams, known by a name that nobody can guess.
+// An AbstractSocket is a socket of this host by which processes of one user
+// find each other: an abstract Unix socket for datagrams, with a name that
+// cannot be guessed.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +16,7 @@ namespace hvd::launcher {
 
 class AbstractSocket {
  public:
-  // Where there can be none name() is empty, and nothing arrives.
+  // If the socket cannot be created name() is empty, and nothing arrives.
   AbstractSocket();
   ~AbstractSocket();
   AbstractSocket(const AbstractSocket&) = delete;
@@ -28,10 +29,10 @@ class AbstractSocket {
   struct Letter {
     pid_t sender = 0;
     std::string bytes{};
-    std::vector<int> descriptors{};  // The receiver's to close.
+    std::vector<int> descriptors{};  // The receiver closes them.
   };
-  // The next one from a process of this user, if one has arrived; of longer ones
-  // the first `most_bytes`.
+  // The next letter from a process of this user, if one has arrived; of longer
+  // ones the first `most_bytes`.
   std::optional<Letter> receive(std::size_t most_bytes);
 
  private:

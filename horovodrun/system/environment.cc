@@ -34,8 +34,8 @@ bool is_exportable(const std::string& name) {
   return !absl::EndsWith(name, "CUDA_VISIBLE_DEVICES");
 }
 
-// What mpirun and its daemons tell a rank about itself and the job, and not what
-// the user has set for MPI.
+// Whether mpirun or its daemons set the variable to describe a rank and its
+// job. False for the user's settings of MPI.
 bool says_what_rank_it_is(const std::string& name, const std::string& value) {
   for (const char* prefix :
        {"OMPI_COMM_WORLD_", "OMPI_MCA_ess", "OMPI_MCA_orte_", "PMIX_", "PMI_",
@@ -50,7 +50,7 @@ bool says_what_rank_it_is(const std::string& name, const std::string& value) {
         "HOROVODPP_LAUNCHER"}) {
     if (name == mine) return true;
   }
-  // Of a job on one host.
+  // Set by horovodrun for a job on one host.
   return absl::EndsWith(name, "_tcp_if_include") && value == "lo";
 }
 

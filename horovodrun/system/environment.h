@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment is a set of environment variables as a value: what the ranks get
-// is computed from one and never by changing this process' own.
+// Environment is a set of environment variables as a value. Ranks' environments
+// are computed from one, and this process's own is never changed.
 //
 //   Environment environment = current_environment();
 //   environment["HOROVOD_SIZE"] = "4";
@@ -14,24 +14,25 @@ namespace hvd::launcher {
 
 using Environment = std::map<std::string, std::string>;
 
-// A copy of this process' environment.
+// A copy of this process's environment.
 Environment current_environment();
 
-// Of a rank of a job: without what says so, so that it can start a job of its
-// own, which mpirun would refuse. Any other environment as it is.
+// A rank's environment without the variables that mark it as a rank, so that it
+// can start a job of its own, which mpirun would otherwise refuse. Returns any
+// other environment unchanged.
 Environment outside_of_jobs(const Environment& environment);
 
 // "NAME=value", one for each variable, in the order of the names.
 std::vector<std::string> to_strings(const Environment& environment);
 
-// Where the environment's PATH has the program, or `program` itself if that is a path;
-// "" if nothing there can be run.
+// The path of the program by the environment's PATH, or `program` itself if
+// that is a path; "" if there is no executable.
 std::string find_program(const std::string& program,
                          const Environment& environment);
 
-// The names a rank on another host should get, sorted. Left out is what
-// describes one host, one shell or one MPI daemon, and what mpirun cannot
-// carry.
+// The names of variables that a rank on another host should get, sorted.
+// Excludes variables that describe one host, one shell or one MPI daemon, and
+// those that mpirun cannot pass.
 std::vector<std::string> exportable_names(const Environment& environment);
 
 }  // namespace hvd::launcher

@@ -81,21 +81,21 @@ void become(char* const* argv, char** environment, const SpawnOptions& options,
 // nullopt if it is gone.
 std::optional<ProcessStat> stat_of(pid_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
-  // Not through a buffer iterator: that throws if the process goes meanwhile.
+  // A buffer iterator would throw if the process ends meanwhile.
   std::string text;
   std::getline(file, text, '\0');
   return parse_process_stat(text);
 }
 
-// Ended ones that nobody has waited for included. Asks for less than a look at every
-// process there is.
+// Includes ended children that were not waited for. Cheaper than a look at
+// every process.
 bool has_children() {
   siginfo_t about;
   return waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) == 0 ||
          errno != ECHILD;
 }
 
-// Empty: it is gone, or not ours to see.
+// Empty: it is gone, or not readable.
 std::string program_of(const std::string& process) {
   char path[4096];
   const ssize_t size = readlink(absl::StrCat("/proc/", process, "/exe").c_str(),
@@ -111,7 +111,7 @@ Spawned spawn(const std::vector<std::string>& argv,
   std::vector<std::string> variables = to_strings(options.environment);
   std::vector<char*> word_pointers = pointers(words);
   std::vector<char*> variable_pointers = pointers(variables);
-  Pipe failure;  // Closes by itself when the program runs; else carries errno.
+  Pipe failure;  // Closed when the program runs; else carries errno.
   if (failure.ends[0] < 0) return {-1, errno};
 
   const pid_t parent = getpid();
@@ -156,7 +156,7 @@ Captured capture(const std::vector<std::string>& argv) {
     dup2(output.ends[1], STDOUT_FILENO);
     dup2(output.ends[1], STDERR_FILENO);
     execvp(word_pointers[0], word_pointers.data());
-    // The same numbers a shell uses.
+    // The same exit codes as a shell's.
     _exit(errno == ENOENT ? 127 : 126);
   }
   output.close_end(1);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting and ending processes, with argument vectors and never through a
-// shell. For programs of one thread only: a child is forked, and signals are
-// masked.
+// Starts and ends processes, with argument vectors and never through a shell.
+// For programs with one thread only: a child is forked, and signals are masked.
 #pragma once
 
 #include <sys/types.h>
@@ -21,28 +20,29 @@ namespace hvd::launcher {
 
 struct SpawnOptions {
   Environment environment{};
-  int stdin_fd = -1;  // -1: this process'.
+  int stdin_fd = -1;  // -1: this process's.
   bool reads_nothing = false;
-  int stdout_fd = -1;      // -1: this process'.
-  int stderr_fd = -1;      // -1: this process'.
-  bool own_group = false;  // Lead a process group of its own.
-  // What the child gets when this process dies; 0: nothing.
+  int stdout_fd = -1;      // -1: this process's.
+  int stderr_fd = -1;      // -1: this process's.
+  bool own_group = false;  // Leads a process group of its own.
+  // The signal that the child gets when this process dies; 0: none.
   int death_signal = 0;
   bool ignores_sigpipe = false;
-  sigset_t mask{};  // Signals the child starts with as blocked.
+  sigset_t mask{};  // Signals that are blocked in the child at first.
 };
 
 struct Spawned {
   pid_t pid = -1;
-  int error = 0;  // Not 0: an errno that says why there is no such process.
+  int error = 0;  // If not 0: why the process was not started.
 };
 
 // Starts argv[0], found on the PATH, and returns once it runs or has failed to.
-// All signals have their default action in the child, but for SIGPIPE if asked.
+// All signals have their default action in the child, except SIGPIPE if
+// requested.
 Spawned spawn(const std::vector<std::string>& argv,
               const SpawnOptions& options);
 
-// What such an errno says, and what to do about it.
+// The meaning of such an errno, and a remedy.
 std::string describe_start_error(int error);
 
 struct Captured {
@@ -50,11 +50,11 @@ struct Captured {
   int error = 0;     // An errno if it could not be started.
 };
 
-// Runs `argv` to its end with nothing to read.
+// Runs `argv` to its end without input.
 Captured capture(const std::vector<std::string>& argv);
 
 // From now on descendants whose parent ends become children of this process, so
-// that none of them can get out of sight.
+// that none can escape.
 void adopt_orphans();
 
 // All processes that live at one moment, zombies excluded.
@@ -69,25 +69,26 @@ class ProcessTree {
   std::multimap<pid_t, pid_t> children_;  // By parent.
 };
 
-// Those of this process now.
+// The current descendants of this process.
 std::vector<pid_t> descendants();
 
-// Whether any of these runs the program that this process runs.
+// Whether any of these runs the program of this process.
 bool any_runs_this_program(const std::vector<pid_t>& pids);
 
-// How long to wait for processes that got SIGKILL. A process that waits in the kernel
-// for a hung driver or file server does not end. One that frees much memory uses
-// processor time meanwhile.
+// How long to wait for processes after SIGKILL. A process that waits in the
+// kernel for a hung driver or file server does not end. One that frees much
+// memory uses CPU time meanwhile.
 class KillPatience {
  public:
   static constexpr std::chrono::milliseconds kPatience{5000};
   static constexpr std::chrono::milliseconds kMostPatience{60000};
 
-  // For processes that use no processor time; kMostPatience for all others.
+  // `patience` is for processes that use no CPU time; kMostPatience for all
+  // others.
   explicit KillPatience(std::chrono::milliseconds patience = kPatience)
       : patience_(patience) {}
 
-  // To be asked often, with those that are left.
+  // Poll it often, with the remaining processes.
   bool is_over(const std::vector<pid_t>& pids);
 
  private:
@@ -101,16 +102,16 @@ class KillPatience {
 
 struct Killed {
   int found = 0;              // Alive at first.
-  std::vector<pid_t> left{};  // Which SIGKILL did not end within the patience.
+  std::vector<pid_t> left{};  // SIGKILL did not end them within the patience.
 };
 
-// Sends SIGKILL to all descendants until none is left that it may end, and
+// Sends SIGKILL to all descendants until none is left that it can end, and
 // reaps those that are children of this process.
 Killed kill_descendants(
     std::chrono::milliseconds patience = KillPatience::kPatience);
 
-// Reaps every child that has ended; how `child` has, as waitpid tells it, if it is
-// one of them.
+// Reaps every child that has ended; returns the status of `child`, as waitpid
+// gives it, if that is one of them.
 std::optional<int> reap_children(pid_t child);
 
 // Tells when the parent of this process has ended.
@@ -121,8 +122,8 @@ class ParentWatch {
   ParentWatch(const ParentWatch&) = delete;
   ParentWatch& operator=(const ParentWatch&) = delete;
 
-  // Becomes readable when it has; -1 where the kernel knows no such descriptor,
-  // so that ended() must be asked now and then.
+  // Becomes readable at the parent's end; -1 if the kernel lacks such
+  // descriptors, so that ended() must be polled.
   int fd() const { return fd_; }
   bool ended() const;
 
@@ -131,11 +132,11 @@ class ParentWatch {
   const int fd_;
 };
 
-// Where the program of this process lies.
+// The path of this process's program.
 std::string own_path();
 
 // Those of `signals` that this process was not started to ignore: nohup, for
-// instance, has SIGHUP ignored.
+// instance, ignores SIGHUP.
 std::vector<int> without_ignored(std::vector<int> signals);
 
 // A set of these signals.

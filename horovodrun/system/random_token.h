@@ -5,7 +5,7 @@
 
 namespace hvd::launcher {
 
-// 128 random bits as hexadecimal digits: what nobody can guess.
+// 128 random bits as hexadecimal digits, which cannot be guessed.
 std::string random_token();
 
 }  // namespace hvd::launcher

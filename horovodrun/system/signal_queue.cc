@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How often to look after a parent whose end makes nothing readable.
+// The interval of polling for a parent whose end makes nothing readable.
 constexpr milliseconds kParentCheck{500};
 
 int open_queue(const std::vector<int>& signals) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals that are read when there is time for them, instead of interrupting;
-// and what the launcher's processes, which all wait for signals and for the end
-// of their parent, do it with. For programs of one thread only.
+// A SignalQueue receives signals to be read later instead of interrupting. With
+// it the launcher's processes wait for signals and for the end of their parent.
+// For programs with one thread only.
 #pragma once
 
 #include <sys/types.h>
@@ -21,17 +21,17 @@ class SignalQueue {
     pid_t sender = 0;  // 0: the kernel.
   };
 
-  // From now on this process gets `signals` here. They stay blocked, and in its
-  // children, too, even without the queue.
+  // From now on `signals` of this process arrive here. They stay blocked, and
+  // in its children, too, even without the queue.
   explicit SignalQueue(const std::vector<int>& signals);
   ~SignalQueue();
   SignalQueue(const SignalQueue&) = delete;
   SignalQueue& operator=(const SignalQueue&) = delete;
 
-  // Becomes readable when a signal has come; -1 where the system had no
-  // descriptor left.
+  // Becomes readable when a signal has come; -1 if the system had no descriptor
+  // left.
   int fd() const { return fd_; }
-  // What has come, one after the other.
+  // The next signal that has arrived.
   std::optional<Arrival> next() const;
 
  private:
@@ -40,12 +40,11 @@ class SignalQueue {
 
 struct SignalWait {
   std::chrono::milliseconds longest = std::chrono::hours(1);
-  int readable =
-      -1;  // Waits no longer than until this can be read; -1: nothing.
+  int readable = -1;  // Waits no longer than until this is readable; -1: none.
 };
 
-// Waits until a signal has come or `parent` has ended. An end that was seen before
-// ends it no more.
+// Waits until a signal has come or `parent` has ended. An end that was seen
+// before does not end the wait.
 void wait_for_signal(const SignalQueue& signals, const ParentWatch& parent,
                      const SignalWait& wait = {});
 

@@ -36,8 +36,8 @@ absl::string_view meaning_of_state(char state) {
   }
 }
 
-// Files that ask for the process's memory are left alone: to read them takes a lock
-// that a stuck thread may hold.
+// Do not read files that need the process's memory: that takes a lock that a
+// stuck thread may hold.
 std::string describe(const fs::path& thread, char state) {
   std::string text =
       absl::StrCat("thread ", thread.filename().string(), " is in state ",

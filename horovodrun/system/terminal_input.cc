@@ -62,7 +62,7 @@ void TerminalInput::write_what_fits() {
     if (size > 0) {
       unwritten_.erase(0, static_cast<std::size_t>(size));
     } else if (errno != EINTR) {
-      // No room, or nobody who reads.
+      // No room, or no reader.
       if (errno != EAGAIN) {
         unwritten_.clear();
         at_end_ = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user types, handed on to a rank: that is in a process group of its own,
-// and may not read from the terminal itself.
+// TerminalInput passes a user's input on to a rank. The rank is in a process
+// group of its own, and may not read from the terminal itself.
 #pragma once
 
 #include <string>
@@ -9,25 +9,26 @@ namespace hvd::launcher {
 
 class TerminalInput {
  public:
-  // Hands something on only if standard input is a terminal that this process
-  // may read from.
+  // Passes input on only if standard input is a terminal that this process may
+  // read.
   TerminalInput();
   ~TerminalInput();
   TerminalInput(const TerminalInput&) = delete;
   TerminalInput& operator=(const TerminalInput&) = delete;
 
-  // The rank's standard input; -1: it is to have this process'. To be closed
-  // with close_reading_end() when the rank has it.
+  // The rank's standard input; -1: this process's own. Close it with
+  // close_reading_end() when the rank has it.
   int reading_end() const { return ends_[0]; }
   void close_reading_end();
 
-  // To be awaited: standard input, or -1 while nothing can be handed on.
+  // The descriptor to wait for: standard input, or -1 while no input can be
+  // passed on.
   int awaited() const;
-  // Whether that may change although nothing happens here.
+  // Whether awaited() may change without an event here.
   bool looks_again() const {
     return ends_[1] >= 0 && !at_end_ && awaited() < 0;
   }
-  // Hands on what was typed, without waiting.
+  // Passes typed input on, without waiting.
   void hand_on();
 
  private:

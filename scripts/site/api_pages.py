@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API reference: a page for each public header, as Markdown.
 
-Doxygen says what a header declares, where, and what of it is public; the text is the
-header's own, comments as prose and declarations as code, without bodies and private parts.
+Doxygen finds a header's declarations, their lines, and the public ones. The text is the header's
+own: comments as prose and declarations as code, without bodies and private parts.
 """
 
 import collections
@@ -32,7 +32,7 @@ STRIP_FROM_PATH = {root}
 QUIET = YES
 WARNINGS = NO
 """
-# Of the library itself, or of the preprocessor: nothing that a program would use.
+# Internals of the library, or of the preprocessor, which no program would use.
 NOT_SHOWN = re.compile(r"::(internal|detail)\b|^(internal|detail)\b")
 # A line of a contract: "  InvalidArgument  why".
 ERRORS = re.compile(r"\s*(\(?[\w:]+\)?( \(\w+\))?(, \w+)*)\s{2,}\S")
@@ -41,7 +41,7 @@ NO_DECLARATIONS = {"horovodpp/core/export.h", "horovodpp/core/needs_cxx17.h",
 
 
 def public_headers(root):
-    """Those that are installed: what cmake/PublicHeaders.cmake names, and what these include."""
+    """The installed headers: those of cmake/PublicHeaders.cmake, and those that they include."""
     named = (root / "cmake" / "PublicHeaders.cmake").read_text()
     waiting = re.findall(r"^\s+(horovodpp/\S+\.h)\b", named, re.MULTILINE)
     found = []
@@ -59,9 +59,9 @@ def public_headers(root):
 class Declaration:
     name: str  # With its namespace or class.
     kind: str  # Doxygen's: class, struct, function, enum, typedef, variable, define.
-    first: int  # Lines of the header, from 1: of its name, or of the class's first line,
+    first: int  # Lines of the header, from 1: of its name, or of the class's first line;
     last: int  # and of its body's end, or else of its name.
-    members: list = dataclasses.field(default_factory=list)  # Functions that have bodies.
+    members: list = dataclasses.field(default_factory=list)  # Functions with bodies.
 
 
 def run_doxygen(root, headers):
@@ -84,14 +84,14 @@ def declaration(element, name):
 
 
 def declarations(root, headers):
-    """{header: [Declaration]}: what stands in a namespace, by line."""
+    """{header: [Declaration]}: the declarations in namespaces, by line."""
     found = collections.defaultdict(list)
     for compound in run_doxygen(root, headers):
         kind, scope = compound.get("kind"), compound.findtext("compoundname")
         if NOT_SHOWN.search(scope):
             continue
         if kind in ("class", "struct"):
-            # A nested one is shown by that around it; a declared one has no body.
+            # A nested class is shown by the enclosing one; a declared one has no body.
             header, shown = declaration(compound, scope)
             shown.members = [member for member in compound.iter("memberdef")
                              if member.get("kind") in ("function", "friend")]
@@ -104,7 +104,8 @@ def declarations(root, headers):
                 header, shown = declaration(member, prefix + name)
                 if name and not name.startswith("@"):
                     found[header].append(shown)
-                elif member.get("kind") == "enum":  # Without a name: its first value is one.
+                # Unnamed: its first value identifies it.
+                elif member.get("kind") == "enum":
                     shown.name = prefix + member.findtext("enumvalue/name")
                     found[header].append(shown)
     for shown in found.values():
@@ -119,14 +120,14 @@ def declarations(root, headers):
 
 
 def without_marks(lines):
-    """The text of lines of comment, `//` or `/* */`."""
+    """The text of comment lines, `//` or `/* */`."""
     for line in lines:
         line = re.sub(r"^\s*(//|/\*|\*/|\*)? ?", "", line, count=1)
         yield re.sub(r"\s*\*/$", "", line).rstrip()
 
 
 def prose(lines):
-    """A comment as Markdown; what is indented in it is code."""
+    """A comment as Markdown; indented lines are code."""
     out, code = [], []
 
     def end_code():
@@ -152,7 +153,7 @@ def prose(lines):
 
 
 def escaped(line):
-    """A line of plain text, but for what stands between backticks."""
+    """A line of plain text, escaped except between backticks."""
     parts = re.split(r"(`[^`]*`)", line)
     for i in range(0, len(parts), 2):
         parts[i] = re.sub(r"([_*\[\]#\\])", r"\\\1", parts[i].replace("<", "&lt;"))
@@ -160,7 +161,7 @@ def escaped(line):
 
 
 def comment_above(lines, index):
-    """The index where the comment ends in front of which `lines[index]` stands begins."""
+    """The index of the first line of the comment in front of `lines[index]`."""
     begin = index
     while begin > 0 and re.match(r"\s*(//|/\*|\*)", lines[begin - 1]):
         begin -= 1
@@ -168,14 +169,14 @@ def comment_above(lines, index):
 
 
 def is_opening(line):
-    """Whether a line goes on in the next one: of a declaration whose name comes later."""
+    """Whether a declaration, whose name comes later, continues in the next line."""
     text = line.split("//")[0].rstrip()
     return bool(text) and not re.search(r"[;{}]$|^\s*#|^\s*/?\*|^\s*(public|private|protected):",
                                         text)
 
 
 def without_bodies(lines, first, members):
-    """Lines from number `first` on, each of whose member functions ends behind its head."""
+    """Lines from number `first` on, in which each member function ends after its head."""
     text = "\n".join(lines)
     starts = [0]
     for line in lines:
@@ -197,7 +198,7 @@ def without_bodies(lines, first, members):
 
 
 def head_end(text, at):
-    """Where the head of the function that begins at `at` ends: at its body or initializers."""
+    """The end of the head of the function that begins at `at`: its body or initializers."""
     depth = 0
     while at < len(text):
         character = text[at]
@@ -258,7 +259,7 @@ def code_of(lines, shown):
 
 @dataclasses.dataclass
 class Group:
-    """Declarations that stand together, with the comment above them."""
+    """Adjacent declarations, with the comment above them."""
 
     names: list
     comment: list
@@ -282,7 +283,7 @@ def groups(lines, shown_of_header):
 
 
 def opening(lines):
-    """The comment that a header begins with, without the licence."""
+    """The first comment of a header, without the license."""
     begin = 1 if lines and "SPDX" in lines[0] else 0
     end = begin
     while end < len(lines) and re.match(r"\s*(//|/\*|\*)", lines[end]):
@@ -291,7 +292,7 @@ def opening(lines):
 
 
 def anchor(name, taken):
-    """An id for a heading that no other of the page has."""
+    """An id for a heading, unique in its page."""
     base = re.sub(r"\W+", "-", name).strip("-").lower() or "operator"
     found, count = base, 2
     while found in taken:

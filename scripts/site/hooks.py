@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MkDocs does for the site beyond docs/*.md: see mkdocs.yml.
+"""MkDocs' hooks for the parts of the site beyond docs/*.md: see mkdocs.yml.
 
-The site also has the README (its first page), the other papers of the root, the READMEs of
-the examples, the API reference, and a page for each file of the sources that one of these
-links to. Links are written for the repository, and are turned into those of the site here; a
-link to what does not exist is an error.
+The site also has the README (its first page), the other papers of the root, the READMEs of the
+examples, the API reference, and a page for each source file that one of these links to. Links
+are written for the repository, and converted here to those of the site; a link to a missing file
+is an error.
 """
 
 import pathlib
@@ -27,8 +27,8 @@ LIST = re.compile(r"^(?![-|#>\s]|\d+\. )(.+)\n(- |1\. )", re.MULTILINE)
 LANGUAGES = {".cc": "cpp", ".h": "cpp", ".c": "c", ".py": "python", ".sh": "sh",
              ".cmake": "cmake", ".json": "json", ".yml": "yaml", ".toml": "toml"}
 
-site_of = {}  # Where a file of the repository is in the site: both as paths.
-file_of = {}  # The other way.
+site_of = {}  # The path in the site of each file of the repository.
+file_of = {}  # The inverse.
 
 
 def place(file, there):
@@ -54,7 +54,7 @@ def target_of(page, link):
 
 
 def rewritten(page, text):
-    """The page with links that lead to where their targets are in the site."""
+    """The page with links to the targets' places in the site."""
     here = posixpath.dirname(site_of[page])
 
     def link(found):
@@ -69,7 +69,7 @@ def rewritten(page, text):
 
 
 def lists_apart(text):
-    """The page with an empty line in front of each list, where Markdown elsewhere needs none."""
+    """The page with an empty line before each list, which Markdown elsewhere does not need."""
     parts = FENCE.split(text)
     parts[::2] = [LIST.sub(r"\1\n\n\2", part) for part in parts[::2]]
     return "".join(parts)
@@ -108,7 +108,7 @@ def index_of_names(pages):
 
 
 def place_all(pages):
-    """Where everything is in the site that may be linked to."""
+    """Assigns every linkable file its place in the site."""
     for page in pages:
         place(page.header, "api/" + page.header.removeprefix("horovodpp/")[:-2] + ".md")
     place("README.md", "index.md")

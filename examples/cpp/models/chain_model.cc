@@ -15,8 +15,8 @@ using hvd::Tensor;
 
 namespace {
 
-// Regions within regions, so that what one is given is within another one, which can
-// let go of it.
+// Nested regions: the input of an inner region lies within an outer one, which
+// can free it.
 std::string halved(std::span<const std::string> parts) {
   if (parts.size() == 1) return parts[0];
   const std::size_t half = parts.size() / 2;
@@ -46,7 +46,7 @@ void ChainModel::add_block(std::vector<hvd::ChainStage> stages) {
   lean_parts_.push_back(leanly);
 }
 
-// All but what comes last, which backward needs first.
+// All blocks but the last, which backward needs first.
 CheckpointPlan ChainModel::lean_plan() const {
   const std::span<const std::string> parts(lean_parts_);
   return CheckpointPlan::parse(halved(parts.first(parts.size() - 1)) + " " +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CharLSTM: a recurrent network that predicts the next byte.
+// CharLSTM is a recurrent network that predicts the next byte.
 //
 //   models::CharLSTM model({.hidden = 256});
 //   hvd::Tensor logits = model(tokens);  // int64 [n, t] -> [n, t, 256]

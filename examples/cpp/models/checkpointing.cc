@@ -21,7 +21,7 @@ constexpr char kBytes[] =
     "wanted are bytes, as in 512MiB, 1.5GB or 1048576, or a percentage of what "
     "keeping everything takes, as in 50%";
 
-// What one of `unit` is, in bytes; 0 if there is no such unit.
+// The bytes of one `unit`; 0 if there is no such unit.
 double bytes_of_unit(std::string_view unit) {
   std::string name(unit);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {

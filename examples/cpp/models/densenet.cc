@@ -35,8 +35,8 @@ DenseLayer::DenseLayer(std::int64_t inputs, const DenseNetOptions& options)
       conv2_(register_module("conv2",
                              conv(4 * options.growth, options.growth, 3))) {}
 
-// A convolution needs its input only, so that a region that ends with one
-// computes again what comes before it, and not the convolution.
+// Backward of a convolution needs only its input. So a region that ends with
+// one recomputes only the part before it.
 Tensor DenseLayer::bottleneck(const Tensor& x, bool leanly) {
   return recompute_if(
       leanly,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// DenseNet-BC (Huang et al. 2017) for small images: every layer of a block sees
-// what all layers before it made; with bottlenecks, and half of the features
-// behind each block.
+// DenseNet-BC (Huang et al. 2017) for small images: every layer of a block
+// takes the outputs of all layers before it. It has bottlenecks, and halves the
+// features after each block.
 //
-// What a layer sees is as long as all that was made before it, so that keeping
-// it for each layer takes memory that grows with the square of their number.
-// Checkpointed by block, the network is memory-efficient (Pleiss et al. 2017): the
-// layers keep what they made, and in backward put together and normalize again
-// what they saw.
+// A layer's input is the concatenation of all earlier outputs. Keeping it for
+// each layer takes memory that grows with the square of the number of layers.
+// Checkpointed by block, the network is memory-efficient (Pleiss et al. 2017):
+// layers keep their outputs, and backward concatenates and normalizes them
+// again.
 #pragma once
 
 #include <horovodpp/nn/nn.h>
@@ -35,13 +35,13 @@ class DenseLayer : public hvd::nn::Module {
   // [n, inputs, h, w] -> [n, growth, h, w]
   hvd::Tensor forward(const hvd::Tensor& x) override;
 
-  // The same of cat(features, 1), which is computed again in backward together
-  // with the first convolution, if a gradient flows to one of them. `leanly`: so
-  // is the second norm.
+  // The same for cat(features, 1), which backward recomputes together with the
+  // first convolution, if one of the features needs a gradient. `leanly`: it
+  // also recomputes the second norm.
   hvd::Tensor run_efficiently(const std::vector<hvd::Tensor>& features,
                               bool leanly);
 
-  // x and behind it what the layer makes of it. Leaner: computes norms again.
+  // x followed by the layer's output. Leaner: recomputes norms.
   hvd::ChainStage stage();
 
  private:
@@ -71,7 +71,7 @@ class DenseBlock : public hvd::nn::Module {
   std::shared_ptr<hvd::nn::ModuleList<DenseLayer>> layers_;
 };
 
-// Other features, and images of half the height and width.
+// Changes the number of features, and halves the images' height and width.
 class Transition : public hvd::nn::Module {
  public:
   Transition(std::int64_t inputs, std::int64_t outputs);
@@ -97,7 +97,7 @@ class DenseNetBC : public ChainModel {
 
   std::shared_ptr<hvd::nn::Conv2d> conv0_;
   std::vector<std::shared_ptr<DenseBlock>> blocks_;
-  std::vector<std::shared_ptr<Transition>> transitions_;  // Between them.
+  std::vector<std::shared_ptr<Transition>> transitions_;  // Between the blocks.
   std::shared_ptr<hvd::nn::BatchNorm2d> norm_;
   std::shared_ptr<hvd::nn::Linear> classifier_;
 };

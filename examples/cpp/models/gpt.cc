@@ -41,8 +41,8 @@ Tensor GPTBlock::attend(const Tensor& qkv) const {
       .reshape({n, t, width});
 }
 
-// A product needs its input only, so that a region that ends with one computes
-// again what comes before it, and not the product.
+// Backward of a product needs only its inputs. So a region that ends with one
+// recomputes only the part before it.
 Tensor GPTBlock::add_attention(const Tensor& x, Lean lean) {
   const Tensor qkv = recompute_if(
       lean >= Lean::kNorms,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPT: a transformer that predicts the next byte, as GPT-2 (Radford et al. 2019)
-// has it. The last product shares its weight with the embedding.
+// GPT is a transformer that predicts the next byte, as in GPT-2 (Radford et al.
+// 2019). The last product shares its weight with the embedding.
 //
 //   models::GPT model({.width = 128, .context = 128});
 //   hvd::Tensor logits = model(tokens);  // int64 [n, t] -> [n, t, 256]
@@ -21,7 +21,7 @@ struct GPTOptions {
   std::int64_t width = 128;
   std::int64_t layers = 4;
   std::int64_t heads = 4;
-  std::int64_t context = 128;  // Tokens at most.
+  std::int64_t context = 128;  // The most tokens.
   std::int64_t vocabulary = 256;
   double dropout = 0.0;
 };
@@ -51,8 +51,8 @@ class GPT : public ChainModel {
  public:
   explicit GPT(const GPTOptions& options = {});
 
-  // Weights as of GPT-2: normal with a deviation of 0.02, that of what is added
-  // to the residual less, biases 0. (The constructor's are PyTorch's.)
+  // Initializes weights as in GPT-2: normal with a deviation of 0.02, less for
+  // those that feed the residual, biases 0. (The constructor's are PyTorch's.)
   void reset_parameters();
 
  private:

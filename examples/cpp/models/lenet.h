@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LeNet-5 (LeCun et al. 1998), with ReLU and maxima, for images of 28x28.
+// LeNet-5 (LeCun et al. 1998), with ReLU and max pooling, for images of 28x28.
 //
 //   models::LeNet model;
 //   hvd::Tensor logits = model(images);  // [n, 1, 28, 28] -> [n, 10]

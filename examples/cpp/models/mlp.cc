@@ -10,7 +10,8 @@ namespace models {
 namespace nn = hvd::nn;
 using hvd::Tensor;
 
-// Its layers have the names of a Sequential's that has the ReLUs, too.
+// The layers have the names that they would have in a Sequential with the
+// ReLUs.
 Mlp::Mlp(std::int64_t inputs, std::int64_t classes) {
   const auto layer = [this](const char* name, std::int64_t in,
                             std::int64_t out) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A multilayer perceptron, inputs-256-128-classes, with ReLU between.
+// Mlp is a multilayer perceptron, inputs-256-128-classes, with ReLU between.
 //
 //   models::Mlp model;
 //   hvd::Tensor logits = model(images);  // [n, ...] -> [n, 10]

@@ -24,7 +24,7 @@ std::shared_ptr<nn::BatchNorm2d> norm_of(std::int64_t features) {
   return std::make_shared<nn::BatchNorm2d>(features);
 }
 
-// Null if what is added to fits as it is.
+// Null if the input can be added as it is.
 std::shared_ptr<nn::Sequential> shortcut_of(std::int64_t inputs,
                                             std::int64_t outputs,
                                             std::int64_t stride) {
@@ -48,8 +48,8 @@ BasicBlock::BasicBlock(std::int64_t inputs, std::int64_t outputs,
   if (downsample_ != nullptr) register_module("downsample", downsample_);
 }
 
-// A convolution needs its input only, so that a region that ends with one
-// computes again what comes before it, and not the convolution.
+// Backward of a convolution needs only its input. So a region that ends with
+// one recomputes only the part before it.
 Tensor BasicBlock::run(const Tensor& x, bool leanly) {
   const Tensor y = recompute_if(
       leanly, [this](const Tensor& in) { return (*conv2_)(relu((*bn1_)(in))); },

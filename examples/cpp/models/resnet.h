@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ResNet-18 and ResNet-50 (He et al. 2016) for small images: a stem of 3x3, and
-// a pooling by 2 behind it.
+// ResNet-18 and ResNet-50 (He et al. 2016) for small images: a 3x3 stem,
+// followed by a 2x2 pooling.
 //
 //   models::ResNet18 model({.width = 32});
 //   hvd::Tensor logits = model(images);  // [n, 1, 28, 28] -> [n, 10]
@@ -16,13 +16,13 @@
 
 namespace models {
 
-// Two convolutions, and the input added to what they make of it.
+// Two convolutions whose output is added to the input.
 class BasicBlock : public hvd::nn::Module {
  public:
   BasicBlock(std::int64_t inputs, std::int64_t outputs, std::int64_t stride);
 
   hvd::Tensor forward(const hvd::Tensor& x) override;
-  // Leaner: computes norms again.
+  // Leaner: recomputes norms.
   hvd::ChainStage stage();
 
  private:
@@ -35,15 +35,15 @@ class BasicBlock : public hvd::nn::Module {
   std::shared_ptr<hvd::nn::Sequential> downsample_;  // Null: the input fits.
 };
 
-// Three: to a quarter of the channels, 3x3, and back.
+// Three convolutions: to a quarter of the channels, 3x3, and back.
 class Bottleneck : public hvd::nn::Module {
  public:
   Bottleneck(std::int64_t inputs, std::int64_t width, std::int64_t stride);
 
   hvd::Tensor forward(const hvd::Tensor& x) override;
-  // Leaner: computes norms again; also the last convolution and the shortcut,
-  // which make the most bytes of the fewest operations; then also the first one;
-  // the same in regions within regions.
+  // Leaner options recompute, in this order: norms; also the last convolution
+  // and the shortcut, whose outputs are large and cheap; also the first
+  // convolution; the same in nested regions.
   hvd::ChainStage stage();
 
  private:
@@ -60,7 +60,7 @@ class Bottleneck : public hvd::nn::Module {
 };
 
 struct ResNetOptions {
-  std::int64_t width = 64;  // Channels at the beginning.
+  std::int64_t width = 64;  // Channels of the stem.
   std::int64_t channels = 1;
   std::int64_t classes = 10;
 };
@@ -68,7 +68,8 @@ struct ResNetOptions {
 // float [n, channels, h, w] -> [n, classes]
 class ResNet : public ChainModel {
  protected:
-  // `make(layer, stride)`: the next block of the layer of this number, from 0.
+  // `make(layer, stride)` returns the next block of layer number `layer`, from
+  // 0.
   template <typename Make>
   void build(const ResNetOptions& options,
              const std::array<std::int64_t, 4>& counts, std::int64_t features,

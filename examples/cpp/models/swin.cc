@@ -73,8 +73,8 @@ Tensor SwinBlock::from_windows(const Tensor& x, std::int64_t images) const {
       .reshape({images, size, size, x.size(2)});
 }
 
-// -100 between parts of a window that are no neighbours in the image:
-// [windows, window^2, window^2].
+// -100 between parts of a window that are not neighbors in the image: [windows,
+// window^2, window^2].
 Tensor SwinBlock::shift_mask() const {
   const std::int64_t size = options_.size;
   const Tensor region = hvd::zeros({1, size, size, 1});
@@ -122,8 +122,8 @@ Tensor SwinBlock::shifted(const Tensor& x, std::int64_t shift) const {
   return shift == 0 ? x : hvd::roll(x, {shift, shift}, {1, 2});
 }
 
-// A product needs its input only, so that a region that ends with one computes
-// again what comes before it, and not the product.
+// Backward of a product needs only its inputs. So a region that ends with one
+// recomputes only the part before it.
 Tensor SwinBlock::add_attention(const Tensor& x, Lean lean) {
   const Tensor qkv = recompute_if(
       lean >= Lean::kNorms,

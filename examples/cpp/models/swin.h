@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Swin (Liu et al. 2021): a transformer whose attention stays within windows of
-// the image, which every second block shifts by half a window.
+// Swin (Liu et al. 2021) is a transformer with attention within windows of the
+// image; every second block shifts the windows by half a window.
 //
 //   models::Swin model;                  // Patches of 2x2, windows of 7x7.
 //   hvd::Tensor logits = model(images);  // [n, 1, 28, 28] -> [n, 10]
@@ -18,15 +18,16 @@
 namespace models {
 
 struct SwinOptions {
-  std::int64_t width = 48;  // Of the first stage; each has twice the width and
-  std::int64_t heads = 3;   // heads of the one before, at half the resolution.
-  std::vector<std::int64_t> depths = {2, 2};  // Blocks of each stage.
+  std::int64_t width = 48;  // Of the first stage; doubles with each stage.
+  // Of the first stage; doubles, too, as the resolution halves.
+  std::int64_t heads = 3;
+  std::vector<std::int64_t> depths = {2, 2};  // The blocks of each stage.
   std::int64_t window = 7;
   std::int64_t image = 28;
   std::int64_t patch = 2;
   std::int64_t classes = 10;
-  // The chance of the last block to be left out of a sample while training
-  // (stochastic depth, Huang et al. 2016); those before have less.
+  // The chance that training skips the last block for a sample (stochastic
+  // depth, Huang et al. 2016); earlier blocks have a smaller one.
   double drop_path = 0.0;
 };
 
@@ -55,7 +56,7 @@ class SwinBlock : public TransformerBlock {
   hvd::Tensor attend(const hvd::Tensor& qkv) const;
 
   SwinBlockOptions options_;
-  hvd::Tensor bias_table_;  // Of each way between two patches and head.
+  hvd::Tensor bias_table_;  // For each offset between two patches, and head.
   hvd::Tensor index_;       // The row for each pair of patches of a window.
   hvd::Tensor mask_;        // Undefined: not shifted.
   std::shared_ptr<hvd::nn::LayerNorm> norm1_;
@@ -66,7 +67,7 @@ class SwinBlock : public TransformerBlock {
   std::shared_ptr<hvd::nn::Linear> fc2_;
 };
 
-// Squares of 2x2 patches become one, of twice the width.
+// Merges 2x2 patches into one of twice the width.
 class PatchMerging : public hvd::nn::Module {
  public:
   explicit PatchMerging(std::int64_t width);

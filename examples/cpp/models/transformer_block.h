@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TransformerBlock adds attention to what it is given, and then what a small
-// perceptron makes of that: two stages of a chain, each of which can keep less for
+// A TransformerBlock adds attention to its input, and then the output of a
+// small perceptron: two stages of a chain, each of which can keep less for
 // backward (chain_model.h).
 #pragma once
 
@@ -15,8 +15,8 @@ class TransformerBlock : public hvd::nn::Module {
  public:
   hvd::Tensor forward(const hvd::Tensor& x) final;
 
-  // Its two halves. What each can compute again in backward for little: norms,
-  // shifts and the GELU, and then attention too, its products left out.
+  // The block's two halves. Options recompute the cheap parts: norms, shifts
+  // and the GELU, and then also attention without its products.
   std::vector<hvd::ChainStage> stages();
 
  protected:

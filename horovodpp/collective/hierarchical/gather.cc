@@ -21,8 +21,8 @@ absl::Status HierarchicalGather::run(const transport::DataTag& tag) {
   return seat_.local.call(label, [&] { return spread_parts(); });
 }
 
-// A member's part goes along the first lane that it drives, so it need not be
-// gathered on the node before it leaves.
+// A member's part travels in the first lane that the member drives, so the node
+// need not gather it before it leaves.
 int HierarchicalGather::contributor(int node, int lane) const {
   const int place = seat_.lanes.driver(node, lane);
   if (seat_.lanes.driven(node, place).begin != lane) return -1;
@@ -48,7 +48,8 @@ absl::Status HierarchicalGather::circulate_parts() {
                        bytes, places_in_lane);
     HVD_RETURN_IF_ERROR(circulate(in_lane, flow, seat_.link));
   }
-  // The wires of a rank that waits at the board may stand still.
+  // Complete all sends: a rank that waits at the board does not drive the
+  // wires.
   return seat_.link.flush();
 }
 
@@ -74,7 +75,7 @@ absl::Status HierarchicalGather::spread_parts() {
   const auto self = static_cast<std::size_t>(seat_.lanes.place());
   std::vector<std::vector<Piece>> parts;
   std::vector<PieceStream> streams;
-  std::vector<std::int64_t> left;  // To be shown by the member at each place.
+  std::vector<std::int64_t> left;  // Elements left to show, by place.
   for (int place = 0; place < seat_.lanes.places(); ++place) {
     parts.push_back(parts_from(place));
     streams.emplace_back(parts.back(), 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A HierarchicalGather is an allgather between nodes: each member's part goes
-// around the ring of one of the lanes that the member drives; then each member
-// shows the others of its node what came along its lanes.
+// A HierarchicalGather is an allgather between nodes. Each member's part goes
+// around the ring of one of the lanes that the member drives. Then each member
+// shows the others of its node the parts from its lanes.
 //
 // Not thread-safe.
 #pragma once
@@ -19,7 +19,7 @@ namespace hvd::collective {
 
 class HierarchicalGather {
  public:
-  // Seen by the member at `position` of the plane. Borrows seat and gather.
+  // `position` is this member's position in the plane. Borrows seat and gather.
   HierarchicalGather(const HierarchicalSeat& seat,
                      const HostPlane::Gather& gather, int position)
       : seat_(seat),
@@ -27,17 +27,17 @@ class HierarchicalGather {
         position_(position),
         places_(gather.place_mine(position)) {}
 
-  // Once, when all members are known to have entered the call.
+  // Call it once, when all members are known to have entered the call.
   absl::Status run(const transport::DataTag& tag);
 
  private:
-  // The position of the member of `node` whose part goes along `lane`; -1: of
+  // The position of the member of `node` whose part travels in `lane`; -1:
   // none.
   int contributor(int node, int lane) const;
   absl::Status circulate_parts();
   absl::Status spread_parts();
-  // The parts that come to this node along the lanes of the member at `place`,
-  // where they are to lie here.
+  // The parts that arrive at this node in the lanes of the member at `place`,
+  // with their destinations here.
   std::vector<Piece> parts_from(int place) const;
 
   const HierarchicalSeat& seat_;

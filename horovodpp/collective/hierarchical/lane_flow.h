@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes along a lane between nodes: the accumulators in which each node has
+// The data of a lane between nodes: the accumulators in which each node has
 // reduced its own contributions, and their results.
 //
 // Not thread-safe.
@@ -17,7 +17,7 @@
 
 namespace hvd::collective {
 
-// One driver's part in a lane between nodes: accumulators of the elements of
+// One driver's data in a lane between nodes: accumulators of the elements of
 // `range`, and room for as many results.
 struct LaneData {
   std::byte* accumulators = nullptr;
@@ -25,17 +25,17 @@ struct LaneData {
   Range range;
 };
 
-// Whether somebody on `node` needs results of the elements of `range`; equal on
-// all ranks. Empty: all do.
+// Whether a rank on `node` needs results of the elements of `range`; equal on
+// all ranks. Empty: all nodes do.
 using Needed = std::function<bool(int node, const Range& range)>;
 
-// Between the drivers of a lane, one on each node: the accumulators in which
-// each has reduced its node's contributions. They are merged in the order in
-// which doubling.h merges them.
+// The flow between the drivers of a lane, one on each node. It merges the
+// accumulators in which each driver has reduced its node's contributions, in
+// the order of doubling.h.
 class LaneFlow : public DirectFlow {
  public:
-  // Room for results that nobody needs on this node is written to only where
-  // they are made. Borrows all but `shape`. Ranks of `shape` are nodes.
+  // Results that no rank on this node needs are written only where they are
+  // made. Borrows all but `shape`. Ranks of `shape` are nodes.
   LaneFlow(const DirectShape& shape, const LaneData& data,
            const ReduceKernel& kernel, const Needed& needed);
 

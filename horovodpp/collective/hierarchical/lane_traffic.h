@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The LaneTraffic of a rank carries the accumulators of a block between the nodes,
-// along the lanes that the rank drives, one after the other, and brings back
-// results. It moves on whenever it is asked to, so that it may be under way while
-// the rank works at the next block.
+// The LaneTraffic of a rank carries the accumulators of a block between the
+// nodes and brings back results. It serves the lanes that the rank drives, one
+// after the other. It advances only when called, so it can be under way while
+// the rank works on the next block.
 //
 //   LaneTraffic traffic(kernel, needed, link);
 //   traffic.begin(lanes);
@@ -35,11 +35,11 @@ class LaneTraffic {
   LaneTraffic(const ReduceKernel& kernel, const Needed& needed, ChunkLink& link)
       : kernel_(kernel), needed_(needed), link_(link) {}
 
-  // What went before is done.
+  // Call it when the previous lanes are done.
   void begin(std::deque<Lane> lanes) { lanes_ = std::move(lanes); }
 
-  // Moves on as far as that goes without a wait. Done when all results are there
-  // and everything sent is through.
+  // Advances as far as possible without a wait. Done when all results have
+  // arrived and everything sent is through.
   absl::StatusOr<Advance> advance();
 
  private:
@@ -55,20 +55,21 @@ class LaneTraffic {
   const ReduceKernel& kernel_;
   const Needed& needed_;
   ChunkLink& link_;
-  std::deque<Lane> lanes_;    // Yet to go.
-  std::optional<Trip> trip_;  // On its way.
+  std::deque<Lane> lanes_;    // Not begun yet.
+  std::optional<Trip> trip_;  // Under way.
 };
 
-// The interrupt of a rank that waits for something else: moves the traffic on
-// meanwhile.
+// An interrupt for a rank that waits for something else: it advances the
+// traffic meanwhile.
 class TrafficInterrupt : public transport::Interrupt {
  public:
   TrafficInterrupt(transport::Interrupt& interrupt, LaneTraffic& traffic)
       : interrupt_(interrupt), traffic_(traffic) {}
   absl::Status check() override;
-  // For a rank that never has to wait; check() reports what is wrong.
+  // Advances the traffic for a rank that never has to wait; check() reports
+  // errors.
   void keep_going();
-  // Messages ring no bell.
+  // Limits each sleep, because messages ring no bell.
   std::optional<std::chrono::steady_clock::time_point> verdict_due()
       const override;
 

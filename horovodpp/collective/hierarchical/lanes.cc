@@ -47,7 +47,7 @@ HierarchicalLanes::Run HierarchicalLanes::driven(int node, int place) const {
   return {lanes_ * place / places, lanes_ * (place + 1) / places};
 }
 
-// The last place whose run does not begin behind the lane.
+// The driver is the last place whose run begins at or before the lane.
 int HierarchicalLanes::driver(int node, int lane) const {
   const int places = static_cast<int>(members(node).size());
   return ((lane + 1) * places - 1) / lanes_;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// HierarchicalLanes say which of a plane's members are on which node, and which of
-// them move what between the nodes.
+// HierarchicalLanes is the assignment of a plane's members to nodes, and of the
+// traffic between nodes to members.
 //
 // Data crosses between nodes in lanes, and each lane has one driver on every
-// node. There are as many lanes as the largest node has members, so that none of
-// them is idle; on a smaller node each member drives several neighbouring lanes,
-// as evenly as possible. (With only as many lanes as the smallest node has members,
-// a single rank on a node of its own would make all others wait for one lane.)
+// node. The number of lanes is the number of members of the largest node, so
+// that none of them is idle. On a smaller node each member drives several
+// neighboring lanes, as evenly as possible. (With only as many lanes as the
+// smallest node has members, a single rank on a node of its own would make all
+// others wait for one lane.)
 //
-// Nodes are numbered in the order of their first members, the members of a node
-// by their places: 0, 1, … in the order of the plane. Immutable, thread-safe.
+// Nodes are numbered in the order of their first members. The members of a node
+// have places 0, 1, … in the order of the plane. Immutable, thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +29,10 @@ class HierarchicalLanes {
     int end = 0;
   };
 
-  // Seen by the member at `position`; node_of[p] names the node of the member
-  // at position p.
+  // `position` is this member's; node_of[p] names the node of the member at
+  // position p.
   HierarchicalLanes(int position, const std::vector<std::string>& node_of);
-  // Between `members`, which are ranks of the topology.
+  // The lanes between `members`, which are ranks of the topology.
   static HierarchicalLanes between(const std::vector<int>& members,
                                    int position, const Topology& topology);
 
@@ -43,13 +44,13 @@ class HierarchicalLanes {
   const std::vector<int>& members(int node) const {
     return members_[static_cast<std::size_t>(node)];
   }
-  // On which node each member is, by position.
+  // The node of each member, by position.
   std::vector<int> nodes_by_position() const;
-  // How many members this rank's node has.
+  // The number of members of this rank's node.
   int places() const { return static_cast<int>(members(node_).size()); }
 
   int lanes() const { return lanes_; }
-  // What the member at `place` of `node` drives: one lane or more.
+  // The lanes that the member at `place` of `node` drives: one or more.
   Run driven(int node, int place) const;
   // The place of the driver of `lane` on `node`.
   int driver(int node, int lane) const;

@@ -16,7 +16,7 @@
 namespace hvd::collective {
 namespace {
 
-// Of this rank's node.
+// The members on this rank's node, as local ranks.
 std::vector<int> local_ranks_of(const std::vector<int>& members,
                                 const Topology& topology) {
   const std::vector<int>& local = topology.local_ranks();
@@ -34,7 +34,7 @@ std::uint64_t bytes_of(std::span<const Piece> pieces,
          kernel.element_bytes();
 }
 
-// Takes what of `range` goes to `rank` into its outputs.
+// Copies the results of `range` that belong to `rank` to its outputs.
 void take_parts(int rank, std::span<const Piece> pieces, const PartTable& parts,
                 std::size_t element_bytes, const Range& range,
                 const std::byte* results) {
@@ -97,8 +97,8 @@ bool HierarchicalPlane::is_small(std::span<const Piece> pieces,
                             board_.options().chunk_bytes});
 }
 
-// An allreduce is given up where it stands; a reducescatter that is not small
-// could come to its end on nodes that need no result.
+// An allreduce can be given up at any point. A reducescatter that is not small
+// has to agree first: it could end on nodes that need no result.
 absl::Status HierarchicalPlane::reduce(std::span<const Piece> pieces,
                                        const ReduceKernel& kernel,
                                        const Call& call, char kind,
@@ -122,8 +122,9 @@ absl::Status HierarchicalPlane::reduce(std::span<const Piece> pieces,
   });
 }
 
-// Every member has what its node has, and merges it along each of its lanes with
-// what the other nodes have: with the same result, as the order is the same.
+// Every member reduces all contributions of its node, and merges them in each
+// of its lanes with the other nodes'. All get the same result, because the
+// order is the same.
 absl::Status HierarchicalPlane::reduce_small(std::span<const Piece> pieces,
                                              const ReduceKernel& kernel,
                                              const HierarchicalSeat& seat,

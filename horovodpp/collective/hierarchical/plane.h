@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HierarchicalPlane moves tensors between ranks of several nodes in three
-// stages: within each node through memory that its ranks share, between the
-// nodes over the wires, and within each node again. Every byte crosses between
-// two nodes once, and all ranks of a node take part in that: data goes in lanes,
-// as many as the largest node has members (see lanes.h), so nodes
-// may be of different sizes.
+// stages: within each node through shared memory, between the nodes over the
+// wires, and within each node again. Every byte crosses between two nodes once,
+// and all ranks of a node take part: data travels in lanes, as many as the
+// largest node has members (see lanes.h). So nodes may be of different sizes.
 //
 //   HierarchicalPlane plane({topology, board, wires, waiting}, members);
 //
-// Allreduce: a reduce-scatter within the node, an exchange between the nodes for
-// each lane, an allgather within the node, of consecutive blocks at the same time
-// (reduction.h). What is so short that only the number of messages
-// counts is reduced by everyone on a node, and merged by recursive doubling in each
-// lane (doubling.h). All of it adds in one order, node by node.
-// Reducescatter goes the same way, so that it gives the same bits, but results
-// only go to the nodes that need them.
-// Allgather: each rank's part goes around the ring of its lane; then what came
-// is shown within the node. Broadcast, alltoall and barrier are the ring
-// plane's.
+// - Allreduce: a reduce-scatter within the node, an exchange between the nodes
+//   for each lane, and an allgather within the node. Consecutive blocks overlap
+//   (reduction.h). If a call is so short that only the number of messages
+//   counts, every rank of a node reduces all of it, and recursive doubling
+//   merges it in each lane (doubling.h). Both add in one order, node by node.
+// - Reducescatter: the same, so that it gives the same bits, but results go
+//   only to the nodes that need them.
+// - Allgather: each rank's part goes around the ring of its lane; then the node
+//   shares the received parts.
+// - Broadcast, alltoall and barrier: as the ring plane's.
 //
-// An allreduce does not ask first who takes part: no member can finish it before
-// all have entered it. Reducescatter and allgather begin with the rounds of a
-// dissemination, a message to and from a few other ranks, unless the call is
-// certain. So they are given up before any rank has touched the board of its
-// node, or, with an error, for good.
+// An allreduce does not first ask who takes part: no member can finish it
+// before all have entered it. Reducescatter and allgather begin with the rounds
+// of a dissemination, a message to and from a few other ranks, unless the call
+// is certain. So a call is given up either before any rank has touched its
+// node's board, or, with an error, for good.
 //
-// Beyond what a RingPlane takes, a rank maps accumulators and results of its
-// share of two blocks: four times block_bytes over the number of ranks on its
-// node, with a lone rank four times block_bytes. The board may serve other planes
-// too, one at a time. Not thread-safe.
+// A rank maps more memory than a RingPlane: accumulators and results of its
+// share of two blocks. That is four times block_bytes divided by the number of
+// ranks on its node. The board may also serve other planes, one at a time. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -46,16 +45,17 @@
 namespace hvd::collective {
 
 struct HierarchicalOptions {
-  // Whether these go by the nodes; if not, as a RingPlane's. A reducescatter
-  // goes as an allreduce.
+  // Whether these operations are hierarchical; if not, they are a RingPlane's.
+  // A reducescatter follows the setting of allreduce.
   bool allreduce = true;
   bool allgather = true;
-  // Of the accumulators of a block, which crosses between nodes as one. Long
-  // enough to be cut into a message for each lane and node.
+  // The size of a block's accumulators. A block crosses between nodes as one,
+  // and is long enough to be cut into a message for each lane and node.
   std::size_t block_bytes = std::size_t{4} << 20;
-  // Allreduces and reducescatters of no more accumulators than this go by
-  // recursive doubling between the nodes: as a whole in each lane, and a lane of
-  // three nodes or more. A message is never longer than a slot of the link.
+  // The limits up to which allreduces and reducescatters use recursive doubling
+  // between the nodes, in bytes of accumulators. small_bytes is for a whole
+  // call in each lane, small_lane_bytes for a lane of three nodes or more. A
+  // message is never longer than a slot of the link.
   std::size_t small_bytes = std::size_t{4} << 10;
   std::size_t small_lane_bytes = std::size_t{32} << 10;
   RingOptions ring = {};
@@ -63,8 +63,8 @@ struct HierarchicalOptions {
 
 class HierarchicalPlane : public RingPlane {
  public:
-  // What moves data. All of it outlives the plane; the board is that of this
-  // rank's node as `topology` has it.
+  // The means of moving data. All of them outlive the plane; the board belongs
+  // to this rank's node in `topology`.
   struct Means {
     const Topology& topology;
     ShmBoard& board;
@@ -72,9 +72,9 @@ class HierarchicalPlane : public RingPlane {
     transport::WaitPolicy waiting;
   };
 
-  // `members` are ranks of the topology and of the wires, ascending, this one
-  // among them (else every call fails with InvalidArgument). They may sit on
-  // any number of nodes, in any order.
+  // `members` are ranks of the topology and of the wires in ascending order,
+  // this one included (else every call fails with InvalidArgument). They may be
+  // on any number of nodes, in any order.
   HierarchicalPlane(const Means& means, std::vector<int> members,
                     const HierarchicalOptions& options = {});
 
@@ -88,7 +88,7 @@ class HierarchicalPlane : public RingPlane {
                     const ReduceKernel& kernel, const Call& call) override;
   absl::Status move(const Gather& gather, const Call& call) override;
 
-  // What becomes of results.
+  // The destination of results.
   struct Outlet {
     HierarchicalReduction::Deliver deliver;
     Needed needed = {};
@@ -115,8 +115,8 @@ class HierarchicalPlane : public RingPlane {
   const HierarchicalLanes lanes_;
   const std::vector<int> node_of_;     // Of the members, by position.
   const std::vector<int> node_ranks_;  // The board's, by place.
-  Staging blocks_;                     // Accumulators, and results,
-  Staging lane_staging_;               // and what is on its way in lanes.
+  Staging blocks_;                     // Accumulators and results.
+  Staging lane_staging_;               // Data in flight in lanes.
   SlotWriter writer_;
 };
 

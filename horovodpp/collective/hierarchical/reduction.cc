@@ -26,7 +26,7 @@ std::size_t HierarchicalReduction::slot_bytes(const HierarchicalLanes& lanes,
   const auto all = static_cast<std::size_t>(lanes.lanes());
   const auto [begin, end] = lanes.driven(lanes.node(), lanes.place());
   const std::size_t block = std::max(block_bytes, all * kLongestAccumulator);
-  // The largest share may be longer by one.
+  // The largest share may be longer by one element.
   return block * static_cast<std::size_t>(end - begin) / all +
          2 * kLongestAccumulator;
 }
@@ -59,7 +59,7 @@ absl::Status HierarchicalReduction::run(ShmBoard::Label label,
   return seat_.local.call(label, [&] { return go_on(traffic, deliver); });
 }
 
-// The first block is back from the wires.
+// Runs the remaining blocks, after the first has returned from the wires.
 absl::Status HierarchicalReduction::go_on(LaneTraffic& traffic,
                                           const Deliver& deliver) {
   for (std::int64_t next = 1; next < blocks(); ++next) {
@@ -130,8 +130,8 @@ LaneData HierarchicalReduction::data_of(const Block& block,
       .range = range};
 }
 
-// A slot holds a part of each place's share, so that all reduce all the time;
-// what this rank reduces of its own needs no copy.
+// A slot holds a part of each place's share, so that all members reduce all the
+// time. This rank's own part needs no copy.
 absl::Status HierarchicalReduction::reduce_on_node(const Block& block) {
   constexpr std::int64_t kWholeLines = 128;
   const int places = seat_.lanes.places();
@@ -208,8 +208,8 @@ std::deque<LaneTraffic::Lane> HierarchicalReduction::traffic_of(
   return traffic;
 }
 
-// All sends are complete before a rank goes back to the board: while it waits
-// there, nothing drives them.
+// Complete all sends before this rank returns to the board: while it waits
+// there, the sends do not advance.
 absl::Status HierarchicalReduction::reduce_first_between_nodes() {
   constexpr int kManyNodes = 3;
   const auto is_short = [&](const LaneTraffic::Lane& lane) {

@@ -1,35 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// A HierarchicalReduction is one reduction between several nodes. It goes block by
-// block:
+// A HierarchicalReduction is one reduction between several nodes, block by block:
 //
-//   1. within the node, through the board: each member reduces its share of the
-//      block, that of the lanes it drives, from all members' contributions, in
-//      the order of the plane, into accumulators of its own;
-//   2. between the nodes, lane by lane: the lane's drivers merge the accumulators,
-//      each a segment, and finish them; or they do it by recursive doubling, in
-//      the same order, where there is little to merge between many nodes;
-//   3. within the node: each member shows the results of its share, and all
-//      take what they need.
+//   1. Within the node, through the board: each member reduces its share of the
+//      block, that of the lanes it drives. It combines all members' contributions,
+//      in the order of the plane, into accumulators of its own.
+//   2. Between the nodes, lane by lane: the lane's drivers merge the accumulators,
+//      each a segment, and finish them. If many nodes merge little data, they use
+//      recursive doubling, in the same order.
+//   3. Within the node: each member shows the results of its share, and all
+//      copy the results that they need.
 //
-// While a block is on the wires its ranks are not idle: they spread the results
-// of the one before and reduce the next one. A rank that waits at the board keeps
-// the wires going.
+// While a block is on the wires its ranks spread the results of the previous
+// block and reduce the next one. A rank that waits at the board keeps the wires
+// going.
 //
-// Wherever an element lies, the contributions to it are added up node by node,
-// those of a node in the order of its members, and what nodes have in the order
-// of doubling.h. So blocks, shares, lanes and segments decide nothing about its
-// bits, nor does who needs its result.
+// Contributions to an element are always added node by node: those of a node in
+// the order of its members, and the nodes' sums in the order of doubling.h. So
+// blocks, shares, lanes, segments and the receivers of a result do not affect
+// the bits.
 //
-// Nobody waits for ever: of all that is unfinished on some rank take what comes
-// first by block, by stage, by lane. All that take part in it have done what comes
-// before, and go on with it whatever else they wait for.
+// No deadlock: of all unfinished work on the ranks, take the first by block,
+// then stage, then lane. All ranks that take part in it have finished the
+// earlier work, and advance this work even while they wait for something else.
 //
-// How it can be given up although no rank asks first who takes part: the exchange
-// of the first block has the wires to itself, and ends on no rank that takes part in
-// it before all members have entered the call. What comes before, on the board, is a
-// call of its own that either all of the node's members finish or none does
-// (ShmBoard's vote); and what follows is another call, which some member on each
-// node never enters if not all have entered the first.
+// The reduction can be given up although no rank first asks who takes part. The
+// exchange of the first block has the wires to itself, and ends on no rank
+// before all members have entered the call. The work before it, on the board,
+// is a call of its own that either all or none of the node's members finish
+// (ShmBoard's vote). The work after it is another call, which some member on
+// each node never enters if not all have entered the first.
 //
 // Not thread-safe.
 #pragma once
@@ -55,38 +54,37 @@ namespace hvd::collective {
 
 class HierarchicalReduction {
  public:
-  // Takes the results of the elements of `range`, of the share of the member at
-  // `place`; ranges of a place come in order. What is not needed on this node
-  // need not be a result.
+  // Takes the results of the elements of `range`, in the share of the member at
+  // `place`; ranges of a place come in order. If this node does not need them,
+  // `results` may be anything.
   using Deliver = std::function<void(int place, const Range& range,
                                      const std::byte* results)>;
 
-  // Of the staging: accumulators and results of two blocks.
+  // Slots of the staging: accumulators and results of two blocks.
   static constexpr int kSlots = 4;
 
-  // As many bytes of a slot of the staging are needed for blocks of
-  // `block_bytes`.
+  // The bytes that a slot of the staging needs for blocks of `block_bytes`.
   static std::size_t slot_bytes(const HierarchicalLanes& lanes,
                                 std::size_t block_bytes);
 
-  // What is equal on all members.
+  // Equal on all members.
   struct Options {
-    // Of the accumulators of a block; it has as many, or a few more.
+    // The size of a block's accumulators; a block may have a few more.
     std::size_t block_bytes = 0;
-    // Up to so many bytes of accumulators of a lane go by recursive doubling
-    // where there are three nodes or more; no more than a slot of the link has.
+    // The largest accumulators of a lane that use recursive doubling between
+    // three nodes or more; at most a slot of the link.
     std::size_t doubling_bytes = 0;
   };
 
-  // `staging` is mapped and has kSlots slots of slot_bytes(). Borrows all but
-  // `seat`, of which it makes a copy.
+  // `staging` is mapped and has kSlots slots of slot_bytes(). Copies `seat`,
+  // and borrows the rest.
   HierarchicalReduction(const HierarchicalSeat& seat,
                         std::span<const Piece> pieces,
                         const ReduceKernel& kernel, const Staging& staging,
                         const Options& options, const Needed& needed);
 
-  // `label` is that of its calls on the board. If that votes, the whole may end
-  // with Cancelled, and has done nothing then.
+  // `label` is that of its calls on the board. If the label votes, the
+  // reduction may end with Cancelled, and has then changed nothing.
   absl::Status run(ShmBoard::Label label, const Deliver& deliver);
 
  private:
@@ -99,7 +97,7 @@ class HierarchicalReduction {
   Block block_at(std::int64_t number) const;
   Range lanes_in(const Block& block, HierarchicalLanes::Run lanes) const;
   Range share_of(int place, const Block& block) const;
-  // The i-th of the parts, of `length` elements, of a place's share.
+  // The i-th part, of `length` elements, of a place's share.
   Range part_of(int place, const Block& block, std::uint64_t i,
                 std::int64_t length) const;
   std::uint64_t parts_in(const Block& block, std::int64_t length) const;
@@ -114,7 +112,7 @@ class HierarchicalReduction {
   absl::Status reduce_by_doubling(const LaneTraffic::Lane& lane);
   std::deque<LaneTraffic::Lane> traffic_of(const Block& block);
   absl::Status go_on(LaneTraffic& traffic, const Deliver& deliver);
-  // Between the steps of a stage on the board.
+  // Called between the steps of a stage on the board.
   void keep_traffic_going() const {
     if (meanwhile_ != nullptr) meanwhile_->keep_going();
   }
@@ -129,7 +127,7 @@ class HierarchicalReduction {
   const std::size_t doubling_bytes_;
   const Needed& needed_;
   std::vector<PieceStream> inputs_;  // At each place's share.
-  // What goes on beside the stages on the board; nullptr: nothing.
+  // Traffic during the stages on the board; nullptr: none.
   TrafficInterrupt* meanwhile_ = nullptr;
 };
 

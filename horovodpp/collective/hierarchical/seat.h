@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A HierarchicalSeat is where a member of a plane sits, on its node and between the
-// nodes, and what it moves data by.
+// A HierarchicalSeat is a member's place in a plane, on its node and between
+// the nodes, with the means by which it moves data.
 #pragma once
 
 #include <span>
@@ -14,14 +14,15 @@
 
 namespace hvd::collective {
 
-// All of it is borrowed.
+// Borrows all its members.
 struct HierarchicalSeat {
   const HierarchicalLanes& lanes;
   std::span<const int> members;  // As the wires number them, by position.
   BoardSeat local;               // Among the members of this rank's node.
   ChunkLink& link;
 
-  // Of this rank in a lane it drives: among its drivers, and in a ring of them.
+  // This rank's seat in a lane that it drives: among the lane's drivers, and in
+  // their ring.
   DirectSeat in_lane(int lane) const {
     return {.members = drivers_of(lane), .position = lanes.node()};
   }

@@ -17,7 +17,7 @@
 namespace hvd::collective {
 namespace {
 
-// Of each piece, the elements before it in all of them.
+// For each piece, the number of elements before it.
 std::vector<std::int64_t> begins_of(std::span<const Piece> pieces) {
   std::vector<std::int64_t> begins;
   std::int64_t begin = 0;
@@ -67,7 +67,8 @@ absl::Status HierarchicalIpcPlane::run(const Call& call, const Body& body) {
   return link.flush();
 }
 
-// A node on which one rank cannot is one without windows, and so are all then.
+// If one rank of a node cannot connect, its node has no windows, and then no
+// node uses them.
 absl::StatusOr<bool> HierarchicalIpcPlane::connect(const Device& mine,
                                                    const Call& call) {
   bool on_node = false;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HierarchicalIpcPlane reduces tensors on GPUs of several nodes without NCCL: on each
-// node in windows, as the IpcPlane does, and between the nodes by way of the host, over
-// the wires, each rank for the lanes that it drives (lanes_reducing.h).
+// The HierarchicalIpcPlane reduces tensors on GPUs of several nodes without
+// NCCL. On each node it reduces in windows, as the IpcPlane does. Between the
+// nodes each rank copies the lanes that it drives to the host, and sends them
+// over the wires (lanes_reducing.h).
 //
-// Whether all nodes can do so their members find out when they are introduced. Before a
-// call that is not certain they make sure that all have entered it, by a
-// dissemination over the wires: what is in a stream is not given up.
+// The members find out at their introduction whether all nodes can do so. Work
+// in a stream cannot be given up. So before a call that is not certain the
+// members make sure, by a dissemination over the wires, that all have entered
+// it.
 //
-// Results have the bits of a HierarchicalPlane between these ranks. What does not reduce
-// goes another way. Not thread-safe.
+// Results have the bits of a HierarchicalPlane between these ranks. Operations
+// that do not reduce use another plane. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -31,16 +33,16 @@ namespace hvd::collective {
 
 class HierarchicalIpcPlane : public IpcPlane {
  public:
-  // What goes between the nodes. All of it outlives the plane.
+  // The means of traffic between nodes. All of them outlive the plane.
   struct Nodes {
     const Topology& topology;
     transport::Communicator& wires;
     transport::WaitPolicy waiting;
-    std::vector<int> members;  // Of all nodes, ascending.
+    std::vector<int> members;  // On all nodes, in ascending order.
     RingOptions ring = {};
   };
 
-  // `means` is as of an IpcPlane between those of the members that are on this node.
+  // `means` is that of an IpcPlane between the members on this node.
   HierarchicalIpcPlane(Means means, Nodes nodes, const Options& options);
   HierarchicalIpcPlane(Means means, Nodes nodes)
       : HierarchicalIpcPlane(std::move(means), std::move(nodes), Options()) {}
@@ -59,7 +61,7 @@ class HierarchicalIpcPlane : public IpcPlane {
   const Nodes nodes_;
   const HierarchicalLanes lanes_;
   const std::vector<int> node_of_;  // Of the members, by position.
-  Staging staging_;                 // What is on its way between the nodes.
+  Staging staging_;                 // Data in flight between the nodes.
 };
 
 }  // namespace hvd::collective

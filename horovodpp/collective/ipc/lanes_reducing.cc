@@ -10,12 +10,13 @@
 namespace hvd::collective {
 namespace {
 
-// To which all that a kernel reads or writes of a chunk is aligned, and lanes are: to
-// lines of the GPU's cache.
+// The alignment of lanes and of everything that a kernel reads or writes of a
+// chunk: a line of the GPU's cache.
 constexpr std::size_t kLine = 128;
 
-// What each step of a chunk has besides its copies at most: waits for the others of the
-// node, or kernels that write to them; a kernel, a copy, two events.
+// The most operations of a chunk's step besides its copies: waits for the
+// node's other ranks, or kernels that write to them; a kernel, a copy, two
+// events.
 constexpr std::size_t kOperationsOfStep = device::kernels::kMostMembers + 4;
 
 std::size_t down_to_lines(std::size_t bytes) { return bytes / kLine * kLine; }
@@ -23,17 +24,17 @@ std::size_t up_to_lines(std::size_t bytes) {
   return down_to_lines(bytes + kLine - 1);
 }
 
-// What of a half a chunk takes, if its accumulators are to have room behind it even where
-// one rank has them all.
+// The chunk's part of a half. Its accumulators have room behind it even if one
+// rank has them all.
 std::size_t chunk_bytes_in(std::size_t half_bytes, std::size_t element_bytes,
                            std::size_t accumulator_bytes) {
   return down_to_lines(half_bytes / (element_bytes + accumulator_bytes) *
                        element_bytes);
 }
 
-// Room for the accumulators and the results of a share, whatever its elements are: they
-// take no more than a half has for the lanes, and what the share's two edges move by: a
-// line of elements each, with their accumulators.
+// Room for the accumulators and the results of any share: the share's part of a
+// half, and the alignment of its two edges. An edge moves by up to a line of
+// elements, with their accumulators.
 std::size_t slot_bytes(const HierarchicalLanes& lanes, std::size_t half_bytes) {
   constexpr std::size_t kMostPerByte = 3;  // 2 bytes have 4 of accumulators.
   const auto mine = lanes.driven(lanes.node(), lanes.place());
@@ -112,7 +113,7 @@ absl::Status IpcLanesReducing::find_slots() {
   return absl::OkStatus();
 }
 
-// What lies between two runs is reduced, too, and read by nobody.
+// The gaps between runs are reduced, too, but never read.
 Range IpcLanesReducing::lanes_in(const Chunk& chunk,
                                  HierarchicalLanes::Run lanes) const {
   const std::size_t all = chunks_.end_of(chunk.runs);

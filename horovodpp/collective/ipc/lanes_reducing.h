@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call through the windows of several nodes: chunk by chunk packed, reduced on each
-// node into accumulators, merged between the nodes by way of the host, spread on each
-// node, unpacked.
+// One call through the windows of several nodes. Each chunk is packed, reduced
+// on each node into accumulators, merged between the nodes through the host,
+// spread on each node, and unpacked.
 //
-// Each rank does so for its share of a chunk, that of the lanes it drives (see
-// hierarchical/lanes.h): a kernel reduces it from all windows of the node, into memory
-// behind the chunk in its own window; a copy brings it down to the host, LaneTraffic
-// merges it with what the other nodes have, and another copy brings the results up, into
-// the rank's own window first, from where a kernel takes them to the others'. So of
-// a tensor each rank moves its share alone over the bus of its GPU, once each way, and the
-// order of summation is that of a HierarchicalReduction: the bits are the same.
+// Each rank handles its share of a chunk: that of the lanes it drives (see
+// hierarchical/lanes.h).
 //
-// While chunk k is on the wires, the GPU packs and reduces chunk k + 1, and unpacks chunk
-// k - 1. The steps of the board number what has been recorded:
+// - A kernel reduces the share from all windows of the node, into memory behind
+//   the chunk in the rank's own window.
+// - A copy brings it to the host, and LaneTraffic merges it with the other
+//   nodes' shares.
+// - Another copy brings the results to the rank's own window, and a kernel
+//   copies them to the others' windows.
+//
+// So each rank moves only its share of a tensor over its GPU's bus, once each
+// way. The order of summation is that of a HierarchicalReduction: the bits are
+// the same.
+//
+// While chunk k is on the wires, the GPU packs and reduces chunk k + 1, and
+// unpacks chunk k - 1. The steps of the board number the recorded events:
 //
 //   0           chunk 0 is packed
 //   then, for each chunk k,
@@ -20,11 +26,11 @@
 //     b         the results of chunk k are spread
 //   the last    nothing is left to enqueue
 //
-// So an event is recorded again only when all ranks of the node have enqueued their waits
-// for its last recording: those for "chunk k is packed" before b of chunk k, after
-// which chunk k + 2 is packed; those for "chunk k is spread" before a of chunk k + 1,
-// after which chunk k + 2 is spread. A share is read and written in any window by
-// none but its rank from the time that a chunk is packed until it has been spread.
+// So an event is recorded again only when all ranks of the node have enqueued
+// their waits for its last recording. The waits for "chunk k is packed" come
+// before b of chunk k, after which chunk k + 2 is packed. Those for "chunk k is
+// spread" come before a of chunk k + 1, after which chunk k + 2 is spread. From
+// packing to spreading, only its rank reads and writes a share, in any window.
 // (Memory, and the end of a call: see reducing.h.)
 #pragma once
 
@@ -59,31 +65,30 @@ class IpcLanesReducing {
   struct Means {
     const HierarchicalSeat& seat;
     IpcWindow& window;
-    const Neighbourhood& all;  // Of this node.
-    GpuWait& wait;             // Of the call.
+    const Neighbourhood& all;  // The windows of this node.
+    GpuWait& wait;             // The call's.
     const Call& call;
   };
-  // What is reduced, and how. Of each piece the elements that are `wanted` are for its
-  // output; `needed` says where any of the elements of a chunk's runs are.
+  // The reduction's task. `wanted` has for each piece the elements that its
+  // output receives. `needed` tells whether a node needs any elements of a run.
   struct Task {
     std::span<const Piece> pieces;
     std::span<const Range> wanted;
     const Reduction& reduction;
-    const ReduceKernel&
-        kernel;  // Its accumulators are those of the GPU's kernels.
+    const ReduceKernel& kernel;  // Has the accumulators of the GPU's kernels.
     std::function<bool(int node, const Run& run)> needed =
-        {};  // Empty: everywhere.
+        {};  // Empty: all nodes do.
   };
 
-  // What is copied between a window and the wires lies in pinned memory of the window's.
-  //   ResourceExhausted  the host has not that much that can be pinned
+  // Pins memory of the window for copies between the window and the wires.
+  //   ResourceExhausted  the host cannot pin so much memory
   static absl::Status pin(IpcWindow& window, const HierarchicalLanes& lanes);
 
-  // All is borrowed; the window's memory has been pinned.
+  // Borrows everything; pin() was called for the window.
   IpcLanesReducing(const Means& means, const Task& task);
 
-  // Within a call on the board, when all members are known to have entered it; returns
-  // once the results are in place.
+  // Runs within a call on the board, when all members are known to have entered
+  // it; returns once the results are in place.
   absl::Status run();
 
  private:
@@ -91,7 +96,7 @@ class IpcLanesReducing {
     std::uint64_t number = 0;
     std::vector<Run> runs = {};
   };
-  // What of a chunk is on the host.
+  // The part of a chunk that is on the host.
   struct Slot {
     std::byte* accumulators = nullptr;
     std::byte* results = nullptr;
@@ -104,7 +109,7 @@ class IpcLanesReducing {
     return slots_[chunk.number % slots_.size()];
   }
   Range lanes_in(const Chunk& chunk, HierarchicalLanes::Run lanes) const;
-  // Of this rank.
+  // This rank's share.
   Range share_of(const Chunk& chunk) const;
   std::byte* accumulators_on_gpu(const Chunk& chunk) const;
 
@@ -122,10 +127,10 @@ class IpcLanesReducing {
   const Task task_;
   const std::size_t element_bytes_;
   const std::size_t accumulator_bytes_;
-  const std::size_t chunk_bytes_;  // Of a half; behind them are accumulators.
+  const std::size_t chunk_bytes_;  // Part of a half; accumulators follow.
   Chunks chunks_;
   IpcPacking packing_;
-  std::uint64_t numbered_ = 0;  // Chunks.
+  std::uint64_t numbered_ = 0;  // The number of chunks so far.
   std::array<Slot, kWindowHalves> slots_;
 };
 

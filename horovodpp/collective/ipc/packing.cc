@@ -48,7 +48,7 @@ absl::Status IpcPacking::prepare() {
   return absl::OkStatus();
 }
 
-// What lies on another GPU is copied by the driver, and so is what needs no table.
+// The driver copies pieces on other GPUs, and pieces that need no table.
 absl::Status IpcPacking::copy(const Copies& copies) {
   std::vector<Copy> near;
   for (const auto& [piece, one] : copies) {

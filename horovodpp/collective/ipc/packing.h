@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the pieces of a call get into a rank's window, chunk by chunk, and results out of
-// it: all of it put into the window's stream.
+// Packs the pieces of a call into a rank's window, chunk by chunk, and unpacks
+// results. All work is enqueued on the window's stream.
 //
-// A piece on the host is that of a rank that has joined: the reduction's identity, whose
-// result nobody wants. That identity comes from pinned memory, for a copy to or from other
-// memory of the host keeps its caller until the stream has come to it.
+// A piece on the host belongs to a rank that has joined: it is the reduction's
+// identity, and its result is dropped. The identity is copied from pinned
+// memory, because a copy from or to other host memory blocks until the stream
+// reaches it.
 #pragma once
 
 #include <cstddef>
@@ -28,27 +29,28 @@ class IpcPacking {
  public:
   struct Means {
     IpcWindow& window;
-    GpuWait& wait;  // Of the call.
+    GpuWait& wait;  // The call's.
     const Call& call;
   };
-  // `wanted` has for each piece the elements that its output is for. All is borrowed.
+  // `wanted` has for each piece the elements that its output receives. Borrows
+  // everything.
   IpcPacking(const Means& means, std::span<const Piece> pieces,
              std::span<const Range> wanted, const Reduction& reduction);
 
-  // Before the first chunk, when the window's stream is empty.
+  // Call it before the first chunk, when the window's stream is empty.
   absl::Status prepare();
 
-  // Fills the half of chunk `number`, and tells that it is packed; nothing where there
-  // are no runs.
+  // Fills the half of chunk `number`, and announces that it is packed; does
+  // nothing without runs.
   absl::Status pack(std::uint64_t number, std::span<const Run> runs);
-  // Takes what is wanted out of it.
+  // Copies the wanted elements out of it.
   absl::Status unpack(std::uint64_t number, std::span<const Run> runs);
 
  private:
-  // Where a piece lies: where the window's kernels reach it, on another GPU, or on the
-  // host.
+  // Where a piece lies: in reach of the window's kernels, on another GPU, or on
+  // the host.
   enum class Place { kNear, kFar, kHost };
-  // Of which piece each is.
+  // Copies, each with the index of its piece.
   using Copies =
       std::vector<std::pair<std::size_t, device::CudaKernels::Piece>>;
   absl::Status copy(const Copies& copies);
@@ -63,7 +65,7 @@ class IpcPacking {
   const Reduction& reduction_;
   const std::size_t element_bytes_;
   std::vector<Place> places_;           // Of the pieces.
-  const std::byte* neutral_ = nullptr;  // Nothing lies on the host.
+  const std::byte* neutral_ = nullptr;  // nullptr: no piece lies on the host.
 };
 
 }  // namespace hvd::collective

@@ -39,8 +39,9 @@ IpcPlane::IpcPlane(Means&& means, const Options& options,
       tell_(std::move(means.tell)),
       options_(options) {}
 
-// After a failure the stream may still be at work for another rank's thread, or behind a
-// stream of the program, and others may write into the window: both are left to the process.
+// After a failure another rank's thread may still use the stream, or the stream
+// may wait for one of the program's. Other ranks may write into the window. So
+// stream and window stay allocated until the process ends.
 IpcPlane::~IpcPlane() {
   if (window_ == nullptr) return;
   if (failure_.ok()) {
@@ -136,7 +137,7 @@ absl::StatusOr<bool> IpcPlane::open_windows(const BoardSeat& seat,
   return all_reach;
 }
 
-// The first step of the call, in which all show their windows.
+// The first step of the call: all ranks show their windows.
 absl::Status IpcPlane::show_window(const BoardSeat& seat, const Device& mine,
                                    const Prepare& prepare) {
   IpcOffer offer = {};
@@ -166,7 +167,7 @@ absl::Status IpcPlane::show_window(const BoardSeat& seat, const Device& mine,
   return absl::OkStatus();
 }
 
-// The second, in which they say whether they reach all.
+// The second step: the ranks announce whether they reach all windows.
 absl::StatusOr<bool> IpcPlane::do_all_reach(const BoardSeat& seat) {
   *board_.mine() = obstacle_.ok() ? std::byte{1} : std::byte{0};
   const std::uint64_t step = board_.steps();

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The IpcPlane reduces tensors on GPUs of one node where they are, without NCCL: ranks
-// may share a GPU, or have GPUs that reach each other's memory.
+// The IpcPlane reduces tensors on GPUs of one node in place, without NCCL.
+// Ranks may share a GPU, or have GPUs that reach each other's memory.
 //
-// Each rank has a window on its GPU that the others have opened (CUDA IPC). A call goes
-// through the windows in chunks: every rank packs its chunk into its own window; every
-// rank reduces its slice of it from all windows, in rank order, and writes the result
-// into all of them; every rank unpacks. While one chunk is reduced the next is packed
-// into the window's other half. Hosts tell, over the board, that events have been recorded. GPUs
-// wait for those of threads, and hosts for those of other processes, which may die; no kernel
+// Each rank has a window on its GPU that the other ranks have opened (CUDA
+// IPC). A call moves through the windows in chunks:
+//
+// - Every rank packs its chunk into its own window.
+// - Every rank reduces its slice of the chunk from all windows, in rank order,
+//   and writes the result into all of them.
+// - Every rank unpacks.
+//
+// While one chunk is reduced the next is packed into the window's other half.
+// Hosts announce recorded events over the board. GPUs wait for events of
+// threads. Hosts wait for events of other processes, which may die. No kernel
 // spins.
 //
-// Whether that is possible the ranks find out when they are introduced, and remember.
-// Before that, and where it is not (a GPU takes none of the kernels, two do not reach each
-// other, the kernel has no such arithmetic), and for what does not reduce, calls go
-// another way.
+// The ranks find out at their introduction whether this is possible, and
+// remember it. Calls use another plane before that, if it is impossible, and if
+// they do not reduce. It is impossible if a GPU cannot load the kernels, if two
+// GPUs do not reach each other, or if the kernels lack the arithmetic.
 //
 // Results have the bits of shared memory's planes. Not thread-safe.
 #pragma once
@@ -44,23 +49,23 @@ namespace hvd::collective {
 class IpcPlane : public DataPlane {
  public:
   struct Options {
-    // Of half a window.
+    // The size of half a window.
     std::size_t half_bytes = std::size_t{16} << 20;
   };
   struct Means {
     device::Gpus& gpus;
-    ShmBoard& board;           // Of a node,
-    std::vector<int> members;  // of whose ranks these are connected, ascending.
+    ShmBoard& board;           // The node's.
+    std::vector<int> members;  // Connected ranks of the node, ascending.
     DataPlane& otherwise;      // Connects the same ranks.
-    IpcRankWindows& windows;   // Of this rank.
+    IpcRankWindows& windows;   // This rank's.
     // The same members as the job numbers them, for messages.
     std::vector<int> ranks_of_job;
     GpuPatience patience = {};
-    // Of what was chosen, for a log.
+    // Receives the choice of the introduction, for a log.
     std::function<void(const std::string& text)> tell = [](const std::string&) {
     };
   };
-  // All that `means` refers to outlives this.
+  // The objects in `means` outlive this one.
   explicit IpcPlane(Means means) : IpcPlane(std::move(means), Options()) {}
   IpcPlane(Means means, const Options& options);
   ~IpcPlane() override;
@@ -100,32 +105,32 @@ class IpcPlane : public DataPlane {
   absl::Status barrier(Call call) override;
 
  protected:
-  // This rank among all that the plane connects.
+  // This rank among all members of the plane.
   struct Position {
     int rank = 0;
     int ranks = 1;
   };
-  // As above, where `means.members` are those of this rank's node.
+  // As above; `means.members` are those on this rank's node.
   IpcPlane(Means&& means, const Options& options, const Position& position);
 
   const Position& position() const { return position_; }
   IpcWindow& window() { return *window_; }
   const Neighbourhood& neighbourhood() const { return *all_; }
-  // On this node.
+  // This rank's seat on this node.
   BoardSeat seat_in(const Call& call);
-  // For the GPU, in a reduction.
+  // How a reduction waits for the GPU.
   GpuWait wait_in(const Call& call) const {
     return {patience_, call, "a reduction by CUDA IPC",
             GpuWait::For::kOtherRanks};
   }
 
-  // A call on the board: takes a window, and tries to reach those of all members on this
-  // node. Whether each of them has, and has been `prepared` by the function.
+  // A call on the board: takes a window, calls `prepare`, and opens the windows
+  // of all members on this node. Returns whether every member succeeded.
   using Prepare = std::function<absl::Status(IpcWindow& window)>;
   absl::StatusOr<bool> open_windows(const BoardSeat& seat,
                                     const transport::DataTag& tag,
                                     const Device& mine, const Prepare& prepare);
-  // Why this rank cannot, by the last open_windows().
+  // Why this rank failed in the last open_windows().
   const absl::Status& obstacle() const { return obstacle_; }
   void tell(const std::string& text) const { tell_(text); }
   // "ranks [2, 3] of this node", as the job numbers them.
@@ -134,9 +139,9 @@ class IpcPlane : public DataPlane {
   struct Task {
     char kind = 0;  // As in a label of the board.
     std::span<const Piece> pieces = {};
-    // Of each, the elements that its output is for.
+    // For each piece, the elements that its output receives.
     std::span<const Range> wanted = {};
-    // As of a reducescatter, if it is one.
+    // A reducescatter's counts; empty for other operations.
     std::span<const std::int64_t> counts = {};
     const Reduction& reduction;
 
@@ -146,7 +151,7 @@ class IpcPlane : public DataPlane {
   virtual bool reduces(const Reduction& reduction) const;
 
  private:
-  // Whether the windows can be used by all members, all alike.
+  // Whether all members can use the windows; the same on all members.
   virtual absl::StatusOr<bool> connect(const Device& mine, const Call& call);
   virtual absl::Status reduce(const Task& task, const Call& call);
 
@@ -157,7 +162,7 @@ class IpcPlane : public DataPlane {
   absl::StatusOr<bool> do_all_reach(const BoardSeat& seat);
   void let_go_of_window();
   absl::Status noted(const absl::Status& outcome);
-  // Notes what comes of `f`, or that it has thrown.
+  // Records the outcome of `f`, or that it has thrown.
   template <typename F>
   absl::Status noted_of(F f) {
     return guarded(
@@ -167,17 +172,17 @@ class IpcPlane : public DataPlane {
   device::Gpus& gpus_;
   ShmBoard& board_;
   const std::string on_this_node_;
-  const std::vector<int> members_;  // Of this node,
-  const int rank_on_node_;          // and this rank's place among them.
+  const std::vector<int> members_;  // On this node.
+  const int rank_on_node_;          // This rank's place among them.
   const Position position_;
-  const bool fits_;  // What kernels and the board take of this node.
+  const bool fits_;  // Whether kernels and board can serve this node.
   DataPlane& otherwise_;
   IpcRankWindows& windows_;
   const GpuPatience patience_;
   const std::function<void(const std::string& text)> tell_;
   const Options options_;
   SlotWriter writer_;
-  std::optional<bool> connected_;  // Not known before the introduction.
+  std::optional<bool> connected_;  // Unknown before the introduction.
   std::shared_ptr<IpcWindow> window_;
   std::optional<Neighbourhood> all_;
   absl::Status obstacle_;

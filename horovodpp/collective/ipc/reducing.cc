@@ -8,8 +8,8 @@
 namespace hvd::collective {
 namespace {
 
-// What a chunk has besides its copies at most, for packing or for unpacking: waits for
-// the others, a kernel, two events.
+// The most operations of a chunk besides its copies, for packing or for
+// unpacking: waits for the others, a kernel, two events.
 constexpr std::size_t kOperationsOfChunk = device::kernels::kMostMembers + 3;
 
 }  // namespace
@@ -29,8 +29,8 @@ IpcReducing::IpcReducing(const Means& means, std::span<const Piece> pieces,
       packing_({window_, wait_, call_}, pieces, wanted, reduction) {}
 
 absl::Status IpcReducing::run() {
-  // What is in a stream is not given up: so nothing is put there before all are known to
-  // have entered the call.
+  // Work in a stream cannot be given up, so enqueue none before all members are
+  // known to have entered the call.
   if (!call_.certain) HVD_RETURN_IF_ERROR(seat_.meet());
   HVD_RETURN_IF_ERROR(packing_.prepare());
   HVD_RETURN_IF_ERROR(window_.follow(call_, wait_));
@@ -40,7 +40,7 @@ absl::Status IpcReducing::run() {
   for (std::uint64_t k = 0; !runs.empty(); ++k) {
     std::vector<Run> next = chunks_.next();
     HVD_RETURN_IF_ERROR(reduce(k, runs));
-    // The GPU has it to do while the host waits for the others' slices.
+    // Gives the GPU work while the host waits for the others' slices.
     HVD_RETURN_IF_ERROR(packing_.pack(k + 1, next));
     HVD_RETURN_IF_ERROR(seat_.meet());
     HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfChunk, wait_));
@@ -54,12 +54,12 @@ absl::Status IpcReducing::run() {
   return seat_.board.wait_for_arrivals(last, seat_.interrupt);
 }
 
-// This rank's slice, of all windows.
+// Reduces this rank's slice from all windows.
 absl::Status IpcReducing::reduce(std::uint64_t number,
                                  std::span<const Run> runs) {
   HVD_RETURN_IF_ERROR(window_.make_room(kOperationsOfChunk, wait_));
   HVD_RETURN_IF_ERROR(all_.await_packed(window_, number, wait_));
-  // What lies between two runs is reduced, too, and read by nobody.
+  // The gaps between runs are reduced, too, but never read.
   const auto count =
       static_cast<std::int64_t>(chunks_.end_of(runs) / element_bytes_);
   const Range slice = seat_.slice_of(seat_.rank, count, element_bytes_);

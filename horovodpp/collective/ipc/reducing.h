@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call through the windows of all ranks: chunk by chunk packed, reduced, unpacked.
+// One call through the windows of all ranks: each chunk is packed, reduced and
+// unpacked.
 //
-// Before a call that is not certain they make sure, by a step of the board, that all have
-// entered it. The steps from then on number what has been recorded. A rank arrives at step 0 when
-// chunk 0 is packed in its stream, at step k + 1 when chunk k is reduced and chunk k + 1
-// packed there, and at a last step when nothing is left to enqueue. So
-//   - an event is recorded again only when all ranks have enqueued, or ended, their waits
-//     for its last recording: they do so for "chunk k is packed" before step k + 1, after which
-//     that half is packed for chunk k + 2; and for "chunk k is reduced" before step
-//     k + 2, after which it is reduced for chunk k + 2;
-//   - memory is not overwritten while others use it: before a rank unpacks chunk k its
-//     stream waits until all have reduced it, and they touch that half of its window
-//     at no other time;
-//   - whoever returns may destroy its events: nobody is going to wait for them.
+// Before a call that is not certain the ranks make sure, by a step of the
+// board, that all have entered it. The later steps number the recorded events.
+// A rank arrives at step 0 when chunk 0 is packed in its stream, at step k + 1
+// when chunk k is reduced and chunk k + 1 packed there, and at a last step when
+// it has nothing left to enqueue. So:
+// - An event is recorded again only when all ranks have enqueued, or ended,
+//   their waits for its last recording. The waits for "chunk k is packed" come
+//   before step k + 1, after which that half is packed for chunk k + 2. The
+//   waits for "chunk k is reduced" come before step k + 2, after which it is
+//   reduced for chunk k + 2.
+// - Memory is not overwritten while other ranks use it. Before a rank unpacks
+//   chunk k its stream waits until all have reduced it, and they touch that
+//   half of its window at no other time.
+// - A rank may destroy its events once its call returns: no rank will wait for
+//   them.
 #pragma once
 
 #include <cstddef>
@@ -38,15 +42,16 @@ class IpcReducing {
     const BoardSeat& seat;
     IpcWindow& window;
     const Neighbourhood& all;
-    GpuWait& wait;  // Of the call.
+    GpuWait& wait;  // The call's.
     const Call& call;
   };
-  // `wanted` has for each piece the elements that its output is for. All is borrowed.
+  // `wanted` has for each piece the elements that its output receives. Borrows
+  // everything.
   IpcReducing(const Means& means, std::span<const Piece> pieces,
               std::span<const Range> wanted, const Reduction& reduction);
 
-  // Within a call on the board; returns once the results are in place. Cancelled: nothing
-  // has happened.
+  // Runs within a call on the board; returns once the results are in place.
+  // Cancelled: nothing has changed.
   absl::Status run();
 
  private:

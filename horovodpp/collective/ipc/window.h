@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// An IpcWindow is memory on one rank's GPU that the other ranks of its node reach, with
-// the events that say what may be done with it, and the stream in which this rank works
-// on all of them. It has two halves, so that one is filled while the other is reduced.
+// An IpcWindow is memory on one rank's GPU that the other ranks of its node
+// reach. It includes the events that say when the memory may be used, and the
+// stream in which this rank works on all windows. Its two halves allow one to
+// be filled while the other is reduced.
 //
 //   HVD_ASSIGN_OR_RETURN(auto window, IpcWindow::make(gpus, gpu, bytes));
-//   show(window->offer());                      // to the others, who
+//   show(window->offer());                      // To the others, who do this:
 //   HVD_ASSIGN_OR_RETURN(auto all, Neighbourhood::open(*window, offers, rank));
 //
 // Not thread-safe.
@@ -36,19 +37,19 @@ namespace hvd::collective {
 
 inline constexpr std::size_t kWindowHalves = 2;
 
-// What a rank shows the others of its window, as bytes. Addresses and events count in
-// its own process, tickets in all others.
+// A rank's description of its window for the other ranks, as bytes. Addresses
+// and events are valid in its own process, handles in all others.
 struct IpcOffer {
   struct Half {
-    device::CuIpcHandle packed;  // An event: the half is filled.
+    device::CuIpcHandle packed;  // The event "this half is filled".
     device::CuIpcHandle
-        reduced;  // Its slice of all windows' halves is reduced.
+        reduced;  // The event "its slice of all windows' halves is reduced".
     device::CuEvent packed_here;
     device::CuEvent reduced_here;
   };
-  // What tells processes apart that have one number in different containers.
+  // Distinguishes processes in different containers that have the same pid.
   std::array<std::uint64_t, 2> process;
-  bool exists;  // Otherwise nothing of the rest counts.
+  bool exists;  // false: the rest is undefined.
   int gpu;
   device::CuIpcHandle memory;
   std::byte* memory_here;
@@ -60,7 +61,7 @@ struct IpcOffer {
 class IpcWindow {
  public:
   // Two halves of `half_bytes` on GPU `gpu`.
-  //   (errors)  CUDA's
+  //   (errors)  CUDA's errors
   static absl::StatusOr<std::unique_ptr<IpcWindow>> make(
       device::Gpus& gpus, int gpu, std::size_t half_bytes);
 
@@ -77,22 +78,24 @@ class IpcWindow {
     return memory_.data() + number % kWindowHalves * half_bytes_;
   }
 
-  // Returns when so many operations may be put into the stream (stream_room.h).
+  // Returns when `operations` operations may be enqueued on the stream
+  // (stream_room.h).
   absl::Status make_room(std::size_t operations, GpuWait& wait) {
     return room_.make(stream_, operations, [&](const device::CudaEvent& event) {
       return wait.until(event);
     });
   }
 
-  // What is put into the stream from now on comes after what the call follows. `wait` is
-  // the call's.
+  // Orders later work in the stream after the work that the call follows.
+  // `wait` is the call's.
   absl::Status follow(const Call& call, GpuWait& wait);
 
-  // Pinned memory of the host, which is kept as long as the window.
+  // Pinned host memory, which lives as long as the window.
   device::PinnedMemory& host() { return host_; }
 
-  // The same, full of the identity of a reduction. Its stream is empty.
-  //   ResourceExhausted  the host has not that much that can be pinned
+  // Pinned host memory filled with the identity of a reduction. Its stream must
+  // be empty.
+  //   ResourceExhausted  the host cannot pin so much memory
   static constexpr std::size_t kNeutralBytes = std::size_t{1} << 20;
   absl::StatusOr<const std::byte*> neutral(const Reduction& reduction);
 
@@ -128,21 +131,21 @@ class IpcWindow {
   std::vector<device::IpcEvent> reduced_;
 };
 
-// The windows of one process that are not in use. What other processes have opened must
-// not be freed before they have closed it, and when they do nobody tells: so a window
-// stays for the next plane that wants one like it.
+// The unused windows of one process. Memory that other processes have opened
+// must not be freed before they close it, and no call reports when they do. So
+// a window is kept for the next plane that wants one like it.
 //
 // Thread-safe.
 class IpcWindows {
  public:
-  // Those that all jobs of this process use. They are never freed.
+  // The windows of all jobs of this process. They are never freed.
   static IpcWindows& of_process();
 
-  // As IpcWindow::make(), if there is none. `gpus` is the same each time, and outlives
-  // this.
+  // Returns a kept window, or IpcWindow::make()'s if none is kept. `gpus` is
+  // the same each time, and outlives this object.
   absl::StatusOr<std::unique_ptr<IpcWindow>> take(device::Gpus& gpus, int gpu,
                                                   std::size_t half_bytes);
-  // One in which nothing is under way.
+  // Keeps a window in which no work is under way.
   void put_back(std::unique_ptr<IpcWindow> window);
 
  private:
@@ -150,17 +153,17 @@ class IpcWindows {
   std::vector<std::unique_ptr<IpcWindow>> spare_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The window of one rank on each GPU, which all of its planes use: a rank is in one call at
-// a time, and when it leaves one nobody uses its window any more.
+// The window of one rank on each GPU. All planes of the rank share it: a rank
+// is in one call at a time, and no rank uses its window after the call.
 //
 // Not thread-safe.
 class IpcRankWindows {
  public:
-  // `of_process` outlives this, and the windows.
+  // `of_process` outlives this object and the windows.
   explicit IpcRankWindows(IpcWindows& of_process) : of_process_(of_process) {}
 
-  // The one that a plane has already, else as IpcWindows::take(). The last holder puts it
-  // back. `half_bytes` is the same each time.
+  // The window that another plane has, or IpcWindows::take()'s. The last holder
+  // returns it. `half_bytes` is the same each time.
   absl::StatusOr<std::shared_ptr<IpcWindow>> on(device::Gpus& gpus, int gpu,
                                                 std::size_t half_bytes);
 
@@ -169,13 +172,13 @@ class IpcRankWindows {
   std::map<int, std::weak_ptr<IpcWindow>> by_gpu_;
 };
 
-// The windows of all ranks, as one of them reaches them.
+// The windows of all ranks, as one rank reaches them.
 class Neighbourhood {
  public:
-  // `offers` has one of each rank, this one's, of `mine`, at `rank`. The window
-  // outlives this.
-  //   FailedPrecondition  a rank has none, or its GPU cannot be reached
-  //   (errors)            CUDA's
+  // `offers` holds one offer of each rank; at `rank` is this rank's, of `mine`.
+  // The window outlives this object.
+  //   FailedPrecondition  a rank has no window, or its GPU cannot be reached
+  //   (errors)            CUDA's errors
   static absl::StatusOr<Neighbourhood> open(const IpcWindow& mine,
                                             std::span<const IpcOffer> offers,
                                             int rank);
@@ -184,11 +187,12 @@ class Neighbourhood {
     return members_[rank].memory + number % kWindowHalves * half_bytes_;
   }
 
-  // Later work in the window's stream runs after all other ranks have filled, or reduced, that
-  // half: the last time that they have told of. The stream waits for ranks that are
-  // threads. For those of other processes this thread waits: CUDA does not say that a stream ever
-  // goes on which waits for an event of a process that has died, and the driver frees no memory
-  // of a GPU before all of its streams have.
+  // Makes later work in the window's stream run after all other ranks have
+  // filled, or reduced, that half, as they announced last. The stream waits for
+  // ranks that are threads. This thread waits for ranks in other processes,
+  // because a stream that waits for an event of a dead process may never
+  // continue. The driver frees no memory of a GPU before all its streams have
+  // ended.
   absl::Status await_packed(const IpcWindow& mine, std::uint64_t number,
                             GpuWait& wait) const {
     return await(&Member::packed, mine, number, wait);
@@ -199,7 +203,7 @@ class Neighbourhood {
   }
 
  private:
-  // The events of the halves: of this process, or opened.
+  // The events of the halves: this process's own, or opened.
   struct Events {
     std::array<device::CuEvent, kWindowHalves> here = {};
     std::vector<device::IpcEvent> opened;

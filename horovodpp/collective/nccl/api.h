@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of NCCL that are used here, declared by ourselves and found in its
-// library when that is loaded: one binary runs with and without NCCL, and is built
-// without its header. A test compares the declarations with the real ones.
+// The NcclApi is the table of NCCL's functions that the library uses, filled
+// when NCCL's library is loaded. The declarations are our own, so one binary
+// runs with and without NCCL, and is built without its header. A test compares
+// them with the real ones.
 //
-// Names, arguments and numbers are NCCL's; what each function does is told there.
+// Names, arguments and numbers are NCCL's; see its documentation.
 #pragma once
 
 #include <climits>
@@ -15,7 +16,7 @@
 
 namespace hvd::collective {
 
-using NcclResult = int;  // Of NCCL's enumerations, only the numbers.
+using NcclResult = int;  // NCCL's enumerations are plain numbers here.
 using NcclDType = int;
 using NcclOp = int;
 using NcclComm = struct NcclCommOfNccl*;
@@ -25,8 +26,8 @@ struct NcclUniqueId {
   char bytes[128];
 };
 
-// The first of the fields, which NCCL reads as far as `size` says; the others have
-// their defaults.
+// The first fields of NCCL's structure. NCCL reads `size` bytes; later fields
+// have their defaults.
 struct NcclConfig {
   std::size_t size;
   unsigned magic;
@@ -34,8 +35,8 @@ struct NcclConfig {
   int blocking;
   int cga_cluster_size;
 };
-// As of NCCL 2.14, the first that had it. (The last field came with 2.17, and is
-// ignored in one of this version.)
+// The version of NCCL 2.14, which introduced the structure. (The last field
+// came with 2.17, and is ignored in a structure of this version.)
 inline constexpr unsigned kNcclConfigVersion = 21400;
 inline constexpr unsigned kNcclMagic = 0xcafebeef;
 inline constexpr NcclConfig kNcclWithoutBlocking = {
@@ -99,7 +100,7 @@ inline constexpr int kNcclWindowSymmetric = 1;
   F(ncclRecv, NcclResult, void* to, std::size_t count, NcclDType type,         \
     int peer, NcclComm comm, device::CuStream stream)
 
-// Those that came later, with the version that had them first.
+// Functions of later versions, with the first version that has them.
 #define HVD_NCCL_LATER_FUNCTIONS(F)                                         \
   F(21900, ncclMemAlloc, NcclResult, void** memory, std::size_t bytes)      \
   F(21900, ncclMemFree, NcclResult, void* memory)                           \
@@ -113,7 +114,7 @@ struct NcclApi {
   result (*name)(__VA_ARGS__) = nullptr;
   HVD_NCCL_FUNCTIONS(HVD_FUNCTION_POINTER)
 #undef HVD_FUNCTION_POINTER
-  // nullptr where the library has none.
+  // nullptr if the library has no such function.
 #define HVD_LATER_POINTER(since, name, result, ...) \
   result (*name)(__VA_ARGS__) = nullptr;
   HVD_NCCL_LATER_FUNCTIONS(HVD_LATER_POINTER)
@@ -127,12 +128,13 @@ struct NcclApi {
            ncclCommWindowDeregister != nullptr;
   }
 
-  // Leaves out what is newer than `version`.
+  // Drops functions that are newer than `version`.
   void keep_up_to(int version);
 
-  // Loads them from `file`, a path or a name that the dynamic linker knows.
-  //   NotFound  there is no such file, or a function is missing there that did not
-  //             come later; names it
+  // Loads the functions from `file`, a path or a name that the dynamic linker
+  // knows.
+  //   NotFound  there is no such file, or it lacks a function of the oldest
+  //             version; names it
   static absl::StatusOr<NcclApi> load(const std::string& file);
 };
 

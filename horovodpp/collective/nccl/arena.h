@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// An NcclArena knows the memory of GPUs that NCCL has allocated for one rank. When a
-// communicator is made, all its ranks register with it what they have, in the order of
-// allocation; then NCCL moves tensors there by its fast paths, and without a copy.
+// An NcclArena records the GPU memory that NCCL has allocated for one rank.
+// When a communicator is created, all its ranks register this memory with it,
+// in the order of allocation. NCCL then moves tensors in it by its fast paths,
+// and without a copy.
 //
 //   HVD_ASSIGN_OR_RETURN(auto memory, arena.allocate(nccl, context, bytes));
 //
-// It goes on with reform(), and its memory may outlive it. Thread-safe.
+// reform() passes it on to the next job, and its memory may outlive it.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +24,8 @@ namespace hvd::collective {
 
 class NcclArena {
  public:
-  // With a communicator are registered no more of them, the oldest ones.
+  // The largest number of blocks, oldest first, that are registered with a
+  // communicator.
   static constexpr std::size_t kMostWindows = 32;
 
   struct Block {
@@ -30,15 +33,15 @@ class NcclArena {
     std::size_t bytes = 0;
   };
 
-  // Memory on the GPU of `context`, by functions that `nccl` has. It goes back when its
-  // last owner lets go, of which a communicator that it is registered with is one;
-  // nothing works with it by then.
-  //   ResourceExhausted  the GPU has not that much left
+  // Allocates on the GPU of `context`; `nccl` must have the functions. The
+  // memory is freed when its last owner releases it. A communicator that it is
+  // registered with is an owner. No work may use the memory at that time.
+  //   ResourceExhausted  the GPU has not enough memory left
   absl::StatusOr<std::shared_ptr<std::byte>> allocate(
       const NcclApi& nccl, const device::CudaContext& context,
       std::size_t bytes);
 
-  // What there is on GPU `gpu`, in the order in which it was allocated.
+  // The blocks on GPU `gpu`, in the order of allocation.
   std::vector<Block> blocks_on(int gpu);
 
  private:

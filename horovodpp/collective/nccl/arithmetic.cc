@@ -50,7 +50,8 @@ std::optional<NcclOp> op_of(const Reduction& reduction) {
   return std::nullopt;
 }
 
-// In every floating-point type, as long as it is in its range.
+// Multiplying by a power of two is exact in every floating-point type, within
+// its range.
 bool is_power_of_two(double number) {
   int exponent = 0;
   return std::abs(std::frexp(number, &exponent)) == 0.5 && exponent > -14 &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NCCL calls a Reduction, where it has it.
+// Maps a Reduction to NCCL's arithmetic, if NCCL has it.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,19 @@ namespace hvd::collective {
 struct NcclReduction {
   NcclDType type = kNcclUint8;
   NcclOp op = kNcclSum;
-  // What contributions are multiplied by before they are summed; 1: nothing.
+  // Multiplies contributions before the sum; 1: no scaling.
   double factor = 1.0;
 };
 
-// How NCCL reduces between `ranks`; nullopt where it cannot, or would give another
-// result: 16-bit integers, averages and scales of integers, scales of what is not
-// a sum, Adasum; and a scale that rounds too much in the type of the elements, in
-// which NCCL multiplies: of 16-bit numbers, any but powers of two. (What an average
-// divides by is not counted as such: it is rounded to the type, as ncclAvg does.)
+// How NCCL reduces between `ranks`; nullopt if it cannot, or would give another
+// result:
+// - 16-bit integers; averages and scales of integers; scales of operations
+//   other than sums; Adasum;
+// - a scale that rounds too much in the type of the elements, in which NCCL
+//   multiplies: for 16-bit numbers, any but powers of two.
+//
+// (An average's divisor does not count as a scale: it is rounded to the type,
+// as ncclAvg does.)
 std::optional<NcclReduction> nccl_reduction(const Reduction& reduction,
                                             int ranks);
 

@@ -75,7 +75,7 @@ void NcclCommunicator::drop(NcclOp op) {
   if (comm_ != nullptr) nccl_.ncclRedOpDestroy(op, comm_);
 }
 
-// Where the handles go stays where it is: they may be put there later.
+// The windows must not move, because NCCL may write their handles later.
 absl::Status NcclCommunicator::register_windows(
     std::vector<NcclArena::Block> blocks) {
   const MutexLock lock(mutex_);
@@ -100,7 +100,7 @@ absl::Status NcclCommunicator::register_windows(
   return registered.ok() ? ended : registered;
 }
 
-// Later ones have nothing of it, for it is not in use any more.
+// Graphs captured later do not use the communicator, which is idle from now on.
 void NcclCommunicator::drop_graphs() {
   if (!graphs_are_dropped_.exchange(true)) graphs_->drop_all();
 }
@@ -110,7 +110,7 @@ bool NcclCommunicator::has_windows() {
   return has_windows_;
 }
 
-// NCCL takes no call while one is in progress.
+// Stop after one that is in progress: NCCL then takes no other call.
 absl::Status NcclCommunicator::deregister_windows() {
   drop_graphs();
   const MutexLock lock(mutex_);
@@ -130,8 +130,8 @@ absl::Status NcclCommunicator::deregister_windows() {
 
 void NcclCommunicator::abort() { end_by(nccl_.ncclCommAbort); }
 
-// The result says nothing that anybody could act on. Memory that was registered is kept until
-// NCCL has returned.
+// Ignores the result, on which no caller could act. Registered memory is kept
+// until NCCL has returned.
 void NcclCommunicator::end_by(NcclResult (*last)(NcclComm)) {
   NcclComm comm = nullptr;
   std::vector<Window> windows;
@@ -149,7 +149,7 @@ void NcclCommunicator::end_by(NcclResult (*last)(NcclComm)) {
   const auto end = [comm, last, gpu = gpu_, ending = ending_, kept] {
     {
       const device::CurrentContext current(gpu);
-      // Without a driver, as a process exits, there is no NCCL either.
+      // As a process exits, there may be no driver, and then no NCCL either.
       if (current.status().ok()) last(comm);
     }
     kept->clear();

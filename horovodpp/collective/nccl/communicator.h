@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An NcclCommunicator is NCCL's connection between some ranks, each with a GPU. No call
-// blocks: whether what was asked for has been done is asked again and again.
+// An NcclCommunicator is NCCL's connection between some ranks, each with a GPU.
+// No call blocks: callers poll whether a request is done.
 //
 //   HVD_ASSIGN_OR_RETURN(auto between, NcclCommunicator::begin(nccl, id, seat));
 //   ... until between->is_ready() ...
@@ -9,13 +9,14 @@
 //   });
 //   ... until between->is_ready(): now it is in the stream ...
 //
-// One thread puts, another one may ask for errors and abort: then what is in the stream
-// ends without a result, and nothing more can be put there. Otherwise finalize() comes
-// before the end.
+// One thread enqueues; another may ask for errors and abort. After an abort the
+// work in the stream ends without a result, and nothing can be enqueued.
+// Without an abort, call finalize() before the end.
 //
-// NCCL frees memory when it ends a communicator, for which the driver waits until the whole GPU
-// is idle: a hung kernel of the program, or of another communicator, keeps it for ever. So both
-// ways to end one run on a thread of their own, which keeps what NCCL still needs.
+// When NCCL ends a communicator it frees memory, and the driver waits for that
+// until the whole GPU is idle. A hung kernel of the program, or of another
+// communicator, blocks it forever. So both ways to end a communicator run on a
+// separate thread, which keeps everything that NCCL still needs.
 #pragma once
 
 #include <atomic>
@@ -42,12 +43,14 @@ class NcclCommunicator {
     int rank = 0;
     int ranks = 1;
     device::CudaContext gpu = {};
-    // What may have something of it, and has to go before it ends.
+    // Graphs that may use the communicator, and must be destroyed before it
+    // ends.
     std::shared_ptr<device::CudaGraphs> graphs =
         std::make_shared<device::CudaGraphs>();
   };
 
-  // Begins to connect the ranks, of which one has made `id`. `nccl` outlives this.
+  // Begins to connect the ranks; one of them has created `id`. `nccl` outlives
+  // this object.
   static absl::StatusOr<std::shared_ptr<NcclCommunicator>> begin(
       const NcclApi& nccl, const NcclUniqueId& id, const Seat& seat);
   // Aborts, unless it has been ended; waits for the end, but not for long.
@@ -55,13 +58,12 @@ class NcclCommunicator {
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
-  // Whether all that was asked for has been done by the host. It may be asked for
-  // one thing at a time.
+  // Whether the host has done everything requested. Make one request at a time.
   //   Aborted   it was aborted
   //   Internal  NCCL's errors, which may have come from another rank
   absl::StatusOr<bool> is_ready();
 
-  // The last error, as NCCL's number; that of a wrong use where it was aborted.
+  // The last error, as NCCL's number; after an abort, that of an invalid usage.
   NcclResult error();
 
   // Calls `f(api, communicator)` as a group.
@@ -78,42 +80,45 @@ class NcclCommunicator {
     return put.ok() ? ended : put;
   }
 
-  // An op that multiplies by `scalar`, of `type`, and sums; until dropped.
+  // An operation that multiplies by `scalar`, of `type`, and sums; valid until
+  // drop().
   absl::StatusOr<NcclOp> multiplied_sum(void* scalar, NcclDType type);
   void drop(NcclOp op);
 
-  // Begins to register memory with it, once: as much on all ranks, block by block. It is
-  // kept until this has ended.
+  // Begins to register memory, once, with the same sizes on all ranks, block by
+  // block. The memory is kept until the communicator has ended.
   absl::Status register_windows(std::vector<NcclArena::Block> blocks);
   bool has_windows();
-  // Begins to undo that for as many windows as NCCL takes at once. To be called again whenever
-  // is_ready(), as long as has_windows().
+  // Begins to deregister as many windows as NCCL takes at once. Call it again
+  // whenever is_ready(), as long as has_windows().
   absl::Status deregister_windows();
 
-  // Drops what was captured so far: nothing is put any more. So do those that end it,
-  // where that has not been done before; what is captured meanwhile stays.
+  // Destroys the graphs captured so far; enqueue nothing afterwards. The
+  // functions that end the communicator also do so, unless it was done before.
+  // Graphs captured later stay.
   void drop_graphs();
 
-  // Begins to abort it, if nothing has ended it before.
+  // Begins to abort, unless the communicator has ended.
   void abort();
 
-  // Begins to end it, together with the other ranks; destroy() begins its end where that is
-  // done (is_ready()).
+  // Begins to end it, together with the other ranks. Call destroy() when that
+  // is done (is_ready()).
   absl::Status finalize();
   void destroy();
 
-  // Waits until NCCL has ended it, if an end has begun. Whether that is done by the deadline.
+  // Waits until NCCL has ended it, if an end has begun; returns whether that
+  // happened by the deadline.
   using TimePoint = std::chrono::steady_clock::time_point;
   bool await_end(TimePoint deadline);
 
-  // How long anybody waits for that.
+  // The longest wait for that.
   static constexpr std::chrono::seconds kMostForEnd{2};
 
  private:
   NcclCommunicator(const NcclApi& nccl, const Seat& seat)
       : nccl_(nccl), gpu_(seat.gpu), graphs_(seat.graphs) {}
 
-  // Has NCCL's `last` function end it.
+  // Ends it by NCCL's `last` function.
   void end_by(NcclResult (*last)(NcclComm));
   absl::Status usable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status accepted(NcclResult result, const char* call) const
@@ -127,7 +132,7 @@ class NcclCommunicator {
   NcclComm comm_ ABSL_GUARDED_BY(mutex_) = nullptr;  // nullptr: it has ended.
   struct Window {
     NcclArena::Block block;
-    NcclWindow handle = nullptr;  // Also where NCCL makes nothing of it.
+    NcclWindow handle = nullptr;  // NCCL may leave it null.
   };
   std::vector<Window> windows_ ABSL_GUARDED_BY(mutex_);
   bool has_windows_ ABSL_GUARDED_BY(mutex_) = false;

@@ -11,7 +11,7 @@
 namespace hvd::collective {
 namespace {
 
-// As it came: a peer's text need not end.
+// A peer's text need not be terminated.
 absl::string_view text_of(const std::array<char, 360>& text) {
   const auto end = std::find(text.begin(), text.end(), '\0');
   return {text.data(), static_cast<std::size_t>(end - text.begin())};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks tell each other before they use NCCL, and what all of them conclude from
-// it: whether they use it between them, and if not, why.
+// The data that ranks exchange before they use NCCL, and its evaluation:
+// whether they use NCCL between them, and if not, why.
 #pragma once
 
 #include <array>
@@ -17,30 +17,30 @@
 
 namespace hvd::collective {
 
-// Of one rank; travels as it is.
+// One rank's data; sent as raw bytes.
 struct NcclIntroduction {
-  // OK, or why this rank cannot.
+  // Says that this rank cannot use NCCL, and why.
   static NcclIntroduction refusal(const absl::Status& why);
 
   std::uint8_t is_able = 0;
-  // Whether it lets ranks share a GPU.
+  // Whether this rank allows ranks to share a GPU.
   std::uint8_t may_share = 0;
-  // Whether its GPU takes the kernels that put tensors together.
+  // Whether its GPU can load the kernels that pack tensors.
   std::uint8_t packs = 0;
   std::int32_t version = 0;
   device::CuUuid gpu = {};
-  NcclUniqueId id = {};  // Of rank 0: what the communicator is made with.
-  // The sizes of what it can register with the communicator; 0: no more.
+  NcclUniqueId id = {};  // Rank 0's, for the communicator.
+  // The sizes of memory that it can register with the communicator; 0: no more.
   std::array<std::uint64_t, NcclArena::kMostWindows> windows = {};
-  std::array<char, 360> why = {};  // Where it is not able.
+  std::array<char, 360> why = {};  // Set if it is not able.
 };
 
-// OK if all of them can use NCCL together, else why not: names a rank of `members`,
-// ranks of the job. The same on all ranks.
+// OK if all ranks can use NCCL together, else the reason, which names a rank of
+// `members`, ranks of the job. The same on all ranks.
 absl::Status check_introductions(std::span<const NcclIntroduction> all,
                                  const std::vector<int>& members);
 
-// How many windows, from the first on, all of them have in the same sizes.
+// The number of windows, from the first on, that have equal sizes on all ranks.
 std::size_t common_windows(std::span<const NcclIntroduction> all);
 
 }  // namespace hvd::collective

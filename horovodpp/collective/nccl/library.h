@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NcclLibrary is NCCL as this process has it: its functions, its version, and
-// errors in words. It is loaded when it is first asked for, so that a program
-// without tensors on GPUs never sees it.
+// The NcclLibrary gives access to NCCL in this process: its functions, its
+// version, and errors as text. It loads NCCL at the first use, so a program
+// without tensors on GPUs never loads it.
 //
 //   HVD_ASSIGN_OR_RETURN(const NcclApi* nccl, library.api());
 //
@@ -23,19 +23,19 @@ namespace hvd::collective {
 class NcclLibrary {
  public:
   static constexpr const char* kFile = "libnccl.so.2";
-  // 2.14: the first whose communicators are made without blocking.
+  // 2.14: the first version that creates communicators without blocking.
   static constexpr int kOldestVersion = 21400;
-  // 2.30: the first that lets ranks share a GPU, if it is told to.
+  // 2.30: the first version that lets ranks share a GPU, if so configured.
   static constexpr int kSharingVersion = 23000;
 
   explicit NcclLibrary(std::string file = kFile) : file_(std::move(file)) {}
 
-  // Valid as long as this; never nullptr. The same answer each time.
-  //   NotFound            there is none; says which file was looked for, and what
-  //                       brings it
-  //   FailedPrecondition  it is too old
+  // Valid as long as this object; never nullptr. The same answer each time.
+  //   NotFound            there is no library; the message names the file and
+  //                       says what installs it
+  //   FailedPrecondition  the library is too old
   absl::StatusOr<const NcclApi*> api();
-  // 22703 is 2.27.3; 0 where there is none.
+  // 22703 is 2.27.3; 0 without a library.
   int version();
 
  private:

@@ -16,11 +16,11 @@
 namespace hvd::collective {
 namespace {
 
-// Between two looks, where something takes longer than NCCL's usual answer.
+// The pause between two polls, if NCCL takes longer than usual.
 constexpr std::chrono::microseconds kPause(50);
 constexpr int kLooksWithoutPause = 200;
 
-// Asks `ready` until it says so.
+// Polls `ready` until it returns true.
 //   (errors)  its own, and the interrupt's
 template <typename Ready>
 absl::Status until(Ready ready, transport::Interrupt& interrupt) {
@@ -36,14 +36,15 @@ absl::Status until(Ready ready, transport::Interrupt& interrupt) {
   }
 }
 
-// What a call takes of a stream's room: two events, and what NCCL puts there for a group.
+// The operations of a call in the stream: two events, and NCCL's own for a
+// group.
 constexpr std::size_t kOperationsOfCall = 8;
 
 absl::StatusOr<device::CudaEvent> point_in(const device::CudaStream& stream) {
   return device::CudaEvent::after(stream.context(), stream.handle());
 }
 
-// As elements of NCCL's `type`.
+// A number as an element of NCCL's `type`.
 struct Scalar {
   alignas(8) std::byte bytes[8] = {};
 
@@ -131,7 +132,7 @@ absl::StatusOr<device::CudaStream*> NcclLine::stream_of(const Call& call) {
                        : session_.stream_on(gpu_);
 }
 
-// What is captured is not in the stream. A stall is the watch's to tell.
+// A captured call is not in the stream. The watch reports a stall.
 absl::Status NcclLine::make_room(const device::CudaStream& stream,
                                  std::size_t operations, const Call& call) {
   if (call.captured) return absl::OkStatus();
@@ -147,7 +148,7 @@ absl::Status NcclLine::put_group(device::CudaStream& stream,
       communicator_->put([&](const NcclApi& nccl, NcclComm comm) {
         return group({.nccl = nccl, .comm = comm, .stream = stream.handle()});
       }));
-  // Until then it need not be in the stream.
+  // The group may not be in the stream before that.
   return until([&] { return communicator_->is_ready(); }, interrupt);
 }
 
@@ -163,7 +164,7 @@ absl::Status NcclLine::put_between(const char* what, const Call& call,
     HVD_RETURN_IF_ERROR(make_room(stream, around.operations, call));
     HVD_RETURN_IF_ERROR(around.before(stream));
     const absl::Status put = put_group(stream, call.interrupt, group);
-    // It may have memory to give back.
+    // Always call it, because it may free memory.
     const absl::Status ended = around.after(stream);
     return put.ok() ? ended : put;
   });
@@ -209,7 +210,7 @@ absl::Status NcclLine::enqueue(
   const auto work = std::make_shared<device::GpuWork>(
       device::GpuWork::Span{std::move(began), std::move(done)}, name,
       call.captured);
-  // What there is of it may be under way even if it has failed.
+  // Work may be under way even if the call has failed.
   if (call.work != nullptr) *call.work = work;
   if (call.captured) {
     work->end(status);

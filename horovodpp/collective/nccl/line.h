@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// An NcclLine is the connection of some ranks by NCCL, each with one GPU, and what they
-// put into its stream.
+// An NcclLine connects some ranks by NCCL, each with one GPU, and enqueues
+// their calls on its stream.
 //
 //   HVD_RETURN_IF_ERROR(line.open(id, gpu, interrupt));
 //   HVD_RETURN_IF_ERROR(line.put("a broadcast", call, [&](const NcclInto& into) {
 //     return into.nccl.ncclBroadcast(..., into.comm, into.stream);
 //   }));
 //
-// What is captured goes into a stream of its own, which joins the capture; what is under
-// way there is recorded, and is done when the graph is launched.
+// Captured calls use a separate stream, which joins the capture. They are
+// recorded, and run when the graph is launched.
 //
 // Not thread-safe.
 #pragma once
@@ -30,7 +30,7 @@
 
 namespace hvd::collective {
 
-// Where a group of NCCL's calls goes.
+// The destination of a group of NCCL's calls.
 struct NcclInto {
   const NcclApi& nccl;
   NcclComm comm;
@@ -40,27 +40,27 @@ struct NcclInto {
 class NcclLine {
  public:
   using Group = absl::FunctionRef<NcclResult(const NcclInto&)>;
-  // What else goes into the stream, and how many operations that are.
+  // Other work in the stream around a group, and its number of operations.
   struct Around {
     absl::FunctionRef<absl::Status(device::CudaStream&)> before;
     absl::FunctionRef<absl::Status(device::CudaStream&)> after;
     std::size_t operations;
   };
 
-  // `session` outlives this. `members` are ranks of the job, and `rank` is this one's
-  // position among them.
+  // `session` outlives this object. `members` are ranks of the job; `rank` is
+  // this one's position among them.
   NcclLine(NcclSession& session, std::vector<int> members, int rank)
       : session_(session), members_(std::move(members)), rank_(rank) {}
   ~NcclLine();
   NcclLine(const NcclLine&) = delete;
   NcclLine& operator=(const NcclLine&) = delete;
 
-  // Connects this rank's GPU `gpu` to those of the others; `id` was made by one of them.
+  // Connects this rank's GPU `gpu` to the others'; one rank has created `id`.
   //   DeadlineExceeded  it takes too long
-  //   (errors)          NCCL's, CUDA's, the interrupt's
+  //   (errors)          NCCL's, CUDA's and the interrupt's errors
   absl::Status open(const NcclUniqueId& id, int gpu,
                     transport::Interrupt& interrupt);
-  // Registers memory, block by block as much as the others do.
+  // Registers memory, in as many blocks of the same sizes as the other ranks.
   //   (errors)  as open()
   absl::Status register_windows(const std::vector<NcclArena::Block>& blocks,
                                 transport::Interrupt& interrupt);
@@ -70,11 +70,12 @@ class NcclLine {
   // "[0, 1, 2]".
   std::string members() const;
 
-  // Puts the group into the stream, as one, behind what `call` is to come after. Whoever
-  // makes the call hears of the end, or waits for it here (Call::work). `what`: as in
-  // messages. After an error the line is not to be used again.
+  // Enqueues the group as one, after the work that `call` follows. The caller
+  // gets the work, or waits for its end here (Call::work). `what` names it in
+  // messages. Do not use the line again after an error.
   absl::Status put(const char* what, const Call& call, Group group);
-  // The same of a reduction, whose contributions are multiplied by `factor`, of `type`.
+  // As put(), of a reduction whose contributions are multiplied by `factor`, of
+  // `type`.
   using Reducing = absl::FunctionRef<NcclResult(const NcclInto&, NcclOp)>;
   struct Factor {
     NcclOp op = kNcclSum;
@@ -83,21 +84,21 @@ class NcclLine {
   };
   absl::Status put_reduction(const char* what, const Call& call,
                              const Factor& factor, Reducing group);
-  // The same of a group with other work around it, which is done whatever becomes of
-  // the group.
+  // As put(), of a group with other work around it. `after` is always called,
+  // even if the group fails.
   absl::Status put_between(const char* what, const Call& call,
                            const Around& around, Group group);
-  // The same of what was captured.
+  // As put(), of a captured graph.
   absl::Status launch(const device::CudaGraph& graph, const Call& call);
 
-  // Returns when it has ended, or for too long has not.
+  // Returns when the communicator has ended, or after a time limit.
   void abort();
 
  private:
-  // Returns when NCCL has connected the ranks as far as it was asked to.
+  // Returns when NCCL has done the requested part of connecting the ranks.
   absl::Status await_others(transport::Interrupt& interrupt);
   absl::StatusOr<device::CudaStream*> stream_of(const Call& call);
-  // Returns when so many operations of the call may be put into its stream.
+  // Returns when so many operations of the call may be enqueued.
   absl::Status make_room(const device::CudaStream& stream,
                          std::size_t operations, const Call& call);
   absl::Status put_group(device::CudaStream& stream,
@@ -112,7 +113,7 @@ class NcclLine {
   int gpu_ = -1;
   NcclWindows windows_;
   const NcclApi* nccl_ = nullptr;
-  std::shared_ptr<NcclCommunicator> communicator_;  // nullptr: it is not open.
+  std::shared_ptr<NcclCommunicator> communicator_;  // nullptr: not open.
 };
 
 }  // namespace hvd::collective

@@ -6,7 +6,7 @@
 namespace hvd::collective {
 namespace {
 
-constexpr std::size_t kAlignment = 16;  // Of the kernels' vectors.
+constexpr std::size_t kAlignment = 16;  // The kernels' vectors.
 
 }  // namespace
 

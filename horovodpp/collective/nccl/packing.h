@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many small tensors are put together by one kernel, so that NCCL moves them as one, and
-// taken apart by another. They are scaled on the way.
+// Packs many small tensors by one kernel, so that NCCL moves them as one, and
+// unpacks them by another. The kernels also scale them.
 //
 // Not thread-safe.
 #pragma once
@@ -24,25 +24,25 @@ namespace hvd::collective {
 
 class NcclPacking {
  public:
-  // From so many tensors on, of so many bytes at most on average. (What pays has not
-  // been measured on a GPU yet.)
+  // Packing begins at this number of tensors, if their average size is small.
+  // (The best values have not been measured on a GPU.)
   static constexpr std::size_t kLeastPieces = 8;
   static constexpr std::size_t kMostBytesOfEach = std::size_t{256} << 10;
 
-  // Of tensors on GPU `gpu`; `gpus` outlives this.
+  // For tensors on GPU `gpu`; `gpus` outlives this object.
   static absl::StatusOr<std::unique_ptr<NcclPacking>> make(device::Gpus& gpus,
                                                            int gpu);
 
-  // Depends on nothing but its arguments.
+  // Whether to pack; depends only on its arguments.
   static bool is_for(std::span<const Piece> pieces, DType dtype);
-  // What pack() and unpack() put into a stream at most: memory, and kernels.
+  // The most operations of pack() and unpack(): memory and kernels.
   static std::size_t operations(std::span<const Piece> pieces);
 
-  // Memory for all of them, for what is put into `stream` until it is taken apart.
+  // Memory for all tensors, valid for work in `stream` until they are unpacked.
   struct Packed {
     std::byte* memory = nullptr;
     std::size_t elements = 0;
-    std::vector<std::size_t> places = {};  // Of each piece, in bytes.
+    std::vector<std::size_t> places = {};  // Byte offset of each piece.
   };
   absl::StatusOr<Packed> pack(device::CudaStream& stream,
                               std::span<const Piece> pieces, DType dtype,

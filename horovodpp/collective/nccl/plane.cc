@@ -32,7 +32,7 @@ void add(NcclWhereabouts& where, std::span<const Piece> pieces, DType dtype) {
   }
 }
 
-// What a group of calls comes to. (That one is under way is no error.)
+// The result of a group of calls. ("In progress" is no error.)
 NcclResult with(NcclResult before, NcclResult next) {
   const bool was_well = before == kNcclSuccess || before == kNcclInProgress;
   return was_well ? next : before;
@@ -79,8 +79,8 @@ absl::Status NcclPlane::elsewhere(const Call& call, F f) {
       "not for graphs (docs/gpu.md); leave it out of what you capture");
 }
 
-// All members know whether the graph is still there: it goes with what it was captured
-// of, between two calls.
+// All members know whether the graph exists: it is destroyed with its
+// communicators, between two calls.
 absl::Status NcclPlane::replay(const device::CudaGraph& graph, Call call) {
   if (!line_.is_open()) return DataPlane::replay(graph, call);
   if (graph.is_dropped()) {
@@ -313,8 +313,8 @@ absl::Status NcclPlane::broadcast(const std::byte* input, std::byte* output,
   }));
 }
 
-// Members meet by telling each other what they send and expect: NCCL would not notice
-// that the two differ.
+// The members meet by exchanging the sent and expected sizes, because NCCL
+// would not notice a difference.
 absl::StatusOr<bool> NcclPlane::check_sizes(
     std::span<const std::size_t> send_bytes,
     std::span<const std::size_t> receive_bytes, const NcclWhereabouts& where,

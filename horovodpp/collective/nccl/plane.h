@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NcclPlane moves tensors of GPUs by NCCL. Its members first tell each other, by a
-// plane of the host, what they have (introduce()); if NCCL cannot be used between them,
-// and for what NCCL does not do (see arithmetic.h), calls go by the plane for all
-// other cases.
+// The NcclPlane moves GPU tensors by NCCL. Its members first exchange their
+// capabilities over a plane of the host (introduce()). If NCCL cannot be used
+// between them, and for operations that NCCL lacks (see arithmetic.h), calls
+// use `otherwise`, the plane for all other cases.
 //
-// A call returns when its work is in a stream of the GPU, if its caller wants to hear of
-// the end (Call::work). What is in a stream cannot be given up. So members meet, by a
-// plane of the host, before they put a call there that is not certain: until then it can
-// be abandoned as any other call, and afterwards all of them are in it.
+// A call returns when its work is in a stream of the GPU, if its caller wants
+// to wait for the end itself (Call::work). Work in a stream cannot be given up.
+// So members meet, over a plane of the host, before they enqueue a call that is
+// not certain. Until then the call can be abandoned as any other; afterwards
+// all members are in it.
 //
-// What ranks have of the arena for GPUs (arena.h) when they introduce themselves is
-// registered with NCCL. From then on they compare, in each call, where their tensors lie:
-// what lies alike on all of them NCCL takes as it is, and what does not goes by memory
-// that is not registered.
+// The ranks' memory in the arena for GPUs (arena.h) at their introduction is
+// registered with NCCL. From then on they compare, in each call, where their
+// tensors lie. NCCL takes a tensor in place if it lies at the same place on all
+// ranks; otherwise the tensor goes through unregistered memory.
 //
-// Results are equal on all ranks and from run to run, but in what order NCCL adds is its
-// own affair, and so is what it rounds to: sums of 16-bit numbers may be rounded to 16
-// bits at each step, averages and scales are applied to what is summed, and NaN may
-// lose a minimum or maximum. A reducescatter need not have the bits of an allreduce.
+// Results are equal on all ranks and from run to run, but NCCL chooses the
+// order of additions and the rounding. Sums of 16-bit numbers may be rounded to
+// 16 bits at each step. Averages and scales are applied to the contributions.
+// NaN may get lost in a minimum or maximum. A reducescatter need not have the
+// bits of an allreduce.
 #pragma once
 
 #include <cstddef>
@@ -43,9 +45,9 @@ namespace hvd::collective {
 
 class NcclPlane : public DataPlane {
  public:
-  // `host` connects the same ranks for memory of the host, `otherwise` for that of
-  // GPUs; both outlive this, and so does the session. `members` are ranks of the job,
-  // and `rank` is this one's position among them.
+  // `host` connects the same ranks for host memory, `otherwise` for GPU memory;
+  // both outlive this object, and so does the session. `members` are ranks of
+  // the job; `rank` is this one's position among them.
   struct Means {
     NcclSession& session;
     DataPlane& host;
@@ -94,12 +96,12 @@ class NcclPlane : public DataPlane {
 
  private:
   int ranks() const { return static_cast<int>(means_.members.size()); }
-  // Whether such a call goes by NCCL.
+  // Whether such a call uses NCCL.
   bool goes_here(bool is_used, const Call& call) const {
     return line_.is_open() && is_used && call.all_take_part;
   }
   absl::StatusOr<NcclIntroduction> introduce_myself(const Device& mine);
-  // A call that does not go by NCCL.
+  // A call that does not use NCCL.
   template <typename F>
   absl::Status elsewhere(const Call& call, F f);
   absl::Status allreduce_packed(std::span<const Piece> pieces,
@@ -108,22 +110,22 @@ class NcclPlane : public DataPlane {
 
   // Returns when all members are known to enter the call.
   absl::Status meet(const Call& call);
-  // The same; and whether tensors of all members lie alike. What comes after it in this
-  // call is `call` as it is then.
+  // Meets likewise, and returns whether all members' tensors lie at the same
+  // places. Changes `call` to the rest of the call.
   absl::StatusOr<bool> meet(const NcclWhereabouts& where, Call& call);
   absl::StatusOr<bool> check_sizes(std::span<const std::size_t> send_bytes,
                                    std::span<const std::size_t> receive_bytes,
                                    const NcclWhereabouts& where, Call& call);
   absl::Status check_memory(const void* memory, const Call& call) const;
-  // `outcome` with a note that the plane is not to be used again where it failed.
+  // Returns `outcome`; after a failure the plane must not be used again.
   absl::Status noted(const absl::Status& outcome);
 
   const Means means_;
   bool is_introduced_ = false;
-  std::optional<NcclUniqueId> id_;        // Made here.
+  std::optional<NcclUniqueId> id_;        // Created by this rank.
   std::vector<NcclArena::Block> blocks_;  // To be registered.
   NcclLine line_;                         // Not open: NCCL is not used.
-  std::unique_ptr<NcclPacking> packing_;  // nullptr: not all ranks can.
+  std::unique_ptr<NcclPacking> packing_;  // nullptr: not all ranks can pack.
   absl::Status failure_;
 };
 

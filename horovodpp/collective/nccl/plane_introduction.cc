@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the members of an NcclPlane find out whether they use NCCL, and connect.
+// How the members of an NcclPlane decide whether they use NCCL, and connect.
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +23,8 @@ absl::StatusOr<NcclIntroduction> NcclPlane::introduce_myself(
     packing_ = *std::move(packing);
     me.packs = 1;
   }
-  // Without kernels it could not do with tensors that lie otherwise on other ranks.
+  // Without kernels it could not handle tensors that lie at other places on
+  // other ranks.
   if (me.packs != 0 && nccl->has_windows()) {
     blocks_ = session.arena()->blocks_on(mine.index);
     if (blocks_.size() > NcclArena::kMostWindows) {
@@ -35,7 +36,7 @@ absl::StatusOr<NcclIntroduction> NcclPlane::introduce_myself(
   }
   HVD_ASSIGN_OR_RETURN(me.gpu, cuda->uuid_of(mine.index));
   if (means_.rank == 0) {
-    // One that is not used stays good.
+    // An unused id stays valid.
     if (!id_) {
       NcclUniqueId id = {};
       HVD_RETURN_IF_ERROR(

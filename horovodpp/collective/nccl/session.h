@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// An NcclSession is what the NCCL planes of one rank's job have in common: the library,
-// a stream on each GPU, and the watch over what is under way. One stream, so that
-// communicators of several process sets run in the order of the schedule, which is the
-// same on all ranks; out of order they could wait for each other.
+// An NcclSession is the common state of the NCCL planes of one rank's job: the
+// library, a stream on each GPU, and the watch over running work. All
+// communicators of a GPU use one stream, so that those of several process sets
+// run in the order of the schedule, which is the same on all ranks. Out of
+// order they could wait for each other.
 #pragma once
 
 #include <chrono>
@@ -24,7 +25,7 @@
 
 namespace hvd::collective {
 
-// Which collectives go by NCCL where it can be used. Equal on all ranks.
+// The collectives that use NCCL where possible. Equal on all ranks.
 struct NcclUse {
   bool allreduce = true;
   bool allgather = true;
@@ -46,13 +47,13 @@ class NcclSession {
     bool may_share_gpus = false;
     // How long NCCL may take to connect ranks.
     std::chrono::nanoseconds connect_timeout = std::chrono::seconds(30);
-    // Of this rank, and of its jobs before.
+    // This rank's, also in its earlier jobs.
     std::shared_ptr<NcclArena> arena = std::make_shared<NcclArena>();
-    // Of what was chosen, for a log.
+    // Receives the choices, for a log.
     std::function<void(const std::string& text)> tell = [](const std::string&) {
     };
   };
-  // `gpus` outlives this.
+  // `gpus` outlives this object.
   NcclSession(device::Gpus& gpus, Options options, NcclWatch::Job job)
       : gpus_(gpus),
         options_(std::move(options)),
@@ -65,26 +66,27 @@ class NcclSession {
   NcclWatch& watch() { return watch_; }
 
   const std::shared_ptr<NcclArena>& arena() const { return options_.arena; }
-  // Memory on GPU `gpu`: of the arena where NCCL allocates and is to be used.
+  // Allocates on GPU `gpu`: in the arena if NCCL is used and can allocate.
   // Thread-safe.
-  //   ResourceExhausted  the GPU has not that much left
-  //   (errors)           CUDA's
+  //   ResourceExhausted  the GPU has not enough memory left
+  //   (errors)           CUDA's errors
   absl::StatusOr<std::shared_ptr<std::byte>> allocate(int gpu,
                                                       std::size_t bytes);
 
-  // Of the highest priority, the same each time; never nullptr, and valid as long as
-  // this. For one thread.
+  // A stream of the highest priority, the same each time; never nullptr, and
+  // valid as long as this object. For one thread.
   absl::StatusOr<device::CudaStream*> stream_on(int gpu) {
     return stream_in(streams_, gpu);
   }
-  // Of that one.
+  // The room in that stream.
   StreamRoom& room_on(int gpu) { return rooms_[gpu]; }
-  // Likewise, for what is captured: it takes part in a capture until that ends.
+  // Likewise, for captured calls: the stream takes part in a capture until that
+  // ends.
   absl::StatusOr<device::CudaStream*> captured_stream_on(int gpu) {
     return stream_in(captured_streams_, gpu);
   }
 
-  // What was captured in this job.
+  // The graphs captured in this job.
   const std::shared_ptr<device::CudaGraphs>& graphs() const { return graphs_; }
 
  private:
@@ -99,7 +101,7 @@ class NcclSession {
   Streams captured_streams_;
   const std::shared_ptr<device::CudaGraphs> graphs_ =
       std::make_shared<device::CudaGraphs>();
-  NcclWatch watch_;  // Goes first: its work is in the streams.
+  NcclWatch watch_;  // Ends first: its work is in the streams.
 };
 
 }  // namespace hvd::collective

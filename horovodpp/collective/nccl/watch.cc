@@ -13,7 +13,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Between two looks at work on the GPU: first as long as a short call takes.
+// The pause between two polls of work on the GPU: at first the length of a
+// short call.
 constexpr std::chrono::microseconds kShortestPause(20);
 constexpr std::chrono::microseconds kLongestPause(500);
 
@@ -102,13 +103,14 @@ std::optional<NcclWatch::Watched> NcclWatch::first() {
   return works_.front();
 }
 
-// In order, as they are in the stream.
+// The works end in order, because they are in one stream.
 bool NcclWatch::end_what_is_done() {
   bool any = false;
   while (const auto work = first()) {
     const absl::StatusOr<bool> done = work->work->is_done();
     if (done.ok() && !*done) return any;
-    // What an error has stopped has no result, though its end has come.
+    // Work that an error has stopped has no result, although its end event has
+    // happened.
     const bool failed = !done.ok() || work->by->error() != kNcclSuccess;
     if (failed) {
       if (!done.ok() && !std::exchange(given_up_, true)) {
@@ -131,7 +133,8 @@ void NcclWatch::look_for_errors(const Watched& work) {
   const NcclResult error = work.by->error();
   if (error == kNcclSuccess || given_up_) return;
   const absl::Status why = work.by->is_ready().status();
-  if (absl::IsAborted(why)) return;  // Whoever has done that says why.
+  // The cause is reported by the thread that aborted.
+  if (absl::IsAborted(why)) return;
   const auto now = steady_clock::now();
   if (!remote_error_since_) remote_error_since_ = now;
   if (error == kNcclRemoteError &&
@@ -170,9 +173,10 @@ void NcclWatch::look_until(const std::function<bool()>& ready) {
   }
 }
 
-// NCCL must not use the memory any more when its owner hears of it. All are aborted before any
-// end is awaited, since NCCL may wait for the whole GPU, and so for the work of another. A callback
-// of one may wait for the next, and ends it then itself.
+// NCCL must not use the memory when its owner learns of the failure. Abort all
+// communicators before waiting for any: NCCL may wait for the whole GPU, and so
+// for another communicator's work. A callback of one work may wait for the next
+// one, and then ends that itself.
 void NcclWatch::end_all(const absl::Status& why) {
   std::vector<std::shared_ptr<NcclCommunicator>> used;
   {
@@ -187,7 +191,7 @@ void NcclWatch::end_all(const absl::Status& why) {
       works_.pop_front();
     }
     work->by->abort();
-    // Where NCCL hangs in the driver, that may keep whoever asks it something.
+    // If NCCL hangs in the driver, polling may block, too.
     while (work->by->await_end(deadline) &&
            !work->work->is_done().value_or(true) &&
            steady_clock::now() < deadline) {
@@ -222,8 +226,8 @@ bool NcclWatch::has_work(const NcclCommunicator& by) {
   });
 }
 
-// Whether it has ended. Its ranks end it together; where one of them does not, the
-// others do it without.
+// Advances the end of a communicator; returns whether it has ended. Its ranks
+// end it together. If one of them does not, the others abort.
 bool NcclWatch::close(Closing& closing) const {
   NcclCommunicator& communicator = *closing.communicator;
   const auto now = steady_clock::now();

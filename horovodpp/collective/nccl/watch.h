@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// An NcclWatch looks after what NCCL does on the GPU while nobody waits for it: it tells
-// whoever wants to know that work is done; it notices errors, and work that does not
-// end, and breaks the job with the reason; and where the job is broken it ends what is
-// under way, so that no memory is used any more when its owner hears of it.
+// An NcclWatch polls NCCL's work on the GPU. It reports finished work. It
+// breaks the job with the reason after an error, or if work does not end. If
+// the job is broken it ends the work in flight, so that no memory is in use
+// when its owner learns of the failure.
 //
-// Its thread is there from the first work on, and sleeps while there is none.
+// Its thread starts with the first work, and sleeps while there is none.
 // Thread-safe.
 #pragma once
 
@@ -31,20 +31,22 @@ class NcclWatch {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // The job, as seen from here. All functions are called on the watch's thread.
+  // The watch's interface to the job. All functions are called on the watch's
+  // thread.
   struct Job {
-    // OK, or why it is broken; looks for what has happened meanwhile.
+    // OK, or why it is broken; polls for news.
     std::function<absl::Status()> verdict;
     // Whether it is known to be broken.
     std::function<bool()> is_broken;
     // Breaks it; `why` says what this rank does or has.
     std::function<void(const std::string& why)> give_up;
-    // Outcomes have been told.
+    // Outcomes have been reported.
     std::function<void()> ring;
     // How long work may take before a warning, and before the job is given up.
     GpuPatience patience = {};
-    // How long it takes at most until the loss of another rank is noticed by other
-    // means than NCCL's, which know its name.
+    // The time after which the loss of another rank is noticed by other means,
+    // which name the rank. NCCL's error does not; so it is reported only after
+    // that time.
     std::chrono::nanoseconds others_loss{0};
     // How long ranks may take to end a communicator together.
     std::chrono::nanoseconds farewell = std::chrono::seconds(1);
@@ -58,22 +60,24 @@ class NcclWatch {
   // Keeps a communicator until it is retired, or the watch stops.
   //   (errors)  a thread cannot be started
   absl::Status adopt(std::shared_ptr<NcclCommunicator> communicator);
-  // Ends it when its work is over; all its ranks do so. What was captured goes now.
+  // Destroys its graphs now, and ends it when its work is over; all its ranks
+  // do so.
   void retire(const std::shared_ptr<NcclCommunicator>& communicator);
 
-  // Looks after `work` of the communicator `by`, which was adopted, until it is over.
+  // Watches `work` of the communicator `by`, which was adopted, until the work
+  // is over.
   void watch(std::shared_ptr<device::GpuWork> work,
              std::shared_ptr<NcclCommunicator> by);
 
   // Whether this thread is the watch's, as in a callback of a future.
   bool is_here() const { return std::this_thread::get_id() == id_.load(); }
 
-  // On the watch's thread: goes on with what that does until `ready()`, as a callback
-  // that waits for the end of a broken job needs it.
+  // On the watch's thread: continues polling until `ready()`. A callback that
+  // waits for the end of a broken job needs this.
   void look_until(const std::function<bool()>& ready);
 
-  // Retires all. Returns when all work is over, done or not, and they have ended, or NCCL has
-  // not done so for NcclCommunicator::kMostForEnd.
+  // Retires all communicators. Returns when all work is over and they have
+  // ended, or NCCL has exceeded NcclCommunicator::kMostForEnd.
   void stop();
 
  private:
@@ -85,18 +89,18 @@ class NcclWatch {
     std::shared_ptr<NcclCommunicator> communicator;
     std::optional<TimePoint> since = {};  // When its work was over.
     bool is_finalized = false;
-    std::optional<TimePoint> deadline = {};  // Of its end, which has begun.
+    std::optional<TimePoint> deadline = {};  // Set once its end has begun.
   };
 
   void run();
-  // Whether anything has moved.
+  // Polls once; returns whether anything has changed.
   bool look();
   // The first work that is not over.
   std::optional<Watched> first();
   bool end_what_is_done();
   void look_for_errors(const Watched& work);
   void look_for_stall(const Watched& work);
-  // Ends all work, which gets `why` for its outcome.
+  // Ends all work with the outcome `why`.
   void end_all(const absl::Status& why);
   bool close_retired();
   bool has_work(const NcclCommunicator& by);
@@ -113,8 +117,8 @@ class NcclWatch {
   std::vector<Closing> closing_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_ ABSL_GUARDED_BY(mutex_);
 
-  // The thread's own. Since when the first work has been the first one, and since
-  // when NCCL has said that another rank is gone.
+  // For the watch's thread: the first work and since when it has been first;
+  // and since when NCCL has reported that another rank is gone.
   const device::GpuWork* stalled_ = nullptr;
   TimePoint stalled_since_{};
   bool warned_ = false;

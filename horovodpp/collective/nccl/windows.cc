@@ -6,7 +6,7 @@
 namespace hvd::collective {
 namespace {
 
-// Steps of splitmix64: equal in all processes, unlike a hash table's.
+// Steps of splitmix64: equal in all processes, unlike a hash table's hash.
 std::uint64_t mixed(std::uint64_t mark, std::uint64_t next) {
   std::uint64_t x = mark + next + 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// NcclWindows are the memory that ranks have registered with a communicator, and say
-// where tensors lie in it. NCCL wants a tensor in a window at the same place on all
-// ranks, or on none in any: so ranks compare what they pass by its mark.
+// NcclWindows is the memory that ranks have registered with a communicator; it
+// finds the places of tensors in it. NCCL requires a tensor to lie at the same
+// place of a window on all ranks, or in none on any. So ranks compare their
+// tensors' places by a mark.
 //
 //   NcclWhereabouts where(windows);
 //   where.add(tensor, bytes);
@@ -23,7 +24,7 @@ namespace hvd::collective {
 
 class NcclWindows {
  public:
-  // The next one; all ranks add theirs in one order.
+  // Adds the next window; all ranks add theirs in one order.
   void add(const std::byte* memory, std::size_t bytes) {
     all_.push_back({memory, bytes});
   }
@@ -36,7 +37,7 @@ class NcclWindows {
   // nullopt: it lies in none.
   std::optional<Place> find(const void* memory, std::size_t bytes) const;
 
-  // The same with pieces that follow each other in a window as one. All of them lie in
+  // Joins pieces that follow each other in a window. All of them must lie in
   // windows.
   std::vector<Piece> joined(std::span<const Piece> pieces, DType dtype) const;
 
@@ -50,14 +51,14 @@ class NcclWindows {
 
 class NcclWhereabouts {
  public:
-  // `windows` outlives this.
+  // `windows` outlives this object.
   explicit NcclWhereabouts(const NcclWindows& windows) : windows_(windows) {}
 
   void add(const void* memory, std::size_t bytes);
 
-  // Of all that was added, in order.
+  // The mark of all added tensors, in order.
   std::uint64_t mark() const { return mark_; }
-  // Whether all of it lies in windows, and there is some.
+  // Whether all added tensors lie in windows, and there is at least one.
   bool is_within() const { return any_ && !is_outside_; }
 
  private:

@@ -68,7 +68,7 @@ struct Weight {
   double factor = 1;
 };
 
-// Of the vector with the square `own`, beside another one.
+// The weight of the vector with the square `own`, next to another one.
 Weight weight_of(double ab, double own, int exponent, int other_exponent) {
   if (own == 0) return {};
   const double ratio = ab / (2 * own);
@@ -76,7 +76,7 @@ Weight weight_of(double ab, double own, int exponent, int other_exponent) {
   if (std::isfinite(shrink) || !std::isfinite(ratio)) {
     return {.factor = 1 - shrink};
   }
-  // A tiny vector beside a huge one: the factor alone would overflow.
+  // A tiny vector next to a huge one: the factor alone would overflow.
   return {
       .unit = std::ldexp(1.0, -exponent),
       .factor = std::ldexp(1.0, exponent) - std::ldexp(ratio, other_exponent)};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// An AdasumRow puts the tensors of a round into one row of elements of which
-// ranks can own stretches: each tensor is cut into as many parts, and the row
-// has the first parts of all tensors, then all second ones, and so on. So a dot
-// product of a tensor is the sum of the same parts of it whatever it shares the
-// row with.
+// An AdasumRow joins the tensors of a round into one row of elements of which
+// ranks can own segments. Each tensor is cut into the same number of parts. The
+// row has the first parts of all tensors, then all second ones, and so on. So a
+// dot product of a tensor is the sum of the same parts, whichever tensors share
+// the row.
 //
 //   const AdasumRow row(tensors, parts, element_bytes);
 //   PieceStream inputs(row.pieces(), element_bytes);     // in the row's order
@@ -23,8 +23,8 @@
 
 namespace hvd::collective {
 
-// How many of `tensors`, one or more, from the first, are to go through a round
-// together: as many as have `round_bytes` of accumulators.
+// How many of `tensors` (at least one), from the first, are to go through a
+// round together: as many as have `round_bytes` of accumulators.
 std::size_t adasum_round_length(std::span<const Piece> tensors, DType dtype,
                                 std::size_t round_bytes);
 
@@ -41,8 +41,8 @@ class AdasumRow {
     return begins_[static_cast<std::size_t>(part)];
   }
 
-  // Calls f(tensor, place in the row) for what the parts [first, end) have of
-  // each tensor, in order; a tensor comes once for each part.
+  // Calls f(tensor, place in the row) for each tensor's elements in the parts
+  // [first, end), in order; a tensor comes once for each part.
   template <typename F>
   void for_each_run(int first, int end, F f) const {
     const std::size_t last = first_run_[static_cast<std::size_t>(end)];
@@ -56,8 +56,8 @@ class AdasumRow {
 
  private:
   std::vector<Piece> pieces_;         // Runs of elements of one tensor,
-  std::vector<std::size_t> tensors_;  // of this one.
-  std::vector<std::int64_t> begins_;  // Of each part.
+  std::vector<std::size_t> tensors_;  // of this tensor.
+  std::vector<std::int64_t> begins_;  // For each part.
   std::vector<std::size_t> first_run_;
 };
 

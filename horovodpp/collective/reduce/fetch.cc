@@ -3,8 +3,8 @@
 
 namespace hvd::collective {
 
-// Compilers make a load's prefetch of it unless they may assume the instruction, which
-// processors of x86-64 that lack it take for none.
+// Without this target compilers emit a prefetch for reading. x86-64 processors
+// that lack the instruction ignore it.
 #if defined(__x86_64__)
 __attribute__((target("prfchw")))
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines that another core has written are fetched, and then written to. A load leaves
-// them with both cores, and the store has to ask the other one to give them up: it takes
-// as long again. Where it is known that a store follows, one request does both.
+// Fetches lines that another core has written, and that this core will write. A
+// load leaves the lines with both cores, and the later store has to ask the
+// other core to release them, which takes as long again. If a store is known to
+// follow, one request does both.
 //
 //   fetch_to_write(slot + kPortion, kPortion);  // while this portion is used
 //   reduce(slot, ...);
@@ -11,7 +12,7 @@
 
 namespace hvd::collective {
 
-// Starts to bring `bytes` near, for this core alone.
+// Begins to bring `bytes` near, for this core alone.
 void fetch_to_write(const std::byte* memory, std::size_t bytes);
 
 }  // namespace hvd::collective

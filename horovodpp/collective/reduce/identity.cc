@@ -14,13 +14,13 @@
 namespace hvd::collective {
 namespace {
 
-// What T is computed in.
+// The type in which T is computed.
 template <typename T>
 using Computed =
     std::conditional_t<std::is_same_v<T, f16> || std::is_same_v<T, bf16>, float,
                        T>;
 
-// As a reduction scales its inputs.
+// Scales as a reduction scales its inputs.
 template <typename T>
 Computed<T> prescaled(T value, double prescale) {
   if constexpr (std::is_integral_v<T>) {
@@ -31,7 +31,7 @@ Computed<T> prescaled(T value, double prescale) {
 }
 
 // A value that the prescale makes exactly 1, if there is one. The quotient may
-// be off by a rounding; then a neighbour hits.
+// be off by a rounding; then a neighbor matches.
 template <typename T>
 std::optional<T> reciprocal(double prescale) {
   using A = Computed<T>;
@@ -66,14 +66,14 @@ template <typename T>
 std::optional<T> floating_identity(const Reduction& reduction) {
   using A = Computed<T>;
   const A scale = static_cast<A>(reduction.prescale);
-  // Minus zero: added to any zero it leaves the sign.
+  // Minus zero: adding it to a zero keeps that zero's sign.
   const A nothing = std::signbit(scale) ? A(0) : -A(0);
   switch (reduction.op) {
     case ReduceOp::kProduct:
       return reciprocal<T>(reduction.prescale);
     case ReduceOp::kMin:
     case ReduceOp::kMax: {
-      // Infinity times zero is no number; times zero everything is zero.
+      // Infinity times zero is NaN, but any finite number times zero is zero.
       if (scale == 0) return T(nothing);
       const bool up = (reduction.op == ReduceOp::kMin) != (scale < 0);
       const A infinity = std::numeric_limits<A>::infinity();
@@ -85,8 +85,8 @@ std::optional<T> floating_identity(const Reduction& reduction) {
   }
 }
 
-// Scaling integers never reverses their order, or always: the end of the type
-// stays the end.
+// Scaling integers either keeps their order or reverses it, so the type's
+// limits stay limits.
 template <typename T>
 std::optional<T> integer_identity(const Reduction& reduction) {
   using Limits = std::numeric_limits<T>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The identity of a reduction: what a rank contributes that has no tensor of its
-// own, so that the others' result is as if it were not there.
+// The identity of a reduction: the contribution of a rank without a tensor,
+// which does not change the others' result.
 //
 //   HVD_RETURN_IF_ERROR(check_identity(reduction));
 //   fill_identity(reduction, absent.data(), count);
@@ -15,10 +15,10 @@ namespace hvd::collective {
 
 // OK if there is such a value. Depends on the reduction alone, so all ranks get
 // the same answer.
-//   InvalidArgument  there is none: the prescale, which is applied to it like to
-//                    all others, leaves no value neutral. That is so for most
-//                    products with a prescale, and in floating-point sums with
-//                    one that is not finite
+//   InvalidArgument  there is none: the prescale, which also applies to it,
+//                    leaves no value neutral. So for most products with a
+//                    prescale, and for floating-point sums with one that is not
+//                    finite
 absl::Status check_identity(const Reduction& reduction);
 
 // Writes that value `count` times (if there is none: the identity without a

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plain loops under a ReduceKernel of integers: accumulators, operations,
+// The scalar loops under a ReduceKernel of integers: accumulators, operations,
 // and load, combine and store over one block of elements.
 //
 // Templates over the element type T, the accumulator A, the operation and the
-// length of the block, for integer_loops.cc alone; but how an integer is scaled
-// is of use elsewhere.
+// block's length, for integer_loops.cc. Other files use the scaling of an
+// integer.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct Unsigned<Int128> {
   using type = UInt128;
 };
 
-// Integers wrap: their arithmetic is done unsigned.
+// Integers wrap: the arithmetic is unsigned.
 struct Sum {
   template <typename A>
   static A apply(A a, A b) {
@@ -87,9 +87,9 @@ T scaled(T value, double scale) {
   return saturate<T>(static_cast<double>(value) * scale);
 }
 
-// The loops below run over a block whose length is known when they are
-// compiled, wherever there are enough elements: that is what lets the compiler
-// vectorize them without a scalar twin.
+// The loops below run over a block of a length that is known at compile time,
+// if there are enough elements. So the compiler vectorizes them without a
+// scalar remainder.
 inline constexpr std::int64_t kBlock = 512;
 inline constexpr std::int64_t kSmallBlock = 32;
 

@@ -10,8 +10,8 @@
 //   kernel.merge(accumulators, others, count);          // may travel
 //   kernel.store(accumulators, result, count);
 //
-// Contributions are combined strictly in the order given, element by element,
-// so equal inputs give equal bits however the elements are cut into calls and
+// Contributions are combined strictly in the given order, element by element.
+// So equal inputs give equal bits, however the elements are cut into calls and
 // however wide this machine's vectors are.
 //
 // Counts are in elements; zero is legal. Immutable, thread-safe.
@@ -28,13 +28,13 @@ namespace hvd::collective {
 
 class ReduceKernel {
  public:
-  // `reduction` has passed check(). An average divides by its participants,
-  // else by `ranks`. At most 2^16 contributions are added exactly where sums
-  // are not to wrap.
+  // `reduction` has passed check(). An average divides by its participants, or
+  // by `ranks` if that is 0. Where sums must not wrap, they are exact for up to
+  // 2^16 contributions.
   ReduceKernel(const Reduction& reduction, int ranks);
 
-  // Bytes of one element, and of one accumulator; the latter are aligned to
-  // their size and never smaller.
+  // Bytes of one element, and of one accumulator. Accumulators are aligned to
+  // their size, and never smaller than elements.
   std::size_t element_bytes() const;
   std::size_t accumulator_bytes() const;
 
@@ -54,15 +54,15 @@ class ReduceKernel {
   // accumulators = accumulators op scaled input
   void combine(void* accumulators, const void* input, std::int64_t count) const;
 
-  // accumulators = accumulators op others, which are accumulators, too.
+  // accumulators = accumulators op others, which are accumulators, too
   void merge(void* accumulators, const void* others, std::int64_t count) const;
 
-  // output = finished accumulators, which are used up.
+  // output = finished accumulators, whose memory is overwritten
   void store(void* accumulators, void* output, std::int64_t count) const;
 
  private:
   ReduceScales scales_;
-  const ReduceLoops* loops_;  // Of one element type and op.
+  const ReduceLoops* loops_;  // For one element type and op.
 };
 
 }  // namespace hvd::collective

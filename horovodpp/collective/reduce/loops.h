@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops under a ReduceKernel, as a table of functions per element type and
-// op, and where such tables come from:
+// The loops under a ReduceKernel: a table of functions for each element type
+// and op. The tables are in these files:
 //
 //   vector_floats.cc    f16, bf16, f32, f64, in the vectors of this machine
-//   vector_integers.cc  integers and bool, the same, as long as nothing scales
-//   integer_loops.cc    integers that are averaged or scaled, and the products
-//                       for which there are no vector instructions
+//   vector_integers.cc  integers and bool, likewise, without scaling
+//   integer_loops.cc    integers that are averaged or scaled, and products
+//                       without vector instructions
 //
 // All tables of one reduction give the same bits.
 #pragma once
@@ -35,21 +35,21 @@ struct ReduceLoops {
                const ReduceScales& scales);
   void (*combine)(void* accumulators, const void* input, std::int64_t count,
                   const ReduceScales& scales);
-  // As combine, of other accumulators, and nothing scaled.
+  // As combine, of other accumulators, without scaling.
   void (*merge)(void* accumulators, const void* others, std::int64_t count,
                 const ReduceScales& none);
   void (*store)(void* accumulators, void* output, std::int64_t count,
                 const ReduceScales& scales);
 };
 
-// Of a floating-point type.
+// For a floating-point type.
 const ReduceLoops& vector_float_loops(DType dtype, ReduceOp op);
 
-// Of an integer type or bool; null where there are none.
+// For an integer type or bool; null if there are none.
 const ReduceLoops* vector_integer_loops(DType dtype, ReduceOp op);
 
-// Of an integer type. `exact`: sums and products must not wrap, since they are
-// divided or scaled at the end.
+// For an integer type. `exact`: sums and products must not wrap, because they
+// are divided or scaled at the end.
 const ReduceLoops& integer_loops(DType dtype, ReduceOp op, bool exact);
 
 }  // namespace hvd::collective

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A PartTable says which rank gets which elements of a reducescatter, the
-// pieces seen as one tensor: part after part, piece after piece.
+// A PartTable maps elements of a reducescatter to ranks. The pieces are seen as
+// one tensor: part after part, piece after piece.
 //
 //   table.for_each_part(range, [&](const PartTable::Part& part) {
 //     return part.rank != wanted;               // true: go on
@@ -17,7 +17,7 @@
 
 namespace hvd::collective {
 
-// Elements, as places in the whole.
+// A range of elements of the whole.
 struct Range {
   std::int64_t begin = 0;
   std::int64_t count = 0;
@@ -28,15 +28,15 @@ class PartTable {
   struct Part {
     std::size_t piece = 0;
     int rank = 0;
-    std::int64_t skipped = 0;  // Elements of the part before this,
-    Range range;               // which is what of it was asked for.
+    std::int64_t skipped = 0;  // Elements of the part before the range,
+    Range range;               // the requested elements of the part.
   };
 
-  // `counts` as of DataPlane::reducescatter.
+  // `counts` as in DataPlane::reducescatter.
   PartTable(std::span<const std::int64_t> counts, int ranks);
 
-  // Calls f(Part) for all parts that have elements in `range`, in order, until
-  // it returns false.
+  // Calls f(Part) for all parts with elements in `range`, in order, until it
+  // returns false.
   template <typename F>
   void for_each_part(const Range& range, F f) const {
     const std::int64_t end = range.begin + range.count;
@@ -60,7 +60,7 @@ class PartTable {
 
  private:
   const int ranks_;
-  std::vector<std::int64_t> ends_;  // Of the parts, in the whole.
+  std::vector<std::int64_t> ends_;  // End of each part, in the whole.
 };
 
 }  // namespace hvd::collective

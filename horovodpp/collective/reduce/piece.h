@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Piece is one tensor's part in a fused call: where its elements come from, and
-// where results go.
+// A Piece is one tensor of a fused call: the source of its elements, and the
+// destination of its results.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace hvd::collective {
 
-// Counts are in elements. In an allreduce `output` may be `input`; otherwise the
-// two do not overlap.
+// Counts are in elements. In an allreduce `output` may be `input`; otherwise
+// the two do not overlap.
 struct Piece {
   const void* input = nullptr;
   void* output = nullptr;
   std::int64_t count = 0;
 };
 
-// Of its input, and of its output.
+// The bytes of its input, and of its output.
 inline std::size_t bytes_of(const Piece& piece, DType dtype) {
   return static_cast<std::size_t>(piece.count) * size_of(dtype);
 }

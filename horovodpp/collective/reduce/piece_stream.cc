@@ -23,7 +23,7 @@ void copy_overlapping(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::memcpy(to + bytes - kWidth, tail, kWidth);
 }
 
-// A memcpy that small tensors do not pay a call for.
+// A memcpy without a call for small tensors.
 inline void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t kStep = 64;
   constexpr std::size_t kMost = 512;
@@ -76,15 +76,14 @@ struct Unpack {
   }
 };
 
-// Has the memory that `move` will touch of a piece brought near; returns its
-// bytes.
+// Prefetches the memory of a piece that `move` will touch; returns its bytes.
 template <typename Move>
 std::size_t ask_for(const Piece& piece, std::size_t element_bytes,
                     const Move&) {
   const std::size_t bytes =
       static_cast<std::size_t>(piece.count) * element_bytes;
   const auto* place = static_cast<const std::byte*>(Move::place(piece));
-  if (place == nullptr) return bytes;  // Results that nobody wants here.
+  if (place == nullptr) return bytes;  // Unneeded results.
   const std::size_t asked = std::min(bytes, kMostAskedFor);
   for (std::size_t at = 0; at < asked; at += kLine) {
     __builtin_prefetch(place + at);
@@ -120,12 +119,12 @@ Piece PieceStream::take(std::int64_t most) {
   return run;
 }
 
-// Both move run by run, with the next pieces on their way to the cache: the
-// processor's own prefetcher knows nothing of the jump from one to the next.
+// Pack and unpack move run by run, and prefetch the next pieces: the
+// processor's own prefetcher does not see the jump to the next piece.
 template <typename Move>
 void PieceStream::move(std::int64_t count, Move move) {
-  std::size_t next = piece_ + 1;  // The first piece not asked for,
-  std::size_t ahead = 0;          // bytes of those before it not yet moved.
+  std::size_t next = piece_ + 1;  // The first piece that was not prefetched.
+  std::size_t ahead = 0;          // Bytes prefetched and not yet moved.
   while (count > 0) {
     while (ahead < kAhead && next < pieces_.size()) {
       ahead += ask_for(pieces_[next++], element_bytes_, move);

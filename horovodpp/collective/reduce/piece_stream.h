@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A PieceStream reads the pieces of a fused call as if they were one tensor: a
-// position that moves through their elements, and copies from the inputs at
+// A PieceStream reads the pieces of a fused call as if they were one tensor:
+// its position moves through their elements, and it copies from the inputs at
 // that position or to the outputs.
 //
 //   PieceStream inputs(pieces, size_of(dtype));
@@ -8,10 +8,10 @@
 //   inputs.seek(5000);
 //   for (Piece run = inputs.take(1000); ...     // the same, without a copy
 //
-// Moving on costs nothing per piece that is not touched or passed; a seek costs
-// as much as there are pieces between. Pieces without elements are passed over.
-// A piece that is only read needs no output.
-// Borrows the pieces. Not thread-safe.
+// A move costs nothing for pieces that it neither touches nor passes; a seek
+// costs as much as there are pieces between. Pieces without elements are
+// skipped. A piece that is only read needs no output. Borrows the pieces. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -28,18 +28,18 @@ class PieceStream {
   PieceStream(std::span<const Piece> pieces, std::size_t element_bytes)
       : pieces_(pieces), element_bytes_(element_bytes) {}
 
-  // Goes to `element` of the whole, 0 <= element <= total_count.
+  // Moves to `element` of the whole, 0 <= element <= total_count.
   void seek(std::int64_t element);
 
-  // The next elements that lie together, at most `most`, and moves past them.
-  // Its count is zero only if `most` is, or at the end.
+  // Returns the next contiguous elements, at most `most`, and moves past them.
+  // The count is zero only if `most` is, or at the end.
   Piece take(std::int64_t most);
 
-  // Copies the next `count` elements out of the inputs to `to`, or from `from`
-  // into the outputs, and moves past them. No more than there are.
+  // Copies the next `count` elements from the inputs to `to`, or from `from` to
+  // the outputs, and moves past them; stops at the end.
   void pack(std::byte* to, std::int64_t count);
   void unpack(const std::byte* from, std::int64_t count);
-  // As pack(), to memory that others have read.
+  // As pack(), to memory that other ranks have read.
   void pack(SlotWriter& writer, std::byte* to, std::int64_t count);
   // Moves past the next `count` elements.
   void skip(std::int64_t count) { seek(begin_ + offset_ + count); }
@@ -50,9 +50,9 @@ class PieceStream {
 
   std::span<const Piece> pieces_;
   std::size_t element_bytes_;
-  std::size_t piece_ = 0;    // The position: in which piece,
-  std::int64_t offset_ = 0;  // at which of its elements,
-  std::int64_t begin_ = 0;   // whose first has this place in the whole.
+  std::size_t piece_ = 0;    // The position's piece,
+  std::int64_t offset_ = 0;  // its element in that piece,
+  std::int64_t begin_ = 0;   // and that piece's place in the whole.
 };
 
 }  // namespace hvd::collective

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Reduction is the arithmetic of a call, as its caller asks for it.
+// A Reduction is the arithmetic of a call, as its caller requests it.
 //
 //   HVD_RETURN_IF_ERROR(check({.dtype = DType::kF16, .op = ReduceOp::kAverage}));
 #pragma once
@@ -11,21 +11,21 @@
 namespace hvd::collective {
 
 // result = postscale * op over ranks of (prescale * input). Integers are scaled
-// in double, truncated toward zero and held at the limits of their type (NaN
+// in double, truncated toward zero and clamped to the limits of their type (NaN
 // becomes 0); an average of integers is the exact sum divided, rounded toward
 // zero. Min and max propagate NaN. For bool: min and product are "and", max and
-// sum are "or". Adasum (adasum_math.h) reduces each piece as a whole, and
-// floating-point numbers only.
+// sum are "or". Adasum (adasum_math.h) reduces each piece as a whole, and only
+// floating-point numbers.
 struct Reduction {
   DType dtype = DType::kF32;
   ReduceOp op = ReduceOp::kSum;
   double prescale = 1.0;
   double postscale = 1.0;
-  // What an average divides by; 0: the number of ranks of the plane.
+  // The divisor of an average; 0: the number of ranks of the plane.
   int participants = 0;
 };
 
-// OK if there is such a reduction.
+// OK if the reduction is valid.
 //   InvalidArgument  an average or a scale of bool; a negative number of
 //                    participants;
 //                    Adasum of integers or bool
@@ -37,7 +37,8 @@ inline absl::Status check(const Reduction& reduction) {
   return is_usual ? absl::OkStatus() : check_unusual(reduction);
 }
 
-// OK if there is also one of which each rank gets only a part of the result.
+// OK if the reduction is also valid for a reducescatter, where each rank gets a
+// part of the result.
 //   InvalidArgument  as check(); Adasum, which needs whole tensors
 absl::Status check_scattered(const Reduction& reduction);
 

@@ -21,12 +21,13 @@ void SlotWriter::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   }
 }
 
-// A copy around the caches makes its readers wait for memory: it has to be
-// faster by more than that.
+// After a streaming copy its readers wait for memory, so it has to be faster by
+// more than that.
 void SlotWriter::compare(std::byte* to, const std::byte* from) {
   using std::chrono::steady_clock;
   constexpr int kAdvantage = 2;
-  // The time to fetch what is copied is not to count.
+  // The copies start from near memory, so that the time to fetch the source
+  // does not count.
   alignas(64) std::byte near[2 * kTried];
   std::memcpy(near, from, sizeof(near));
   const auto start = steady_clock::now();

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a rank fills its slots: by plain stores, or around the caches.
+// A SlotWriter fills a rank's slots by the faster of two ways: plain stores, or
+// streaming stores around the caches.
 //
-// A plain store to a line that another core has read waits until that core has
-// given it up. Between cores that share a cache this is nearly free, and what
-// was written is found in the cache; elsewhere it takes 30 to 100 ns per line,
-// ten times what a copy around the caches takes. Which of the two it is changes
-// while a program runs, as the system moves ranks to other cores. So the writer
-// compares both on a few kilobytes from time to time, and uses the faster one.
+// A plain store to a line that another core has read waits until that core
+// releases the line. Between cores that share a cache this is nearly free, and
+// the written data is found in the cache. Between others it takes 30 to 100 ns
+// per line, ten times as long as a streaming copy. Which case applies changes
+// while a program runs, because the system moves ranks to other cores. So the
+// writer compares both ways on a few kilobytes from time to time, and uses the
+// faster one.
 //
 //   writer.begin_step();
 //   writer.copy(slot, gradient, bytes);
-//   writer.finish();                          // before others are told of it
+//   writer.finish();                          // before announcing the slot
 //
-// The bytes that arrive are the same either way, so ranks need not agree on it.
-// Not thread-safe.
+// Both ways write the same bytes, so ranks need not agree on the choice. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -24,21 +26,23 @@ namespace hvd::collective {
 
 class SlotWriter {
  public:
-  // A chance to try again, if the last time was some steps ago.
+  // Allows another comparison, if the last one was some steps ago.
   void begin_step() {
     if (steps_ < kStepsBetween) ++steps_;
   }
 
-  // Copies `bytes` between places that do not overlap. Others see them in any
-  // order, until finish().
+  // Copies `bytes` between places that do not overlap. Other threads see them
+  // in any order, until finish().
   void copy(std::byte* to, const std::byte* from, std::size_t bytes);
 
-  // What this thread has copied is seen before what it stores from now on.
+  // Makes everything that this thread has copied visible before its later
+  // stores.
   void finish() { finish_streams(); }
 
  private:
-  // How much is copied each way to compare them, and how often: it takes as long as to
-  // copy four times as much, here and where the readers wait for memory.
+  // The size of a comparison, and its interval in steps. A comparison takes as
+  // long as copying four times as much, here and where the readers wait for
+  // memory.
   static constexpr std::size_t kTried = 8192;
   static constexpr int kStepsBetween = 64;
 

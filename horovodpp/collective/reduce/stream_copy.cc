@@ -8,7 +8,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/collective/reduce/stream_copy.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: this one first.
+// Highway requires this include first.
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
@@ -18,8 +18,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whole lines, from a line's beginning on: a line that is not written whole at
-// once is read from memory after all.
+// Writes whole lines: a line that is not written whole at once is first read
+// from memory.
 void stream_lines(std::byte* to, const std::byte* from, std::size_t lines) {
   constexpr std::size_t kLine = 64;
   const hn::CappedTag<std::uint8_t, kLine> d;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floating-point types, in vectors. f16 and bf16 are float in registers.
+// The loops of floating-point types, in vectors. f16 and bf16 are float in
+// registers.
 
 #include "horovodpp/collective/reduce/loops.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/collective/reduce/vector_floats.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: this one first.
+// Highway requires this include first.
 #include <hwy/highway.h>
 
 #include "horovodpp/collective/reduce/vector_halves.h"
@@ -16,8 +17,8 @@ HWY_BEFORE_NAMESPACE();
 namespace hvd::collective::HWY_NAMESPACE {
 namespace {
 
-// b wins over any number that is not less, so also if it is NaN. (Of Ne, Highway
-// does not say what it makes of NaN.)
+// b replaces a number that is not less, and so does a NaN in b. (Highway does
+// not specify Ne for NaN.)
 struct Min {
   template <class V>
   static HWY_INLINE V apply(V a, V b) {
@@ -31,7 +32,7 @@ struct Max {
   }
 };
 
-// The scales of a call, each applied only if it changes anything.
+// The scales of a call; each is applied only if it has an effect.
 template <typename Lane>
 class Scaling {
  public:

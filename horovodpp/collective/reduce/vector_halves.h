@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// f16 and bf16 (kernel/vector_halves.h) for vector_loops.h, which takes elements two
-// vectors at a time.
+// f16 and bf16 (kernel/vector_halves.h) for vector_loops.h, which takes
+// elements two vectors at a time.
 //
 // Included once per instruction set, as vector_loops.h is.
 #if defined(HVD_COLLECTIVE_VECTOR_HALVES_H) == defined(HWY_TARGET_TOGGLE)
@@ -23,9 +23,9 @@ namespace hvd::collective::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 struct BrainHalves : autograd::HWY_NAMESPACE::BrainHalves, Pairs<BrainHalves> {
-  // One vector in memory is two of lanes: the even elements, and the odd ones,
-  // which lie in the upper half of 32 bits as they do in a float. Where vectors
-  // are but one lane that cannot be.
+  // One vector in memory becomes two of lanes: the even elements and the odd
+  // ones, which lie in the upper half of 32 bits as they do in a float.
+  // Impossible with vectors of one lane.
   template <class D>
   static HWY_INLINE void load_pair(D d, const std::uint16_t* from,
                                    hn::Vec<D>& even, hn::Vec<D>& odd) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers and bools that nothing scales, in vectors.
+// The loops of integers and bools without scaling, in vectors.
 #include "horovodpp/collective/reduce/loops.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/collective/reduce/vector_integers.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: this one first.
+// Highway requires this include first.
 #include <hwy/highway.h>
 
 #include "horovodpp/collective/reduce/vector_loops.h"
@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace hvd::collective::HWY_NAMESPACE {
 namespace {
 
-// A bool as it lies in memory, where a peer may have put any byte.
+// A bool in memory, which a peer may have set to any byte.
 struct Truths : Pairs<Truths> {
   using Stored = std::uint8_t;
   using Lane = std::uint8_t;
@@ -66,7 +66,8 @@ constexpr ReduceLoops kLoops = {
     .store = store<E, Unscaled>,
 };
 
-// Sums and products are those of the unsigned type of the same size: they wrap.
+// Sums and products are computed in the unsigned type of the same size: they
+// wrap.
 template <typename T>
 const ReduceLoops* loops_for(ReduceOp op) {
   using U = std::make_unsigned_t<T>;
@@ -87,7 +88,7 @@ const ReduceLoops* loops_for(ReduceOp op) {
   }
 }
 
-// Of bytes that are 0 or 1, the least is "and", the greatest is "or".
+// For bytes that are 0 or 1, the minimum is "and", the maximum is "or".
 const ReduceLoops* loops_for_bool(ReduceOp op) {
   const bool all = op == ReduceOp::kMin || op == ReduceOp::kProduct;
   return all ? &kLoops<Truths, Min> : &kLoops<Truths, Max>;

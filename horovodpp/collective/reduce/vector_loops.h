@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector loops under a ReduceKernel, in Highway's terms: how elements lie in
-// memory and in registers, the operations, and the steps that are made over
-// vectors, then over single lanes for what is left.
+// The vector loops under a ReduceKernel, in Highway's terms: the layout of
+// elements in memory and in registers, the operations, and the steps, which run
+// over vectors, then over single lanes for the rest.
 //
 // Included once per instruction set, hence the guard that Highway prescribes
-// instead of #pragma once. No step keeps anything between vectors and none adds
-// across lanes, so the bits do not depend on how wide they are; multiplications
-// and additions must not be contracted (see horovodpp/CMakeLists.txt).
+// instead of #pragma once. No step keeps state between vectors or adds across
+// lanes, so the bits do not depend on the vectors' width. Multiplications and
+// additions must not be contracted (see horovodpp/CMakeLists.txt).
 #if defined(HVD_COLLECTIVE_VECTOR_LOOPS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HVD_COLLECTIVE_VECTOR_LOOPS_H
 #undef HVD_COLLECTIVE_VECTOR_LOOPS_H
@@ -28,7 +28,7 @@ namespace hvd::collective::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Scales = ReduceScales;
 
-// What two vectors of lanes are in memory, if it is two vectors as well.
+// Elements whose two vectors of lanes are also two vectors in memory.
 template <class E>
 struct Pairs {
   template <class D, typename Stored>
@@ -47,7 +47,7 @@ struct Pairs {
   }
 };
 
-// Elements that are what they look like.
+// Elements that have the same form in memory and in registers.
 template <typename T>
 struct Numbers : Pairs<Numbers<T>> {
   using Stored = T;
@@ -93,8 +93,8 @@ HWY_INLINE void store_lanes(D d, hn::Vec<D> lanes, void* elements,
   hn::StoreU(E::encode(d, lanes), storage, to);
 }
 
-// Makes `step(d, at)` for the elements from `at` to `end`, as many at a time as
-// a vector `d` has lanes: the widest, then 16 bytes, then one.
+// Calls `step(d, at)` for the elements from `at` to `end`, each time for as
+// many as a vector `d` has lanes: the widest, then 16 bytes, then one.
 template <typename Lane, class Step>
 HWY_INLINE void for_lanes(std::size_t at, std::size_t end, const Step& step) {
   const hn::ScalableTag<Lane> wide;
@@ -107,9 +107,9 @@ HWY_INLINE void for_lanes(std::size_t at, std::size_t end, const Step& step) {
   for (; at < end; ++at) step(single, at);
 }
 
-// Reads some lanes of all inputs, combines them in registers, and writes them to
-// all outputs. E: the elements, Op: the operation, Scaling: what is done to each
-// input and to the result.
+// Reads some lanes of all inputs, combines them in registers, and writes them
+// to all outputs. E: the elements, Op: the operation, Scaling: the scaling of
+// each input and of the result.
 template <class E, class Op, class Scaling>
 struct ReduceStep {
   std::span<const void* const> inputs;
@@ -131,7 +131,7 @@ struct ReduceStep {
     for (void* output : outputs) store_lanes<E>(d, lanes, output, at);
   }
 
-  // Four vectors share the cost of looking up where an input is.
+  // Four vectors share the cost of looking up an input's address.
   template <class D>
   HWY_INLINE void four(D d, std::size_t at) const {
     using Stored = typename E::Stored;

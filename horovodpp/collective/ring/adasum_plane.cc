@@ -8,8 +8,8 @@
 
 namespace hvd::collective {
 
-// The first round ends when all ranks have entered the call, so none of the
-// later ones is given up after outputs have been written.
+// The first round ends when all ranks have entered the call, so no later round
+// is given up after outputs have been written.
 absl::Status AdasumPlane::merge(std::span<const Piece> pieces,
                                 const Reduction& reduction, const Call& call) {
   return run(call, [&](ChunkLink& link) -> absl::Status {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // An AdasumPlane is a RingPlane that also reduces by Adasum, which most other
-// planes do not support: an allreduce with ReduceOp::kAdasum of any floating-point
-// type between any number of ranks. adasum_round.h tells how, and in which
-// order ranks are merged.
+// planes do not support: an allreduce with ReduceOp::kAdasum of any
+// floating-point type between any number of ranks. For the method and the order
+// in which ranks are merged see adasum_round.h.
 //
 // Tensors of one call are merged independently of each other. Small ones go
-// together through a round, for which the plane takes memory: two accumulators
-// for each element, and no more than round_bytes for one of the two unless a
-// single tensor needs it. A reducescatter by Adasum is refused. Not
-// thread-safe.
+// through a round together. A round's memory is two accumulators for each
+// element; one of the two takes no more than round_bytes, unless a single
+// tensor needs more. A reducescatter by Adasum is refused. Not thread-safe.
 #pragma once
 
 #include <cstddef>

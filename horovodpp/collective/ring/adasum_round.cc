@@ -108,8 +108,8 @@ absl::Status AdasumRound::ascend(int distance, ChunkLink& link) {
                   results(halves.given), link);
 }
 
-// Results may be shorter than accumulators, so they go to their place by way of
-// memory that is free by now.
+// Results may be shorter than accumulators, so they are built in memory that is
+// no longer needed, and then copied to their place.
 void AdasumRound::finish() {
   const Range own = elements(own_);
   kernel_.store(mine(own.begin), theirs(0), own.count);
@@ -132,8 +132,8 @@ std::vector<PairProducts> AdasumRound::measure(const Segment& segment,
   return products;
 }
 
-// At each distance both ranks add the same two numbers, so the sums have
-// the same bits on all these ranks.
+// At each distance both ranks add the same two numbers, so the sums have the
+// same bits on all these ranks.
 absl::Status AdasumRound::sum_up(std::vector<PairProducts>& products,
                                  int distance, ChunkLink& link) {
   std::vector<PairProducts> others(products.size());
@@ -183,8 +183,9 @@ std::span<std::byte> AdasumRound::results(const Segment& segment) const {
           static_cast<std::size_t>(range.count) * bytes};
 }
 
-// Both go through the chunks in the same order and send before they receive, so
-// neither waits for what the other sends after it has received.
+// Both ranks go through the chunks in the same order and send before they
+// receive. So neither waits for a message that the other sends only after a
+// receive.
 absl::Status AdasumRound::exchange(int position, std::span<const std::byte> out,
                                    std::span<std::byte> in,
                                    ChunkLink& link) const {

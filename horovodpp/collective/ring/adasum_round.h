@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // An AdasumRound reduces some tensors by Adasum between ranks, each tensor with
-// dot products of its own, as one rank's part in it:
+// its own dot products. It is one rank's part in the round:
 //
 //   AdasumRound round(tensors, {members, rank}, reduction);
 //   HVD_RETURN_IF_ERROR(round.run(link));
 //
-// Vector halving, distance doubling (Maleki et al., section 3.4). All tensors
-// are one row of elements. At distance 1, 2, 4 … a rank and its peer, whose
-// numbers differ in that bit, own the same segment of the row, each of another
-// vector; each keeps one half of it and gives the other away, so that it has
-// this half of both vectors. The dot products are summed over all ranks that
-// hold parts of the two vectors, 2 * distance of them, and each rank merges its
-// half. In the end each owns one segment of the result, and on the way back the
-// halves are put together again. Ranks beyond the greatest power of two give
-// their vectors to the first ranks before, and get the result from them.
+// The method is vector halving with distance doubling (Maleki et al., section
+// 3.4):
 //
-// So the result is that of a tree: where P is the greatest power of two, rank r
-// is merged with r + P if there is one; then 0 with 1, 2 with 3 …; then these
-// pairs with each other, and so on. It is not symmetric in the ranks.
+// - All tensors are one row of elements. At distance 1, 2, 4 … a rank and its
+//   peer, whose numbers differ in that bit, own the same segment of the row,
+//   each of another vector. Each keeps one half of the segment and sends the
+//   other, so that it has its half of both vectors.
+// - The dot products are summed over all ranks that hold parts of the two
+//   vectors, 2 * distance ranks, and each rank merges its half.
+// - In the end each rank owns one segment of the result. On the way back the
+//   halves are put together again.
+// - Ranks beyond the largest power of two first give their vectors to the first
+//   ranks, and get the result from them.
+//
+// So the result is that of a tree, with P the largest power of two. Rank r is
+// first merged with r + P, if that exists. Then 0 is merged with 1, 2 with 3 …,
+// then these pairs with each other, and so on. The tree is not symmetric in the
+// ranks.
 //
 // Outputs are written when all ranks have contributed. Not thread-safe.
 #pragma once
@@ -41,12 +46,13 @@ namespace hvd::collective {
 
 class AdasumRound {
  public:
-  // Borrows its arguments. There are two or more members, and an element; the dtype is floating-point.
+  // Borrows its arguments. Requires two or more members, and an element; the
+  // dtype is floating-point.
   AdasumRound(std::span<const Piece> tensors, const RingTeam& team,
               const Reduction& reduction);
 
-  // Once. Takes memory for two accumulators of each element.
-  //   (errors)  the link's; ResourceExhausted
+  // Call it once. Allocates two accumulators for each element.
+  //   (errors)  the link's errors; ResourceExhausted
   absl::Status run(ChunkLink& link);
 
  private:
@@ -55,7 +61,7 @@ class AdasumRound {
     int begin = 0;
     int end = 0;
   };
-  // A segment in two, as a rank and its peer see it.
+  // The halves of a segment, as a rank and its peer see them.
   struct Halves {
     Segment kept;
     Segment given;
@@ -79,10 +85,10 @@ class AdasumRound {
   absl::Status take_in_extra(ChunkLink& link);
   absl::Status descend(int distance, ChunkLink& link);
   absl::Status ascend(int distance, ChunkLink& link);
-  // Makes results of the segment that this rank owns.
+  // Converts the segment that this rank owns to results.
   void finish();
 
-  // Of each tensor's part in `segment`, of which theirs_ holds the other
+  // The products of each tensor's part in `segment`; theirs_ holds the other
   // vector's.
   std::vector<PairProducts> measure(const Segment& segment, bool mine_is_a);
   absl::Status sum_up(std::vector<PairProducts>& products, int distance,
@@ -99,14 +105,14 @@ class AdasumRound {
 
   const std::span<const Piece> tensors_;
   const RingTeam team_;
-  const int core_;     // The greatest power of two that is not above the ranks.
-  const DType dtype_;  // Of accumulators.
+  const int core_;     // Largest power of two <= ranks.
+  const DType dtype_;  // The accumulators'.
   const ReduceKernel kernel_;
   const AdasumRow row_;
   const std::int64_t count_;
   Segment own_;
-  std::vector<Segment> owned_;  // Before, at each distance.
-  Buffer mine_;                 // The row: accumulators, in the end results.
+  std::vector<Segment> owned_;  // Before each distance.
+  Buffer mine_;                 // The row: accumulators, later results.
   Buffer theirs_;
 };
 

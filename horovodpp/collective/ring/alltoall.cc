@@ -11,9 +11,9 @@
 namespace hvd::collective {
 namespace {
 
-// What one rank sends to another goes in chunks of at most a slot, the first
-// with its whole size in front. There is always a first one: it is what tells
-// the receiver that the two do not agree.
+// One rank's data for another, in chunks of at most a slot. The first chunk
+// begins with the total size. It is always sent, because it shows the receiver
+// a disagreement.
 class Parcel {
  public:
   Parcel(std::size_t bytes, std::size_t slot_bytes)
@@ -22,7 +22,7 @@ class Parcel {
   std::size_t chunks() const {
     return (kHeader + bytes_ + slot_bytes_ - 1) / slot_bytes_;
   }
-  // Of chunk `i` as it travels.
+  // The length of chunk `i` as it is sent.
   std::size_t length(std::size_t i) const {
     return std::min(slot_bytes_, kHeader + bytes_ - i * slot_bytes_);
   }
@@ -65,11 +65,12 @@ std::size_t sum(std::span<const std::size_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
 }
 
-// All ranks go through the distances, and through the chunks of a distance, in the
-// same order, and at each place send before they receive. So nobody waits for
-// ever: take the earliest place at which a rank is stuck. It is not stuck in a
-// send, which only waits for an earlier send, whose receiver has already posted
-// the receive. Nor in a receive, as the sender is past its send.
+// All ranks go through the distances, and through the chunks of a distance, in
+// the same order, and at each place send before they receive. This avoids a
+// deadlock: take the earliest place at which a rank is stuck. It is not stuck
+// in a send, which only waits for an earlier send, whose receiver has already
+// posted the receive. Nor is it stuck in a receive, because the sender is past
+// its send.
 absl::Status shift(const RingTeam& team, int distance,
                    std::span<const std::byte> out, std::span<std::byte> in,
                    ChunkLink& link) {

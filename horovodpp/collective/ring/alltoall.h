@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An alltoall over the wires: for each distance d, every rank r sends to rank
-// r + d and receives from rank r - d.
+// An alltoall over the wires: for each distance d, every rank r sends to rank r
+// + d and receives from rank r - d.
 #pragma once
 
 #include "absl/status/status.h"

@@ -14,14 +14,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How many looks at the transfers there are between two at the interrupt, which
-// takes as long as several of them.
+// Polls of the transfers per poll of the interrupt, which takes as long as
+// several of them.
 constexpr int kLooksPerCheck = 8;
 
 constexpr char kReceiving[] = "receiving from";
 constexpr char kSending[] = "sending to";
 
-// What to do between two looks at a transfer that is not complete.
+// The pauses between two polls of an incomplete transfer.
 class Backoff {
  public:
   explicit Backoff(const transport::WaitPolicy& policy)
@@ -143,7 +143,7 @@ absl::Status ChunkLink::send_part(int to, std::byte* slot, const Part& part) {
   return absl::OkStatus();
 }
 
-// Sends are taken in in order: the last one of the slot frees it.
+// Completed sends are handled in order, so the last one of the slot frees it.
 void ChunkLink::release_when_sent(std::byte* slot) {
   const auto last =
       std::find_if(sends_.rbegin(), sends_.rend(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ChunkLink carries the chunks of one collective call between this rank and
-// its peers: it posts receives into slots of a Staging and sends from them, a
-// bounded number at a time, and waits for what is posted.
+// its peers. It posts receives into slots of a Staging and sends from them, a
+// bounded number at a time, and waits for the posted transfers.
 //
 //   ChunkLink link(communicator, staging, call, waiting);
 //   HVD_RETURN_IF_ERROR(link.post_receive(left, bytes));
@@ -11,9 +11,9 @@
 //   return link.flush();
 //
 // Half of the staging's slots are for receives, half for sends; a slot changes
-// sides when what was received is sent on. A link that dies before flush()
-// abandons its transfers, and retires the slots that they may still use. Not
-// thread-safe.
+// sides when its received data is sent on. A link that is destroyed before
+// flush() abandons its transfers, and retires the slots that they may still
+// use. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -29,31 +29,31 @@
 
 namespace hvd::collective {
 
-// What a step of something that never waits has achieved.
+// The result of a step that never waits.
 enum class Advance { kStuck, kMoved, kDone };
 
 class ChunkLink {
  public:
-  // `staging` is mapped, has an even number of slots and no other user. While
-  // nothing comes, waits follow `waiting`; as messages ring no bell, a sleep is
-  // never longer than its sleep, or than 50 us where that is negative.
+  // `staging` is mapped, has an even number of slots and no other user. Waits
+  // follow `waiting`. As messages ring no bell, a sleep is never longer than
+  // waiting.max_sleep, or than 50 us if that is negative.
   ChunkLink(transport::Communicator& communicator, Staging& staging,
             const Call& call, const transport::WaitPolicy& waiting);
   ~ChunkLink();
   ChunkLink(const ChunkLink&) = delete;
   ChunkLink& operator=(const ChunkLink&) = delete;
 
-  // How many receives may be posted, and how many sends be under way, at a time.
+  // The largest number of posted receives, and of sends under way.
   int depth() const { return staging_.slots() / 2; }
   std::size_t slot_bytes() const { return staging_.slot_bytes(); }
 
-  // Posts the next receive. Fewer than depth() are posted or taken.
+  // Posts the next receive. Requires fewer than depth() posted or held slots.
   absl::Status post_receive(int from, std::size_t bytes);
 
   // Waits for the oldest posted receive. The slot is the caller's until send()
   // or release().
   absl::StatusOr<std::byte*> receive();
-  // The same, but nullptr instead of a wait.
+  // As receive(), but returns nullptr instead of waiting.
   absl::StatusOr<std::byte*> try_receive();
 
   // A slot to fill and send; waits while depth() sends are under way.
@@ -63,13 +63,13 @@ class ChunkLink {
   // depth() sends are under way.
   absl::Status send(int to, std::byte* slot, std::size_t bytes);
 
-  // Sends a part of the slot, which stays the caller's; for several receivers.
+  // Sends a part of a slot that the caller keeps; for several receivers.
   struct Part {
     std::size_t offset = 0;
     std::size_t bytes = 0;
   };
   absl::Status send_part(int to, std::byte* slot, const Part& part);
-  // Gives back a slot of which parts may be under way.
+  // Releases a slot of which parts may be under way.
   void release_when_sent(std::byte* slot);
 
   // Whether take() and send() would not wait.
@@ -79,7 +79,7 @@ class ChunkLink {
 
   // Waits until all sends are through.
   absl::Status flush();
-  // Whether they are.
+  // Whether all sends are through.
   absl::StatusOr<bool> is_flushed();
 
   // Calls `advance` until it is done; waits while it is stuck.
@@ -90,7 +90,7 @@ class ChunkLink {
     transport::TransferId id;
     int peer;
     std::byte* slot;
-    bool is_part = false;  // The slot is not free when this is through.
+    bool is_part = false;  // The end of this send does not free the slot.
   };
 
   void give_up(const Posted& posted);

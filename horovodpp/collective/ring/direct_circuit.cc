@@ -8,15 +8,16 @@
 namespace hvd::collective {
 namespace {
 
-// Receives are posted for so many stages ahead.
+// Stages for which receives are posted ahead.
 constexpr std::size_t kStages = 4;
-// Results of so many rounds may wait to be sent, each in a slot of its own.
+// Rounds whose results may wait to be sent, each in a slot of its own.
 constexpr std::size_t kResults = 2;
 
-// What a rank sends whole, to all others together: beyond that the bytes cost more
-// than the second step.
+// The most bytes that a rank sends whole, to all others together. With more,
+// the bytes cost more than the second step.
 constexpr std::size_t kMostWhole = std::size_t{64} << 10;
-// Between two ranks there are no more bytes, but twice the arithmetic.
+// Between two ranks sending whole moves no more bytes, but doubles the
+// arithmetic.
 constexpr std::size_t kMostWholeOfTwo = std::size_t{1} << 20;
 
 bool is_for_all(const DirectFlow& flow, int ranks) {
@@ -27,7 +28,7 @@ bool is_for_all(const DirectFlow& flow, int ranks) {
   return true;
 }
 
-// The same on all ranks.
+// Whether all ranks send whole; the same on all ranks.
 bool goes_whole(const DirectFlow& flow, int ranks) {
   const std::size_t bytes =
       static_cast<std::size_t>(flow.count()) * flow.contribution_bytes();
@@ -65,7 +66,7 @@ DirectCircuit::DirectCircuit(const DirectSeat& seat, DirectFlow& flow,
       rounds_((segment_of(0).count + per_round_ - 1) / per_round_),
       kept_(seat.members.size()) {}
 
-// One for each rank, the first ones longer by one.
+// A segment for each rank; the first ones may be longer by one element.
 Range DirectCircuit::segment_of(std::size_t position) const {
   if (goes_whole_) return {0, flow_.count()};
   const auto place = static_cast<std::int64_t>(position);
@@ -83,7 +84,7 @@ Range DirectCircuit::part_of(std::size_t position, std::int64_t round) const {
 }
 
 // Stages: contributions 0; contributions 1, results 0; contributions 2, results
-// 1; … and the last results. Or contributions alone.
+// 1; … and the last results. If sent whole, contributions alone.
 DirectCircuit::Message DirectCircuit::message(std::int64_t number,
                                               bool incoming) const {
   const std::int64_t stage = number / others_;
@@ -196,13 +197,14 @@ absl::StatusOr<bool> DirectCircuit::take_next() {
 }
 
 bool DirectCircuit::reduce_round() {
-  // What is reduced may be overwritten: it has been loaded for all before.
+  // Reducing overwrites this rank's contribution, so all sends must have loaded
+  // it before.
   if (goes_whole_ && sent_ < (reduced_ + 1) * others_) return false;
   const Range part =
       part_of(static_cast<std::size_t>(seat_.position), reduced_);
   if (part.count > 0) {
     if (results_.size() == kResults) return false;
-    // What comes out takes the place of something that went in, which is near.
+    // Results replace a contribution, whose memory is in the cache.
     std::byte* place = kept_[seat_.position == 0 ? 1 : 0];
     flow_.reduce(part, kept_, place);
     if (goes_whole_) {

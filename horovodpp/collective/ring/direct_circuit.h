@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends what a DirectFlow has between those who take part, through a ChunkLink.
+// A DirectCircuit sends the data of a DirectFlow between its participants,
+// through a ChunkLink.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@
 
 namespace hvd::collective {
 
-// Who takes part, two or more, as the link numbers ranks, and which of them
-// this one is.
+// The participants, two or more, as the link numbers ranks, and this rank's
+// position among them.
 struct DirectSeat {
   std::vector<int> members;
   int position = 0;
@@ -26,45 +27,46 @@ struct DirectSeat {
   }
 };
 
-// What a circuit's link stages through, where slots may have `most_bytes` and
-// all of them together are to have about `total_bytes`. Between many ranks they
-// are shorter; from some number on there is a slot of a few KiB for each.
+// The staging of a circuit's link: slots of up to `most_bytes`, about
+// `total_bytes` together. Between many ranks the slots are shorter; beyond some
+// number of ranks each has a slot of a few KiB.
 Staging direct_staging(int ranks, std::size_t total_bytes,
                        std::size_t most_bytes);
 
-// One flow on its way. It proceeds in stages, the same ones in the same order
-// on all ranks: the contributions of a round, and its results, with the
-// contributions of the next round before the results of this one. In a stage
-// each rank sends one message, or none, to each of the others.
+// One flow in progress. It proceeds in stages, the same in the same order on
+// all ranks. A stage is the contributions of a round, or its results; the
+// contributions of the next round come before the results of this one. In a
+// stage each rank sends one message, or none, to each of the others.
 //
-// What is short, and needed by all, goes whole: there each rank sends all it has
-// to every other one, and all reduce all of it in the same order, to the same
-// bits, in one step instead of two. The stages are the rounds then, without
-// results. Between two ranks that moves no more bytes than the way there and back.
+// Short data that all ranks need is sent whole: each rank sends all its data to
+// every other one. All reduce everything in the same order, to the same bits,
+// in one step instead of two. The stages then are the rounds, without results.
+// Between two ranks that moves no more bytes than contributions and results.
 //
-// Why nobody waits for ever: of all messages that have not arrived take one of the
-// earliest stage. Its receiver has taken in what came before, and has room, as it
-// keeps no more than the contributions of one round. Its sender has sent all that
-// comes before, and reduced it if it is a result, in the slot of one of the
-// contributions, all of which have arrived. Not thread-safe.
+// No deadlock: of all messages that have not arrived take one of the earliest
+// stage. Its receiver has taken in the earlier messages, and has room, because
+// it keeps no more than the contributions of one round. Its sender has sent all
+// earlier messages. If it is a result, the sender has also reduced it, in the
+// slot of a contribution, because all contributions have arrived. Not
+// thread-safe.
 class DirectCircuit {
  public:
-  // The link's staging is direct_staging() of as many ranks. Nobody else uses
-  // the link meanwhile. Borrows flow and link.
+  // The link's staging is direct_staging() for as many ranks. The link has no
+  // other user meanwhile. Borrows flow and link.
   DirectCircuit(const DirectSeat& seat, DirectFlow& flow, ChunkLink& link);
 
-  // Moves on as far as that goes without a wait. Done when the flow has taken in
-  // all results, with the last sends perhaps under way.
+  // Advances as far as possible without a wait. Done when the flow has taken in
+  // all results; the last sends may be under way.
   absl::StatusOr<Advance> advance();
 
  private:
-  // The messages of a rank, all stages through, one for each of the others.
+  // A message of a rank. In each stage a rank has one for each of the others.
   struct Message {
     bool is_result;
     std::int64_t round;
     std::size_t peer;  // A position.
-    Range range;       // Of which the message is.
-    Range whole;       // The round's part of the segment that it belongs to.
+    Range range;       // The elements of the message.
+    Range whole;       // The round's part of its segment.
     std::size_t bytes;
   };
   // Results that are not all sent yet.
@@ -74,7 +76,7 @@ class DirectCircuit {
   };
 
   Message message(std::int64_t number, bool incoming) const;
-  // What the rank at `position` reduces in a round.
+  // The elements that the rank at `position` reduces in a round.
   Range part_of(std::size_t position, std::int64_t round) const;
   Range segment_of(std::size_t position) const;
   std::int64_t total() const {
@@ -82,7 +84,8 @@ class DirectCircuit {
   }
 
   absl::Status post_receives();
-  // Whether there was something to do that needed no wait.
+  // Sends the next message if possible without a wait; returns whether it did
+  // something.
   absl::StatusOr<bool> send_next();
   absl::StatusOr<bool> take_next();
   bool reduce_round();
@@ -97,18 +100,18 @@ class DirectCircuit {
   const std::int64_t per_round_;  // Elements of a segment.
   const std::int64_t rounds_;
   std::int64_t posted_ = 0;  // Receives,
-  std::int64_t taken_ = 0;   // of which these have been taken in.
+  std::int64_t taken_ = 0;   // of which so many are taken in.
   std::int64_t sent_ = 0;
-  int occupied_ = 0;          // Slots of receives that are posted or kept.
+  int occupied_ = 0;          // Slots of posted or kept receives.
   std::int64_t reduced_ = 0;  // Rounds.
-  // Contributions to this rank's part of the next one, by position, and whether
-  // all are here.
+  // Contributions to this rank's part of the next round, by position, and
+  // whether all have arrived.
   std::vector<std::byte*> kept_;
   bool is_complete_ = false;
   std::deque<Results> results_;
 };
 
-// Returns once all of it is done, with the last sends perhaps under way.
+// Returns once the exchange is done; the last sends may be under way.
 absl::Status exchange_directly(const DirectSeat& seat, DirectFlow& flow,
                                ChunkLink& link);
 

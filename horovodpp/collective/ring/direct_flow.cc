@@ -37,7 +37,8 @@ void TensorFlow::load(const Range& range, std::byte* slot) {
   inputs_.pack(slot, range.count);
 }
 
-// What has a place here is written there and to the slot in one pass.
+// If the results have a place here, they are written there and to the slot in
+// one pass.
 void TensorFlow::reduce(const Range& range, std::span<std::byte* const> theirs,
                         std::byte* slot) {
   const auto self = static_cast<std::size_t>(shape_.rank);

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes between the ranks of a reduction that all of them share directly,
-// apart from how it travels.
+// A DirectFlow is the data of a reduction that its ranks exchange directly,
+// apart from the transport.
 //
 // The data is cut into a segment for each rank, and a segment into rounds of at
-// most a slot. In each round every rank sends every other one what it
-// contributes to that one's segment; a rank that has all contributions to its
-// own segment reduces them, and sends the results to those that need them (the
+// most a slot. In each round every rank sends every other one its contribution
+// to that one's segment. A rank that has all contributions to its own segment
+// reduces them, and sends the results to the ranks that need them. (This is the
 // pairwise exchange of Thakur, Rabenseifner and Gropp, "Optimization of
-// collective communication operations in MPICH", 2005, section 4.3, there and
-// back). So a rank sends and receives as much as in a ring, in two steps
-// instead of two for each rank, and, which is the point of it: all
-// contributions to an element come together in one place. They are added up in
-// one order, wherever the cuts fall.
+// collective communication operations in MPICH", 2005, section 4.3, in both
+// directions.) A rank sends and receives as much as in a ring, in two steps
+// instead of two for each rank. Above all, one rank has all contributions to an
+// element, and adds them in one order, wherever the cuts are.
 //
-// Ranks here are positions among those that take part. Not thread-safe.
+// Ranks here are positions among the participants. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +35,8 @@ class DirectFlow {
  public:
   virtual ~DirectFlow() = default;
 
-  // Elements; and the bytes of one as it is contributed, and as a result.
+  // The number of elements; and the bytes of a contributed element, and of a
+  // result.
   virtual std::int64_t count() const = 0;
   virtual std::size_t contribution_bytes() const = 0;
   virtual std::size_t result_bytes() const = 0;
@@ -44,13 +44,14 @@ class DirectFlow {
   // The part of `range` whose results `rank` needs; equal on all ranks.
   virtual Range needed(int rank, const Range& range) const = 0;
 
-  // Fills `slot` with what this rank contributes to `range`, of another one's
+  // Fills `slot` with this rank's contribution to `range`, of another rank's
   // segment.
   virtual void load(const Range& range, std::byte* slot) = 0;
 
-  // Reduces what all contribute to `range`, of this rank's segment: theirs[r] is
-  // rank r's; that of this rank is nullptr. Leaves the results in `slot`, which
-  // is one of them, and takes in what it needs of them; the others are used up.
+  // Reduces all contributions to `range`, of this rank's segment: theirs[r] is
+  // rank r's; this rank's is nullptr. Leaves the results in `slot`, which is
+  // one of the contributions, and takes in the results that this rank needs.
+  // The other contributions are overwritten.
   virtual void reduce(const Range& range, std::span<std::byte* const> theirs,
                       std::byte* slot) = 0;
 
@@ -58,12 +59,12 @@ class DirectFlow {
   virtual void take_in(const Range& range, const std::byte* slot) = 0;
 };
 
-// Tensors: contributions travel as elements, and are combined in the order of
-// the ranks.
+// The flow of tensors: contributions travel as elements, and are combined in
+// the order of the ranks.
 class TensorFlow : public DirectFlow {
  public:
-  // needs[r] is what rank r gets of the pieces, seen as one tensor; what this
-  // rank gets has an output. Borrows all but `shape`.
+  // needs[r] is rank r's range of the pieces, seen as one tensor; this rank's
+  // range has outputs. Borrows all but `shape`.
   TensorFlow(const DirectShape& shape, std::span<const Piece> pieces,
              std::span<const Range> needs, const ReduceKernel& kernel);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dissemination: how ranks find out that all of them are there, in as many rounds as
-// the logarithm of their number (Hensgen, Finkel and Manber, "Two algorithms for barrier
-// synchronization", 1988).
+// A dissemination shows ranks that all of them are there. The number of rounds
+// is the logarithm of the number of ranks (Hensgen, Finkel and Manber, "Two
+// algorithms for barrier synchronization", 1988).
 #pragma once
 
 #include "absl/status/status.h"
@@ -10,7 +10,7 @@
 
 namespace hvd::collective {
 
-// Returns OK on no rank before every rank has called it, with the last send perhaps
+// Returns OK on no rank before every rank has called it; the last send may be
 // under way.
 absl::Status disseminate(const RingTeam& team, ChunkLink& link);
 

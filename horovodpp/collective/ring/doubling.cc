@@ -9,7 +9,7 @@
 namespace hvd::collective {
 namespace {
 
-// One rank's part in it.
+// One rank's part in the doubling.
 class Doubling {
  public:
   Doubling(const DoublingSeat& seat, std::span<std::byte> mine, ChunkLink& link)
@@ -23,8 +23,7 @@ class Doubling {
   absl::Status post_receive(int rank) {
     return link_.post_receive(number_of(rank), mine_.size());
   }
-  // The first of the two ranks' accumulators are the ones that take in the
-  // others.
+  // The accumulators of the first of the two ranks take in the other's.
   absl::Status merge_with(int rank, std::int64_t count,
                           const ReduceKernel& kernel) {
     HVD_ASSIGN_OR_RETURN(std::byte * theirs, link_.receive());

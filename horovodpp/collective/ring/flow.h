@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes around a ring of ranks in one collective, apart from how it
-// travels.
+// A RingFlow is the data that goes around a ring of ranks in one collective,
+// apart from the transport.
 //
-// The data is cut into a segment for each rank, a segment into rounds, and what
-// a round has of it into `depth` chunks of at most a slot. At step 0 every rank sends the
-// chunks of its own segment to the next rank; at each later step it sends on
-// what it received at the step before. So at step s rank r receives the segment
-// r - s - 1, modulo the number of ranks. Chunks without bytes are not sent.
+// The data is cut into a segment for each rank, a segment into rounds, and a
+// round's part of a segment into `depth` chunks of at most a slot. At step 0
+// every rank sends the chunks of its own segment to the next rank; at each
+// later step it forwards the chunks that it received at the step before. So at
+// step s rank r receives the segment r - s - 1, modulo the number of ranks.
+// Chunks without bytes are not sent.
 //
 // Ranks here are positions in the ring. Not thread-safe.
 #pragma once
@@ -38,21 +39,22 @@ class RingFlow {
   virtual std::int64_t rounds() const = 0;
   virtual int steps() const = 0;
 
-  // Of `chunk` on its way at chunk.step; equal at sender and receiver.
+  // The size of `chunk` when sent at chunk.step; equal at sender and receiver.
   virtual std::size_t bytes(const RingChunk& chunk) const = 0;
 
-  // Fills `slot` with a chunk of this rank's own segment, to go out at step 0.
+  // Fills `slot` with a chunk of this rank's own segment, to be sent at step 0.
   virtual void load(const RingChunk& chunk, std::byte* slot) = 0;
 
-  // Takes in what came at chunk.step, and leaves in `slot` what goes on.
+  // Takes in the chunk received at chunk.step, and leaves the data to forward
+  // in `slot`.
   virtual void receive(const RingChunk& chunk, std::byte* slot) = 0;
 };
 
-// Every rank's bytes to all ranks.
+// The flow of every rank's bytes to all ranks.
 class AllgatherFlow : public RingFlow {
  public:
-  // Those of rank r go to places[r], except this rank's own, which are left
-  // alone there. Borrows all that it is given.
+  // Rank r's bytes go to places[r], except this rank's own, whose place is not
+  // written. Borrows its arguments.
   AllgatherFlow(const RingShape& ring, std::span<const std::byte> mine,
                 std::span<const std::size_t> bytes_of_rank,
                 std::span<std::byte* const> places);
@@ -64,7 +66,7 @@ class AllgatherFlow : public RingFlow {
   void receive(const RingChunk& chunk, std::byte* slot) override;
 
  private:
-  // Where `chunk` begins within its segment.
+  // The offset of `chunk` within its segment.
   std::size_t begin(const RingChunk& chunk) const;
 
   const RingShape ring_;

@@ -25,8 +25,7 @@ int position_of(int rank, const std::vector<int>& members) {
   return static_cast<int>(place - members.begin());
 }
 
-// The pieces of a reducescatter, cut and put in the order of the ranks that get
-// them.
+// The pieces of a reducescatter, cut and sorted by the ranks that get them.
 struct Shares {
   std::vector<Piece> pieces = {};
   std::vector<Range> of_rank = {};
@@ -106,7 +105,7 @@ absl::Status RingPlane::run(const Call& call, Staging& staging,
 }
 
 // No result is finished before all ranks have contributed to it, so outputs are
-// left alone while one may be missing.
+// unchanged while a rank may be missing.
 absl::Status RingPlane::move(std::span<const Piece> pieces,
                              const ReduceKernel& kernel, const Call& call) {
   const std::vector<Range> needs(static_cast<std::size_t>(ranks()),
@@ -117,8 +116,8 @@ absl::Status RingPlane::move(std::span<const Piece> pieces,
   });
 }
 
-// A rank that has nothing to reduce and gets no result would not notice that
-// another one is missing.
+// Meet first: a rank that has nothing to reduce and gets no result would not
+// notice a missing rank.
 absl::Status RingPlane::move(std::span<const Piece> pieces,
                              std::span<const std::int64_t> counts,
                              const ReduceKernel& kernel, const Call& call) {
@@ -136,7 +135,8 @@ absl::Status RingPlane::move(std::span<const Piece> pieces,
   });
 }
 
-// The parts of those who have come could arrive while another one is missing.
+// Meet first: the parts of the present ranks could arrive while another one is
+// missing.
 absl::Status RingPlane::move(const Gather& gather, const Call& call) {
   return run(call, [&](ChunkLink& link) {
     if (!call.certain) HVD_RETURN_IF_ERROR(disseminate(team(), link));

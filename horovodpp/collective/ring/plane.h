@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RingPlane moves tensors over nothing but a Communicator: the plain plane
-// that works between any ranks, and the reference for all others.
+// The RingPlane moves tensors over a Communicator alone. It works between any
+// ranks, and is the reference for all other planes.
 //
 //   RingPlane plane(communicator, members, waiting);
 //
-// In an allreduce each rank reduces a segment for all of them, in the order of
-// the ranks, as the ShmPlane does, so both give the same bits (direct_flow.h).
-// In a reducescatter the segments are the ranks' parts, as far as these are of
-// equal length. Allgather is a ring, broadcast a binomial tree for short
-// messages and a chain for long ones, alltoall a shift for each distance,
-// barrier a dissemination. Everything goes in
-// chunks through staging of the plane's own, several of them under way at a
-// time, so user memory is never lent to the wires.
+// Everything goes in chunks through the plane's own staging, several at a time,
+// so user memory is never lent to the wires:
+//
+// - Allreduce: each rank reduces a segment for all of them, in the order of the
+//   ranks, as the ShmPlane does, so both give the same bits (direct_flow.h).
+// - Reducescatter: the same; the segments are the ranks' parts, if these are of
+//   equal length.
+// - Allgather: a ring.
+// - Broadcast: a binomial tree for short messages and a chain for long ones.
+// - Alltoall: a shift for each distance.
+// - Barrier: a dissemination.
 //
 // Ranks in calls are positions in `members`. Transfers carry the call's tag, so
-// several planes may share a communicator as long as their calls' tags differ.
-// A call that was given up can cost memory: what the wires do not give back,
-// at most the chunks under way, stays mapped until the process ends. Not
-// thread-safe.
+// several planes may share a communicator if their calls' tags differ. A call
+// that was given up can leak memory: chunks that the wires do not return, at
+// most those under way, stay mapped until the process ends. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -39,24 +41,24 @@
 namespace hvd::collective {
 
 struct RingOptions {
-  // Bytes of one message, at least 64. Between many ranks those of a reduction
-  // are shorter, as more of them are under way.
+  // Bytes of one message, at least 64. Between many ranks a reduction's
+  // messages are shorter, because more of them are under way.
   std::size_t chunk_bytes = std::size_t{256} << 10;
-  // Messages under way to, and from, a neighbour; at least 1.
+  // Messages under way to, and from, a neighbor; at least 1.
   int depth = 4;
 };
 
 class RingPlane : public HostPlane {
  public:
-  // `members` are ranks of `communicator`, this one among them (else every call
-  // fails with InvalidArgument), in the same order on all of them. The
-  // communicator outlives the plane. While it waits it does not sleep longer
-  // than `waiting.max_sleep`, or than 50 us where that is negative.
+  // `members` are ranks of `communicator`, this one included (else every call
+  // fails with InvalidArgument), in the same order on all ranks. The
+  // communicator outlives the plane. A waiting plane never sleeps longer than
+  // `waiting.max_sleep`, or than 50 us if that is negative.
   RingPlane(transport::Communicator& communicator, std::vector<int> members,
             const transport::WaitPolicy& waiting,
             const RingOptions& options = {});
 
-  // Between all ranks of the communicator.
+  // Connects all ranks of the communicator.
   RingPlane(transport::Communicator& communicator,
             const transport::WaitPolicy& waiting,
             const RingOptions& options = {});
@@ -68,8 +70,8 @@ class RingPlane : public HostPlane {
   const std::vector<int>& members() const { return members_; }
   RingTeam team() const { return {.members = members_, .rank = rank()}; }
 
-  // Runs `body` with a link for the call, and waits until all is sent. The link
-  // stages through the plane's memory for whatever goes around, or by `staging`.
+  // Runs `body` with a link for the call, and waits until everything is sent.
+  // The link stages through the plane's memory for rings, or through `staging`.
   using Body = std::function<absl::Status(ChunkLink&)>;
   absl::Status run(const Call& call, const Body& body) {
     return run(call, staging_, body);

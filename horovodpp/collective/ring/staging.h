@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Staging is the memory through which a plane sends and receives: slots of
-// equal size, aligned to a cache line, mapped when they are first needed.
+// equal size, aligned to a cache line, mapped at their first use.
 //
-// After a failure a peer or the network may still use what was posted from
-// here; retire() then leaves the slot mapped for good, and another one takes
-// its place. Not thread-safe.
+// After a failure a peer or the network may still use a posted slot. retire()
+// then leaves the slot mapped for good, and another one takes its place. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ class Staging {
   Staging& operator=(const Staging&) = delete;
 
   int slots() const { return static_cast<int>(slots_.size()); }
-  // What was asked for, rounded up to a cache line.
+  // The requested size, rounded up to a cache line.
   std::size_t slot_bytes() const { return slot_bytes_; }
 
-  // Makes all slots usable; costs nothing where they are.
-  //   ResourceExhausted  there is not enough memory
+  // Makes all slots usable; free if they are.
+  //   ResourceExhausted  not enough memory
   absl::Status map();
 
   // 0 <= index < slots(), after map().
@@ -34,7 +34,7 @@ class Staging {
     return slots_[static_cast<std::size_t>(index)];
   }
 
-  // Gives up the memory of `slot`, one of the slots; map() finds another.
+  // Retires `slot`; map() allocates a new one.
   void retire(std::byte* slot);
 
  private:

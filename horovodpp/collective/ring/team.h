@@ -9,12 +9,11 @@ namespace hvd::collective {
 
 struct RingTeam {
   std::span<const int> members;  // As the wires number them.
-  int rank = 0;                  // This one's position among them.
+  int rank = 0;                  // This one's position.
 
   int ranks() const { return static_cast<int>(members.size()); }
 
-  // The member `distance` positions further on, after the last one from the
-  // first; 0 <= distance.
+  // The member `distance` positions further, counted around; 0 <= distance.
   int member(int distance) const {
     return members[static_cast<std::size_t>((rank + distance) % ranks())];
   }

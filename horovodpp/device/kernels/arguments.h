@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels are given: plain structs, passed by value, which the host and a GPU
-// see alike. A kernel has one of them as its only parameter, and is named after what
-// it does and the types of its elements (names.h).
+// The parameters of kernels: plain structs, passed by value, with the same
+// layout on the host and on a GPU. A kernel has one of them as its only
+// parameter. Its name tells its function and the types of its elements
+// (names.h).
 //
-// Parameters of a kernel are 4 KiB at most, so a table of pieces has room for
-// kMostPieces: a batch of more of them is several grids.
+// A kernel's parameters are limited to 4 KiB, so a table of pieces has room for
+// kMostPieces. A batch of more pieces takes several grids.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +16,17 @@
 
 namespace hvd::device::kernels {
 
-// Threads of a block, and the most blocks of a grid: equal on all GPUs, so that sums
-// over them have the same bits everywhere.
+// Threads of a block, and the most blocks of a grid: equal on all GPUs, so that
+// sums over them have the same bits everywhere.
 inline constexpr unsigned kThreads = 256;
 inline constexpr unsigned kMostBlocks = 1024;
 
 inline constexpr std::size_t kMostPieces = 120;
 inline constexpr std::size_t kMostMembers = 64;
 
-// Blocks take elements in tiles. One is never part of two pieces.
-inline constexpr std::int64_t kTileElements = 4096;  // Of a conversion;
-inline constexpr std::int64_t kTileBytes = 32768;    // of a copy.
+// Blocks take elements in tiles. A tile is never part of two pieces.
+inline constexpr std::int64_t kTileElements = 4096;  // Of a conversion.
+inline constexpr std::int64_t kTileBytes = 32768;    // Of a copy.
 
 struct CopiedPiece {
   const void* from = nullptr;
@@ -34,9 +35,9 @@ struct CopiedPiece {
   std::uint32_t tiles_before = 0;
 };
 
-// What was seen of the numbers that were read, by one block.
+// One block's findings about the numbers that it has read.
 struct Sighting {
-  double squares = 0;  // The sum of them.
+  double squares = 0;  // Their sum.
   std::uint32_t not_finite = 0;
 };
 
@@ -45,13 +46,13 @@ struct CopyArguments {
   std::uint32_t piece_count = 0;
   std::uint32_t tiles = 0;
   double scale = 1.0;  // Of a conversion.
-  // Of a conversion: where on the GPU there is one more; nullptr: nowhere.
+  // An additional factor of a conversion, in GPU memory; nullptr: none.
   const double* factor = nullptr;
   Sighting* sightings = nullptr;  // One for each block; nullptr: not wanted.
 };
 static_assert(sizeof(CopyArguments) <= 4096);
 
-// Makes `findings` of all that was seen.
+// Makes `findings` from all sightings.
 struct JudgeArguments {
   const Sighting* sightings = nullptr;
   std::uint32_t count = 0;
@@ -60,9 +61,10 @@ struct JudgeArguments {
   ClipFindings* findings = nullptr;
 };
 
-// Combines memory[0] to memory[members - 1], in this order, and writes the result into
-// each of `outputs` of them from the one numbered `first_output` on; or leaves it as the
-// CPU's accumulators of such a reduction (collective/reduce), unfinished.
+// Combines memory[0] to memory[members - 1], in this order, and writes the
+// result into `outputs` of them, from number `first_output` on. Alternatively
+// leaves the unfinished result as the CPU's accumulators of such a reduction
+// (collective/reduce).
 struct ReduceArguments {
   void* memory[kMostMembers] = {};
   std::uint32_t members = 0;
@@ -73,7 +75,8 @@ struct ReduceArguments {
   double prescale = 1.0;
   double postscale = 1.0;
   std::int64_t divisor = 1;
-  void* accumulators = nullptr;  // If not nullptr: for these, and no output.
+  // If not nullptr, gets the result instead of the outputs.
+  void* accumulators = nullptr;
 };
 static_assert(sizeof(ReduceArguments) <= 4096);
 

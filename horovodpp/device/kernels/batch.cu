@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels themselves: bodies.h, for all threads of a grid. Compiled ahead into
-// batch.ptx (scripts/make_ptx.py), and where the build has nvcc, for each GPU.
+// The kernels: bodies.h, for all threads of a grid. They are compiled ahead
+// into batch.ptx (scripts/make_ptx.py), and, if the build has nvcc, for each
+// GPU.
 #include "horovodpp/device/kernels/bodies.h"
 #include "horovodpp/device/kernels/names.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 __device__ Place place() { return {blockIdx.x, gridDim.x, threadIdx.x}; }
 
-// What the threads of this block have seen, as one: in its first thread.
+// Combines the sightings of this block's threads, in its first thread.
 __device__ Sighting together(const Sighting& mine) {
   __shared__ alignas(
       Sighting) unsigned char memory[kThreads * sizeof(Sighting)];
@@ -53,7 +54,7 @@ HVD_CONVERSIONS(HVD_KERNEL)
 HVD_LOOKS(HVD_KERNEL)
 #undef HVD_KERNEL
 
-// Of one block.
+// Runs in one block.
 __global__ void __launch_bounds__(kThreads)
     hvd_judge(const __grid_constant__ JudgeArguments arguments) {
   const Sighting all = together(gathered(arguments, threadIdx.x));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one thread of each kernel does. A GPU calls it for all threads of a grid at once
-// (batch.cu); the stand-in for CUDA's driver, and tests, for one after the other.
+// The work of one thread of each kernel. A GPU calls it for all threads of a
+// grid at once (batch.cu); the fake CUDA driver, and tests, for one after the
+// other.
 //
-// Memory is read and written 16 bytes at a time where all of it is aligned to that,
-// element by element elsewhere.
+// Memory is read and written 16 bytes at a time where all of it is aligned to
+// that, else element by element.
 #pragma once
 
 #include <cmath>
@@ -14,7 +15,7 @@
 
 namespace hvd::device::kernels {
 
-// Which thread.
+// The thread's place in the grid.
 struct Place {
   unsigned block;
   unsigned blocks;
@@ -48,7 +49,8 @@ HVD_BOTH inline const CopiedPiece& piece_of(const CopyArguments& arguments,
   return arguments.pieces[first];
 }
 
-// Calls f(piece, begin, end) for the elements of each tile of this thread's block.
+// Calls f(piece, begin, end) for the elements of each tile of this thread's
+// block.
 template <typename F>
 HVD_BOTH void for_each_tile(const CopyArguments& arguments, const Place& place,
                             std::int64_t tile_size, F f) {
@@ -100,15 +102,15 @@ HVD_BOTH inline void copy_thread(const CopyArguments& arguments,
       });
 }
 
-// What one thread has seen of its numbers, before they were scaled.
+// Adds a number, before scaling, to one thread's sighting.
 HVD_BOTH inline void look_at(double number, Sighting& seen) {
   seen.squares += number * number;
-  // Only infinities and NaN are no number from themselves.
+  // Only infinities and NaN differ from zero here.
   if (number - number != 0) seen.not_finite = 1;
 }
 
-// to = encoded(scale * from), of all pieces. From and To are floating-point types;
-// the product is computed in the wider one of their lanes.
+// to = encoded(scale * from), of all pieces. From and To are floating-point
+// types; the product is computed in the wider one of their lanes.
 template <class From, class To>
 HVD_BOTH Sighting convert_thread(const CopyArguments& arguments,
                                  const Place& place) {
@@ -134,7 +136,7 @@ HVD_BOTH Sighting convert_thread(const CopyArguments& arguments,
       [&](const CopiedPiece& piece, std::int64_t begin, std::int64_t end) {
         const auto* const from = static_cast<const Source*>(piece.from);
         auto* const to = static_cast<Target*>(piece.to);
-        // Every element would stay as it is.
+        // Every element would stay unchanged.
         if (std::is_same_v<From, To> && piece.from == piece.to && !scaled &&
             !looks) {
           return;
@@ -163,8 +165,8 @@ HVD_BOTH Sighting convert_thread(const CopyArguments& arguments,
   return seen;
 }
 
-// Looks at all elements. Which thread looks at which does not depend on how memory is
-// aligned, so that ranks that have the same numbers come to the same bits.
+// Inspects all elements. The assignment of elements to threads does not depend
+// on memory's alignment, so that ranks with the same numbers get the same bits.
 template <class E>
 HVD_BOTH Sighting look_thread(const CopyArguments& arguments,
                               const Place& place) {
@@ -196,15 +198,15 @@ HVD_BOTH Sighting look_thread(const CopyArguments& arguments,
   return seen;
 }
 
-// A step of adding up what the threads of a block have seen, for half = kThreads / 2,
-// and half of that, down to 1; seen[0] is the whole then. Each of the first `half`
-// threads takes it, after all have taken the one before.
+// A step of adding up the sightings of a block's threads. Run it for half =
+// kThreads / 2, and half of that, down to 1; seen[0] then is the sum. Each of
+// the first `half` threads takes the step, after all have taken the one before.
 HVD_BOTH inline void add_half(Sighting* seen, unsigned thread, unsigned half) {
   seen[thread].squares += seen[thread + half].squares;
   seen[thread].not_finite |= seen[thread + half].not_finite;
 }
 
-// What one of a single block's threads has of all that was seen.
+// The part of all sightings that one thread of a single block adds up.
 HVD_BOTH inline Sighting gathered(const JudgeArguments& arguments,
                                   unsigned thread) {
   Sighting all;
@@ -215,7 +217,7 @@ HVD_BOTH inline Sighting gathered(const JudgeArguments& arguments,
   return all;
 }
 
-// As the CPU's step has it (optim/distributed/distributed_step.cc).
+// As in the CPU's step (optim/distributed/distributed_step.cc).
 HVD_BOTH inline void judge(const JudgeArguments& arguments,
                            const Sighting& all) {
   ClipFindings found;
@@ -292,7 +294,7 @@ HVD_BOTH void reduce_by(const ReduceArguments& arguments, const Place& place) {
   }
 }
 
-// All memory is aligned to 16 bytes.
+// Requires memory that is aligned to 16 bytes.
 template <class E>
 HVD_BOTH void reduce_thread(const ReduceArguments& arguments,
                             const Place& place) {
@@ -305,7 +307,7 @@ HVD_BOTH void reduce_thread(const ReduceArguments& arguments,
     case ReduceOp::kMax:
       return reduce_by<E, Max, Scales>(arguments, place);
     case ReduceOp::kProduct:
-      // Of 0 and 1, the least is "and", the greatest is "or".
+      // For 0 and 1, the minimum is "and", the maximum is "or".
       return reduce_by<E, std::conditional_t<kTruths, Min, Product>, Scales>(
           arguments, place);
     default:

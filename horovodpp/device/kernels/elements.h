@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How elements lie in memory, what is computed with them, and the operations: the same
-// code for a GPU and for the host, where tests hold it to the CPU's loops.
+// The layout of elements in memory, the types in which they are computed, and
+// the operations: the same code for a GPU and for the host, where tests compare
+// it with the CPU's loops.
 //
-// Products and sums must not be contracted (nvcc's -fmad=false), so that results have
-// the bits of collective/reduce.
+// Products and sums must not be contracted (nvcc's -fmad=false), so that
+// results have the bits of collective/reduce.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #define HVD_BOTH __host__ __device__
-// Unrolled, code is several times as long, and waits for the same memory.
+// Unrolled code is several times as long, and waits for the same memory.
 #define HVD_ROLLED _Pragma("unroll 1")
 #else
 #define HVD_BOTH
@@ -26,7 +27,7 @@
 
 namespace hvd::device::kernels {
 
-// Elements that are what they look like.
+// Elements that have the same form in memory and in registers.
 template <typename T>
 struct Numbers {
   using Stored = T;
@@ -35,7 +36,7 @@ struct Numbers {
   HVD_BOTH static Stored encode(Lane lane) { return lane; }
 };
 
-// Halves are float in registers. (A GPU makes one NaN of all.)
+// Halves are float in registers. (A GPU maps all NaNs to one.)
 struct Halves {
   using Stored = std::uint16_t;
   using Lane = float;
@@ -72,7 +73,7 @@ struct BrainHalves {
 #endif
 };
 
-// A bool as it lies in memory, where a peer may have put any byte.
+// A bool in memory, which a peer may have set to any byte.
 struct Truths {
   using Stored = std::uint8_t;
   using Lane = std::uint8_t;
@@ -80,7 +81,7 @@ struct Truths {
   HVD_BOTH static Stored encode(Lane lane) { return lane; }
 };
 
-// Integers wrap: their arithmetic is done unsigned, in 32 bits or more.
+// Integers wrap: the arithmetic is unsigned, in 32 bits or more.
 template <typename Lane>
 struct Arithmetic {
   using Type = std::common_type_t<unsigned, std::make_unsigned_t<Lane>>;
@@ -108,7 +109,7 @@ struct Product {
     return static_cast<Lane>(static_cast<A>(a) * static_cast<A>(b));
   }
 };
-// b wins over any number that is not less, so also if it is NaN.
+// b replaces a number that is not less, and so does a NaN in b.
 struct Min {
   template <typename Lane>
   HVD_BOTH static Lane apply(Lane a, Lane b) {
@@ -122,7 +123,7 @@ struct Max {
   }
 };
 
-// The scales of a reduction, each applied only if it changes anything.
+// The scales of a reduction; each is applied only if it has an effect.
 template <typename Lane>
 class Scaling {
  public:
@@ -158,7 +159,7 @@ class Scaling {
   Lane postscale_;
 };
 
-// Of integers and bools, of which only those are reduced here that nothing scales.
+// For integers and bools, which are reduced here only without scaling.
 struct Unscaled {
   HVD_BOTH explicit Unscaled(const ReduceArguments&) {}
   template <typename Lane>

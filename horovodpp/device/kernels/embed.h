@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the bytes of a file, and a zero after them, part of the program:
+// Embeds the bytes of a file, and a zero after them, in the program:
 //
 //   HVD_EMBED(hvd_kernels, HVD_KERNELS_FILE);   // extern "C" const char hvd_kernels[];
 #pragma once

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels as CUDA's driver loads them, in the order in which to try: compiled for
-// the GPUs that nvcc knew, where the build had it; and as PTX, which the driver of any
-// GPU compiles itself when it first meets it, and keeps.
+// The images of the kernels for CUDA's driver, in the order in which to try
+// them. The first is compiled by nvcc for the GPUs that it knows, if the build
+// had nvcc. The other is PTX, which the driver of any GPU compiles at the first
+// load, and caches.
 #pragma once
 
 #include <vector>
@@ -10,7 +11,7 @@ namespace hvd::device::kernels {
 
 std::vector<const void*> images();
 
-// Compiled by nvcc; nullptr where there was none.
+// Compiled by nvcc; nullptr if the build had none.
 const void* compiled_image();
 
 }  // namespace hvd::device::kernels

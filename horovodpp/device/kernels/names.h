@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels there are beside hvd_copy and hvd_judge: HVD_CONVERSIONS, HVD_LOOKS and
-// HVD_REDUCTIONS call a macro with the name of each, and with its element types.
+// The kernels besides hvd_copy and hvd_judge: HVD_CONVERSIONS, HVD_LOOKS and
+// HVD_REDUCTIONS call a macro with the name of each, and with its element
+// types.
 #pragma once
 
 #define HVD_CONVERSIONS(F)                               \

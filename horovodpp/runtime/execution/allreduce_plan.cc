@@ -25,7 +25,8 @@ AllreducePlan::AllreducePlan(const coordinator::Batch& batch)
   }
 }
 
-// In the order in which the dtypes first come, which is the same on all ranks.
+// Calls are in the order in which the dtypes first occur, the same on all
+// ranks.
 AllreducePlan::OneCall& AllreducePlan::call_of(const coordinator::Batch& batch,
                                                DType dtype) {
   const auto found = std::find_if(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An AllreducePlan is what one batch of a cycle comes to where it is an allreduce,
-// worked out once: a call for each dtype, and the tensor of each of its pieces.
-// From step to step nothing changes but where the tensors lie.
+// An AllreducePlan is the prepared execution of one allreduce batch of a cycle:
+// a call for each dtype, and the tensor of each piece. Between steps only the
+// tensors' addresses change.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ namespace hvd::runtime {
 
 class AllreducePlan {
  public:
-  // Whether `batch` can be planned. Every rank takes part in a cycle with each of
-  // its tensors.
+  // Whether `batch` can be planned. In a cycle every rank takes part with each
+  // of its tensors.
   static bool is_for(const coordinator::Batch& batch) {
     return batch.cycle != 0 &&
            batch.request().kind == coordinator::RequestKind::kAllreduce;
@@ -29,7 +29,7 @@ class AllreducePlan {
   explicit AllreducePlan(const coordinator::Batch& batch);
 
   // Makes the calls; `submissions` are those of the batch's entries.
-  //   (errors)  the planes'
+  //   (errors)  the planes' errors
   absl::Status execute(
       PlaneCalls& calls,
       const std::vector<coordinator::SubmissionPtr>& submissions);
@@ -37,13 +37,13 @@ class AllreducePlan {
  private:
   struct Tensor {
     std::size_t entry = 0;
-    std::size_t index = 0;  // Of its group.
+    std::size_t index = 0;  // Within its group.
   };
   struct OneCall {
     collective::Reduction reduction = {};
     std::size_t bytes = 0;
     std::vector<Tensor> tensors = {};
-    std::vector<collective::Piece> pieces = {};  // One of each.
+    std::vector<collective::Piece> pieces = {};  // One for each tensor.
   };
   OneCall& call_of(const coordinator::Batch& batch, DType dtype);
 

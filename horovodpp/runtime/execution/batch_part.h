@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A BatchPart is an entry of a batch where it is executed: with this rank's
-// submission for it, and with what becomes of it.
+// A BatchPart is an entry of a batch during execution, with this rank's
+// submission and the outcome.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -11,10 +11,11 @@ namespace hvd::runtime {
 
 struct BatchPart {
   const coordinator::Request& agreed;
-  // nullptr where this rank has joined: it contributes what changes nothing.
+  // nullptr if this rank has joined: it then contributes the neutral value.
   const coordinator::Submission* mine = nullptr;
-  // Of this entry, the same on all ranks if it is an error, unless the memory that
-  // this rank gave for its result does not fit that. What breaks the job is returned by whoever executes the batch instead.
+  // The outcome of this entry. An error is the same on all ranks, unless this
+  // rank's memory does not fit its result. An error that breaks the job is
+  // returned by the function that executes the batch.
   absl::StatusOr<coordinator::Results> outcome = coordinator::Results();
 };
 

@@ -24,7 +24,7 @@
 namespace hvd::runtime {
 namespace {
 
-// Changes when what is measured, or how, does.
+// Change this number when the measured values or the method change.
 constexpr int kFormat = 1;
 
 std::string processor() {
@@ -38,7 +38,7 @@ std::string processor() {
   return "unknown";
 }
 
-// FNV-1a: the same in all builds.
+// FNV-1a: the same hash in all builds.
 std::uint64_t hash(const std::string& text) {
   std::uint64_t value = 0xcbf29ce484222325;
   for (const char c : text) {
@@ -47,8 +47,8 @@ std::uint64_t hash(const std::string& text) {
   return value;
 }
 
-// Of a file that is no longer than ours; else "". What is no file, such as a
-// FIFO, may have nobody at its other end.
+// The content of a file of up to kMost bytes; "" for any other. Only regular
+// files are read: a FIFO could block.
 std::string content_of(const std::string& path) {
   constexpr std::size_t kMost = 4096;
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -73,7 +73,7 @@ CrossoverCache::CrossoverCache(std::string directory, const Place& place)
   path_ = absl::StrFormat("%s/crossovers-%016x", directory_, hash(key_));
 }
 
-// Two lines: the key, and the values.
+// The file has two lines: the key, and the values.
 std::optional<collective::ShmCrossovers> CrossoverCache::load() const {
   if (path_.empty()) return std::nullopt;
   std::istringstream file(content_of(path_));
@@ -99,7 +99,8 @@ absl::Status CrossoverCache::store(
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
   if (error) return failed(error.message());
-  // Of its own for each rank, also where hosts have one home.
+  // Each rank writes a draft of its own, also where hosts share a home
+  // directory.
   const std::string draft =
       absl::StrCat(path_, ".", ::getpid(), ".", std::random_device()());
   const FileSizeSignal as_error;

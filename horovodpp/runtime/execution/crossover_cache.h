@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CrossoverCache remembers between jobs what was measured of this machine's
-// shared memory: a small file for each kind of processor, number of cores and
-// number of ranks.
+// The CrossoverCache remembers between jobs the measured crossovers of this
+// machine's shared memory: a small file for each kind of processor, number of
+// cores and number of ranks.
 //
 //   const CrossoverCache cache(config.cache_dir, {.ranks = 2, .slot_bytes = n});
 //   auto known = cache.load();                  // nullopt: to be measured
@@ -22,25 +22,25 @@ namespace hvd::runtime {
 class CrossoverCache {
  public:
   struct Place {
-    int ranks = 0;               // That share the memory.
-    std::size_t slot_bytes = 0;  // Of each.
+    int ranks = 0;               // Ranks that share the memory.
+    std::size_t slot_bytes = 0;  // The size of each slot.
   };
-  // `directory` is made when something is stored; "": nothing is remembered.
+  // `directory` is created when values are stored; "": nothing is remembered.
   CrossoverCache(std::string directory, const Place& place);
 
-  // What was stored last of such a place; nullopt if nothing was, or it cannot
-  // be read.
+  // The values stored last for such a place; nullopt if there are none or the
+  // file cannot be read.
   std::optional<collective::ShmCrossovers> load() const;
 
-  // Replaces it as a whole.
-  //   Unavailable  it cannot be written; names the file and the reason
+  // Replaces the values atomically.
+  //   Unavailable  the file cannot be written; names the file and the reason
   absl::Status store(const collective::ShmCrossovers& values) const;
 
   const std::string& path() const { return path_; }
 
  private:
   const std::string directory_;
-  std::string key_;   // Processor, cores, ranks, slots: what the values are of.
+  std::string key_;   // Processor, cores, ranks, slots.
   std::string path_;  // "": nothing is remembered.
 };
 

@@ -20,13 +20,13 @@ using coordinator::SubmissionPtr;
 
 namespace {
 
-// Whether its submissions are told nothing but that it is done.
+// Whether the outcome of `batch` carries no results.
 bool has_no_results(const Batch& batch) {
   return AllreducePlan::is_for(batch) ||
          batch.request().kind == RequestKind::kBarrier;
 }
 
-// Whether all ranks may find that it cannot be done, before anything has happened.
+// Whether all ranks may refuse `batch` before any of them has done anything.
 bool can_be_refused(const Batch& batch) {
   return batch.request().captured ||
          batch.request().kind == RequestKind::kReplay;
@@ -68,7 +68,7 @@ absl::Status Executor::dispatch(const Batch& batch,
       remove_set(request.subject);
       return absl::OkStatus();
     case RequestKind::kJoin:
-      // That it is being executed says that every rank has joined.
+      // Every rank has joined: otherwise the batch would not be executed.
       return absl::OkStatus();
     default:
       return communicate(batch);
@@ -175,7 +175,8 @@ absl::Status Executor::execute_planned(
   return status;
 }
 
-// Outside of a cycle, that it is being executed says that every rank has arrived.
+// Outside of a cycle every rank has arrived: otherwise the batch would not be
+// executed.
 absl::Status Executor::execute_barrier(
     const Batch& batch, const std::vector<SubmissionPtr>& submissions) {
   const auto here = static_cast<std::size_t>(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Executor carries a batch out: a few calls of a plane, or a change of
-// process sets, then the outcome to whoever waits. Driven by one thread at a
-// time.
+// The Executor carries out a batch: a few calls of a plane, or a change of
+// process sets. Then it reports the outcome to the waiting threads. Driven by
+// one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -25,38 +25,39 @@ namespace hvd::runtime {
 
 class Executor {
  public:
-  // All of them outlive this. Planes wait under `interrupt`.
+  // The arguments outlive this object. Planes wait under `interrupt`.
   Executor(Planes& planes, SetTable& sets, transport::Interrupt& interrupt)
       : planes_(planes), sets_(sets), interrupt_(interrupt) {}
 
-  // Executes `batch`; `submissions` are those of the entries that are submitted
-  // here, in order.
+  // Executes `batch`; `submissions` belong to its entries that this rank
+  // submitted, in order.
   //   Cancelled  the batch was abandoned: nothing was completed, and inputs and
-  //              outputs are as they were; it may come again
-  //   (errors)   break the job: the peers have executed what this rank could
-  //              not. The submissions are then failed by whoever reports it
+  //              outputs are unchanged; the batch may come again
+  //   (errors)   break the job: the peers have executed a batch that this rank
+  //              could not. The caller then fails the submissions
   absl::Status execute(
       const coordinator::Batch& batch,
       const std::vector<coordinator::SubmissionPtr>& submissions);
 
-  // Tells the submissions what execute(), which returned OK, made of them: at once,
-  // or, of what goes on on a GPU, when that has ended, from another thread.
+  // Reports the outcome to the submissions after execute() returned OK: at
+  // once, or, if work goes on on a GPU, from another thread when that work has
+  // ended.
   void complete(const coordinator::Batch& batch,
                 const std::vector<coordinator::SubmissionPtr>& submissions);
 
-  // Tells them `why` execute() has failed, when nothing uses their memory any more.
+  // Fails the submissions with `why` once no work uses their memory any more.
   void fail(const std::vector<coordinator::SubmissionPtr>& submissions,
             const absl::Status& why);
 
-  // How to carry out `batch`, of a cycle, where all ranks are there; nullptr: as any
-  // other. Valid until another cycle is in force.
+  // The quick plan of `batch`, which belongs to a cycle and in which all ranks
+  // take part; nullptr: there is none. Valid until another cycle is in force.
   QuickPlan* quick_plan_of(const coordinator::Batch& batch);
 
   // "allreduce of 'a', 'b', 4096 bytes, by shm", for a log.
   std::string describe(const coordinator::Batch& batch);
 
-  // Begins to serve a process set; also those there are from the start, the
-  // global one among them.
+  // Adds a process set. The sets of the start, the global one among them, are
+  // added likewise.
   absl::Status add_set(coordinator::ProcessSetId id,
                        const std::vector<int>& ranks);
   void remove_set(coordinator::ProcessSetId id);
@@ -76,7 +77,7 @@ class Executor {
   absl::Status execute_barrier(
       const coordinator::Batch& batch,
       const std::vector<coordinator::SubmissionPtr>& submissions);
-  // What was worked out for a batch of a cycle.
+  // The plans of a batch of a cycle.
   struct Plans {
     std::optional<AllreducePlan> allreduce = {};
     std::optional<QuickPlan> quick = {};
@@ -91,12 +92,12 @@ class Executor {
   Planes& planes_;
   SetTable& sets_;
   transport::Interrupt& interrupt_;
-  // Of the batch being executed; their memory is used again.
+  // The parts of the batch being executed; the vector is reused.
   std::vector<BatchPart> parts_;
-  std::shared_ptr<device::GpuWork> work_;  // Of it, on a GPU.
-  absl::Status refused_;                   // Why it was not done, on any rank.
+  std::shared_ptr<device::GpuWork> work_;  // That batch's work on a GPU.
+  absl::Status refused_;                   // Why all ranks refused that batch.
   ReductionScratch scratch_;
-  // Of the batches of one cycle.
+  // The plans of one cycle's batches.
   std::uint64_t planned_cycle_ = 0;
   std::vector<Plans> plans_;
 };

@@ -54,7 +54,7 @@ absl::Status note_order(coordinator::Submission& submission) {
   auto* const stream = static_cast<device::CuStream>(submission.stream);
   HVD_ASSIGN_OR_RETURN(const bool captured,
                        device::is_captured(context, stream));
-  // One that is repeated may have been something else the last time.
+  // A repeated submission may have been captured or not the last time.
   if (captured != submission.request.captured) {
     submission.request.captured = captured;
     submission.repeats = coordinator::kNoId;

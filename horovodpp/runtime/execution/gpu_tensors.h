@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs where a tensor lies on a GPU: whether it can be reached, what its
-// results lie in, and which work on the GPU comes before an operation.
+// The special handling of tensors on a GPU: whether they can be reached, where
+// results are allocated, and which work on the GPU comes before an operation.
 //
-// An operation follows what was in its caller's stream (`stream` in its options)
-// when it was submitted. Its outcome is told when its results are in memory, so that
-// whoever has waited for it may use them in any stream.
+// An operation follows the work that was in its caller's stream (`stream` in
+// its options) at submission. Its outcome is reported when the results are in
+// memory, so a caller that has waited may use them in any stream.
 #pragma once
 
 #include "absl/status/status.h"
@@ -15,19 +15,21 @@
 
 namespace hvd::runtime {
 
-// Of a tensor that is said to lie on a GPU.
-//   Unimplemented    no GPU can be used here; says why
+// Checks a tensor whose device is said to be a GPU.
+//   Unimplemented    no GPU can be used here; the message says why
 //   InvalidArgument  its memory belongs to another device
 absl::Status check_gpu_tensor(const ConstTensorView& tensor);
 
-// Uninitialized memory for a result, where the operation's tensors are.
-//   ResourceExhausted  there is not enough
+// Allocates uninitialized memory for a result on the device of the operation's
+// tensors.
+//   ResourceExhausted  not enough memory
 absl::StatusOr<Buffer> allocate_result(DType dtype, Shape shape,
                                        const Device& device);
 
-// Notes what the submission follows: all that is in its stream by now; and whether
-// that is being captured, and the submission with it.
-//   (errors)  CUDA's
+// Records the work that the submission follows: everything in its stream so
+// far. Also records whether the stream, and so the submission, is being
+// captured.
+//   (errors)  CUDA's errors
 absl::Status note_order(coordinator::Submission& submission);
 
 }  // namespace hvd::runtime

@@ -21,7 +21,7 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 using Sizes = std::vector<std::size_t>;
 
-// What every rank has to say, one line of equal length after the other.
+// The numbers that the ranks exchange: a row of equal length from each rank.
 struct Table {
   Numbers numbers;
   std::size_t width;
@@ -38,7 +38,7 @@ struct Table {
   }
 };
 
-// Every rank's `mine`. The numbers are counts of rows.
+// Exchanges `mine`, which are counts of rows, with every rank.
 absl::StatusOr<Table> tell(PlaneCalls& calls, const Numbers& mine) {
   Table all{.numbers = Numbers(mine.size() * calls.ranks()),
             .width = mine.size()};
@@ -78,7 +78,7 @@ std::size_t sum(const Sizes& sizes) {
   return total;
 }
 
-// The shape of these rows together.
+// The shape of these rows concatenated.
 absl::StatusOr<Shape> stacked(const BatchPart& part, const TensorSpec& tensor,
                               const Numbers& rows) {
   const std::string what = absl::StrCat(name_of(part.agreed.kind), " of ",
@@ -99,8 +99,8 @@ absl::StatusOr<Shape> stacked(const BatchPart& part, const TensorSpec& tensor,
   return shape;
 }
 
-// Whether all ranks' rows go into one tensor; if not the part gets the error,
-// on every rank alike.
+// Whether all ranks' rows fit into one tensor; if not, the part gets the error,
+// the same on every rank.
 bool fits(BatchPart& part, const TensorSpec& tensor, const Numbers& rows) {
   const absl::StatusOr<Shape> shape = stacked(part, tensor, rows);
   if (!shape.ok()) part.outcome = shape.status();
@@ -111,14 +111,16 @@ std::span<const std::byte> bytes_of(const ConstTensorView& tensor) {
   return {static_cast<const std::byte*>(tensor.data()), tensor.bytes()};
 }
 
-// Where the rows of a result go.
+// The destination of a result's rows.
 struct Place {
   std::byte* memory = nullptr;
-  std::optional<Buffer> own = std::nullopt;  // None of the caller's.
-  absl::Status error = absl::OkStatus();     // The caller's does not fit them.
+  // Set if the caller gave no memory.
+  std::optional<Buffer> own = std::nullopt;
+  // Set if the rows do not fit the caller's memory.
+  absl::Status error = absl::OkStatus();
 };
 
-// Where this rank's results belong. If it has joined, the host.
+// The device of this rank's results; the host if it has joined.
 Device device_of(const BatchPart& part) {
   return part.mine == nullptr ? Device::cpu() : part.mine->request.device;
 }
@@ -134,8 +136,9 @@ absl::StatusOr<Buffer> new_result(PlaneCalls& calls, const BatchPart& part,
   return Buffer::over(std::move(memory), like.dtype(), like.shape());
 }
 
-// In the caller's memory, if there is some. If that does not fit, this rank alone
-// gets an error, but takes part. `bytes_of_all`: all ranks' results together.
+// Uses the caller's memory, if given. If the result does not fit it, this rank
+// alone gets an error, but takes part. `bytes_of_all` is the size of all ranks'
+// results together.
 absl::StatusOr<Place> place_of(PlaneCalls& calls, const BatchPart& part,
                                std::size_t index, const Numbers& rows,
                                std::size_t bytes_of_all) {
@@ -184,8 +187,9 @@ absl::Status gather_tensor(PlaneCalls& calls, BatchPart& part,
   return absl::OkStatus();
 }
 
-// Whether `parts`, of an allgather, are one tensor whose ranks may suppose that all
-// bring as many rows as they do. The same on all ranks.
+// Whether `parts`, of an allgather, are one tensor for which each rank may
+// first assume that all ranks bring as many rows as it does. The same on all
+// ranks.
 absl::StatusOr<bool> may_be_alike(PlaneCalls& calls,
                                   const std::vector<BatchPart>& parts) {
   const BatchPart& first = parts.front();
@@ -199,12 +203,13 @@ absl::StatusOr<bool> may_be_alike(PlaneCalls& calls,
   return plane->gathers_alike();
 }
 
-// Gathers such a tensor if it is so, and then gives nothing; else each rank's rows.
+// Tries to gather one tensor with equally many rows on each rank. Returns
+// nullopt on success, else the number of rows of each rank.
 absl::StatusOr<std::optional<Numbers>> gather_if_alike(PlaneCalls& calls,
                                                        BatchPart& part) {
   const TensorSpec& tensor = part.agreed.tensors.front();
   std::span<const std::byte> input;
-  // Without memory, too, where there can be none for so many rows.
+  // Stays without memory also if so many rows cannot be allocated.
   Place place;
   if (part.mine != nullptr) {
     const ConstTensorView& mine = part.mine->inputs.front();
@@ -249,7 +254,7 @@ absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
   HVD_ASSIGN_OR_RETURN(Place place, place_of(calls, part, 0, received, all));
   const Sizes send = bytes_of(part.mine->splits, tensor);
   const Sizes receive = bytes_of(received, tensor);
-  // Rows that are left over stay here.
+  // Rows beyond the splits are not sent.
   const auto input = bytes_of(part.mine->inputs.front()).first(sum(send));
   HVD_RETURN_IF_ERROR(
       calls.make(part.agreed.device, all, [&](auto& plane, const auto& call) {
@@ -344,7 +349,7 @@ absl::Status execute_replay(PlaneCalls& calls,
   if (mine == nullptr || mine->graph == nullptr) {
     return absl::InternalError("a replay is to be made of no graph");
   }
-  // It may be refused, and must not come again then.
+  // Meet first: a refused replay must not come again.
   HVD_RETURN_IF_ERROR(calls.meet());
   return calls.make(mine->request.device, 0,
                     [&](auto& plane, const auto& call) {

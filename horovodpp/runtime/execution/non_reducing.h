@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How batches that move tensors without reducing them are carried out. Where
-// sizes differ from rank to rank, and from call to call, the ranks tell each
-// other first.
+// Carries out batches that move tensors without reducing them. If sizes differ
+// between ranks and calls, the ranks exchange them first.
 #pragma once
 
 #include <vector>
@@ -12,17 +11,17 @@
 
 namespace hvd::runtime {
 
-// Set the parts' outcomes. A rank that has joined adds no rows to an allgather,
-// and is not asked for a broadcast of its own or an alltoall.
-//   (errors)  as PlaneCalls::make; ResourceExhausted; Internal where a rank
-//             says what cannot be
+// These functions set the parts' outcomes. A joined rank adds no rows to an
+// allgather, and gets no alltoall and no broadcast from itself.
+//   (errors)  as PlaneCalls::make; ResourceExhausted; Internal if a rank's
+//             numbers are impossible
 absl::Status execute_allgather(PlaneCalls& calls,
                                std::vector<BatchPart>& parts);
 absl::Status execute_broadcast(PlaneCalls& calls,
                                std::vector<BatchPart>& parts);
 absl::Status execute_alltoall(PlaneCalls& calls, std::vector<BatchPart>& parts);
 
-// Of what was captured, by every rank of the set.
+// Replays a captured graph on every rank of the set.
 //   Unimplemented  see DataPlane::replay
 absl::Status execute_replay(PlaneCalls& calls,
                             const std::vector<BatchPart>& parts);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PlaneCalls of one batch: picks the plane of each call and numbers it, the
-// same on all ranks.
+// The PlaneCalls of one batch: selects the plane of each call and numbers it,
+// the same on all ranks.
 //
 //   calls.make(device, bytes, [&](DataPlane& plane, Call call) {
 //     return plane.barrier(call);
@@ -25,8 +25,8 @@
 
 namespace hvd::runtime {
 
-// Calls of one batch have numbers near each other, and those of two batches
-// differ. A call may use several.
+// Each batch has a range of numbers for its calls; ranges do not overlap. A
+// call may use several numbers.
 inline constexpr int kCallBits = 14;
 inline constexpr std::size_t kMaxTags = std::size_t{1} << kCallBits;
 inline constexpr std::size_t kMaxCalls = kMaxTags / 4;
@@ -39,7 +39,7 @@ inline transport::DataTag tag_of(const coordinator::Batch& batch,
 
 class PlaneCalls {
  public:
-  // All three outlive this.
+  // The arguments outlive this object.
   PlaneCalls(Planes::Set& set, const coordinator::Batch& batch,
              transport::Interrupt& interrupt)
       : set_(set), batch_(batch), interrupt_(interrupt) {}
@@ -50,8 +50,8 @@ class PlaneCalls {
     return static_cast<std::size_t>(set_.position);
   }
 
-  // All calls come after what the submission follows, if it is on a GPU. It outlives
-  // this.
+  // Makes all later calls follow the work before `submission`, if that is on a
+  // GPU. `submission` outlives this object.
   void follow(const coordinator::Submission& submission) {
     if (submission.after == nullptr) return;
     after_.push_back(submission.after.get());
@@ -60,20 +60,21 @@ class PlaneCalls {
     here_ = gpu;
   }
 
-  // What goes on on a GPU when the calls have returned; nullptr: nothing does.
+  // Takes the work that goes on on a GPU after the calls have returned;
+  // nullptr: none.
   std::shared_ptr<device::GpuWork> take_work() { return std::move(work_); }
 
-  // Makes the next call, of `bytes` in the memory of `device`, which are equal
-  // on all ranks; of an allreduce, by `op`.
+  // Makes the next call, of `bytes` in the memory of `device`; both are equal
+  // on all ranks. `op` is an allreduce's operation.
   //   (errors)  the selector's and the plane's. Cancelled: the batch is
-  //             abandoned, and nothing has happened.
+  //             abandoned, and nothing has happened
   template <typename F>
   absl::Status make(const Device& device, std::size_t bytes, F&& f,
                     ReduceOp op = ReduceOp::kSum) {
     HVD_ASSIGN_OR_RETURN(collective::DataPlane * plane,
                          set_.selector.select(device, bytes, op));
     const bool captured = batch_.request().captured && !device.is_cpu();
-    // What is refused is over, and must not come again.
+    // Meet first: a refused batch must not come again.
     if (captured) HVD_RETURN_IF_ERROR(meet());
     if (captured && !plane->captures()) {
       return collective::cannot_be_captured(
@@ -92,21 +93,22 @@ class PlaneCalls {
     });
   }
 
-  // Memory of the plane's choice for a result of this rank's; nullptr: any will do.
+  // Memory that the plane prefers for a result of this rank; nullptr: any
+  // memory will do.
   std::shared_ptr<std::byte> result_memory(
       const Device& device, const collective::DataPlane::ResultSize& size) {
     const auto plane = set_.selector.select(device, size.all);
     return plane.ok() ? (*plane)->result_memory(size) : nullptr;
   }
 
-  // Whether a broadcast of so many bytes needs no meet() before it.
+  // Whether a broadcast of `bytes` needs no meet() before it.
   bool meets_in_broadcast(const Device& device, std::size_t bytes) const {
     const auto plane = set_.selector.select(device, bytes);
     return plane.ok() && bytes > 0 && (*plane)->meets_in_broadcast();
   }
 
-  // Returns once every member is known to take part. Needed before a call that
-  // a member may leave before another one has entered it.
+  // Returns once every member is known to take part. Call it before a call that
+  // a member may leave before another member has entered it.
   absl::Status meet() {
     if (batch_.certain || made_ > 0) return absl::OkStatus();
     return make(Device(), 0, [](collective::DataPlane& plane, auto call) {
@@ -117,13 +119,14 @@ class PlaneCalls {
  private:
   bool all_take_part() const { return batch_.participants == set_.size(); }
 
-  // Where all tensors lie that were submitted here: their submission has asked CUDA.
+  // The GPU that holds all tensors submitted here, if they lie on one. The
+  // submission has asked CUDA.
   std::optional<int> gpu() const {
     const bool is_known = all_take_part() && is_on_one_gpu_;
     return is_known ? std::optional<int>(here_.index) : std::nullopt;
   }
 
-  // Makes a call that uses so many tags.
+  // Makes a call that uses `used` tags.
   template <typename F>
   absl::Status number(std::uint64_t used, F f) {
     if (tags_ + used > kMaxTags) {
@@ -137,7 +140,7 @@ class PlaneCalls {
                            .all_take_part = all_take_part(),
                            .gpu = gpu(),
                            .work = &work_});
-    // Whoever came back from the first call has seen every member enter it.
+    // The first call returned only after every member had entered it.
     if (absl::IsCancelled(status) && made_ > 0) {
       return absl::InternalError(absl::StrCat(
           "a batch was abandoned after every member had entered it: ",
@@ -152,9 +155,9 @@ class PlaneCalls {
   const coordinator::Batch& batch_;
   transport::Interrupt& interrupt_;
   std::uint64_t made_ = 0;
-  std::uint64_t tags_ = 0;  // That they have used.
+  std::uint64_t tags_ = 0;  // Used by the calls so far.
   std::vector<const device::CudaEvent*> after_;
-  Device here_;  // Where this rank's tensors are, if they are on a GPU.
+  Device here_;  // This rank's GPU, if its tensors are on one.
   bool is_on_one_gpu_ = false;
   std::shared_ptr<device::GpuWork> work_;
 };

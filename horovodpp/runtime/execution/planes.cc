@@ -30,19 +30,21 @@ bool share_a_node(const std::vector<int>& members, const Topology& sharing) {
   return nodes.size() < members.size();
 }
 
-// Where the members of a process set are.
+// The places of a process set's members.
 struct Places {
   const std::vector<int>& members;
-  collective::IpcRankWindows& windows;  // Of this rank, for all sets.
-  // Those on this node: their positions there, and as the job numbers them.
+  collective::IpcRankWindows& windows;  // This rank's, for all sets.
+  // The members on this node: their positions there, and their ranks in the
+  // job.
   std::vector<int> here = {};
   std::vector<int> ranks_here = {};
-  bool share_nodes = false;  // Reductions go node by node.
+  bool share_nodes = false;  // Whether reductions are hierarchical.
 
   bool are_one_node() const { return here.size() == members.size(); }
 };
 
-// Reduces in memory of GPUs that ranks of a node share; nullptr: not between these.
+// A plane that reduces in GPU memory shared by the ranks of a node; nullptr:
+// not possible between these ranks.
 std::unique_ptr<collective::DataPlane> ipc_plane(
     const PlaneMeans& means, const Places& places,
     collective::DataPlane& otherwise) {
@@ -68,8 +70,8 @@ std::unique_ptr<collective::DataPlane> ipc_plane(
                                               .ring = means.hierarchical.ring});
 }
 
-// Between the members, what `planes` do for tensors on the host is done for those of GPUs
-// as well: by NCCL, by memory of GPUs that ranks share, or by way of the host.
+// Adds planes for GPU tensors between the members: by NCCL, by GPU memory that
+// ranks share, or through `planes` on the host.
 Planes::List with_gpus(Planes::List planes, const PlaneMeans& means,
                        const Places& places) {
   const std::vector<int>& members = places.members;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Planes of one rank: for each process set it is in, those that connect the
-// set's members.
+// The Planes of one rank: for each of its process sets, the planes that connect
+// the set's members.
 //
 // Belongs to the thread that drives the runtime.
 #pragma once
@@ -31,31 +31,32 @@ namespace hvd::runtime {
 class Planes {
  public:
   using List = std::vector<std::unique_ptr<collective::DataPlane>>;
-  // Makes the planes between `members` (ranks of the job, ascending, this one
-  // among them), in order of preference.
+  // Makes the planes between `members` (ranks of the job in ascending order,
+  // this one included), in order of preference.
   using Factory =
       std::function<absl::StatusOr<List>(const std::vector<int>& members)>;
 
   struct Set {
     std::vector<int> members;
-    int position;  // Of this rank among them.
+    int position;  // This rank's among the members.
     collective::PlaneSelector selector;
 
     int size() const { return static_cast<int>(members.size()); }
-    // Of a rank of the job among the members; -1 if it is not one.
+    // The position of a rank of the job among the members; -1 if it is not a
+    // member.
     int position_of(int rank) const;
   };
 
-  // `before_removal` is called on every rank of the job when a set is removed, in one
-  // order with the batches, before its planes go.
+  // Every rank of the job calls `before_removal` when a set is removed: in the
+  // same order with the batches, and before the set's planes are destroyed.
   Planes(
       int rank, Factory factory, std::function<void()> before_removal = [] {})
       : rank_(rank),
         factory_(std::move(factory)),
         before_removal_(std::move(before_removal)) {}
 
-  // Makes the planes of a set; none where this rank is not in it.
-  //   (errors)  the factory's
+  // Makes the planes of a set; makes none if this rank is not in it.
+  //   (errors)  the factory's errors
   absl::Status add(coordinator::ProcessSetId id,
                    const std::vector<int>& members);
   void remove(coordinator::ProcessSetId id) {
@@ -80,7 +81,7 @@ class Planes {
   std::map<coordinator::ProcessSetId, std::unique_ptr<Set>> sets_;
 };
 
-// What planes of this job move tensors by. All of it outlives them.
+// The means of a job's planes, all of which outlive the planes.
 struct PlaneMeans {
   const Topology& sharing;  // Ranks of a node share memory.
   collective::ShmBoard& board;
@@ -89,20 +90,21 @@ struct PlaneMeans {
   transport::WaitPolicy waiting;
   device::Gpus& gpus;
   bool cuda_ipc = true;  // Whether ranks share memory of GPUs.
-  // Of calls that wait for a GPU.
+  // The timeouts of calls that wait for a GPU.
   collective::GpuPatience gpu_patience = {};
   collective::NcclSession& nccl;
-  // Which calls go by the nodes where a node has several members.
+  // Which calls are hierarchical where a node has several members.
   collective::HierarchicalOptions hierarchical = {};
-  // Hears which planes a process set has, and why. For a log.
+  // Receives, for a log, the planes of a process set and the reasons.
   std::function<void(const std::string& text)> tell = [](const auto&) {};
 };
 
-// Makes shared memory's planes between ranks of one node; between those of
-// several nodes the hierarchical one, or, where each has one member, the ring
-// over the wires, and another ring for Adasum. Tensors on GPUs go by NCCL where
-// that is possible, else are reduced in memory that ranks of a node share, and else go by
-// way of these.
+// Makes the planes by where the members are:
+// - members on one node: shared memory;
+// - several nodes: the hierarchical plane, or, if each node has one member, the
+//   ring over the wires, and another ring for Adasum;
+// - tensors on GPUs: NCCL if possible, else GPU memory that ranks of a node
+//   share, else a copy to the host and one of the planes above.
 Planes::Factory plane_factory(const PlaneMeans& means);
 
 }  // namespace hvd::runtime

@@ -20,7 +20,7 @@ QuickPlan::QuickPlan(const coordinator::Batch& batch, Planes::Set& set) {
   if (plane.ok()) call_ = (*plane)->quick_barrier();
 }
 
-// Tensors of several types are several calls.
+// A QuickPlan makes one call, and tensors of several dtypes need several.
 void QuickPlan::plan_allreduce(const coordinator::Batch& batch,
                                Planes::Set& set) {
   const coordinator::Request& request = batch.request();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A QuickPlan is how a batch of a cycle that is one short submission is carried out
-// where all ranks are there: one call of a plane, with nothing left to decide.
+// A QuickPlan is the prepared execution of a cycle's batch that is one short
+// submission in which all ranks take part: a single call of a plane.
 //
-// It belongs to the batch, and is gone with its cycle.
+// It belongs to the batch, and ends with its cycle.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@
 
 namespace hvd::runtime {
 
-// How far a submission came that was tried at once.
+// The progress of a submission that was tried at once.
 enum class Quick : std::uint8_t {
-  kNot,    // Nothing has happened: it is to be submitted.
-  kBegun,  // It is in flight, as if it had been submitted.
+  kNot,    // Not started: submit it.
+  kBegun,  // In flight, as if it had been submitted.
   kDone,
 };
 
 class QuickPlan {
  public:
-  // `set` outlives this.
+  // `set` outlives this object.
   QuickPlan(const coordinator::Batch& batch, Planes::Set& set);
 
-  // Whether there is a way to carry it out quickly.
+  // Whether the batch has a quick plan.
   bool is_any() const { return call_ != nullptr; }
 
   // Carries out `batch`, to which `mine` belongs; see QuickCall.
@@ -39,7 +39,7 @@ class QuickPlan {
   void plan_allreduce(const coordinator::Batch& batch, Planes::Set& set);
 
   std::unique_ptr<collective::QuickCall> call_;
-  std::vector<collective::Piece> pieces_;  // Of each of its tensors.
+  std::vector<collective::Piece> pieces_;  // One for each of its tensors.
 };
 
 }  // namespace hvd::runtime

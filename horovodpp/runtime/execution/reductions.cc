@@ -19,7 +19,8 @@ using coordinator::TensorSpec;
 
 namespace {
 
-// Fails what cannot be reduced because ranks have joined, on every rank alike.
+// Fails the parts that cannot be reduced because ranks have joined, on every
+// rank alike.
 void refuse_without_identity(std::vector<BatchPart>& parts) {
   for (BatchPart& part : parts) {
     for (const TensorSpec& tensor : part.agreed.tensors) {
@@ -47,12 +48,12 @@ absl::Status for_each_of(DType dtype, std::vector<BatchPart>& parts, Add add) {
   return absl::OkStatus();
 }
 
-// Calls `reduce(dtype)` for every dtype there is, in the order in which they first
-// come, which is the same on all ranks.
+// Calls `reduce(dtype)` for each dtype, in the order of first occurrence, which
+// is the same on all ranks.
 template <typename Reduce>
 absl::Status for_each_dtype(const std::vector<BatchPart>& parts,
                             Reduce reduce) {
-  std::uint64_t done = 0;  // A bit for each.
+  std::uint64_t done = 0;  // A bit for each dtype.
   for (const BatchPart& part : parts) {
     if (!part.outcome.ok()) continue;
     for (const TensorSpec& tensor : part.agreed.tensors) {
@@ -91,8 +92,8 @@ absl::Status add_piece(const BatchPart& part, std::size_t index,
   return absl::OkStatus();
 }
 
-// As add_piece(), of a tensor of which this rank gets its part only: into
-// memory of the runtime's, unless the caller gave some.
+// As add_piece(), of a tensor whose result is scattered: this rank gets its
+// rows in the caller's memory if given, else in new memory.
 absl::Status add_scattered(const PlaneCalls& calls, BatchPart& part,
                            std::size_t index, ReductionScratch& scratch) {
   const TensorSpec& tensor = part.agreed.tensors[index];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How batches that reduce are carried out: fused, one call of a plane for each
-// dtype, with the neutral value where this rank has joined.
+// Carries out batches that reduce: fused, with one call of a plane for each
+// dtype, and with the neutral value where this rank has joined.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace hvd::runtime {
 
-// What one call reduces: pieces of one dtype, and the memory of those for which
-// this rank has none of its own. Used again from call to call.
+// The pieces of one call, all of one dtype, and memory for those that this rank
+// lacks. Reused from call to call.
 struct ReductionScratch {
   std::vector<collective::Piece> pieces = {};
   std::vector<std::int64_t> counts = {};  // Of a reducescatter.
@@ -26,8 +26,8 @@ struct ReductionScratch {
   void clear();
 };
 
-// What `request` asks for, of `dtype`. `participants` are the ranks that have not
-// joined.
+// The reduction that `request` asks for, of `dtype`. `participants` is the
+// number of ranks that have not joined.
 collective::Reduction reduction_of(const coordinator::Request& request,
                                    DType dtype, int participants);
 
@@ -40,8 +40,9 @@ absl::Status execute_reducescatter(PlaneCalls& calls, int participants,
                                    std::vector<BatchPart>& parts,
                                    ReductionScratch& scratch);
 
-// Rows of a first dimension of `rows` that a reducescatter leaves with the rank
-// at `position` among `ranks`: as evenly as it goes, the first ones get more.
+// The number of rows that a reducescatter of `rows` rows leaves on the rank at
+// `position` among `ranks`: as even as possible, and the first ranks get one
+// more.
 std::int64_t scattered_rows(std::int64_t rows, std::size_t ranks,
                             std::size_t position);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SetTable is what the callers of one rank know of the job's process sets:
-// which there are, where this rank stands in them, and how many calls without a
-// name it has made there.
+// The SetTable is one rank's view of the job's process sets: which sets exist,
+// this rank's position in each, and the number of unnamed calls that it has
+// made there.
 //
-// Sets come and go as the schedule says, on the thread that drives the runtime.
+// The schedule adds and removes sets, on the thread that drives the runtime.
 // Thread-safe.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace hvd::runtime {
 
-// Where this rank is in a set it belongs to.
+// This rank's position in a set it belongs to.
 struct SetPlace {
   ProcessSet set;
   int position = 0;  // Among the set's ranks.
@@ -33,50 +33,51 @@ struct SetPlace {
 
 class SetTable {
  public:
-  // Knows the global set of `size` ranks. In a child that is forked off, who asks for
-  // something is refused as `home` says, and nothing is locked.
+  // Contains the global set of `size` ranks. In a forked child all lookups fail
+  // with `home`'s error, and lock nothing.
   SetTable(int rank, int size, HomeProcess home = HomeProcess("a rank"));
   const HomeProcess& home() const { return home_; }
 
-  // `ranks` ascend.
+  // `ranks` are in ascending order.
   void add(coordinator::ProcessSetId id, const std::vector<int>& ranks);
   void remove(coordinator::ProcessSetId id);
 
-  // All sets, by number; none in a child.
+  // All sets, by number; none in a forked child.
   std::vector<ProcessSet> all() const;
 
   // `set` with its ranks, also if it is the global one.
-  //   InvalidArgument  there is no such set, or none any more
+  //   InvalidArgument  no such set, or it was removed
   absl::StatusOr<ProcessSet> find(const ProcessSet& set);
 
-  // Grows with each set that goes and each join: what was admitted is to be
+  // Grows with each removed set and each join: requests admitted before must be
   // admitted again.
   std::uint64_t changes() const { return changes_.load(); }
 
   //   InvalidArgument  there is no such set, or this rank is not in it
   absl::StatusOr<SetPlace> place_in(const ProcessSet& set);
 
-  // The last step before a request of `set` is queued: numbers it if it has no
-  // name.
+  // Admits a request of `set` just before it is queued, and numbers it if it
+  // has no name.
   //   InvalidArgument     there is no such set, or this rank is not in it
   //   FailedPrecondition  this rank has joined the set
   absl::Status admit(const ProcessSet& set, coordinator::Request& request);
 
-  // The join of this rank on the set `id` has its outcome. Where all ranks have
-  // joined, numbers begin anew: they may have made differently many calls.
+  // Records that this rank's join of the set `id` has its outcome. Once all
+  // ranks have joined, the numbers of unnamed calls start again: the ranks may
+  // have made different numbers of calls.
   void join_ended(coordinator::ProcessSetId id, bool all_have_joined);
 
  private:
   struct Entry {
     ProcessSet set;
-    int position = -1;  // Of this rank among its members; -1: it is none.
+    int position = -1;  // This rank's among the members, or -1.
     bool joined = false;
-    std::uint64_t joins = 0;  // That every rank of the set took part in.
+    std::uint64_t joins = 0;  // Joins by every rank of the set.
     std::map<coordinator::RequestKind, std::uint64_t> unnamed = {};
   };
   static std::string next_name(Entry& entry, coordinator::RequestKind kind);
-  // Of `set`; nullptr where there is none. A number may have been given again, to
-  // other ranks.
+  // The entry of `set`; nullptr if there is none. Compares the ranks, because a
+  // number may be reused.
   Entry* entry_of(const ProcessSet& set) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status check(const ProcessSet& set, const Entry* entry) const;
 

@@ -46,7 +46,7 @@ void CallWatch::run() {
     }
     if (stopped_ || !look()) continue;
     const char* const what = calls_.now().what;
-    if (what == nullptr) continue;  // At the last moment.
+    if (what == nullptr) continue;  // It returned just now.
     on_caught_(what);
     return;
   }

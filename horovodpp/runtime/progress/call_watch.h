@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CallWatch notices that the thread which drives the job is caught in a call
-// of the library below (transport/call_meter.h) that should return at once. Open
-// MPI 4.1.4 does that to some of those who lose the connection to a host.
+// A CallWatch notices that the driving thread is stuck in a call of the MPI
+// library (transport/call_meter.h) that should return at once. Open MPI 4.1.4
+// does not return on some ranks that lose the connection to a host.
 //
 //   CallWatch watch(meter, {.patience = 4s, .is_broken = ...}, on_caught);
 //   absl::Status started = watch.start();
 //
-// A thread of its own looks a few times per patience, and counts its looks: a
-// process that is suspended as a whole does not look either.
+// Its own thread polls a few times per timeout (`patience`) and counts the
+// polls: a suspended process does not poll either.
 #pragma once
 
 #include <chrono>
@@ -27,9 +27,10 @@ namespace hvd::runtime {
 class CallWatch {
  public:
   struct Options {
-    // How long a call may take.
+    // The longest time that a call may take.
     std::chrono::nanoseconds patience{};
-    // Whether the job is known to be broken: then a quarter of it is enough.
+    // Whether the job is known to be broken; a quarter of `patience` is then
+    // enough.
     std::function<bool()> is_broken;
   };
   // Called once, on the watch's thread.
@@ -44,14 +45,14 @@ class CallWatch {
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
-  // ResourceExhausted: there can be no thread.
+  // ResourceExhausted: the thread cannot be created.
   absl::Status start();
 
-  // Of `patience`; one look more makes sure that so much time has passed.
+  // Polls per `patience`; one more makes sure that the full time has passed.
   static constexpr int kLooks = 8;
   static constexpr int kLooksIfBroken = 2;
 
-  // One look; whether the call at hand has been seen in too many.
+  // Polls once; returns whether too many polls have seen the current call.
   bool look();
 
  private:
@@ -61,7 +62,7 @@ class CallWatch {
   const Options options_;
   const Callback on_caught_;
   std::uint64_t number_ = 0;  // Of the call seen last,
-  int looks_ = 0;             // and how often it was.
+  int looks_ = 0;             // and how often it was seen.
   Mutex mutex_;
   CondVar stop_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

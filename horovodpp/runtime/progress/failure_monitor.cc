@@ -10,9 +10,9 @@
 namespace hvd::runtime {
 namespace {
 
-// A peer that has left properly is followed by the news that all have, and one that
-// ended because of another by the news of that, within a message's time; this is
-// generous.
+// After a peer's death a message may explain it: all ranks have left, or
+// another rank's failure ended the peer. Such a message arrives soon; this
+// limit is generous.
 constexpr std::chrono::milliseconds kGrace(500);
 
 }  // namespace

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A FailureMonitor is one rank's view of whether its job is sound or broken, and
-// if so for which reason, which is the same on every rank. Whoever finds a fault first tells the others on
-// its node through the break word; between nodes the news travel as mail.
+// A FailureMonitor is one rank's view of whether its job is sound or broken,
+// and why; the reason is the same on every rank. The first rank that finds a
+// fault tells its node through the break word. Between nodes the news travels
+// as mail.
 //
-// Planes wait under its interrupt. report() and peer_lost() come from any thread,
-// check() from the thread that drives the runtime.
+// Planes wait under its interrupt. report() and peer_lost() come from any
+// thread, check() from the thread that drives the runtime.
 #pragma once
 
 #include <atomic>
@@ -35,35 +36,38 @@ class FailureMonitor : public transport::Interrupt {
         hindrance_(hindrance),
         epoch_(epoch) {}
 
-  // The job is broken, for this reason unless another one was first. `suspects`
-  // are as in core/suspects.h.
+  // Breaks the job with this reason, unless an earlier reason exists.
+  // `suspects` are as in core/suspects.h.
   void report(const std::string& why, const std::vector<int>& suspects = {});
 
-  // What this rank has submitted fails because another one left the job early,
-  // as `why` says. The job is not broken by that. But if this rank ends now,
-  // then for that reason, and its peers blame the rank that left.
+  // Records that another rank left the job early, as `why` says, and so made
+  // this rank's submissions fail. That does not break the job. But if this rank
+  // ends now, its peers blame the rank that left.
   void hindered(const std::string& why);
 
-  // This rank breaks the job: for the reason `why`, unless it was hindered.
+  // Breaks the job from this rank: with the reason `why`, unless it was
+  // hindered.
   void give_up(const std::string& why);
 
-  // Rank `rank` has died. While this rank is leaving that may be a peer that has
-  // left already, and a rank of another node may have ended because of one of which
-  // its node is about to tell: either counts as a fault only if nothing comes of it
+  // Records the death of rank `rank`. Two kinds of death may have an
+  // explanation that is still on its way. While this rank is leaving, the peer
+  // may have left already. A rank of another node may have ended because of a
+  // third rank. These deaths count as a fault only if no explanation arrives
   // soon.
   void peer_lost(int rank, const std::string& how);
-  // Others go on without rank `rank`, and are about to say why.
+  // Records that other ranks go on without rank `rank`, and are about to say
+  // why.
   void left_behind(int rank, const std::string& how,
                    const std::vector<int>& suspects = {});
-  // Nothing is heard any more of the node whose first rank is `rank`.
+  // Records that the node whose first rank is `rank` is silent.
   void node_lost(int rank);
 
   // From now on this rank is about to leave.
   void leaving() { leaving_.store(true); }
 
-  // Besides, `attend` is called during waits: this rank takes part in the
-  // agreement while it waits in a plane. What it returns ends the wait. `due`:
-  // when it is to be called though nobody rings.
+  // Sets a function that is also called during waits, so that this rank takes
+  // part in the agreement while it waits in a plane. Its error ends the wait.
+  // `due` returns when to call it without a ring.
   using Due =
       std::function<std::optional<std::chrono::steady_clock::time_point>()>;
   void set_attend(std::function<absl::Status()> attend, Due due) {
@@ -71,11 +75,11 @@ class FailureMonitor : public transport::Interrupt {
     attend_due_ = std::move(due);
   }
 
-  // The interrupt of planes: OK, Aborted with the reason, or what `attend` says.
+  // The interrupt of planes: OK, Aborted with the reason, or the error of
+  // `attend`.
   absl::Status check() override;
 
-  // OK, or Aborted with the reason; a death that has become a fault by now
-  // included.
+  // OK, or Aborted with the reason; includes a death that has become a fault.
   absl::Status judge() {
     if (!segment_.break_word().raised() && !loss_pending_.load()) {
       return absl::OkStatus();
@@ -83,12 +87,12 @@ class FailureMonitor : public transport::Interrupt {
     return judge_losses();
   }
 
-  // The reason as it stands, without looking for news.
+  // The current reason, without polling for news.
   absl::Status verdict() const;
 
   std::optional<std::chrono::steady_clock::time_point> verdict_due()
       const override;
-  // When a peer's death that is no fault yet becomes one.
+  // When a peer's unexplained death becomes a fault.
   std::optional<std::chrono::steady_clock::time_point> loss_due() const {
     if (!loss_pending_.load()) return std::nullopt;
     return pending_due();

@@ -63,7 +63,8 @@ std::vector<int> Heartbeats::lost(Clock::TimePoint now) {
 
 Clock::TimePoint Heartbeats::next(Clock::TimePoint now) const {
   if (watched_.empty()) return Clock::TimePoint::max();
-  // Half of it, so that being called a little late is no suspension.
+  // Half of the limit, so that a slightly late call does not look like a
+  // suspension.
   Clock::TimePoint then =
       std::min(looked_at_ + longest_look_ / 2, beat_at_ + interval_);
   for (const Neighbour& neighbour : watched_) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heartbeats between ranks that see nothing of each other but messages: each
-// tells its neighbours every now and then that it is there, and takes one that
-// stays silent for too long for lost. Silence proves nothing: whoever is
-// reported here is suspected, no more.
+// Heartbeats watches ranks that exchange only messages. Each rank sends its
+// neighbors regular beats, and suspects a neighbor that stays silent for too
+// long. Silence proves nothing, so a reported rank is only suspected.
 //
 //   Heartbeats beats({.neighbours = {0, 8}}, now);
 //   for (int rank : beats.due(now)) send_beat(rank);
@@ -10,9 +9,9 @@
 //   for (int rank : beats.lost(now)) suspect(rank);
 //   sleep_until(beats.next(now));
 //
-// A rank that did not run itself for a while (stopped, swapped out, busy) has
-// not listened either, and accuses nobody: it begins to count anew. So ranks
-// that are suspended together lose nobody.
+// A rank that did not run for a while (stopped, swapped out, busy) has not
+// received either. It accuses no neighbor and starts to count again. So ranks
+// that are suspended together lose no rank.
 //
 // Pure: no clock, no thread; `now` does not go back.
 #pragma once
@@ -29,32 +28,34 @@ class Heartbeats {
  public:
   struct Options {
     std::vector<int> neighbours = {};
-    // Between two beats to a neighbour: a link that was away for a deadline less an
-    // interval has lost nobody.
+    // The time between two beats to a neighbor. A link may be down for a
+    // deadline less an interval without a loss.
     Clock::Duration interval = std::chrono::seconds(1);
-    // How long a neighbour may be silent; several intervals.
+    // How long a neighbor may be silent; several intervals.
     Clock::Duration deadline = std::chrono::seconds(4);
   };
 
   Heartbeats(const Options& options, Clock::TimePoint now);
 
-  // Whom to send a beat now: all neighbours, once per interval.
+  // The ranks to send a beat now: all neighbors, once per interval.
   std::vector<int> due(Clock::TimePoint now);
 
-  // Mail has come from `rank`, whatever it was. Others than neighbours are ignored.
+  // Records mail of any kind from `rank`. Ranks that are not neighbors are
+  // ignored.
   void heard(int rank, Clock::TimePoint now);
-  // A sign of life has come by another way. While such come mail may be later, by as
-  // much as TCP takes after a link was away.
+  // Records a sign of life by another way than mail. While such signs come,
+  // mail may be later: as late as TCP may be after a link was down.
   void alive(int rank, Clock::TimePoint now);
 
-  // The neighbours that have now been silent for longer than the deadline, or sent no
-  // mail for kMailDeadlines of them. Each is named once, and not watched any more.
+  // The neighbors that have been silent for longer than the deadline, or sent
+  // no mail for kMailDeadlines deadlines. Each is returned once, and not
+  // watched any more.
   std::vector<int> lost(Clock::TimePoint now);
   static constexpr int kMailDeadlines = 3;
 
-  // When to call due() and lost() again; two looks that are further apart than
-  // an interval, and a quarter of the deadline, count as a time in which this rank did
-  // not run.
+  // When to call due() and lost() again. Between two calls that are further
+  // apart than an interval and a quarter of the deadline, this rank counts as
+  // not running.
   Clock::TimePoint next(Clock::TimePoint now) const;
 
  private:
@@ -63,7 +64,7 @@ class Heartbeats {
     Clock::TimePoint heard_at;
     Clock::TimePoint mail_at;
   };
-  // When it is lost unless something comes.
+  // When the neighbor is lost unless it is heard.
   Clock::TimePoint lost_at(const Neighbour& neighbour) const {
     return std::min(neighbour.heard_at + deadline_,
                     neighbour.mail_at + kMailDeadlines * deadline_);

@@ -16,8 +16,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// How long the news of a fault may take to leave a rank that ends because of
-// it.
+// Time limit for sending the news of a fault before this rank ends.
 constexpr std::chrono::milliseconds kFarewell(100);
 
 }  // namespace
@@ -82,7 +81,7 @@ absl::Status JobEnd::settle(const absl::Status& why) {
     parts_.monitor.report(out_of_memory_text_);
     reason = out_of_memory_;
   }
-  // Before anybody sees the error, and ends because of it.
+  // Tell the launcher first: a caller that sees the error may end the process.
   parts_.launcher.broken(reason);
   parts_.queue.close(reason);
   return reason;
@@ -91,7 +90,7 @@ absl::Status JobEnd::settle(const absl::Status& why) {
 absl::Status JobEnd::publish(const absl::Status& why) {
   const absl::Status known = parts_.monitor.verdict();
   if (!known.ok()) return known;
-  // What is Aborted comes from a peer, and names it.
+  // An Aborted error comes from a peer, and names it.
   const std::string text =
       absl::IsAborted(why)
           ? std::string(why.message())
@@ -99,14 +98,14 @@ absl::Status JobEnd::publish(const absl::Status& why) {
                          why.message());
   parts_.monitor.report(text, suspects_of(why));
   const absl::Status reason = parts_.monitor.verdict();
-  // Others are about to publish theirs.
+  // Other ranks are about to publish the reason.
   return reason.ok() ? with_suspects(absl::AbortedError(text), suspects_of(why))
                      : reason;
 }
 
 void JobEnd::tell_other_nodes(const absl::Status& reason) {
   for (coordinator::Outgoing& mail : parts_.coordinator.break_mail(reason)) {
-    // Best effort: the peer may be the one that died.
+    // Best effort: the peer may be the rank that died.
     parts_.router.send(mail.to, std::move(mail.bytes)).IgnoreError();
   }
   say_goodbye().IgnoreError();

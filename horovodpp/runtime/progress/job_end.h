@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JobEnd is what a rank does when its job ends: it makes one reason out of
-// whatever went wrong, tells the other ranks, fails what is in flight, and sees
-// its last messages off.
+// The JobEnd ends a rank's part in its job: it settles on one reason for all
+// errors, tells the other ranks, fails the operations in flight, and sends the
+// last messages.
 //
 // Driven by one thread at a time.
 #pragma once
@@ -17,21 +17,21 @@ class JobEnd {
  public:
   explicit JobEnd(const LoopParts& parts);
 
-  // Makes `why` the reason of the job's end, unless there is one; returns the
+  // Makes `why` the reason of the job's end, unless one exists; returns the
   // reason.
   absl::Status settle(const absl::Status& why);
 
-  // Settles, and tells the other nodes. Every rank of a node does so: its leader
-  // may be the one that died.
+  // Settles, and tells the other nodes. Every rank of a node does so, because
+  // its leader may be the one that died.
   absl::Status break_down(const absl::Status& why);
 
   // The same in a catch clause; throws nothing, even without memory.
   absl::Status break_down_after_throw() noexcept;
 
-  // In a catch clause: what was thrown.
+  // The current exception as a status, in a catch clause.
   absl::Status what_was_thrown() const noexcept;
 
-  // Messages still on their way are seen off; peers may need them to end, too.
+  // Sends the messages that are still on their way; peers may need them to end.
   absl::Status say_goodbye();
 
  private:
@@ -39,7 +39,7 @@ class JobEnd {
   void tell_other_nodes(const absl::Status& reason);
 
   const LoopParts parts_;
-  // Made while there is memory.
+  // Created while memory is available.
   const absl::Status out_of_memory_;
   const std::string out_of_memory_text_;
 };

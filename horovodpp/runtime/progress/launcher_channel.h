@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank has to tell the launcher that started it (core/rank_news.h) goes
-// through a LauncherChannel: to a socket of this host whose name is in
-// HOROVODPP_LAUNCHER. Where there is no launcher that listens nothing happens,
-// and no call waits or fails.
+// A LauncherChannel sends a rank's news (core/rank_news.h) to the launcher that
+// started it, through a socket of this host. HOROVODPP_LAUNCHER holds the
+// socket's name. Without a listening launcher its calls do nothing. No call
+// waits or fails.
 //
-// Thread-safe. Nothing is kept open between calls: a program may close every
-// descriptor it does not know.
+// Thread-safe. Keeps no descriptor open between calls: a program may close
+// descriptors that it does not know.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,8 @@ namespace hvd::runtime {
 
 class LauncherChannel {
  public:
-  // Of an abstract Unix socket, without its leading zero; empty: nobody listens.
+  // The name of an abstract Unix socket, without its leading zero; empty: no
+  // launcher listens.
   explicit LauncherChannel(std::string socket_name)
       : socket_name_(std::move(socket_name)) {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the progress loop of one rank drives, in one place. All of it outlives the
+// The parts of one rank that its progress loop drives. All of them outlive the
 // loop.
 #pragma once
 

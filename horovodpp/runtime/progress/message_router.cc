@@ -11,9 +11,10 @@
 namespace hvd::runtime {
 namespace {
 
-// MPI may call a message sent that still waits in the sender for room on its
-// way. The longer ago that was, the later is the next look. A rank that hardly gets a
-// core looks a few times all the same.
+// How long to keep looking after the wires. MPI may report a message as sent
+// while it still waits in the sender for room. The pauses between looks grow
+// with the message's age. A rank that hardly runs looks a few times all the
+// same.
 constexpr std::chrono::milliseconds kLinger(20);
 constexpr std::chrono::milliseconds kFirstLook(1);
 constexpr int kLooks = 5;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MessageRouter sends and receives control mail. Between a node's leader and its
-// other ranks it goes through the memory of the node, which rings its reader.
-// The rest goes over the wires, where a message wakes nobody and may need its
-// sender's help to leave: whoever has sent one keeps looking after the wires for
-// a while. So does whoever has sent the data of a collective.
+// The MessageRouter sends and receives control mail. Between a node's leader
+// and its other ranks, mail goes through the node's shared memory, and rings
+// its reader. All other mail goes over the wires, where it wakes no rank and
+// may need its sender's help to leave. A rank that has sent mail or a
+// collective's data keeps looking after the wires for a while.
 //
 // Driven by one thread at a time.
 #pragma once
@@ -30,7 +30,8 @@ class MessageRouter {
     ring();
     return status;
   }
-  // The same; a rank of this node that sleeps hears of it with the next ring().
+  // Sends without ringing; a sleeping rank of this node notices with the next
+  // ring().
   absl::Status post(int to, std::string bytes);
   void ring() { node_mail_.ring(); }
 
@@ -45,26 +46,27 @@ class MessageRouter {
   void send_beat(int to) { wires_.send_beat(to); }
   std::vector<int> receive_beats() { return wires_.receive_beats(); }
 
-  // Moves sends on; whether all have left this rank.
+  // Makes progress on sends; returns whether all have left this rank.
   absl::StatusOr<bool> flush();
 
-  // Whether a rank of this node has yet to make room for what was sent to it.
+  // Whether a rank of this node must still make room for mail to it.
   bool has_unwritten() const { return node_mail_.has_unwritten(); }
-  // Whether there may be something for flush() to do.
+  // Whether flush() may have work to do.
   bool may_have_unsent() const { return has_unflushed_ || has_unwritten(); }
 
   // Whether mail may still need this rank's help to arrive.
   bool is_sending() const { return mail_.may_need_help(); }
 
-  // A collective has used the wires, and may have left something on them.
+  // Records that a collective has used the wires, and may have left data on
+  // them.
   void data_was_sent() {
     if (uses_wires()) data_.was_used();
   }
-  // When to look next at what may still need this rank's help to arrive; nullopt if
-  // nothing does.
+  // When to look next at sends that may need this rank's help; nullopt: none
+  // do.
   std::optional<std::chrono::steady_clock::duration> helps_after() const;
-  // Whether anything was ever sent over the wires: where the receiver is slow the
-  // last of it may need this rank's help long after.
+  // Whether anything was ever sent over the wires. With a slow receiver the
+  // last part may need this rank's help long after.
   bool has_used_wires() const { return mail_.was_ever() || data_.was_ever(); }
 
  private:
@@ -72,7 +74,7 @@ class MessageRouter {
   class Traffic {
    public:
     void was_used();
-    // This rank has looked after the wires.
+    // Records that this rank has looked after the wires.
     void looked() { ++looks_; }
     bool may_need_help() const { return used_ && is_recent(); }
     std::optional<std::chrono::steady_clock::duration> helps_after() const;
@@ -85,7 +87,7 @@ class MessageRouter {
     }
 
     std::chrono::steady_clock::time_point used_at_{};
-    int looks_ = 0;  // Since then.
+    int looks_ = 0;  // Since the last use.
     bool used_ = false;
   };
 
@@ -98,7 +100,7 @@ class MessageRouter {
   const Topology& topology_;
   Traffic mail_;
   Traffic data_;
-  bool has_unflushed_ = false;  // Of the wires.
+  bool has_unflushed_ = false;  // Mail on the wires.
 };
 
 }  // namespace hvd::runtime

@@ -36,7 +36,7 @@ absl::Status Progress::run() {
       resting_ = rest = go_on(Listener::kRester);
       driver_.store(std::thread::id());
     }
-    // Not under the lock: a thread that waits for something drives meanwhile.
+    // Sleep without the lock, so that a waiting thread can drive meanwhile.
     if (rest) sleep(Listener::kRester, *rest);
   }
 }
@@ -64,8 +64,7 @@ bool Progress::help(const coordinator::Key& key, const Ready& ready) {
   return true;
 }
 
-// The thread of run() goes on sleeping, and hears whoever rings: it is the next one to
-// drive then.
+// The thread of run() keeps sleeping and receives the rings: it drives next.
 Quick Progress::try_at_once(const coordinator::SubmissionPtr& submission,
                             const std::function<void()>& begun) {
   if (is_driven_here() || !driving_.try_lock()) return Quick::kNot;
@@ -87,17 +86,17 @@ void Progress::drive_until(const coordinator::Key& key, const Ready& ready) {
   while (!ready() && !end_) {
     const std::optional<Sleep> rest = go_on(Listener::kDriver);
     if (rest) {
-      // Others, too, can make it ready; they ring.
+      // Other ranks can also make it ready; they ring.
       if (announced && !ready()) sleep(Listener::kDriver, *rest);
       bell_.leave(Listener::kDriver);
     }
     if (announced || ready()) continue;
-    // Not there by itself: others may have to do something about it. They are told
-    // before this thread sleeps, as nobody else tells them then.
+    // The outcome needs other ranks. Tell them before this thread sleeps,
+    // because no other thread does.
     queue_.wait_for(key);
     announced = true;
   }
-  // Whoever was interrupted may wait again, and does not come here then.
+  // An interrupted thread may wait again, and would then not come here.
   if (!announced && Interruption::here() != nullptr && turn_.is_busy()) {
     queue_.wait_for(key);
   }
@@ -107,13 +106,13 @@ bool Progress::is_to_hand_over() {
   bool hand_over = false;
   if (resting_) resting_->ticket = bell_.listen(Listener::kRester);
   if (bell_.missed()) hand_over = look_again();
-  // Last: whoever finds that somebody rings already is not heard after this.
+  // Do this last: a thread that finds the bell ringing does not ring again.
   if (resting_) hand_over = queue_.wake_at(turn_.wakes_at()) || hand_over;
   return needs_driver() || hand_over;
 }
 
-// For rings that passed the resting thread over: most were for what this one has
-// done since. Whether that thread has to go on.
+// Handles rings that passed the resting thread over, most of them for work that
+// this thread has done. Returns whether the resting thread has to go on.
 bool Progress::look_again() {
   if (end_) return true;
   const absl::StatusOr<bool> more = turn_.look();
@@ -122,7 +121,7 @@ bool Progress::look_again() {
   return true;
 }
 
-// The other driver may be about to finish a turn.
+// Tries a few times: the other driver may be about to finish a turn.
 bool Progress::try_to_drive() {
   for (int attempt = 0; attempt < kAttemptsToDrive; ++attempt) {
     if (driving_.try_lock()) return true;
@@ -130,7 +129,8 @@ bool Progress::try_to_drive() {
   return false;
 }
 
-// An exception would leave the job to nobody, or end the process.
+// Catches exceptions, which would leave the job without a driver or end the
+// process.
 std::optional<Progress::Sleep> Progress::go_on(Listener as) {
   try {
     return move_on(as);
@@ -163,19 +163,19 @@ absl::StatusOr<bool> Progress::try_to_sleep(Listener as,
   const auto now = steady_clock::now();
   if (std::exchange(has_moved_, false)) active_at_ = now;
   const std::int64_t wakes_at = turn_.wakes_at();
-  // While this rank's program has to go on first there is nothing to spin for.
+  // Do not spin if this rank's program must submit first.
   if (is_busy && wakes_at == 1 && now - active_at_ < waiting_.spin) {
     return false;
   }
   const std::uint32_t ticket = bell_.listen(as);
-  // What came before listen() rang nobody: look once more.
+  // Events before listen() rang no bell: look once more.
   absl::StatusOr<bool> moved = turn_.move_on(awaited_);
   if (moved.ok() && !*moved && !turn_.has_ended()) {
     sleep = {.ticket = ticket,
              .began = now,
              .limit = turn_.sleep_limit(is_busy, now)};
     if (queue_.wake_at(wakes_at)) {
-      // Somebody submitted under an older idea of it, and did not ring.
+      // A thread submitted under an older threshold, and did not ring.
       sleep.reset();
       moved = true;
     }

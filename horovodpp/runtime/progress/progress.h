@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The progress loop of one rank: it takes turns at what there is to do, and sleeps
-// on the rank's doorbell when there is nothing. A rank with nothing in flight uses
-// no CPU: whoever has something for it rings.
+// The progress loop of one rank: it runs turns while there is work, and
+// otherwise sleeps on the rank's doorbell. A rank with nothing in flight uses
+// no CPU: producers of work ring the bell.
 //
-// It has a thread of its own, and besides that any thread that waits for an
-// outcome may drive it meanwhile: a call that is waited for at once then needs
-// no other thread to be woken. One thread drives at a time.
+// The loop has its own thread. A thread that waits for an outcome may drive the
+// loop meanwhile: a call that is waited for at once then wakes no other thread.
+// One thread drives at a time.
 //
-// On a job of several nodes a message from another node rings nothing. There a
-// rank with work in flight sleeps only shortly, and an idle leader looks a few
-// times a second.
+// A message from another node rings no bell. In a job of several nodes, a rank
+// with work in flight therefore sleeps only briefly, and an idle leader looks a
+// few times a second.
 #pragma once
 
 #include <atomic>
@@ -37,16 +37,16 @@ class Progress {
   // silent.
   Progress(const LoopParts& parts, std::chrono::nanoseconds heartbeat_deadline);
 
-  // Runs until every rank has left (OK) or the job is broken (why; every rank
-  // has been told, and the queue is closed with it). For one thread.
+  // Runs until every rank has left (OK) or the job is broken (the reason; every
+  // rank has been told, and the queue is closed with it). For one thread.
   absl::Status run();
 
   // Drives the job until `ready`, or its end, on a thread that waits for the
-  // submission `key`. False, at once, if another thread drives it.
+  // submission `key`. Returns false at once if another thread drives.
   bool help(const coordinator::Key& key, const Ready& ready);
 
-  // Executes `submission` on this thread if it is all there is to do: nobody drives,
-  // nobody has rung, and its peers are there. See SubmissionSink.
+  // Executes `submission` on this thread if it is the only work: no thread
+  // drives, the bell has not rung, and the peers are there. See SubmissionSink.
   Quick try_at_once(const coordinator::SubmissionPtr& submission,
                     const std::function<void()>& begun);
 
@@ -67,28 +67,29 @@ class Progress {
  private:
   using Listener = transport::Doorbell::Listener;
 
-  // A sleep on this rank's doorbell, which has been listened to.
+  // A sleep on this rank's doorbell, begun by listen().
   struct Sleep {
     std::uint32_t ticket = 0;
     Clock::TimePoint began;
-    std::optional<Clock::Duration> limit;  // nullopt: until somebody rings.
+    std::optional<Clock::Duration> limit;  // nullopt: until a ring.
   };
-  // Moves things on, or says that there is nothing to do for a while, or sets
-  // end_. What is thrown meanwhile breaks the job; move_on() throws it.
+  // Makes progress, returns a sleep if there is none to make, or sets end_. An
+  // exception breaks the job; move_on() lets it through.
   std::optional<Sleep> go_on(Listener as)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   std::optional<Sleep> move_on(Listener as)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
-  // If there is nothing to spin for, makes a last turn before the sleep.
+  // If there is no reason to spin, makes a last turn before the sleep.
   absl::StatusOr<bool> try_to_sleep(Listener as, std::optional<Sleep>& sleep)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   void sleep(Listener as, const Sleep& sleep);
   void drive_until(const coordinator::Key& key, const Ready& ready)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
-  // The driver stops: whether the resting thread has to go on at once.
+  // Ends this thread's driving; returns whether the resting thread has to go on
+  // at once.
   bool is_to_hand_over() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   bool look_again() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
-  // Whether somebody has to go on, or to wake earlier than the resting thread
+  // Whether a thread has to go on, or to wake earlier than the resting thread
   // would.
   bool needs_driver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   bool try_to_drive() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true, driving_);
@@ -101,10 +102,10 @@ class Progress {
   Mutex driving_;  // Held by the thread that drives; it guards all but
   std::atomic<std::thread::id> driver_{};  // this one.
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(driving_);
-  // How the thread of run() sleeps, if it does. Whoever drives meanwhile hears
-  // the rings, and leaves the bell for it.
+  // How the thread of run() sleeps, if it does. Another driver takes the rings
+  // meanwhile, and hands the bell back.
   std::optional<Sleep> resting_ ABSL_GUARDED_BY(driving_);
-  const Ready* awaited_ = nullptr;  // What the driver waits for, if it does.
+  const Ready* awaited_ = nullptr;  // The driver's condition, if any.
   bool has_moved_ ABSL_GUARDED_BY(driving_) = false;  // Since active_at_.
   Clock::TimePoint active_at_;
 };

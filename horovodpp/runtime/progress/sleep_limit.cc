@@ -6,7 +6,7 @@
 namespace hvd::runtime {
 namespace {
 
-// How long an idle rank sleeps that looks after the wires.
+// The longest sleep of an idle rank that looks after the wires.
 constexpr std::chrono::milliseconds kIdleSleep(50);
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a rank may sleep on its doorbell before it looks again though nobody
-// has rung.
+// The limit of a rank's sleep on its doorbell: the time after which it looks
+// again without a ring.
 //
 // Pure: no clock, no thread.
 #pragma once
@@ -13,35 +13,35 @@
 
 namespace hvd::runtime {
 
-// How long a rank with work in flight sleeps where news may come from another
+// The longest sleep of a rank with work in flight if news may come from another
 // node, which rings no bell.
 inline constexpr std::chrono::microseconds kBusySleep(100);
 
-// How long submissions that cannot matter yet lie unseen.
+// The longest time that submissions stay unseen while they cannot matter yet.
 inline constexpr std::chrono::milliseconds kUnseen(10);
 
 struct Outlook {
   bool several_nodes = false;
-  // Also while nothing is in flight, as a node's leader does, and a rank that
-  // has used them: where the receiver is slow the last of what was sent may need
-  // this rank's help long after.
+  // Whether to look at the wires also when idle. A node's leader does, and so
+  // does a rank that has used them: with a slow receiver the last part of a
+  // send may need this rank's help long after.
   bool looks_after_wires = false;
-  bool is_busy = false;  // Something is in flight.
-  // What was sent may need this rank's help to arrive, after so long.
+  bool is_busy = false;  // Operations are in flight.
+  // When sends may need this rank's help to arrive.
   std::optional<Clock::Duration> helps_after = {};
-  // Submissions that there have to be before they matter.
+  // The number of submissions that matters.
   std::int64_t wakes_at = 1;
-  // When something has to be done by the clock.
+  // The next timed task.
   std::optional<Clock::TimePoint> due = {};
 };
 
-// Whether somebody rings for all there may be to look at.
+// Whether every event that matters rings the bell.
 inline bool rings_for_all(const Outlook& outlook) {
   return !outlook.several_nodes && !outlook.helps_after &&
          outlook.wakes_at <= 1 && !outlook.due;
 }
 
-// From `now` on; nullopt: until somebody rings.
+// From `now` on; nullopt: until a ring.
 std::optional<Clock::Duration> sleep_limit(const Outlook& outlook,
                                            Clock::TimePoint now);
 

@@ -23,11 +23,11 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A link may be away for all of the deadline but this part.
+// Beats per deadline. A link may be down for all but one beat's time of it.
 constexpr int kBeatsPerDeadline = 16;
 
-// As many submissions, or bytes of letters, are taken in before what comes of them
-// is given out: that then stays in the cache, and others begin with it meanwhile.
+// The number of submissions that are taken in before their output is given out.
+// That output then stays in the cache, and other ranks begin with it meanwhile.
 constexpr std::size_t kPortion = 256;
 constexpr std::size_t kPortionBytes = std::size_t{32} << 10;
 
@@ -53,8 +53,8 @@ absl::StatusOr<bool> Turn::move_on(const Ready* awaited) {
   return agreed || done;
 }
 
-// In flight on this rank is nothing before, and nothing after, but where peers are
-// late: so there is nobody to tell anything, and nothing to hand over.
+// Without other work in flight, before or after, there are no ranks to notify
+// and nothing to hand over. Late peers are the exception.
 Quick Turn::try_at_once(const coordinator::SubmissionPtr& submission,
                         const std::function<void()>& begun) {
   if (next_ != nullptr || parts_.queue.has_news()) return Quick::kNot;
@@ -84,7 +84,7 @@ absl::StatusOr<bool> Turn::look() {
 }
 
 absl::StatusOr<bool> Turn::agree() {
-  // Before the verdict on a death: the mail may say that it was none.
+  // Take in mail before the verdict on a death: mail may explain it.
   HVD_ASSIGN_OR_RETURN(const bool in, take_in());
   if (!parts_.coordinator.closed()) {
     HVD_RETURN_IF_ERROR(parts_.monitor.judge());
@@ -95,7 +95,7 @@ absl::StatusOr<bool> Turn::agree() {
 }
 
 absl::Status Turn::attend() {
-  // Nobody else can go on with what this thread executes.
+  // Only this thread can go on with the operation that it executes.
   if (Interruption* const mine = Interruption::here();
       mine != nullptr && mine->is_due_to_stop()) {
     parts_.monitor.give_up(
@@ -113,7 +113,8 @@ absl::Status Turn::attend() {
 }
 
 absl::StatusOr<bool> Turn::take_in() {
-  // Asked first: what was submitted before leave() is then among the requests.
+  // Read the flag first: submissions made before leave() are then among the
+  // requests.
   const bool leave = leave_requested_.load() && !leaving_;
   HVD_ASSIGN_OR_RETURN(bool moved, receive());
   if (parts_.queue.has_news()) {
@@ -174,8 +175,8 @@ bool Turn::is_given_up(const std::vector<int>& suspects) const {
   return contains(suspects, parts_.topology.rank());
 }
 
-// Rank `from` takes this one for lost. Here that is no reason to blame anyone: the link
-// between the hosts was away.
+// The error for when rank `from` takes this rank for lost. It blames no rank:
+// the link between the hosts was down.
 absl::Status Turn::given_up_by(int from) const {
   return absl::AbortedError(absl::StrCat(
       "host '", parts_.topology.peer(from).host, "' (rank ", from,
@@ -184,7 +185,7 @@ absl::Status Turn::given_up_by(int from) const {
 }
 
 absl::StatusOr<bool> Turn::give_out() {
-  // The clock is asked once.
+  // Reads the clock only once.
   const auto taken_at = std::exchange(taken_at_, std::nullopt);
   HVD_RETURN_IF_ERROR(taken_at ? parts_.coordinator.step(*taken_at)
                                : parts_.coordinator.step());
@@ -233,7 +234,7 @@ absl::Status Turn::hear_of_losses(int from, const std::string& notice) {
   return absl::OkStatus();
 }
 
-// Leaders of neighbouring nodes see nothing of each other but mail.
+// Leaders of neighboring nodes exchange only mail.
 absl::Status Turn::beat() {
   const auto now = steady_clock::now();
   const std::vector<int> due = beats_->due(now);
@@ -268,8 +269,8 @@ absl::StatusOr<bool> Turn::execute(const Ready* awaited) {
     moved = moved || failed;
     if (next_ == nullptr) return moved || parts_.coordinator.wants_step();
     moved = true;
-    // A thread that has what it waited for is not held up by others' batches:
-    // what it does next may be what another rank needs before it comes there.
+    // Return as soon as the awaited outcome is known. The thread's next call
+    // may be one that another rank needs before it executes the next batch.
     if (awaited != nullptr && (*awaited)()) return moved;
     HVD_RETURN_IF_ERROR(carry_out(*std::exchange(next_, nullptr)));
     if (awaited != nullptr && (*awaited)()) return moved;
@@ -293,7 +294,7 @@ absl::StatusOr<bool> Turn::read_schedule() {
   return true;
 }
 
-// Before anybody sees the error, and ends because of it.
+// Runs before a caller sees the error, because the caller may end the process.
 void Turn::note_hindrance(const std::vector<coordinator::Failure>& failures) {
   const std::optional<int> culprit = parts_.coordinator.ended_by();
   if (hindered_ || !culprit || *culprit == parts_.topology.rank()) return;
@@ -313,7 +314,7 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
   try {
     status = parts_.executor.execute(batch, submissions_);
     if (status.ok()) {
-      // Their names are free before anybody hears of it.
+      // Free the names before callers learn the outcome.
       parts_.queue.release(submissions_);
       parts_.executor.complete(batch, submissions_);
     }
@@ -321,7 +322,8 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
     status = end_.what_was_thrown();
   }
   parts_.router.data_was_sent();
-  // Not as attends_at() any more. What there is already is looked at next.
+  // Replace the threshold of attends_at(). The next look handles submissions
+  // that are already there.
   parts_.queue.wake_at(1);
   if (status.ok()) {
     if (traces())
@@ -342,7 +344,7 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
   return reason;
 }
 
-// In most steps of a training nothing is written, and two numbers are compared.
+// Most training steps write nothing here, and only compare two numbers.
 void Turn::log_batch(const coordinator::Batch& batch, const char* how) {
   ++batches_;
   if (batch.cycle != cycle_) {
@@ -372,21 +374,21 @@ void Turn::log_end() const {
 }
 
 bool Turn::has_ended() const {
-  // A rank that has told others so stays until its messages have found room:
-  // they are waited for.
+  // A leaving rank stays until its messages have found room, because peers wait
+  // for them.
   return parts_.coordinator.closed() && !parts_.router.has_unwritten();
 }
 
-// What a step begins with is always looked at: an idle rank would not notice that
-// nothing follows.
+// Between steps the first submission always wakes: an idle rank would not
+// notice a missing next one.
 std::int64_t Turn::wakes_at() const {
   return is_busy() ? static_cast<std::int64_t>(
                          parts_.coordinator.submissions_to_next())
                    : 1;
 }
 
-// In a cycle there is nothing that this rank could do with a submission before the
-// batch is over; what peers may want is looked at in time.
+// In a cycle a submission cannot matter before the batch is over; requests of
+// peers are looked at in time.
 std::int64_t Turn::attends_at() const {
   return parts_.coordinator.follows_cycle()
              ? std::numeric_limits<std::int64_t>::max()
@@ -423,8 +425,8 @@ Outlook Turn::outlook(bool is_busy) const {
 
 std::optional<Clock::TimePoint> Turn::attend_due() const {
   auto due = parts_.coordinator.due();
-  // A leader passes on what others wait for, and mail of other nodes wakes
-  // nobody.
+  // A leader passes on what other ranks wait for, and mail of other nodes wakes
+  // no rank.
   if (beats_) {
     const auto look = steady_clock::now() + kBusySleep;
     due = due ? std::min(*due, look) : look;

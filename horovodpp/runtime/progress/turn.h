@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Turn moves a rank's part in its job on by everything that can be done at the
-// moment: it takes in submissions and mail, gives out what the coordinator has to
-// say, and has batches executed.
+// A Turn advances a rank's part in its job as far as possible at the moment: it
+// takes in submissions and mail, sends the coordinator's output, and executes
+// batches.
 //
-// While a batch waits for other ranks all the rest goes on: planes ask their
+// While a batch waits for other ranks all other work goes on: planes ask their
 // interrupt, which calls attend().
 //
-// Driven by one thread at a time, but for leave().
+// Driven by one thread at a time, except for leave().
 #pragma once
 
 #include <atomic>
@@ -34,66 +34,67 @@ namespace hvd::runtime {
 class Turn {
  public:
   // `heartbeat_deadline`: how long a leader next to this one in the tree may be
-  // silent. `end` outlives this.
+  // silent. `end` outlives this object.
   Turn(const LoopParts& parts, JobEnd& end,
        std::chrono::nanoseconds heartbeat_deadline);
 
-  // Moves everything on that can move; whether anything did. Stops before the
-  // next batch once `awaited` says so, unless that is nullptr.
+  // Advances everything that can advance; returns whether anything did. Stops
+  // before the next batch once `awaited`, unless nullptr, returns true.
   //   (errors)  the job is broken
   absl::StatusOr<bool> move_on(const Ready* awaited);
 
-  // Executes `submission` if it is all there is to do, and its peers are there. Where
-  // they are not there yet it is the next batch; `begun` is called first.
+  // Executes `submission` if it is the only work and its peers are there. If
+  // peers are missing it becomes the next batch; `begun` is called first.
   Quick try_at_once(const coordinator::SubmissionPtr& submission,
                     const std::function<void()>& begun);
 
-  // Everything but batches: whether there is more to do for the thread that
-  // drives next.
+  // Does everything but batches; returns whether the next driver has more to
+  // do.
   absl::StatusOr<bool> look();
 
-  // One look at everything but batches, in a wait of a plane.
+  // Does everything but batches once, during a wait of a plane.
   //   Cancelled  the batch being executed is to be abandoned
   //   (errors)   the job is broken
   absl::Status attend();
-  // When attend() is to be called though nobody rings.
+  // When to call attend() without a ring.
   std::optional<Clock::TimePoint> attend_due() const;
 
   // Asks to leave the job. Any thread.
   void leave() { leave_requested_.store(true); }
 
-  // Every rank has left, and this one owes nobody anything.
+  // Whether every rank has left, and all messages of this one have been sent.
   bool has_ended() const;
-  // Tells the log how this rank's part ended.
+  // Logs how this rank's part ended.
   void log_end() const;
 
   bool is_busy() const {
     return parts_.coordinator.has_in_flight() || leaving_ || next_ != nullptr;
   }
-  // How long the thread that drives may sleep; nullopt: until somebody rings.
+  // How long the thread that drives may sleep; nullopt: until a ring.
   std::optional<Clock::Duration> sleep_limit(bool is_busy,
                                              Clock::TimePoint now) const;
-  // Whether it may sleep until then, with nothing in flight.
+  // Whether every event rings, so that it may sleep until then with nothing in
+  // flight.
   bool is_rung_for_all() const;
-  // As many submissions are to wake it.
+  // The number of submissions that wakes it.
   std::int64_t wakes_at() const;
 
  private:
-  // In a wait of a plane.
+  // The same during a wait of a plane.
   std::int64_t attends_at() const;
-  Outlook outlook(bool is_busy) const;  // But for heartbeats.
+  Outlook outlook(bool is_busy) const;  // Without heartbeats.
   absl::StatusOr<bool> agree();
   absl::StatusOr<bool> take_in();
   absl::StatusOr<bool> receive();
   absl::StatusOr<bool> give_out();
   absl::Status beat();
   absl::Status hear_of_losses(int from, const std::string& notice);
-  // Whether this rank is one of them.
+  // Whether this rank is among `suspects`.
   bool is_given_up(const std::vector<int>& suspects) const;
   absl::Status given_up_by(int from) const;
   void ring(coordinator::Bells bells);
   absl::StatusOr<bool> execute(const Ready* awaited);
-  // As far as the next batch; whether something failed.
+  // Reads up to the next batch; returns whether a submission failed.
   absl::StatusOr<bool> read_schedule();
   void note_hindrance(const std::vector<coordinator::Failure>& failures);
   absl::Status carry_out(const coordinator::Batch& batch);
@@ -104,17 +105,17 @@ class Turn {
   const LoopParts parts_;
   JobEnd& end_;
   const bool several_nodes_;
-  std::optional<Heartbeats> beats_;  // A leader's, among several nodes.
+  std::optional<Heartbeats> beats_;  // For a leader, among several nodes.
   std::atomic<bool> leave_requested_{false};
   bool leaving_ = false;
-  std::uint64_t batches_ = 0;  // That this rank took part in.
-  std::uint64_t cycle_ = 0;    // Of the last of them.
-  bool hindered_ = false;  // By a rank that left, which others have been told.
-  const coordinator::Batch* next_ = nullptr;  // To be executed.
-  // When this turn has taken in submissions, if it has.
+  std::uint64_t batches_ = 0;  // The number this rank took part in.
+  std::uint64_t cycle_ = 0;    // Of the last batch.
+  bool hindered_ = false;      // By a rank that left; reported to the others.
+  const coordinator::Batch* next_ = nullptr;  // The batch to execute next.
+  // When this turn took in submissions, if it did.
   std::optional<Clock::TimePoint> taken_at_;
-  coordinator::TensorQueue::News news_;  // Its memory is used again.
-  std::vector<coordinator::SubmissionPtr> submissions_;  // Likewise.
+  coordinator::TensorQueue::News news_;                  // Reused.
+  std::vector<coordinator::SubmissionPtr> submissions_;  // Reused.
 };
 
 }  // namespace hvd::runtime

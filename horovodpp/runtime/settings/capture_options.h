@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program says of a step that is captured (runtime/captured_step.h).
+// The options of a captured step (runtime/captured_step.h).
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -13,11 +13,11 @@
 namespace HVD_EXPORT hvd {
 
 struct CaptureOptions {
-  // Of its replays: equal on all ranks, and of nothing else.
+  // The name of the replays: equal on all ranks, and used for nothing else.
   std::string name = {};
   Device device = Device::cuda(0);
-  // A stream of that GPU (a cudaStream_t), and not the legacy default one. A replay comes
-  // behind what is in it by then.
+  // A stream of that GPU (a cudaStream_t) other than the legacy default stream.
+  // A replay follows the work that is in it at the time.
   void* stream = nullptr;
   // All ranks whose collectives are in the step.
   ProcessSet process_set = ProcessSet::global();

@@ -48,7 +48,7 @@ absl::Status read_count(const char* name, T& value,
 struct Unit {
   std::chrono::nanoseconds of = std::chrono::seconds(1);
   const char* name = "seconds";
-  // The largest number of them that makes sense.
+  // The largest sensible number of these units.
   std::int64_t most = 1'000'000'000;
 };
 
@@ -109,7 +109,8 @@ absl::Status read_stall_check(Config& config) {
   HVD_RETURN_IF_ERROR(read_duration("HOROVOD_STALL_CHECK_TIME_SECONDS", {},
                                     config.stall_warning_time));
   if (config.stall_warning_time.count() == 0) {
-    // Without warnings the job is not given up either, unless that is asked for.
+    // With warnings disabled the job is not given up either, unless the user
+    // asks for it.
     config.stall_shutdown_time = std::chrono::nanoseconds(0);
   }
   HVD_RETURN_IF_ERROR(read_duration(kShutdown, {}, config.stall_shutdown_time));
@@ -122,7 +123,7 @@ absl::Status read_stall_check(Config& config) {
 }
 
 absl::Status read_num_threads(int& threads) {
-  // It may be a list, or beyond anything: that is for OpenMP to judge.
+  // OMP_NUM_THREADS may be a list or out of range; OpenMP judges that.
   const auto text = variable("OMP_NUM_THREADS");
   int number = 0;
   if (text && absl::SimpleAtoi(*text, &number) && number > 0) threads = number;
@@ -169,12 +170,13 @@ std::string cache_directory() {
   return "";
 }
 
-// The variables of the tasks that a scheduler starts side by side. (SLURM_NTASKS belongs to
-// an allocation: a script of sbatch has it, too, and is alone.)
+// The variables of the tasks that a scheduler starts side by side.
+// (SLURM_NTASKS belongs to an allocation: an sbatch script has it, too, and
+// runs alone.)
 struct Scheduler {
   const char* command;
   const char* rank;
-  const char* size = nullptr;  // nullptr: it does not tell.
+  const char* size = nullptr;  // nullptr: it sets none.
 };
 constexpr Scheduler kSchedulers[] = {
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
@@ -189,7 +191,7 @@ constexpr Scheduler kSchedulers[] = {
 struct Task {
   const Scheduler* scheduler;
   int rank;
-  int size;  // 0: not told.
+  int size;  // 0: unknown.
 };
 
 std::optional<int> number_in(const char* name) {
@@ -219,8 +221,8 @@ std::string described(const Task& task) {
       task.size > 0 ? absl::StrCat(", ", by.size) : "", ")");
 }
 
-// What MPI's own launchers promise counts where HOROVOD_SIZE is not set: a rank of
-// theirs that loaded another MPI would take itself for a whole job.
+// Without HOROVOD_SIZE, use the size that MPI's own launcher sets: a rank that
+// loaded another MPI would take itself for a whole job.
 std::optional<const char*> size_variable() {
   for (const char* name :
        {"HOROVOD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
@@ -229,8 +231,8 @@ std::optional<const char*> size_variable() {
   return std::nullopt;
 }
 
-// Cray's PMI and, of Slurm's tasks, the one that Intel MPI is told to load have no
-// variable for the size.
+// Cray's PMI, and Slurm's PMI that Intel MPI is told to load, set no variable
+// for the size.
 bool is_launched(int promised_size, bool is_task) {
   return promised_size > 1 || variable("OMPI_COMM_WORLD_SIZE") ||
          variable("PMIX_RANK") || variable("PMI_SIZE") ||
@@ -250,7 +252,7 @@ absl::Status read_launch(Config& config) {
   return absl::OkStatus();
 }
 
-// What the daemons of each tell the ranks that they start.
+// Recognizes the launcher by variables that its daemons set.
 std::string launcher_of_mpi() {
   if (variable("OMPI_COMM_WORLD_SIZE")) {
     return variable("OMPI_MCA_orte_ess_num_procs") ? "openmpi4" : "openmpi5";
@@ -258,7 +260,7 @@ std::string launcher_of_mpi() {
   return variable("HYDI_CONTROL_FD") ? "mpich" : "";
 }
 
-// A flag that is set to 0 asks for nothing.
+// The set variables that are not supported. A flag set to 0 is not listed.
 std::vector<std::string> unsupported_settings() {
   std::vector<std::string> names;
   for (const char* name :
@@ -266,7 +268,7 @@ std::vector<std::string> unsupported_settings() {
     const auto text = variable(name);
     if (text && *text != "0") names.push_back(name);
   }
-  // One is what there is.
+  // One stream is always used, so 1 is not reported.
   const auto streams = variable("HOROVOD_NUM_NCCL_STREAMS");
   if (streams && *streams != "1") names.push_back("HOROVOD_NUM_NCCL_STREAMS");
   return names;
@@ -297,13 +299,13 @@ StatusOr<Config> Config::from_env() {
       read_duration("HOROVOD_START_TIMEOUT", {}, config.start_timeout));
   HVD_RETURN_IF_ERROR(
       read_count("HOROVOD_FUSION_THRESHOLD", config.fusion_threshold));
-  // Held back for longer, work looks as if it hung.
+  // A longer delay would look like a hang.
   HVD_RETURN_IF_ERROR(read_duration("HOROVOD_CYCLE_TIME",
                                     {.of = std::chrono::milliseconds(1),
                                      .name = "milliseconds",
                                      .most = 60'000},
                                     config.cycle_time));
-  // Each name has up to 24 bytes in the memory of its node.
+  // Each name takes up to 24 bytes in its node's shared memory.
   HVD_RETURN_IF_ERROR(read_count(
       "HOROVOD_CACHE_CAPACITY", config.cache_capacity, std::uint32_t{1} << 20));
   bool groups_alone = false;

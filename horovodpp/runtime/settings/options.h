@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller may say about a collective, filled in by name:
+// The options of collectives, filled in by name:
 //
 //   job.allreduce_async_(grad, {.name = "fc1.weight", .op = ReduceOp::kSum});
 //
-// All of it is equal on all ranks of the process set, but for the splits of an
-// alltoall, and for `keep_alive`: what the tensors' memory belongs to, where it
-// may go before the operation has ended. It is let go on any thread, a little
-// after the outcome is there; its end must not throw.
+// All options are equal on all ranks of the process set, except an alltoall's
+// splits, `keep_alive` and `stream`. `keep_alive` owns the tensors' memory if
+// that may be freed before the operation has ended. It is released on any
+// thread, shortly after the outcome; its destructor must not throw.
 //
-// `stream` is for tensors on a GPU: the stream (a cudaStream_t; nullptr: the legacy
-// default stream) that produces them. The operation comes after all that is in it
-// when it is submitted. When its future is ready, so are its results; a stream can come
-// behind them earlier, by Future::wait(stream).
+// `stream` is for tensors on a GPU: the stream (a cudaStream_t; nullptr: the
+// legacy default stream) that produces them. The operation follows all work in
+// the stream at submission. When its future is ready, its results are, too.
+// Future::wait(stream) orders a stream after the results earlier.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -29,16 +29,16 @@
 namespace HVD_EXPORT hvd {
 
 struct AllreduceOptions {
-  // Of a group: the group's. Empty: numbered, per operation and process set, in
-  // the order of calls.
+  // The tensor's or the group's name. Empty: numbered, per operation and
+  // process set, in call order.
   std::string name = {};
-  // Adasum: of each tensor by itself, floating-point only; ranks that have
-  // joined contribute zeros, which change nothing.
+  // Adasum treats each tensor by itself, and takes floating-point types only.
+  // Joined ranks contribute zeros, which have no effect.
   ReduceOp op = ReduceOp::kAverage;
-  double prescale_factor = 1.0;   // Applied before the reduction,
-  double postscale_factor = 1.0;  // and after it.
-  // Where ranks have joined: an average divides by the ranks that have not,
-  // instead of by all.
+  double prescale_factor = 1.0;   // Applied before the reduction.
+  double postscale_factor = 1.0;  // Applied after it.
+  // If ranks have joined: divide an average by the number of ranks that have
+  // not, instead of by all.
   bool average_of_participants = false;
   ProcessSet process_set = ProcessSet::global();
   std::shared_ptr<const void> keep_alive = nullptr;
@@ -73,8 +73,8 @@ struct BroadcastOptions {
 
 struct AlltoallOptions {
   std::string name = {};
-  // Rows of the first dimension for each rank of the set, in its order; rows
-  // that are left over stay here. Empty: equally many for each.
+  // Rows of the first dimension for each rank of the set, in its order. Rows
+  // beyond the sum are not sent. Empty: equally many for each.
   std::vector<std::int64_t> splits = {};
   ProcessSet process_set = ProcessSet::global();
   std::shared_ptr<const void> keep_alive = nullptr;
@@ -82,9 +82,9 @@ struct AlltoallOptions {
 };
 
 struct AlltoallResult {
-  // What the ranks sent here, in their order.
+  // The received rows, in the order of their ranks.
   Buffer tensor = {};
-  // Rows that came from each of them.
+  // The number of rows from each rank.
   std::vector<std::int64_t> received_splits = {};
 };
 

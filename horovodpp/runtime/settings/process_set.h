@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ProcessSet names some ranks of a job, so that a collective can be theirs
-// alone. One with no ranks of its own is the global one: all ranks of whatever
-// job it is used in.
+// A ProcessSet names some ranks of a job, for collectives among these alone.
+// One without ranks is the global set: all ranks of the job in which it is
+// used.
 //
 //   hvd::StatusOr<hvd::ProcessSet> even = hvd::add_process_set({0, 2});
 //   hvd::allreduce_(grad, {.name = "fc1.weight", .process_set = *even});
 //
-// A value: copies speak of the same set, and outlive it. What was removed is
-// refused wherever it is used, also after its number was given again.
+// A value: copies denote the same set, and may outlive it. Every use of a
+// removed set is refused, even if its number is reused.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -29,7 +29,7 @@ class ProcessSet {
   static ProcessSet global() { return {}; }
 
   ProcessSet() = default;
-  // What the job counts as number `id`; its members ascend.
+  // The set with number `id` of the job; its members are in ascending order.
   ProcessSet(std::uint32_t id, Ranks ranks)
       : id_(id), ranks_(std::move(ranks)) {}
 
@@ -37,7 +37,7 @@ class ProcessSet {
   std::uint32_t id() const { return id_; }
   bool is_global() const { return id_ == 0; }
 
-  // The members, ascending; none of global(), which knows no job.
+  // The members, in ascending order; empty for global(), which knows no job.
   const std::vector<int>& ranks() const;
 
   // "process set 2 [0, 1]", "the global process set".

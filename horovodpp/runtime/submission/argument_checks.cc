@@ -15,7 +15,7 @@ using coordinator::RequestKind;
 
 namespace {
 
-// A name goes to every rank.
+// Limited, because a name is sent to every rank.
 constexpr std::size_t kMaxNameBytes = std::size_t{1} << 20;
 
 // "allreduce of 'x'", as in messages.
@@ -61,7 +61,7 @@ bool reduces(RequestKind kind) {
   return kind == RequestKind::kAllreduce || kind == RequestKind::kReducescatter;
 }
 
-// What is wrong with tensor `index` of a submission, without its name.
+// Checks tensor `index` of a submission; the error does not name it.
 absl::Status check_member(const coordinator::Submission& submission,
                           std::size_t index) {
   const Request& request = submission.request;
@@ -87,7 +87,7 @@ absl::Status check_member(const coordinator::Submission& submission,
              : collective::check_scattered(reduction);
 }
 
-// What a reduction does to any tensor.
+// Checks that apply to a reduction of any tensor.
 absl::Status check_reduction(const Request& request) {
   const auto op = static_cast<std::uint8_t>(request.op);
   if (!reduce_op_from_wire(op)) {

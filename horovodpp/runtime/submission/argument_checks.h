@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller may not ask for, found before anything leaves this rank: what
-// one rank cannot mean would reach its peers as mail that makes no sense, and
-// break the job for all.
+// Checks a caller's arguments before they leave this rank. An impossible
+// request would reach the peers as invalid mail, and break the job for all.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +18,20 @@ namespace hvd::runtime {
 absl::Status refuse(const coordinator::Request& request,
                     const std::string& why);
 
-// The request of a submission on tensors, which is complete, and its inputs.
-//   InvalidArgument  no tensors; an unknown dtype, op or device; a
-//                    shape that cannot be; elements without memory; a scale
-//                    that is no finite number; a reduction without meaning
-//   Unimplemented    the memory is on a device that no plane reaches
+// Checks a complete request on tensors, and its inputs.
+//   InvalidArgument  no tensors; an unknown dtype, op or device; an impossible
+//                    shape; elements without memory; a scale that is not a
+//                    finite number; a reduction without meaning
+//   Unimplemented    no plane reaches the device of the memory
 absl::Status check_tensors(const coordinator::Submission& submission);
 
-// The rows of an alltoall for each of `ranks` ranks.
+// Checks an alltoall's rows for each of `ranks` ranks.
 absl::Status check_splits(const coordinator::Request& request,
                           const std::vector<std::int64_t>& splits,
                           std::size_t ranks);
 
-// Whether `result` can take what an operation makes of its only tensor: one of
-// `shape`, or rows as its own, of a number yet to be seen.
+// Whether `result` fits the output of an operation on one tensor: `shape`, or,
+// if that is unknown, any number of rows like the input's.
 absl::Status check_result(const coordinator::Submission& submission,
                           const TensorView& result,
                           const std::optional<Shape>& shape);

@@ -18,7 +18,7 @@ using coordinator::SubmissionPtr;
 
 namespace {
 
-// Whether no later one can end otherwise.
+// Whether every later barrier fails likewise.
 bool is_of_the_job(const absl::Status& outcome) {
   return absl::IsAborted(outcome) || absl::IsCancelled(outcome) ||
          absl::IsFailedPrecondition(outcome);
@@ -26,7 +26,7 @@ bool is_of_the_job(const absl::Status& outcome) {
 
 }  // namespace
 
-// Those of one set.
+// The barriers of one process set.
 class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
  public:
   Line(ProcessSet set, std::weak_ptr<SubmissionSink> sink)
@@ -90,7 +90,8 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
     return Status();
   }
 
-  // False where nothing waits that it would have to wait behind.
+  // Queues `submission` behind this set's waiting barriers. False if there are
+  // none.
   bool take_behind(const SubmissionPtr& submission) {
     MutexLock lock(mutex_);
     const std::size_t items = line_.size() + (is_tried_ ? 1 : 0);
@@ -100,7 +101,7 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
   }
 
  private:
-  // A barrier, or what waits behind those before it.
+  // A barrier, or a submission that waits behind earlier barriers.
   using Item = std::variant<Promise<void>, SubmissionPtr>;
 
   Promise<void> new_promise() {
@@ -109,7 +110,7 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
     });
   }
 
-  // With those that came while one was tried at once.
+  // Submits the calls that arrived while a barrier was tried at once.
   void go_on() {
     {
       MutexLock lock(mutex_);
@@ -120,7 +121,7 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
     submit(&SubmissionSink::submit_for_another);
   }
 
-  // The first one.
+  // Submits the first barrier of the line.
   void submit(void (SubmissionSink::*as)(const SubmissionPtr&)) {
     const SubmissionPtr submission(shared_from_this(), &submission_);
     const auto here = sink_.lock();
@@ -129,8 +130,8 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
           "this rank has left the job before the barrier was submitted"));
     }
     (*here.*as)(submission);
-    // Who waits for one that was behind has told of that when another one was in
-    // flight.
+    // A thread that waits for a later barrier announced that during an earlier
+    // one; announce it for this one, too.
     if (is_awaited_.load()) here->wait_for(submission, nullptr);
   }
 
@@ -187,13 +188,12 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
   const ProcessSet set_;
   const std::weak_ptr<SubmissionSink> sink_;
   coordinator::Submission submission_;
-  std::atomic<std::uint64_t> admitted_{
-      ~std::uint64_t{0}};  // State of the sets.
+  std::atomic<std::uint64_t> admitted_{~std::uint64_t{0}};  // Of the set table.
   std::atomic<bool> is_awaited_{false};
   Mutex mutex_;
-  std::deque<Item> line_ ABSL_GUARDED_BY(mutex_);  // The first is under way.
+  std::deque<Item> line_ ABSL_GUARDED_BY(mutex_);  // The first is in flight.
   bool is_busy_ ABSL_GUARDED_BY(mutex_) = false;
-  // One is under way that is not in the line.
+  // A barrier that is not in the line is in flight.
   bool is_tried_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
@@ -201,7 +201,7 @@ std::shared_ptr<BarrierCalls::Line> BarrierCalls::line_of(
     const ProcessSet& set) {
   MutexLock lock(mutex_);
   std::shared_ptr<Line>& line = lines_[set.id()];
-  // A number may have been given again, to other ranks.
+  // A number may be reused for a set of other ranks.
   if (line == nullptr || !(line->set() == set)) {
     line = std::make_shared<Line>(set, sink_);
   }

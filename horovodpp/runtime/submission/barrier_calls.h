@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The BarrierCalls are the barriers that this rank has called, of each process set
-// one after the other: all of a set have one name, so that they can be part of a
-// cycle, and a name is in flight once at a time. Those behind the first wait here.
-// So the n-th of this rank is the n-th of every rank.
+// The BarrierCalls run this rank's barriers, one after the other in each
+// process set. All barriers of a set have one name, so that they can be part of
+// a cycle, and only one operation of a name is in flight. Later barriers wait
+// here. So this rank's n-th barrier is every rank's n-th.
 //
-// What ends a set's calls, as a join, or the removal of the set, waits behind them.
-// Thread-safe.
+// Operations that end a set's calls, such as a join or the removal of the set,
+// wait behind its barriers. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ namespace hvd::runtime {
 
 class BarrierCalls {
  public:
-  // `sets` outlives this; `sink` opens what takes submissions, while it does.
+  // `sets` outlives this object; `sink` gives access to the sink while it takes
+  // submissions.
   BarrierCalls(SetTable& sets, std::weak_ptr<SubmissionSink> sink)
       : sets_(sets), sink_(std::move(sink)) {}
   BarrierCalls(const BarrierCalls&) = delete;
@@ -36,11 +37,11 @@ class BarrierCalls {
   //   InvalidArgument, FailedPrecondition  see SetTable::admit
   Future<void> begin(const ProcessSet& set);
 
-  // begin(), and waits for the outcome; nullopt, and nothing has happened, where it
-  // is not all there is to do.
+  // Runs the barrier and waits. nullopt, without any effect, if there is other
+  // work.
   std::optional<Status> run_at_once(const ProcessSet& set);
 
-  // Submits `submission` once no barrier of the set `id` waits here any more.
+  // Submits `submission` once no barrier of the set `id` waits here.
   void submit_behind(coordinator::ProcessSetId id,
                      const coordinator::SubmissionPtr& submission);
 

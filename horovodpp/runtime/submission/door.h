@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Door stands before something that others may outlive and still ask for: they
-// are let in while it is there.
+// A Door guards an object whose users may outlive it: they are let in while the
+// object exists.
 //
 //   Door<Engine> door(&engine);
 //   std::weak_ptr<Engine> key = door.key();      // Handed out.
@@ -22,7 +22,8 @@ namespace hvd::runtime {
 template <typename T>
 class Door {
  public:
-  // Is shut before `behind` goes. The last one out says so.
+  // The door is shut before `behind` is destroyed. The last user that leaves
+  // signals shut().
   explicit Door(T* behind) {
     auto last_one_out = std::make_shared<std::promise<void>>();
     empty_ = last_one_out->get_future().share();
@@ -33,13 +34,13 @@ class Door {
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
-  // Whoever locks it is inside, unless the door is shut.
+  // A locked key is inside the door, unless the door is shut.
   std::weak_ptr<T> key() const {
     MutexLock lock(mutex_);
     return open_;
   }
 
-  // Returns once nobody is inside. Callable again.
+  // Returns once no user is inside. Callable again.
   void shut() {
     std::shared_ptr<T> closed;
     {
@@ -50,8 +51,8 @@ class Door {
     empty_.wait();
   }
 
-  // Instead of shut(), in a forked child: whoever was inside is not in it, and
-  // its parent's threads may hold the lock.
+  // Replaces shut() in a forked child: users inside exist only in the parent,
+  // whose threads may hold the lock.
   void abandon() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     new std::shared_ptr<T>(std::move(open_));
   }

@@ -52,7 +52,8 @@ class NamedCalls::Call final : public Waiter,
            set_ == options.process_set;
   }
 
-  // Whether it is the caller's now, until it has ended, or leave().
+  // Claims the call until it has ended, or until leave(). False if it is not
+  // free.
   bool claim() {
     if (stage_.load(std::memory_order_acquire) != Stage::kFree) return false;
     stage_.store(Stage::kUnderWay, std::memory_order_relaxed);
@@ -61,12 +62,13 @@ class NamedCalls::Call final : public Waiter,
   void leave() { stage_.store(Stage::kFree, std::memory_order_release); }
   bool is_under_way() const { return stage_.load() == Stage::kUnderWay; }
 
-  // Of whoever has claimed it: the sets as they were when it was admitted.
+  // The state of the set table at admission. For the thread that has claimed
+  // the call.
   std::uint64_t admitted = 0;
-  // Used since the last look at those that are not. Under the lock.
+  // Used since the last search for unused calls. Under the lock.
   bool is_recent = true;
 
-  // The one that was called after this one, the last time, while nothing has been
+  // The call that followed this one the last time, valid while no call has been
   // dropped since. Under the lock.
   Call* next = nullptr;
   std::uint64_t next_is_as_of = 0;
@@ -79,14 +81,14 @@ class NamedCalls::Call final : public Waiter,
     }
   }
 
-  // Told what becomes of it, once it is submitted. `mine` is this.
+  // Returns the future of the coming submission. `mine` is this call.
   Future<void> begin(std::shared_ptr<Call> mine,
                      std::shared_ptr<const void> keep_alive) {
     const IfDropped if_dropped =
         keep_alive == nullptr ? IfDropped::kWait : IfDropped::kNothing;
     keep_alive_ = std::move(keep_alive);
-    // The last time's, if nobody looks at that any more: whoever holds a future of
-    // it, or sets it, holds this call.
+    // Reuse the state of the last time if no future refers to it. Futures of
+    // it, and a thread that sets it, own this call.
     if (mine.use_count() <= kOwnersOfOneAtRest && !state_.has_futures()) {
       state_.renew(*this, if_dropped);
       sets_own_ = true;
@@ -108,15 +110,15 @@ class NamedCalls::Call final : public Waiter,
   enum class Stage : std::uint8_t { kFree, kUnderWay, kFailed };
   using StatePtr = std::shared_ptr<hvd::internal::FutureStateOf<void>>;
 
-  // The table, whoever calls it, and begin().
+  // The table, the caller, and begin().
   static constexpr long kOwnersOfOneAtRest = 3;
 
-  // Of whoever calls this a reference to this call outlives it.
+  // The caller holds a reference that keeps this call alive.
   void end(const absl::Status& outcome) {
     if (!promise_ && !sets_own_) return;  // It was refused before.
     const auto promise = std::exchange(promise_, std::nullopt);
     const bool own = std::exchange(sets_own_, false);
-    // Goes when the callbacks have run.
+    // Released after the callbacks have run.
     const std::shared_ptr<const void> kept = std::move(keep_alive_);
     // A callback may make the next call of this name.
     stage_.store(outcome.ok() ? Stage::kFree : Stage::kFailed,
@@ -128,7 +130,7 @@ class NamedCalls::Call final : public Waiter,
     } catch (...) {
       report("not a std::exception");
     }
-    // Its end is code of others.
+    // The owner's destructor is foreign code: flush first.
     if (kept != nullptr) WakeTogether::flush();
   }
 
@@ -139,8 +141,8 @@ class NamedCalls::Call final : public Waiter,
   Submission submission_;
   const ProcessSet set_;
   const std::weak_ptr<SubmissionSink> sink_;
-  std::atomic<Stage> stage_{Stage::kUnderWay};  // Begun where it is made.
-  // What is to be told the outcome: this, or where that was in use a promise.
+  std::atomic<Stage> stage_{Stage::kUnderWay};  // A new call starts at once.
+  // Receives the outcome, unless it was in use; then a promise does.
   hvd::internal::FutureStateOf<void> state_{nullptr, IfDropped::kNothing};
   bool sets_own_ = false;
   std::optional<Promise<void>> promise_;
@@ -185,7 +187,7 @@ std::optional<Status> NamedCalls::run(const TensorView& tensor,
   return Status();
 }
 
-// One that is refused is anybody's again.
+// A refused call becomes free again.
 absl::Status NamedCalls::admit(Call& call) {
   const std::uint64_t changes = sets_.changes();
   if (call.admitted == changes) return absl::OkStatus();
@@ -212,7 +214,8 @@ std::shared_ptr<NamedCalls::Call> NamedCalls::claim(const TensorView& tensor,
   return call->shared_from_this();
 }
 
-// Programs make their calls in the same order, mostly.
+// Tries the call that followed the last one: programs usually repeat their
+// order.
 NamedCalls::Call* NamedCalls::find(AllreduceOptions& options) {
   Call* const before = std::exchange(last_, nullptr);
   if (before != nullptr && before->next_is_as_of == drops_) {
@@ -246,10 +249,10 @@ Future<void> NamedCalls::make(Submission&& built, const ProcessSet& set,
   return start(std::move(call), tensor, std::move(keep_alive));
 }
 
-// One that is under way stays: the new one will be told of it.
+// A call in flight stays: the new one receives its outcome, too.
 void NamedCalls::keep(const std::shared_ptr<Call>& call) {
   const Kept kept(call);
-  std::optional<Kept> before;  // Goes when the lock is gone.
+  std::optional<Kept> before;  // Released after the lock.
   MutexLock lock(mutex_);
   if (calls_.size() >= most_) drop_unused();
   const auto [place, is_new] = calls_.insert(kept);
@@ -260,7 +263,7 @@ void NamedCalls::keep(const std::shared_ptr<Call>& call) {
   calls_.insert(kept);
 }
 
-// Some of what `next` and `last_` point to goes.
+// Invalidates `next` and `last_`, whose calls may be dropped.
 void NamedCalls::forget_order() {
   ++drops_;
   last_ = nullptr;

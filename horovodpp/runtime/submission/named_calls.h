@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NamedCalls are the allreduces by name that this rank has made, one for each
-// name, kept for the next time: a call that differs from the last one of its name
-// in where its tensor lies alone is neither checked nor named anew.
+// The NamedCalls cache this rank's allreduces by name, one for each name. A
+// call that differs from the previous one of its name only in its tensor's
+// address is neither checked nor looked up again.
 //
-// A call that failed is not repeated. Names that are not used again are dropped
-// as others come. Thread-safe.
+// A failed call is not repeated. Names that are not used again are dropped as
+// others come. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -30,18 +30,19 @@ namespace hvd::runtime {
 
 class NamedCalls {
  public:
-  // Both outlive this; `key` opens `sink` while it takes submissions.
+  // `sets` and `sink` outlive this object; `key` gives access to the sink while
+  // it takes submissions.
   NamedCalls(SetTable& sets, SubmissionSink& sink,
              std::weak_ptr<SubmissionSink> key)
       : sets_(sets), sink_(sink), key_(std::move(key)) {}
   NamedCalls(const NamedCalls&) = delete;
   NamedCalls& operator=(const NamedCalls&) = delete;
 
-  // So many are kept whether they are used again or not: about 50 MiB.
+  // The number of calls that are kept even if unused: about 50 MiB.
   static constexpr std::size_t kLeast = std::size_t{1} << 15;
 
-  // The call once more, in place of `tensor`. nullopt, and `options` are as they
-  // were, where none like it is kept, or that one is under way.
+  // Repeats a call, in-place on `tensor`. nullopt, with `options` unchanged, if
+  // no such call is cached or it is in flight.
   std::optional<Future<void>> repeat(const TensorView& tensor,
                                      AllreduceOptions& options);
 
@@ -49,12 +50,12 @@ class NamedCalls {
   std::optional<Status> run(const TensorView& tensor,
                             AllreduceOptions& options);
 
-  // For the first time, and kept: `built` was checked, in place of `tensor`, and
-  // is of `set`.
+  // Makes a call for the first time, and caches it. `built` is checked, works
+  // in-place on `tensor`, and belongs to `set`.
   Future<void> make(coordinator::Submission&& built, const ProcessSet& set,
                     const TensorView& tensor);
 
-  // How many are kept.
+  // The number of cached calls.
   std::size_t size() const {
     MutexLock lock(mutex_);
     return calls_.size();
@@ -63,7 +64,7 @@ class NamedCalls {
  private:
   class Call;
 
-  // One of the table.
+  // A call of the table.
   class Kept {
    public:
     explicit Kept(std::shared_ptr<Call> call);
@@ -91,7 +92,7 @@ class NamedCalls {
   const std::weak_ptr<SubmissionSink> key_;
   const std::shared_ptr<Slab> slab_ = std::make_shared<Slab>();
   mutable Mutex mutex_;
-  // Who is asked after is there, mostly, and all of it is needed next.
+  // Lookups usually hit, and then need the whole key.
   struct KeyEqual {
     using is_transparent = void;
     bool operator()(const Kept& kept, const auto& other) const;
@@ -99,9 +100,11 @@ class NamedCalls {
 
   absl::flat_hash_set<Kept, coordinator::KeyHash, KeyEqual> calls_
       ABSL_GUARDED_BY(mutex_);
-  std::size_t most_ ABSL_GUARDED_BY(mutex_) = kLeast;  // Before a look.
-  Call* last_ ABSL_GUARDED_BY(mutex_) = nullptr;       // That was found.
-  std::uint64_t drops_ ABSL_GUARDED_BY(mutex_) = 1;  // Times some were dropped.
+  // The limit before a search for unused calls.
+  std::size_t most_ ABSL_GUARDED_BY(mutex_) = kLeast;
+  Call* last_ ABSL_GUARDED_BY(mutex_) = nullptr;  // The call found last.
+  // Number of times that calls were dropped.
+  std::uint64_t drops_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace hvd::runtime

@@ -8,7 +8,7 @@
 namespace hvd::runtime {
 namespace {
 
-// Who asks so often in vain is waiting.
+// A caller that polls this often in vain is waiting.
 constexpr int kPollsOfAWaiter = 3;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A PreparedCall is what a Prepared is made of: one submission, which is pushed
-// again and again, and its outcome of the last time.
+// A PreparedCall implements a Prepared: one submission that is pushed again and
+// again, and its last outcome.
 //
 // For one thread at a time.
 #pragma once
@@ -21,9 +21,8 @@ namespace hvd::runtime {
 
 class PreparedCall {
  public:
-  // `submission` has all but somebody to tell its outcome, and is of `set`. It
-  // goes to who is behind `sink`, if there is anybody any more, and so does
-  // `sets`.
+  // `submission` is complete but for its callbacks, and belongs to `set`.
+  // `sink` and `sets` are used only while the sink exists.
   PreparedCall(coordinator::SubmissionPtr submission, ProcessSet set,
                SetTable& sets, std::weak_ptr<SubmissionSink> sink);
   ~PreparedCall();
@@ -32,32 +31,32 @@ class PreparedCall {
 
   // See Prepared.
   void start();
-  // start(), for a caller that is about to wait, where this is all there is to do:
-  // false, and nothing has happened, where it is not.
+  // start(), for a caller that is about to wait. False, without any effect, if
+  // there is other work.
   bool start_at_once();
   Status wait();
   Status wait(void* stream);
   bool poll();
 
  private:
-  // What is told the outcome, maybe a little after this has gone.
+  // Receives the outcome, maybe shortly after the PreparedCall is destroyed.
   struct Outcome {
     enum Stage : std::uint32_t {
       kOver,
       kUnderWay,
-      kEnqueued,  // It goes on on a GPU.
+      kEnqueued,  // Work goes on on a GPU.
     };
     std::atomic<std::uint32_t> stage{kOver};
     Status status{StatusCode::kFailedPrecondition,
                   "nothing was started; call start() before wait()"};
-    // Of the last time, on a GPU. Written before the stage says so.
+    // The last run's work on a GPU. Written before `stage` changes.
     std::shared_ptr<const Enqueued> work = nullptr;
     void begin();
     void set_enqueued(const std::shared_ptr<const Enqueued>& goes_on);
     void set(const absl::StatusOr<coordinator::Results>& results);
   };
 
-  // Where sets have come or gone since the last time: may it still be?
+  // Admits the request again if sets have been added or removed.
   absl::Status admit();
   bool is_under_way() const { return outcome_->stage.load() != Outcome::kOver; }
   bool is_enqueued() const {
@@ -69,7 +68,7 @@ class PreparedCall {
   SetTable& sets_;
   const std::weak_ptr<SubmissionSink> sink_;
   const std::shared_ptr<Outcome> outcome_;
-  std::uint64_t admitted_ = 0;  // The state of the sets.
+  std::uint64_t admitted_ = 0;  // State of the set table.
   int polls_ = 0;               // Since the last start.
   const Ready ready_;
   const Ready enqueued_;

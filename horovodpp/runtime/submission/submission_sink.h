@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SubmissionSink executes submissions: a job, or a test's stand-in for one.
+// A SubmissionSink executes submissions: a job, or its replacement in a test.
 //
 // Thread-safe.
 #pragma once
@@ -18,41 +18,41 @@ class SubmissionSink {
  public:
   virtual ~SubmissionSink() = default;
 
-  // Takes a submission on. Its `done` is called once each time, at once if it
+  // Accepts a submission. Its `done` is called once each time; at once if it
   // cannot be queued.
   virtual void submit(const coordinator::SubmissionPtr& submission) = 0;
-  // The same of one that this thread will not wait for, whatever it has said of its
-  // own (WaitsAtOnce).
+  // Accepts a submission that this thread will not wait for, despite a
+  // WaitsAtOnce.
   virtual void submit_for_another(
       const coordinator::SubmissionPtr& submission) {
     submit(submission);
   }
 
-  // Executes `submission`, which is expected and which somebody would wait for at
-  // once, on this thread, where it is all there is to do and its peers are there. Its
-  // `done` is not called then. Where they are not there yet it has been submitted:
-  // `begun` is called before anybody can be done with it.
+  // Executes `submission`, which is expected, on this thread, for a caller that
+  // would wait at once. Does so only if there is no other work and the peers
+  // are there; its `done` is then not called. If peers are missing, it is
+  // submitted, and `begun` is called before any thread can finish it.
   virtual Quick try_at_once(const coordinator::SubmissionPtr&,
                             const std::function<void()>& /*begun*/) {
     return Quick::kNot;
   }
 
-  // `submission` will be submitted more than once, until there is no more of it
-  // to expect. It is not in flight in either.
+  // Announces that `submission` will be submitted more than once, until
+  // expect_no_more(). It is in flight during neither call.
   virtual void expect_more(coordinator::Submission&) {}
   virtual void expect_no_more(coordinator::Submission&) {}
 
-  // Somebody blocks until the submission has its outcome. May use the thread
-  // until `ready`, unless that is nullptr.
+  // A thread blocks until the submission has its outcome. May use this thread
+  // until `ready`, unless `ready` is nullptr.
   virtual void wait_for(const coordinator::SubmissionPtr& submission,
                         const Ready& ready) = 0;
 
-  // A callback of a future has thrown, against its contract.
+  // A callback of a future has thrown, which its contract forbids.
   virtual void callback_threw(const std::string& what) = 0;
 };
 
-// What a promise does where somebody waits for the outcome of `submission`. What
-// is gone needs no help.
+// The wait function of the promise of `submission`: it tells the sink, if that
+// still exists.
 inline OnWait waiter_for(const std::weak_ptr<SubmissionSink>& sink,
                          const coordinator::SubmissionPtr& submission) {
   return [sink, mine = std::weak_ptr(submission)](const Ready& ready) {

@@ -20,8 +20,8 @@ using coordinator::RequestKind;
 
 namespace {
 
-// What all operations on tensors have in common; checks follow when it is
-// complete.
+// The common part of all operations on tensors; checks follow when the
+// submission is complete.
 template <typename Options>
 SubmissionPtr begin(RequestKind kind, Inputs inputs, Options& options) {
   auto submission = std::make_shared<coordinator::Submission>();
@@ -54,7 +54,7 @@ absl::StatusOr<SubmissionPtr> reduction(SetTable& sets, RequestKind kind,
   return submission;
 }
 
-// The rows for each rank where the caller left that open.
+// Equal splits, for a caller that gave none.
 absl::StatusOr<std::vector<std::int64_t>> equal_splits(const Request& request,
                                                        std::size_t ranks) {
   const std::int64_t rows = request.tensors.front().shape[0];
@@ -86,7 +86,7 @@ absl::StatusOr<SubmissionPtr> allgather_submission(SetTable& sets,
   const SubmissionPtr submission =
       begin(RequestKind::kAllgather, std::move(inputs), options);
   HVD_RETURN_IF_ERROR(check_tensors(*submission));
-  // A call for each, after one that tells the ranks' rows.
+  // One call per tensor, and one that exchanges the numbers of rows.
   const std::size_t count = submission->inputs.size();
   if (count >= kMaxCalls) {
     return refuse(

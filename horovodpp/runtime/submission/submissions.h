@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes Submissions of what callers ask for, and refuses what cannot be, before
+// Makes Submissions from callers' requests. Invalid requests are refused before
 // anything is queued: a group with one bad tensor is refused as a whole.
 //
-// Errors, of all of them: InvalidArgument (the arguments make no sense, or this
-// rank is not in the process set), Unimplemented (the memory is on a device
-// that no plane of this build reaches). Texts name the operation, the tensor
-// and, in a group, its index.
+// Errors of all functions: InvalidArgument (an argument is invalid, or this
+// rank is not in the process set), Unimplemented (no plane of this build
+// reaches the memory). Texts name the operation, the tensor and, in a group,
+// its index.
 //
-// The submissions are admitted to their process set, which numbers those without a
-// name. They have no outputs and nothing to call when they are done yet.
+// The submissions are admitted to their process set, which numbers those
+// without a name. The caller adds their outputs and callbacks.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ namespace hvd::runtime {
 using coordinator::Inputs;
 using coordinator::SubmissionPtr;
 
-// A group, where there are several `inputs`.
+// A group if there are several `inputs`.
 absl::StatusOr<SubmissionPtr> allreduce_submission(SetTable& sets,
                                                    Inputs inputs,
                                                    AllreduceOptions options);
@@ -42,13 +42,13 @@ absl::StatusOr<SubmissionPtr> broadcast_submission(SetTable& sets,
                                                    int root,
                                                    BroadcastOptions options);
 
-// Its splits are filled in where none are given.
+// Fills in the splits if none are given.
 absl::StatusOr<SubmissionPtr> alltoall_submission(SetTable& sets,
                                                   const ConstTensorView& input,
                                                   AlltoallOptions options);
 
-// What was built, if `result` can take what comes of it, as far as that is known:
-// rows of its only tensor, or a tensor of `shape`.
+// Returns `built` if `result` fits the output, as far as that is known: rows of
+// its only tensor, or a tensor of `shape`.
 absl::StatusOr<SubmissionPtr> into(const TensorView& result,
                                    absl::StatusOr<SubmissionPtr> built,
                                    const std::optional<Shape>& shape = {});
@@ -57,14 +57,14 @@ absl::StatusOr<SubmissionPtr> reducescatter_into(SetTable& sets,
                                                  const TensorView& result,
                                                  ReducescatterOptions options);
 
-// kJoin, kReplay: what needs no tensor. Without a name it is numbered.
+// kJoin or kReplay, which need no tensor. Without a name it is numbered.
 absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets,
                                               coordinator::RequestKind kind,
                                               const ProcessSet& set,
                                               std::string name = {});
 
-// `ranks` in any order. Whether there is such a set already is decided when it
-// is added.
+// `ranks` may be in any order. An existing set of these ranks is detected
+// later, when the set is added.
 absl::StatusOr<SubmissionPtr> add_set_submission(SetTable& sets,
                                                  std::vector<int> ranks);
 absl::StatusOr<SubmissionPtr> remove_set_submission(SetTable& sets,

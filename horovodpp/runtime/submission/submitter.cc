@@ -9,7 +9,7 @@
 namespace hvd::runtime {
 namespace {
 
-// Gives what was built memory for its results, like its inputs.
+// Allocates result memory like the inputs.
 std::vector<Buffer> add_outputs(Submitter::Built& built) {
   std::vector<Buffer> outputs;
   if (!built.ok()) return outputs;
@@ -62,7 +62,8 @@ Future<void> Submitter::in_place(Built built, coordinator::Outputs outputs) {
   });
 }
 
-// A number is given once, and streams differ from call to call.
+// Unnamed calls get a new number each time, and streams differ from call to
+// call.
 Future<void> Submitter::by_name(Built built, const ProcessSet& set,
                                 const TensorView& tensor) {
   if (!built.ok() || (*built)->request.once ||

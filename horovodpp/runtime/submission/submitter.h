@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Submitter gives each submission its future and hands it on to the job; the
-// futures tell the job when somebody blocks on them.
+// The Submitter gives each submission its future and passes it on to the job;
+// the futures tell the job when a thread blocks on them.
 //
 // Thread-safe.
 #pragma once
@@ -28,22 +28,21 @@ namespace hvd::runtime {
 
 class Submitter {
  public:
-  // Both outlive this, and what was submitted.
+  // The arguments outlive this object and everything submitted.
   Submitter(SetTable& sets, SubmissionSink& sink)
       : sets_(sets), sink_(sink), door_(&sink) {}
-  // Futures may live on, and may be waited for. Returns once nobody waits inside
-  // the sink, which has stopped by now.
+  // Futures may live on, and may be waited for. Returns once no thread waits
+  // inside the sink, which has stopped before.
   ~Submitter() { door_.shut(); }
   Submitter(const Submitter&) = delete;
   Submitter& operator=(const Submitter&) = delete;
 
-  // What was built is submitted, or its error is the outcome.
+  // A submission, or an error that becomes the future's outcome.
   using Built = absl::StatusOr<coordinator::SubmissionPtr>;
 
-  // With results in the callers' memory, one view for each input.
+  // Results go to the caller's memory: one view for each input.
   Future<void> in_place(Built built, coordinator::Outputs outputs);
-  // The same of an allreduce of one tensor, which is kept to be repeated; see
-  // NamedCalls.
+  // Repeats an allreduce of one tensor from the cache; see NamedCalls.
   std::optional<Future<void>> repeat(const TensorView& tensor,
                                      AllreduceOptions& options) {
     return calls_.repeat(tensor, options);
@@ -60,18 +59,18 @@ class Submitter {
   std::optional<Status> barrier_at_once(const ProcessSet& set) {
     return barriers_.run_at_once(set);
   }
-  // With results like the inputs, in memory of their own; of one input the
-  // first.
+  // Results are like the inputs, in new memory; into_buffer() returns the only
+  // one.
   Future<std::vector<Buffer>> into_buffers(Built built);
   Future<Buffer> into_buffer(Built built);
 
-  // What was built, of `set`, for more than one time, with results in the callers'
+  // Prepares a submission of `set` to be repeated, with results in the caller's
   // memory.
   StatusOr<std::unique_ptr<PreparedCall>> prepare(Built built,
                                                   const ProcessSet& set,
                                                   coordinator::Outputs outputs);
 
-  // `take` makes the outcome of the results.
+  // `take` makes the outcome from the results.
   template <typename T, typename Take>
   Future<T> submit(Built built, Take take) {
     if (!built.ok()) return Future<T>::ready(built.status());
@@ -92,7 +91,7 @@ class Submitter {
          ended = joiner_of(submission->request), sink = key_,
          owner = std::exchange(submission->keep_alive, nullptr)](
             absl::StatusOr<coordinator::Results> outcome) mutable {
-          // Goes when the callbacks have run.
+          // Released after the callbacks have run.
           const std::shared_ptr<const void> kept = std::move(owner);
           ended(outcome.ok());
           try {
@@ -103,7 +102,7 @@ class Submitter {
           } catch (...) {
             report(sink, "not a std::exception");
           }
-          // Its end is code of others.
+          // The owner's destructor is foreign code: flush first.
           if (kept != nullptr) WakeTogether::flush();
         };
     hand_on(submission);
@@ -111,17 +110,17 @@ class Submitter {
   }
 
  private:
-  // Is called when a request is over, and tells the table if that was a join.
+  // Called when a request ends; tells the table if it was a join.
   struct Joiner {
-    SetTable* sets;  // nullptr: it was none.
+    SetTable* sets;  // nullptr: it was not a join.
     coordinator::ProcessSetId set;
     void operator()(bool all_have_joined) const;
   };
 
-  // Barriers that were called before come before.
+  // Submits after barriers that were called before.
   void hand_on(const coordinator::SubmissionPtr& submission);
   Joiner joiner_of(const coordinator::Request& request) const;
-  // That a callback has thrown. Lost where the sink is gone.
+  // Reports that a callback has thrown, if the sink still exists.
   static void report(const std::weak_ptr<SubmissionSink>& sink,
                      const char* what);
 
