@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Embeds the GPU kernels in the library: batch.ptx, which is kept in the repository, for the
+# Embeds the GPU kernels in the library: batch.ptx, which the repository keeps packed, for the
 # driver of any GPU to compile; and, if nvcc is installed, batch.cu compiled for the GPUs
 # that nvcc knows, with which a program starts sooner.
 set(kernels ${CMAKE_CURRENT_SOURCE_DIR}/device/kernels)
+set(packed ${kernels}/batch.ptx.tar.xz)
+file(ARCHIVE_EXTRACT INPUT ${packed} DESTINATION ${CMAKE_CURRENT_BINARY_DIR})
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${packed})
 set_source_files_properties(${kernels}/ptx_image.cc PROPERTIES
-  COMPILE_DEFINITIONS HVD_KERNELS_PTX="${kernels}/batch.ptx"
-  OBJECT_DEPENDS ${kernels}/batch.ptx SKIP_UNITY_BUILD_INCLUSION ON)
+  COMPILE_DEFINITIONS HVD_KERNELS_PTX="${CMAKE_CURRENT_BINARY_DIR}/batch.ptx"
+  OBJECT_DEPENDS ${packed} SKIP_UNITY_BUILD_INCLUSION ON)
 
 set(HVD_KERNEL_COMPILER "")
 if(HVD_WITH_NVCC)

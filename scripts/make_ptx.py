@@ -12,16 +12,19 @@ since, or if ptxas, if installed, rejects the file.
 
 import argparse
 import hashlib
+import io
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "horovodpp/device/kernels"
-PTX = FOLDER / "batch.ptx"
+PTX = "batch.ptx"
+ARCHIVE = FOLDER / f"{PTX}.tar.xz"  # 13,000 generated lines are no source.
 SOURCES = ["arguments.h", "batch.cu", "bodies.h", "elements.h", "names.h"]
 VERSION = "7.2"
 OPTIONS = ["-std=c++20", "-O3", "-fmad=false", f"-I{ROOT}"]
@@ -49,15 +52,32 @@ def made():
     return re.sub(r"^\.version .*$", f".version {VERSION}", text, flags=re.MULTILINE)
 
 
+def pack(text):
+    """Writes the archive, the same bytes for the same text."""
+    data = text.encode()
+    member = tarfile.TarInfo(PTX)
+    member.size, member.mtime = len(data), 1  # Ninja takes a file of time 0 for missing.
+    with tarfile.open(ARCHIVE, "w:xz") as archive:
+        archive.addfile(member, io.BytesIO(data))
+
+
+def packed():
+    with tarfile.open(ARCHIVE) as archive:
+        return archive.extractfile(PTX).read().decode()
+
+
 def check():
-    if not PTX.read_text().startswith(first_line()):
-        return f"{PTX} is not of these sources: run scripts/make_ptx.py"
+    text = packed()
+    if not text.startswith(first_line()):
+        return f"{ARCHIVE} is not of these sources: run scripts/make_ptx.py"
     if tool("ptxas") is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / PTX
+        source.write_text(text)
         for gpu in ("sm_75", "sm_90"):
             result = subprocess.run(
-                [tool("ptxas"), f"-arch={gpu}", "-O0", "-o", f"{folder}/out", PTX],
+                [tool("ptxas"), f"-arch={gpu}", "-O0", "-o", f"{folder}/out", source],
                 capture_output=True, text=True)
             if result.returncode != 0:
                 return f"ptxas -arch={gpu}: {result.stderr}"
@@ -71,7 +91,7 @@ def main():
         return check()
     if tool("nvcc") is None:
         return "there is no nvcc: it comes with the CUDA toolkit"
-    PTX.write_text(first_line() + made())
+    pack(first_line() + made())
     return None
 
 
