@@ -160,6 +160,14 @@ class DataPlane {
                                                std::byte*, Call) {
     return absl::UnimplementedError("this plane is to be told all sizes");
   }
+  // The same planes have this alltoall, if every two ranks send each other as many bytes
+  // and all have an `output`. sizes[from * ranks + to] are the bytes of each; the caller
+  // sets this rank's row, the call the others. Gives up as an allgather does.
+  virtual absl::StatusOr<bool> alltoall_alike(std::span<const std::byte>,
+                                              std::span<std::size_t>,
+                                              std::byte*, Call) {
+    return absl::UnimplementedError("this plane is to be told all sizes");
+  }
 
   // Copies `input` of rank `root` to `output` on every rank (on the root only
   // if the two differ). `input` is read on the root alone.

@@ -146,6 +146,36 @@ absl::Status HostPlane::alltoall(std::span<const std::byte> input,
   return noted(move(Exchange{input, send_bytes, output, receive_bytes}, call));
 }
 
+absl::StatusOr<bool> HostPlane::move(const ExchangeAlike& exchange,
+                                     const Call& call) {
+  return DataPlane::alltoall_alike(exchange.input, exchange.sizes,
+                                   exchange.output, call);
+}
+
+absl::StatusOr<bool> HostPlane::alltoall_alike(std::span<const std::byte> input,
+                                               std::span<std::size_t> sizes,
+                                               std::byte* output, Call call) {
+  HVD_RETURN_IF_ERROR(failure_);
+  const auto ranks = static_cast<std::size_t>(ranks_);
+  if (sizes.size() != ranks * ranks) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("alltoall: there is room for ", sizes.size(),
+                     " sizes, and there are ", ranks * ranks));
+  }
+  const auto sent =
+      sizes.subspan(static_cast<std::size_t>(rank_) * ranks, ranks);
+  HVD_RETURN_IF_ERROR(check_alltoall(input.size(), sent, sent, rank_, ranks_));
+  if (ranks_ == 1) {
+    if (output == nullptr) return false;
+    copy(input.data(), output, input.size());
+    return true;
+  }
+  const absl::StatusOr<bool> outcome =
+      move(ExchangeAlike{input, sizes, output}, call);
+  HVD_RETURN_IF_ERROR(noted(outcome.status()));
+  return outcome;
+}
+
 absl::Status HostPlane::barrier(Call call) {
   HVD_RETURN_IF_ERROR(failure_);
   if (ranks_ == 1) return absl::OkStatus();

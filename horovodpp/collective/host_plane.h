@@ -46,6 +46,11 @@ class HostPlane : public DataPlane {
     std::byte* output;
     std::span<const std::size_t> receive_bytes;
   };
+  struct ExchangeAlike {
+    std::span<const std::byte> input;
+    std::span<std::size_t> sizes;  // Of rank r: from r * ranks on.
+    std::byte* output;
+  };
 
   bool supports(const Device& device, std::size_t) const override {
     return device.is_cpu();
@@ -69,6 +74,9 @@ class HostPlane : public DataPlane {
                         std::byte* output,
                         std::span<const std::size_t> receive_bytes,
                         Call call) final;
+  absl::StatusOr<bool> alltoall_alike(std::span<const std::byte> input,
+                                      std::span<std::size_t> sizes,
+                                      std::byte* output, Call call) final;
   absl::Status barrier(Call call) final;
 
  protected:
@@ -82,9 +90,9 @@ class HostPlane : public DataPlane {
 
  private:
   // The calls of DataPlane after the checks: between two or more ranks, and
-  // with something to move (but an Exchange or a GatherAlike may be empty). The
-  // root of a Broadcast already has its output, unless the plane meets in a
-  // broadcast.
+  // with something to move (but an Exchange, a GatherAlike or an ExchangeAlike
+  // may be empty). The root of a Broadcast already has its output, unless the
+  // plane meets in a broadcast.
   virtual absl::Status move(std::span<const Piece> pieces,
                             const ReduceKernel& kernel, const Call& call) = 0;
   virtual absl::Status move(std::span<const Piece> pieces,
@@ -96,6 +104,8 @@ class HostPlane : public DataPlane {
   virtual absl::Status meet(const Call& call) = 0;
   // Called only if gathers_alike().
   virtual absl::StatusOr<bool> move(const GatherAlike& gather,
+                                    const Call& call);
+  virtual absl::StatusOr<bool> move(const ExchangeAlike& exchange,
                                     const Call& call);
   // An allreduce by Adasum, as move(). Called only if reduces_by(Adasum).
   virtual absl::Status merge(std::span<const Piece> pieces,

@@ -58,6 +58,10 @@ void Doorbell::ring_for_data() {
   if (readers != 0) wake(readers);
 }
 
+bool Doorbell::has_readers() const {
+  return (listeners_.load() & field_of(Listener::kReader)) != 0;
+}
+
 bool Doorbell::missed() {
   return missed_.load() != 0 && missed_.exchange(0) != 0;
 }

@@ -52,6 +52,8 @@ class alignas(128) Doorbell {
 
   // Wakes those who wait for data.
   void ring_for_data();
+  // Whether any listen for data, or sleep.
+  bool has_readers() const;
 
   // Whether ring() was called when no rester listened, since the last time that
   // this was asked.

@@ -275,6 +275,28 @@ TYPED_TEST_P(PlaneConformance, AllgatherFindsOutWhetherPartsAreAlike) {
   });
 }
 
+TYPED_TEST_P(PlaneConformance, AlltoallFindsOutWhetherSizesAreAlike) {
+  TypeParam().run([](Member& member) {
+    if (!member.plane.gathers_alike()) return;
+    for (const std::size_t size :
+         std::vector<std::size_t>{0, 1, 37, 300, 5000}) {
+      const auto equal = [&](int, int) { return size; };
+      const auto symmetric = [&](int from, int to) {
+        return size + 100 * static_cast<std::size_t>(from * to);
+      };
+      const auto uneven = [&](int from, int to) {
+        return from < to ? size + 4000 : size;
+      };
+      if (!alltoall_alike_conforms(member, equal) ||
+          !alltoall_alike_conforms(member, equal, member.ranks - 1) ||
+          !alltoall_alike_conforms(member, symmetric) ||
+          !alltoall_alike_conforms(member, uneven)) {
+        return;
+      }
+    }
+  });
+}
+
 TYPED_TEST_P(PlaneConformance, BroadcastReachesEveryRankFromEveryRoot) {
   TypeParam().run([](Member& member) {
     for (int root = 0; root < member.ranks; ++root) {
@@ -408,6 +430,7 @@ REGISTER_TYPED_TEST_SUITE_P(PlaneConformance, AllreduceEqualsTheReference,
                             GivesATensorTheSameBitsWhateverItIsFusedWith,
                             AllgatherPutsUnevenPartsInRankOrder,
                             AllgatherFindsOutWhetherPartsAreAlike,
+                            AlltoallFindsOutWhetherSizesAreAlike,
                             BroadcastReachesEveryRankFromEveryRoot,
                             BarrierLetsNobodyGoBeforeAllHaveCome,
                             CallsOfAllKindsFollowEachOtherAtAnyPace,

@@ -291,4 +291,42 @@ bool alltoall_conforms(Member& member, Size size) {
   return status.ok() && output == expected;
 }
 
+// By alltoall_alike(), of planes that have it. `without_output`: a rank, or -1.
+template <typename Size>
+bool alltoall_alike_conforms(Member& member, Size size,
+                             int without_output = -1) {
+  const auto ranks = static_cast<std::size_t>(member.ranks);
+  const auto self = static_cast<std::size_t>(member.rank);
+  std::vector<std::size_t> sizes;
+  Bytes input;
+  Bytes expected;
+  bool is_alike = without_output < 0;
+  for (int from = 0; from < member.ranks; ++from) {
+    for (int to = 0; to < member.ranks; ++to) {
+      sizes.push_back(size(from, to));
+      is_alike = is_alike && size(from, to) == size(to, from);
+    }
+    const Bytes out = bytes_of(member.rank, size(member.rank, from), from);
+    const Bytes in = bytes_of(from, size(from, member.rank), member.rank);
+    input.insert(input.end(), out.begin(), out.end());
+    expected.insert(expected.end(), in.begin(), in.end());
+  }
+  const Bytes untouched(expected.size() + 1, std::byte{0x5a});
+  Bytes output = untouched;
+  std::vector<std::size_t> told(ranks * ranks, 77);
+  std::copy_n(sizes.begin() + static_cast<std::ptrdiff_t>(self * ranks), ranks,
+              told.begin() + static_cast<std::ptrdiff_t>(self * ranks));
+  const auto done = member.plane.alltoall_alike(
+      input, told, without_output == member.rank ? nullptr : output.data(),
+      member.next());
+  EXPECT_TRUE(done.ok()) << done.status();
+  if (!done.ok()) return false;
+  expected.push_back(std::byte{0x5a});
+  const bool well = *done == is_alike && told == sizes &&
+                    output == (is_alike ? expected : untouched);
+  EXPECT_TRUE(well) << "alltoall_alike on rank " << member.rank << " of "
+                    << member.ranks;
+  return well;
+}
+
 }  // namespace hvd::collective

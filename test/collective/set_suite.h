@@ -23,8 +23,9 @@ struct DoomedCall {
     kReducescatter,
     kAllgather,
     kBarrier,
-    kAllgatherAlike,  // These two of planes that promise it,
-    kBroadcast,       // else barriers.
+    kAllgatherAlike,  // These three of planes that promise it,
+    kAlltoallAlike,   // else barriers.
+    kBroadcast,
     kKinds
   };
   Kind kind;
@@ -33,8 +34,8 @@ struct DoomedCall {
   bool fused;
 
   static DoomedCall numbered(unsigned number, std::int64_t count) {
-    return {static_cast<Kind>(number % kKinds), count, number / 6 % 2 == 0,
-            number / 12 % 3 == 0};
+    return {static_cast<Kind>(number % kKinds), count, number / kKinds % 2 == 0,
+            number / (2 * kKinds) % 3 == 0};
   }
 };
 
@@ -51,6 +52,7 @@ inline bool is_given_up_without_trace(Member& member, const DoomedCall& doomed,
   }
   std::vector<Piece> pieces = tensors.pieces(doomed.in_place);
   std::vector<std::size_t> sizes(ranks, tensors.inputs.back().size());
+  std::vector<std::size_t> sent;
   Bytes gathered(ranks * sizes[0], std::byte{0x77});
   const std::vector<Bytes> inputs = tensors.inputs;
   const std::vector<Bytes> outputs = tensors.outputs;
@@ -78,6 +80,13 @@ inline bool is_given_up_without_trace(Member& member, const DoomedCall& doomed,
       case DoomedCall::kAllgatherAlike:
         if (!member.plane.gathers_alike()) return member.plane.barrier(call);
         return member.plane.allgather_alike(mine, sizes, gathered.data(), call)
+            .status();
+      case DoomedCall::kAlltoallAlike:
+        if (!member.plane.gathers_alike()) return member.plane.barrier(call);
+        sent.assign(ranks * ranks, mine.size() / ranks);
+        return member.plane
+            .alltoall_alike(mine.first(mine.size() / ranks * ranks), sent,
+                            gathered.data(), call)
             .status();
       case DoomedCall::kBroadcast:
         if (!member.plane.meets_in_broadcast() || mine.empty()) {
@@ -111,7 +120,7 @@ struct SetCall {
     for (int r = 0; r < ranks; ++r) {
       if ((set >> r & 1) != 0) call.members.push_back(r);
     }
-    call.kind = static_cast<int>(plan() % 7);
+    call.kind = static_cast<int>(plan() % 8);
     call.size =
         static_cast<std::int64_t>(plan() % 4 == 0 ? 2000 : plan() % 100);
     call.absent = static_cast<int>(plan() % call.members.size());
@@ -137,6 +146,9 @@ struct SetCall {
         return member.plane.gathers_alike()
                    ? allgather_alike_conforms(member, sizes)
                    : allgather_conforms(member, sizes, true);
+      case 5:
+        return !member.plane.gathers_alike() ||
+               alltoall_alike_conforms(member, [&](int, int) { return bytes; });
       default:
         return allreduce_conforms(member, {{.dtype = DType::kI32}, {size}});
     }
@@ -201,10 +213,10 @@ TYPED_TEST_P(SetConformance, ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace) {
   TypeParam().run([](Member& member) {
     if (member.ranks == 1) return;  // Nobody else can stay away.
     std::mt19937 pace(static_cast<unsigned>(member.rank));
-    // DoomedCall::numbered() has 36 calls; each comes twice.
-    for (unsigned round = 0; round < 72; ++round) {
+    // DoomedCall::numbered() has 42 calls; each comes twice.
+    for (unsigned round = 0; round < 84; ++round) {
       const int absent = static_cast<int>(round / 2) % member.ranks;
-      const std::int64_t count = round % 5 == 0 ? 3000 : round % 7 * 8;
+      const std::int64_t count = round % 5 == 0 ? 3000 : round % 9 * 8;
       const int patience = static_cast<int>(pace() % 40);
       ASSERT_TRUE(member.rank == absent ||
                   is_given_up_without_trace(

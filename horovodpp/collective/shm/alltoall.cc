@@ -31,15 +31,23 @@ ShmAlltoall::ShmAlltoall(const BoardSeat& seat, ArenaMap* arenas,
     listing_.emplace(seat, *arenas, shown_at_);
     shown_at_ += listing;
   }
-  most_shown_ = std::min(seat.board.options().copied_bytes,
-                         seat.slot_bytes() - shown_at_);
+  constexpr std::size_t kLine = ShmBoard::kAlignment;
+  shown_at_ =
+      std::min(seat.slot_bytes(), (shown_at_ + kLine - 1) / kLine * kLine);
+  room_ = std::min(seat.slot_bytes() - shown_at_, seat.chunk_bytes());
+  most_copied_ =
+      listing_ ? std::min(seat.board.options().copied_bytes, room_) : room_;
 }
 
 absl::Status ShmAlltoall::run() {
-  HVD_RETURN_IF_ERROR(share_sizes());
+  HVD_RETURN_IF_ERROR(meet());
   HVD_RETURN_IF_ERROR(check_sizes());
+  return finish();
+}
+
+absl::Status ShmAlltoall::finish() {
   plan();
-  if (most_ <= most_shown_) {
+  if (have_all_shown()) {
     ResultCopy copy = copy_of_parts();
     keep_own(copy);
     for (int peer = 0; peer < seat_.ranks(); ++peer) {
@@ -56,7 +64,7 @@ absl::Status ShmAlltoall::run() {
                                         : in_arenas(places, way);
 }
 
-absl::Status ShmAlltoall::share_sizes() {
+absl::Status ShmAlltoall::meet() {
   std::byte* const slot = seat_.board.mine();
   const std::size_t half = row_bytes() / 2;
   std::memcpy(slot, exchange_.send_bytes.data(), half);
@@ -66,7 +74,7 @@ absl::Status ShmAlltoall::share_sizes() {
     listing_->tell(
         ArenaCopies::listed(exchange_.input, exchange_.output, receives), 1);
   }
-  if (streams() <= most_shown_) show({0, streams()}, slot + shown_at_);
+  if (shows_at_once()) show({0, streams()}, slot + shown_at_);
   if (listing_) {
     HVD_RETURN_IF_ERROR(listing_->meet_to_write());
   } else {
@@ -74,6 +82,24 @@ absl::Status ShmAlltoall::share_sizes() {
     HVD_RETURN_IF_ERROR(seat_.board.wait_for_arrivals(0, seat_.interrupt));
   }
   return absl::OkStatus();
+}
+
+bool ShmAlltoall::shows_at_once() const {
+  if (streams() <= most_copied_) return true;
+  return streams() <= room_ && listing_->is_foreign(ArenaListing::Share::kAll);
+}
+
+bool ShmAlltoall::have_all_shown() const {
+  if (most_ <= most_copied_) return true;
+  return most_ <= room_ && all_list() &&
+         listing_->are_foreign(ArenaListing::Share::kAll);
+}
+
+bool ShmAlltoall::all_list() const {
+  for (std::size_t m = 0; m < parts(); ++m) {
+    if (!lists(sent(m), received(m))) return false;
+  }
+  return true;
 }
 
 std::size_t ShmAlltoall::shown(std::size_t member, std::size_t column) const {
@@ -131,9 +157,7 @@ void ShmAlltoall::plan() {
 }
 
 ArenaCopies::Way ShmAlltoall::choose(const ArenaTable::Inputs& places) const {
-  for (std::size_t m = 0; m < parts(); ++m) {
-    if (!lists(sent(m), received(m))) return ArenaCopies::Way::kNone;
-  }
+  if (!all_list()) return ArenaCopies::Way::kNone;
   return ArenaCopies::choose(
       places, parts(), !arenas_->read_only(),
       [&](std::size_t m) { return sent(m); },
@@ -226,6 +250,27 @@ void ShmAlltoall::pick(int peer, const Window& window, const std::byte* from,
   if (peer == seat_.rank || first >= last) return;
   copy(delivery.output + (first - begin), from + (first - window.begin),
        last - first);
+}
+
+absl::StatusOr<bool> exchange_if_alike(
+    const BoardSeat& seat, ArenaMap* arenas,
+    const HostPlane::ExchangeAlike& exchange) {
+  const auto self = static_cast<std::size_t>(seat.rank);
+  const std::size_t parts = seat.members.size();
+  const auto sent = exchange.sizes.subspan(self * parts, parts);
+  std::vector<std::size_t> supposed(sent.begin(), sent.end());
+  // A rank without an output expects more of itself than it sends.
+  if (exchange.output == nullptr) ++supposed[self];
+  const HostPlane::Exchange whole = {exchange.input, sent, exchange.output,
+                                     supposed};
+  ShmAlltoall attempt(seat, arenas, whole);
+  HVD_RETURN_IF_ERROR(attempt.meet());
+  for (std::size_t i = 0; i < exchange.sizes.size(); ++i) {
+    exchange.sizes[i] = attempt.sent(i / parts, i % parts);
+  }
+  const bool is_alike = attempt.check_sizes().ok();
+  if (is_alike) HVD_RETURN_IF_ERROR(attempt.finish());
+  return is_alike;
 }
 
 }  // namespace hvd::collective

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // An ShmAlltoall is an alltoall between ranks of a node. How much goes where, and
 // whether the sizes fit together, is known only once all have shown their sizes. They
-// show what they send along with them if that is little. Otherwise members copy from
-// the arenas of all, or into them, if it lies there; all else is shown in chunks, of
-// which everyone picks what is for it.
+// show what they send along with them if it fits into a slot, unless it lies in an arena
+// and is not little. Otherwise members copy from the arenas of all, or into them, if it
+// lies there; all else is shown in chunks, of which everyone picks what is for it.
 //
 // Not thread-safe.
 #pragma once
@@ -34,6 +34,17 @@ class ShmAlltoall {
   //                    same on all ranks
   absl::Status run();
 
+  // The same by parts: what this rank shows in step 0 until all have arrived there;
+  // whether the sizes fit together, with run()'s error; and all else.
+  absl::Status meet();
+  absl::Status check_sizes() const;
+  absl::Status finish();
+
+  // After meet(): the bytes that the member at `from` sends to that at `to`.
+  std::size_t sent(std::size_t from, std::size_t to) const {
+    return shown(from, to);
+  }
+
  private:
   // What one rank sends to this one: where it lies in the sender's input and in its
   // stream, and where it goes. A rank's stream is what it sends to others, from the one
@@ -50,20 +61,18 @@ class ShmAlltoall {
   // Of a member that sends and receives so much. Where it is little on both sides
   // nobody asks for it.
   bool lists(std::size_t sent, std::size_t received) const {
-    return listing_ && std::max(sent, received) > most_shown_;
+    return listing_ && std::max(sent, received) > most_copied_;
   }
+  bool all_list() const;
+  // Whether this rank shows its stream in step 0, and whether all have.
+  bool shows_at_once() const;
+  bool have_all_shown() const;
   // What a rank shows first: what it sends to each, then what it expects from each.
   std::size_t shown(std::size_t member, std::size_t column) const;
-  // What the member at `from` sends to that at `to`, and to all. These are read in
-  // the slots of step 0.
-  std::size_t sent(std::size_t from, std::size_t to) const {
-    return shown(from, to);
-  }
+  // What a member sends to all, and receives. These are read in the slots of step 0.
   std::size_t sent(std::size_t from) const;
   std::size_t received(std::size_t to) const;
 
-  absl::Status share_sizes();
-  absl::Status check_sizes() const;
   // Sets deliveries_ and most_.
   void plan();
   absl::Status in_arenas(const ArenaTable::Inputs& places,
@@ -96,9 +105,15 @@ class ShmAlltoall {
   std::optional<ArenaListing> listing_;
   // In slots: a row of sizes, the listing, what is shown along with them.
   std::size_t shown_at_ = 0;
-  std::size_t most_shown_ = 0;        // Of a stream.
+  std::size_t room_ = 0;              // Of a stream that is;
+  std::size_t most_copied_ = 0;       // wherever it lies.
   std::vector<Delivery> deliveries_;  // By sender.
   std::size_t most_ = 0;              // The length of the longest stream.
 };
+
+// HostPlane's alltoall_alike(), within a call on the board.
+absl::StatusOr<bool> exchange_if_alike(
+    const BoardSeat& seat, ArenaMap* arenas,
+    const HostPlane::ExchangeAlike& exchange);
 
 }  // namespace hvd::collective

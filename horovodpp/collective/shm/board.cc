@@ -176,6 +176,22 @@ void ShmBoard::arrive() {
   }
   ++steps_;
   mine.arrived.store(first + steps_);
+  ring_if_last(&Line::arrived, steps_ - 1);
+}
+
+bool ShmBoard::has_come(int member, Word Line::*counter, std::uint64_t step) {
+  if (step == 0 && counter == &Line::arrived) return has_entered(member);
+  return (line(member).*counter).load() >
+         first_[static_cast<std::size_t>(member)] + step;
+}
+
+// The stores and loads are seq_cst, so the last member to come sees that all others
+// have. A member that sleeps elsewhere has to see that this rank is in another call.
+void ShmBoard::ring_if_last(Word Line::*counter, std::uint64_t step) {
+  for (const int member : members_) {
+    if (member == rank() || has_come(member, counter, step)) continue;
+    if (!segment_.doorbell(member).has_readers()) return;
+  }
   ring();
 }
 
@@ -203,7 +219,7 @@ bool ShmBoard::arrive_and_look() {
 void ShmBoard::finish(std::uint64_t step) {
   const std::uint64_t first = first_[static_cast<std::size_t>(rank())];
   line(rank()).finished.store(first + step + 1);
-  ring();
+  ring_if_last(&Line::finished, step);
 }
 
 void ShmBoard::end() {
@@ -216,7 +232,10 @@ void ShmBoard::end() {
   first_[self] += steps_;
   record_ = 1 - record_;
   ended(rank()).steps.store(first_[self]);
-  ring();
+  for (const int member : members_) {
+    if (ended(member).awaits_ends.load() == 0) continue;
+    segment_.doorbell(member).ring_for_data();
+  }
 }
 
 absl::Status ShmBoard::give_up(const absl::Status& why) {
@@ -293,9 +312,7 @@ absl::Status ShmBoard::wait_for_all(Word Line::*counter, std::uint64_t step,
                                     transport::Interrupt& interrupt) {
   auto behind = members_.begin();  // The first one not yet seen there.
   const auto all_there = [&] {
-    while (behind != members_.end() &&
-           (line(*behind).*counter).load() >
-               first_[static_cast<std::size_t>(*behind)] + step) {
+    while (behind != members_.end() && has_come(*behind, counter, step)) {
       ++behind;
     }
     return behind == members_.end();
@@ -378,9 +395,7 @@ void ShmBoard::withdraw(std::uint64_t step) {
   };
   const auto have_all_arrived = [&] {
     return std::all_of(members_.begin(), members_.end(), [&](int member) {
-      if (step == 0) return has_entered(member);
-      return line(member).arrived.load() >
-             first_[static_cast<std::size_t>(member)] + step;
+      return has_come(member, &Line::arrived, step);
     });
   };
   if (!have_all_arrived()) return;
@@ -393,7 +408,14 @@ void ShmBoard::withdraw(std::uint64_t step) {
 
 // Rule 3. A member that is seen in a later call has ended the one before.
 absl::Status ShmBoard::wait_for_ends(transport::Interrupt& interrupt) {
-  HVD_RETURN_IF_ERROR(wait([this] { return have_all_ended(); }, interrupt));
+  if (!have_all_ended()) {
+    Word& awaits_ends = ended(rank()).awaits_ends;
+    awaits_ends.store(1);
+    const absl::Status status =
+        wait([this] { return have_all_ended(); }, interrupt);
+    awaits_ends.store(0);
+    HVD_RETURN_IF_ERROR(status);
+  }
   leaving_.clear();
   return absl::OkStatus();
 }

@@ -205,17 +205,22 @@ class ShmBoard {
     std::array<Record, 2> records;
   };
   // How many steps belong to calls that the rank has ended. Apart, as nobody
-  // looks at it unless sets of members differ. And whether it has withdrawn,
-  // for good, which hardly changes, and what it has voted against.
+  // looks at it unless sets of members differ. And what hardly changes: whether it
+  // has withdrawn, for good, whether it waits for others' ends, and its vote.
   struct alignas(kAlignment) Ended {
     Word steps;
     alignas(kAlignment / 2) Word withdrawn;
+    Word awaits_ends;
     Word vote;  // 0, or the packed label, odd when it stands.
   };
 
   Line& line(int rank) const;
   Ended& ended(int rank) const;
   void ring() const;
+  // Whether `member` has arrived at `step` of the call at hand, or finished it.
+  bool has_come(int member, Word Line::*counter, std::uint64_t step);
+  // Rings, unless a member is awake that has not come yet, and so will ring.
+  void ring_if_last(Word Line::*counter, std::uint64_t step);
   bool has_entered(int member);
   bool is_past(int member);
   absl::Status check_labels() const;

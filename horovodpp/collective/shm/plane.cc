@@ -117,6 +117,19 @@ absl::Status ShmPlane::move(const Exchange& exchange, const Call& call) {
                    [&] { return ShmAlltoall(seat, arenas_, exchange).run(); });
 }
 
+absl::StatusOr<bool> ShmPlane::move(const ExchangeAlike& exchange,
+                                    const Call& call) {
+  const BoardSeat seat = seat_in(call);
+  bool is_done = false;
+  HVD_RETURN_IF_ERROR(
+      seat.call({.tag = call.tag, .kind = 'a'}, [&]() -> absl::Status {
+        HVD_ASSIGN_OR_RETURN(is_done,
+                             exchange_if_alike(seat, arenas_, exchange));
+        return absl::OkStatus();
+      }));
+  return is_done;
+}
+
 absl::Status ShmPlane::move(const Gather& gather, const Call& call) {
   const BoardSeat seat = seat_in(call);
   const std::uint64_t total =

@@ -80,6 +80,8 @@ class ShmPlane : public HostPlane {
                             const Call& call) override;
   absl::Status move(const Broadcast& broadcast, const Call& call) override;
   absl::Status move(const Exchange& exchange, const Call& call) override;
+  absl::StatusOr<bool> move(const ExchangeAlike& exchange,
+                            const Call& call) override;
   absl::Status meet(const Call& call) override;
   // Whether an allreduce of so many goes by in one step, shown by all.
   bool is_made_at_once(std::size_t bytes) const;

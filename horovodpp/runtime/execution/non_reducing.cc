@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/execution/non_reducing.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -187,15 +188,11 @@ absl::Status gather_tensor(PlaneCalls& calls, BatchPart& part,
   return absl::OkStatus();
 }
 
-// Whether `parts`, of an allgather, are one tensor for which each rank may
-// first assume that all ranks bring as many rows as it does. The same on all
-// ranks.
-absl::StatusOr<bool> may_be_alike(PlaneCalls& calls,
-                                  const std::vector<BatchPart>& parts) {
-  const BatchPart& first = parts.front();
-  const bool is_one = parts.size() == 1 && first.agreed.tensors.size() == 1;
-  if (!is_one || !first.agreed.device.is_cpu() ||
-      row_bytes(first.agreed.tensors.front()) == 0) {
+// Whether the ranks of an operation on one tensor may assume that all bring as
+// many rows as they do. The same on all ranks.
+absl::StatusOr<bool> may_be_alike(PlaneCalls& calls, const BatchPart& part) {
+  if (!part.agreed.device.is_cpu() ||
+      row_bytes(part.agreed.tensors.front()) == 0) {
     return false;
   }
   HVD_ASSIGN_OR_RETURN(collective::DataPlane * plane,
@@ -238,6 +235,40 @@ absl::StatusOr<std::optional<Numbers>> gather_if_alike(PlaneCalls& calls,
   return rows;
 }
 
+// Makes an alltoall if all ranks send each other as many rows as they get, and then
+// gives nothing; else what each sends to each.
+absl::StatusOr<std::optional<Table>> exchange_if_alike(PlaneCalls& calls,
+                                                       BatchPart& part) {
+  const TensorSpec& tensor = part.agreed.tensors.front();
+  const std::size_t ranks = calls.ranks();
+  const Sizes send = bytes_of(part.mine->splits, tensor);
+  const auto input = bytes_of(part.mine->inputs.front()).first(sum(send));
+  Place place;
+  auto found =
+      place_of(calls, part, 0, part.mine->splits, input.size() * ranks);
+  if (found.ok()) place = *std::move(found);
+  Sizes sizes(ranks * ranks);
+  std::copy(send.begin(), send.end(),
+            std::span(sizes).subspan(calls.position() * ranks).begin());
+  bool is_done = false;
+  HVD_RETURN_IF_ERROR(calls.make(
+      Device(), 0, [&](auto& plane, const auto& call) -> absl::Status {
+        HVD_ASSIGN_OR_RETURN(
+            is_done, plane.alltoall_alike(input, sizes, place.memory, call));
+        return absl::OkStatus();
+      }));
+  if (is_done) {
+    fill_in(part, std::move(place));
+    if (part.outcome.ok()) part.outcome->received_splits = part.mine->splits;
+    return std::nullopt;
+  }
+  Table rows{.numbers = {}, .width = ranks};
+  for (const std::size_t size : sizes) {
+    rows.numbers.push_back(static_cast<std::int64_t>(size / row_bytes(tensor)));
+  }
+  return rows;
+}
+
 absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
   if (part.mine == nullptr) {
     return absl::InternalError(
@@ -245,7 +276,15 @@ absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
                      " is an alltoall, and this rank has joined"));
   }
   const TensorSpec& tensor = part.agreed.tensors.front();
-  HVD_ASSIGN_OR_RETURN(const Table rows, tell(calls, part.mine->splits));
+  HVD_ASSIGN_OR_RETURN(const bool alike, may_be_alike(calls, part));
+  std::optional<Table> told;
+  if (alike) {
+    HVD_ASSIGN_OR_RETURN(told, exchange_if_alike(calls, part));
+    if (!told) return absl::OkStatus();
+  } else {
+    HVD_ASSIGN_OR_RETURN(told, tell(calls, part.mine->splits));
+  }
+  const Table& rows = *told;
   for (std::size_t r = 0; r < calls.ranks(); ++r) {
     if (!fits(part, tensor, rows.column(r))) return absl::OkStatus();
   }
@@ -269,7 +308,12 @@ absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
 
 absl::Status execute_allgather(PlaneCalls& calls,
                                std::vector<BatchPart>& parts) {
-  HVD_ASSIGN_OR_RETURN(const bool alike, may_be_alike(calls, parts));
+  const bool is_one =
+      parts.size() == 1 && parts.front().agreed.tensors.size() == 1;
+  bool alike = false;
+  if (is_one) {
+    HVD_ASSIGN_OR_RETURN(alike, may_be_alike(calls, parts.front()));
+  }
   if (alike) {
     HVD_ASSIGN_OR_RETURN(const std::optional<Numbers> rows,
                          gather_if_alike(calls, parts.front()));

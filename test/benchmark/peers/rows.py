@@ -201,8 +201,9 @@ def on_one_node():
               "allreduce.each:1024x10000", Target(0, "", 50_000), alone=True, is_first=True)
     for size in (4 * KIB, 64 * KIB, MIB, 64 * MIB):
         yield from moving("two", "allgather", size, Target(0.8) if size > 4 * KIB else None)
-    yield from moving("two", "alltoall", 64 * MIB, Target(0.8))
-    for size in (MIB, 64 * MIB):
+    for size in (64 * KIB, 64 * MIB):
+        yield from moving("two", "alltoall", size, Target(0.8))
+    for size in (64 * KIB, MIB, 64 * MIB):
         yield Row("two", f"broadcast {sized(size)}", f"broadcast.name:{size}",
                   f"broadcast.each:{size}", Target(0.8))
     for size in (MIB, 64 * MIB):

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -188,6 +189,48 @@ TEST(ShmBoard, WhatOthersWaitForWakesThem) {
         Listening third(segment.doorbell(0), handover);
         ASSERT_TRUE(board.wait_for_arrivals(0, third).ok());
         board.end();
+      });
+}
+
+TEST(ShmBoard, TheLastToComeWakesTheOthers) {
+  std::barrier<> turn(3);
+  on_boards_and_segments(
+      3, [&](ShmBoard& board, transport::NodeSegment& segment) {
+        NeverInterrupt never;
+        transport::Doorbell& bell = segment.doorbell(board.rank());
+        constexpr auto kReader = transport::Doorbell::Listener::kReader;
+        // Rank 0 comes first, and listens. Rank 1 rings only if rank 2 sleeps.
+        const auto expect_rings = [&](bool two_sleeps, auto come) {
+          const bool listens =
+              board.rank() == 0 || (board.rank() == 2 && two_sleeps);
+          if (board.rank() == 0) come();
+          const std::uint32_t ticket = listens ? bell.listen(kReader) : 0;
+          turn.arrive_and_wait();
+          if (board.rank() == 1) come();
+          turn.arrive_and_wait();
+          if (board.rank() == 0) {
+            EXPECT_EQ(bell.has_rung_since(ticket), two_sleeps);
+          }
+          turn.arrive_and_wait();
+          if (board.rank() == 2) come();
+          turn.arrive_and_wait();
+          if (board.rank() == 0) {
+            EXPECT_TRUE(bell.has_rung_since(ticket));
+          }
+          if (listens) bell.leave(kReader);
+          turn.arrive_and_wait();
+        };
+        for (const bool two_sleeps : {false, true}) {
+          const std::uint32_t call = two_sleeps ? 2 : 1;
+          ASSERT_TRUE(board.begin(kThree, label_of(call)).ok());
+          expect_rings(two_sleeps, [&] { board.arrive(); });
+          ASSERT_TRUE(board.wait_for_arrivals(0, never).ok());
+          expect_rings(two_sleeps, [&] { board.finish(0); });
+          ASSERT_TRUE(board.wait_for_results(0, never).ok());
+          expect_rings(two_sleeps, [&] { board.arrive(); });
+          ASSERT_TRUE(board.wait_for_arrivals(1, never).ok());
+          board.end();
+        }
       });
 }
 

@@ -262,44 +262,72 @@ TEST(ShmPlane, MakesSoundOptionsOfOddOnes) {
   });
 }
 
-TEST(ShmPlane, ReducescattersShowOnlyWhatOtherRanksNeed) {
-  constexpr std::int64_t kPart = 8192;
+// Calls body(board, plane, region) on two ranks that have arenas, of default options.
+void on_two_with_arenas(const std::function<void(ShmBoard&, ShmPlane&,
+                                                 std::span<std::byte>)>& body) {
   constexpr std::size_t kArenaExtent = 64 << 10;
   const std::size_t lists = ArenaMap::bytes_needed(2);
-  on_segments(
-      2, lists + ShmBoard::bytes_needed(2),
-      [&](transport::NodeSegment& segment) {
-        const int rank = segment.local_rank();
-        const std::span<std::byte> memory = segment.payload();
-        const std::span<std::byte> region =
-            memory.subspan(lists, ShmBoard::bytes_needed(2));
-        ShmBoard board(segment, region, test_waiting(2));
-        ArenaMap arenas(std::make_shared<Arena>(
-                            Arena::Options{.first_extent_bytes = kArenaExtent}),
-                        {.rank = rank, .ranks = 2}, memory.first(lists), false);
-        ShmPlane plane(board, &arenas);
-        // Rank 0 keeps its sevens, and rank 1 its nines.
-        std::vector<std::int64_t> input(2 * kPart, 5);
-        std::fill_n(input.begin() + rank * kPart, kPart, rank == 0 ? 7 : 9);
-        std::vector<std::int64_t> output(kPart);
-        const Piece piece = {input.data(), output.data(), 2 * kPart};
-        const std::vector<std::int64_t> counts = {kPart, kPart};
+  on_segments(2, lists + ShmBoard::bytes_needed(2),
+              [&](transport::NodeSegment& segment) {
+                const std::span<std::byte> memory = segment.payload();
+                const std::span<std::byte> region =
+                    memory.subspan(lists, ShmBoard::bytes_needed(2));
+                ShmBoard board(segment, region, test_waiting(2));
+                ArenaMap arenas(std::make_shared<Arena>(Arena::Options{
+                                    .first_extent_bytes = kArenaExtent}),
+                                {.rank = segment.local_rank(), .ranks = 2},
+                                memory.first(lists), false);
+                ShmPlane plane(board, &arenas);
+                body(board, plane, region);
+              });
+}
+
+TEST(ShmPlane, AlltoallsBesideArenasTakeOneStepIfSlotsHoldThem) {
+  on_two_with_arenas(
+      [](ShmBoard& board, ShmPlane& plane, std::span<std::byte>) {
         NeverInterrupt interrupt;
-        ASSERT_TRUE(plane
-                        .reducescatter({&piece, 1}, counts,
-                                       {.dtype = DType::kI64},
-                                       {{1, 1}, interrupt})
-                        .ok());
-        EXPECT_THAT(output, Each(rank == 0 ? 12 : 14));
-        ASSERT_TRUE(plane.barrier({{1, 2}, interrupt}).ok());
-        const std::span<std::byte> slots =
-            region.last(2 * 4 * ShmOptions().chunk_bytes);
-        std::vector<std::int64_t> shown(slots.size() / sizeof(std::int64_t));
-        std::memcpy(shown.data(), slots.data(), slots.size());
-        EXPECT_EQ(std::count(shown.begin(), shown.end(), 5), 2 * kPart);
-        EXPECT_EQ(std::count(shown.begin(), shown.end(), 7), 0);
-        EXPECT_EQ(std::count(shown.begin(), shown.end(), 9), 0);
+        for (const std::size_t part : {40'000, 300'000}) {
+          const auto number = static_cast<std::uint32_t>(part);
+          const std::vector<std::size_t> sizes = {part, part};
+          const Bytes input(2 * part, static_cast<std::byte>(board.rank() + 1));
+          Bytes output(2 * part);
+          ASSERT_TRUE(plane
+                          .alltoall(input, sizes, output.data(), sizes,
+                                    {{1, number}, interrupt})
+                          .ok());
+          EXPECT_EQ(board.steps(), part == 40'000 ? 1u : 3u);
+          EXPECT_EQ(output[0], std::byte{1});
+          EXPECT_EQ(output[part], std::byte{2});
+        }
       });
+}
+
+TEST(ShmPlane, ReducescattersShowOnlyWhatOtherRanksNeed) {
+  constexpr std::int64_t kPart = 8192;
+  on_two_with_arenas([](ShmBoard& board, ShmPlane& plane,
+                        std::span<std::byte> region) {
+    const int rank = board.rank();
+    // Rank 0 keeps its sevens, and rank 1 its nines.
+    std::vector<std::int64_t> input(2 * kPart, 5);
+    std::fill_n(input.begin() + rank * kPart, kPart, rank == 0 ? 7 : 9);
+    std::vector<std::int64_t> output(kPart);
+    const Piece piece = {input.data(), output.data(), 2 * kPart};
+    const std::vector<std::int64_t> counts = {kPart, kPart};
+    NeverInterrupt interrupt;
+    ASSERT_TRUE(plane
+                    .reducescatter({&piece, 1}, counts, {.dtype = DType::kI64},
+                                   {{1, 1}, interrupt})
+                    .ok());
+    EXPECT_THAT(output, Each(rank == 0 ? 12 : 14));
+    ASSERT_TRUE(plane.barrier({{1, 2}, interrupt}).ok());
+    const std::span<std::byte> slots =
+        region.last(2 * 4 * ShmOptions().chunk_bytes);
+    std::vector<std::int64_t> shown(slots.size() / sizeof(std::int64_t));
+    std::memcpy(shown.data(), slots.data(), slots.size());
+    EXPECT_EQ(std::count(shown.begin(), shown.end(), 5), 2 * kPart);
+    EXPECT_EQ(std::count(shown.begin(), shown.end(), 7), 0);
+    EXPECT_EQ(std::count(shown.begin(), shown.end(), 9), 0);
+  });
 }
 
 TEST(ShmPlane, MovesOnlyTheMemoryOfTheCpu) {

@@ -413,6 +413,38 @@ TEST_F(ExecutorTest, AnAlltoallTellsItsSplitsFirstAndKeepsWhatIsLeftOver) {
   EXPECT_THAT(results.received_splits, ElementsAre(5, 0, 4));
 }
 
+TEST_F(ExecutorTest, ExchangesInOneCallWhereAllSendWhatTheyGet) {
+  calls_.alike = [](std::span<std::size_t>) { return true; };
+  Submission& mine = submit(
+      request(RequestKind::kAlltoall, "x", {{DType::kF32, Shape({6, 2})}}),
+      false);
+  mine.splits = {1, 0, 3};
+  ASSERT_EQ(run(), absl::OkStatus());
+  ASSERT_THAT(calls_.kinds(), ElementsAre("alltoall_alike"));
+  EXPECT_THAT(calls_.made[0].sizes, ElementsAre(0, 0, 0, 8, 0, 24, 0, 0, 0));
+  EXPECT_EQ(calls_.made[0].bytes, 32u);
+  EXPECT_TRUE(calls_.made[0].writes);
+  const Results& results = *outcomes_[0].second;
+  EXPECT_EQ(results.tensors[0].shape(), Shape({4, 2}));
+  EXPECT_THAT(results.received_splits, ElementsAre(1, 0, 3));
+}
+
+TEST_F(ExecutorTest, ExchangesUnevenRowsOnceItKnowsThem) {
+  calls_.alike = [](std::span<std::size_t> sizes) {
+    sizes[1] = 40, sizes[7] = 32;
+    return false;
+  };
+  Submission& mine = submit(
+      request(RequestKind::kAlltoall, "x", {{DType::kF32, Shape({6, 2})}}),
+      false);
+  mine.splits = {1, 0, 3};
+  ASSERT_EQ(run(), absl::OkStatus());
+  ASSERT_THAT(calls_.kinds(), ElementsAre("alltoall_alike", "alltoall"));
+  EXPECT_THAT(calls_.made[1].sizes, ElementsAre(8, 0, 24));
+  EXPECT_THAT(calls_.made[1].receive, ElementsAre(40, 0, 32));
+  EXPECT_EQ(outcomes_[0].second->tensors[0].shape(), Shape({9, 2}));
+}
+
 TEST_F(ExecutorTest, MoreRowsThanAnotherRankCanHoldFailTheAlltoallHereToo) {
   Submission& mine = submit(
       request(RequestKind::kAlltoall, "x", {{DType::kF32, Shape({0})}}), false);

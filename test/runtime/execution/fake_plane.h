@@ -28,13 +28,14 @@ struct FakeCalls {
     std::size_t bytes = 0;                  // broadcast; what is sent otherwise
     int root = -1;
     bool reads = false;   // broadcast: has an input
-    bool writes = false;  // allgather_alike: has an output
+    bool writes = false;  // allgather_alike, alltoall_alike: has an output
   };
   std::vector<Entry> made;
   // Fills the output of an allgather; by default it stays as it is.
   std::function<void(std::byte* output)> gather = nullptr;
-  // Tells what ranks bring, and whether that is alike. Without it the plane cannot.
-  std::function<bool(std::span<std::size_t> bytes_of_rank)> alike = nullptr;
+  // Tells what ranks bring, or send to each, and whether that is alike. Without it the
+  // plane cannot.
+  std::function<bool(std::span<std::size_t> sizes)> alike = nullptr;
   bool meets_in_broadcast = false;
   // Looks at inputs and writes outputs of a reduction.
   std::function<void(const collective::Piece&)> reduce = nullptr;
@@ -100,6 +101,18 @@ class FakePlane : public collective::DataPlane {
                                       .writes = output != nullptr});
     if (!status.ok()) return status;
     return calls_.alike(bytes_of_rank);
+  }
+  absl::StatusOr<bool> alltoall_alike(std::span<const std::byte> input,
+                                      std::span<std::size_t> sizes,
+                                      std::byte* output,
+                                      collective::Call call) override {
+    const absl::Status status = note({.kind = "alltoall_alike",
+                                      .tag = call.tag,
+                                      .sizes = {sizes.begin(), sizes.end()},
+                                      .bytes = input.size(),
+                                      .writes = output != nullptr});
+    if (!status.ok()) return status;
+    return calls_.alike(sizes);
   }
   bool meets_in_broadcast() const override { return calls_.meets_in_broadcast; }
   absl::Status broadcast(const std::byte* input, std::byte*, std::size_t bytes,
