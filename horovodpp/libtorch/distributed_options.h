@@ -67,6 +67,10 @@ struct DistributedOptions : OptimizerOptions {
   std::vector<std::vector<torch::Tensor>> groups = {};
   // Sparse gradients are reduced as dense ones. Otherwise their rows are gathered.
   bool sparse_as_dense = false;
+  // A parameter of which no rank has a gradient keeps none, so that the step passes over
+  // it, as in one process. Otherwise its gradient is zeros, by which momentum and weight
+  // decay move it. Costs an allreduce of a number for each parameter. Equal on all ranks.
+  bool find_unused_parameters = false;
   // Gradients are moved to memory that the ranks of a node share, where they are reduced
   // without a copy.
   bool gradients_in_arena = true;
