@@ -23,9 +23,9 @@
 //
 // A gradient is handed over once per step, after its last contribution, whatever the
 // model uses twice or recomputes. A parameter that no backward has reached contributes
-// zeros when the step is due, but, with find_unused_parameters, one that no rank has
-// reached stays without a gradient; one that does not require grad, on all ranks alike,
-// stays as it is.
+// zeros when the step is due. With find_unused_parameters one that no rank has reached
+// stays without a gradient. One that does not require grad, on all ranks alike, stays as
+// it is.
 //
 // Every rank of the process set makes the same optimizers in the same order. Not
 // thread-safe, but backward may run on other threads than step().
