@@ -23,8 +23,9 @@
 //
 // A gradient is sent once per step, after its last contribution, even if the
 // model uses a parameter twice or recomputes. A parameter that no backward has
-// reached contributes zeros at step(). A parameter that does not require grad,
-// on all ranks alike, stays unchanged.
+// reached contributes zeros at step(). With find_unused_parameters a parameter
+// that no rank has reached stays without a gradient. A parameter that does not
+// require grad, on all ranks alike, stays unchanged.
 //
 // Every rank of the process set creates the same optimizers in the same order.
 // Not thread-safe, but backward may run on other threads than step().
@@ -37,6 +38,7 @@
 #include <torch/types.h>
 
 #include <cmath>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <string>
@@ -109,9 +111,14 @@ class DistributedOptimizer {
   void synchronize() {
     if (reducer_ != nullptr) {
       watch();  // Parameters that were added or unfrozen.
-      for (const auto& gradient : gradients_) {
-        if (takes_part(*gradient) && !gradient->is_sent()) {
-          gradient->send(reducer_->handle(), options_);
+      const std::vector<double> users = options_.find_unused_parameters
+                                            ? users_of_parameters()
+                                            : std::vector<double>();
+      for (std::size_t i = 0; i < gradients_.size(); ++i) {
+        internal::ParameterGradient& gradient = *gradients_[i];
+        const bool is_used = users.empty() || users[i] > 0;
+        if (takes_part(gradient) && is_used && !gradient.is_sent()) {
+          gradient.send(reducer_->handle(), options_);
         }
       }
       tell_of_changes();
@@ -255,6 +262,16 @@ class DistributedOptimizer {
       known->watch({[this, known] { before_contribution(*known); },
                     [this, known] { after_contribution(*known); }});
     }
+  }
+
+  // How many ranks have a gradient of each.
+  std::vector<double> users_of_parameters() {
+    std::vector<double> users;
+    for (const auto& gradient : gradients_) {
+      users.push_back(gradient->parameter().grad().defined() ? 1.0 : 0.0);
+    }
+    reducer_->sum("(users)", users);
+    return users;
   }
 
   void before_contribution(internal::ParameterGradient& gradient) {

@@ -68,6 +68,11 @@ struct DistributedOptions : OptimizerOptions {
   std::vector<std::vector<torch::Tensor>> groups = {};
   // Reduces sparse gradients as dense ones. Otherwise their rows are gathered.
   bool sparse_as_dense = false;
+  // A parameter of which no rank has a gradient keeps none, so that the step
+  // skips it, as in one process. Otherwise its gradient is zeros, and momentum
+  // and weight decay move it. Costs an allreduce of a number for each
+  // parameter. Equal on all ranks.
+  bool find_unused_parameters = false;
   // Moves gradients to memory that the ranks of a node share, where they are
   // reduced without a copy.
   bool gradients_in_arena = true;

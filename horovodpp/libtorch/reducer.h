@@ -86,6 +86,10 @@ class Reducer {
     throw_if_error(hvd_reducer_sum(handle_, key.c_str(), &number, 1));
     return number;
   }
+  void sum(const std::string& key, std::vector<double>& numbers) {
+    throw_if_error(
+        hvd_reducer_sum(handle_, key.c_str(), numbers.data(), numbers.size()));
+  }
   void finish() { throw_if_error(hvd_reducer_finish(handle_)); }
   void discard() { throw_if_error(hvd_reducer_discard(handle_)); }
 

@@ -206,6 +206,32 @@ TEST(ParametersThatOtherRanksUseGetTheirMean) {
                1e-6);
 }
 
+TEST(ParametersThatNoRankUsedStayAsInOneProcess) {
+  const auto decaying =
+      torch::optim::SGDOptions(0.2).momentum(0.9).weight_decay(0.1);
+  Model model, alone;
+  torch::optim::SGD sgd(model->parameters(), decaying);
+  torch::optim::SGD one(alone->parameters(), decaying);
+  lt::DistributedOptions options;
+  options.find_unused_parameters = true;
+  lt::DistributedOptimizer optimizer(sgd, model->named_parameters(), options);
+  // All ranks use it, none, only rank 0, none.
+  for (const int users : {lt::size(), 0, 1, 0}) {
+    optimizer.zero_grad();
+    model->unused->zero_grad(/*set_to_none=*/true);
+    one.zero_grad();
+    alone->unused->zero_grad(/*set_to_none=*/true);
+    if (lt::rank() < users) model->unused->bias.sum().backward();
+    if (users > 0) (alone->unused->bias.sum() * users / lt::size()).backward();
+    optimizer.step();
+    one.step();
+    EXPECT(model->unused->bias.grad().defined() == (users > 0));
+    EXPECT_CLOSE(model->unused->bias, alone->unused->bias, 1e-6);
+    EXPECT(!model->unused->weight.grad().defined());
+    EXPECT(torch::equal(model->unused->weight, alone->unused->weight));
+  }
+}
+
 TEST(ParametersWithoutNamesAreNumbered) {
   Model model;
   lt::DistributedOptimizer optimizer(

@@ -44,7 +44,7 @@ def _place(tensor):
     The results are in memory when the operation is synchronized, and until then its handle keeps
     the tensor, so that torch's allocator cannot give the memory to anybody else.
     """
-    if tensor.device.type == "cpu":
+    if tensor.is_cpu:
         return _core.CPU, 0
     if tensor.device.type != "cuda":
         raise ValueError(f"The tensor is on {tensor.device}: this build reaches memory of the CPU "

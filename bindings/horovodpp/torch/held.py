@@ -43,13 +43,17 @@ class Held:
         """How p's gradient was when it came; None: it does not wait."""
         return self._waiting.get(p)
 
+    def has_only(self, members):
+        """Whether what waits is among these."""
+        return self._waiting.keys() <= set(members)
+
     def waits(self):
         """Whether gradients are held at all."""
         return bool(self._most)
 
     def takes(self, gradient):
         """Whether such a gradient waits: a dense one of CPUs."""
-        return bool(self._most) and not gradient.is_sparse and gradient.device.type == "cpu"
+        return bool(self._most) and gradient.is_cpu and not gradient.is_sparse
 
     def add(self, p, gradient, is_nested):
         """Lets it wait; whether there are as many bytes now as there may be."""

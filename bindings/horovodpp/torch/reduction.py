@@ -69,7 +69,10 @@ class Reduction:
     # --- Hooks ---
 
     def _register_hooks(self):
-        for name, p in parameters.numbered_by_group(self._optimizer.param_groups):
+        groups = self._optimizer.param_groups
+        if all(p in self._hooked or not p.requires_grad for p in parameters.of_groups(groups)):
+            return
+        for name, p in parameters.numbered_by_group(groups):
             if not p.requires_grad or p in self._hooked:
                 continue
             self.names.setdefault(p, name)
@@ -113,13 +116,14 @@ class Reduction:
         ready = self._ready_in_group.setdefault(id(group), set())
         ready.add(p)
         if len(ready) == len(members):
-            self._start(members)
+            self._start(members, self._passes.is_nested())
 
     def _hold_or_start(self, p):
         gradient = self._gradient(p)
+        is_nested = self._passes.is_nested()
         if not self._held.takes(gradient):
-            self._start([p])
-        elif self._held.add(p, gradient, self._passes.is_nested()):
+            self._start([p], is_nested)
+        elif self._held.add(p, gradient, is_nested):
             self._start_held()
 
     def _start_held(self):
@@ -127,31 +131,33 @@ class Reduction:
             self._tell_if_changed(p, sent)
             self._start([p], sent.is_nested)
 
-    def _start(self, members, is_nested=None):
+    def _start(self, members, is_nested):
         """Sends the gradients: the dense ones together."""
-        if is_nested is None:
-            is_nested = self._passes.is_nested()
         gradients = [(p, self._gradient(p)) for p in members]
-        dense = [(p, gradient) for p, gradient in gradients if not gradient.is_sparse]
         for p, gradient in gradients:
             if gradient.is_sparse:
                 self._handles[p] = Sent([], self._start_sparse(p, gradient), is_nested)
-        if not dense:
+        self._start_dense([pair for pair in gradients if not pair[1].is_sparse], is_nested)
+
+    def _start_dense(self, gradients, is_nested):
+        if not gradients:
             return
-        finish = self._sender.start([self.wire_name(p) for p, _ in dense],
-                                    [gradient for _, gradient in dense])
-        sent = Sent(dense, finish, is_nested)
-        self._handles.update((p, sent) for p, _ in dense)
+        finish = self._sender.start([self.wire_name(p) for p, _ in gradients],
+                                    [gradient for _, gradient in gradients])
+        sent = Sent(gradients, finish, is_nested)
+        for p, _ in gradients:
+            self._handles[p] = sent
 
     def _gradient(self, p):
-        if p.grad is None:
+        gradient = p.grad
+        if gradient is None:
             # Another part of the model was used on this rank, which adds zeros.
-            p.grad = _nothing(p, self._sparse_dims.get(p))
-        elif p.grad.is_sparse:
-            self._sparse_dims[p] = p.grad.sparse_dim()
-        elif not p.grad.is_contiguous():
-            p.grad = p.grad.contiguous()
-        return p.grad
+            gradient = p.grad = _nothing(p, self._sparse_dims.get(p))
+        elif gradient.is_sparse:
+            self._sparse_dims[p] = gradient.sparse_dim()
+        elif not gradient.is_contiguous():
+            gradient = p.grad = gradient.contiguous()
+        return gradient
 
     def _start_sparse(self, p, gradient):
         name = self.wire_name(p)
@@ -177,6 +183,7 @@ class Reduction:
         # The last survivor of a job still has hooks, which send.
         if self.is_distributed() or self.is_under_way():
             self._register_hooks()  # Of parameters that were added or unfrozen since.
+            self._tell_of_changes()
             late, all_wait = self._agree()
             if all_wait:
                 self._send_together()
@@ -226,12 +233,18 @@ class Reduction:
 
     def _send_together(self):
         """Sends all gradients as one, to be waited for by this thread."""
-        for p, sent in self._held.release():
-            self._tell_if_changed(p, sent)
+        self._held.clear()
+        together, others = [], []
+        for p in self._rest():
+            gradient = self._gradient(p)
+            if self._held.takes(gradient):
+                together.append((p, gradient))
+            else:
+                others.append(p)
         with AT_ONCE:
-            self._start([p for p in self._rest() if self._held.takes(self._gradient(p))])
-            for p in self._rest():
-                self._start([p])
+            self._start_dense(together, is_nested=False)
+            for p in others:
+                self._start([p], is_nested=False)
 
     def _agree(self):
         """The parameters of which some rank has a late part: all of them reduce it. And whether all
@@ -243,12 +256,13 @@ class Reduction:
         members = self._in_order()
         if not members:
             return [], False
+        gradients = [p.grad for p in members]
         late = [p in self._contributions.late for p in members]
-        sparse_dims = [p.grad.sparse_dim() if p.grad is not None and p.grad.is_sparse
-                       else self._sparse_dims.get(p, 0) for p in members]
-        used = [p.grad is not None for p in members] if self._finds_unused else []
+        sparse_dims = [gradient.sparse_dim() if gradient is not None and gradient.is_sparse
+                       else self._sparse_dims.get(p, 0) for p, gradient in zip(members, gradients)]
+        used = [gradient is not None for gradient in gradients] if self._finds_unused else []
         all_wait = self._held.waits() and not self._handles and not self._group_of and \
-            len(self._held) == sum(p in self._held for p in members)
+            self._held.has_only(members)
         most = iter(self._sender.most("agree." + self.wire_name(members[0]),
                                       [*late, *sparse_dims, *used, not all_wait]))
         late = [p for p in members if next(most)]
@@ -258,8 +272,6 @@ class Reduction:
         return late, not next(most)
 
     def _wait(self, late):
-        for p, sent in self._handles.items():
-            self._tell_if_changed(p, sent)
         failure = None
         for sent in dict.fromkeys(self._handles.values()):
             try:
@@ -273,6 +285,10 @@ class Reduction:
         self.reset()
         if failure is not None:
             raise failure
+
+    def _tell_of_changes(self):
+        for p, sent in self.on_their_way().items():
+            self._tell_if_changed(p, sent)
 
     def _tell_if_changed(self, p, sent):
         if self._has_told_of_changes or p in self._contributions.late or not sent.has_changed(p):

@@ -25,8 +25,11 @@ class Sent:
         if p not in self._gradients:
             return False
         tensor, version = self._gradients[p]
-        return p.grad is None or p.grad.data_ptr() != tensor.data_ptr() or \
-            version not in (None, tensor._version)
+        gradient = p.grad
+        if gradient is not tensor and \
+                (gradient is None or gradient.data_ptr() != tensor.data_ptr()):
+            return True
+        return version not in (None, tensor._version)
 
 
 class Sender:
@@ -52,6 +55,9 @@ class Sender:
 
     def start(self, names, tensors):
         """Sends dense tensors as one; returns what waits and leaves the results in them."""
+        if self.sends_where_they_lie():
+            handle = self._submit(names[0], tensors)
+            return lambda: synchronize(handle)
         if self.remembers() and all(
                 tensor.dtype == torch.float32 and not tensor.is_cuda for tensor in tensors):
             return self.compression.start(names, tensors, self.op, self.process_set,

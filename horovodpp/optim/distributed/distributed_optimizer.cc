@@ -73,6 +73,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
     : OptimizerWrapper(std::move(wrapped), "DistributedOptimizer"),
       passes_per_step_(checked_passes(options.backward_passes_per_step)),
       averages_passes_(options.average_passes),
+      finds_unused_(options.find_unused_parameters),
       check_every_(options.check_parameters_every),
       shards_(shards_of(this->wrapped(), options)),
       reducer_(*job_of(options.runtime),
@@ -106,6 +107,11 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
     throw InvalidArgument(absl::StrCat("check_parameters_every is ",
                                        check_every_,
                                        "; it must not be negative"));
+  }
+  if (finds_unused_ && options.every_backward_counts) {
+    throw InvalidArgument(
+        "find_unused_parameters does not go with every_backward_counts, which "
+        "reduces zeros before all ranks know what they use");
   }
   if (!options.sparse_as_dense) check_sparse_op(parameters(), op());
   if (compressor() != nullptr) {
@@ -163,13 +169,7 @@ void DistributedOptimizer::reduce() {
   throw_if_error(reducer_.job().status());
   finish_step();
   contributions_->attach();
-  for (std::size_t i = 0; i < parameters().size(); ++i) {
-    const Tensor& parameter = parameters()[i].tensor;
-    // A gradient of zeros would have weight decay move what is frozen.
-    const bool moves = parameter.requires_grad() ||
-                       autograd::kept_gradient(parameter).defined();
-    if (moves && !handover_->has(i)) handover_->give(i);
-  }
+  give_the_rest();
   try {
     const Stopwatch waiting(exposed_);
     reducer_.finish();
@@ -182,6 +182,28 @@ void DistributedOptimizer::reduce() {
   handover_->take_back();
   is_synchronized_ = true;
   gradients_are_whole_ = shards_ == nullptr;
+}
+
+void DistributedOptimizer::give_the_rest() {
+  const std::vector<double> users =
+      finds_unused_ ? users_of_parameters() : std::vector<double>();
+  for (std::size_t i = 0; i < parameters().size(); ++i) {
+    const Tensor& parameter = parameters()[i].tensor;
+    // A gradient of zeros would have weight decay move what is frozen.
+    const bool moves = parameter.requires_grad() ||
+                       autograd::kept_gradient(parameter).defined();
+    const bool is_used = users.empty() || users[i] > 0;
+    if (moves && is_used && !handover_->has(i)) handover_->give(i);
+  }
+}
+
+// How many ranks have a gradient of each.
+std::vector<double> DistributedOptimizer::users_of_parameters() const {
+  std::vector<double> users;
+  for (const auto& [name, parameter] : parameters()) {
+    users.push_back(autograd::kept_gradient(parameter).defined() ? 1.0 : 0.0);
+  }
+  return reducer_.sum("(users)", std::move(users));
 }
 
 void DistributedOptimizer::tell_of_strayed_gradients() {

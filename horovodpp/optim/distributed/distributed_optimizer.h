@@ -30,7 +30,8 @@
 // backward calls of its own, that is known when it ends, and not earlier. A
 // parameter that no backward has reached contributes zeros when the step is due,
 // or, with `every_backward_counts`, earlier, so that ranks may differ in what they
-// reach. One that does not require grad, on all
+// reach. With `find_unused_parameters` one that no rank has reached stays without a
+// gradient. One that does not require grad, on all
 // ranks alike, stays as it is; should it require grad later on, its gradient is
 // reduced as others are from the next zero_grad(), synchronize() or step() on, and
 // when the step is due until then.
@@ -204,6 +205,8 @@ class DistributedOptimizer : public OptimizerWrapper {
                                 StepResult& result);
   void place_gradients();
   void reduce();
+  void give_the_rest();
+  std::vector<double> users_of_parameters() const;
   void tell_of_strayed_gradients();
   void reduce_unless_done();
   void complete_gradients();
@@ -225,6 +228,7 @@ class DistributedOptimizer : public OptimizerWrapper {
 
   int passes_per_step_;
   const bool averages_passes_;
+  const bool finds_unused_;
   const int check_every_;
   std::int64_t steps_ = 0;
   std::chrono::nanoseconds exposed_ = {};

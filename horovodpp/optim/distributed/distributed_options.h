@@ -57,6 +57,11 @@ struct DistributedOptions {
   // whole, as one of the other gradients, and come back as the rows that are not 0:
   // for tables of which the ranks together reach most rows.
   bool sparse_as_dense = false;
+  // Whether a parameter of which no rank has a gradient keeps none, so that the step
+  // passes over it, as in one process. Otherwise its gradient is zeros, by which
+  // momentum and weight decay move it. Costs an allreduce of a number for each
+  // parameter. Equal on all ranks; not with every_backward_counts.
+  bool find_unused_parameters = false;
   // How gradients are sent; null: as they are. Of no other optimizer. What it
   // remembers is part of the state_dict(), and another one on each rank.
   std::shared_ptr<compression::Compressor> compression = nullptr;

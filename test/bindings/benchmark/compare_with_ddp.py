@@ -29,7 +29,7 @@ import horovodpp.torch as hvd
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=12, help="that are counted")
-    parser.add_argument("--models", default="MLP,ResNet-18", help="a list with commas")
+    parser.add_argument("--models", default="MLP,small MLP,ResNet-18", help="a list with commas")
     parser.add_argument("--contender", choices=CONTENDERS, help="by itself")
     parser.add_argument("--port", type=int, default=29531, help="of torch.distributed's store")
     return parser.parse_args()
@@ -42,6 +42,13 @@ def mlp():
     return torch.nn.Sequential(
         torch.nn.Linear(784, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 4096),
         torch.nn.ReLU(), torch.nn.Linear(4096, 250)), torch.randn(64, 784)
+
+
+def small_mlp():
+    """118 thousand parameters."""
+    return torch.nn.Sequential(
+        torch.nn.Linear(784, 128), torch.nn.ReLU(), torch.nn.Linear(128, 128),
+        torch.nn.ReLU(), torch.nn.Linear(128, 10)), torch.randn(64, 784)
 
 
 class _Residual(torch.nn.Module):
@@ -71,7 +78,7 @@ def resnet18():
     return torch.nn.Sequential(*layers), torch.randn(8, 3, 64, 64)
 
 
-MODELS = {"MLP": mlp, "ResNet-18": resnet18}
+MODELS = {"MLP": mlp, "small MLP": small_mlp, "ResNet-18": resnet18}
 
 
 # --- Who takes a step ---

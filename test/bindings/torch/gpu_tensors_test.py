@@ -23,7 +23,7 @@ class CudaTensor:
 
     __class__ = torch.Tensor  # For isinstance().
     layout = torch.strided
-    is_cuda = True
+    is_cpu, is_cuda = False, True
 
     def __init__(self, array):
         self.array = array

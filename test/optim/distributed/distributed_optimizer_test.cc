@@ -235,6 +235,44 @@ TEST(DistributedOptimizer,
   });
 }
 
+TEST(DistributedOptimizer, ParametersThatNoRankUsedStayAsInOneProcess) {
+  const SGDOptions sgd = {
+      .learning_rate = 0.5, .momentum = 0.5, .weight_decay = 0.25};
+  // Which ranks use b, in each step.
+  const std::vector<std::vector<bool>> steps = {
+      {true, true}, {false, false}, {true, false}, {false, false}};
+  const auto loss_of = [](const Weights& w, bool uses_b) {
+    const Tensor loss = w.a.sum() * 0.5;
+    return uses_b ? loss + w.b.sum() : loss;
+  };
+  run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
+    const auto rank = static_cast<std::size_t>(job.topology().rank());
+    const std::vector<DistributedOptions> ways = {
+        {}, {.groups = 1}, {.bucket_bytes = 0}, {.shard_updates = true}};
+    for (DistributedOptions options : ways) {
+      options.find_unused_parameters = true;
+      options.runtime = &job;
+      Weights w;
+      Weights alone;
+      DistributedOptimizer optimizer(std::make_unique<SGD>(w.named(), sgd),
+                                     options);
+      SGD one(alone.named(), sgd);
+      for (const std::vector<bool>& users : steps) {
+        optimizer.zero_grad();
+        loss_of(w, users[rank]).backward();
+        optimizer.step();
+        one.zero_grad();
+        ((loss_of(alone, users[0]) + loss_of(alone, users[1])) * 0.5)
+            .backward();
+        one.step();
+        EXPECT_EQ(w.b.grad().defined(), users[0] || users[1]);
+        EXPECT_EQ(w.a.to_vector<float>(), alone.a.to_vector<float>());
+        EXPECT_EQ(w.b.to_vector<float>(), alone.b.to_vector<float>());
+      }
+    }
+  });
+}
+
 TEST(DistributedOptimizer, ABackwardOfEachLossCountsForTheOthers) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
@@ -387,6 +425,9 @@ TEST(DistributedOptimizer, RefusesOptionsWithoutMeaning) {
     Weights w;
     EXPECT_THROW(w.optimizer(job, {.backward_passes_per_step = 0}), Error);
     EXPECT_THROW(w.optimizer(job, {.gradient_predivide_factor = -1}), Error);
+    EXPECT_THROW(w.optimizer(job, {.every_backward_counts = true,
+                                   .find_unused_parameters = true}),
+                 InvalidArgument);
     EXPECT_THROW(DistributedOptimizer(nullptr, {.runtime = &job}), Error);
     EXPECT_THROW(
         DistributedOptimizer(std::make_unique<SGD>(w.named(), SGDOptions{})),
