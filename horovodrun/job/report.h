@@ -24,7 +24,7 @@ struct Report {
     kLeftBehind,   // SIGKILL does not end `pid`, a process of the rank; `text`
                    // says where that waits.
     kHostLost,  // There is no connection to `host` (any more); `value` is the
-                // exit code, or 128 + the signal, of what made it.
+                // exit code, or minus the signal, of what made it.
   };
   Kind kind = Kind::kStarted;
   int rank = 0;
