@@ -53,7 +53,8 @@ set(CPACK_COMPONENT_LAUNCHER_DESCRIPTION
 # What others that link the library will depend on, and that the linker is told of it.
 get_target_property(soversion horovodpp SOVERSION)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/packages/shlibs
-  CONTENT "libhorovodpp ${soversion} ${library} (>= ${PROJECT_VERSION})\n")
+  CONTENT "libhorovodpp ${soversion} ${library} (>= ${PROJECT_VERSION})
+libhorovodpp_tensors ${soversion} ${library} (>= ${PROJECT_VERSION})\n")
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/packages/triggers
   CONTENT "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
