@@ -30,6 +30,12 @@ install(FILES ${PROJECT_BINARY_DIR}/horovodppConfig.cmake
 # The shared library links its own dependencies; users of the static one must name them.
 # (BLAS and oneDNN have no pkg-config name that is the same everywhere.)
 set(pc_libs "-L\${libdir} -lhorovodpp -pthread")
+if(BUILD_SHARED_LIBS)
+  get_target_property(tensors horovodpp OUTPUT_NAME)
+endif()
+if(tensors)
+  set(pc_tensors -l${tensors})
+endif()
 set(pc_private_requires "absl_status, absl_statusor, absl_strings, absl_str_format, \
 absl_flat_hash_map, absl_flat_hash_set, absl_core_headers, spdlog, libhwy, zlib")
 set(pc_private_libs ${BLAS_LIBRARIES})
@@ -57,7 +63,7 @@ endfunction()
 if(NOT BUILD_SHARED_LIBS)
   set(runtime_of_cxx " -lstdc++ -lm")
 endif()
-hvd_pkg_config(horovodpp "" " -std=c++20" "")
+hvd_pkg_config(horovodpp "" " -std=c++20" " ${pc_tensors}")
 hvd_pkg_config(horovodpp-collectives ", the collectives in C++17" " -std=c++17" "")
 hvd_pkg_config(horovodpp-c ", in C" "" "${runtime_of_cxx}")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE

@@ -71,7 +71,7 @@ function(hvd_mpi_module target flavor wrapper mpi)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${names})
   target_link_libraries(${target} PRIVATE hvd_wires ${used_everywhere} ${mpi}
     Threads::Threads ${CMAKE_DL_LIBS})
-  add_dependencies(horovodpp ${target})
+  add_dependencies(${library_of_c} ${target})
   add_dependencies(hvd_internals ${target})
   set_property(GLOBAL APPEND PROPERTY HVD_MPI_MODULES ${target})
 endfunction()

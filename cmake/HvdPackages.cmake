@@ -55,7 +55,8 @@ set(CPACK_COMPONENT_LAUNCHER_DESCRIPTION
 # cache.
 get_target_property(soversion horovodpp SOVERSION)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/packages/shlibs
-  CONTENT "libhorovodpp ${soversion} ${library} (>= ${PROJECT_VERSION})\n")
+  CONTENT "libhorovodpp ${soversion} ${library} (>= ${PROJECT_VERSION})
+libhorovodpp_tensors ${soversion} ${library} (>= ${PROJECT_VERSION})\n")
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/packages/triggers
   CONTENT "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA

@@ -2,7 +2,7 @@
 // The shortest job: every rank contributes a number, and all get the sum.
 //
 //   horovodrun -np 4 build/release/examples/cpp/hello_allreduce
-#include <horovodpp/horovodpp.h>
+#include <horovodpp/collectives.h>
 
 #include <cstdio>
 #include <exception>

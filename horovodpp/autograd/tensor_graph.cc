@@ -19,7 +19,7 @@ namespace {
 
 // Of a view, which another thread may update meanwhile.
 bool has_grad_fn(const AutogradMeta& meta) {
-  autograd::SpinLockHolder lock(meta.lock);
+  SpinLockHolder lock(meta.lock);
   return static_cast<bool>(meta.grad_fn);
 }
 

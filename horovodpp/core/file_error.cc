@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/export.h"
 
 namespace hvd {
 namespace {
@@ -31,7 +32,7 @@ absl::StatusCode code_of(int error) {
 
 }  // namespace
 
-absl::Status file_error(int error, const std::string& context) {
+HVD_EXPORT absl::Status file_error(int error, const std::string& context) {
   return absl::Status(code_of(error),
                       absl::StrCat(context, ": ", std::strerror(error)));
 }

@@ -5,6 +5,8 @@
 
 #include <ctime>
 
+#include "horovodpp/core/export.h"
+
 namespace hvd {
 namespace {
 
@@ -17,13 +19,13 @@ sigset_t only_xfsz() {
 
 }  // namespace
 
-FileSizeSignal::FileSizeSignal() {
+HVD_EXPORT FileSizeSignal::FileSizeSignal() {
   const sigset_t set = only_xfsz();
   ::pthread_sigmask(SIG_BLOCK, &set, &before_);
 }
 
 // The signal is for the thread that wrote: none is left behind for it.
-FileSizeSignal::~FileSizeSignal() {
+HVD_EXPORT FileSizeSignal::~FileSizeSignal() {
   if (::sigismember(&before_, SIGXFSZ) == 1) return;
   const sigset_t set = only_xfsz();
   const timespec at_once = {.tv_sec = 0, .tv_nsec = 0};

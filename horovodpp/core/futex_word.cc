@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/core/futex_word.h"
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/futex.h"
 
 namespace hvd {
@@ -11,7 +12,7 @@ void FutexWord::sleep(std::uint32_t value, std::optional<TimePoint> deadline) {
   sleepers_.fetch_sub(1);
 }
 
-void FutexWord::wake() {
+HVD_EXPORT void FutexWord::wake() {
   if (sleepers_.load() == 0) return;
   if (WakeTogether::here_ != nullptr) return WakeTogether::here_->add(value_);
   futex_wake({.word = value_, .is_shared = false});

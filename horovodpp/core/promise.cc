@@ -135,7 +135,9 @@ bool FutureState::await(std::uint32_t stage,
 // Not under the lock: a callback may submit, wait, or ask this very future.
 void FutureState::run(const std::vector<Callback>& callbacks) const {
   WakeTogether::flush();
-  for (const Callback& callback : callbacks) callback->call(outcome_);
+  for (const Callback& callback : callbacks) {
+    without_exceptions([&] { callback->call(outcome_); });
+  }
 }
 
 void FutureState::announce_wait(const Ready& ready) {

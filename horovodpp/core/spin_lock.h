@@ -11,7 +11,6 @@
 #include "horovodpp/core/lockable.h"
 
 namespace HVD_EXPORT hvd {
-namespace autograd {
 
 class HVD_LOCKABLE SpinLock {
  public:
@@ -41,5 +40,4 @@ class HVD_SCOPED_LOCKABLE SpinLockHolder {
   SpinLock& spin_;
 };
 
-}  // namespace autograd
 }  // namespace hvd

@@ -5,10 +5,12 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/export.h"
 
 namespace hvd {
 
-absl::Status annotate(const absl::Status& status, const std::string& context) {
+HVD_EXPORT absl::Status annotate(const absl::Status& status,
+                                 const std::string& context) {
   if (status.ok()) return status;
   return absl::Status(status.code(),
                       absl::StrCat(context, ": ", status.message()));

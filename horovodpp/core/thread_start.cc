@@ -9,11 +9,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/export.h"
 
 namespace hvd {
 
-absl::StatusOr<std::thread> start_thread(const std::string& what,
-                                         std::function<void()> body) {
+HVD_EXPORT absl::StatusOr<std::thread> start_thread(
+    const std::string& what, std::function<void()> body) {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);

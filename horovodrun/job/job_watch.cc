@@ -139,9 +139,11 @@ void JobWatch::news_arrived(RankRecord& rank, const RankNews& news,
   }
 }
 
-// The ranks that were to run there end with it.
+// The ranks that were to run there end with it. Ranks that have started do without an ssh
+// that a signal ended: their daemon has a connection of its own.
 void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
   if (stage_ != Stage::kRunning) return;
+  if (report.value < 0 && all_have_started()) return;
   bool any_started = false;
   for (std::size_t i = 0; i < record_.ranks.size(); ++i) {
     RankRecord& rank = record_.ranks[i];

@@ -24,7 +24,7 @@ struct Report {
     kLeftBehind,   // SIGKILL does not end `pid`, a process of the rank; `text`
                    // tells where it waits.
     kHostLost,  // There is no connection to `host`, or it was lost; `value` is
-                // the remote shell's exit code, or 128 + the signal.
+                // the exit code of the remote shell, or minus its signal.
   };
   Kind kind = Kind::kStarted;
   int rank = 0;

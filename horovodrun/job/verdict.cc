@@ -190,7 +190,10 @@ Verdict Judge::failure_verdict(int rank) const {
 Verdict Judge::host_verdict(int rank) const {
   const Report& end = *record(rank).ended;
   const std::string connection =
-      absl::StrCat("what connected to it ended with code ", end.value);
+      end.value < 0
+          ? absl::StrCat("the ssh connection to it ended by ",
+                         describe_signal(-end.value))
+          : absl::StrCat("what connected to it ended with code ", end.value);
   std::vector<std::string> ranks;
   bool any_started = false;
   for (std::size_t i = 0; i < job_.ranks.size(); ++i) {
@@ -294,11 +297,14 @@ Verdict Judge::mpirun_verdict() const {
                                         describe_signal(WTERMSIG(status)))
                          : absl::StrCat(job_.starter, " ended with code ",
                                         WEXITSTATUS(status));
-  absl::StrAppend(&line, " before rank ", lost - job_.ranks.begin());
   const int code = std::max(1, code_of(status));
-  if (!lost->started) return {code, absl::StrCat(line, " had started")};
+  if (!lost->started) {
+    return {code,
+            absl::StrCat(line, " before ", missing_at_start(), " had started")};
+  }
   return {code, absl::StrCat(
-                    line, " on host '", lost->started->host,
+                    line, " before rank ", lost - job_.ranks.begin(),
+                    " on host '", lost->started->host,
                     lost->ended ? "' had ended" : "' had told how it ended")};
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -65,18 +66,26 @@ void keep_daemon(Words& added) {
   added.push_back(command);
 }
 
-// Waits for `child`, passing signals on to it; false if mpirun has ended
+struct ShellEnd {
+  int status = 0;
+  bool was_told = false;  // By a signal of mpirun's.
+};
+
+// Waits for `child`, passing signals on to it; nullopt if mpirun has ended
 // before.
-bool wait_for(pid_t child, const ParentWatch& parent,
-              const SignalQueue& signals, int* status) {
-  while (waitpid(child, status, WNOHANG) == 0) {
-    if (parent.ended()) return false;
+std::optional<ShellEnd> wait_for(pid_t child, const ParentWatch& parent,
+                                 const SignalQueue& signals) {
+  ShellEnd end;
+  while (waitpid(child, &end.status, WNOHANG) == 0) {
+    if (parent.ended()) return std::nullopt;
     wait_for_signal(signals, parent);
     while (const auto arrival = signals.next()) {
-      if (arrival->signal != SIGCHLD) kill(child, arrival->signal);
+      if (arrival->signal == SIGCHLD) continue;
+      kill(child, arrival->signal);
+      end.was_told = true;
     }
   }
-  return true;
+  return end;
 }
 
 // Waits until mpirun ends, or ends this process.
@@ -123,23 +132,25 @@ int run_remote_shell(const Words& words) {
   const Spawned shell = spawn(argv, {.environment = std::move(environment),
                                      .death_signal = SIGTERM,
                                      .mask = signal_set({})});
+  const auto tell_launcher = [&](int value) {
+    send_report({.kind = Report::Kind::kHostLost, .value = value, .host = host},
+                token);
+  };
   int code = shell.error == ENOENT ? 127 : 126;
   if (shell.error == 0) {
-    int status = 0;
-    if (!wait_for(shell.pid, parent, signals, &status)) {
+    const auto end = wait_for(shell.pid, parent, signals);
+    if (!end) {
       kill(shell.pid, SIGTERM);
       return 1;
     }
-    if (WIFSIGNALED(status)) {
+    if (WIFSIGNALED(end->status)) {
+      if (!end->was_told) tell_launcher(-WTERMSIG(end->status));
       stay(parent, signals);
       return 0;
     }
-    code = WEXITSTATUS(status);
+    code = WEXITSTATUS(end->status);
   }
-  if (code != 0) {
-    send_report({.kind = Report::Kind::kHostLost, .value = code, .host = host},
-                token);
-  }
+  if (code != 0) tell_launcher(code);
   return code;
 }
 

@@ -75,3 +75,5 @@ class Horovodpp(ConanFile):
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs.append("lib/cmake/horovodpp")
         self.cpp_info.libs = ["horovodpp"]
+        if self.options.shared:
+            self.cpp_info.libs.insert(0, "horovodpp_tensors")

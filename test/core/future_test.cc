@@ -8,6 +8,7 @@
 #include <latch>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -128,6 +129,23 @@ TEST(Future, RunsCallbacksOnceWheneverTheyWereAdded) {
   promise.future().then([&](const auto& text) { late += text.ok(); });
   EXPECT_EQ(early, 1);
   EXPECT_EQ(late, 1);
+}
+
+TEST(Future, ACallbackThatThrowsTakesNothingFromOthers) {
+  const auto seen_by_second = [](const auto& finish) {
+    auto promise = std::make_unique<Promise<int>>();
+    StatusCode seen = StatusCode::kUnknown;
+    promise->future().then(
+        [](const auto&) { throw std::runtime_error("no room"); });
+    promise->future().then(
+        [&](const auto& outcome) { seen = outcome.status().code(); });
+    finish(promise);
+    return seen;
+  };
+  EXPECT_EQ(seen_by_second([](auto& promise) { promise->set(7); }),
+            StatusCode::kOk);
+  EXPECT_EQ(seen_by_second([](auto& promise) { promise.reset(); }),
+            StatusCode::kCancelled);
 }
 
 TEST(Future, ACallbackMayAskTheFutureItself) {

@@ -448,6 +448,20 @@ TEST(Horovodrun, NamesAHostThatCannotBeReached) {
   EXPECT_TRUE(process.alive().empty());
 }
 
+TEST(Horovodrun, NamesTheHostWhoseSshWasKilled) {
+  const TemporaryFile agent(
+      "#!/bin/sh\n[ $1 = a ] && exec sleep 1000\nkill -KILL $$\n");
+  TestProcess process(horovodrun({"-np", "2", "-H", "a:1,b:1"}, {"true"}),
+                      {{"OMPI_MCA_plm_rsh_agent", agent.path()},
+                       {"PRTE_MCA_plm_ssh_agent", agent.path()}});
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("host 'b' cannot be reached for rank 1: the ssh "
+                        "connection to it ended by signal 9 (Killed)"));
+  EXPECT_TRUE(process.alive().empty());
+}
+
 TEST(Horovodrun, ReachesAHostByItsFullName) {
   const TemporaryFile agent("#!/bin/sh\necho \"asked for $1\" >&2\nexit 255\n");
   TestProcess process(horovodrun({"-np", "2", "-H", "c.invalid:2"}, {"true"}),

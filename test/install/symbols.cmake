@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the shared library in PREFIX shows to whoever links it: names of hvd's, and not those
-# of what it is made of.
-file(GLOB library ${PREFIX}/${LIBDIR}/libhorovodpp.so)
+# What the shared libraries in PREFIX show to whoever links them: names of hvd's, and not those
+# of what they are made of.
+file(GLOB libraries ${PREFIX}/${LIBDIR}/libhorovodpp.so ${PREFIX}/${LIBDIR}/libhorovodpp_tensors.so)
+foreach(library IN LISTS libraries)
 execute_process(COMMAND ${NM} --dynamic --defined-only --demangle ${library}
   OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX REPLACE "\n$" "" text "${text}")
@@ -35,4 +36,14 @@ message(STATUS "${all} names, ${count} of what is inside")
 if(count)
   list(JOIN inner "\n" inner)
   message(FATAL_ERROR "names of what is inside:\n${inner}")
+endif()
+endforeach()
+# BLAS and oneDNN take long to load: programs without tensors do without them.
+list(LENGTH libraries count)
+if(count EQUAL 2)
+  execute_process(COMMAND ldd ${PREFIX}/${LIBDIR}/libhorovodpp.so OUTPUT_VARIABLE needed
+    COMMAND_ERROR_IS_FATAL ANY)
+  if(needed MATCHES "blas|dnnl|horovodpp_tensors")
+    message(FATAL_ERROR "libhorovodpp.so loads what only tensors need:\n${needed}")
+  endif()
 endif()

@@ -78,7 +78,8 @@ def check_contents(folder):
         return any(re.search(pattern, file) for file in files[name])
 
     assert sorted(found) == sorted([library, mpi, "libhorovodpp-dev", "horovodrun"]), found
-    assert has(library, r"/libhorovodpp\.so\.\d") and not has(library, r"\.h$|/libhorovodpp\.so$")
+    assert has(library, r"/libhorovodpp\.so\.\d") and has(library, r"/libhorovodpp_tensors\.so\.\d")
+    assert not has(library, r"\.h$|/libhorovodpp\.so$")
     assert has(mpi, r"/libhorovodpp_mpi_\w+\.so$")
     assert not any(has(name, "_mpi_") for name in found if name != mpi), files
     assert has("horovodrun", "^./usr/bin/horovodrun$")

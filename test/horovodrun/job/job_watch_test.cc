@@ -201,7 +201,8 @@ TEST_F(JobWatchTest, TellsThatMpirunEndedTooEarly) {
   Verdict verdict = verdict_after_mpirun(status_of(213));
   EXPECT_EQ(verdict.exit_code, 213);
   EXPECT_EQ(verdict.line,
-            "horovodrun: mpirun ended with code 213 before rank 0 had started");
+            "horovodrun: mpirun ended with code 213 before ranks 0, 1, 2 had "
+            "started");
   start_all();
   report(Kind::kExited, 0);
   verdict = verdict_after_mpirun(status_of(0));
@@ -805,6 +806,26 @@ TEST_F(JobWatchTest, EndsAtOnceIfAHostCannotBeReached) {
   EXPECT_EQ(after(0ms), Action::kTerminate);
   EXPECT_THAT(verdict_after_mpirun(status_of(1)).line,
               HasSubstr("host 'y' cannot be reached for ranks 1, 2"));
+}
+
+TEST_F(JobWatchTest, EndsAtOnceIfASignalEndsTheSshOfAHostWithoutRanks) {
+  watch_ = JobWatch(
+      {.ranks = 3, .start_timeout = 30s, .hosts = {{"x", 1}, {"y", 2}}}, now_);
+  watch_.report_arrived(
+      {.kind = Kind::kHostLost, .value = -SIGKILL, .host = "y"}, now_);
+  EXPECT_EQ(after(0ms), Action::kTerminate);
+  EXPECT_THAT(verdict_after_mpirun(status_of(1)).line,
+              HasSubstr("host 'y' cannot be reached for ranks 1, 2: the ssh "
+                        "connection to it ended by signal 9 (Killed)"));
+}
+
+TEST_F(JobWatchTest, GoesOnIfASignalEndsTheSshOfAHostWhoseRanksHaveStarted) {
+  watch_ = JobWatch(
+      {.ranks = 3, .start_timeout = 30s, .hosts = {{"x", 1}, {"y", 2}}}, now_);
+  connect_all();
+  watch_.report_arrived(
+      {.kind = Kind::kHostLost, .value = -SIGKILL, .host = "y"}, now_);
+  EXPECT_EQ(after(JobWatch::kGrace), Action::kWait);
 }
 
 }  // namespace

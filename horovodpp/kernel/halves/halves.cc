@@ -4,11 +4,12 @@
 #include "horovodpp/kernel/halves.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "horovodpp/kernel/halves.cc"
+#define HWY_TARGET_INCLUDE "horovodpp/kernel/halves/halves.cc"
 #include <hwy/foreach_target.h>
 // Highway's order: this one first.
 #include <hwy/highway.h>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/kernel/vector_halves.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -68,16 +69,16 @@ HWY_EXPORT(widen_bf16);
 HWY_EXPORT(narrow_f16);
 HWY_EXPORT(narrow_bf16);
 
-void widen(const f16* x, float* out, std::size_t n) {
+HVD_EXPORT void widen(const f16* x, float* out, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(widen_f16)(x, out, n);
 }
-void widen(const bf16* x, float* out, std::size_t n) {
+HVD_EXPORT void widen(const bf16* x, float* out, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(widen_bf16)(x, out, n);
 }
-void narrow(const float* x, f16* out, std::size_t n) {
+HVD_EXPORT void narrow(const float* x, f16* out, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(narrow_f16)(x, out, n);
 }
-void narrow(const float* x, bf16* out, std::size_t n) {
+HVD_EXPORT void narrow(const float* x, bf16* out, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(narrow_bf16)(x, out, n);
 }
 
