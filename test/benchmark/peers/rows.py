@@ -256,8 +256,7 @@ def on_limited_links():
                       wire_us=SETTINGS[setting].wire_us(size))
 
 
-# Whole jobs that only sum a number. The following constants are options of
-# horovodrun.
+# Whole jobs that only sum a number. Words after the name are options of horovodrun.
 HELLO = "hello"
 
 

@@ -12,8 +12,8 @@
 // Ways take turns; each value of --steps is a way. Calls of up to 4 KiB are
 // made in a row and share the time; before a larger call every rank writes its
 // input and meets the others. The time of a call is that of the slowest rank.
-// The output has the median of the rounds and, for busy machines, the minimum,
-// each with its ratio to MPI's.
+// The output has the median of the rounds and, for busy machines, the minimum
+// with its ratio to MPI's.
 #include <mpi.h>
 
 #include <algorithm>
