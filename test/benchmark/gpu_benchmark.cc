@@ -3,11 +3,12 @@
 // for each measurement: name, number, unit.
 //
 //   gpu_benchmark kernels [MEGABYTES]        kernels against the driver's copies
-//   gpu_benchmark allreduce [MEGABYTES]      in a job: horovodrun -np 2 --no-mpi ...
+//   gpu_benchmark allreduce [MEGABYTES]      in a job: horovodrun -np 2 --no-mpi
 //   gpu_benchmark step                       likewise, by NCCL: many small
-//                                            allreduces, called and as a CUDA graph
-//   gpu_benchmark enqueue [COUNT]            likewise, one small prepared allreduce,
-//                                            repeated: to count instructions
+//                                            allreduces, called and as a graph
+//   gpu_benchmark enqueue [COUNT]            likewise, one small prepared
+//                                            allreduce, repeated: to count
+//                                            instructions
 //   gpu_benchmark nccl                       the version of NCCL, or 0
 //
 // HOROVODPP_CUDA_LIBRARY names another driver, as for the library.

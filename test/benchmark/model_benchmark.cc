@@ -5,14 +5,19 @@
 //   echo 10 | model_benchmark gpt budget=50%    (as --checkpoint of the examples)
 //
 // Reads numbers from standard input, makes that many steps for each, and
-// answers with a line of JSON: the time of each step, from clearing the
-// gradients to updating the parameters; the processor time of forward and
-// backward; the last loss; and the peak memory minus the memory before the
-// model was made.
+// answers with a line of JSON:
+// - the time of each step, from clearing the gradients to updating the
+//   parameters
+// - the processor time of forward and backward
+// - the last loss
+// - the peak memory minus the memory before the model was made
 //
-// The answer to the line "memory" has the peak bytes of tensors during forward
-// and backward, minus the bytes before (parameters, gradients, the batch); the
-// bytes over time, as pairs of seconds and bytes; and the checkpoint plan.
+// The answer to the line "memory" has:
+// - the peak bytes of tensors during forward and backward, minus the bytes
+//   before (parameters, gradients, the batch)
+// - the bytes over time, as pairs of seconds and bytes
+// - the checkpoint plan
+//
 // compare_with_torch.py uses the same protocol for this program and for
 // PyTorch.
 #include <sys/resource.h>

@@ -17,7 +17,7 @@ static void check(int holds, const char* what, int line) {
 }
 #define CHECK(condition) check((condition), #condition, __LINE__)
 
-/* `code` is what `call` returned. */
+/* `code`: the result of `call`. */
 static void check_ok(int32_t code, const char* call, int line) {
   if (code == HVD_OK) return;
   ++failures;

@@ -389,7 +389,7 @@ int main(void) {
   hvd_collective_options named = HVD_COLLECTIVE_OPTIONS;
   void* memory;
   CHECK(hvd_last_error_code() == HVD_OK && *hvd_last_error_text() == '\0');
-  /* Environment variables configure malloc(). */
+  /* The environment configures malloc(), so the library does not. */
   CHECK(setenv("MALLOC_TOP_PAD_", "0", 1) == 0);
   CHECK(hvd_keep_freed_memory() == 0);
   wants_a_job();

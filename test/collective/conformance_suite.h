@@ -118,9 +118,9 @@ TYPED_TEST_P(PlaneConformance, AlltoallBringsEachRankWhatItIsSent) {
   });
 }
 
-// Ends the waits of ranks that are not told of a failed call: once the rank
-// that notices the failure sets `noticed` (in one process), else after `checks`
-// checks.
+// Ends the waits of ranks that are not told of a failed call. In one process,
+// the rank that notices the failure sets `noticed`; other processes give up
+// after `checks` checks.
 class UntilNoticed : public transport::Interrupt {
  public:
   UntilNoticed(const std::atomic<bool>& noticed, int checks)

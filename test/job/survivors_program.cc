@@ -4,10 +4,10 @@
 //
 //   at_once    the victims kill themselves in the middle of a reduction
 //   in_turn    the first victim does; the others follow, each DELAY (third
-//              argument) microseconds after the previous one, while the survivors
-//              agree or begin
-//   for_long   like at_once, and the survivors go on for longer than any launcher
-//              would wait for their end
+//              argument) microseconds after the previous one, while the
+//              survivors agree or begin
+//   for_long   like at_once, and the survivors go on for longer than any
+//              launcher would wait for their end
 //   at_start   the first victim kills itself before it has entered the job
 //
 // A survivor sums the ranks (numbers of the first job) until only the survivors

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SmallJob is three ranks whose every event the test chooses: a caller makes
-// the next action of its script, the oldest message between two ranks is
-// delivered, a rank looks because it was rung or its batch is complete, or a
-// rank learns of a death. After an event the rank takes one whole turn, like a
-// Runtime's thread.
+// A SmallJob is three ranks whose every event the test chooses:
+// - a caller makes the next action of its script
+// - the oldest message between two ranks is delivered
+// - a rank looks because it was rung or its batch is complete
+// - a rank learns of a death
+// After an event the rank takes one whole turn, like a Runtime's thread.
 #pragma once
 
 #include <cstddef>

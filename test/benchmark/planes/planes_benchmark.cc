@@ -6,11 +6,11 @@
 //
 //   foreign, arena        the plane, on any memory, and in the arenas
 //   from arena, to arena  the same between the two
-//   call, in arena        the runtime, by name if it has one; results in new memory
+//   call, in arena        the runtime, by name if it has one; new results
 //   MPI                   on the memory of "foreign"
 //
 // Ways take turns; each value of --steps is a way. Calls of up to 4 KiB are
-// made in a row and share the time; before a larger call every rank writes its
+// made in a row and share the time. Before a larger call every rank writes its
 // input and meets the others. The time of a call is that of the slowest rank.
 // The output has the median of the rounds and, for busy machines, the minimum
 // with its ratio to MPI's.

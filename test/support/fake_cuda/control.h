@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of the fake CUDA driver beyond CUDA, for tests.
 //
-// Environment variables of the process: FAKE_CUDA_DEVICES sets the number of
-// GPUs (default four), FAKE_CUDA_VERSION the version of CUDA (default 13000),
-// and FAKE_CUDA_NO_PEERS=1 keeps the GPUs from reaching each other's memory.
+// Environment variables of the process:
+//   FAKE_CUDA_DEVICES=N     the number of GPUs (4)
+//   FAKE_CUDA_VERSION=N     the version of CUDA (13000)
+//   FAKE_CUDA_NO_PEERS=1    GPUs do not reach each other's memory
 #pragma once
 
 #include <cstddef>
@@ -33,9 +34,9 @@ std::size_t fake_cuda_calls(const char* function);
 // of device and pinned memory, and pinned ranges of host memory.
 std::size_t fake_cuda_objects();
 
-// The functions up to fake_cuda_current_device() serve other fakes, of libraries
-// that use CUDA's streams and memory. This one puts work into a stream, which
-// treats a result other than 0 as an error.
+// The functions up to fake_cuda_current_device() serve other fakes, of
+// libraries that use CUDA's streams and memory. This one puts work into a
+// stream, which treats a result other than 0 as an error.
 int fake_cuda_put(void* stream, int (*work)(void*), void* argument);
 // Like fake_cuda_put(). `argument` is released when the work is done for the
 // last time: a captured stream does the work at each launch of its graph.

@@ -7,9 +7,9 @@
 // created without blocking. Every call answers "in progress" a few times.
 //
 //   FAKE_NCCL_VERSION              the version of NCCL (22803)
-//   FAKE_NCCL_DELAY                maximum idle time of an operation, microseconds
+//   FAKE_NCCL_DELAY                most microseconds that an operation idles
 //   FAKE_NCCL_FAULT="kind:rank:n"  as in fake_nccl_fault()
-//   NCCL_MULTI_RANK_GPU_ENABLE     as in NCCL: ranks may share a GPU from 2.30 on
+//   NCCL_MULTI_RANK_GPU_ENABLE     as in NCCL 2.30 and later: ranks may share GPUs
 #pragma once
 
 #include <cstddef>
