@@ -2,7 +2,7 @@
 // The cost of moving tensors on a GPU; see scripts/gpu_check.sh. Prints a line
 // for each measurement: name, number, unit.
 //
-//   gpu_benchmark kernels [MEGABYTES]        kernels against the driver's copies
+//   gpu_benchmark kernels [MEGABYTES]        kernels against driver's copies
 //   gpu_benchmark allreduce [MEGABYTES]      in a job: horovodrun -np 2 --no-mpi
 //   gpu_benchmark step                       likewise, by NCCL: many small
 //                                            allreduces, called and as a graph

@@ -99,7 +99,7 @@ TEST_F(GpuWaitTest, EndsByTheInterruptUnlessThatGivesTheCallUp) {
                 .until_end_of(stream_)
                 .message(),
             "rank 7 was killed by signal 9");
-  // Only a wait for other ranks reports the interrupt's error.
+  // Only a wait for other ranks can be abandoned.
   FailingInterrupt gives_up(0, absl::CancelledError("given up"));
   const Call given_up = {.tag = {}, .interrupt = gives_up};
   EXPECT_TRUE(absl::IsDeadlineExceeded(

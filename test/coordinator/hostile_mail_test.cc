@@ -198,7 +198,7 @@ std::vector<Message> senseless_messages() {
 class HostileMailInAnyState
     : public ::testing::TestWithParam<void (*)(FuzzJob&)> {};
 
-// A FuzzJob ends the program if a rank crashes, or gives out what is not whole.
+// A FuzzJob ends the program if a rank crashes or its output is malformed.
 TEST_P(HostileMailInAnyState, CrashesNobody) {
   for (const Message& message : senseless_messages()) {
     for (const int from : {-1, 0, 2, 3, FuzzJob::kRanks}) {

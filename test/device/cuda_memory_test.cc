@@ -61,8 +61,8 @@ TEST_F(CudaMemory, OfAPoolMayRunOut) {
             absl::StatusCode::kInternal);
 }
 
-// Freeing result memory waits for work in any stream. Memory of a pool would be
-// freed at once and reused.
+// Result memory is freed after the work of every stream. Memory of a pool would
+// be freed at once and reused.
 TEST_F(CudaMemory, ForResultsIsFreedBehindWhatWorksWithIt) {
   HVD_NEEDS_STAND_INS();
   Gpus gpus(testing::TestGpus::cuda_library());

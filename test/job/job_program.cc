@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ranks of a test job. The first argument chooses what they do:
 //
-//   idle SECONDS   enter the job and sleep; print the CPU seconds used meanwhile
+//   idle SECONDS   enter the job and sleep; print the CPU seconds of the sleep
 //   victim RANK    all ranks reduce in a loop; RANK kills itself in the middle
 //   stop RANK      the same, but RANK exits with code 3
 //   unready RANK   RANK kills itself while the others wait for a tensor that it

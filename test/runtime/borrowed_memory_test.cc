@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long operations borrow memory, including operations whose future nobody
-// waits for.
+// How long operations borrow memory, including operations whose future is
+// dropped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -54,7 +54,7 @@ struct SharedLines {
   void* const memory;
 };
 
-// A rank that holds its line until it is killed or told to go.
+// A rank that holds its line until it is killed or gets SIGUSR1.
 std::unique_ptr<ChildProcess> rank_in_a_child(const SharedLines& shared,
                                               int rank) {
   return std::make_unique<ChildProcess>([&shared, rank] {

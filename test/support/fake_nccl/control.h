@@ -9,7 +9,7 @@
 //   FAKE_NCCL_VERSION              the version of NCCL (22803)
 //   FAKE_NCCL_DELAY                most microseconds that an operation idles
 //   FAKE_NCCL_FAULT="kind:rank:n"  as in fake_nccl_fault()
-//   NCCL_MULTI_RANK_GPU_ENABLE     as in NCCL 2.30 and later: ranks may share GPUs
+//   NCCL_MULTI_RANK_GPU_ENABLE     as in NCCL from 2.30: ranks may share GPUs
 #pragma once
 
 #include <cstddef>
