@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the autograd tower costs beside the arithmetic, and beside libtorch where
-// that is installed:
+// The overhead of autograd over the arithmetic, also for libtorch if that is
+// installed:
 //
 //   autograd_benchmark
 //   autograd_benchmark --benchmark_filter=backward

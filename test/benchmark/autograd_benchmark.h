@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is measured of an autograd, written once: whoever is compared is measured
-// by the same lines. An autograd is described by a struct:
+// The measurements of an autograd, written once: every contender is measured by
+// the same code. A struct describes an autograd:
 //
 //   struct Mine {
 //     using Tensor = ...;  // With + and * by a Tensor and by a double.
@@ -9,8 +9,8 @@
 //   };
 //   measure_autograd<Mine>("mine");  // Before benchmark::Initialize.
 //
-// One element, so that there is nothing to compute: per_op is the price of a call
-// without and with recording, and of a node in backward.
+// Tensors have one element, so that the arithmetic is negligible: per_op is the
+// cost of a call with and without recording, and of a node in backward.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -20,8 +20,8 @@
 
 namespace hvd {
 
-// Adds libtorch's measurements to those that will run; returns its version.
-// Where this was built without libtorch: adds nothing and returns that.
+// Registers libtorch's measurements, and returns its version. Built without
+// libtorch: registers none, and says so.
 std::string measure_libtorch();
 
 // Reports the time of one of the `operations` of an iteration.
@@ -31,7 +31,7 @@ inline void count(benchmark::State& state, std::int64_t operations = 1) {
       benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-// The same operation on the same operands again and again.
+// Repeats an operation on the same operands.
 template <typename Autograd, typename Operation>
 void measure_operation(benchmark::State& state, bool requires_grad,
                        Operation operation) {
@@ -46,7 +46,7 @@ void measure_operation(benchmark::State& state, bool requires_grad,
   count(state);
 }
 
-// A chain of operations, run backward again and again.
+// Records a chain of operations once, and repeats backward.
 template <typename Autograd, typename Operation>
 void measure_backward(benchmark::State& state, Operation operation) {
   using Tensor = typename Autograd::Tensor;
@@ -57,7 +57,7 @@ void measure_backward(benchmark::State& state, Operation operation) {
   count(state, state.range(0));
 }
 
-// All of it: recorded, run backward, freed.
+// A whole step: record, run backward, free.
 template <typename Autograd>
 void measure_step(benchmark::State& state) {
   using Tensor = typename Autograd::Tensor;

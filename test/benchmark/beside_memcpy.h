@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures something that reads and writes memory beside a memcpy that moves as
-// many bytes, turn by turn, so that both see the same machine.
+// Measures memory-bound work against a memcpy of as many bytes. The two take
+// turns, so that both see the same state of the machine.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -13,7 +13,7 @@
 
 namespace hvd {
 
-// Where memcpy copies from and to, in turn.
+// The memory between which memcpy copies, rotating through blocks.
 class Copied {
  public:
   Copied(std::size_t bytes, std::size_t sources, std::size_t targets)
@@ -36,9 +36,9 @@ class Copied {
   std::size_t written_ = 0;
 };
 
-// Calls `work`, which reads and writes `bytes` altogether, as often as `state`
-// asks for. Reports how many GB/s it and `copied` read and write, by the median
-// call, and the ratio of the two.
+// Calls `work`, which reads and writes `bytes` in total, as often as `state`
+// requests. Reports the GB/s of `work` and of `copied`, by the median call, and
+// the ratio of the two.
 template <typename Work>
 void measure_beside_memcpy(benchmark::State& state, std::size_t bytes,
                            const Work& work, Copied copied) {

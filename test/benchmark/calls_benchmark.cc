@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the calls of a step cost, from one tensor to 100,000, where each is small:
-// prepared, by name, by name in another order each time, and by name with a metric
-// in every tenth step. Ranks are threads of this process.
+// The cost of a step's calls, from one small tensor to 100,000. The calls are
+// prepared, or by name, or by name in another order each time, or by name with
+// a metric in every tenth step. Ranks are threads of this process.
 //
 //   calls_benchmark [ranks [most tensors [fewest tensors]]]
 //
-// Prints medians of a step, of rank 0, in milliseconds; steps that leave nothing to
-// negotiate, but for the column "first".
+// Prints medians of a step of rank 0, in milliseconds. Only the steps of the
+// column "first" need negotiation.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -30,7 +30,7 @@ namespace hvd::benchmark {
 namespace {
 
 constexpr std::int64_t kElements = 256;  // 1 KiB each.
-constexpr int kWarmUp = 12;  // Longer than an order takes to be fixed.
+constexpr int kWarmUp = 12;  // More than the order takes to be fixed.
 
 double milliseconds_of(const std::function<void()>& step) {
   const auto begin = std::chrono::steady_clock::now();
@@ -78,7 +78,7 @@ class Steps {
     }
     for (const Future<void>& one : futures_) throw_if_error(one.wait());
   }
-  // Every rank in an order of its own.
+  // Every rank uses its own order.
   void shuffled() {
     std::shuffle(order_.begin(), order_.end(), random_);
     by_name();

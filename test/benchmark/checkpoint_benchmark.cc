@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpointed region costs beside what its function computes. The
-// function is a chain of operations on one number each, all of which save it:
+// The overhead of a checkpointed region over the computation of its function.
+// The function is a chain of operations on one number, each of which saves the
+// number:
 //
 //   checkpoint_benchmark
 //   checkpoint_benchmark --benchmark_filter=forward
 //
-// The difference between region/n and plain/n is the bookkeeping of a region and
-// of n saved tensors; backward runs the function once more. "to_its_end" does not
-// stop early, so that no exception is thrown; "new_numbers" does not preserve random
-// numbers; "policy" looks for operations to keep, of which there are none.
+// The difference between region/n and plain/n is the bookkeeping of a region
+// and of n saved tensors; backward runs the function once more. "to_its_end"
+// does not stop early, so that no exception is thrown. "new_numbers" does not
+// preserve random numbers. "policy" searches for operations to keep, and finds
+// none.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -55,7 +57,7 @@ void forward(benchmark::State& state) {
   }
 }
 
-// The recomputation included, which runs the chain once more.
+// Includes the recomputation, which runs the chain once more.
 template <Kind kind>
 void forward_and_backward(benchmark::State& state) {
   const Tensor x = ones({1}, {.requires_grad = true});

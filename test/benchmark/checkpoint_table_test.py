@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of scripts/checkpoint_table.py, without measuring anything."""
+"""The rows of scripts/checkpoint_table.py, without measurements."""
 
 import pathlib
 import sys

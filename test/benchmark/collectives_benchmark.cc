@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// collectives_benchmark: how long the ranks of a job take to reduce what they
-// have, through the runtime, through plain MPI, and beside a bare copy.
+// collectives_benchmark: the time that the ranks of a job take for an allreduce
+// through the runtime and through plain MPI, compared with a bare copy.
 //
 //   horovodrun -np 2 collectives_benchmark [--json FILE] [--only PATTERN]
 //
-// What is measured, and how to read it, is told in docs/benchmarks.md.
+// docs/benchmarks.md describes the measurements and how to read them.
 #include <mpi.h>
 
 #include <cstdio>
@@ -34,7 +34,7 @@ struct Options {
   bool tiny = false;
 };
 
-// This thread calls MPI beside the runtime's own.
+// This thread calls MPI concurrently with the runtime's thread.
 absl::Status check_thread_level() {
   int is_initialized = 0;
   int level = MPI_THREAD_SINGLE;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compare_steps.py: the table that it makes of what the programs print."""
+"""compare_steps.py: the table that it makes from the programs' output."""
 import importlib.util
 import pathlib
 import tempfile

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times training steps of the example models beside PyTorch, on one thread.
+"""Times training steps of the example models against PyTorch, on one thread.
 
     compare_with_torch.py build/dev/test/benchmark/model_benchmark [--models gpt,lstm]
     compare_with_torch.py build/dev/test/benchmark/model_benchmark --checkpoint
 
 Processes take turns, a step each, in another order in each round; while one
-computes the others wait. They begin with the same weights, see the same batch, and
-have to arrive at the same loss. Prints medians and quartiles, the ratio of the
-medians, and the peak of memory without what each process had before it made a model.
+computes the others wait. They start with the same weights, see the same batch, and
+must reach the same loss. Prints medians and quartiles, the ratio of the medians, and
+the peak memory minus each process's memory before it made a model.
 
-With --checkpoint there are four processes, of each side one that keeps everything
-and one that computes each block again in backward (torch.utils.checkpoint, without
-reentrance): prints the time of a processor that forward and backward take, what
-recomputing adds to it, and the most that tensors held during them beyond parameters and
-gradients, by each side's own count.
+With --checkpoint there are four processes: each side has one that keeps everything and
+one that recomputes each block in backward (torch.utils.checkpoint, non-reentrant).
+Prints the processor time of forward and backward, the time that recomputing adds, and
+the peak bytes of tensors beyond parameters and gradients, by each side's own count.
 """
 
 import argparse
@@ -45,7 +44,7 @@ def present_bytes():
 
 
 def most_held(work):
-    """What PyTorch's tensors hold at most while work() runs, more than before."""
+    """The peak bytes of PyTorch's tensors while work() runs, minus the bytes before."""
     import torch
 
     with torch.profiler.profile(
@@ -62,7 +61,7 @@ def most_held(work):
 
 
 def serve_torch(kind, checkpointing):
-    """What model_benchmark does, in PyTorch."""
+    """Does the work of model_benchmark, in PyTorch."""
     import resource
 
     import torch

@@ -43,7 +43,7 @@ class Block {
     });
   }
 
-  // To within a rounding or two.
+  // Compares with a tolerance of a rounding or two.
   bool holds(double value) const {
     return visit(dtype_, [&]<typename T>(TypeTag<T>) {
       const T* const all = reinterpret_cast<const T*>(data());
@@ -79,7 +79,7 @@ class ThroughRuntime : public Contender {
     if (views.size() == 1) return allreduce_(views[0], {.name = names_[0]});
     std::vector<Future<void>> pending;
     pending.reserve(views.size());
-    for (std::size_t i = views.size(); i-- > 0;) {  // As backward would.
+    for (std::size_t i = views.size(); i-- > 0;) {  // In backward's order.
       pending.push_back(allreduce_async_(views[i], {.name = names_[i]}));
     }
     absl::Status status;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Contenders of a workload carry it out in different ways, so that they can
-// be measured side by side:
+// The Contenders of a workload execute it in different ways, so that they can
+// be compared:
 //
 //   foreign         the runtime: submitted by name, averaged in place
 //   arena           the same, in memory that the ranks share
-//   as float32      the runtime on float32 of the same bytes, where the
-//                   workload is of another type; foreign memory
+//   as float32      the runtime on float32 of the same bytes, if the workload
+//                   has another type; foreign memory
 //   MPI             MPI_Allreduce, a sum of float32, in place; all bytes at once
-//   MPI by tensor   the same, a call for each tensor, where there are several
+//   MPI by tensor   the same, a call for each tensor, if there are several
 //   memcpy          every rank copies as many bytes, all at the same time
 #pragma once
 
@@ -34,16 +34,16 @@ class Contender {
  public:
   virtual ~Contender() = default;
   virtual std::string name() const = 0;
-  // Writes this rank's input: its number plus one, everywhere.
+  // Fills the input with this rank's number plus one.
   virtual void refill() = 0;
   virtual absl::Status call() = 0;
-  // Whether what call() left is right, as far as a few elements tell.
+  // Whether a few elements of the result are right.
   virtual bool is_right() const = 0;
 };
 
-// Collective. The same contenders on all ranks: without the arena where some
-// rank has none.
-//   ResourceExhausted  there is not as much memory
+// Collective. Returns the same contenders on all ranks: without "arena" if some
+// rank has no arena.
+//   ResourceExhausted  out of memory
 absl::StatusOr<std::vector<std::unique_ptr<Contender>>> contenders(
     const Workload& workload, MPI_Comm comm);
 

@@ -22,7 +22,7 @@ ENVIRONMENT = {
 
 
 class Ended(SystemExit):
-    """A contender did not answer; the message is what it wrote to standard error."""
+    """A contender did not answer; the message is its standard error."""
 
 
 class Contender:
@@ -64,10 +64,10 @@ class Contender:
 
 
 def contend(kind, contenders, seconds, least_rounds=5):
-    """Lets them take turns; then each has its seconds."""
+    """Lets the contenders take turns, and fills each one's seconds."""
     for contender in contenders:
         first = contender.steps(3)
-        # Short steps in groups, so that changing places does not tell.
+        # Short steps run in groups, so that switching contenders costs little.
         contender.group = max(1, int(0.02 / min(first)))
     losses = [contender.answer["loss"] for contender in contenders]
     if max(losses) - min(losses) > 1e-3 * abs(losses[-1]):
@@ -84,7 +84,7 @@ def contend(kind, contenders, seconds, least_rounds=5):
 
 
 def slowdown(contender, other):
-    """How much more of a processor's time forward and backward take than the other's in the
-    same round: 0.1 is 10 %. The median of the rounds, so that what disturbs whole rounds
-    does not tell; and not the time that passed, in which others may have worked."""
+    """The relative increase of the processor time of forward and backward over the other's in
+    the same round: 0.1 is 10 %. The median of the rounds is robust against disturbed rounds.
+    Processor time, unlike elapsed time, excludes other processes' work."""
     return statistics.median(a / b for a, b in zip(contender.cpu_seconds, other.cpu_seconds)) - 1

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moving tensors on a GPU costs; see scripts/gpu_check.sh. Prints a line for each
-// measurement: name, number, unit.
+// The cost of moving tensors on a GPU; see scripts/gpu_check.sh. Prints a line
+// for each measurement: name, number, unit.
 //
-//   gpu_benchmark kernels [MEGABYTES]        kernels beside the driver's own copies
-//   gpu_benchmark allreduce [MEGABYTES]      in a job: horovodrun -np 2 --no-mpi ...
-//   gpu_benchmark step                       likewise, by NCCL: many small allreduces, by
-//                                            themselves and as a CUDA graph
-//   gpu_benchmark enqueue [COUNT]            likewise, one small allreduce again and again
-//                                            by its handle: for a count of instructions
+//   gpu_benchmark kernels [MEGABYTES]        kernels against driver's copies
+//   gpu_benchmark allreduce [MEGABYTES]      in a job: horovodrun -np 2 --no-mpi
+//   gpu_benchmark step                       likewise, by NCCL: many small
+//                                            allreduces, called and as a graph
+//   gpu_benchmark enqueue [COUNT]            likewise, one small prepared
+//                                            allreduce, repeated: to count
+//                                            instructions
 //   gpu_benchmark nccl                       the version of NCCL, or 0
 //
 // HOROVODPP_CUDA_LIBRARY names another driver, as for the library.
@@ -56,7 +57,7 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// The median of `rounds`, after one that does not count.
+// The median of `rounds`, after a warm-up round.
 double median_of(const std::function<double()>& round) {
   round();
   std::vector<double> rounds;
@@ -151,7 +152,7 @@ class Bench {
   const std::shared_ptr<std::byte> to_;
 };
 
-// Of a tensor that stays where it is; the result is looked at once.
+// Reduces one tensor repeatedly, and checks the result once.
 int allreduce(std::size_t bytes) {
   throw_if_error(init());
   const Device gpu = local_gpu().value();
@@ -187,7 +188,7 @@ int allreduce(std::size_t bytes) {
   return well ? 0 : 1;
 }
 
-// Many small tensors, of which each step has the maximum over the ranks.
+// A step of many small tensors; each becomes the maximum over the ranks.
 class SmallStep {
  public:
   SmallStep()
@@ -222,7 +223,7 @@ class SmallStep {
     calls_.front().start();
     return calls_.front().wait(stream());
   }
-  // Returns when the GPU has done all of it.
+  // Returns when the GPU has finished all work.
   void settle() {
     check(stream_.synchronize());
     for (Prepared& call : calls_) call.wait().ignore_error();
@@ -234,7 +235,7 @@ class SmallStep {
   }
 
   void* stream() const { return stream_.handle(); }
-  // The host's time, in microseconds, after which the GPU is waited for.
+  // The host's time in microseconds, without the wait for the GPU that follows.
   double host_time(const std::function<Status()>& work) {
     return 1e6 * median_of([&] {
              const auto begin = Clock::now();
@@ -287,7 +288,7 @@ int step() {
   return well ? 0 : 1;
 }
 
-// The GPU is waited for now and then, so that it is not far behind.
+// Waits for the GPU now and then, so that it does not fall far behind.
 int enqueue(std::size_t count) {
   constexpr std::size_t kBetweenWaits = 50;
   throw_if_error(init());

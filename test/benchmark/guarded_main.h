@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a benchmark begins and ends: what its body throws is told with the program's name.
+// Runs a benchmark's main, and reports an exception with the program's name.
 //
 //   int main(int argc, char** argv) {
 //     return hvd::benchmark::guarded_main(hvd::benchmark::main, argc, argv);
@@ -12,7 +12,7 @@
 
 namespace hvd::benchmark {
 
-// The exit code: that of `body`, or 1.
+// Returns the exit code: that of `body`, or 1.
 inline int guarded_main(int (*body)(int, char**), int argc, char** argv) {
   try {
     return body(argc, argv);

@@ -13,7 +13,7 @@
 namespace hvd::benchmark {
 namespace {
 
-// For background threads of the contender before to fall asleep.
+// Lets the previous contender's background threads fall asleep.
 constexpr std::chrono::microseconds kPause(300);
 
 double microseconds_of(clockid_t clock) {
@@ -28,7 +28,7 @@ struct Sample {
   double cpu_us = 0;
 };
 
-// One call, from a barrier on.
+// Times one call, starting at a barrier.
 absl::StatusOr<Sample> call_once(Contender& contender, MPI_Comm comm) {
   contender.refill();
   MPI_Barrier(comm);
@@ -55,7 +55,7 @@ absl::StatusOr<Sample> sample(const Workload& workload, Contender& contender,
   return mean;
 }
 
-// Of the ranks' samples: the greatest time, the mean processor time.
+// Combines the ranks' samples: the greatest time, the mean processor time.
 Measured gather(const std::string& contender,
                 const std::vector<Sample>& samples, MPI_Comm comm) {
   std::vector<double> us;
@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<Measured>> measure(
   std::vector<std::vector<Sample>> samples(count);
   for (int round = -workload.warm_ups; round < workload.repeats; ++round) {
     for (std::size_t turn = 0; turn < count; ++turn) {
-      // Another one begins each round.
+      // Each round starts with another contender.
       const std::size_t i =
           (turn + static_cast<std::size_t>(round + workload.warm_ups)) % count;
       HVD_ASSIGN_OR_RETURN(const Sample one,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures contenders side by side: they take turns, so that what disturbs the
-// machine for a while disturbs all of them. Before each measurement every rank
-// writes its own input, with its own core, as a training step does; then comes a
-// barrier, and the time of a call is that of the slowest rank from there.
+// Measures contenders side by side. They take turns, so that a temporary
+// disturbance affects all of them. Before each measurement every rank writes
+// its own input on its own core, as a training step does. The time of a call
+// runs from a barrier to the end of the slowest rank.
 #pragma once
 
 #include <mpi.h>
@@ -21,12 +21,12 @@ namespace hvd::benchmark {
 struct Measured {
   std::string contender = {};
   Quartiles us = {};  // Of a call.
-  // Processor time of a call, of all threads of a rank; the ranks' mean, and of
-  // that the median.
+  // Processor time of a call over all threads of a rank: the median of the
+  // ranks' means.
   double cpu_us = 0;
 };
 
-// Collective; the result is rank 0's.
+// Collective; rank 0 gets the result.
 //   Internal  a result was wrong
 //   (others)  a call failed
 absl::StatusOr<std::vector<Measured>> measure(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the tensors of a measurement lie.
+// The memory for the tensors of a measurement.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 namespace hvd::benchmark {
 
 enum class MemoryKind {
-  kForeign,  // Any memory of this process,
-  kArena,    // of the current Runtime's arena.
+  kForeign,  // Ordinary memory of this process.
+  kArena,    // In the current Runtime's arena.
 };
 
-// Ends with whoever holds it.
+// Freed with the last holder.
 using Memory = std::shared_ptr<std::byte>;
 
-//   ResourceExhausted  there is not as much
+//   ResourceExhausted  out of memory
 absl::StatusOr<Memory> allocate(MemoryKind kind, std::size_t bytes);
 
 }  // namespace hvd::benchmark

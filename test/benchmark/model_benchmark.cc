@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training steps of an example model on one thread, when asked to.
+// Training steps of an example model on one thread, on request.
 //
 //   echo 10 | model_benchmark gpt
 //   echo 10 | model_benchmark gpt budget=50%    (as --checkpoint of the examples)
 //
-// Reads numbers from standard input, makes as many steps for each, and answers
-// with a line of JSON: how long each step took, from the forgotten gradients to
-// the moved parameters; how much time of a processor its forward and backward
-// took; the last loss, and the most memory so far, without what the process had
-// before there was a model.
+// Reads numbers from standard input, makes that many steps for each, and
+// answers with a line of JSON:
+// - the time of each step, from clearing the gradients to updating the
+//   parameters
+// - the processor time of forward and backward
+// - the last loss
+// - the peak memory minus the memory before the model was made
 //
-// To the line "memory" it answers with what tensors held at most during forward
-// and backward, without what they held before (parameters, gradients, the batch);
-// with what they held at moments of it, as pairs of seconds and bytes; and with
-// the plan of checkpointing. compare_with_torch.py speaks with it, and with
-// PyTorch in the same way.
+// The answer to the line "memory" has:
+// - the peak bytes of tensors during forward and backward, minus the bytes
+//   before (parameters, gradients, the batch)
+// - the bytes over time, as pairs of seconds and bytes
+// - the checkpoint plan
+//
+// compare_with_torch.py uses the same protocol for this program and for
+// PyTorch.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -59,7 +64,7 @@ double seconds_since(Clock::time_point start) {
 struct Contest {
   std::function<std::unique_ptr<models::ChainModel>()> make;
   std::int64_t batch;
-  std::int64_t length = 0;  // Tokens; 0: it sees images.
+  std::int64_t length = 0;  // Tokens; 0: images.
   autograd::Dims image = {1, 28, 28};
 };
 
@@ -133,7 +138,7 @@ std::int64_t peak_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-// Watches from a thread of its own what tensors hold, while it lives.
+// Samples the bytes of tensors on a separate thread during its lifetime.
 class MemoryTrace {
  public:
   using Point = std::pair<double, std::int64_t>;
@@ -164,7 +169,7 @@ class MemoryTrace {
   std::thread thread_;
 };
 
-// The time that a processor has worked for this process.
+// This process's processor time.
 double cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -200,7 +205,7 @@ class Trainer {
 
   float loss() const { return loss_value_; }
 
-  // After a step, so that gradients are there.
+  // Call after a step, so that gradients exist.
   void show_memory() {
     auto& memory = autograd::cpu_allocator();
     memory.reset_peak();
@@ -220,7 +225,7 @@ class Trainer {
   }
 
  private:
-  // The logits go before backward, as in a function of PyTorch's.
+  // The logits are freed before backward, as in a PyTorch function.
   Tensor loss_of(const Tensor& logits) const {
     return cross_entropy(logits.reshape({-1, logits.size(-1)}),
                          sample_.targets);

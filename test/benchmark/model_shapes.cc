@@ -6,7 +6,7 @@
 namespace hvd::benchmark {
 namespace {
 
-// A convolution without bias, and the batch norm behind it.
+// A convolution without bias, and the batch norm that follows.
 void add_convolution(std::int64_t in, std::int64_t out, std::int64_t kernel,
                      std::vector<Shape>& shapes) {
   shapes.push_back({out, in, kernel, kernel});

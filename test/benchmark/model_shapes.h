@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes of the parameters of two models that everybody knows, and so of the
-// gradients that a step of theirs reduces. In the order of the model; backward
-// makes the gradients in about the opposite one.
+// The parameter shapes of two well-known models, and so of the gradients that a
+// step reduces. In the order of the model; backward makes the gradients roughly
+// in reverse.
 #pragma once
 
 #include <vector>

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a DistributedOptimizer costs beside the optimizer that it wraps.
+// The overhead of a DistributedOptimizer over the optimizer that it wraps.
 //
 //   HOROVODPP_NUM_THREADS=1 horovodrun -np 2 optimizer_benchmark [rounds [row...]]
 //
-// Rows, of which those that are named are measured (none: all):
-//   resnet18   the step of a ResNet-18 on Fashion-MNIST, 64 images to a rank
-//   mlp        that of a perceptron with 21 million parameters
+// Rows to measure (default: all):
+//   resnet18   the step of a ResNet-18 on Fashion-MNIST, 64 images per rank
+//   mlp        the step of a perceptron with 21 million parameters
 //   resnet50   reducing gradients of its shapes, and an AdamW step
-//   gpt2       the same, of the 124 million parameters of GPT-2
-//   hooks      what hooks and bookkeeping take of 2,000 parameters, in 20 steps
-//   check      the comparison of 124 million parameters, of every 100th step
-//   clip       the norm of the gradients of a perceptron with 21 million parameters,
-//              and their scaling, of a step
+//   gpt2       the same for the 124 million parameters of GPT-2
+//   hooks      hooks and bookkeeping of 2,000 parameters, in 20 steps
+//   check      the comparison of 124 million parameters, in every 100th step
+//   clip       the norm and the scaling of the gradients of a perceptron with
+//              21 million parameters, in a step
 //   recompute  eight layers that are recomputed, on a link of 1 Gbit/s
 //
-// In each round each contender takes its turn; shown are medians of the rounds, of
-// the slowest rank, in milliseconds, and the median of the rounds' ratios: of the
-// time that it takes, and of what all threads of a rank compute, which other
-// programs on the machine change less.
-// "alone" is one rank with the wrapped optimizer, while the others wait.
-// scripts/compare_steps.py makes a table of it.
+// In each round the contenders take turns. The output has the median over the
+// rounds of the slowest rank's time, in milliseconds, and the median of the
+// rounds' ratios: of elapsed time, and of the processor time of all threads of
+// a rank, which other programs on the machine disturb less. "alone" is one rank
+// with the wrapped optimizer, while the others wait. scripts/compare_steps.py
+// makes a table from the output.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -58,10 +58,10 @@ double largest_over_ranks(double value) {
 // In milliseconds, of the slowest rank.
 struct Took {
   double wall = 0;
-  double processor = 0;  // Of all of its threads.
+  double processor = 0;  // Of all its threads.
 };
 
-// What all threads of this process have computed.
+// The processor time of all threads of this process.
 double processor_milliseconds() {
   timespec time = {};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -82,13 +82,13 @@ Took largest_over_ranks(const Took& took) {
   return {largest_over_ranks(took.wall), largest_over_ranks(took.processor)};
 }
 
-// All ranks at once; the slowest counts.
+// Runs on all ranks at once; the slowest counts.
 Took together(const std::function<void()>& work) {
   meet();
   return largest_over_ranks(time_of(work));
 }
 
-// Rank 0, while the others wait at a barrier.
+// Runs on rank 0, while the others wait at a barrier.
 Took alone(const std::function<void()>& work) {
   meet();
   const Took took = rank() == 0 ? time_of(work) : Took();
@@ -101,7 +101,7 @@ struct Contender {
   std::function<Took()> measure;
 };
 
-// The first contender is what the others are compared with.
+// The first contender is the reference.
 void compare(const std::string& row, int rounds,
              const std::vector<Contender>& contenders) {
   std::vector<std::vector<Took>> took(contenders.size());
@@ -149,7 +149,7 @@ std::unique_ptr<optim::Optimizer> adamw(const Named& named) {
   return std::make_unique<optim::AdamW>(named, optim::AdamWOptions{});
 }
 
-// One model and its step, in one way to optimize it.
+// One model and its step, with one optimizer.
 class Training {
  public:
   Training(std::shared_ptr<nn::Module> model, Tensor images, Tensor labels,
@@ -218,12 +218,12 @@ std::shared_ptr<nn::Module> perceptron() {
   return std::make_shared<nn::Sequential>(std::move(layers));
 }
 
-// Gives every parameter a gradient, where it is to lie.
+// Gives every parameter a gradient in its final place.
 void make_gradients(const Named& named) {
   for (const auto& [name, tensor] : named) tensor.sum().backward();
 }
 
-// What the backward pass of a trainer does last.
+// Stands in for the last part of a backward pass.
 void write_gradients(const Named& named) {
   for (const auto& [name, tensor] : named) {
     const Tensor grad = tensor.grad();
@@ -232,7 +232,7 @@ void write_gradients(const Named& named) {
   }
 }
 
-// What the memory can do.
+// The limit that memory bandwidth sets.
 void copy_gradients(const Named& named, std::vector<float>& copy) {
   std::int64_t elements = 0;
   for (const auto& [name, tensor] : named) elements += tensor.num_elements();
@@ -299,7 +299,7 @@ void compare_updates(const std::string& row, int rounds,
   with("sharded", true, true);
 }
 
-// Of steps in a row, as a training has them: after a few the order of the calls is a
+// Consecutive steps, as in training: after a few, the order of the calls is a
 // cycle.
 void compare_hooks(int rounds) {
   constexpr int kParameters = 2000;
@@ -317,7 +317,7 @@ void compare_hooks(int rounds) {
   const auto alone_sgd = sgd(plain);
   DistributedOptimizer distributed(
       sgd(named), {.check_parameters_every = 0, .name = "hooks"});
-  // The calls themselves are made by a reducer without any tensors.
+  // A reducer without tensors makes the bare calls.
   replica::GradientReducer reducer(current_runtime(), {.name = "calls"});
   const auto loss = [](const Named& parameters) {
     std::vector<Tensor> tensors;
@@ -389,7 +389,8 @@ void compare_check(int rounds) {
             [&] { return step(plain, each); }}});
 }
 
-// Steps of the 21 million parameters of a perceptron, with what they do besides.
+// Steps with and without clipping, for the 21 million parameters of a
+// perceptron.
 void compare_clipping(int rounds) {
   const Named named = perceptron()->named_parameters();
   DistributedOptimizer optimizer(
@@ -411,8 +412,9 @@ void compare_clipping(int rounds) {
            {"and their norm, and clipped", [&] { return step(1e-3); }}});
 }
 
-// A link that carries so many bytes in a second, one gradient after the other, and
-// takes no processor for it: it holds back what the ranks of a node have reduced.
+// A link with a bandwidth in bytes per second that carries one gradient after
+// the other and uses no processor time. It delays gradients that a node has
+// reduced.
 class SlowLink : public compression::Compressor {
  public:
   explicit SlowLink(double bytes_per_second)

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kPieces = 1000;
 
-// Several times as many tensors as are moved at once, all apart from each other
-// and in no order, so that of what is moved next little is in the caches.
+// Several times as many tensors as one batch, scattered in memory and shuffled,
+// so that the next batch is mostly not in the caches.
 class Tensors {
  public:
   Tensors(std::size_t bytes, std::size_t batches)
@@ -44,7 +44,7 @@ class Tensors {
   std::size_t turn_ = 0;
 };
 
-// memcpy's memory is as many batches, but lies together.
+// memcpy uses as many batches, in contiguous memory.
 void move_pieces(benchmark::State& state, bool packs) {
   const auto bytes = static_cast<std::size_t>(state.range(0));
   const auto batches = static_cast<std::size_t>(state.range(1));

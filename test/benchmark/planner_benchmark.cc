@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long it takes to plan a chain of so many stages, each with one or three
-// ways to keep, within half of the bytes that keeping everything takes.
+// The time to plan a chain of stages, each with one or three ways to keep
+// tensors, within half of the bytes that keeping everything takes.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The middle of some measured values, and how far half of them spread around it.
+// The median and quartiles of measured values.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct Quartiles {
   double third = 0;
 };
 
-// Of `values`, at least one; between two values, interpolated.
+// `values`: at least one. Interpolates between values.
 Quartiles quartiles(std::vector<double> values);
 
 }  // namespace hvd::benchmark

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every ReduceKernel beside memcpy:
+// Every ReduceKernel against memcpy:
 //
 //   reduce_kernels_benchmark --benchmark_filter='reduce/float32'
 //   reduce_kernels_benchmark --benchmark_filter='pack'
 //
-// The names say what is reduced, from how many inputs, and how much memory is
-// read and written altogether: 384 KiB fit the second cache beside memcpy's,
-// 96 MiB no cache. "in place" writes the result to every input, as ranks do that
-// share their memory.
+// A name has the dtype and op, the number of inputs, and the memory read and
+// written in total. 384 KiB fit the second-level cache together with memcpy's
+// memory; 96 MiB fit no cache. "in place" writes the result to every input,
+// like ranks that share their memory.
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
@@ -36,7 +36,7 @@ void reduce(benchmark::State& state, const Subject& subject) {
       bytes / (ranks + written) / kernel.element_bytes() / 64 * 64);
   const std::size_t each =
       static_cast<std::size_t>(count) * kernel.element_bytes();
-  // Zeros: values that stay as they are, however often they are reduced.
+  // Zeros do not change, however often they are reduced.
   std::vector<std::vector<std::byte>> memory(ranks + 1,
                                              std::vector<std::byte>(each));
   std::vector<const void*> inputs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was measured, as a table for people and as JSON for programs.
+// Measurements as a table for people and as JSON for programs.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct Result {
 };
 
 std::string table_head();
-// A line for each contender: its time, how often MPI's fits into that of it (it
-// is so much faster), its time over that of memcpy, its processor time.
+// A line for each contender: its time, MPI's time divided by its time (the
+// speedup), its time divided by memcpy's, and its processor time.
 std::string table_lines(const Result& result);
 
 // A list with an object for each result:

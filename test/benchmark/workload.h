@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Workload is what all ranks reduce in one measured call: some tensors, handed
-// over in some way. workloads() are those of docs/benchmarks.md.
+// A Workload is the tensors that all ranks reduce in one measured call, and how
+// they are submitted. workloads() are those of docs/benchmarks.md.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,19 @@ struct Workload {
   std::string name = {};
   std::vector<Shape> shapes = {};  // Contiguous in memory, in this order.
   DType dtype = DType::kF32;
-  // In one measurement, which tells their mean: more than one where a call is
-  // short, and the first after a pause is not like those in a training step.
+  // The number of calls in one measurement, which reports their mean. More than
+  // one for short calls, because the first call after a pause is unlike those
+  // in a training step.
   int calls = 1;
-  int warm_ups = 6;  // The ranks agree on names, and on an order.
+  int warm_ups = 6;  // For negotiation and a fixed order.
   int repeats = 30;
 
   std::size_t tensors() const { return shapes.size(); }
   std::size_t bytes() const;
 };
 
-// `tiny`: the same, with tensors of a few elements and two repeats, to see
-// whether all of it runs.
+// `tiny`: the same with tensors of a few elements and two repeats, to check
+// that all workloads run.
 std::vector<Workload> workloads(bool tiny);
 
 }  // namespace hvd::benchmark

@@ -11,26 +11,26 @@ import horovodpp.torch as hvd
 
 
 def pytest_configure(config):
-    # A test that starts jobs mostly starts several.
+    # A test that starts jobs usually starts several.
     config.watch = watchdog(2 if _starts_jobs(config) else 1)
     torch.set_num_threads(1)
     if not _starts_jobs(config):
         hvd.init()
-        # Ranks that share one would tidy up each other's.
+        # Ranks that share a folder would remove each other's files.
         os.makedirs("temporary", exist_ok=True)
         config.option.basetemp = f"temporary/{hvd.rank()}_of_{hvd.size()}"
 
 
 def watchdog(times):
-    """Has a test that takes too long end its rank, after the stacks of its threads, first
-    those of Python: see test/support/watchdog/watchdog.h."""
+    """Ends the rank of a test that takes too long, after printing the stacks of its threads,
+    Python's first: see test/support/watchdog/watchdog.h."""
     library, seconds = (os.environ.get(name) for name in (
         "HVD_TEST_WATCHDOG", "HOROVODPP_TEST_CASE_SECONDS"))
     if not library or not seconds:
         return lambda what: None
     library = ctypes.CDLL(library)
     seconds = times * int(seconds)
-    stderr = os.dup(2)  # Pytest keeps what tests write, and would lose it.
+    stderr = os.dup(2)  # Pytest captures the original.
     library.hvd_watch_writes_to(stderr)
 
     def watch(what):
@@ -69,7 +69,7 @@ def same_everywhere(request):
 
 @pytest.fixture
 def pair(size):
-    """A process set of ranks 0 and 1; skips where it would be all."""
+    """A process set of ranks 0 and 1; skips if that is the whole job."""
     if size < 3:
         pytest.skip("needs three ranks")
     made = hvd.add_process_set([0, 1])

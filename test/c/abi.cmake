@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares the numbers and layouts that the program LAYOUTS prints, and the names that the
-# shared LIBRARY shows, where there is one, with those of the file ABI. What is new is added
-# there; what is there stays for as long as the major version does.
+# shared LIBRARY (if any) exports, with the file ABI. Add new entries there; existing
+# entries stay as long as the major version does.
 execute_process(COMMAND ${LAYOUTS} OUTPUT_VARIABLE found COMMAND_ERROR_IS_FATAL ANY)
 file(READ ${ABI} wanted)
 if(LIBRARY)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Checks for programs in C: each that fails is told, and is the exit code in the end. */
+/* Checks for C programs: a failed check is printed, and counts in the exit code. */
 #ifndef HVD_TEST_C_CHECKS_H
 #define HVD_TEST_C_CHECKS_H
 
@@ -17,7 +17,7 @@ static void check(int holds, const char* what, int line) {
 }
 #define CHECK(condition) check((condition), #condition, __LINE__)
 
-/* `code` is what `call` returned. */
+/* `code`: the result of `call`. */
 static void check_ok(int32_t code, const char* call, int line) {
   if (code == HVD_OK) return;
   ++failures;
@@ -26,7 +26,7 @@ static void check_ok(int32_t code, const char* call, int line) {
 }
 #define CHECK_OK(call) check_ok((call), #call, __LINE__)
 
-/* The call is refused with `wanted`, kept with a text that has `part` in it. */
+/* Expects the call to fail with `wanted` and a message that contains `part`. */
 static void check_refused(int32_t wanted, const char* part, int32_t code,
                           const char* call, int line) {
   if (code == wanted && hvd_last_error_code() == wanted &&

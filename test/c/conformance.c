@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What every function of the C interface does in a job of any size: run by a launcher. */
+/* The behavior of every function of the C interface in a job of any size. Run by a launcher. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void knows_its_place(void) {
   CHECK(hvd_cross_size() == 1 && hvd_cross_rank() == 0);
   CHECK(hvd_is_homogeneous() == 1);
   CHECK(hvd_job_status() == HVD_OK);
-  CHECK_OK(hvd_init(HVD_C_VERSION)); /* Once more changes nothing. */
+  CHECK_OK(hvd_init(HVD_C_VERSION)); /* No effect. */
 }
 
 static void reduces_flat_memory(void) {
@@ -56,7 +56,7 @@ static void reduces_flat_memory(void) {
   options = summed("bytes");
   CHECK_OK(hvd_allreduce(bytes, 3, HVD_UINT8, &options));
   CHECK(bytes[0] == size && bytes[2] == 3 * size);
-  CHECK_OK(hvd_allreduce(NULL, 0, HVD_FLOAT32, NULL)); /* Nothing. */
+  CHECK_OK(hvd_allreduce(NULL, 0, HVD_FLOAT32, NULL)); /* No tensors. */
 }
 
 static void reduces_in_the_background(void) {
@@ -74,7 +74,7 @@ static void reduces_in_the_background(void) {
   int32_t done = 0;
   int i;
   for (i = 0; i < kMany; ++i) large[i] = (float)i;
-  /* Each rank begins with another one. */
+  /* Each rank starts with a different one. */
   if (rank % 2 == 0)
     CHECK_OK(hvd_allreduce_async(&tensor, 1, &first, &operations[0]));
   CHECK_OK(hvd_allreduce_async(group, 2, &second, &operations[1]));
@@ -121,7 +121,7 @@ static void broadcasts(void) {
                 hvd_broadcast(weights, 2, HVD_FLOAT32, size, NULL));
 }
 
-/* Every rank has one row more than the one before. */
+/* Every rank has one row more than the previous one. */
 static void gathers_uneven_rows(void) {
   int32_t rows[kMostRanks][2];
   const int64_t dims[2] = {rank + 1, 2};
@@ -167,7 +167,7 @@ static void scatters_what_it_reduces(void) {
   CHECK_OK(hvd_release(operation));
 }
 
-/* To rank r go r + 1 rows, and so many come from each to this one. */
+/* Rank r receives r + 1 rows from each rank. */
 static void sends_each_rank_its_rows(void) {
   int64_t rows[kMostRanks * kMostRanks];
   int64_t splits[kMostRanks];
@@ -193,7 +193,7 @@ static void sends_each_rank_its_rows(void) {
   CHECK_OK(hvd_release(operation));
 }
 
-/* As the three before, into memory that is there. */
+/* Like the previous three functions, into the caller's memory. */
 static void moves_into_memory_of_the_callers(void) {
   int32_t all[kMostRanks];
   float rows[2 * kMostRanks];
@@ -238,7 +238,7 @@ static void moves_into_memory_of_the_callers(void) {
   for (i = 0; i < size; ++i) CHECK(came[i] == 10 * i + rank);
 }
 
-/* Each several times, beside ranks that have not prepared theirs. */
+/* Each several times; other ranks call unprepared. */
 static void repeats_what_is_prepared(void) {
   float pair[2];
   float whole;
@@ -323,7 +323,7 @@ static void works_in_process_sets(void) {
   for (i = 0; i < size; i += 2) members[count++] = i;
   CHECK_OK(hvd_process_set_ranks(HVD_GLOBAL_PROCESS_SET, NULL, 0, &count));
   CHECK(count == (size_t)size);
-  if (size == 1) return; /* It is the global one's only member. */
+  if (size == 1) return; /* The set would be the global one. */
   count = (size_t)(size + 1) / 2;
   CHECK_OK(hvd_add_process_set(members, count, &set));
   CHECK_OK(hvd_process_set_ranks(set, found, kMostRanks, &count));
@@ -345,7 +345,7 @@ static void works_in_process_sets(void) {
   CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before", hvd_barrier(set));
 }
 
-/* Rank 0 has a step less than the others. */
+/* Rank 0 makes one step less than the others. */
 static void joins(void) {
   float value = 1.0f;
   int32_t last = -1;
@@ -401,7 +401,7 @@ static void reduces_gradients(void) {
     CHECK_OK(hvd_reducer_finish(reducer));
     CHECK(a[1] == (float)(size - 1) / 2.0f + (float)step && b == a[0]);
     CHECK(flat[5] == 5.0f * (float)(size - 1) / 2.0f);
-    CHECK(flat[6] == (float)(6 * rank)); /* Of no piece. */
+    CHECK(flat[6] == (float)(6 * rank)); /* In no piece. */
   }
   loss[0] = 1.0;
   loss[1] = rank;
@@ -411,7 +411,7 @@ static void reduces_gradients(void) {
   CHECK_OK(hvd_reducer_destroy(reducer));
 }
 
-/* By every compression; what each keeps of numbers that are equal is known. */
+/* With every compression; for equal numbers the result of each is known. */
 static void compresses_gradients(void) {
   static float gradient[kMany];
   const int64_t many[1] = {kMany};
@@ -439,7 +439,7 @@ static void compresses_gradients(void) {
   }
 }
 
-/* As a program that was compiled before there was compression. */
+/* Like a program compiled before compression existed. */
 static void takes_options_of_older_programs(void) {
   float value = (float)rank;
   const hvd_tensor tensor = {&value, NULL, 0, HVD_FLOAT32};
@@ -453,7 +453,7 @@ static void takes_options_of_older_programs(void) {
   CHECK_OK(hvd_reducer_finish(reducer));
   CHECK(value == (float)sum_to(size - 1));
   CHECK_OK(hvd_reducer_destroy(reducer));
-  /* Or when top-k had a share, and nothing else. */
+  /* Compiled when top-k had only a share. */
   options.size = offsetof(hvd_reducer_options, compression_momentum);
   options.compression = HVD_COMPRESSION_TOP_K;
   options.compression_momentum = -1.0;
@@ -461,7 +461,7 @@ static void takes_options_of_older_programs(void) {
   CHECK_OK(hvd_reducer_destroy(reducer));
 }
 
-/* When it knew no device, and options no stream. */
+/* Compiled before tensors had a device and options a stream. */
 static void takes_tensors_of_older_programs(void) {
   struct {
     void* data;
@@ -481,7 +481,7 @@ static void takes_tensors_of_older_programs(void) {
   memcpy(&tensor, &old, sizeof(old));
   CHECK(tensor.device == HVD_CPU);
   options.size = offsetof(hvd_allreduce_options, stream);
-  options.stream = &value; /* Unread. */
+  options.stream = &value; /* Ignored. */
   CHECK_OK(hvd_allreduce_async(&tensor, 1, &options, &operation));
   CHECK_OK(hvd_wait_in_stream(operation, NULL));
   CHECK_OK(hvd_finish(operation));
@@ -523,7 +523,7 @@ static void keeps_errors_by_thread(void) {
 static void breaks_and_forms_anew(void) {
   float value = 1.0f;
   if (rank == size - 1) CHECK_OK(hvd_abort("the program says so"));
-  /* What is in flight fails, sooner or later. */
+  /* Operations in flight fail eventually. */
   while (hvd_allreduce(&value, 1, HVD_FLOAT32, NULL) == HVD_OK) value = 1.0f;
   CHECK(hvd_last_error_code() == HVD_ABORTED);
   CHECK(strstr(hvd_last_error_text(), "the program says so") != NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Tensors on GPUs through the C interface: those of the library that stands in for CUDA's
- * driver, which HOROVODPP_CUDA_LIBRARY names. Its streams are late on purpose. */
+/* Tensors on GPUs through the C interface, with the fake CUDA driver that HOROVODPP_CUDA_LIBRARY
+ * names. Its streams delay work on purpose. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static int32_t rank;
 static int32_t size;
 static void* stream;
 
-/* Functions of the driver, which return 0 where nothing went wrong. */
+/* Functions of the driver; 0 is success. */
 static int (*driver_cuInit)(unsigned);
 static int (*driver_cuDevicePrimaryCtxRetain)(void**, int);
 static int (*driver_cuCtxPushCurrent_v2)(void*);
@@ -22,7 +22,7 @@ static int (*driver_cuMemAlloc_v2)(uint64_t*, size_t);
 static int (*driver_cuMemcpyAsync)(uint64_t, uint64_t, size_t, void*);
 static int (*driver_cuStreamSynchronize)(void*);
 
-/* As POSIX has it, for a C that knows no pointers that are both. */
+/* POSIX's way: C does not convert object pointers to function pointers. */
 #define FIND(name) (*(void**)& driver_##name = dlsym(library, #name))
 
 static void begin_on_gpu(void) {
@@ -42,7 +42,7 @@ static void begin_on_gpu(void) {
   CHECK(driver_cuStreamCreateWithPriority(&stream, 1, 0) == 0);
 }
 
-/* Memory of the GPU with what `values` has, once the stream has come to it. */
+/* GPU memory that will hold `values` once the stream has copied them. */
 static void* put(const float* values, size_t bytes) {
   uint64_t memory = 0;
   CHECK(driver_cuMemAlloc_v2(&memory, bytes) == 0);
@@ -71,7 +71,7 @@ static void reduces_what_its_stream_produces(void) {
     const hvd_tensor tensor = {memory, dims, 1, HVD_FLOAT32, HVD_CUDA(0)};
     hvd_operation operation = 0;
     CHECK_OK(hvd_allreduce_async(&tensor, 1, &options, &operation));
-    /* The host waits in one step, and the stream alone in the others. */
+    /* The host waits in one step; in the others only the stream waits. */
     if (step == 1) CHECK_OK(hvd_wait(operation));
     if (step != 1) CHECK_OK(hvd_wait_in_stream(operation, stream));
     get(values, memory, sizeof(values));
@@ -109,7 +109,7 @@ static void reduces_gradients(void) {
                                HVD_CUDA(0)};
   float values[kRows] = {0, 0, 0};
   hvd_reducer reducer = 0;
-  /* It comes after the default stream, which this one is not. */
+  /* Ordered after the default stream, which is not this stream. */
   CHECK(driver_cuStreamSynchronize(stream) == 0);
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
   CHECK_OK(hvd_reducer_add(reducer, "weight", &gradient));

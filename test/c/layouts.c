@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Prints what of the C interface is in programs that were compiled: sizes, offsets and
+/* Prints the parts of the C interface that compiled programs contain: sizes, offsets and
  * numbers. See abi.txt. */
 #include <stddef.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Every function used wrongly: what it gives is a code and a text, and no crash. */
+/* Wrong use of every function causes a code and a message, not a crash. */
 #include <stdlib.h>
 
 #include "test/c/checks.h"
@@ -8,7 +8,7 @@ static const int64_t two[1] = {2};
 static float values[2] = {1, 2};
 static const hvd_tensor good = {values, two, 1, HVD_FLOAT32};
 
-/* Every function that wants a job, with arguments that are right. */
+/* Every function that needs a job, with valid arguments. */
 static void wants_a_job(void) {
   const char* const names[1] = {"a"};
   const int32_t ranks[1] = {0};
@@ -285,7 +285,7 @@ static void refuses_numbers_that_are_none(void) {
   CHECK(strcmp(hvd_code_name(-1), "UNKNOWN") == 0);
 }
 
-/* A handle that is none, was released, or is of another kind, for every function. */
+/* For every function: a handle that is invalid, released, or of another kind. */
 static void refuses_handles(uint64_t handle, const char* part, int is_operation,
                             int is_reducer) {
   hvd_reducer_stats stats = HVD_REDUCER_STATS;
@@ -361,7 +361,7 @@ static void refuses_wrong_handles(void) {
   CHECK_OK(hvd_prepared_release(prepared));
   CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before",
                 hvd_prepared_start(prepared));
-  /* Of the next one the number is another. */
+  /* The next handle has another number. */
   CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &unused));
   CHECK(unused != operation);
   CHECK_OK(hvd_release(unused));
@@ -373,7 +373,7 @@ static void refuses_the_wrong_order(void) {
   const int32_t code = HVD_FAILED_PRECONDITION;
   CHECK_REFUSED(code, "", hvd_reform()); /* The job is not broken. */
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
-  CHECK_OK(hvd_reducer_finish(reducer)); /* Of nothing. */
+  CHECK_OK(hvd_reducer_finish(reducer)); /* Nothing added. */
   CHECK_OK(hvd_reducer_contribute(reducer, "a", &last));
   CHECK_REFUSED(code, "a", hvd_reducer_contribute(reducer, "a", &last));
   CHECK_REFUSED(HVD_INVALID_ARGUMENT, "", hvd_reducer_expect(reducer, "b", 0));
@@ -389,11 +389,11 @@ int main(void) {
   hvd_collective_options named = HVD_COLLECTIVE_OPTIONS;
   void* memory;
   CHECK(hvd_last_error_code() == HVD_OK && *hvd_last_error_text() == '\0');
-  /* malloc() does what the environment tells it. */
+  /* The environment configures malloc(), so the library does not. */
   CHECK(setenv("MALLOC_TOP_PAD_", "0", 1) == 0);
   CHECK(hvd_keep_freed_memory() == 0);
   wants_a_job();
-  CHECK_OK(hvd_shutdown()); /* Of nothing. */
+  CHECK_OK(hvd_shutdown()); /* No job. */
   CHECK_REFUSED(HVD_FAILED_PRECONDITION, "headers of horovodpp 0.0.0",
                 hvd_init(0));
   CHECK_REFUSED(HVD_FAILED_PRECONDITION, "headers", hvd_init(-1));
@@ -414,7 +414,7 @@ int main(void) {
   CHECK_OK(hvd_reducer_destroy(reducer));
   CHECK_REFUSED(HVD_FAILED_PRECONDITION, "", hvd_prepared_run(prepared));
   CHECK_OK(hvd_prepared_release(prepared));
-  CHECK_OK(hvd_finish(kept)); /* A job that was left had finished it. */
+  CHECK_OK(hvd_finish(kept)); /* Finished when the job was left. */
   CHECK_OK(hvd_arena_free(memory));
   return failures > 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reducer of C's sends is what one of C++'s sends with the same options.
+// A C reducer sends the same as a C++ reducer with equal options.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -26,7 +26,7 @@ using Reduce = std::function<void(const std::string& key, Values& gradient)>;
 constexpr std::int64_t kFew = 10;
 constexpr std::int64_t kMany = 300;
 
-// What ranks come to in some steps, each with other gradients.
+// The reduced gradients of some steps, each with different gradients.
 Values reduced(const Reduce& reduce) {
   Values all;
   for (int step = 0; step < 6; ++step) {
@@ -80,7 +80,7 @@ TEST(ReducerInC, TopKHasAllOptionsOfCpp) {
         in_c.top_k_share = plain.share;
         const Values without = reduced_in_cpp(compression::top_k(plain));
         EXPECT_EQ(reduced_in_c(in_c), without);
-        // One by one, so that none stands for another.
+        // One option at a time, so that each is tested.
         const auto expect_same = [&](const compression::TopKOptions& options,
                                      const hvd_reducer_options& same) {
           const Values with = reduced_in_cpp(compression::top_k(options));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of the C interface that asks for the job, called by some threads while
-// another one enters and leaves jobs: each call gives a value or a code.
+// Some threads call every C function that uses the job while another thread
+// enters and leaves jobs. Each call must return a value or a code.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -31,7 +31,7 @@ float* values() {
   return two;
 }
 
-// A tensor of one element of this thread.
+// A tensor of one element, in memory of the calling thread.
 hvd_tensor* tensor(int which) {
   static const std::int64_t dims[] = {1};
   thread_local hvd_tensor both[2] = {};
@@ -62,7 +62,7 @@ std::function<void()> operation(Begin begin) {
   };
 }
 
-// Prepares one, and has it done.
+// Prepares an operation, and runs it.
 template <typename Prepare>
 std::function<void()> prepared(Prepare prepare) {
   return [prepare] {
@@ -95,7 +95,7 @@ void reduce() {
   EXPECT_EQ(hvd_reducer_destroy(reducer), HVD_OK);
 }
 
-// The place in the job: short, so that most calls meet a job that ends.
+// Rank and size queries: short, so that most meet a job that is ending.
 Calls places() {
   return {number(hvd_rank, 0),          number(hvd_size, 1),
           number(hvd_local_rank, 0),    number(hvd_local_size, 1),

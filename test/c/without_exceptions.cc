@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program in C++ that is compiled without exceptions and run-time type information.
+// A C++ program compiled without exceptions and run-time type information.
 #include "horovodpp/c/horovodpp.h"
 
 int main() {
@@ -8,7 +8,7 @@ int main() {
   options.op = HVD_SUM;
   float value = 2;
   if (hvd_allreduce(&value, 1, HVD_FLOAT32, &options) != HVD_OK) return 2;
-  // What the library throws inside stays there.
+  // Exceptions within the library stay there.
   if (hvd_broadcast(nullptr, 1, HVD_FLOAT32, 0, nullptr) == HVD_OK) return 3;
   hvd_reducer reducer = 0;
   hvd_reducer_options reducing = HVD_REDUCER_OPTIONS;

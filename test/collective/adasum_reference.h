@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adasum the slow way, in numbers of long range, and calls of a plane held to
+// A slow reference for Adasum in long double, and plane calls checked against
 // it. For tests.
 #pragma once
 
@@ -40,7 +40,7 @@ inline Vector adasum_of_two(const Vector& a, const Vector& b) {
   return result;
 }
 
-// Of each rank's vector, in the tree that AdasumRound describes.
+// The Adasum of the ranks' vectors, in the tree that AdasumRound describes.
 inline Vector adasum_of(std::vector<Vector> vectors) {
   const std::size_t core = std::bit_floor(vectors.size());
   for (std::size_t r = core; r < vectors.size(); ++r) {
@@ -54,7 +54,7 @@ inline Vector adasum_of(std::vector<Vector> vectors) {
   return vectors[0];
 }
 
-// The least positive number of a floating-point type.
+// The smallest positive number of a floating-point type.
 inline double least(DType dtype) {
   switch (dtype) {
     case DType::kF16:
@@ -68,10 +68,11 @@ inline double least(DType dtype) {
   }
 }
 
-// Element i of tensor p of a rank; rounded to the type where it is used.
+// Element i of tensor p of a rank, unrounded; the user rounds it to the dtype.
 using Values = std::function<double(int rank, std::size_t p, std::int64_t i)>;
 
-// Numbers of either sign that have something in common.
+// Positive and negative numbers whose mean is not zero, so that vectors
+// correlate.
 inline double mixed_value(int rank, std::size_t p, std::int64_t i) {
   std::minstd_rand random(static_cast<unsigned>(
       1 + rank * 7919 + static_cast<int>(p) * 104729 + i * 31));
@@ -98,8 +99,9 @@ struct AdasumCase {
   }
 };
 
-// The expected elements of tensor p, and how far off each may be: a rounding of
-// the result, and some of accumulators that were as large as all together.
+// The expected elements of tensor p, and the allowed error of each: one
+// rounding of the result plus rounding of accumulators as large as the sum of
+// magnitudes.
 struct Expected {
   Vector values;
   Vector slack;
@@ -140,7 +142,7 @@ inline std::string describe(const AdasumCase& test) {
   return text;
 }
 
-// Runs the case; its results. An error is a failure of the test.
+// Runs the case and returns its results. An error fails the test.
 inline std::vector<Bytes> adasum_results(Member& member,
                                          const AdasumCase& test) {
   Tensors tensors(test.dtype, test.counts);
@@ -157,8 +159,8 @@ inline std::vector<Bytes> adasum_results(Member& member,
   return tensors.outputs;
 }
 
-// Runs the case and holds it to the reference. False, after one failure, if
-// something is wrong.
+// Runs the case and compares with the reference. On a mismatch, reports one
+// failure and returns false.
 inline bool adasum_conforms(Member& member, const AdasumCase& test) {
   const std::vector<Bytes> results = adasum_results(member, test);
   for (std::size_t p = 0; p < results.size(); ++p) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every plane promises, as tests over a Fleet (see fleets.h):
+// The contract of every plane, as tests over a Fleet (see fleets.h):
 //
 //   INSTANTIATE_TYPED_TEST_SUITE_P(Ring, PlaneConformance, RingOfThreads);
 #pragma once
@@ -36,7 +36,7 @@ template <typename Fleet>
 class PlaneConformance : public ::testing::Test {};
 TYPED_TEST_SUITE_P(PlaneConformance);
 
-// Each reduction at each size; in place or not, and fused or not, in turn.
+// Each reduction at each size, alternating in-place and not, fused and not.
 TYPED_TEST_P(PlaneConformance, AllreduceEqualsTheReference) {
   TypeParam().run([](Member& member) {
     unsigned turn = 0;
@@ -76,7 +76,8 @@ TYPED_TEST_P(PlaneConformance, ReducescatterGivesEachRankItsPartOfAnAllreduce) {
         {parts(1, 0)},
         {parts(37, 2)},
         {parts(5, 1), parts(0, 0), parts(20, 2)}};
-    // In turn; shifted, since scales come in turn as well.
+    // Rotates through the forms; the extra shift keeps them out of step with
+    // the scales, which rotate, too.
     std::size_t turn = 0;
     for (const Reduction& reduction : all_reductions()) {
       const auto& form = forms[(turn + turn / forms.size()) % forms.size()];
@@ -117,8 +118,9 @@ TYPED_TEST_P(PlaneConformance, AlltoallBringsEachRankWhatItIsSent) {
   });
 }
 
-// Ends the waits of those whom nobody tells that a call has failed: as soon as the rank that
-// notices it has, where that shares their process, else after so many checks.
+// Ends the waits of ranks that are not told of a failed call. In one process,
+// the rank that notices the failure sets `noticed`; other processes give up
+// after `checks` checks.
 class UntilNoticed : public transport::Interrupt {
  public:
   UntilNoticed(const std::atomic<bool>& noticed, int checks)
@@ -138,7 +140,7 @@ TYPED_TEST_P(PlaneConformance, AlltoallOfSizesThatDisagreeIsAnError) {
     std::atomic<bool> noticed = false;
     TypeParam().run([&](Member& member) {
       if (member.ranks == 1) return;
-      // Rank 0 sends rank 1 more than that expects.
+      // Rank 0 sends rank 1 more than rank 1 expects.
       std::vector<std::size_t> sent(static_cast<std::size_t>(member.ranks), 8);
       const std::vector<std::size_t> expected = sent;
       if (member.rank == 0) sent[1] += too_much;
@@ -146,7 +148,7 @@ TYPED_TEST_P(PlaneConformance, AlltoallOfSizesThatDisagreeIsAnError) {
           std::accumulate(sent.begin(), sent.end(), std::size_t{0}));
       Bytes output(8 * expected.size());
       if (member.rank == 1) noticed.store(false);
-      // Not all have to notice.
+      // Only rank 1 has to notice.
       ASSERT_TRUE(member.plane.barrier(member.next()).ok());
       UntilNoticed others(noticed, 3000);
       NeverInterrupt mine;
@@ -162,7 +164,7 @@ TYPED_TEST_P(PlaneConformance, AlltoallOfSizesThatDisagreeIsAnError) {
   }
 }
 
-// Whether all ranks have the same bytes; every rank calls it.
+// Whether all ranks have the same bytes. Every rank calls it.
 inline bool equal_on_all_ranks(Member& member, const Bytes& mine) {
   const std::vector<std::size_t> sizes(static_cast<std::size_t>(member.ranks),
                                        mine.size());
@@ -177,8 +179,8 @@ inline bool equal_on_all_ranks(Member& member, const Bytes& mine) {
   return status.ok();
 }
 
-// Reduces random numbers in [-1, 1): near the sum in double, with the same bits
-// everywhere and again.
+// Reduces random numbers in [-1, 1). The result must be close to the sum in
+// double, and have the same bits on all ranks and in a second run.
 inline void random_floats_conform(Member& member, const Reduction& reduction,
                                   std::int64_t count) {
   const DType dtype = reduction.dtype;
@@ -311,7 +313,7 @@ TYPED_TEST_P(PlaneConformance, BroadcastReachesEveryRankFromEveryRoot) {
 }
 
 TYPED_TEST_P(PlaneConformance, BarrierLetsNobodyGoBeforeAllHaveCome) {
-  // By number of ranks: a fleet's runs do not share.
+  // Indexed by number of ranks: runs of a fleet do not share a counter.
   std::array<std::atomic<int>, 65> came = {};
   TypeParam().run([&](Member& member) {
     std::atomic<int>& count = came[static_cast<std::size_t>(member.ranks)];
@@ -325,8 +327,8 @@ TYPED_TEST_P(PlaneConformance, BarrierLetsNobodyGoBeforeAllHaveCome) {
 
 TYPED_TEST_P(PlaneConformance, CallsOfAllKindsFollowEachOtherAtAnyPace) {
   TypeParam().run([](Member& member) {
-    std::mt19937 plan(17);  // Equal on all ranks;
-    std::mt19937 pace(static_cast<unsigned>(member.rank));  // not equal.
+    std::mt19937 plan(17);  // Equal on all ranks.
+    std::mt19937 pace(static_cast<unsigned>(member.rank));  // Differs.
     for (int call = 0; call < 150; ++call) {
       for (auto pause = pace() % 4; pause > 0; --pause) {
         std::this_thread::yield();
@@ -407,7 +409,7 @@ TYPED_TEST_P(PlaneConformance, RefusesWhatHasNoMeaningAndGoesOn) {
 TYPED_TEST_P(PlaneConformance, AFailingInterruptEndsTheCallOfAllWhoWait) {
   TypeParam().run([](Member& member) {
     ASSERT_TRUE(member.plane.barrier(member.next()).ok());
-    if (member.rank == 0) return;  // Will never come.
+    if (member.rank == 0) return;  // Never enters.
     FailingInterrupt interrupt(100 * member.rank);
     Tensors tensors(DType::kF32, {3000});
     const std::vector<Bytes> before = tensors.inputs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single calls of a plane, held to a reference: what the conformance suite and
-// other tests of planes are made of.
+// Single plane calls, checked against a reference. The conformance suite and
+// other tests of planes use them.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ inline Bytes bytes_of(int rank, std::size_t count, int salt = 0) {
   return bytes;
 }
 
-// The memory of one rank's part in an allreduce: a block for each piece, of
+// The memory of one rank's part in an allreduce: for each piece, a block of
 // exactly its size.
 struct Tensors {
   DType dtype;
@@ -76,8 +76,8 @@ struct AllreduceCase {
   }
 };
 
-// Runs the case and holds every element to the reference. False, after one
-// failure, if something is wrong.
+// Runs the case and compares every element with the reference. On a mismatch,
+// reports one failure and returns false.
 inline bool allreduce_conforms(Member& member, const AllreduceCase& test) {
   const Reduction& reduction = test.reduction;
   const DType dtype = reduction.dtype;
@@ -120,7 +120,7 @@ inline bool allreduce_conforms(Member& member, const AllreduceCase& test) {
   return false;
 }
 
-// `count` elements as one tensor, or as several with empty ones among them.
+// `count` elements as one tensor, or as several with empty tensors between.
 inline std::vector<std::int64_t> cut(std::int64_t count, bool fused) {
   if (!fused) return {count};
   const std::int64_t third = count / 3;
@@ -155,7 +155,8 @@ inline bool allgather_conforms(Member& member,
   return status.ok() && output == expected;
 }
 
-// By allgather_alike(), of planes that have it. `without_output`: a rank, or -1.
+// Uses allgather_alike(), for planes that have it. `without_output`: a rank, or
+// -1.
 inline bool allgather_alike_conforms(Member& member,
                                      const std::vector<std::size_t>& sizes,
                                      int without_output = -1) {
@@ -203,8 +204,8 @@ inline bool broadcast_conforms(Member& member, std::size_t size, int root,
   return status.ok() && output == expected;
 }
 
-// `count` elements for the ranks: evenly, or all for the last, or more and more
-// with nothing for some.
+// Divides `count` elements among the ranks: evenly, all for the last, or
+// increasing counts with none for some ranks.
 inline std::vector<std::int64_t> parts_of(std::int64_t count, int ranks,
                                           int way) {
   std::vector<std::int64_t> parts(static_cast<std::size_t>(ranks));
@@ -219,7 +220,7 @@ inline std::vector<std::int64_t> parts_of(std::int64_t count, int ranks,
   return parts;
 }
 
-// Reduces and scatters random floats: bit for bit what an allreduce gives.
+// Reducescatters random floats and expects the bits of an allreduce.
 // counts[p][r] elements of piece p go to rank r.
 inline bool reducescatter_conforms(
     Member& member, const Reduction& reduction,
@@ -267,7 +268,7 @@ inline bool reducescatter_conforms(
   return well;
 }
 
-// `size(from, to)` bytes from each rank to each.
+// Each rank sends `size(from, to)` bytes to each rank.
 template <typename Size>
 bool alltoall_conforms(Member& member, Size size) {
   std::vector<std::size_t> sent;

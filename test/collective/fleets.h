@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fleets: ways to have a plane on each of several ranks and to run a test's
-// body there. For tests.
+// Fleets create a plane on each of several ranks and run a test's body there.
+// For tests.
 //
-// A Fleet's run(body) calls body(Member&) for every rank that lives in this
-// process, each with a thread of its own; where the fleet has several sizes,
-// for each size in turn.
+// A Fleet's run(body) calls body(Member&) for every rank in this process, each
+// on its own thread. A fleet with several sizes runs each size in turn.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +35,7 @@ inline Clock::time_point soon() {
   return Clock::now() + std::chrono::seconds(100);
 }
 
-// Ends only what hangs.
+// Interrupts a call only after so long that it must hang.
 class NeverInterrupt : public transport::Interrupt {
  public:
   absl::Status check() override {
@@ -64,8 +63,8 @@ class FailingInterrupt : public transport::Interrupt {
   const absl::Status failure_;
 };
 
-// Makes a plane between some ranks, this one among them, beside those there
-// are.
+// Makes a plane between `members`, which include this rank, next to existing
+// planes.
 using PlaneMaker =
     std::function<std::unique_ptr<DataPlane>(std::vector<int> members)>;
 
@@ -73,14 +72,14 @@ struct Member {
   DataPlane& plane;
   int rank;
   int ranks;
-  int ranks_here;  // Those that share this process.
+  int ranks_here;  // Ranks in this process.
   transport::Interrupt& interrupt;
   PlaneMaker plane_between = {};
   std::uint32_t epoch = 1;
-  std::uint32_t sequence = 0xfffffff0;  // Wraps on the way.
-  bool certain = false;                 // As of calls.
-  // What averages are rounded to as if they were at least so large: where numbers
-  // are divided before they are summed.
+  std::uint32_t sequence = 0xfffffff0;  // Wraps around during a test.
+  bool certain = false;                 // Copied to each call.
+  // Averages are rounded as if they were at least this large, for planes that
+  // divide before they sum.
   double rounds_like = 0;
 
   Call next() {
@@ -102,8 +101,8 @@ inline void on_threads(int count, const std::function<void(int)>& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Small chunks, so that little data makes many of them; short sleeps, for interrupts
-// that ring no bell.
+// Small chunks, so that small tensors have many; short sleeps, for interrupts
+// that ring no doorbell.
 inline transport::WaitPolicy test_waiting(int ranks) {
   transport::WaitPolicy policy = transport::WaitPolicy::for_node(ranks);
   policy.max_sleep = std::chrono::microseconds(50);
@@ -115,7 +114,7 @@ inline constexpr ShmOptions kSmallShm = {.chunk_bytes = 512,
                                          .cached_bytes = 3000,
                                          .broadcast_step_bytes = 256};
 
-// Runs `body` with a plane of one kind over `communicator`.
+// Runs `body` with a RingPlane over `communicator`.
 inline void run_on_ring(transport::Communicator& communicator, int ranks_here,
                         const Body& body) {
   const auto waiting = test_waiting(communicator.size());
@@ -159,8 +158,7 @@ inline void run_on_shm(transport::Communicator& communicator, int ranks_here,
   body(member);
 }
 
-// As run_on_shm, and the tensors of `body` lie in the rank's arena, or only some
-// of them.
+// Like run_on_shm, with some or all tensors of `body` in the rank's arena.
 struct ArenaFleetOptions {
   Placement::Kind placement = Placement::Kind::kArena;
   bool read_only = false;
@@ -168,7 +166,7 @@ struct ArenaFleetOptions {
 
 inline void run_on_arenas(transport::Communicator& communicator, int ranks_here,
                           const Body& body, const ArenaFleetOptions& options) {
-  // Small extents, so that there are several.
+  // Small extents, so that an arena has several.
   constexpr std::size_t kExtentBytes = 64 << 10;
   constexpr ShmOptions kShm = {.chunk_bytes = 1024,
                                .small_bytes = 512,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bits of one tensor, alone and in the company of others. For tests of
+// The bits of one tensor, reduced alone and fused with others. For tests of
 // planes.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace hvd::collective {
 
-// Where a tensor stands in a call: others before and behind it, of these
-// lengths.
+// The other tensors of a call: the lengths of those before and behind the
+// tensor.
 struct Company {
   std::vector<std::int64_t> before = {};
   std::vector<std::int64_t> behind = {};
@@ -30,7 +30,7 @@ struct Company {
   }
 };
 
-// As long as what changes with the size of a call may change.
+// Total sizes on both sides of every size threshold of a call.
 inline std::vector<Company> companies() {
   return {{{}, {3, 300}},
           {{9, 0, 2}, {901}},
@@ -38,8 +38,8 @@ inline std::vector<Company> companies() {
           {std::vector<std::int64_t>(20, 11), {7}}};
 }
 
-// This rank's part in such a call. Numbers do not add up exactly, and those of
-// the tensor depend on nothing but the rank.
+// This rank's part in such a call. Sums of the values round, and the tensor's
+// values depend only on the rank.
 inline Tensors in_company(const Member& member, DType dtype, std::int64_t count,
                           const Company& company) {
   Tensors tensors(dtype, company.with(count));
@@ -64,7 +64,7 @@ inline Bytes reduced_in(const Company& company, Member& member,
   return tensors.outputs[company.place()];
 }
 
-// This rank's part.
+// This rank's part of a fused reducescatter.
 inline Bytes scattered_in(const Company& company, Member& member,
                           const Reduction& reduction, std::int64_t count) {
   Tensors tensors = in_company(member, reduction.dtype, count, company);
@@ -85,7 +85,7 @@ inline Bytes scattered_in(const Company& company, Member& member,
   return result;
 }
 
-// What of the whole tensor goes to this rank by scattered_in().
+// The part of the whole tensor that scattered_in() gives this rank.
 inline Bytes part_of(const Bytes& whole, const Company& company,
                      const Member& member, DType dtype) {
   const auto all = static_cast<std::int64_t>(whole.size() / size_of(dtype));
@@ -99,7 +99,7 @@ inline Bytes part_of(const Bytes& whole, const Company& company,
   return Bytes(first, first + mine * bytes);
 }
 
-// False, after one failure, if something is wrong.
+// On a mismatch, reports one failure and returns false.
 inline bool is_reduced_alike_in_any_company(Member& member,
                                             const Reduction& reduction,
                                             std::int64_t count) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fleet whose tensors lie on GPUs, for suites that know only memory of the host:
-// each call is made with copies of its arguments on the stand-in's GPUs, which are
-// copied back when it has returned.
+// A fleet with tensors on GPUs, for suites that know only host memory. Each
+// call runs on copies of its arguments on the fake GPUs; results are copied
+// back after the call.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,9 +31,9 @@
 namespace hvd::collective {
 
 inline constexpr std::uint32_t kFirstSequence =
-    0xfffffff0;  // Of a Member's calls.
+    0xfffffff0;  // The sequence number of a Member's first call.
 
-// Memory of the host, and its copy on a GPU.
+// Host memory and its copy on a GPU.
 class Mirrored {
  public:
   Mirrored(device::CudaStream& stream, const void* host, std::size_t bytes)
@@ -56,7 +56,7 @@ class Mirrored {
   const std::shared_ptr<std::byte> gpu_;
 };
 
-// What a program does that has its tensors on a GPU, and a stream of its own.
+// Acts like a program with tensors on a GPU and its own stream.
 class OnGpu : public DataPlane {
  public:
   struct Seat {
@@ -102,7 +102,7 @@ class OnGpu : public DataPlane {
   absl::Status reducescatter(std::span<const Piece> pieces,
                              std::span<const std::int64_t> counts,
                              const Reduction& reduction, Call call) override {
-    // What is to be refused may have no memory behind it.
+    // Arguments that the plane refuses may point to no memory.
     if (!check_reducescatter(pieces, counts, seat_.ranks).ok()) {
       return plane_.reducescatter(pieces, counts, reduction, spaced(call));
     }
@@ -180,7 +180,8 @@ class OnGpu : public DataPlane {
     return plane_.barrier(spaced(call));
   }
 
-  // A call may use several tags: those of all calls here are so far apart.
+  // A call may use several tags, so the tags of consecutive calls are kMostTags
+  // apart.
   static Call spaced(Call call) {
     constexpr std::uint32_t kMostTags = 256;
     const std::uint32_t made = call.tag.sequence - kFirstSequence;
@@ -193,7 +194,7 @@ class OnGpu : public DataPlane {
     return std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
   }
 
-  // Before the first call that all of them enter.
+  // Introduces the plane before the first call that all ranks enter.
   absl::Status introduced(const Call& call) {
     if (!plane_.needs_introduction()) return absl::OkStatus();
     Call before = spaced(call);
@@ -201,7 +202,7 @@ class OnGpu : public DataPlane {
     return plane_.introduce(Device::cuda(stream_.context().index), before);
   }
 
-  // Copies to the GPU may still be in the queue: the plane has to wait for them.
+  // Copies to the GPU may still be queued: the plane must wait for them.
   template <typename F>
   absl::Status made(Call call, F f) {
     call.tag = spaced(call).tag;
@@ -217,11 +218,11 @@ class OnGpu : public DataPlane {
   device::CudaStream stream_;
 };
 
-// Two ranks a GPU.
+// Two ranks share a GPU.
 inline void run_staged(transport::Communicator& communicator, int ranks_here,
                        device::Gpus& gpus, const Body& body) {
   run_on_shm(communicator, ranks_here, [&](Member& member) {
-    // Small chunks, so that little data makes many of them.
+    // Small chunks, so that small tensors have many.
     StagedPlane staged({.gpus = gpus,
                         .planes = {&member.plane},
                         .rank = member.rank,
@@ -240,13 +241,14 @@ inline void run_staged(transport::Communicator& communicator, int ranks_here,
   });
 }
 
-// The GPUs of a process, and what it has made on them to be used by others.
+// The GPUs of a process and the windows that other processes open.
 struct SharedGpus {
   device::Gpus gpus{testing::TestGpus::cuda_library()};
   IpcWindows windows = {};
 };
 
-// One rank's planes for GPUs, which it has between any ranks until it goes.
+// One rank's GPU planes, one for each set of members. They live as long as this
+// object.
 class IpcSets {
  public:
   using MakeHost = std::function<std::unique_ptr<DataPlane>(
@@ -307,8 +309,8 @@ class IpcSets {
   std::map<std::vector<int>, Set> sets_;
 };
 
-// One rank of a node: of GPUs, one for two ranks, it has windows so small that little data
-// goes through them in many chunks.
+// One rank of a node; two ranks share a GPU. The windows are so small that
+// small tensors need many chunks.
 class IpcSeat {
  public:
   static constexpr std::size_t kHalfBytes = 2048;
@@ -342,7 +344,7 @@ class IpcSeat {
   DataPlane& host() { return sets_.host(all_ranks(ranks())); }
   std::unique_ptr<OnGpu> on_gpu() { return sets_.on_gpu(all_ranks(ranks())); }
 
-  // Another one between all.
+  // Makes another plane between all ranks.
   std::unique_ptr<IpcPlane> make_plane() {
     const std::vector<int> all = all_ranks(ranks());
     return make_plane(all, sets_.staged(all));
@@ -369,7 +371,7 @@ class IpcSeat {
   IpcSets sets_;
 };
 
-// Runs `body` with the plane between all ranks, as one of which `seat` has it.
+// Runs `body` with the plane between all ranks that `seat` holds.
 template <typename Seat>
 void run_on_seat(Seat& seat, int ranks_here, const Body& body) {
   NeverInterrupt interrupt;

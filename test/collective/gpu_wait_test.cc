@@ -25,7 +25,7 @@ class GpuWaitTest : public ::testing::Test {
  protected:
   ~GpuWaitTest() override { let_go(); }
 
-  // From now on nothing comes to an end in the stream.
+  // Blocks the stream from now on.
   void hang(device::CudaStream& stream) {
     testing::FakeCuda::put(
         stream.handle(),
@@ -50,7 +50,7 @@ class GpuWaitTest : public ::testing::Test {
   device::CudaStream stream_ = device::CudaStream::create(context_).value();
   NeverInterrupt never_;
   std::vector<std::string> warnings_;
-  // So short that nobody waits for it.
+  // Short timeouts, so that the test is fast.
   const GpuPatience short_ = {
       .warning = milliseconds(1),
       .shutdown = milliseconds(50),
@@ -64,8 +64,8 @@ TEST_F(GpuWaitTest, NamesARankWhoseOwnStreamHasNotComeToTheCall) {
   const device::CudaEvent* const after[] = {&follows};
   ASSERT_EQ(stream_.wait_for(follows), absl::OkStatus());
   const Call call = {.tag = {}, .interrupt = never_, .after = after};
-  // So long that it looks at least once after it has to warn and before it gives
-  // up, on a busy machine as well.
+  // Long enough for at least one check between the warning and the shutdown,
+  // also on a busy machine.
   GpuPatience patience = short_;
   patience.shutdown = milliseconds(1000);
   GpuWait wait(patience, call, "an allreduce", GpuWait::For::kOtherRanks);
@@ -99,7 +99,7 @@ TEST_F(GpuWaitTest, EndsByTheInterruptUnlessThatGivesTheCallUp) {
                 .until_end_of(stream_)
                 .message(),
             "rank 7 was killed by signal 9");
-  // Whoever waits for the others hears of that.
+  // Only a wait for other ranks can be abandoned.
   FailingInterrupt gives_up(0, absl::CancelledError("given up"));
   const Call given_up = {.tag = {}, .interrupt = gives_up};
   EXPECT_TRUE(absl::IsDeadlineExceeded(

@@ -12,7 +12,7 @@
 namespace hvd::collective {
 namespace {
 
-// Moves nothing; notes what it was asked for and returns what it is told.
+// Moves nothing; records its calls and returns the outcome that a test sets.
 class NotingPlane : public HostPlane {
  public:
   NotingPlane(int rank, int ranks, absl::Status fitness = {})
@@ -93,7 +93,7 @@ TEST(HostPlane, LetsRanksMeetWhereThereIsNothingToMove) {
   EXPECT_EQ(plane.asked, "yyy");
   EXPECT_TRUE(plane.broadcast(nullptr, nullptr, 0, 0, data.call).ok());
   EXPECT_EQ(plane.asked, "yyy");
-  // Others may have something to move.
+  // Other ranks may have bytes to move.
   EXPECT_TRUE(plane.alltoall({}, sizes, nullptr, sizes, data.call).ok());
   EXPECT_EQ(plane.asked, "yyya");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fleets whose ranks are the processes of a job that needs no MPI. For *_job_test.cc.
+// Fleets whose ranks are processes of a job without MPI. For *_job_test.cc.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@
 
 namespace hvd::collective {
 
-// As often as a test wants to: on all ranks alike. One, where nothing started any.
+// Connects the processes of the job: one rank if no launcher started the
+// process. A test may call it repeatedly, equally often on all ranks.
 inline absl::StatusOr<std::unique_ptr<transport::Communicator>>
 meet_other_processes() {
   HVD_ASSIGN_OR_RETURN(const Config config, Config::from_env());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of more than 2^31 elements. They are one 16 MiB block that is mapped
-// again and again, with pages of their own behind it, which only arithmetic in
-// 64 bits ever gets to.
+// Tensors of more than 2^31 elements: one 16 MiB block, mapped repeatedly,
+// followed by separate pages that only correct 64-bit arithmetic reaches.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,7 +20,7 @@ constexpr std::size_t kTail = 4096 + 3;
 constexpr std::size_t kSize = kBlock * kBlocks + kTail;
 static_assert(kSize > std::size_t{1} << 31);
 
-// Shadow memory would be several times as large.
+// ThreadSanitizer's shadow memory would be several times as large.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool kFits = false;
 #else
@@ -68,7 +67,8 @@ TEST(LargeTensor, IsReducedThroughSharedMemory) {
   on_loopback(2, [](transport::Communicator& communicator) {
     const auto body = [](Member& member) {
       LargeTensor tensor(std::byte(7 + member.rank));
-      // However often a byte is reduced in place, the least stays the least.
+      // The mapped block is reduced many times in place, which does not change
+      // a minimum.
       const Piece piece = {tensor.data(), tensor.data(), kSize};
       const Reduction least = {.dtype = DType::kU8, .op = ReduceOp::kMin};
       ASSERT_TRUE(

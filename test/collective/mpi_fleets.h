@@ -9,8 +9,8 @@
 
 namespace hvd::collective {
 
-// Lets each run have epochs of its own: messages of calls that were given up are
-// never received, and MPI's tags tell no more than eight communicators apart.
+// Gives each run its own epochs. Messages of abandoned calls are never
+// received, and MPI's tags distinguish no more than eight communicators.
 inline Body in_later_epochs(const Body& body) {
   constexpr std::uint32_t kMostInOneRun = 150;
   static std::uint32_t runs = 0;

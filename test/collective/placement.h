@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the tensors of a test lie: on the heap, in an arena, or in both by
-// turns. A Placement decides for the thread that made it, while it lives, and
-// Bytes are laid out accordingly.
+// Where the tensors of a test lie: on the heap, in an arena, or alternating. A
+// Placement applies, while it lives, to Bytes made on its thread.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +25,7 @@ class Placement {
   Placement(const Placement&) = delete;
   Placement& operator=(const Placement&) = delete;
 
-  // Where this thread's next block is to lie; nullptr: on the heap.
+  // The arena for this thread's next block; nullptr: the heap.
   static std::shared_ptr<Arena> next() {
     if (current_ == nullptr || current_->kind_ == Kind::kHeap) return nullptr;
     const bool skip = ++current_->count_ % 3 == 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reduction should give, computed the slow way: one element at a time,
-// in double. Exact as long as all values in between are small integers or
-// halves of them.
+// A slow reference for reductions: one element at a time, in double. Exact as
+// long as all intermediate values are small integers or halves.
 #pragma once
 
 #include <cmath>
@@ -66,8 +65,8 @@ inline double epsilon(DType dtype) {
   }
 }
 
-// A small integer, the same whoever asks, with negative ones where the type has
-// them; products of a few stay small.
+// A small integer that every rank can compute, negative for some `i` if the
+// type is signed. Products of a few stay small.
 inline double small_value(DType dtype, ReduceOp op, int rank, std::int64_t i) {
   if (dtype == DType::kBool) return (i + rank) % 3 != 0 ? 1 : 0;
   const bool is_signed = dtype != DType::kU8;
@@ -92,7 +91,7 @@ inline double combine(ReduceOp op, double a, double b) {
   }
 }
 
-// The reduction of `values`, one of each rank.
+// The reduction of `values`, one from each rank.
 inline double reference(const Reduction& reduction,
                         const std::vector<double>& values) {
   const bool whole = !is_floating_point(reduction.dtype);
@@ -112,12 +111,10 @@ inline double reference(const Reduction& reduction,
   return settle(result * reduction.postscale);
 }
 
-// small_value() repeats itself after so many elements, and so does what ranks reduce
-// of it.
+// The period of small_value() in elements, and so of its reductions.
 inline constexpr std::int64_t kSmallPeriod = 66;
 
-// What a reduction of small_value() of `ranks` gives from element 0 on, up to where it
-// repeats itself.
+// One period of the reduction of small_value() over `ranks`, from element 0 on.
 inline std::vector<double> small_reference(const Reduction& reduction,
                                            const std::vector<int>& ranks) {
   std::vector<double> period;

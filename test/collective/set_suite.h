@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What planes promise that share their medium, and of calls that are given up,
-// as tests over a Fleet (see fleets.h):
+// The contract of planes that share a medium, and of abandoned calls, as tests
+// over a Fleet (see fleets.h):
 //
 //   INSTANTIATE_TYPED_TEST_SUITE_P(Ring, SetConformance, RingOfThreads);
 #pragma once
@@ -16,14 +16,15 @@
 
 namespace hvd::collective {
 
-// A call that another member never enters: whichever leave their memory alone.
+// A call that another member never enters. All kinds leave memory unchanged
+// when they are abandoned.
 struct DoomedCall {
   enum Kind {
     kAllreduce,
     kReducescatter,
     kAllgather,
     kBarrier,
-    kAllgatherAlike,  // These three of planes that promise it,
+    kAllgatherAlike,  // Planes may support these three;
     kAlltoallAlike,   // else barriers.
     kBroadcast,
     kKinds
@@ -39,7 +40,7 @@ struct DoomedCall {
   }
 };
 
-// The interrupt says "give it up" at the check after `patience` others.
+// The interrupt abandons the call after `patience` successful checks.
 inline bool is_given_up_without_trace(Member& member, const DoomedCall& doomed,
                                       int patience) {
   FailingInterrupt interrupt(patience,
@@ -106,14 +107,14 @@ inline bool is_given_up_without_trace(Member& member, const DoomedCall& doomed,
   return intact && absl::IsCancelled(status);
 }
 
-// A call between some of the ranks, the same for all who know its number.
+// A call between some of the ranks, equal on all ranks that know its number.
 struct SetCall {
   std::vector<int> members;
   int kind;
   std::int64_t size;
-  int absent;  // The position of a member that never enters it, or -1.
+  int absent;  // The index of a member that never enters the call, or -1.
 
-  // One in `chance` has a member that stays away.
+  // In one call of `chance`, a member stays away.
   static SetCall next(std::mt19937& plan, int ranks, unsigned chance) {
     SetCall call;
     const auto set = 1 + plan() % ((1u << ranks) - 1);
@@ -155,8 +156,8 @@ struct SetCall {
   }
 };
 
-// Calls of random sets of ranks, all in one order, of which each rank makes
-// those it takes part in, at a pace of its own.
+// Calls of random sets of ranks. All ranks agree on the order; each rank makes
+// its own calls at its own pace.
 inline void sets_conform(Member& member, unsigned chance) {
   constexpr int kCalls = 300;
   std::mt19937 plan(23);
@@ -191,7 +192,7 @@ inline void sets_conform(Member& member, unsigned chance) {
                                       static_cast<unsigned>(number), call.size),
                                   static_cast<int>(pace() % 40));
     ASSERT_TRUE(well) << "call " << number;
-    // Planes come and go.
+    // Planes are destroyed and created during the run.
     if (pace() % 8 == 0) planes.erase(call.members);
   }
 }
@@ -211,9 +212,9 @@ TYPED_TEST_P(SetConformance, CallsOfOverlappingSetsCanBeGivenUpAmongOthers) {
 
 TYPED_TEST_P(SetConformance, ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace) {
   TypeParam().run([](Member& member) {
-    if (member.ranks == 1) return;  // Nobody else can stay away.
+    if (member.ranks == 1) return;  // No other rank can stay away.
     std::mt19937 pace(static_cast<unsigned>(member.rank));
-    // DoomedCall::numbered() has 42 calls; each comes twice.
+    // DoomedCall::numbered() has 42 calls; each runs twice.
     for (unsigned round = 0; round < 84; ++round) {
       const int absent = static_cast<int>(round / 2) % member.ranks;
       const std::int64_t count = round % 5 == 0 ? 3000 : round % 9 * 8;
@@ -235,7 +236,8 @@ TYPED_TEST_P(SetConformance, ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace) {
   });
 }
 
-// Whoever goes on must not be met by those who still wait in the call before.
+// A rank that goes on must not be matched with ranks that still wait in the
+// previous call.
 TYPED_TEST_P(SetConformance, BroadcastAndAlltoallLeaveThePlaneUsableToo) {
   TypeParam().run([](Member& member) {
     if (member.ranks == 1) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are processes, and whose tensors go by way of the host.
+// Ranks are processes, and tensors are staged through host memory.
 #include "horovodpp/collective/staged_plane.h"
 
 #include <gtest/gtest.h>

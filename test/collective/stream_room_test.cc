@@ -50,7 +50,8 @@ class StreamRoomTest : public ::testing::Test {
   StreamRoom room_;
 };
 
-// Four streams may share one queue of a driver, which takes about a thousand operations.
+// Four streams may share one driver queue, which holds about a thousand
+// operations.
 TEST_F(StreamRoomTest, HasSomebodyWaitBeforeTheStreamIsFull) {
   hang();
   const absl::Status full = absl::UnavailableError("full");
@@ -76,7 +77,7 @@ TEST_F(StreamRoomTest, WaitsForTheOldestOnly) {
                          [&](const device::CudaEvent& event) {
                            ++waits;
                            const absl::Status status = event.wait();
-                           // What was put in before the event.
+                           // The work that was queued before the event is done.
                            EXPECT_GE(done_, waits * StreamRoom::kSegment);
                            return status;
                          }),

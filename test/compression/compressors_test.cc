@@ -36,7 +36,7 @@ using Numbers = std::vector<float>;
 struct Kind {
   const char* name;
   std::function<std::unique_ptr<Compressor>()> make;
-  bool remembers = true;  // Errors, so that nothing is lost for good.
+  bool remembers = true;  // Keeps errors for later steps.
   double share = 0.0;     // Of a large gradient's bytes that it sends.
 
   friend void PrintTo(const Kind& kind, std::ostream* out) {
@@ -55,7 +55,7 @@ std::unique_ptr<Compressor> warming_top_k() {
   return top_k({.share = 0.05, .warmup_steps = 4, .warmup_share = 0.4});
 }
 
-// Of a rank in a step: numbers of many sizes.
+// A rank's gradient in a step: numbers of many magnitudes.
 Numbers gradient_of(int rank, int step) {
   Numbers result;
   for (int i = 0; i < kRows * kColumns; ++i) {
@@ -97,7 +97,8 @@ Numbers reduced(GradientReducer& reducer, Numbers gradient,
   return gradient;
 }
 
-// Errors do not add up: what is left out of one step is in a later one.
+// Errors do not accumulate: values left out of one step are sent in a later
+// one.
 TEST_P(Compressors, SendWhatTheGradientsAddUpTo) {
   for (const ReduceOp op : {ReduceOp::kAverage, ReduceOp::kSum}) {
     run_world({.size = 3}, [&](Runtime& job, LoopbackWorld&) {
@@ -119,7 +120,7 @@ TEST_P(Compressors, SendWhatTheGradientsAddUpTo) {
         }
         largest = std::max(largest, size_of(mean));
       }
-      // As of a few steps at most, of sixty.
+      // The error of a few of the sixty steps at most.
       EXPECT_LT(distance(sum, expected), 12 * largest);
       EXPECT_LT(largest, size_of(gradient_of(0, 0)));
     });
@@ -151,7 +152,7 @@ TEST_P(Compressors, WorkOnGroups) {
       reducer.add("a", TensorView::of(a.data(), {kRows * kColumns}));
       reducer.add("c", TensorView::of(c.data(), {1}));
       reducer.finish();
-      EXPECT_EQ(c[0], 0.5);  // Of another type, as it is.
+      EXPECT_EQ(c[0], 0.5);  // Other dtypes are not compressed.
       return std::pair(a, b);
     };
     EXPECT_EQ(results_with({.groups = {{"a", "b"}}}), results_with({}));
@@ -261,7 +262,7 @@ TEST(TopK, SendsTheLargestFirst) {
   });
 }
 
-// Of a matrix that is one product of a column and a row nothing is lost.
+// A rank-one matrix is reproduced without loss.
 TEST(PowerSgd, FindsTheBasisOfAMatrixOfLowRank) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(job, {.compressor = power_sgd(1)});
@@ -335,7 +336,7 @@ TEST(Signs, WarmUpWithWholeGradients) {
   });
 }
 
-// Of two elements the larger one is sent: what is kept back grows as momentum says.
+// The larger of two elements is sent. The other accumulates with momentum.
 TEST(TopK, KeepsAVelocity) {
   for (const bool masks : {false, true}) {
     run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
@@ -349,9 +350,9 @@ TEST(TopK, KeepsAVelocity) {
         return gradient;
       };
       EXPECT_THAT(step(8, 1), ElementsAre(8, 0));
-      // Of the second u = 1.5 and v = 2.5.
+      // The second element has u = 1.5 and v = 2.5.
       EXPECT_THAT(step(8, 1), ElementsAre(masks ? 8 : 12, 0));
-      // Of the first u = 6; of the second u = 1.75 and v = 4.25.
+      // First element: u = 6; second: u = 1.75 and v = 4.25.
       EXPECT_THAT(step(-6, 1), ElementsAre(masks ? -6 : 0, masks ? 0 : 4.25));
       if (!masks) {
         // u = 1.875.
@@ -366,7 +367,7 @@ class DeepRank {
  public:
   explicit DeepRank(const TopKOptions& options) : options_(options) {}
 
-  // What it sends of `gradient` among so many ranks; elsewhere 0.
+  // The part of `gradient` that one of `ranks` ranks sends; 0 elsewhere.
   Numbers sent(Numbers gradient, int ranks) {
     const double limit = options_.max_norm / std::sqrt(ranks);
     const double norm = size_of(gradient);
@@ -423,7 +424,7 @@ TEST(TopK, IsDeepGradientCompression) {
   }
 }
 
-// A gradient of (3, 4) is clipped to a norm of 2.5; what it kept back is not.
+// The gradient (3, 4) is clipped to a norm of 2.5; the residual is not clipped.
 TEST(TopK, ClipsWhatEachRankAdds) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(
@@ -437,7 +438,7 @@ TEST(TopK, ClipsWhatEachRankAdds) {
     };
     EXPECT_THAT(step(3, 4), ElementsAre(0, FloatEq(2)));
     EXPECT_THAT(step(3, 4), ElementsAre(FloatEq(3), 0));
-    // As it is: the norm is 1.
+    // Not clipped: the norm is 1.
     EXPECT_THAT(step(0, 1), ElementsAre(0, FloatEq(3)));
   });
 }

@@ -65,7 +65,8 @@ TEST(Largest, CountsNanAsInfinite) {
   EXPECT_EQ(largest(numbers, 4), (Places{3, 5, 7, 19'000}));
 }
 
-// All that a regular sample meets is larger, or smaller, than the rest.
+// A regular sample meets only elements that are larger, or smaller, than the
+// rest.
 TEST(Largest, IsNotMisledByItsSample) {
   for (const float met : {100.0f, 1e-6f}) {
     std::vector<float> numbers(100'000, 1.0f);

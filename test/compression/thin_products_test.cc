@@ -10,7 +10,7 @@
 namespace hvd::compression {
 namespace {
 
-// Whole numbers, so that sums of floats are exact in any order.
+// Integers, so that sums of floats are exact in any order.
 std::vector<float> whole_numbers(std::int64_t count, int seed) {
   std::vector<float> numbers;
   for (std::int64_t i = 0; i < count; ++i) {

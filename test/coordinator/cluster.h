@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Cluster is a job's coordinators without anything around them: their boards
-// lie in plain memory, their mail in queues. Tests decide who moves when, so
-// that every interleaving can be had and repeated.
+// A Cluster holds only the coordinators of a job: their boards lie in plain
+// memory, their mail in queues. A test decides which rank moves when, so that
+// it can produce and repeat every interleaving.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct ClusterOptions {
   std::uint32_t cache_capacity = 16;
   std::size_t fusion_threshold = 1 << 20;
   Clock::Duration hold_back{0};
-  // Zero keeps programs that repeat themselves out of cycles.
+  // Zero: repeated steps never become cycles.
   int steps_before_schedule = 0;
   Clock::Duration stall_warning{0};
   Clock::Duration stall_shutdown{0};
@@ -92,7 +92,7 @@ class Cluster {
   }
   void leave(int rank) { (*this)[rank].coordinator->leave(); }
 
-  // Lets one rank decide, send and execute. Mail it is sent stays in the
+  // Lets one rank decide, send and execute. Mail for the rank stays in the
   // queues.
   bool move(int rank) {
     Rank& mine = (*this)[rank];
@@ -125,7 +125,7 @@ class Cluster {
     }
   }
 
-  // Delivers the oldest message from one rank to another, if there is one.
+  // Delivers the oldest message from one rank to another, if any.
   bool deliver(int from, int to) {
     const auto wire = wires_.find({from, to});
     if (wire == wires_.end() || wire->second.empty()) return false;
@@ -135,7 +135,7 @@ class Cluster {
     return true;
   }
 
-  // Moves and delivers until nothing happens any more, in rank order.
+  // Moves ranks and delivers mail in rank order until the job is idle.
   void settle() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -148,7 +148,7 @@ class Cluster {
     }
   }
 
-  // The same in an order of `random`'s.
+  // Like settle(), for `events` events in random order.
   void stir(std::mt19937& random, int events) {
     const auto any_rank = [&] {
       return static_cast<int>(random() % static_cast<unsigned>(size()));
@@ -168,8 +168,8 @@ class Cluster {
     return sum;
   }
 
-  // Everything executed by rank 0, flat; checks that all ranks executed the
-  // same batches.
+  // The names that rank 0 executed, in order. Checks that all ranks executed
+  // the same batches.
   std::vector<std::string> executed() {
     for (int rank = 1; rank < size(); ++rank) {
       EXPECT_EQ((*this)[rank].batches, (*this)[0].batches) << "rank " << rank;

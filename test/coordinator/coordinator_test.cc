@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAreArray;
 
-// One node, two nodes, nodes of one rank, an odd rank out.
+// One node, two nodes, nodes of one rank, a node of another size.
 std::vector<ClusterOptions> layouts() {
   return {{.size = 1},
           {.size = 2},
@@ -70,7 +70,7 @@ TEST_P(CoordinatorLayouts, RepeatsANameByItsIdWithoutProposals) {
     cluster.settle();
   }
   EXPECT_EQ(cluster.executed().size(), 11u);
-  // A Ready and a Round per leader and step; on one node nothing.
+  // A Ready and a Round per leader and step; none on one node.
   EXPECT_EQ(cluster.mail_sent() - mail, 10 * 2 * (leaders - 1));
 }
 
@@ -87,7 +87,7 @@ TEST_P(CoordinatorLayouts, RejectsAMismatchOnEveryRankAndGoesOn) {
   if (GetParam().size == 1) return;
   Cluster cluster(GetParam());
   const int odd = cluster.size() - 1;
-  // Also where the name has an id already.
+  // The name already has an id.
   cluster.submit_everywhere(allreduce_of("a", Shape({8})));
   cluster.settle();
   for (int rank = 0; rank < cluster.size(); ++rank) {
@@ -200,8 +200,8 @@ TEST_P(CoordinatorLayouts, AgreesInWhateverOrderThingsHappen) {
     Cluster cluster(options);
     std::multiset<std::string> expected;
     for (int step = 0; step < 4; ++step) {
-      // Every rank submits the same tensors in an order of its own; now and
-      // then the shape of one changes.
+      // Every rank submits the same tensors in its own order. Sometimes the
+      // shape of one changes.
       std::vector<Request> tensors;
       for (int name = 0; name < 5; ++name) {
         tensors.push_back(
@@ -294,7 +294,7 @@ TEST_P(CoordinatorLayouts, LeavesTheCycleForANewNameAndComesBack) {
   EXPECT_EQ(cluster.mail_sent(), mail);
 }
 
-// Everybody waits for it before going on.
+// All ranks wait for the barrier before they go on.
 TEST_P(CoordinatorLayouts, ABarrierInEveryStepIsPartOfTheCycle) {
   Cluster cluster(with_cycles(GetParam()));
   Request barrier;
@@ -382,7 +382,7 @@ TEST_P(CoordinatorLayouts, SendsNothingThoughAProgramWaitsForEachOperation) {
   EXPECT_EQ(cluster.executed().size(), 66u);
 }
 
-// As from training to validation and back: each of them repeats itself.
+// As when training alternates with validation: each repeats its own step.
 TEST_P(CoordinatorLayouts, SendsNothingThoughTheProgramDoesSomethingElseNow) {
   Cluster cluster(with_cycles(GetParam()));
   const auto mail_of_others = [&](int steps) {
@@ -409,7 +409,7 @@ TEST_P(CoordinatorLayouts, LeavesTheCycleWhenSomebodyWaitsForWhatIsBehindIt) {
   options.fusion_threshold = 0;
   Cluster cluster(options);
   run_steps(cluster, 6);
-  // Everybody wants "c" before submitting "a".
+  // All ranks want "c" before they submit "a".
   cluster.submit_everywhere(allreduce_of("c"));
   cluster.settle();
   EXPECT_EQ(cluster.executed().size(), 18u);
@@ -491,7 +491,7 @@ TEST_P(CoordinatorLayouts, ProcessSetsComeAndGoWhileOthersWork) {
   }
   Request mine = request_of(RequestKind::kAllreduce, "a", 1);
   for (int step = 0; step < 5; ++step) {
-    cluster.submit(1, allreduce_of("a"));  // Waits, and keeps nobody.
+    cluster.submit(1, allreduce_of("a"));  // Waits, and blocks no rank.
     for (const int rank : add.ranks) cluster.submit(rank, mine);
     cluster.settle();
     for (const int rank : add.ranks) {
@@ -517,7 +517,7 @@ TEST_P(CoordinatorLayouts, ProcessSetsComeAndGoWhileOthersWork) {
   add.ranks = {1, 2};
   cluster.submit_everywhere(add);
   cluster.settle();
-  EXPECT_EQ(cluster[0].executed.back().result, 1);  // The number is free again.
+  EXPECT_EQ(cluster[0].executed.back().result, 1);  // The id is free again.
 }
 
 TEST_P(CoordinatorLayouts, SaysWhoIsMissingAndThenGivesUp) {

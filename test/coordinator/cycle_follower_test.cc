@@ -8,7 +8,7 @@ namespace {
 
 bool is_known(std::uint32_t) { return true; }
 
-// One batch of two operations is in force from now on.
+// Puts a cycle of one batch of two operations in force.
 void begin(CycleFollower& follower, std::uint32_t run) {
   Cycle cycle;
   cycle.add(1, false);
@@ -29,7 +29,7 @@ TEST(CycleFollower, WaitsForAllOfTheNextBatch) {
   EXPECT_EQ(follower.missing(), 2u);
   follower.cycle().submitted(2);
   EXPECT_EQ(follower.missing(), 1u);
-  // All of it is there, and is entered without another submission.
+  // The batch is complete and can be entered without another submission.
   follower.cycle().submitted(1);
   EXPECT_EQ(follower.missing(), 1u);
   follower.end();

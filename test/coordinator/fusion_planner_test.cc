@@ -46,7 +46,7 @@ TEST(FusionPlanner, FusesUpToTheThreshold) {
 
 TEST(FusionPlanner, AThresholdOfZeroFusesNothing) {
   EXPECT_EQ(plan({of_bytes(1), of_bytes(1)}, 0), (Batches{{0}, {1}}));
-  // Not even what has no bytes.
+  // Not even empty tensors.
   EXPECT_EQ(plan({of_bytes(0), of_bytes(0)}, 0), (Batches{{0}, {1}}));
 }
 
@@ -163,8 +163,8 @@ TEST(FusionPlanner, GroupsGoAloneIfAskedTo) {
             (Batches{{0, 2, 3}, {1}}));
 }
 
-// Each operation in one batch; no batch above the threshold but of one; and
-// what may not be fused with another keeps its place among its like.
+// Each operation is in exactly one batch. Batches of several operations stay
+// below the threshold, keep the order, and hold only allreduces of one dtype.
 TEST(FusionPlanner, RandomPlansAreWhole) {
   std::mt19937 random(3);
   for (int round = 0; round < 2000; ++round) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mail that makes no sense: an error that names its sender, or ignored; never a
-// crash. test/fuzz looks for more of it.
+// Invalid mail causes an error that names its sender, or is ignored; never a
+// crash. test/fuzz searches for more.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -147,7 +147,7 @@ TEST_F(HostileMail, AnAnswerToNoQuestionIsDropped) {
   EXPECT_EQ(receive(3, Inspected{.query = 9}), absl::OkStatus());
 }
 
-// States of a job that a message may come into.
+// States of a job in which a message may arrive.
 void do_nothing(FuzzJob&) {}
 void everybody_moves(FuzzJob& job) {
   for (int turn = 0; turn < 4; ++turn) {
@@ -198,7 +198,7 @@ std::vector<Message> senseless_messages() {
 class HostileMailInAnyState
     : public ::testing::TestWithParam<void (*)(FuzzJob&)> {};
 
-// A FuzzJob ends the program if a rank crashes, or gives out what is not whole.
+// A FuzzJob ends the program if a rank crashes or its output is malformed.
 TEST_P(HostileMailInAnyState, CrashesNobody) {
   for (const Message& message : senseless_messages()) {
     for (const int from : {-1, 0, 2, 3, FuzzJob::kRanks}) {

@@ -107,7 +107,7 @@ TEST(MessageChecks, AJoinIsNeitherProposedNorDefined) {
 TEST(MessageChecks, ARejectionHasAReason) {
   EXPECT_EQ(complaint(Reject{.code = 1}), "");
   EXPECT_EQ(complaint(Reject{.code = 16}), "");
-  // Nothing would be wrong; or nobody knows what.
+  // OK and unknown codes give no reason.
   for (const std::uint32_t code : {0u, 17u, 0xffffffffu}) {
     EXPECT_THAT(complaint(Reject{.code = code}), HasSubstr("error code"));
   }

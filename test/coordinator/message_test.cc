@@ -13,12 +13,12 @@
 
 namespace {
 
-// Bytes that this thread has asked for with new.
+// Bytes that this thread has allocated with new.
 thread_local std::size_t allocated = 0;
 
 }  // namespace
 
-// Not inline: GCC would take new and free for a pair that does not match.
+// Not inline: GCC would report a mismatched new and free.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   allocated += bytes;
   if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
@@ -38,8 +38,8 @@ using ::testing::HasSubstr;
 
 constexpr std::size_t kHeader = 10;
 
-// Decodes, and holds the decoder to its bound: memory in proportion to what
-// came, whatever lengths it names.
+// Decodes, and checks that the decoder allocates in proportion to the bytes
+// received, whatever lengths they claim.
 absl::StatusOr<Envelope> decode_within_bounds(const std::string& bytes) {
   const std::size_t before = allocated;
   absl::StatusOr<Envelope> decoded = decode(bytes);
@@ -145,7 +145,8 @@ TEST(Message, RefusesEveryTruncationAndEveryAddition) {
   }
 }
 
-// What passes says exactly what came: nothing is corrected silently.
+// A decoded message encodes to exactly the received bytes: nothing is corrected
+// silently.
 TEST(Message, NoCorruptionOfAByteIsDecodedAsSomethingElse) {
   for (const Message& message : sample_messages()) {
     const std::string bytes = encode(1, message);
@@ -188,9 +189,8 @@ TEST(Message, ALengthThatCannotBeAllocatesNothing) {
   }
 }
 
-// Items that are larger in memory than on the wire are the ones to watch: a
-// length that the bytes which follow could just about hold, of items that turn
-// out to be longer.
+// The dangerous items are larger in memory than on the wire. The claimed length
+// fits the following bytes only if every item has minimal size.
 TEST(Message, AListThatPromisesMoreThanItHoldsCostsNoMoreThanItHolds) {
   const std::string filling(1 << 20, '\0');
   const std::string promise = u32((1 << 20) / 4);

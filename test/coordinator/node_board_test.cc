@@ -162,7 +162,7 @@ TEST(NodeBoard, AdvancingPastNothingPassesNothing) {
   EXPECT_EQ(boards[0].next_batch(), std::vector<Record>{record});
 }
 
-// Longer than one turn of the schedule's ring, in batches that straddle its end.
+// Longer than the schedule's ring, with batches that straddle its end.
 TEST(NodeBoard, TheScheduleGoesOnPastItsLength) {
   Boards boards(2, 4);
   std::uint32_t next = 0;

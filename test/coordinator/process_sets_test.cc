@@ -103,7 +103,7 @@ TEST(ProcessSets, TheWholeJobIsNotRemoved) {
   EXPECT_EQ(sets.size(kGlobalSet), 2);
 }
 
-// Batches that still run hold on to the ranks of theirs.
+// Batches in flight keep the ranks of their set alive.
 TEST(ProcessSets, RanksOutliveTheirSet) {
   ProcessSets sets = of_job(4);
   sets.add(1, {0, 1});

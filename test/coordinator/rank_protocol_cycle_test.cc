@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// While a cycle is in force: what this rank executes by itself, and how it
-// leaves.
+// While a cycle is in force: which batches this rank executes alone, and how it
+// leaves the cycle.
 #include "horovodpp/coordinator/tensor_queue.h"
 #include "test/coordinator/rank_protocol_fixture.h"
 
@@ -115,7 +115,7 @@ TEST_F(RankProtocolCycle, TellsHowManySubmissionsItsNextBatchLacks) {
     submit_names({"a"});
     EXPECT_THAT(execute(), ElementsAre("a", "b"));
   }
-  // What stops it is to be seen, too.
+  // A submission outside the cycle counts, too.
   submit_names({"c"});
   EXPECT_EQ(protocol_->submissions_to_next(), 1u);
 }
@@ -257,7 +257,7 @@ TEST_F(RankProtocolCycle, NothingIsScheduledWhileItIsInForce) {
 TEST_F(RankProtocolCycle, OneThatCannotBeFollowedIsAnError) {
   schedule({{.kind = RecordKind::kStartCycle,
              .id = 1,
-             .value = Cycle().hash()}});  // Of no batch.
+             .value = Cycle().hash()}});  // Of an empty cycle.
   EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
@@ -378,7 +378,7 @@ TEST_F(RankProtocolCycle, ADifferentRequestUnderANameOfItIsProposed) {
   EXPECT_THAT(execute(), ElementsAre("a"));
 }
 
-// What is submitted again and again, with names that are kept.
+// Submissions that repeat and keep their names.
 class LoneHeadOfACycle : public RankProtocolCycle {
  protected:
   struct Mine {
@@ -392,7 +392,7 @@ class LoneHeadOfACycle : public RankProtocolCycle {
   void SetUp() override {
     RankProtocolCycle::SetUp();
     begin_cycle();
-    // Once in the ordinary way, in which their operations are found.
+    // The first submission goes the ordinary way and looks up the operation.
     for (Mine* const mine : {&a_, &b_}) submit_all({&mine->submission});
     ASSERT_THAT(execute(), ElementsAre("a", "b"));
   }
@@ -429,7 +429,7 @@ TEST_F(LoneHeadOfACycle, IsEnteredInItsOrderAndExecutedUntilItIsFinished) {
       EXPECT_FALSE(protocol_->has_in_flight());
     }
   }
-  // Between them, those that come in the ordinary way.
+  // A submission the ordinary way in between.
   submit_names({"a"});
   EXPECT_THAT(execute(), ElementsAre("a"));
   enter(b_);

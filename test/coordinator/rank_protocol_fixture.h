@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RankProtocol of rank 1 of two ranks on one node. The test is everybody else:
-// the root that defines and schedules, the leader that reads the board, rank 0
-// that marks it.
+// The RankProtocol of rank 1 of two ranks on one node. The test plays all
+// others: the root that defines and schedules, the leader that reads the board,
+// and rank 0 that marks it.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ class RankProtocolTest : public ::testing::Test {
 
   void submit(const Request& request) { protocol_->submit(request, now_); }
 
-  // What the protocol tells its leader.
+  // The messages to the leader.
   std::vector<Message> said() { return protocol_->take_messages(); }
   template <typename M>
   M only_said() {
@@ -83,8 +83,7 @@ class RankProtocolTest : public ::testing::Test {
     schedule({{.kind = kind, .id = id, .value = value}});
   }
   void schedule_run(std::uint32_t id) { schedule(RecordKind::kRun, id); }
-  // The cycle of these ids, a batch each.
-  // A batch of each id, or one of all.
+  // Schedules a cycle with a batch for each id, or one batch if `fused`.
   void schedule_cycle(std::uint32_t run, const std::vector<std::uint32_t>& ids,
                       bool fused = false) {
     Cycle cycle;
@@ -109,7 +108,7 @@ class RankProtocolTest : public ::testing::Test {
     if (!batch.ok() || *batch == nullptr) return std::nullopt;
     return **batch;
   }
-  // Executes what there is; the names, in order.
+  // Executes all available batches; returns their names in order.
   std::vector<std::string> execute() {
     std::vector<std::string> names;
     while (const auto batch = begin()) {
@@ -121,7 +120,7 @@ class RankProtocolTest : public ::testing::Test {
     return names;
   }
 
-  // Makes `name` known under `id`, in its own slot, by a first execution.
+  // Defines `name` as `id` in `slot` by a first execution.
   void make_known(std::uint32_t id, const std::string& name, std::uint32_t slot,
                   ProcessSetId set = kGlobalSet) {
     submit(allreduce(name, set));
@@ -143,7 +142,7 @@ class RankProtocolTest : public ::testing::Test {
     std::byte bytes[128] = {};
   };
   std::vector<Block> memory_;
-  SharedBoard leader_;  // Rank 0's.
+  SharedBoard leader_;  // The board as rank 0 sees it.
   SharedBoard board_;
   std::optional<RankProtocol> protocol_;
   Clock::TimePoint now_{};

@@ -61,7 +61,7 @@ TEST_F(RankProtocolTest, BatchesAreNumberedInOneSequence) {
   define(1, allreduce("b"), 1);
   define(2, allreduce("c", 2), 2);
   schedule_run(0);
-  schedule_run(2);  // Of a set this rank is not in: it counts, and is not run.
+  schedule_run(2);  // Not this rank's set: counted, not run.
   schedule_run(1);
   const auto first = begin();
   ASSERT_TRUE(first.has_value());
@@ -88,7 +88,8 @@ TEST_F(RankProtocolTest, OneBatchIsGivenOutAtATime) {
   EXPECT_FALSE(protocol_->has_in_flight());
 }
 
-// By the entry of its name, whatever becomes of that.
+// The queue's entry of a name caches the operation. A submission that differs
+// must still be noticed.
 TEST_F(RankProtocolTest, ASubmissionFollowsItsNameToWhatItRepeats) {
   QueuedName name;
   Submission mine;
@@ -128,7 +129,7 @@ TEST_F(RankProtocolTest, ASubmissionFollowsItsNameToWhatItRepeats) {
   EXPECT_EQ(other.repeats, 5u);
   schedule_run(5);
   EXPECT_THAT(execute(), ElementsAre("a"));
-  // What it repeated is gone.
+  // The operation that it repeated is gone.
   protocol_->submit(all_mine, now_);
   EXPECT_EQ(said().size(), 2u);
   EXPECT_TRUE(protocol_->has_in_flight());
@@ -154,7 +155,7 @@ TEST_F(RankProtocolTest, WhatWasAgreedOnIsWhatIsExecuted) {
   ASSERT_TRUE(batch.has_value());
   EXPECT_EQ(batch->request(), agreed);
   protocol_->finished();
-  // Other rows are no other operation.
+  // A different row count is the same operation.
   said();
   mine.tensors[0].shape = Shape({0, 4, 5});
   submit(mine);
@@ -195,7 +196,8 @@ TEST_F(RankProtocolTest, ADifferentRequestUnderAKnownNameIsProposedAnew) {
   ASSERT_EQ(messages.size(), 2u);
   EXPECT_EQ(std::get<Outdated>(messages[0]).id, 7u);
   EXPECT_EQ(*std::get<Propose>(messages[1]).request, changed);
-  // Its new id may be defined before this rank has read that the old one is gone.
+  // The new id may be defined before this rank reads that the old one is
+  // retired.
   define(8, changed, 3);
   schedule(RecordKind::kRetire, 7);
   schedule_run(8);
@@ -213,7 +215,7 @@ TEST_F(RankProtocolTest, WhatIsMarkedUnderARetiredIdIsProposedAnew) {
   ASSERT_EQ(messages.size(), 2u);
   EXPECT_EQ(*std::get<Propose>(messages[0]).request, allreduce("a"));
   EXPECT_EQ(std::get<Passed>(messages[1]).ids, std::vector<std::uint32_t>{7});
-  // The mark is gone, so that the place can serve another id.
+  // The mark is gone, so that the slot can serve another id.
   EXPECT_FALSE(leader_.arrive(2, 8, kBoth));
   EXPECT_EQ(protocol_->definition(7), nullptr);
   EXPECT_TRUE(protocol_->has_in_flight());

@@ -37,7 +37,7 @@ std::string mismatch(const Request& a, const Request& b) {
 }
 std::string mismatch(const Request& b) { return mismatch(weight(), b); }
 
-// Whether the bytes of `request` are those of one, after `change`.
+// Whether the bytes of `request`, changed by `change`, decode.
 bool decodes(
     const Request& request,
     const std::function<void(std::string&)>& change = [](auto&) {}) {
@@ -184,7 +184,7 @@ TEST(Request, AScalarIsNotAVectorOfOne) {
               HasSubstr("rank 0 sent float32[], rank 3 sent float32[1]"));
 }
 
-// A name that is given once is no other operation than one that is not.
+// Requests that differ only in `once` match.
 TEST(Request, WhetherANameServesOnceIsNotCompared) {
   Request b = weight();
   b.once = true;
@@ -289,7 +289,7 @@ TEST(Request, RefusesAShapeThatOverflowsOrIsNegative) {
   EXPECT_FALSE(decodes(
       of_shapes(RequestKind::kAllreduce,
                 {Shape({0, std::numeric_limits<std::int64_t>::min()})})));
-  // As many elements as there can be, but of too many bytes.
+  // A valid number of elements, but too many bytes.
   EXPECT_FALSE(
       decodes(of_shapes(RequestKind::kAllreduce,
                         {Shape({std::numeric_limits<std::int64_t>::max()})})));

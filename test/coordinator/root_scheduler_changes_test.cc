@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changes who takes part, and how things are agreed on: process sets,
-// joins, cycles, the end.
+// Changes of participation and agreement: process sets, joins, cycles, the end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -118,7 +117,7 @@ TEST_F(RootSchedulerChanges, WhatNeedsEveryRankIsRejectedWhileSomeHaveJoined) {
     EXPECT_THAT(refused({.request = shared(request), .count = 3}).why,
                 HasSubstr("needs every rank: 1 of 4 ranks have joined"));
   }
-  // And nothing of it has happened.
+  // The refused requests had no effect.
   EXPECT_EQ(define(add_set({1})).result, 2u);
   EXPECT_NE(define(remove_set(1)).id, 0u);
 }
@@ -260,7 +259,7 @@ TEST_F(RootSchedulerChanges, ACycleOfUseGoesOnWithTheNextStep) {
   Cycle cycle;
   cycle.add(a.id, false);
   cycle.add(b.id, true);
-  // It has begun already, on all ranks.
+  // The step has already begun on all ranks.
   hear(Ready{{a.id}});
   EXPECT_THAT(records(), ElementsAre(record(RecordKind::kStartCycle, run + 1,
                                             cycle.hash())));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RootScheduler, told what all ranks have said, and asked what it makes of it.
+// A RootScheduler that receives the messages of all ranks from the test.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ inline Request allreduce(const std::string& name,
   return request;
 }
 
-// The scheduler of four ranks, of which 0 and 2 are process set 1.
+// The scheduler of four ranks; ranks 0 and 2 form process set 1.
 class RootSchedulerTest : public ::testing::Test {
  protected:
   void start(const RootScheduler::Options& options) {
@@ -43,12 +43,12 @@ class RootSchedulerTest : public ::testing::Test {
     hear({Propose{.request = shared(request),
                   .count = request.key.process_set == 1 ? 2 : kRanks}});
   }
-  // The definition of a request that all propose.
+  // The definition of a request that all ranks propose.
   Define define(const Request& request) {
     propose(request);
     return announced<Define>();
   }
-  // Why a request that all propose is refused.
+  // The rejection of a request that all ranks propose.
   Reject refused(const Propose& message) {
     hear(message);
     const Reject reject = announced<Reject>();
@@ -67,7 +67,7 @@ class RootSchedulerTest : public ::testing::Test {
     return std::get<M>(messages[0]);
   }
 
-  // All that the schedule goes on with.
+  // All new records of the schedule.
   std::vector<Record> records() {
     std::vector<Record> all;
     while (true) {
@@ -83,7 +83,8 @@ class RootSchedulerTest : public ::testing::Test {
     return kinds;
   }
 
-  // Steps of two operations until they are a cycle; returns its number.
+  // Repeats a step of two operations until it is a cycle; returns the cycle's
+  // number.
   std::uint32_t reach_cycle(std::uint32_t a, std::uint32_t b) {
     for (int step = 0; step < 10; ++step) {
       hear(Ready{{a, b}});

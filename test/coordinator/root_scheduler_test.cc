@@ -111,7 +111,7 @@ TEST_F(RootSchedulerTest,
   EXPECT_THAT(records(),
               ElementsAre(Record{.kind = RecordKind::kRetire, .id = b.id},
                           run_of(c.id)));
-  // Its place is free when every rank is past the retirement.
+  // The slot is free once every rank has passed the retirement.
   hear(Passed{{b.id}});
   EXPECT_EQ(define(allreduce("c")).slot, b.slot);
   EXPECT_EQ(define(allreduce("d")).slot, kNoSlot);

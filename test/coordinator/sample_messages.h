@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One message of every type, with something in every field.
+// One message of every type, with a value in every field.
 #pragma once
 
 #include <limits>

@@ -70,7 +70,7 @@ TEST(Silence, AnyQuestionIsAnAnswer) {
   silence.said(waited(600), kSilenceStart);
   silence.heard(kSilenceStart + seconds(4));
   EXPECT_EQ(silence.due(), std::nullopt);
-  // The root does not ask of each name anew.
+  // The root does not ask about every name.
   silence.said(waited(61), kSilenceStart + seconds(30));
   EXPECT_EQ(silence.due(), std::nullopt);
   silence.said(waited(61), kSilenceStart + seconds(60));
@@ -129,7 +129,7 @@ TEST(SilenceText, SaysWhoIsSilentAndWhatWaits) {
               HasSubstr("does not answer: it is stopped"));
 }
 
-// What happens when rank 0 is stopped: nobody is left who looks for stalls.
+// While rank 0 is stopped, no rank searches for stalls.
 TEST(Silence, RanksGiveUpAJobWhoseRootDoesNotAnswer) {
   Cluster cluster({.size = 3,
                    .stall_warning = seconds(60),

@@ -197,7 +197,8 @@ TEST(StallText, SaysWhatIsTheMatterWithEach) {
                               "which does not answer: it is stopped"));
 }
 
-// The rank that has told of it does not answer in time, for one.
+// For example, because the rank that reported the stall does not answer in
+// time.
 TEST(StallText, SaysWhenNoRankHasSubmittedIt) {
   const Inspected found = {.missing_count = 2,
                            .missing = {{.rank = 0, .answers = false},
@@ -254,7 +255,7 @@ TEST_F(StallInspectorTest, AsksOnceForManyWhoWait) {
   EXPECT_EQ(finding->key, question->key);
   EXPECT_EQ(finding->waited_ms, 60000u);
   EXPECT_FALSE(finding->is_fatal);
-  // Nor again for the same right afterwards, but later.
+  // Not reported again right away, but later.
   EXPECT_EQ(inspector_.stalled(stalled("a", 61), kStart), std::nullopt);
   EXPECT_TRUE(
       inspector_.stalled(stalled("a", 120), kStart + std::chrono::seconds(60))

@@ -26,7 +26,7 @@ TEST(StallReporter, LooksWhenTheFirstSubmissionMayHaveWaitedTooLong) {
   EXPECT_EQ(reporter.due(), kFirstMoment + std::chrono::seconds(2));
   reporter.submitted("b", false, kFirstMoment + std::chrono::seconds(1));
   EXPECT_EQ(reporter.due(), kFirstMoment + std::chrono::seconds(2));
-  // A cycle may have to be left before.
+  // The rank may have to leave a cycle first.
   StallReporter patient(std::chrono::seconds(60), std::chrono::seconds(0));
   patient.submitted("a", true, kFirstMoment);
   EXPECT_EQ(patient.due(), kFirstMoment + kCyclePatience);

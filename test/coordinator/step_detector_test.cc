@@ -17,8 +17,8 @@ void run(StepDetector& detector, const std::vector<std::uint32_t>& ids) {
   for (const std::uint32_t id : ids) detector.ran(id);
 }
 
-// How many steps of these it takes until they count as repeated, or 0 if that
-// takes more than 1000.
+// The number of these steps until they count as repeated, or 0 if more than
+// 1000.
 int steps_until_repeated(StepDetector& detector,
                          const std::vector<std::uint32_t>& ids) {
   for (int steps = 1; steps <= 1000; ++steps) {
@@ -154,7 +154,7 @@ TEST(StepDetector, AnOrderThatCannotBeFollowedIsTriedWithTheBatchesThereWere) {
   EXPECT_THAT(*detector.batch_ends(), ElementsAre(true, true));
   detector.begin();
   detector.followed(100, {});
-  // Of others nothing of the kind is known.
+  // Other steps have no known batches.
   EXPECT_NE(steps_until_repeated(detector, {3, 4}), 0);
   EXPECT_EQ(detector.batch_ends(), nullptr);
 }
@@ -211,7 +211,7 @@ TEST(StepDetector, WhatCanBeNoOrderIsRefusedAndDelaysNoOther) {
               AllOf(Ge(first), Le(first + 1)));
 }
 
-// A program that does something extra now and then.
+// A program with an occasional extra operation.
 class StepDetectorInterrupted : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -238,11 +238,11 @@ TEST_F(StepDetectorInterrupted, BetweenStepsTheCauseIsAllThatHasToRun) {
   EXPECT_FALSE(detector_.may_resume());
   detector_.ran_once();
   EXPECT_TRUE(detector_.may_resume());
-  // Several causes, one after the other, are one interruption.
+  // Several causes in a row are one interruption.
   detector_.ran(7);
   detector_.ran(8);
   EXPECT_TRUE(detector_.may_resume());
-  // And so they are if they come when the next step has begun.
+  // Also if they come after the next step has begun.
   detector_.ran(2);
   EXPECT_FALSE(detector_.may_resume());
   detector_.ran(1);
@@ -304,10 +304,9 @@ TEST_F(StepDetectorInterrupted, NowAndThenItGoesOnForGood) {
   }
 }
 
-// A program that goes on to something else, as from training to validation.
-
-// As the root does: what is repeated becomes an order at once. Returns how many of
-// the steps were outside of orders.
+// A program that changes its step, as from training to validation. Like the
+// root, it makes a repeated step an order at once. Returns the number of steps
+// outside of orders.
 class Program {
  public:
   int repeat(const std::vector<std::uint32_t>& step, int times) {
@@ -382,7 +381,7 @@ TEST(StepDetectorProgram, AMetricNowAndThenIsNoOtherProgram) {
   }
 }
 
-// What was known, and cannot be followed as it is, is learned anew.
+// A known order that no longer fits is learned anew.
 TEST(StepDetectorProgram, AKnownOrderThatHasGrownIsLearnedAgain) {
   Program program;
   program.repeat({1, 2}, 100);
@@ -399,8 +398,8 @@ TEST(StepDetectorProgram, TakingTurnsStepByStepIsOneStepOfBoth) {
   EXPECT_EQ(program.repeat({1, 7}, 100), 0);
 }
 
-// An order that begins in the middle of a step fuses across its end, where the
-// program waits.
+// An order that begins in the middle of a step would fuse across the step's
+// end, where the program waits.
 TEST(StepDetector, AStepThatGrowsIsSeenWhole) {
   StepDetector detector(3);
   run(detector, {1, 2, 1, 2, 1, 2, 1, 2});

@@ -15,8 +15,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Node 0 has ranks 0 and 1, node 1 rank 2, node 2 ranks 3 and 4; the leaders 2
-// and 3 report to rank 0, whose part this is. Set 1 is {1, 4}, set 2 {3, 4}.
+// Node 0 has ranks 0 and 1, node 1 rank 2, node 2 ranks 3 and 4. The leaders 2
+// and 3 report to rank 0, whose subtree this is. Set 1 is {1, 4}, set 2 {3, 4}.
 class SubtreeTest : public ::testing::Test {
  protected:
   static std::shared_ptr<const Tree> tree() {
@@ -33,7 +33,7 @@ class SubtreeTest : public ::testing::Test {
   absl::Status say(int from, Message message) {
     return subtree_.receive(from, std::move(message));
   }
-  // Says it, and returns what that makes the subtree say.
+  // Passes the message in; returns the messages that the subtree sends.
   std::vector<Message> after(int from, Message message) {
     EXPECT_EQ(say(from, std::move(message)), absl::OkStatus());
     return subtree_.take_messages();
@@ -156,7 +156,7 @@ TEST_F(SubtreeTest, WhetherTheRootOfABroadcastIsAmongThemIsPassedOn) {
 TEST_F(SubtreeTest, OnlyMembersAreWaitedFor) {
   EXPECT_THAT(after(1, proposal(1, 1)), IsEmpty());
   EXPECT_EQ(only<Propose>(after(3, proposal(4, 1))).count, 2u);
-  // No member is on this node, and both are below one child.
+  // This node has no member; both members are below one child.
   EXPECT_EQ(only<Propose>(after(3, proposal(3, 2, 2))).count, 2u);
 }
 
@@ -327,7 +327,7 @@ TEST_F(SubtreeTest, ARemovedSetTakesWhatWasSaidOfItAlong) {
   schedule(RecordKind::kRun, 8);
   EXPECT_THAT(after(3, Ready{{7}}), IsEmpty());
   EXPECT_THAT(after(3, proposal(4, 1)), IsEmpty());
-  // Its number may serve again, for other ranks.
+  // The id may be reused for other ranks.
   define(9, sample_add_process_set(), kNoSlot, 1);  // {0, 2}
   schedule(RecordKind::kRun, 9);
   EXPECT_THAT(after(0, proposal(0, 1)), IsEmpty());

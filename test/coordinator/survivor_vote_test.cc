@@ -21,11 +21,12 @@ using ::testing::HasSubstr;
 using Event = VoteWorld::Event;
 using Phase = SurvivorVote::Phase;
 
-// Every order in which everything can happen in a world.
+// Explores every order of events in a world.
 class Explorer {
  public:
-  // Who may die, and who may take whom for lost, at any time; at most so many
-  // times in all. Ranks are alike: that rank 0 is among the dead loses nothing.
+  // Ranks that may die, and pairs (rank, other) in which rank may falsely
+  // suspect other, each once and at any time. Ranks are alike, so rank 0 may be
+  // among the dead.
   struct Faults {
     std::vector<int> deaths = {};
     std::vector<std::pair<int, int>> false_alarms = {};
@@ -75,7 +76,7 @@ class Explorer {
   }
 
  private:
-  absl::flat_hash_set<std::size_t> seen_;  // By hash: rarely, one is missed.
+  absl::flat_hash_set<std::size_t> seen_;  // Hashes: may miss a state.
   std::size_t ends_ = 0;
 };
 
@@ -99,8 +100,8 @@ TEST(SurvivorVote, EveryInterleavingWithASeenAndAnUnseenDeathEndsWell) {
       {.deaths = {0, 2}});
 }
 
-// Worlds of up to 16 ranks in which things happen in a random order, and ranks
-// die, give up and are mistaken for dead at random moments.
+// Worlds of up to 16 ranks with events in random order. At random moments ranks
+// die, give up or are falsely suspected.
 class RandomWorld {
  public:
   struct Kind {
@@ -112,7 +113,7 @@ class RandomWorld {
   RandomWorld(std::uint64_t seed, const Kind& kind)
       : kind_(kind), random_(seed), world_(options(kind)) {}
 
-  // Until nothing can happen any more.
+  // Until no event is possible.
   void run() {
     // All deaths close together, or spread over the whole vote.
     const int pace = pick(2) == 0 ? 2 : 20 * world_.size();
@@ -195,7 +196,7 @@ TEST(SurvivorVote, AllMistakesTogetherNeverSplitTheSurvivors) {
       /*all_go_on=*/false);
 }
 
-// Delivers what the votes have to say until they are silent.
+// Delivers letters between the votes until no vote sends more.
 void talk(std::vector<SurvivorVote>& votes) {
   for (bool said = true; said;) {
     said = false;
@@ -252,7 +253,7 @@ TEST(SurvivorVote, RanksThatAllLiveBeginAnewTogether) {
 TEST(SurvivorVote, ALetterThatWasNotReadBeforeTheVoteIsSentAgain) {
   auto votes = votes_of(2);
   votes[0].begin();
-  votes[0].take_outgoing();  // Read, and dropped, by the job that ends.
+  votes[0].take_outgoing();  // Read and dropped by the job that ends.
   votes[1].begin();
   talk(votes);
   EXPECT_EQ(votes[0].phase(), Phase::kAgreed);
@@ -321,7 +322,7 @@ TEST(SurvivorVote, HalfOfTheRanksAreNoMajority) {
   vote.begin();
   vote.lost(1, Certainty::kSuspected);
   EXPECT_EQ(vote.phase(), Phase::kStopped);
-  // Known for sure, it is none of the minority's business.
+  // After a certain death the rest need no majority.
   SurvivorVote sure(0, 2);
   sure.begin();
   sure.lost(1, Certainty::kCertain);

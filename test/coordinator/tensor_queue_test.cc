@@ -94,7 +94,7 @@ TEST_F(TensorQueueTest, SaysWhenSomebodyIsToBeWoken) {
     return *queue_.push(submission(key(name)));
   };
   EXPECT_TRUE(wakes("a"));
-  // It was rung for.
+  // The doorbell has already rung.
   EXPECT_FALSE(wakes("b"));
   EXPECT_TRUE(queue_.wake_at(2));
   EXPECT_FALSE(queue_.wake_at(4));
@@ -111,7 +111,7 @@ TEST_F(TensorQueueTest, WhoeverWaitsAtOnceLeavesItToOthersToWake) {
   EXPECT_FALSE(*queue_.push(submission(key("c"))));
 }
 
-// Whoever was about to wake it, as it looked anyway, does not stand for later ones.
+// A sleeper that wakes and sleeps again needs a new ring.
 TEST_F(TensorQueueTest, OneThatSleepsAgainIsWokenAgain) {
   ASSERT_TRUE(*queue_.push(submission(key("a"))));
   EXPECT_EQ(take_unsent().size(), 1u);
@@ -166,7 +166,7 @@ TEST_F(TensorQueueTest, HoldsASubmissionUntilItIsTaken) {
   EXPECT_TRUE(queue_.holds(*taken->front()));
   ASSERT_TRUE(take({"a"}).ok());
   queue_.release(*taken);
-  // What has its name now is another one.
+  // Another submission has the name now.
   ASSERT_TRUE(push("a").ok());
   EXPECT_FALSE(queue_.holds(*taken->front()));
 }
@@ -192,7 +192,7 @@ TEST_F(TensorQueueTest, TellsWhomSomebodyWaitsForWhileThatIsInFlight) {
   EXPECT_TRUE(take_news().waited_for.empty());
 }
 
-// Nobody tells of it anew.
+// The waiting thread does not announce the wait again.
 TEST_F(TensorQueueTest, TellsOfAWaitForWhatWasTakenAsThatMayBePutBack) {
   for (const char* name : {"a", "b"}) ASSERT_TRUE(push(name).ok());
   queue_.wait_for(key("a"));
@@ -246,7 +246,8 @@ TEST_F(TensorQueueTest, ACompletionMayPushAgain) {
   EXPECT_TRUE(again.ok());
 }
 
-// Else a wait would look like one for what the program has yet to submit.
+// Otherwise the wait would seem to be for a tensor that the program has yet to
+// submit.
 TEST_F(TensorQueueTest, WhoHearsOfAWaitHasHeardOfWhatWasPushedBefore) {
   constexpr int kSteps = 300;
   std::thread program([&] {
@@ -292,7 +293,7 @@ TEST_F(TensorQueueTest, WhatKeepsItsNameIsPushedAgainAndAgain) {
   EXPECT_TRUE(push("a").ok());
 }
 
-// Names come and go by the thousand.
+// Thousands of names pass through.
 TEST_F(TensorQueueTest, NamesInFlightAreKnownHoweverManyThereWere) {
   ASSERT_TRUE(push("first").ok());
   for (int i = 0; i < 20000; ++i) {
@@ -306,7 +307,7 @@ TEST_F(TensorQueueTest, NamesInFlightAreKnownHoweverManyThereWere) {
   EXPECT_TRUE(take({"first"}).ok());
 }
 
-// Whoever pushes as the queue is closed: each submission is refused or failed.
+// Pushes race with the close: each submission is refused or failed.
 TEST_F(TensorQueueTest, NothingIsLostBetweenAPushAndTheEnd) {
   for (int round = 0; round < 300; ++round) {
     TensorQueue queue;
@@ -328,8 +329,8 @@ TEST_F(TensorQueueTest, NothingIsLostBetweenAPushAndTheEnd) {
   }
 }
 
-// The thread that drives sleeps until somebody rings; some of those who push leave
-// that to others.
+// The driving thread sleeps until a push rings. Some pushes leave the ring to
+// others.
 TEST_F(TensorQueueTest, NothingLiesUnsentWhileTheThreadThatDrivesSleeps) {
   constexpr int kEach = 20'000;
   std::atomic<int> rings{0};
@@ -357,7 +358,7 @@ TEST_F(TensorQueueTest, NothingLiesUnsentWhileTheThreadThatDrivesSleeps) {
       const auto s = std::make_shared<Submission>();
       s->request.key.name = who + std::to_string(i);
       s->done = [](const auto&) {};
-      // Whoever waits tells in the end.
+      // The last push rings.
       if (*queue_.push(s, wait_at_once && i + 1 < kEach)) ring();
     }
   };
@@ -373,7 +374,7 @@ TEST_F(TensorQueueTest, NothingLiesUnsentWhileTheThreadThatDrivesSleeps) {
   EXPECT_EQ(told, 3 * kEach);
 }
 
-// Each submission has exactly one outcome, whoever is first.
+// Each submission gets exactly one outcome.
 TEST_F(TensorQueueTest, NothingIsLostOrDoubledBetweenThreads) {
   constexpr int kEach = 500;
   std::atomic<int> taken{0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A VoteWorld is the votes of all ranks of a job and what is under way between
-// them, with nothing else: tests decide who moves, who dies and who notices
-// when. A value, so that every future of a state can be tried.
+// A VoteWorld holds the votes of all ranks of a job and the letters in flight.
+// A test decides which rank moves, dies or notices a death. The world is a
+// value, so that a test can try every successor of a state.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class VoteWorld {
  public:
   using Phase = SurvivorVote::Phase;
 
-  // One thing that can happen. `other` is a sender or the one who is lost.
+  // A possible event. `other` is the sender or the lost rank.
   struct Event {
     enum Kind { kBegin, kDeliver, kForget, kNotice, kSuspect, kEnter };
     Kind kind = kBegin;
@@ -32,9 +32,9 @@ class VoteWorld {
     int other = 0;
   };
 
-  // Everybody notices a death, for sure. With `silent_nodes`, ranks of one node
-  // do; others are told by these, or suspect it: when the whole node is dead,
-  // or when nothing else happens any more.
+  // All ranks notice a death for sure. With `silent_nodes`, only ranks of the
+  // same node do. Other ranks hear from these, or suspect the death: when the
+  // whole node is dead, or when no other event is possible.
   struct Options {
     int size = 3;
     int ranks_per_node = 64;
@@ -55,16 +55,16 @@ class VoteWorld {
   bool alive(int rank) const { return alive_[index(rank)]; }
   const SurvivorVote& vote(int rank) const { return votes_[index(rank)]; }
 
-  // What of the dead is under way may arrive or not.
+  // Letters of the dead in flight may arrive or not.
   void kill(int rank) { alive_[index(rank)] = false; }
 
-  // A false alarm, or one that comes true.
+  // A false alarm, or one that becomes true.
   void suspect(int rank, int other) {
     votes_[index(rank)].lost(other, Certainty::kSuspected);
     after(rank);
   }
 
-  // Stays alive, but takes no part any more.
+  // The rank stays alive, but leaves the vote.
   void give_up(int rank) {
     votes_[index(rank)].stop(absl::DeadlineExceededError("gave up"));
     after(rank);
@@ -130,8 +130,8 @@ class VoteWorld {
     after(event.rank);
   }
 
-  // Nothing can happen any more: everybody alive is in one epoch, whose members
-  // they are, or has stopped.
+  // No event is possible: every living rank has stopped or entered one epoch,
+  // whose members are exactly these ranks.
   void check_the_end() const {
     std::vector<int> running;
     for (int rank = 0; rank < size(); ++rank) {
@@ -220,8 +220,7 @@ class VoteWorld {
            vote.members().ranks.size();
   }
 
-  // Of two agreements one contains the other and is older, or they have nobody
-  // in common.
+  // Two agreements are disjoint, or the older one contains the newer one.
   void check_against_others(const Agreement& mine) const {
     for (const auto& [other, there] : agreements_) {
       std::vector<int> common;
@@ -236,7 +235,7 @@ class VoteWorld {
     }
   }
 
-  // Sends what a rank has to say, and notes what it agreed on.
+  // Sends a rank's letters, and records its agreement.
   void after(int rank) {
     SurvivorVote& mine = votes_[index(rank)];
     for (SurvivorVote::Letter& letter : mine.take_outgoing()) {
@@ -251,9 +250,9 @@ class VoteWorld {
   Options options_;
   std::vector<SurvivorVote> votes_;
   std::vector<bool> alive_;
-  std::vector<std::uint32_t> noticed_;  // A bit for each that is dead.
-  std::vector<Wire> wires_;             // By sender and receiver.
-  std::map<Agreement, std::set<int>> agreements_;  // And who came to enter.
+  std::vector<std::uint32_t> noticed_;             // One bit per noticed death.
+  std::vector<Wire> wires_;                        // By sender and receiver.
+  std::map<Agreement, std::set<int>> agreements_;  // With agreeing ranks.
 };
 
 }  // namespace hvd::coordinator

@@ -68,7 +68,7 @@ TEST(Wire, AReaderThatRanOutReturnsZerosAndStaysFailed) {
   WireReader reader("abc");
   EXPECT_EQ(reader.u32(), 0u);
   EXPECT_FALSE(reader.ok());
-  EXPECT_EQ(reader.u8(), 0);  // There are bytes for it, and it is too late.
+  EXPECT_EQ(reader.u8(), 0);  // Bytes are left, but the reader failed.
   EXPECT_EQ(reader.u64(), 0u);
   EXPECT_EQ(reader.text(), "");
   EXPECT_EQ(reader.count(1), 0u);

@@ -30,7 +30,7 @@ TEST(BufferPool, NoMemoryIsGivenTwiceAtATime) {
   for (int i = 0; i < 8; ++i) {
     held.push_back(pooled_memory(kLeastPooled));
     EXPECT_TRUE(places.insert(held.back().get()).second);
-    // Some that goes and comes.
+    // Allocates a block, and frees it at once.
     EXPECT_FALSE(places.contains(pooled_memory(kLeastPooled).get()));
   }
 }

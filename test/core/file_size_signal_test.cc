@@ -13,7 +13,7 @@
 namespace hvd {
 namespace {
 
-// Writes to a file more than is allowed.
+// Writes more to a file than the limit allows.
 int error_of_a_long_write() {
   const FileSizeLimit limit(4);
   std::FILE* file = std::tmpfile();

@@ -75,7 +75,7 @@ TEST(WakeTogether, DoesNotNeedTheWordsToBeThereStill) {
     std::latch begun(1);
     std::thread sleeper([&] {
       begun.count_down();
-      // Looks again by itself, and so sees what nobody has woken it for.
+      // Wakes by timeout, and so sees a change without a wake.
       while (word->load() == kNotDone) {
         word->sleep(kNotDone, std::chrono::steady_clock::now() +
                                   std::chrono::milliseconds(1));
@@ -90,7 +90,7 @@ TEST(WakeTogether, DoesNotNeedTheWordsToBeThereStill) {
   }
 }
 
-// A callback may wait for what another thread does when it has its outcome.
+// A callback may wait for another thread that the same outcome wakes.
 TEST(WakeTogether, WakesBeforeACallbackIsRun) {
   for (int i = 0; i < 100; ++i) {
     Promise<void> first;

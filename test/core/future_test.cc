@@ -40,7 +40,7 @@ TEST(Future, TheFirstOutcomeStands) {
   EXPECT_EQ(promise.future().wait().message(), "first");
 }
 
-// Work on a GPU that is not there, and who has come behind it.
+// Fake work on a GPU, with a record of the waits queued behind it.
 class Stream : public Enqueued {
  public:
   Status order(void* stream) const override {
@@ -61,7 +61,7 @@ TEST(Future, LetsAStreamComeBehindWhatGoesOn) {
     setter.join();
     EXPECT_EQ(work->behind, &stream);
     EXPECT_FALSE(future.poll());
-    // Its end waits for nothing.
+    // Destroying this waits for no operation.
   }
   const Future<int> future = promise.future();
   promise.set(absl::AbortedError("the GPU is gone"));
@@ -84,7 +84,7 @@ TEST(Future, FailsIfItsPromiseDiesUnset) {
   EXPECT_TRUE(absl::IsCancelled(future.wait().status()));
 }
 
-// What is used again by whoever makes one call after the other.
+// Callers that make one call at a time reuse its state.
 TEST(Future, AStateMayBeUsedAgainOnceNobodyHasAFutureOfIt) {
   struct Sets : Waiter {
     void wait(const Ready& ready) override {
@@ -107,7 +107,7 @@ TEST(Future, AStateMayBeUsedAgainOnceNobodyHasAFutureOfIt) {
     EXPECT_EQ(sets.waits, std::stoi(outcome));
   }
   EXPECT_FALSE(state->has_futures());
-  // The end of the last one waits, as that of any.
+  // Destroying the last future waits, as for any state.
   state->renew(sets, IfDropped::kWait);
   Promise<void>::future_of(state) = Future<void>();
   EXPECT_EQ(sets.waits, 4);
@@ -301,7 +301,7 @@ TEST(Future, GivesTheSameErrorToEveryThread) {
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&why, future = promise->future()]() mutable {
         const absl::Status status = future.wait().status();
-        future = Future<int>();  // The error alone is shared from here on.
+        future = Future<int>();  // From here on threads share only the error.
         const std::vector<absl::Status> copies(3, status);
         EXPECT_EQ(copies.back().message(), why);
       });
@@ -312,7 +312,7 @@ TEST(Future, GivesTheSameErrorToEveryThread) {
   }
 }
 
-// Of a promise whose operation uses memory that is somebody's.
+// The promise's operation borrows memory.
 TEST(Future, TheEndOfTheLastCopyWaitsForWhatIsBorrowed) {
   std::atomic<bool> is_set{false};
   Promise<void> promise(nullptr, IfDropped::kWait);
@@ -344,7 +344,7 @@ TEST(Future, ItsEndHelpsAsAWaitDoes) {
       IfDropped::kWait);
   {
     const Future<int> future = promise->future();
-    // Who has polled for it is helped nevertheless.
+    // A caller that polled before still gets help.
     for (int i = 0; i < 10; ++i) EXPECT_FALSE(future.poll());
     EXPECT_EQ(helped, 1);
   }
@@ -379,7 +379,7 @@ TEST(Future, AWaitThatIsInterruptedEndsWithoutTheOutcome) {
   int asked = 0;
   EXPECT_FALSE(future.wait_unless([&] {
     EXPECT_EQ(std::this_thread::get_id(), here);
-    EXPECT_FALSE(future.poll());  // Nothing is locked.
+    EXPECT_FALSE(future.poll());  // No lock is held.
     return ++asked == 2;
   }));
   EXPECT_EQ(asked, 2);
@@ -435,7 +435,7 @@ TEST(Future, OneThatIsMadeWithItsOutcomeSaysSo) {
   EXPECT_FALSE(promise.future().was_ready());
 }
 
-// Who helps may have nothing to do with what is waited for.
+// The helper need not work on the awaited result.
 TEST(Future, AWaitIsInterruptedWhileItsThreadIsUsed) {
   bool used = false;
   Promise<void> promise([&](const Ready& ready) {

@@ -92,7 +92,7 @@ TEST(StatusOr, BecomesAbseilsAndIsMadeOfIt) {
   EXPECT_EQ(**ours, 4);
   const StatusOr<std::unique_ptr<int>> failed = theirs(-4);
   EXPECT_EQ(failed.status(), absl::InvalidArgumentError("negative"));
-  // Also of what becomes the value.
+  // Also from a type that converts to the value.
   const StatusOr<std::string> text = absl::StatusOr<const char*>("text");
   EXPECT_EQ(*text, "text");
   const auto failing = []() -> absl::StatusOr<int> {

@@ -34,8 +34,8 @@ TEST(Printable, WritesEveryOtherByteAsANumber) {
       {"\xC0\xAF"sv, "\\xc0\\xaf"},                    // '/' in two bytes,
       {"\xE0\x80\xAF"sv, "\\xe0\\x80\\xaf"},           // in three,
       {"\xF0\x80\x80\xAF"sv, "\\xf0\\x80\\x80\\xaf"},  // and in four.
-      {"\xED\xA0\x80"sv, "\\xed\\xa0\\x80"},           // Half of a pair.
-      {"\xF4\x90\x80\x80"sv, "\\xf4\\x90\\x80\\x80"},  // Beyond the last one.
+      {"\xED\xA0\x80"sv, "\\xed\\xa0\\x80"},           // Lone surrogate.
+      {"\xF4\x90\x80\x80"sv, "\\xf4\\x90\\x80\\x80"},  // Above U+10FFFF.
       {"\xE9\x87"sv, "\\xe9\\x87"},                    // Cut off.
       {"\xE9\x87x"sv, "\\xe9\\x87x"},
       {"\x1B[31mred\0"sv, "\\x1b[31mred\\x00"},

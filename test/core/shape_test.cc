@@ -36,7 +36,7 @@ TEST(Shape, RefusesAShapeThatOverflows) {
   EXPECT_TRUE(Shape({kMost / 8}).checked(8).ok());
   EXPECT_FALSE(Shape({kMost / 8 + 1}).checked(8).ok());
   EXPECT_FALSE(Shape({1ll << 32, 1ll << 31}).checked(1).ok());
-  // A product that wraps round to 0.
+  // The product wraps to 0.
   EXPECT_FALSE(Shape({1ll << 32, 1ll << 32}).checked(1).ok());
   EXPECT_FALSE(Shape({kMost, kMost, kMost}).checked(4).ok());
 }

@@ -17,7 +17,7 @@ constexpr std::size_t kObjectBytes = 1000;
 TEST(Slab, GivesEachObjectMemoryOfItsOwn) {
   Slab slab;
   std::vector<char*> objects;
-  // Some blocks, of which the last ones are huge pages.
+  // Several slabs; the last ones are huge pages.
   for (int i = 0; i < 9000; ++i) {
     objects.push_back(static_cast<char*>(slab.take(kObjectBytes)));
     std::memset(objects.back(), i % 128, kObjectBytes);

@@ -65,7 +65,7 @@ TEST(Status, AnErrorThatIsThrownCarriesTheStatus) {
 TEST(Status, AWrongArgumentIsAnError) {
   try {
     throw InvalidArgument("dimension \x01");
-  } catch (const std::exception& exception) {  // Is one, and not twice.
+  } catch (const std::exception& exception) {  // Unambiguous base.
     EXPECT_STREQ(exception.what(), "dimension \\x01");
     const auto* error = dynamic_cast<const Error*>(&exception);
     ASSERT_NE(error, nullptr);

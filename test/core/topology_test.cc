@@ -87,7 +87,7 @@ TEST(Topology, OfUnevenNodesCountsOnlyNodesWithThatLocalRank) {
   EXPECT_EQ(ranks[3].cross_rank(), 0);
 }
 
-// As a communicator split by local rank and ordered by rank would have it.
+// As in a communicator split by local rank and ordered by rank.
 TEST(Topology, AcrossNodesRanksCountInTheirOwnOrder) {
   const auto ranks = all_ranks_on("abba");
   EXPECT_EQ(ranks[2].local_rank(), 1);

@@ -83,7 +83,7 @@ TEST(TextWindows, AtRandomPlacesDependOnSeedAndNumberOnly) {
   EXPECT_EQ(some, starts(1));
   EXPECT_NE(some, starts(2));
   const std::set<std::int64_t> places(some.begin(), some.end());
-  EXPECT_EQ(places.size(), 7u);  // All of them.
+  EXPECT_EQ(places.size(), 7u);  // All possible ones.
 }
 
 TEST(TextWindows, RefuseWhatTheyCannotCut) {

@@ -146,7 +146,7 @@ TEST(DataLoader, SaysThatItsWorkersCannotStart) {
   }
 }
 
-// However many workers there are, and from wherever the epoch is taken up.
+// For any number of workers, and from any position of an epoch.
 TEST_P(DataLoaderWith, RandomNumbersBelongToTheBatch) {
   struct Noise : Dataset {
     std::int64_t size() const override { return 8; }
@@ -169,7 +169,8 @@ TEST_P(DataLoaderWith, RandomNumbersBelongToTheBatch) {
   const auto mine = rand({1}).item<float>();
   manual_seed(7);
   const auto all = numbers(GetParam(), 0, 0);
-  EXPECT_EQ(rand({1}).item<float>(), mine);  // The caller's are not touched.
+  EXPECT_EQ(rand({1}).item<float>(),
+            mine);  // Undisturbed.
   EXPECT_EQ(all, numbers(0, 0, 0));
   EXPECT_EQ(all.back(), numbers(GetParam(), 0, 6).back());
   EXPECT_NE(all, numbers(GetParam(), 1, 0));
@@ -195,7 +196,7 @@ TEST(DataLoader, ReadsNoFurtherAheadThanItMay) {
 }
 
 TEST(DataLoader, WorkersReadAtTheSameTime) {
-  // Each waits for the other: one thread alone would never return.
+  // Each read waits for the other: a single worker would hang.
   Mutex mutex;
   CondVar changed;
   int inside = 0;
@@ -225,7 +226,7 @@ TEST(DataLoader, StopsInTheMiddleOfAnEpoch) {
   }
   const int after = calls;
   EXPECT_LT(after, 1000);
-  EXPECT_EQ(calls, after);  // Nobody reads any more.
+  EXPECT_EQ(calls, after);  // No worker reads any more.
 }
 
 TEST(DataLoader, RefusesOptionsThatMeanNothing) {

@@ -22,7 +22,7 @@ TEST(DistributedSampler, DealsItemsOutInTurn) {
   EXPECT_THAT(sampler.indices(), ElementsAre(1, 4));
 }
 
-// As PyTorch: filled up from the beginning, more than once if need be, or cut.
+// As in PyTorch: padded from the beginning, repeatedly if need be, or cut.
 TEST(DistributedSampler, GivesEveryRankAsMany) {
   const auto indices = [](std::int64_t size, int rank, bool drop_last) {
     return DistributedSampler(size, {.num_replicas = 4,
@@ -72,7 +72,7 @@ TEST(DistributedSampler, GoesOnFromAPosition) {
   resumed.load_state(sampler.state());
   EXPECT_EQ(resumed.epoch(), 5);
   EXPECT_THAT(resumed.indices(), ElementsAre(whole[7], whole[8], whole[9]));
-  resumed.set_epoch(5);  // What a program says at the top of its loop.
+  resumed.set_epoch(5);  // As at the top of a training loop.
   EXPECT_EQ(resumed.position(), 7);
   resumed.set_epoch(6);
   EXPECT_EQ(resumed.position(), 0);

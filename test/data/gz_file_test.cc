@@ -45,7 +45,7 @@ class GzFileTest : public testing::Test {
     }
     return "none";
   }
-  // Neither compressible nor short.
+  // Long and incompressible.
   static std::string noise(std::size_t bytes) {
     std::string result;
     std::uint32_t state = 1;
@@ -78,7 +78,7 @@ TEST_F(GzFileTest, ReadsOneMemberAfterTheOther) {
   EXPECT_TRUE(read(member(text) + member(text)) == text + text);
 }
 
-// As tapes and block devices fill them up.
+// As padding of tapes and block devices.
 TEST_F(GzFileTest, IgnoresZerosAtTheEnd) {
   EXPECT_EQ(read(member("text") + std::string(100000, '\0')), "text");
   EXPECT_EQ(read(member("a") + std::string(512, '\0') + member("b")), "ab");

@@ -94,7 +94,7 @@ TEST_F(IdxReader, SaysWhatIsWrong) {
   EXPECT_EQ(status("some text").code(), absl::StatusCode::kDataLoss);
 }
 
-// Neither takes the memory that the header claims.
+// The reader does not allocate the size that the header claims.
 TEST_F(IdxReader, BelievesNoAbsurdSize) {
   const std::string large = std::string("\xff\xff\xff\xff", 4);
   const std::string header{0, 0, 8, 2};

@@ -56,7 +56,7 @@ TEST(CudaDeclarations, LayOutThePropertiesOfAPoolAsTheHeaderDoes) {
   HVD_COMPARE(max_size, maxSize);
   HVD_COMPARE(usage, usage);
 #undef HVD_COMPARE
-  // Later headers have fields in front of it for which zero is what there was before.
+  // Later headers add fields before it, for which zero means the old behavior.
   EXPECT_LE(offsetof(CuPoolProperties, reserved),
             offsetof(CUmemPoolProps, reserved));
 }

@@ -20,7 +20,7 @@ class CudaDrivers : public ::testing::Test {
   void SetUp() override { HVD_NEEDS_STAND_INS(); }
 };
 
-// Sets a variable of the environment for as long as it lives.
+// Sets an environment variable during its lifetime.
 class Setting {
  public:
   Setting(const char* name, const char* value) : name_(name) {
@@ -91,7 +91,7 @@ TEST_F(CudaDrivers, DoesNotTakeMemoryOfTheHostForAGpus) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// It has the number of a GPU, too.
+// The driver reports a GPU's number for pinned host memory, too.
 TEST_F(CudaDrivers, DoesNotTakePinnedMemoryOfTheHostForAGpus) {
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   ASSERT_TRUE(cuda.ok());

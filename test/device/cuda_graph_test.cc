@@ -72,7 +72,7 @@ TEST_F(GraphsOfCuda, DoWhatWasRecordedAgainAndAgain) {
   }
 }
 
-// Another stream takes part as soon as it comes behind an event.
+// A stream joins the capture when it waits for a captured event.
 TEST_F(GraphsOfCuda, HaveTheOrderOfTheEventsBetweenStreams) {
   CudaStream mine = stream();
   CudaStream other = stream();
@@ -106,7 +106,7 @@ TEST_F(GraphsOfCuda, AreRefusedWhereAStreamWasLeftBehind) {
   EXPECT_THAT(std::string(graph.status().message()), HasSubstr("UNJOINED"));
 }
 
-// As the thread does that looks after NCCL, while the program captures something.
+// As from the thread that watches NCCL while the program captures.
 TEST_F(GraphsOfCuda, AreNotDisturbedByLooksAtEventsAndAllocations) {
   CudaStream mine = stream();
   CudaStream other = stream();
@@ -123,8 +123,8 @@ TEST_F(GraphsOfCuda, AreNotDisturbedByLooksAtEventsAndAllocations) {
   EXPECT_EQ(graph.status(), absl::OkStatus());
 }
 
-// Such as cudaStreamCreate() makes. An event in the legacy default stream would spoil the
-// capture.
+// A stream like cudaStreamCreate()'s. An event in the legacy default stream
+// would invalidate the capture.
 TEST_F(GraphsOfCuda, AreNotDisturbedByTheLegacyDefaultStream) {
   const CudaEvent before = CudaEvent::after(context_, nullptr).value();
   const CurrentContext current(context_);

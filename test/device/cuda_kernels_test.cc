@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels' code, run by the stand-in, beside the CPU's.
+// The kernels' code, run by the fake driver, compared with the CPU's.
 #include "horovodpp/device/cuda_kernels.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ using collective::ReduceKernel;
 using collective::Reduction;
 using Bytes = std::vector<std::byte>;
 
-// Of two NaN that are added, compilers choose which one's bits stay.
+// If two NaN are added, the compiler chooses which one's bits survive.
 bool same_numbers(DType dtype, const Bytes& a, const Bytes& b) {
   if (a == b) return true;
   return visit(dtype, [&]<typename T>(TypeTag<T>) {
@@ -58,7 +58,7 @@ class CudaKernelsTest : public ::testing::Test {
     EXPECT_EQ(stream_.synchronize(), absl::OkStatus());
     return result;
   }
-  // Of any bits, or of small values.
+  // Random bits or small values.
   Bytes any(std::size_t bytes) {
     Bytes result(bytes);
     for (std::byte& byte : result) byte = static_cast<std::byte>(random_());
@@ -85,7 +85,7 @@ class CudaKernelsTest : public ::testing::Test {
 };
 
 TEST_F(CudaKernelsTest, CopyPiecesOfAnySizeAndPlace) {
-  constexpr std::size_t kPieces = 150;  // Of two grids.
+  constexpr std::size_t kPieces = 150;  // Needs two grids.
   std::vector<Bytes> sent;
   std::vector<CudaKernels::Piece> pieces;
   for (std::size_t i = 0; i < kPieces; ++i) {
@@ -235,7 +235,7 @@ TEST_F(CudaKernelsTest, ScaleAndConvertToHalvesAndBack) {
     std::byte* const from = upload(sent);
     std::byte* const between = upload(Bytes(kCount * 2));
     std::byte* const to = upload(Bytes(kCount * 4));
-    // In two pieces, the second of which begins where nothing is aligned.
+    // In two pieces, the second at an unaligned address.
     const auto cut = [&](const std::byte* a, std::size_t a_size, std::byte* b,
                          std::size_t b_size) {
       return std::vector<CudaKernels::Piece>{
@@ -309,7 +309,7 @@ TEST_F(CudaKernelsTest, ReadPinnedMemory) {
   EXPECT_EQ(stream_.synchronize(), absl::OkStatus());
 }
 
-// After this a real GPU could not be used again in the process.
+// A real GPU would be unusable in this process afterwards.
 TEST_F(CudaKernelsTest, ReadNoOtherMemoryOfTheHost) {
   HVD_NEEDS_STAND_INS();
   std::byte* const to = upload(Bytes(64));
@@ -321,7 +321,7 @@ TEST_F(CudaKernelsTest, ReadNoOtherMemoryOfTheHost) {
               ::testing::HasSubstr("ILLEGAL_ADDRESS"));
 }
 
-// Where there are several images, the next one is tried.
+// With several images, the next image is tried.
 TEST_F(CudaKernelsTest, SayWhyTheDriverTakesThemNot) {
   HVD_NEEDS_STAND_INS();
   testing::FakeCuda::fail_next("cuModuleLoadData", 218);

@@ -61,7 +61,8 @@ TEST_F(CudaMemory, OfAPoolMayRunOut) {
             absl::StatusCode::kInternal);
 }
 
-// Of whatever stream. (That of a pool would go back at once, and be given out again.)
+// Result memory is freed after the work of every stream. Memory of a pool would
+// be freed at once and reused.
 TEST_F(CudaMemory, ForResultsIsFreedBehindWhatWorksWithIt) {
   HVD_NEEDS_STAND_INS();
   Gpus gpus(testing::TestGpus::cuda_library());
@@ -89,8 +90,8 @@ TEST_F(CudaMemory, ForResultsIsFreedBehindWhatWorksWithIt) {
             absl::StatusCode::kResourceExhausted);
 }
 
-// Holds a stream until a test opens it, or for ten seconds: long enough for an owner that
-// waits for the stream.
+// Blocks a stream until a test opens it, or for ten seconds: long enough for an
+// owner that waits for the stream.
 struct Gate {
   std::mutex mutex;
   std::condition_variable changed;
@@ -104,7 +105,7 @@ struct Gate {
     mine.is_open = true;
     return 0;
   }
-  // Whether it was closed until now.
+  // Returns whether the gate was closed.
   bool open() {
     const std::lock_guard lock(mutex);
     changed.notify_all();
@@ -125,7 +126,7 @@ TEST_F(CudaMemory, IsLetGoWithoutAWaitForTheGpu) {
         sizeof(of_program));
     ASSERT_TRUE(range.ok()) << range.status();
     testing::FakeCuda::put(stream_.handle(), Gate::work, &gate);
-    ASSERT_TRUE(pinned.at_least(1000).ok());  // It has to grow.
+    ASSERT_TRUE(pinned.at_least(1000).ok());  // Must grow.
   }
   EXPECT_TRUE(gate.open());
   EXPECT_TRUE(testing::TestGpus::settle(*cuda_));
@@ -146,7 +147,7 @@ TEST_F(CudaMemory, OfTheHostIsPinnedForAWhile) {
     const auto pinned = PinnedRange::pin(context_, memory, 4096);
     ASSERT_TRUE(pinned.ok()) << pinned.status();
     EXPECT_GT(testing::TestGpus::objects(), before);
-    // Nor is it pinned twice.
+    // Memory cannot be pinned twice.
     EXPECT_EQ(PinnedRange::pin(context_, memory, 4096).status().code(),
               absl::StatusCode::kResourceExhausted);
   }

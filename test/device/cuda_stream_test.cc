@@ -39,7 +39,8 @@ TEST_F(CudaStreams, CopyThereAndBackInOrder) {
   EXPECT_EQ(received, sent);
 }
 
-// The stand-in is late: without the event, the second stream would copy zeros.
+// The fake driver delays work: without the event, the second stream would copy
+// zeros.
 TEST_F(CudaStreams, WaitForWhatOthersHaveInTheirQueues) {
   CudaStream other = CudaStream::create(context_).value();
   const auto gpu = allocate(sizeof(int));
@@ -105,7 +106,8 @@ TEST_F(CudaStreams, GiveEverythingBack) {
   EXPECT_EQ(testing::FakeCuda::objects(), before);
 }
 
-// Nor does another recording disturb a stream that waits for an earlier one.
+// Recording a reused event must not disturb a stream that waits for its earlier
+// recording.
 TEST_F(CudaStreams, TakeEventsThatAreNotInUseAgain) {
   HVD_NEEDS_STAND_INS();
   const auto make = [&] {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in memory that NCCL has allocated, and that is registered with it: nothing is
-// packed there, and what lies otherwise on another rank goes another way. The stand-in
-// finds a call in which ranks differ, and does not free what is registered.
+// Tensors in registered memory that NCCL allocated. They are not packed; if
+// another rank's tensor lies elsewhere, the batch takes another path. The fake
+// NCCL detects calls in which ranks differ, and does not free registered
+// memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,10 +28,10 @@ namespace {
 using ::testing::Each;
 
 constexpr std::size_t kBytesOfBlock = std::size_t{1} << 16;
-constexpr std::int64_t kElementsOfEach = 64;  // Of each small tensor.
+constexpr std::int64_t kElementsOfEach = 64;  // Per small tensor.
 constexpr int kTensorsInArena = 20;
 
-// Two blocks of a rank, and tensors there.
+// Two blocks of a rank, and tensors in these blocks.
 class Blocks {
  public:
   Blocks(Runtime& job, GpuProgram& mine) : mine_(mine) {
@@ -66,7 +67,7 @@ class Blocks {
   std::vector<std::unique_ptr<std::vector<float>>> sent_;
 };
 
-// What is registered only the stand-in for NCCL tells.
+// Only the fake NCCL can list registrations.
 class GpuArena : public ::testing::Test {
  protected:
   void SetUp() override { HVD_NEEDS_STAND_INS(); }
@@ -74,7 +75,7 @@ class GpuArena : public ::testing::Test {
 
 using ArenaBody = std::function<void(Runtime&, GpuProgram&, Blocks&)>;
 
-// Nothing is left behind.
+// Also checks that no NCCL object or window is left.
 void run_with_blocks(const WorldOptions& options, Way way,
                      const ArenaBody& body) {
   run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
@@ -119,7 +120,7 @@ TEST_F(GpuArena, IsRegisteredAndNothingIsPackedThere) {
   const std::size_t before = testing::FakeCuda::launches();
   run_in_arenas([](Runtime& job, GpuProgram& mine, Blocks& arena) {
     const float sum = 0.5f * static_cast<float>(mine.size());
-    for (int step = 0; step < 5; ++step) {  // So often that a cycle begins.
+    for (int step = 0; step < 5; ++step) {  // Enough for a cycle.
       const auto all = arena.put_many(64, 1);
       ASSERT_EQ(sum_all(job, mine, all), absl::OkStatus());
       for (const TensorView& x : all) EXPECT_THAT(mine.get(x), Each(sum));
@@ -147,7 +148,7 @@ TEST_F(GpuArena, TakesWhatLiesOtherwiseOnAnotherRankAnotherWay) {
   });
 }
 
-// Alike on all ranks, and shifted by rank.
+// At equal offsets on all ranks, and at offsets that differ by rank.
 TEST_F(GpuArena, HasAllCollectives) {
   for (const std::size_t shift : {0, 256}) {
     run_in_arenas([&](Runtime& job, GpuProgram& mine, Blocks& arena) {
@@ -195,7 +196,7 @@ TEST_F(GpuArena, HasAllCollectives) {
   }
 }
 
-// A communicator has it longer than the program.
+// A communicator keeps the memory longer than the program.
 TEST_F(GpuArena, GoesBackWhenNothingHasItRegistered) {
   constexpr int kRanks = 2;
   std::barrier all(kRanks);
@@ -244,7 +245,8 @@ TEST_F(GpuArena, GoesOnWithAReformedJob) {
   EXPECT_EQ(testing::FakeNccl::objects(), 0u);
 }
 
-// Older ones register nothing, or do not allocate; and without NCCL it is CUDA's memory.
+// Old versions register no windows, or allocate no memory. Without NCCL, CUDA
+// allocates.
 TEST_F(GpuArena, IsMemoryLikeAnyOtherWhereNcclLacksIt) {
   const auto sums = [](Runtime& job, GpuProgram& mine, Blocks& arena) {
     const TensorView x = arena.put(0, 0, {1, 2});

@@ -33,7 +33,7 @@ class GpuClipTest : public ::testing::Test {
  protected:
   GpuClipTest() : mine_(begun()) {}
 
-  // A part of a program's gradients, with the bits that it has on the host.
+  // A gradient on the GPU and its values on the host.
   template <typename T>
   std::pair<TensorView, std::vector<T>> gradient(std::size_t count) {
     std::vector<T> values;
@@ -71,7 +71,7 @@ class GpuClipTest : public ::testing::Test {
       return static_cast<float>(value);
     }
   }
-  // Bit by bit what the CPU has: one product, in the type of the computation.
+  // Expects the CPU's bits: one product in the computation type.
   template <typename T>
   void expect_scaled(const TensorView& tensor, const std::vector<T>& before,
                      double factor) {
@@ -129,7 +129,7 @@ TEST_F(GpuClipTest, ScalesASmallNormByTheFactorAlone) {
   expect_scaled(x, values, 0.125);
 }
 
-// One that leaves its step out by what it reads on the GPU needs no host.
+// A program that skips its step by a flag on the GPU does not need the host.
 TEST_F(GpuClipTest, LeavesAllAsTheyAreWhereOneIsNotFinite) {
   const auto [x, values] = gradient<float>(5000);
   for (const float bad : {INFINITY, -INFINITY, NAN}) {
@@ -161,7 +161,7 @@ TEST_F(GpuClipTest, FindsTheSameBitsHoweverMemoryIsAligned) {
   EXPECT_THAT(norms, Each(norms.front()));
 }
 
-// What is in the stream before does not end until all has been started.
+// Earlier work blocks the stream until both clips have been started.
 TEST_F(GpuClipTest, KeepsTheOrderOfTheStreamAndTheHostWaitsForNothing) {
   HVD_NEEDS_STAND_INS();
   std::latch started(1);

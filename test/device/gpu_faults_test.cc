@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong on GPUs and in NCCL: every rank hears of it, by the name of the rank
-// that it is the fault of, and those that are left go on.
+// Failures of GPUs and NCCL: every rank gets an error that names the failed
+// rank, and the survivors go on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ Status sum(Runtime& job, GpuProgram& mine, const TensorView& x) {
       .wait();
 }
 
-// Sums until something goes wrong, which says `what`; then goes on by NCCL.
+// Sums until an error that matches `what`, then re-forms and goes on by NCCL.
 void expect_failure(Runtime& job, GpuProgram& mine,
                     const ::testing::Matcher<std::string>& what) {
   const TensorView x = mine.put(std::vector<float>(100, 1));
@@ -75,7 +75,7 @@ void run_with_fault(const Config& config,
   EXPECT_EQ(testing::FakeNccl::objects(), 0);
 }
 
-// In the schedule, and in a cycle.
+// During the schedule and during a cycle.
 TEST_F(GpuFaults, AnErrorOfNcclIsToldByItsRank) {
   for (const int operation : {1, 7}) {
     const Config config = gpu_config(Way::kNccl);
@@ -99,7 +99,7 @@ TEST_F(GpuFaults, WhatHangsInNcclIsGivenUp) {
   });
 }
 
-// Puts work into the rank's own stream that goes on until it is told that it is over.
+// Blocks the rank's own stream until `is_over`.
 void hang(GpuProgram& mine, std::atomic<bool>& is_over) {
   testing::FakeCuda::put(
       mine.stream(),
@@ -114,7 +114,7 @@ void end(std::atomic<bool>& is_over) {
   is_over.notify_all();
 }
 
-// What ranks do whose peer's stream hangs; which way; and how their nodes are.
+// The path of tensors and the layout of nodes for a job with a hung stream.
 struct Hanging {
   Way way;
   int ranks_per_node;
@@ -122,8 +122,8 @@ struct Hanging {
 constexpr Hanging kHangingWays[] = {
     {Way::kNccl, 0}, {Way::kIpc, 0}, {Way::kIpc, 2}, {Way::kStaged, 0}};
 
-// Two steps, of which the second ends with the name of rank 1, for its stream hangs then.
-// Each has a tensor of so many ones to work with.
+// A job makes two steps. The second fails with the name of rank 1, whose stream
+// then hangs. Each step gets a tensor of `count` ones.
 using Step = std::function<Status(Runtime& job, GpuProgram& mine,
                                   const TensorView& all, int step)>;
 struct Steps {
@@ -156,8 +156,8 @@ void expect_rank_with_hung_stream_is_named(const Hanging& how, Config config,
             body);
 }
 
-// On whichever way tensors go: by NCCL, in windows of one node and of two, and by way of
-// the host. All at once, since each takes the time after which it is given up.
+// On each path: NCCL, windows on one node and on two, and staging through the
+// host. The jobs run in parallel, because each waits for its timeout.
 void expect_rank_with_hung_stream_is_named_on_all_ways(
     const Steps& steps, const std::function<void(Config&)>& configure = {},
     std::span<const Hanging> ways = kHangingWays) {
@@ -188,8 +188,8 @@ std::vector<TensorView> split(const TensorView& all, std::int64_t count) {
   return parts;
 }
 
-// More of them than a stream takes operations, in one call: a driver would keep whoever
-// puts all of that into a stream which does not go on.
+// One call has more tensors than a stream accepts operations. The driver would
+// block a thread that fills a stream which does not progress.
 TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByACallOfManyTensors) {
   expect_rank_with_hung_stream_is_named_on_all_ways(
       {.count = 4800,
@@ -201,7 +201,7 @@ TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByACallOfManyTensors) {
        }});
 }
 
-// The same of many calls, none of which is waited for.
+// The same with many calls, all in flight.
 TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByManyCalls) {
   const Step step = [](Runtime& job, GpuProgram& mine, const TensorView& all,
                        int) {
@@ -223,7 +223,7 @@ TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByManyCalls) {
       [](Config& config) { config.fusion_threshold = 0; });
 }
 
-// It has no tensors any more, and its GPU works for the others.
+// Rank 0 joins: it has no more tensors, and its GPU still works for the others.
 Status join_second(Runtime& job, GpuProgram& mine, const TensorView& all,
                    int step) {
   const bool joins = step == 1 && mine.rank() == 0;
@@ -234,7 +234,7 @@ TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedWhereAnotherHasJoined) {
   expect_rank_with_hung_stream_is_named_on_all_ways({.step = join_second});
 }
 
-// Of several chunks, which NCCL knows nothing of.
+// A tensor of several chunks, which the plane divides, not NCCL.
 TEST_F(GpuFaults,
        ARankWhoseOwnStreamHangsIsNamedInALargeTensorWhereAnotherHasJoined) {
   expect_rank_with_hung_stream_is_named_on_all_ways(
@@ -261,7 +261,7 @@ TEST_F(GpuFaults, RanksThatNcclDoesNotConnectGiveUp) {
   });
 }
 
-// The others have put their parts into their streams by then.
+// The other ranks have already queued their parts in their streams.
 TEST_F(GpuFaults, ARankThatDiesAmidACollectiveIsNamed) {
   constexpr int kVictim = 1;
   const Config config = gpu_config(Way::kNccl);
@@ -308,8 +308,8 @@ TEST_F(GpuFaults, ARankThatDiesAmidACollectiveIsNamed) {
   EXPECT_EQ(testing::FakeNccl::objects(), 0);
 }
 
-// The others' GPUs wait for what it was to pack, on its node, and for its node, elsewhere:
-// what they have in their streams, nobody can take back.
+// Other ranks' GPUs wait for the dead rank's packed data or for its node. Work
+// queued in their streams cannot be taken back.
 void expect_death_amid_windows_is_named(int ranks_per_node) {
   constexpr int kAll = 4;
   constexpr int kVictim = 1;
@@ -359,7 +359,7 @@ TEST_F(GpuFaults, ARankThatDiesAmidAReductionInWindowsIsNamed) {
   expect_death_amid_windows_is_named(/*ranks_per_node=*/2);
 }
 
-// A callback of a future is on the thread that looks after the GPU.
+// A future's callback runs on the thread that watches the GPU.
 TEST_F(GpuFaults, WaitingInACallbackBreaksTheJobAndNotTheProcess) {
   const Config config = gpu_config(Way::kNccl);
   run_with_fault(config, [](Runtime& job, GpuProgram& mine) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps with collectives that are captured as graphs.
+// Steps with collectives that are captured as CUDA graphs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ void run_job(const WorldOptions& world, Way way, const JobBody& body) {
     GpuProgram program(job.topology().rank(), job.topology().size(), way);
     body(job, program);
   });
-  // None of NCCL's has ended before the graphs that had something of it.
+  // NCCL communicators must end after the graphs that use them.
   testing::TestGpus::expect_nothing_left_of_nccl();
 }
 
@@ -72,7 +72,7 @@ absl::Status copy_behind(GpuProgram& mine, const TensorView& to,
   return mine.own_stream().copy(to.data(), from.data(), from.bytes());
 }
 
-// in -> x, summed -> out.
+// Copies in to x, sums x, and copies x to out.
 class SummingStep {
  public:
   SummingStep(Runtime& job, GpuProgram& mine) : job_(job), mine_(mine) {}
@@ -84,7 +84,7 @@ class SummingStep {
       return status;
     return copy_behind(mine_, out_, x_);
   }
-  // As what this rank has in step `n`.
+  // Fills `in` with this rank's values of step `n`.
   void fill(int n) const {
     const TensorView values = mine_.put(all_of(value(mine_.rank(), n)));
     ASSERT_TRUE(copy_behind(mine_, in_, values).ok());
@@ -116,7 +116,7 @@ void replay_and_expect(CapturedStep& step, const SummingStep& what,
   what.expect(n);
 }
 
-// After the steps before which a cycle is in force, and by itself in one of its own.
+// Captured before a cycle is in force; replays then form their own cycle.
 TEST(GpuGraphs, DoWhatTheStepDoes) {
   run_by_nccl([](Runtime& job, GpuProgram& mine) {
     const SummingStep what(job, mine);
@@ -129,7 +129,7 @@ TEST(GpuGraphs, DoWhatTheStepDoes) {
         CapturedStep::capture(job, options_of(mine), [&] { return what(); });
     ASSERT_EQ(step.status(), absl::OkStatus());
     for (int n = 4; n < 12; ++n) replay_and_expect(*step, what, mine, n);
-    // Once more in the usual way, and then captured anew.
+    // One uncaptured step, then a new capture.
     what.fill(12);
     ASSERT_EQ(what(), absl::OkStatus());
     what.expect(12);
@@ -139,8 +139,8 @@ TEST(GpuGraphs, DoWhatTheStepDoes) {
   });
 }
 
-// What ranks do meanwhile comes in one order with the replays, whatever order each
-// submits it in; so a cycle is left and another one begun.
+// Other collectives and replays run in one order on all ranks, although ranks
+// submit them in different orders. A cycle ends and another begins.
 TEST(GpuGraphs, StayInOrderWithAllElseThatRanksDo) {
   run_by_nccl([](Runtime& job, GpuProgram& mine) {
     const SummingStep what(job, mine);
@@ -208,7 +208,7 @@ TEST(GpuGraphs, TakeEveryKindOfCollectiveAndWhatIsPrepared) {
     }
     EXPECT_THAT(mine.get(root), Each(n - 1));
     EXPECT_THAT(mine.get(part), Each(n * rank));
-    // The handle is as good as ever for what is done at once.
+    // The prepared call still works outside the graph.
     ASSERT_EQ(prepared->run(), absl::OkStatus());
     EXPECT_THAT(mine.get(x), Each(expected * n));
   });
@@ -232,7 +232,7 @@ TEST(GpuGraphs, MayBeTheProgramsOwn) {
       ASSERT_EQ(mine.own_stream().synchronize(), absl::OkStatus());
       what.expect(n);
     }
-    // Before its connections do, as NCCL wants it.
+    // NCCL requires that graphs end before communicators.
     (*graph)->drop();
   });
 }
@@ -376,7 +376,8 @@ TEST(GpuGraphs, GoWithAProcessSetThatIsRemoved) {
           });
 }
 
-// They may have something of it; so they go on all ranks, members or not.
+// A captured graph may use the process set's communicator, so it is dropped on
+// all ranks, members or not.
 TEST(GpuGraphs, GoWithAProcessSetOfOtherRanksToo) {
   HVD_NEEDS_GPUS(2);
   const Config config = gpu_config(Way::kNccl);
@@ -436,8 +437,8 @@ TEST(GpuGraphs, NeedEveryRank) {
           });
 }
 
-// An error, and work that does not end, in a graph: the rank is named, and those that
-// go on capture anew.
+// An error or hung work in a graph: the error names the rank, and the survivors
+// capture anew.
 TEST(GpuGraphs, WithAFaultBreakTheJobAndAreCapturedAnewAfterwards) {
   HVD_NEEDS_STAND_INS();
   struct Fault {

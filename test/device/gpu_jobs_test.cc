@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs whose tensors lie on GPUs: what programs do. It is here and
-// not with the runtime's tests because a process looks for a driver once.
+// Jobs with tensors on GPUs, as programs use them. Separate from the runtime's
+// tests, because a process searches for a driver only once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,8 @@ class GpuJobs : public ::testing::TestWithParam<Way> {
     testing::TestGpus::expect_nothing_left_of_nccl();
   }
 
-  // In jobs of 1 to 4 ranks on one node, and of 4 on two; by NCCL of as many as there are GPUs.
+  // In jobs of 1 to 4 ranks on one node, and of 4 on two. NCCL jobs have at
+  // most as many ranks as GPUs.
   static void run_on_gpus(const GpuBody& body) {
     for (const int size : {1, 2, 3, 4}) {
       if (can_go(GetParam(), size)) {
@@ -174,7 +175,8 @@ TEST_P(GpuJobs, GoOnWithoutARankThatHasJoined) {
   });
 }
 
-// Where it is our order, and where the staged plane does it in chunks.
+// Only where this library defines the order. The staged plane reduces in
+// chunks.
 TEST_P(GpuJobs, ReduceLargeTensorsBitByBitAsTheHostDoes) {
   constexpr std::size_t kCount = 3'000'001;
   run_on_gpus([](Runtime& job, GpuProgram& mine) {
@@ -247,7 +249,7 @@ TEST_P(GpuJobs, GoByNcclWhereTheyAreToldTo) {
   });
 }
 
-// A submission asks once for each tensor, and planes do not ask again.
+// A submission asks once per tensor, and planes do not ask again.
 TEST_P(GpuJobs, AskTheDriverOnceWhereATensorLies) {
   HVD_NEEDS_STAND_INS();
   run({.size = 1, .config = config()}, [](Runtime& job, GpuProgram& mine) {
@@ -265,7 +267,7 @@ TEST_P(GpuJobs, AskTheDriverOnceWhereATensorLies) {
   });
 }
 
-// Nothing is waited for on the host but the last copy.
+// The host waits only for the last copy.
 TEST_P(GpuJobs, LetAStreamComeBehindAResultThatIsNotThereYet) {
   run_on_gpus([](Runtime& job, GpuProgram& mine) {
     const auto n = static_cast<float>(mine.size());
@@ -312,7 +314,7 @@ TEST_P(GpuJobs, PutAStreamBehindWhatIsPrepared) {
       ASSERT_TRUE(mine.own_stream().synchronize().ok());
       ASSERT_THAT(mine.get(seen), Each(expected));
     }
-    // Of one that has ended long ago, too.
+    // Also for a result that is long done.
     ASSERT_EQ(sum->wait(), absl::OkStatus());
     EXPECT_EQ(sum->wait(mine.stream()), absl::OkStatus());
   });

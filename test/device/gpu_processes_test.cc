@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks with GPUs that are processes, of which one is killed.
+// Ranks with GPUs as processes, one of which is killed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
@@ -70,7 +70,7 @@ std::string output_of(const Process& process) {
 
 constexpr int kProcesses = 3;
 
-// The ranks of a job that do `what`, with more of the environment.
+// The ranks of a job that do `what`, with `more` environment variables.
 std::vector<Process> start_job(const std::string& what,
                                const std::vector<std::string>& more) {
   std::vector<Process> processes;
@@ -90,7 +90,7 @@ std::vector<Process> start_job(const std::string& what,
   return processes;
 }
 
-// The output of the processes, and their exit states.
+// The output and exit state of a process.
 struct Ended {
   std::string text;
   int state = 0;
@@ -125,14 +125,14 @@ TEST(GpuProcesses, GoOnByNcclWithoutTheOneThatWasKilledAmidACollective) {
                                "by NCCL");
 }
 
-// Their streams do not wait for the killed one.
+// The survivors' streams do not wait for the killed rank.
 TEST(GpuProcesses, GoOnInWindowsWithoutTheOneThatWasKilledAmidAReduction) {
   HVD_NEEDS_STAND_INS();
   expect_that_the_others_go_on(start_job("ipc", {"HOROVOD_GPU_OPERATIONS=MPI"}),
                                "without");
 }
 
-// The driver has an exit handler, which was registered when it was first used: after the job's.
+// The driver registers its exit handler at first use, after the job's handler.
 TEST(GpuProcesses, LeaveAtExitWhileThereIsADriver) {
   HVD_NEEDS_STAND_INS();
   for (const Process& process : start_job("exits", {})) {

@@ -20,8 +20,8 @@
 
 namespace hvd {
 
-// By NCCL, each rank with a GPU of its own; or, two sharing one, by memory of GPUs that
-// ranks share, or by way of the host.
+// The path of tensors: NCCL, with a GPU for each rank; or IPC or staging
+// through the host, with two ranks per GPU.
 enum class Way { kNccl, kIpc, kStaged };
 
 inline Config gpu_config(Way way) {
@@ -37,14 +37,13 @@ inline Config gpu_config(Way way) {
   return config;
 }
 
-// Whether ranks that are threads can go this way: each with a GPU of its own, where that is by
-// NCCL.
+// Whether ranks as threads can use this path: NCCL needs a GPU for each rank.
 inline bool can_go(Way way, int ranks) {
   return way != Way::kNccl || ranks <= testing::TestGpus::count();
 }
 
-// For work that hangs on a GPU. The time is as long as no busy machine should keep a rank
-// from going on.
+// For work that hangs on a GPU. The timeout is longer than a busy machine
+// delays a rank.
 inline Config config_that_gives_up(Way way = Way::kNccl) {
   Config config = gpu_config(way);
   config.stall_warning_time = std::chrono::seconds(0);
@@ -52,7 +51,7 @@ inline Config config_that_gives_up(Way way = Way::kNccl) {
   return config;
 }
 
-// Its GPU, a stream of its own, and memory.
+// A rank's GPU, its own stream, and memory.
 class GpuProgram {
  public:
   GpuProgram(int rank, int size, Way way)
@@ -65,7 +64,7 @@ class GpuProgram {
             device::Gpus::of_process().driver().value()->context(gpu_).value()),
         stream_(device::CudaStream::create(context_).value()) {}
 
-  // What was put into the stream is copied by then.
+  // Waits for the copies in the stream.
   ~GpuProgram() { EXPECT_TRUE(stream_.synchronize().ok()); }
   GpuProgram(const GpuProgram&) = delete;
   GpuProgram& operator=(const GpuProgram&) = delete;
@@ -77,7 +76,7 @@ class GpuProgram {
   device::CudaStream& own_stream() { return stream_; }
   int gpu() const { return gpu_; }
 
-  // Put into the stream, and most likely not there yet.
+  // Queues the copy in the stream; usually returns before the copy is done.
   template <typename T>
   TensorView put(std::vector<T> values) {
     const auto count = static_cast<std::int64_t>(values.size());
@@ -96,7 +95,7 @@ class GpuProgram {
   std::vector<float> get(const ConstTensorView& tensor) {
     EXPECT_EQ(tensor.device(), Device::cuda(gpu_));
     std::vector<float> values(static_cast<std::size_t>(tensor.num_elements()));
-    // In a stream of its own: results are there for all.
+    // Uses a separate stream: results are visible to all streams.
     device::CudaStream other = device::CudaStream::create(context_).value();
     EXPECT_TRUE(other.copy(values.data(), tensor.data(), tensor.bytes()).ok());
     EXPECT_TRUE(other.synchronize().ok());

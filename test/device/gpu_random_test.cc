@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs whose tensors lie on GPUs give the bits that they give on the CPU,
-// however late and out of step streams are, and whichever way they go. Where NCCL has
-// an order of its own the numbers are such that every order gives the same.
+// Random programs with tensors on GPUs give the same bits as on the CPU, on
+// every path, however late and unsynchronized streams are. Where NCCL chooses
+// the order of additions, the numbers give equal bits in every order.
 //
-// HOROVODPP_TEST_RUNS says how many programs there are.
+// HOROVODPP_TEST_RUNS sets the number of programs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ std::vector<What> program_of(unsigned seed, int ranks) {
             ? one_of(std::vector<ReduceOp>{ReduceOp::kSum, ReduceOp::kMin})
             : one_of(std::vector<ReduceOp>{ReduceOp::kSum, ReduceOp::kMin,
                                            ReduceOp::kMax, ReduceOp::kProduct});
-    // Powers of two round nothing.
+    // Powers of two do not round.
     if (is_floating_point(what.dtype) && random() % 3 == 0) what.prescale = 0.5;
     what.rows = static_cast<std::int64_t>(
         one_of(std::vector<int>{1, 3, 64, 700, 5000}));
@@ -67,7 +67,7 @@ std::vector<What> program_of(unsigned seed, int ranks) {
   return all;
 }
 
-// This rank's, in rows of two.
+// This rank's input, in rows of two.
 Buffer input_of(const What& what, int rank, int step) {
   const std::int64_t rows =
       what.kind == Kind::kAllgather ? what.rows + rank : what.rows;
@@ -112,7 +112,7 @@ class Submitted {
                                               .stream = stream});
         break;
       case Kind::kAlltoall:
-        // The last rank gets what is left over.
+        // The last rank gets the remainder.
         exchanged_ = job.alltoall_async(
             x, {.name = name,
                 .splits = std::vector<std::int64_t>(
@@ -124,7 +124,7 @@ class Submitted {
     kind_ = what.kind;
   }
 
-  // Behind it in `stream`, or when it is there.
+  // Waits on the host if `waits`, else queues the wait in `stream`.
   ConstTensorView result(bool waits, void* stream) {
     switch (kind_) {
       case Kind::kAllgather:
@@ -168,7 +168,7 @@ void play(Runtime& job, unsigned seed, Way way) {
   const std::vector<What> all = program_of(seed, size);
   std::mt19937 own(seed * 31 + static_cast<unsigned>(rank));
   GpuProgram mine(rank, size, way);
-  // So often that a cycle begins.
+  // Enough steps for a cycle.
   for (int step = 0; step < 6; ++step) {
     std::vector<std::size_t> order(all.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -180,7 +180,7 @@ void play(Runtime& job, unsigned seed, Way way) {
     for (const std::size_t i : order) {
       const TensorView x = inputs[i].view();
       const TensorView on_gpu = mine.put(x.data(), x.dtype(), x.shape());
-      // The copy is made before the CPU's call changes what is copied.
+      // The copy must finish before the CPU's call changes its source.
       ASSERT_TRUE(mine.own_stream().synchronize().ok());
       there.try_emplace(i, job, all[i], on_gpu, " there", mine.stream());
       here.try_emplace(i, job, all[i], x, " here", nullptr);
@@ -209,7 +209,7 @@ TEST(GpuRandomPrograms, GiveTheBitsOfTheCpu) {
   constexpr Way kWays[] = {Way::kNccl, Way::kIpc, Way::kStaged};
   for (int run = 0; run < programs(); ++run) {
     const Way way = kWays[run / 4 % 3];
-    // A real NCCL adds in an order of its own.
+    // A real NCCL adds in its own order.
     if (way == Way::kNccl && testing::gpus_are_real()) continue;
     const Config config = gpu_config(way);
     const WorldOptions world = {.size = 1 + run % 4,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank with a GPU of the stand-in, as a process, which does what GPU_RANK says:
+// A rank with a fake GPU, as a process. GPU_RANK chooses what it does:
 //
-//   "nccl"   sums by NCCL; in the third sum the rank with HOROVOD_RANK=1 kills itself when
-//            all have put their parts into their streams (and its own hangs there:
-//            FAKE_NCCL_FAULT)
+//   "nccl"   sums by NCCL. In the third sum, the rank with HOROVOD_RANK=1 kills
+//            itself when all have queued their parts in their streams; its own
+//            stream hangs (FAKE_NCCL_FAULT).
 //   "ipc"    the same in windows, where that rank's own stream hangs
 //   "exits"  sums by NCCL, and exits without shutdown()
 //
-// Those that are left go on, and print what they have seen.
+// The survivors go on, and print what they have seen.
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -36,10 +36,10 @@ Future<void> begin_sum(Runtime& job, GpuProgram& mine, const TensorView& x) {
       x, {.name = "x", .op = ReduceOp::kSum, .stream = mine.stream()});
 }
 
-// In a sum that all others have entered.
+// Dies in a sum that all other ranks have entered.
 void die(GpuProgram& mine, Future<void> sum, std::size_t launches) {
-  // Of a reduction in windows the host waits for the end, so nobody comes to a barrier. Its
-  // kernel comes when all have packed.
+  // In a windows reduction the host waits for the end, so no rank reaches a
+  // barrier. The kernel starts once all ranks have packed.
   while (mine.way() == Way::kIpc && testing::FakeCuda::launches() == launches) {
     std::this_thread::yield();
   }
@@ -69,7 +69,7 @@ Status go(Way way, bool dies) {
   const Future<void> third = begin_sum(*job, mine, x);
   if (way == Way::kNccl) {
     HVD_RETURN_IF_ERROR(third.wait(mine.stream()));
-    // The others may hear of the death before they hear of the barrier.
+    // Other ranks may hear of the death before the barrier ends.
     job->barrier_async().wait().ignore_error();
   }
   if (dies) die(mine, third, launches);

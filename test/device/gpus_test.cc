@@ -27,7 +27,7 @@ struct Asked {
   }
 };
 
-// A driver compiles them when it meets them for the first time, which takes seconds.
+// A driver compiles kernels at first load, which takes seconds.
 TEST(Gpus, HaveADriverAndOtherKernelsWhileTheKernelsOfOneAreCompiled) {
   HVD_NEEDS_STAND_INS();
   Asked asked;

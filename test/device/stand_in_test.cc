@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stand-in for CUDA's driver does as the driver does it, where a program could
-// rely on something else.
+// Behavior that the fake CUDA driver shares with the real one, where a program
+// could rely on something else.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class StandIn : public ::testing::Test {
     gate = true;
     gate.notify_all();
   }
-  // From now on nothing comes to an end in the stream before the gate is open.
+  // Blocks the stream until the gate is open.
   void close_gate() {
     testing::FakeCuda::put(
         stream_.handle(),
@@ -42,7 +42,7 @@ class StandIn : public ::testing::Test {
         },
         &gate_);
   }
-  // Is set when the stream has come here.
+  // The mark is set when the stream reaches it.
   void put_mark() {
     testing::FakeCuda::put(
         stream_.handle(),
@@ -109,7 +109,7 @@ TEST_F(StandIn, CopiesBetweenMemoryOfTheHostBeforeItReturns) {
   }
 }
 
-// Where it blocked, this would not come to an end.
+// A blocking copy would hang this test.
 TEST_F(StandIn, DoesNotBlockForPinnedMemory) {
   constexpr std::size_t kBytes = std::size_t{1} << 20;
   const auto gpu = allocate(kBytes);
@@ -210,7 +210,7 @@ TEST_F(StandIn, RunsKernelsInStreamsOfTheirGpu) {
   EXPECT_FALSE((*kernels)->copy(other, std::span(&piece, 1)).ok());
 }
 
-// Otherwise this would not come to an end.
+// A launch that waits would hang this test.
 TEST_F(StandIn, LaunchesWhatWasLoadedBeforeWithoutAWait) {
   const CudaContext context = cuda_->context(3).value();
   CudaStream stream = CudaStream::create(context).value();
@@ -233,7 +233,7 @@ TEST_F(StandIn, LaunchesWhatWasLoadedBeforeWithoutAWait) {
   EXPECT_TRUE(busy.synchronize().ok());
 }
 
-// How much was in the stream at most, as far as the work there can see it.
+// The largest number of operations in the stream, as seen by the stream's work.
 struct Load {
   std::atomic<int> put{0};
   std::atomic<int> done{0};
@@ -264,7 +264,7 @@ TEST_F(StandIn, BlocksWhoeverPutsMoreIntoAStreamThanItTakes) {
   other.join();
   EXPECT_TRUE(stream_.synchronize().ok());
   EXPECT_EQ(load.done, kWork);
-  // And the one that is under way.
+  // Plus the operation that runs.
   EXPECT_LE(load.most, kLimit + 1);
   testing::FakeCuda::set_queue_limit(1000);
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program under construction: its statements, and what is known of its tensors.
+"""A program under construction: its statements, and the known facts about its tensors.
 
-Recipes (recipes_*.py) look for operands with `any`, `floating` and `like`, which
-take a tensor of the program or make a new one, and add statements with `emit`,
-saying of which sizes and dtype the results will be.
+Recipes (recipes_*.py) get operands by `any`, `floating` and `like`, which take a
+tensor of the program or make a new one. They add statements by `emit`, with the sizes
+and dtype of the results.
 """
 
 import collections
@@ -13,15 +13,15 @@ Known = collections.namedtuple("Known", "name sizes dtype requires_grad")
 
 FLOATING = ("float32", "float64", "float16", "bfloat16")
 LARGEST = 150  # Elements.
-RECENT = 0.7  # How often a tensor is sought among the last ones only.
+RECENT = 0.7  # The probability that only recent tensors are searched.
 
 
 class Builder:
     def __init__(self, rng, dtype, mixing, spoiling):
         self.rng = rng
         self.dtype = dtype  # Of most of its tensors.
-        self.mixing = mixing  # How often one has another.
-        self.spoiling = spoiling  # How often a statement is made wrong.
+        self.mixing = mixing  # The probability of another dtype.
+        self.spoiling = spoiling  # The probability of a wrong statement.
         self.statements = []
         self.known = []
         self.scopes = []
@@ -80,7 +80,7 @@ class Builder:
         if dtype == "int64":
             return [rng.randint(-4, 6) for _ in range(count)]
         kind = rng.random()
-        if kind < 0.25:  # With equals.
+        if kind < 0.25:  # With equal numbers.
             return [rng.randint(-8, 8) / 4 for _ in range(count)]
         if kind < 0.45:
             return [rng.randint(1, 127) / 32 for _ in range(count)]
@@ -91,7 +91,7 @@ class Builder:
         return values
 
     def indices(self, sizes, below, negative=False):
-        """Int64, from [0, below) or, if negative ones count, [-below, below)."""
+        """int64 in [0, below) or, if negative indices are valid, in [-below, below)."""
         low = -below if negative else 0
         values = [self.rng.randrange(low, below) if below else 0 for _ in range(math.prod(sizes))]
         return self.leaf(sizes, "int64", values)
@@ -107,7 +107,7 @@ class Builder:
         return self.rng.choice(found[-4:] if self.chance(RECENT) else found)
 
     def any(self, low=0, high=4):
-        """Of any dtype."""
+        """A tensor of any dtype."""
         fits = lambda k: low <= len(k.sizes) <= high
         found = self.find(fits) if self.chance(0.8) else None
         if found:
@@ -133,7 +133,7 @@ class Builder:
         return found or self.leaf(sizes, dtype, requires_grad=requires_grad)
 
     def broadcasting(self, x):
-        """Something that broadcasts with x, and the sizes of both together."""
+        """A tensor that broadcasts with x, and the sizes of the result."""
         if self.chance(0.4):
             other = self.find(lambda k: k.dtype == x.dtype and together(k.sizes, x.sizes) is not None
                               and math.prod(together(k.sizes, x.sizes)) < 400)
@@ -147,7 +147,7 @@ class Builder:
     # --- Statements ---
     def emit(self, do, of, *results, **attributes):
         """Adds a statement on operands (None: an undefined one) whose results have
-        these (sizes, dtype), and returns what is known of the results."""
+        these (sizes, dtype), and returns the known facts about the results."""
         statement = {"do": do, "of": [k and k.name for k in of], **attributes}
         recorded = any(k and k.requires_grad for k in of) and "no_grad" not in self.scopes
         made = [Known(self.fresh(), tuple(sizes), dtype, recorded and dtype in FLOATING)
@@ -161,7 +161,7 @@ class Builder:
         return made
 
     def spoil(self, statement):
-        """Makes a statement (most often) one that must be refused."""
+        """Makes a statement that usually must be refused."""
         numbers = [key for key, value in statement.items()
                    if isinstance(value, int) and not isinstance(value, bool)]
         lists = [key for key, value in statement.items() if key not in ("as", "of", "values")

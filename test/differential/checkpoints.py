@@ -5,9 +5,9 @@
     checkpoints.py --interpreter build/dev/test/differential/differential_interpreter \\
         --count 5000 --seed 1
 
-Every bit has to be equal: of values, gradients, running statistics, and of what the
-generator draws next. Needs no PyTorch. Ends with 0 if all are; else each program that
-differs is printed with its seed, made as small as it gets.
+Every bit must be equal: of values, gradients, running statistics, and of the generator's next
+numbers. Needs no PyTorch. Exits with 0 if all are equal. Otherwise prints each program that
+differs with its seed, shrunk as far as possible.
 """
 
 import argparse
@@ -26,21 +26,21 @@ from interpreter import Interpreter
 
 FORMS = ("region", "nested", "online", "sequential", "planned", "reentrant", "selective",
          "offload")
-BATCH = 250  # Programs that are handed to the interpreter at once.
-# What a region may not know, or says instead, of a tensor that was written meanwhile.
+BATCH = 250  # Programs per call of the interpreter.
+# Parts of errors about tensors written meanwhile; a region may report these differently.
 GUARDS = ("modified", "inplace", "in-place", "a second time", "leaf Variable", "mutated")
-# What it says where what it captured has come to be recorded, or is no more.
+# The error if a captured tensor starts or stops being recorded.
 OTHER = "The function must do the same whenever it runs"
-# Likewise, of statistics that have come to require grad.
+# Likewise for statistics that have come to require grad.
 TRAINED = "running statistics have no gradient"
-# What a region keeps has to have a version, also where the function does not save it.
+# A tensor that a region keeps must have a version, even if the function does not save it.
 INFERENCE = ("Inference tensors cannot be saved", "on an inference tensor")
-# Of sums in another order, in which terms may cancel: some three units in the last place of the
-# largest number for 16-bit types. That there is no more to it is what the same program in float64
-# shows.
+# For sums in another order, whose terms may cancel: about three units in the last place of the
+# largest number for 16-bit types. The same program in float64 shows whether a difference is only
+# rounding.
 TOLERANCES = {"float32": 1e-5, "float64": 1e-12, "float16": 1e-2, "bfloat16": 3e-2}
 EXACT = dict.fromkeys(TOLERANCES, 0.0)
-# The reentrant form is a node of its own, whose function is not recorded at first.
+# The reentrant form is its own node, whose function first runs unrecorded.
 REENTRANT = ("incompatible with .grad()", "not necessary", "does not require grad",
              "appears to not have been used", "ReentrantCheckpointBackward saved",
              "recorded, it does something else",
@@ -68,7 +68,7 @@ def refused(program, outcomes):
 
 
 def within(statement):
-    """The statements of a region or a chain, and of those in it; or the statement."""
+    """The statements within a region or a chain; for other statements, the statement itself."""
     parts = statement.get("links") or statement.get("statements")
     if parts is None:
         return [statement]
@@ -76,10 +76,10 @@ def within(statement):
 
 
 def kept(program, outcomes, form=None, refused_plainly=frozenset()):
-    """What can be compared: what came of statements about gradients, up to the first one
-    that is refused, which may have added to some of them by then; and the end. Of a
-    program in a form, up to where that may do something else than the program did, which
-    refused these."""
+    """The comparable outcomes: of statements about gradients, up to the first refused one
+    (which may already have added to some gradients), and of the end. With a form, only up
+    to the place where the form may behave differently, given `refused_plainly`, the
+    statements that the plain program refused."""
     if "crash" in outcomes:
         return [("crash", outcomes)]
     statements = program["statements"]
@@ -88,10 +88,10 @@ def kept(program, outcomes, form=None, refused_plainly=frozenset()):
         was_refused = any(id(s) in refused_plainly for s in within(statement))
         if statement["do"] in ("region", "chain"):
             if "tensors" not in outcome:
-                # A chain makes all or nothing.
+                # A chain returns all its results or none.
                 return result + ([] if was_refused else [("a region", outcome)])
             if form == "reentrant" and was_refused:
-                return result  # Its function may do what it may not when it is recorded.
+                return result  # Its unrecorded function may do more than a recorded one.
         elif statement["do"] not in ("backward", "grad"):
             if form == "reentrant" and was_refused != ("tensors" not in outcome):
                 return result  # All its results require grad.
@@ -103,7 +103,7 @@ def kept(program, outcomes, form=None, refused_plainly=frozenset()):
 
 
 def difference(form, plain, checkpointed, tolerances=TOLERANCES):
-    """(what, without regions, with them) of the first difference, or None."""
+    """(what, without regions, with regions) of the first difference, or None."""
     for (where, a), (other, b) in zip(plain, checkpointed):
         if other == "a region":
             return f"{other} is refused or not", "", str(b)
@@ -130,15 +130,15 @@ def differs(form, a, b, tolerances):
     if not close(a[0], a[5], b[5], tolerances):
         return "values"
     if a[2] != b[2]:
-        return None  # Every result requires grad, and what comes of it.
+        return None  # Every result requires grad, and so do tensors made from it.
     if not a[6] or not b[6]:
         return "gradient's presence" if a[6] else None
     return None if close(a[6][0], a[6][5], b[6][5], tolerances) else "gradient's values"
 
 
 def close(dtype, a, b, tolerances):
-    """Whether hexadecimal values are equal up to another order of sums, where both are
-    finite: a result that backward does not reach has a gradient of zeros there, and not
+    """Whether hexadecimal values are equal except for the order of sums, where both are
+    finite. A result that backward does not reach has a gradient of zeros there instead of
     none, and zero times infinity is NaN."""
     if a == b:
         return True
@@ -151,7 +151,7 @@ def close(dtype, a, b, tolerances):
 
 
 def tolerances_of(program):
-    """Autocast computes in the dtype it is given, whatever that of the results."""
+    """Autocast computes in its own dtype, whatever the dtype of the results."""
     given = [TOLERANCES[s["dtype"]] for s in program["statements"]
              if s.get("scope") == "autocast"]
     return {dtype: max([least, *given]) for dtype, least in TOLERANCES.items()}
@@ -166,14 +166,14 @@ def numbers(dtype, hexadecimal):
 
 
 def writes(program):
-    """Whether some tensor is written that a region may have been given."""
+    """Whether a tensor is written that may be an argument of a region."""
     return any(s["do"].endswith("_") or s["do"] in ("batch_norm", "set_grad")
                for s in program["statements"])
 
 
 def without_flags(outcomes):
-    """Without what a gradient of a gradient says of itself: it depends on when what it was
-    computed from came to require grad, and a region computes that later."""
+    """Drops requires_grad and is_leaf. For a gradient of a gradient they depend on when its
+    inputs came to require grad, and a region computes it later."""
     def bare(tensor):
         if not tensor or len(tensor) < 6:
             return tensor
@@ -190,13 +190,13 @@ def changes_requirements(program):
 
 
 def infers(program):
-    """Whether some tensors may be of a kind that is not saved; a region says nothing of that
-    where one within it is refused."""
+    """Whether some tensors may be inference tensors, which are not saved. A region does not
+    report them if a nested region is refused."""
     return any(s.get("scope") == "inference_mode" for s in program["statements"])
 
 
 def is_expected(form, program, found):
-    """Whether a difference is what the form promises."""
+    """Whether a difference is one that the form allows."""
     what, without, with_regions = found
     if form == "nested" and infers(program):
         return True
@@ -227,7 +227,7 @@ class Run:
             self.check(form, program, plain[program["seed"]], b)
 
     def forms_of(self, program):
-        """Those that were asked for, or every other one of all."""
+        """The requested forms, or every other one of all."""
         return getattr(self.options, "form", None) or FORMS[program["seed"] % 2::2]
 
     def check(self, form, program, a, b):
@@ -241,8 +241,8 @@ class Run:
             self.report(form, program, found)
 
     def more_than_rounding(self, form, program, a, b):
-        """Of a program whose bits differ where they may: the first difference of the same
-        program in float64, or None."""
+        """For a program whose bits may differ: the first difference of the same program in
+        float64, or None."""
         if form != "reentrant" or self.difference(form, program, a, b, EXACT) is None:
             return None
         self.rounded += 1

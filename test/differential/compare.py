@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the outcomes of a program from both interpreters against each other."""
+"""Compares the outcomes of a program from both interpreters."""
 
 import dataclasses
 
 import numpy as np
 
-# A difference of so many units of the largest number is due to rounding. The unit
-# of 16-bit types is large, and PyTorch rounds to it more often within an operation.
+# A difference below this fraction of the largest number is rounding. 16-bit types
+# have a large unit, and PyTorch rounds to them more often within an operation.
 TOLERANCES = {"float32": 1e-5, "float64": 1e-11, "float16": 4e-3, "bfloat16": 3e-2}
 NUMPY = {"float32": np.float32, "float64": np.float64, "float16": np.float16,
          "int64": np.int64, "bool": np.uint8, "int32": np.int32, "uint8": np.uint8}
@@ -15,7 +15,7 @@ FIELDS = ("dtype", "sizes", "requires_grad", "is_leaf", "version", "values", "gr
 
 @dataclasses.dataclass
 class Difference:
-    at: int  # The statement, or how many there are for the end.
+    at: int  # The statement's index; the count of statements for the end.
     statement: dict
     kind: str  # "refused", "accepted", "crash", or a field that differs.
     name: str  # Of the tensor.
@@ -23,7 +23,7 @@ class Difference:
     theirs: str
     sizes: dict = dataclasses.field(default_factory=dict)  # Of the tensors so far,
     dtypes: dict = dataclasses.field(default_factory=dict)  # and their dtypes.
-    refused: list = dataclasses.field(default_factory=list)  # Statements before, by both.
+    refused: list = dataclasses.field(default_factory=list)  # Earlier statements that both refused.
 
     @property
     def operation(self):
@@ -40,12 +40,12 @@ def difference(program, ours, theirs):
     if "crash" in ours:
         return Difference(-1, {}, "crash", "", ours["crash"], "")
     statements = program["statements"] + [{}]
-    first = {}  # The versions of each tensor where it was seen first.
+    first = {}  # The version of each tensor when it was first seen.
     so_far = {"sizes": {}, "dtypes": {}, "refused": []}
     fields = len(FIELDS)
     for at, (statement, a, b) in enumerate(zip(statements, ours, theirs)):
         if "error" in a and "error" in b or "skipped" in a and "skipped" in b:
-            # PyTorch's refused backward has by then added to some gradients.
+            # PyTorch's refused backward has already added to some gradients.
             if statement["do"] in ("backward", "grad"):
                 fields = FIELDS.index("gradient")
             if "error" in a:
@@ -68,8 +68,8 @@ def difference(program, ours, theirs):
 
 
 def since(first, name, whose, description):
-    """With the version counted from that in which the tensor was seen first: a new
-    one may have been written by the operation that made it."""
+    """Counts the version from the tensor's first one, because the operation that made the
+    tensor may have written it."""
     if description is None or len(description) < 6 or description[4] is None:
         return description
     start = first.setdefault((name, whose), description[4])
@@ -122,8 +122,8 @@ def close(dtype, ours, theirs):
 
 
 def distance(a, b):
-    """How far the values of two descriptions are apart, whatever their dtypes;
-    infinite if there is no saying."""
+    """The distance between the values of two descriptions, whatever their dtypes;
+    infinite if undefined."""
     if not a or not b or len(a) < 6 or len(b) < 6 or a[1] != b[1]:
         return np.inf
     x, y = (numbers(d[0], d[5]).astype(np.float64) for d in (a, b))

@@ -32,7 +32,7 @@ nlohmann::json version_of(const Tensor& tensor) {
   return tensor.version();
 }
 
-// Without its own gradient: a tensor can be its own.
+// Without the gradient, because a tensor can be its own gradient.
 nlohmann::json describe_alone(const Tensor& tensor) {
   const autograd::Dims& sizes = tensor.shape();
   return {name_of(tensor.dtype()),
@@ -53,8 +53,7 @@ nlohmann::json describe(const Tensor& tensor) {
     const Tensor gradient = may_have_gradient ? tensor.grad() : Tensor();
     result.push_back(gradient.defined() ? describe_alone(gradient) : nullptr);
     return result;
-  } catch (const autograd::
-               AutogradError&) {  // Its history became what it must not be.
+  } catch (const autograd::AutogradError&) {  // Its history became invalid.
     return nlohmann::json::array({"unusable"});
   }
 }

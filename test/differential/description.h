@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be seen of a tensor, as JSON.
+// Describes a tensor as JSON.
 #pragma once
 
 #include "horovodpp/tensor/tensor.h"
@@ -7,10 +7,10 @@
 
 namespace hvd::differential {
 
-// [dtype, sizes, requires_grad, is_leaf, version, values, gradient]: values are
-// the bytes of the elements, row by row, in hexadecimal; the gradient is such a
-// list itself, or null. Null of an undefined tensor, ["unusable"] of one that
-// refuses to be looked at.
+// Returns [dtype, sizes, requires_grad, is_leaf, version, values, gradient].
+// The values are the bytes of the elements, row by row, in hexadecimal. The
+// gradient is such a list itself, or null. Returns null for an undefined
+// tensor, ["unusable"] for a tensor whose inspection fails.
 nlohmann::json describe(const Tensor& tensor);
 
 }  // namespace hvd::differential

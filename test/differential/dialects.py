@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of a program as source, in Python for PyTorch and in C++ for horovodpp.
+"""Statements of a program as source code, in Python for PyTorch and in C++ for horovodpp.
 
-The Python source is what reference.py runs; the C++ source is for people, who
-shall be able to paste a program that differs into a test.
+reference.py runs the Python source. The C++ source is for people, who can paste a
+program that differs into a test.
 """
 
 import json
 import math
 
-# By name: Python and C++. {0}, {1} … are operands, {all} is the list of them, and
-# other names are numbers and lists of the statement.
+# By name: Python and C++. {0}, {1} … are operands, {all} is the list of operands,
+# and other names are numbers and lists of the statement.
 SOURCES = {
     "add": ("{0} + {1}", "{0} + {1}"),
     "sub": ("{0} - {1}", "{0} - {1}"),
@@ -165,7 +165,7 @@ SOURCES = {
              "hvd::autograd::grad({all}, {inputs}, {gradients}, {{.retain_graph = "
              "{retain_graph}, .create_graph = {create_graph}, .allow_unused = {allow_unused}, "
              ".materialize_grads = {materialize_grads}}})"),
-    # Functions, of functions.cc and functions.py.
+    # Functions of functions.cc and functions.py.
     "asking": ("Asking.apply({0}, {1})", "Asking::apply({0}, {1})"),
     "recomputing": ("Recomputing.apply({0}, {1})", "Recomputing::apply({0}, {1})"),
     "enter": ("scopes.enter({scope})", "{scope}"),
@@ -196,7 +196,7 @@ def names_of(statement):
 
 
 def in_float64(program):
-    """The same program, computing with what floating point there is in float64."""
+    """The same program with all floating point in float64."""
     def wide(statement):
         if statement["do"] == "enter" and statement["scope"] == "autocast":
             return {**statement, "enabled": False}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom Functions, whose gradients depend on what they are told of the tensors that
-// they saved.
+// Custom Functions whose gradients depend on properties of their saved tensors.
 
 #include <utility>
 #include <vector>

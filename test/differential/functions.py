@@ -9,7 +9,7 @@ def told_by(saved):
 
 
 class Asking(torch.autograd.Function):
-    """Its gradients depend on what it is told of the tensors that it saved."""
+    """Its gradients depend on properties of its saved tensors."""
 
     @staticmethod
     def forward(context, x, y):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes random programs. The program of a seed depends on the seed only."""
+"""Makes random programs. A program depends only on its seed."""
 
 import random
 
@@ -13,7 +13,7 @@ from recipes import RECIPES
 DTYPES = ["float32"] * 10 + ["float64"] * 5 + ["float16"] * 2 + ["bfloat16"] * 2 + ["int64"]
 NAMES = sorted(RECIPES)
 WEIGHTS = [RECIPES[name][1] for name in NAMES]
-LEAVING = 0.3  # How often, within a scope, it is left next.
+LEAVING = 0.3  # The probability, within a scope, of leaving it next.
 
 
 def generate(seed):

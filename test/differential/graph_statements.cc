@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements that make tensors, and those about gradients.
+// Statements that make tensors, and statements about gradients.
 
 #include "operations.h"
 

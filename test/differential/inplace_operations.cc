@@ -30,7 +30,7 @@ void add_inplace_operations(Operations& all) {
        [](const Statement& s) {
          s[0].index_put_(s.indices(), s.number("number"));
        }},
-      // Without chance, so that there is something to compare.
+      // Degenerate distributions, so that the results are comparable.
       {"uniform_",
        [](const Statement& s) {
          autograd::uniform_(s[0], s.number("number"), s.number("number"));

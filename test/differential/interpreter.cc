@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs programs of the differential test, one per line of standard input, and
-// writes what came of each, one line each. See README.md.
+// writes the outcomes of each as one line. See README.md.
 #include <iostream>
 #include <string>
 
@@ -9,7 +9,7 @@
 #include "session.h"
 
 int main(int argc, char** argv) {
-  // What it knows, for whoever compares.
+  // Lists the known operations, for the comparing program.
   if (argc > 1 && std::string(argv[1]) == "--list") {
     for (const auto& [name, _] : hvd::differential::all_operations()) {
       std::cout << name << '\n';

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interpreter in C++, as a process that is given programs and answers in order."""
+"""The C++ interpreter as a process that gets programs and answers in order."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 PATIENCE = 900  # Seconds for a batch of programs; each takes milliseconds.
-# Tensors are small, and threads that wait for work would take a third of the time.
+# Tensors are small, and idle threads would take a third of the time.
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
@@ -16,11 +16,11 @@ class Interpreter:
         self.command = command
 
     def start(self, programs):
-        """Something whose result() is that of run(programs)."""
+        """Starts run(programs) in the background; returns an object with result()."""
         return _Running(self, programs)
 
     def run(self, programs):
-        """The outcomes of each program, or {"crash": …} where it ended the process."""
+        """The outcomes of each program, or {"crash": …} if it ended the process."""
         return self.start(programs).result() if programs else []
 
 

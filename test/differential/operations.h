@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each statement does, by the name in its "do". A name that ends in "_"
-// writes to its first operand.
+// The effect of each statement, by the name in its "do". A name that ends in
+// "_" writes to its first operand.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ void add_inplace_operations(Operations& operations);
 void add_graph_statements(Operations& operations);
 void add_functions(Operations& operations);
 
-// All of them.
+// All operations.
 const Operations& all_operations();
 
 }  // namespace hvd::differential

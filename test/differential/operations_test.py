@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the differential test to all operations: what ops.h and tensor.h declare
-has statements in both languages, and a recipe.
+"""Checks that the differential test covers all operations: every function of ops.h and
+tensor.h has statements in both languages, and a recipe.
 
     operations_test.py <root of the sources> <differential_interpreter>
 """
@@ -15,7 +15,7 @@ import unittest
 import dialects
 import generate
 
-# Statements of the functions that are declared more than once.
+# Statements of the overloaded functions.
 OVERLOADS = {name: [name, f"{name}_number"] for name in
              ["add", "mul", "eq", "ne", "lt", "le", "gt", "ge", "where"]}
 OVERLOADS.update({name: [name, f"{name}_dims"] for name in ["sum", "mean"]})
@@ -50,7 +50,7 @@ def headers(root):
 
 
 def declared(root):
-    """How often ops.h, with what it exports, declares each function."""
+    """The number of declarations of each function in ops.h, including its exports."""
     counts = collections.Counter()
     for text in headers(root):
         counts.update(re.findall(rf"^{RESULT} (\w+)\(", text, re.MULTILINE))
@@ -58,7 +58,7 @@ def declared(root):
 
 
 def methods(root):
-    """Those of Tensor that return tensors, by the name of their functions."""
+    """The methods of Tensor that return tensors, by function name."""
     text = (pathlib.Path(root) / "horovodpp/tensor/tensor.h").read_text()
     found = re.findall(r"^  (?:const Tensor&|Tensor&|Tensor|std::vector<Tensor>) (\w+)\(", text,
                        re.MULTILINE)

@@ -58,7 +58,7 @@ def unary_of_any(b, name):
     x = b.any()
     if name == "nonzero":
         b.emit(name, (x,), ((0, len(x.sizes)), "int64"))
-        b.known.pop()  # How many there are is not known.
+        b.known.pop()  # The number of rows is unknown.
         return
     b.emit(name, (x,), (x.sizes, "bool" if name == "logical_not" else x.dtype))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes in place, gradients, hooks, and modes."""
+"""In-place writes, gradients, hooks, and modes."""
 
 from builder import FLOATING
 from recipes import recipe
@@ -7,8 +7,8 @@ from recipes_shapes import index_of
 
 
 def target(b):
-    """What is to be written: what is neither a leaf nor a view of one, most often,
-    since those that require grad are all refused."""
+    """A tensor to write: usually neither a leaf that requires grad nor a view of one, since
+    those writes are all refused."""
     leaves = {s["as"][0] for s in b.statements if s["do"] == "leaf" and s["requires_grad"]}
     found = b.find(lambda k: k.name not in leaves) if b.chance(0.9) else None
     return found or b.any()
@@ -56,7 +56,7 @@ def index_put(b, name):
         b.emit(name, (x, *tensors), indices=indices, number=b.number(x.dtype))
         return
     value = b.like(sizes if sizes is not None and b.chance(0.7) else (), x.dtype)
-    # Operand 1 is the value; those of the indices follow.
+    # Operand 1 is the value; the index tensors follow.
     shifted = [{"tensor": i["tensor"] + 1} if isinstance(i, dict) else i for i in indices]
     b.emit(name, (x, value, *tensors), indices=shifted)
 
@@ -71,7 +71,7 @@ def function(b, name):
 def differentiable(b, count=1):
     found = [k for k in b.known if k.requires_grad]
     leaves = {s["as"][0] for s in b.statements if s["do"] == "leaf"}
-    if b.chance(0.8):  # They are more interesting.
+    if b.chance(0.8):  # Non-leaves are more interesting.
         found = [k for k in found if k.name not in leaves] or found
     if not found:
         return []

@@ -40,7 +40,7 @@ def pair(b, low, high):
 
 
 def window(n, kernel, stride, padding, dilation=1, ceil_mode=False):
-    """How many windows there are, or None if there is no knowing."""
+    """The number of windows, or None if unknown."""
     room = n + 2 * padding - dilation * (kernel - 1) - 1
     if room < 0:
         return None
@@ -66,7 +66,7 @@ def conv2d(b, name):
 
 
 def emit_image(b, name, of, x, result, **attributes):
-    """Also where the windows do not fit: both have to say so."""
+    """Also emits windows that do not fit: both sides must refuse them."""
     made = b.emit(name, of, (result[0] if result else (), x.dtype), **attributes)
     if not result and made[0] in b.known:
         b.known.remove(made[0])

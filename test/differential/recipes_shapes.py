@@ -7,7 +7,7 @@ from recipes import recipe
 
 
 def reshaped(b, sizes):
-    """Other sizes of as many elements."""
+    """Other sizes with as many elements."""
     count = math.prod(sizes)
     if count == 0:
         result = list(sizes)
@@ -258,8 +258,8 @@ def gather(b, name):
 
 
 def index_of(b, x):
-    """What stands between the brackets, its tensors, and the sizes of the result;
-    these are None if they are not worth finding out."""
+    """The content of the brackets, its tensors, and the sizes of the result; the sizes are
+    None if they are not worth computing."""
     indices, tensors, sizes, left = [], [], [], list(x.sizes)
     advanced = False
     while left and b.chance(0.8):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program with PyTorch: the interpreter beside the one in C++.
+"""Runs a program with PyTorch: the counterpart of the C++ interpreter.
 
-What it returns has the form of what that one writes; see session.h.
+The result has the format of the C++ interpreter's output; see session.h.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import pickle
 import warnings
 
 import torch
-import torch.fx.experimental.symbolic_shapes  # Or every child imports it, which takes longest.
+import torch.fx.experimental.symbolic_shapes  # Otherwise every child imports it, which is slow.
 import torch.nn.functional as F
 
 import dialects
@@ -52,7 +52,7 @@ def autocast(dtype, enabled):
 
 
 class Scopes:
-    """What the program has entered and not yet left."""
+    """The scopes that the program has entered and not yet left."""
 
     def __init__(self):
         self.open = []
@@ -72,9 +72,9 @@ class Scopes:
 
 
 def run(program, nudge=False, copying=False):
-    """The outcomes of a program; with `nudge`, every number that was rounded is
-    off by about a rounding error more, which shows what the errors grow to; with
-    `copying`, what a backward needs may be written before it."""
+    """The outcomes of a program. With `nudge`, every rounded number is off by about one more
+    rounding error, which shows how errors grow. With `copying`, tensors that a backward needs
+    may be written before it."""
     session = _Session(nudge)
     keeping = torch.autograd.graph.allow_mutation_on_saved_tensors
     with keeping() if copying else contextlib.nullcontext():
@@ -86,8 +86,8 @@ def run(program, nudge=False, copying=False):
 
 
 def run_apart(programs, **how):
-    """The outcomes of each program, run so, or {"crash": …}: PyTorch does crash, and
-    does so in a process of its own."""
+    """The outcomes of each program, or {"crash": …}. PyTorch does crash, so the programs run
+    in a child process."""
     answers = []
     while len(answers) < len(programs):
         reading, writing = os.pipe()
@@ -131,7 +131,7 @@ class _Session:
         space = {**self.base, **self.tensors}
         try:
             exec(dialects.python_of(statement), space)  # Programs are our own.
-        except Exception as error:  # Whatever PyTorch throws is a refusal.
+        except Exception as error:  # Every exception of PyTorch is a refusal.
             return {"error": f"{type(error).__name__}: {error}"}
         names = statement.get("as") or []
         if self.nudge and statement["do"] not in EXACT:
@@ -155,7 +155,7 @@ def describe(tensor):
     try:
         gradient = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
         return _alone(tensor) + [None if gradient is None else _alone(gradient)]
-    except RuntimeError:  # Its history became what it must not be.
+    except RuntimeError:  # Its history became invalid.
         return ["unusable"]
 
 
@@ -171,7 +171,7 @@ def _bytes(tensor):
         return bytes(rows.reshape(-1).view(torch.uint8).numpy()) if rows.numel() else b""
 
 
-# Their results are not rounded, or are views, which must not be nudged twice.
+# The results are not rounded, or are views, which must not be nudged twice.
 EXACT = {"leaf", "detach", "data", "get_grad", "view", "reshape", "transpose", "t", "permute",
          "expand", "squeeze", "unsqueeze", "as_strided", "narrow", "select", "slice", "split",
          "split_size", "chunk", "unbind", "contiguous", "index", "to", "dropout", "drop_path",
@@ -184,7 +184,7 @@ ROUNDS_IN_PLACE = {"add_", "sub_", "mul_", "add_number_", "mul_number_", "exp_",
 
 
 def nudge(tensor):
-    """Equal numbers stay equal: which of them is the largest is not chance."""
+    """Keeps equal numbers equal, so that the position of the largest does not change by chance."""
     if tensor is None or not tensor.is_floating_point() or not tensor.numel():
         return
     with torch.no_grad():

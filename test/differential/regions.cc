@@ -16,7 +16,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Those of `names` that there are.
+// The elements of `names` that exist.
 Names present(const nlohmann::json& names, const Tensors& tensors) {
   Names result;
   for (const std::string name : names) {
@@ -70,7 +70,7 @@ Tensors captured_by(const nlohmann::json& json, const Tensors& tensors) {
   return result;
 }
 
-// Where everything fits, or hardly anything.
+// A pool in which everything fits, or hardly anything.
 OffloadPool& pool_of(const nlohmann::json& json) {
   static OffloadPool large({.bytes = std::int64_t{1} << 30});
   static OffloadPool small({.bytes = 256});
@@ -107,8 +107,8 @@ CheckpointOptions options_of(const nlohmann::json& json) {
   return options;
 }
 
-// What operations save is moved to a pool: of a function that is not
-// checkpointed, of what a region is given, or also of what it computes.
+// Moves saved tensors to a pool: those of an uncheckpointed function, or a
+// region's arguments, or also the tensors that the region computes.
 std::vector<Tensor> run_offloaded(const nlohmann::json& json, const Body& body,
                                   const std::vector<Tensor>& arguments) {
   OffloadPool& pool = pool_of(json);
@@ -126,8 +126,8 @@ std::vector<Tensor> run_offloaded(const nlohmann::json& json, const Body& body,
       arguments, options_of(json));
 }
 
-// That kind has no undefined results. Its function runs without being recorded first,
-// and may then do what is refused when it is.
+// The reentrant form has no undefined results. Its function first runs
+// unrecorded, and may then do things that are refused when it is recorded.
 std::vector<Tensor> run_reentrant(const Body& body,
                                   const std::vector<Tensor>& arguments) {
   const auto made = std::make_shared<std::vector<bool>>();
@@ -192,7 +192,7 @@ std::vector<Tensor> run_chain(const nlohmann::json& json,
                                   json.at("segments").get<std::int64_t>(), x,
                                   options_of(json))};
   }
-  // What records nothing needs no plan.
+  // Without recording no plan is needed.
   if (!is_grad_enabled()) {
     Tensor made = x;
     for (const ChainFunction& function : functions) made = function(made);

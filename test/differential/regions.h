@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements as checkpointed regions. A statement "region" holds statements of its
-// own, and runs them as one function; "chain" holds several such functions, each
-// of which makes what the next one is given.
+// Statements as checkpointed regions. A "region" statement holds other
+// statements, and runs them as one function. A "chain" holds several such
+// functions, each of which makes the next one's arguments.
 //
 //   {"do": "region", "form": "region", "of": ["a"], "captured": ["w"],
 //    "statements": [...], "as": ["b", "c"]}
@@ -9,7 +9,7 @@
 //    "links": [{"of": ["a"], "statements": [...], "as": ["b"]}, ...], "as": ["c"]}
 //
 // "of" names the tensors that are arguments, "captured" those that the function
-// captures. A statement in it that is refused leaves no results, as anywhere.
+// captures. As elsewhere, an inner statement that is refused leaves no results.
 #pragma once
 
 #include <vector>
@@ -19,8 +19,8 @@
 
 namespace hvd::differential {
 
-// The tensors that are in "as"; an undefined one where nothing was made. `json` has
-// to live until the last backward through them.
+// Returns the tensors in "as", undefined where none was made. `json` must live
+// until the last backward through them.
 std::vector<Tensor> run_region(const nlohmann::json& json,
                                const Tensors& tensors);
 std::vector<Tensor> run_chain(const nlohmann::json& json,

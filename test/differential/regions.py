@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts runs of a program's statements into checkpointed regions; see regions.h.
 
-What is within a region must be what a region may hold: nothing about gradients,
-and no write to a tensor from outside. Leaves are made before it, as parameters
-are. Scopes are left where they are entered.
+A region may not hold statements about gradients or writes to tensors from outside.
+Leaves are made before the region, like parameters. A scope is left in the region
+where it was entered.
 """
 
 import random
@@ -14,7 +14,8 @@ OUTSIDE = {"backward", "grad", "get_grad", "set_grad", "retain_grad", "scaling_h
            "requires_grad_", "detach_"}
 LONGEST = 12  # Statements of a region.
 BUDGETS = (0, 200, 2000, 20000)  # Bytes; tensors have up to 150 elements.
-# Of operations' results, in turn: those of horovodpp/checkpoint/policy.h.
+# The policies of horovodpp/checkpoint/policy.h, used in turn for the
+# operations' results.
 POLICIES = ("must_save", "prefer_save", "must_recompute", "prefer_recompute", "must_offload",
             "prefer_offload")
 # Statements about the gradient of a tensor.
@@ -22,15 +23,15 @@ ASKING = {"retain_grad", "scaling_hook", "get_grad", "set_grad"}
 
 
 def noticeable(program):
-    """The same with a generator's seed, and without what no region can notice: writes that
-    leave the version as it is, and a detach_() of what is recorded."""
+    """The same program with a generator's seed, and without writes that a region cannot
+    notice: those that leave the version unchanged, and detach_() of a recorded tensor."""
     statements = [{**s, "do": "detach"} if s["do"] == "data" else s
                   for s in program["statements"] if s["do"] != "detach_"]
     return {**program, "chance": program["seed"], "statements": statements}
 
 
 def with_chance(program):
-    """The same, also with random numbers that deserve the name."""
+    """The same program, also with operations that draw random numbers."""
     rng = random.Random(program["seed"])
     program = noticeable(program)
     statements = []
@@ -47,7 +48,7 @@ def with_chance(program):
 
 
 def checkpointed(program, form):
-    """The same, with regions of this form."""
+    """The same program with regions of this form."""
     rng = random.Random(f"{program['seed']} {form}")
     result = dict(program)
     if form == "online":
@@ -58,7 +59,7 @@ def checkpointed(program, form):
 
 
 def names_in(statement):
-    """All tensors that a statement mentions, and what it makes."""
+    """All tensors that a statement names or makes."""
     names = [n for key in ("of", "as", "gradients", "inputs") for n in statement.get(key) or []]
     return {n for n in names if n}
 
@@ -70,7 +71,7 @@ class _Maker:
                         for n in s["as"]}
         self.asked = {n for s in statements for n in s.get("inputs") or []} | {
             s["of"][0] for s in statements if s["do"] in ASKING}
-        for s in reversed(statements):  # Which may return what they are given.
+        for s in reversed(statements):  # Views may be the operand itself.
             if s["do"] in VIEWS and self.asked.intersection(s.get("as") or []):
                 self.asked.add(s["of"][0])
         self.restricted = any(s.get("inputs") for s in statements)
@@ -92,7 +93,7 @@ class _Maker:
         return result
 
     def end_of_run(self, statements, start):
-        """The last place up to which the statements from `start` on may be a region."""
+        """The last place up to which the statements from `start` on can form a region."""
         made, roots, depth, end = set(), {}, 0, start
         for at in range(start, min(start + LONGEST, len(statements))):
             s = statements[at]
@@ -115,10 +116,9 @@ class _Maker:
         return end
 
     def is_beyond_reentrant(self, s, made):
-        """Whether such a region, which made these, must end before a statement: its
-        arguments are leaves, its results are views of nothing, all require grad, and none
-        depends on another one, so that what is asked about the gradient of one has another
-        answer."""
+        """Whether a reentrant region, which made these tensors, must end before a statement.
+        Its arguments are leaves, its results are not views, all require grad, and none
+        depends on another. Questions about a result's gradient thus have other answers."""
         return (s["do"] in VIEWS or s["do"] == "asking"
                 or any(n in self.changed for n in s.get("as") or [])
                 or any(n in made and n in self.asked for n in s.get("of") or []))
@@ -136,7 +136,7 @@ class _Maker:
         return leaves + [self.region(inner)]
 
     def split(self, statements):
-        """The statements with some of them in a region of their own."""
+        """The statements, some of them in a region of their own."""
         start = self.rng.randrange(len(statements))
         end = self.end_of_run(statements, start)
         inner = statements[start:end]
@@ -149,7 +149,7 @@ class _Maker:
     def region(self, inner):
         made = [n for s in inner for n in s.get("as") or []]
         used = self.used_by(inner, made)
-        # Running statistics are written, and are for the function to capture.
+        # Running statistics are written, so the function captures them.
         statistics = {n for s in inner if s["do"] == "batch_norm" for n in s["of"][1:3]}
         form = self.form if self.form in ("reentrant", "selective", "offload") else "region"
         captured = [n for n in used if n in statistics
@@ -158,9 +158,9 @@ class _Maker:
                 "captured": captured, "statements": inner, "as": made, **self.options()}
 
     def may_capture(self, name, used):
-        """Always, but for the reentrant form: a backward of its own would free the
-        history of what it captures, there is none unless an argument requires grad, and
-        grad() finds no way to what is captured."""
+        """Always true except for the reentrant form. There, an inner backward would free the
+        history of captured tensors, no backward runs unless an argument requires grad, and
+        grad() finds no path to captured tensors."""
         return self.form != "reentrant" or (
             name in self.trained and not self.restricted
             and any(n in self.trained for n in used[:used.index(name)]))
@@ -185,7 +185,7 @@ class _Maker:
         return [n for n in used if n not in made]
 
     def chains(self, inner, end):
-        """The statements, with chains of which each makes what only the next needs."""
+        """The statements in chains, where each link's results are used only by the next."""
         later = [n for s in self.given[end:] for n in names_in(s)]
         result, at = [], 0
         while at < len(inner):

@@ -5,11 +5,11 @@
     run.py --interpreter build/dev/test/differential/differential_interpreter \\
         --count 100000 --seed 1
 
-Ends with 0 if every difference is known (known_differences.py), with 77 if there
-is no PyTorch. A difference is printed with its seed and the shrunk program, in
+Exits with 0 if every difference is known (known_differences.py), with 77 if there
+is no PyTorch. Prints each unknown difference with its seed and the shrunk program, in
 Python and in C++. With --regions each program also runs with its statements in
 checkpointed regions, in four forms, and must end with the same bits: see checkpoints.py.
-With --alone there is no PyTorch: it looks for crashes only.
+With --alone PyTorch is not used, and only crashes are found.
 """
 
 import argparse
@@ -26,12 +26,12 @@ import regions
 from interpreter import Interpreter
 
 SKIPPED = 77
-BATCH = 100  # Programs that are handed to the interpreter at once.
+BATCH = 100  # Programs per call of the interpreter.
 NEARER = "horovodpp is as near to the result in float64 as PyTorch, or nearer"
 KEPT = "PyTorch needs what was written since, and has the same gradients if it keeps copies"
 MODIFIED = "modified by an inplace operation"
 UNCLEAR = "PyTorch differs from itself as much if it rounds otherwise"
-LONG = 50_000  # Programs after which an entry that was not met is out of date.
+LONG = 50_000  # After this many programs, an entry that never matched is out of date.
 
 
 def arguments():
@@ -65,7 +65,7 @@ class Run:
             yield [generate.generate(s) for s in range(seed, min(seed + BATCH, last))]
 
     def count(self):
-        """Of the differences found."""
+        """The number of differences found."""
         return len(self.found)
 
     def check_batch(self, programs):
@@ -77,7 +77,7 @@ class Run:
 
 
 class Alone(Run):
-    """Only for crashes."""
+    """Finds only crashes."""
 
     def references_of(self, programs):
         return [None] * len(programs)
@@ -135,8 +135,8 @@ class Compared(Run):
             self.report(program, difference)
 
     def kept(self, program, difference, ours):
-        """Whether PyTorch refuses a backward since what it needs was written, and, if
-        it keeps copies, ends as horovodpp does."""
+        """Whether PyTorch refuses a backward because a needed tensor was written, and, if
+        PyTorch keeps copies, ends like horovodpp."""
         if difference.kind != "accepted" or MODIFIED not in difference.theirs:
             return False
         (theirs,) = self.reference.run_apart([program], copying=True)
@@ -204,7 +204,7 @@ class Compared(Run):
 
 
 def described(outcomes, difference):
-    """What an outcome says of the tensor that differs, or of its gradient."""
+    """The part of an outcome about the tensor that differs, or about its gradient."""
     description = outcomes[difference.at].get("tensors", {}).get(difference.name)
     if description and difference.kind.startswith("gradient"):
         return description[6] if len(description) > 6 else None

@@ -13,7 +13,7 @@
 
 namespace hvd::differential {
 
-// Whatever ends with it.
+// The guards that end with the scope.
 struct Session::Scope {
   std::unique_ptr<SetGradEnabled> grad_mode;
   std::unique_ptr<InferenceMode> inference_mode;
@@ -124,7 +124,7 @@ nlohmann::json Session::descriptions() const {
 
 nlohmann::json Session::run(const nlohmann::json& program) {
   nlohmann::json outcomes = nlohmann::json::array();
-  // As with any memory, if it says nothing about that.
+  // Without a budget, memory is unlimited.
   std::optional<MemoryBudget> budget;
   if (program.contains("budget")) budget.emplace(program["budget"]);
   is_brief_ = program.contains("chance");

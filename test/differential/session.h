@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Session runs one program: its tensors, and the scopes it has entered.
+// A Session runs one program: it holds the program's tensors and open scopes.
 #pragma once
 
 #include <memory>
@@ -14,21 +14,22 @@ namespace hvd::differential {
 
 class Session {
  public:
-  // Of a part of a program, with what there is by then.
+  // `tensors`: those that exist before a part of a program.
   explicit Session(Tensors tensors = {});
   ~Session();
 
-  // What came of each statement: {"tensors": {name: description}}, {"error":
-  // text}, or {"skipped": true} because an operand is missing. And in the end
-  // that of all tensors that are there. A program with a "chance", which seeds the
-  // generator, is told of briefly, and what is drawn after its end is told, too; one
-  // with a "budget" runs under a MemoryBudget of so many bytes.
+  // Returns the outcome of each statement: {"tensors": {name: description}},
+  // {"error": text}, or {"skipped": true} because an operand is missing. The
+  // last entry describes all existing tensors. If the program has a "chance",
+  // which seeds the generator, the outcomes are brief and end with the
+  // generator's next numbers. If it has a "budget", it runs under a
+  // MemoryBudget of that many bytes.
   nlohmann::json run(const nlohmann::json& program);
 
-  // As of one statement, without telling of it.
-  //   CheckpointError  it is run again, and does not do the same
+  // Runs one statement without reporting its outcome.
+  //   CheckpointError  a recomputation does something else
   void step(const nlohmann::json& statement);
-  // The same; throws what the statement is refused with.
+  // The same; throws the error of a refused statement.
   void step_or_throw(const nlohmann::json& statement);
   void add(const std::string& name, const Tensor& tensor) {
     tensors_[name] = tensor;
@@ -44,7 +45,7 @@ class Session {
   nlohmann::json descriptions() const;
   void enter(const Statement& statement);
 
-  bool is_brief_ = false;  // Only gradients and the end are told of.
+  bool is_brief_ = false;  // Only gradients and the end are reported.
   Tensors tensors_;
   std::vector<std::unique_ptr<Scope>> scopes_;
 };

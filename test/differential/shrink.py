@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a program that differs as small as it gets."""
+"""Shrinks a program that differs as far as possible."""
 
 
 def shrunk(program, still_differs):

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Statement is one step of a program of the differential test: what to do, to
-// which tensors, with which numbers.
+// A Statement is one step of a program of the differential test: an operation,
+// its tensors, and its numbers.
 //
 //   {"do": "softmax", "of": ["a"], "dim": -1, "as": ["b"]}
 //
-// "of", "gradients" and "inputs" name tensors (null: an undefined one), "as" is
-// what the results shall be called; everything else is the operation's own.
+// "of", "gradients" and "inputs" name tensors (null: an undefined one), "as"
+// names the results. All other keys belong to the operation.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@
 
 namespace hvd::differential {
 
-// What a program has made so far, by name.
+// The tensors that a program has made so far, by name.
 using Tensors = std::map<std::string, Tensor>;
 
-// An operand was not made: what should have made it failed.
+// An operand does not exist, because the statement that makes it failed.
 struct MissingOperand {};
 
 class Statement {
  public:
-  // Both live as long as the statement.
-  //   MissingOperand  a tensor that it names is not there
+  // Both must outlive the statement.
+  //   MissingOperand  a named tensor does not exist
   Statement(const nlohmann::json& json, const Tensors& tensors);
 
-  // Operand i of "of", undefined if there are not so many.
+  // Operand i of "of"; undefined if there are fewer.
   Tensor operator[](std::size_t i) const {
     return i < operands_.size() ? operands_[i] : Tensor();
   }
@@ -41,15 +41,15 @@ class Statement {
   std::int64_t integer(const char* key) const { return json_.at(key); }
   bool flag(const char* key) const { return json_.at(key); }
   std::string text(const char* key) const { return json_.at(key); }
-  // Which may be "nan", "inf" or "-inf".
+  // May be "nan", "inf" or "-inf".
   double number(const char* key) const;
   std::vector<double> numbers(const char* key) const;
   std::vector<std::int64_t> integers(const char* key) const;
   autograd::Dims dims(const char* key) const;
   Pair pair(const char* key) const;
   DType dtype(const char* key) const;
-  // What stands between the brackets of x[...]: numbers, [start, end, step],
-  // "...", "new", or {"tensor": i} for operand i.
+  // The content of the brackets of x[...]: numbers, [start, end, step], "...",
+  // "new", or {"tensor": i} for operand i.
   std::vector<autograd::Index> indices() const;
 
  private:

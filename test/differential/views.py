@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations whose result may be a view of their first operand, or that operand."""
+"""Operations whose result may be a view of their first operand, or that operand itself."""
 
 VIEWS = {"reshape", "view", "transpose", "t", "permute", "expand", "squeeze", "unsqueeze",
          "as_strided", "narrow", "select", "slice", "split", "split_size", "chunk", "unbind",

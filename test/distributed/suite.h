@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What collectives on tensors keep, whatever the job's wires: run by every rank of a
-// job that is the current one. Over threads by tensor_collectives_test.cc, over
+// The conformance suite of collectives on tensors, for any wires. Every rank of
+// the current job runs it: on threads by tensor_collectives_test.cc, on
 // processes by tensor_collectives_mpi_test.cc.
 #pragma once
 

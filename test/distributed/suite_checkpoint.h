@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives in functions that are computed again. Item 220. Only rank 0 checkpoints:
-// if its recomputation sent anything, the others, which do not recompute, would not
-// take part.
+// Collectives in recomputed functions. Item 220. Only rank 0 checkpoints: a
+// recomputation that communicated would hang, because the others do not
+// recompute.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace hvd::suite {
 
 using Block = std::function<Tensor(const Tensor&)>;
 
-// `block`, in the way that is named.
+// Runs `block` in the given way.
 enum class Recomputed { kNot, kOnce, kNested, kReentrant };
 inline Tensor run_block(const Block& block, const Tensor& x, Recomputed how) {
   switch (how) {
@@ -85,7 +85,7 @@ inline void a_recomputation_writes_what_was_received() {
     broadcast_(z.select(1, 0), 0);
     return exp(z) * y;
   });
-  // What is received may be written.
+  // Received tensors may be written.
   expect_the_same([](const Tensor& x) {
     const Tensor y = allreduce(sin(x), {.op = ReduceOp::kSum});
     y.mul_(3.0);
@@ -99,7 +99,8 @@ inline void a_recomputation_writes_what_was_received() {
   });
 }
 
-// The same values, whatever would be received by now.
+// Recomputation uses the values that forward received, even if a collective
+// would now give others.
 inline void a_recomputation_gets_what_forward_got() {
   const Tensor x = leaf({1, 2}, {2});
   const Tensor seen = like_rank({2});

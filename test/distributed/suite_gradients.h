@@ -11,7 +11,7 @@
 
 namespace hvd::suite {
 
-// A gradient that differs by rank and row: 10 times the rank, and the row.
+// A gradient that differs by rank and row: 10 times the rank, plus the row.
 inline Tensor gradient_for(const Tensor& y, int rank_of = rank()) {
   Numbers numbers;
   const std::int64_t columns =
@@ -22,7 +22,7 @@ inline Tensor gradient_for(const Tensor& y, int rank_of = rank()) {
   return from_vector<double>(numbers, y.shape());
 }
 
-// The mean over the ranks of what they pass for a result like `y`.
+// The mean over the ranks of their gradients for a result like `y`.
 inline Tensor mean_gradient_for(const Tensor& y) {
   return gradient_for(y, 0) + 10.0 * (size() - 1) / 2.0;
 }
@@ -77,7 +77,7 @@ inline void a_group_has_the_gradients_of_its_tensors() {
   const auto sums = grouped_allreduce({a, constant, b},
                                       {.name = "group", .op = ReduceOp::kSum});
   EXPECT_TRUE(sums[2].requires_grad());
-  // Ranks differ in what they use: b, by rank 0 alone.
+  // Only rank 0 uses b.
   (rank() == 0 ? sums[0].sum() + sums[2].sum() : sums[0].sum()).backward();
   EXPECT_EQ(values(a.grad()), repeated(4, size()));
   EXPECT_EQ(values(b.grad()), repeated(3, 1));
@@ -132,7 +132,7 @@ inline void an_alltoall_sends_gradients_back() {
   received.tensor.backward(gradient_for(received.tensor));
   Numbers expected;
   for (int r = 0; r < n; ++r) {
-    // Of rank r's result, this rank's rows begin after those of the ranks before.
+    // In rank r's result, this rank's rows follow those of the previous ranks.
     for (int row = 0; row <= r; ++row) {
       expected.insert(expected.end(), 2, 10.0 * r + (r + 1) * rank() + row);
     }
@@ -159,8 +159,8 @@ inline void a_reducescatter_gathers_the_gradients() {
   }
 }
 
-// f(x) = sum((allreduce x)^3): the second derivative along v is one of the ranks'
-// sums.
+// f(x) = sum((allreduce x)^3): a second derivative along v = ones sums over the
+// ranks.
 inline void derivatives_have_derivatives() {
   const double n = size();
   const Tensor x =

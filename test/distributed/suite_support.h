@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cases on tensors have in common.
+// Shared by the cases on tensors.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -29,10 +29,10 @@ struct TensorCase {
 
 using Numbers = std::vector<double>;
 
-// 0 + 1 + … + (n - 1), of the ranks of the job.
+// 0 + 1 + … + (n - 1), over the ranks of the job.
 inline double sum_of_ranks() { return size() * (size() - 1) / 2.0; }
 
-// `rows` rows of two columns: 100 times the rank, and counted on from there.
+// `rows` rows of two columns: consecutive numbers from 100 times the rank.
 inline Tensor rows_of(int rank, std::int64_t rows, bool requires_grad = false) {
   Numbers numbers(static_cast<std::size_t>(2 * rows));
   std::iota(numbers.begin(), numbers.end(), 100.0 * rank);

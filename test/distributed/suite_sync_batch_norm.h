@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch normalization over all ranks, beside that of one process over all images.
+// Batch normalization over all ranks, compared with one process over all
+// images.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,8 @@ namespace hvd::suite {
 
 constexpr std::int64_t kNormChannels = 3;
 
-// Rank r has r images; the last of several ranks, and any single one, three more.
+// Rank r has r images. The last rank, which may be the only one, has three
+// more.
 inline std::int64_t images_of(int rank) {
   return rank == size() - 1 ? rank + 3 : rank;
 }
@@ -34,7 +36,7 @@ inline Tensor images_on(int rank, const Tensor& all) {
   return all.narrow(0, first, images_of(rank)).contiguous();
 }
 
-// What a norm makes of images: its results, its gradients, its running moments.
+// The outcome of a norm: results, gradients, running moments.
 struct Normalized {
   Tensor results;
   Tensor gradient;
@@ -79,7 +81,7 @@ inline void moments_are_those_of_all_ranks() {
     expect_near_numbers(values(found.gradient),
                         values(images_on(rank(), expected.gradient)));
     expect_near_numbers(found.running, expected.running);
-    // Each rank has the part of its images.
+    // Each rank has the share of its images.
     const Tensor sum =
         allreduce(from_vector<double>(found.weight_gradient, {kNormChannels}),
                   {.op = ReduceOp::kSum});

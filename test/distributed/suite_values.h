@@ -41,7 +41,7 @@ inline void any_layout_is_reduced_row_by_row() {
   const Tensor one_each = like_rank({1}).expand({4});
   EXPECT_EQ(values(allreduce(one_each, {.op = ReduceOp::kSum})),
             repeated(4, sum_of_ranks()));
-  // In place it goes back to where it was.
+  // In place, the result keeps its layout.
   EXPECT_TRUE(allreduce_(across).is_same(across));
   EXPECT_FALSE(across.is_contiguous());
   EXPECT_EQ(values(rows), values(mean));
@@ -70,7 +70,7 @@ inline void rows_are_gathered_scattered_and_exchanged() {
     EXPECT_EQ(values(broadcast(like_rank({3}), root)), repeated(3, root));
   }
 
-  // Rank r sends r + 1 rows to everybody, and keeps one.
+  // Rank r sends r + 1 rows to each rank, and keeps one.
   const TensorAlltoallResult received =
       alltoall(like_rank({n * (rank() + 1) + 1, 2}),
                {.splits = std::vector<std::int64_t>(static_cast<std::size_t>(n),
@@ -179,7 +179,7 @@ inline void a_tensor_lives_until_its_collective_has_ended() {
   }
   if (rank() == 0) {
     EXPECT_EQ(released, size() == 1 ? released.load() : false);
-    // The others begin when this one has let go.
+    // Other ranks begin after this rank has dropped its tensor.
     static_cast<void>(broadcast(zeros({1}), 0, {.name = "go"}));
   } else {
     static_cast<void>(broadcast(zeros({1}), 0, {.name = "go"}));
@@ -200,7 +200,7 @@ inline void what_is_wrong_is_said_and_changes_nothing() {
   EXPECT_ERROR(Error, "there is no rank",
                static_cast<void>(broadcast(zeros({1}), size())));
   if (size() == 1) return;
-  // The ranks disagree: neither value, version nor history change.
+  // The ranks disagree: value, version and history stay unchanged.
   const Tensor x = leaf({1, 2, 3}, {3});
   const Tensor y = x * 2.0;
   const Tensor part = y.narrow(0, 0, rank() == 0 ? 3 : 2).clone();

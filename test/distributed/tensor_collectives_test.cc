@@ -62,7 +62,7 @@ TEST(TensorCollectives, AGradientBelongsToTheJobOfItsForward) {
     const ThreadRuntime current(job);
     const Tensor x = leaf({1, 2}, {2});
     const Tensor y = allreduce(x);
-    // On a thread of its own, which has no job.
+    // On another thread, which has no current job.
     std::thread([&] {
       y.backward(ones64({2}), {.retain_graph = true});
     }).join();

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a rank of --elastic does: it trains under hvd.elastic.run until few enough ranks are left.
+"""A rank of --elastic: it trains under hvd.elastic.run until few enough ranks are left.
 
   elastic_program.py PIPE left=1
 
-It writes to the pipe what fault_program.cc writes. Every step makes sure that the ranks have the
-same parameters, and are in the same step.
+It writes the same events to the pipe as fault_program.cc. Every step checks that the ranks have
+the same parameters and are in the same step.
 """
 import json
 import os
@@ -52,13 +52,13 @@ def live(pipe, left):
     diary.tell("started")
     torch.manual_seed(hvd.rank())
     model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 8))
-    # Some gradients are held back, and some are sent at once.
+    # Some gradients are held back, and others are sent at once.
     optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9),
                                          model.named_parameters(), bucket_bytes=16 << 10)
     state = hvd.elastic.TorchState(model, optimizer, step=0, last=0)
 
     def formed():
-        hvd.allreduce(torch.ones(1000), name="callback")  # Another place to die in.
+        hvd.allreduce(torch.ones(1000), name="callback")  # Another place to die.
         diary.tell("formed", str(hvd.size()))
 
     state.register_reset_callbacks([formed])

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank of a job that faults are done to: it trains, or rather reduces tensors
-// step by step as a trainer would, and writes down what happens to it.
+// A rank of a job with injected faults: it reduces tensors step by step like a
+// training program, and records what happens.
 //
 //   fault_program EVENTS [name=value ...]
 //
 //   seconds=S        how long it trains unless something happens (20)
 //   work=cycle       the same tensors in every step, so that a cycle forms
-//   work=changing    other names in every step, so that none does
+//   work=changing    new names in every step, so that no cycle forms
 //   work=single      one large tensor at a time
-//   victims=R,R      who does a fault to itself; none if empty
+//   victims=R,R      the ranks that cause a fault in themselves; none if empty
 //   fault=abort|throw|exit|quick_exit|kill|stuck     which; code=N for exits
-//   fault=no_threads                   it can start none in init()
+//   fault=no_threads                   it can start no thread in init()
 //   when=start|init|steps|shutdown     before init(), within it, in step=N,
-//                    within shutdown(); delay_us=N after that
-//   survivors=return|throw|quick_exit  how who has an error ends
-//   survivors=reform                   or goes on
-//   refuse=pidfd     as in a container that may not use pidfd_open(2)
-//   held=R,R         whom MPI holds in a call from SIGUSR1 on
+//                     within shutdown(); delay_us=N after that
+//   survivors=return|throw|quick_exit  how a rank with an error ends
+//   survivors=reform                   or that it goes on
+//   refuse=pidfd     as in a container that forbids pidfd_open(2)
+//   held=R,R         the ranks that MPI holds in a call from SIGUSR1 on
 //
-// Every event is one line of JSON in the pipe EVENTS, with the rank, its pid and
-// the monotonic time; an error has its whole text.
+// Every event is one line of JSON in the pipe EVENTS, with the rank, its pid
+// and the monotonic time. An error has its whole text.
 #include <fcntl.h>
 #include <horovodpp/horovodpp.h>
 #include <mpi.h>
@@ -49,7 +49,7 @@
 namespace {
 
 constexpr int kSurvivorsCode = 5;
-// Reductions of which a cycle is made; by then it has begun.
+// Steps after which a cycle has begun.
 constexpr int kWarmSteps = 6;
 
 class Options {
@@ -107,7 +107,7 @@ class Diary {
     if (pipe_ < 0) throw std::runtime_error("cannot open the pipe of events");
   }
 
-  // Lines up to PIPE_BUF bytes do not mix with those of others.
+  // Lines up to PIPE_BUF bytes do not mix with other ranks' lines.
   void tell(const std::string& event, const std::string& text = "") const {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     std::ostringstream line;
@@ -143,7 +143,8 @@ class Diary {
   std::abort();
 }
 
-// Victims of init and shutdown die of another thread, in the middle of it.
+// Victims of init and shutdown die by another thread in the middle of that
+// call.
 class Fate {
  public:
   Fate(const Options& options, const Diary& diary, int rank)
@@ -161,7 +162,7 @@ class Fate {
       harm_oneself(options_, diary_);
     }).detach();
   }
-  // Who was quicker than its fate waits for it.
+  // A victim that finishes the phase early waits for its fault.
   void ends(const std::string& phase) const {
     if (is_victim_ && when_ == phase) sleep_forever();
   }
@@ -197,7 +198,7 @@ class Trainer {
     }
   }
 
-  // One step; `*more` becomes whether all want another.
+  // Makes one step. `*more` tells whether all ranks want another.
   absl::Status step(int number, bool* more) {
     const std::string suffix =
         work_ == "changing" ? "." + std::to_string(number) : "";
@@ -223,7 +224,7 @@ class Trainer {
   }
 
  private:
-  // A sum names its addends: each rank of the first job adds a bit of its own.
+  // A sum identifies its addends: each rank of the first job adds its own bit.
   void check_sums() const {
     const auto sum = static_cast<unsigned>(gradients_[0].front());
     const bool right =
@@ -241,7 +242,7 @@ class Trainer {
   std::vector<std::vector<double>> gradients_;
 };
 
-// Begins when the job has warmed up, and goes on in the one that survivors form.
+// Starts when the job has warmed up, and continues in the survivors' job.
 class TimeToTrain {
  public:
   explicit TimeToTrain(double seconds) : seconds_(seconds) {}
@@ -260,7 +261,7 @@ class TimeToTrain {
   std::optional<Clock::time_point> end_;
 };
 
-// Until the time is up on one of them (OK) or an error.
+// Trains until the time is up on one rank (OK) or an error.
 absl::Status train(Trainer& trainer, const Fate& fate, const Diary& diary,
                    TimeToTrain& time) {
   bool more = true;
@@ -272,7 +273,7 @@ absl::Status train(Trainer& trainer, const Fate& fate, const Diary& diary,
     fate.step(step);
     more = time.is_left();
     HVD_RETURN_IF_ERROR(trainer.step(step, &more));
-    // What a trainer would compute.
+    // Stands in for the computation of a training step.
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }
   return absl::OkStatus();
@@ -284,14 +285,14 @@ void survive(const Options& options) {
   if (how == "quick_exit") ::_exit(kSurvivorsCode);
 }
 
-// A victim of "no_threads" does it as where its user has as many processes as
-// are allowed.
+// A "no_threads" victim enters as if its user already had the maximum number of
+// processes.
 absl::Status enter(const Options& options, const Diary& diary, int number) {
   if (options.text("fault", "") != "no_threads" ||
       !options.lists("victims", number)) {
     return hvd::init();
   }
-  int provided = 0;  // MPI needs some of its own.
+  int provided = 0;  // MPI needs threads of its own.
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
   diary.tell("fault", "no threads");
   const hvd::NoThreads none;
@@ -332,7 +333,7 @@ int live(const Options& options, const Diary& diary, int number) {
   return 0;
 }
 
-// Of the first job, and known before it has begun.
+// The rank in the first job, known before init().
 int rank_number() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
     if (const char* text = std::getenv(name)) return std::atoi(text);

@@ -23,7 +23,7 @@ void be_held_by_mpi_from_sigusr1() {
 
 }  // namespace hvd
 
-// In the place of the library's own.
+// Replaces the library's function.
 extern "C" int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag,
                            MPI_Message* message, MPI_Status* status) {
   while (is_held.load()) std::this_thread::sleep_for(std::chrono::hours(1));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts on this machine: network namespaces with a host name and an sshd each. Two are
-joined by a pair of wires, more by a bridge. Needs root; reason_against() says what is
+"""Hosts on this machine: network namespaces, each with a host name and an sshd. A pair of
+wires joins two hosts, a bridge joins more. Needs root; reason_against() names what is
 missing."""
 
 import os
@@ -14,7 +14,7 @@ import leftovers
 
 
 def reason_against():
-    """Why there can be no hosts here; empty if there can."""
+    """Why this machine cannot have hosts; empty if it can."""
     for tool in ("ip", "tc", "sshd", "ssh", "ssh-keygen", "unshare"):
         if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
             return f"there is no {tool}"
@@ -34,7 +34,7 @@ def command(*words, check=True):
 
 
 def bits_per_second(rate):
-    """Of a rate as tc writes it: 100mbit, 1gbit."""
+    """The bits per second of a rate as tc writes it: 100mbit, 1gbit."""
     for unit, factor in (("gbit", 10**9), ("mbit", 10**6)):
         if rate.endswith(unit):
             return int(rate.removesuffix(unit)) * factor
@@ -62,7 +62,7 @@ class Host:
                 'hostname "$0" && exec "$@"', self.name, *words]
 
     def processes(self):
-        """All that run on it but sshd's own, which cannot know of a cut wire."""
+        """All processes on the host except sshd's own, which cannot notice a cut wire."""
         pids = command("ip", "netns", "pids", self.name, check=False).stdout.split()
         return [int(pid) for pid in pids if "sshd" not in name_of(pid)]
 
@@ -74,17 +74,18 @@ class Host:
 
 
 def ranks_of(host, ranks, hosts=2):
-    """The first hosts have a rank more than the last ones, if the ranks do not go up evenly."""
+    """If the ranks do not divide evenly, the first hosts have one more than the last ones."""
     first = -(-ranks * host // hosts)
     return list(range(first, -(-ranks * (host + 1) // hosts)))
 
 
 class Hosts:
-    """Hosts for one job at a time. `rate`, as "1gbit", limits what each sends and what it
-    receives."""
+    """Hosts for one job at a time. `rate`, such as "1gbit", limits each host's sending and
+    receiving."""
 
     def __init__(self, folders, count=2, rate=""):
-        # Ten bits of chance in the network's number, too, for others that do the same.
+        # Ten random bits in the network's number avoid collisions with concurrent
+        # runs.
         token = secrets.token_hex(3)
         net = f"10.{200 + secrets.randbelow(50)}.{secrets.randbelow(250)}"
         self.hosts = [Host(f"hvf{token}{i}", f"{net}.{i + 1}") for i in range(count)]
@@ -136,7 +137,7 @@ class Hosts:
             self.limit(self.bridge, host.wire)
 
     def limit(self, place, wire):
-        """Bursts are a millisecond's, but no shorter than the longest packet of this kernel."""
+        """A burst is a millisecond's bytes, but at least this kernel's longest packet."""
         if not self.rate:
             return
         burst = max(64 * 1024, bits_per_second(self.rate) // 8000)
@@ -190,7 +191,7 @@ class Hosts:
                 "HOROVODPP_HEARTBEAT_SECONDS": "1"}
 
     def options(self, ranks):
-        """Of horovodrun."""
+        """The options for horovodrun."""
         return ["-H", ",".join(f"{host.address}:{len(self.ranks_of(i, ranks))}"
                                for i, host in enumerate(self.hosts))]
 

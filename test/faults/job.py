@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One job under horovodrun: started, watched, and all that is known of it in the end."""
+"""One job under horovodrun: starts it, watches it, and records its outcome."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import leftovers
 
-# Set when everything shall come to an end: jobs are cut short.
+# Set to end the program: running jobs are cut short.
 STOP = threading.Event()
 
 
@@ -25,27 +25,27 @@ STOP = threading.Event()
 class Programs:
     horovodrun: str
     fault_program: list  # The command of a rank.
-    cache: str  # Where the measurements of the machine are kept from job to job.
+    cache: str  # Keeps the machine's measurements from job to job.
 
 
 @dataclass
 class Outcome:
-    """What happened, in monotonic seconds."""
+    """The outcome of a job; times are monotonic seconds."""
     ranks: int
     second_host: list = field(default_factory=list)  # Its name and address.
     events: list = field(default_factory=list)  # As fault_program.cc writes them.
-    rank_ends: dict = field(default_factory=dict)  # By pid; when it was gone.
+    rank_ends: dict = field(default_factory=dict)  # End times by pid.
     fault_at: float = 0
-    fault_pids: dict = field(default_factory=dict)  # What the injector hit, by name.
-    ended_at: float = 0  # horovodrun.
+    fault_pids: dict = field(default_factory=dict)  # Processes that the injector hit, by name.
+    ended_at: float = 0  # The end of horovodrun.
     returncode: int | None = None  # None: it had to be killed.
     stdout: str = ""
     stderr: str = ""
-    processes: list = field(default_factory=list)  # Left over, described.
+    processes: list = field(default_factory=list)  # Descriptions of leftovers.
     files: list = field(default_factory=list)
 
     def of(self, event):
-        """By rank, the first event of this kind."""
+        """The first event of this kind, by rank."""
         found = {}
         for one in self.events:
             if one["event"] == event:
@@ -53,8 +53,8 @@ class Outcome:
         return found
 
     def last_words(self, rank):
-        """What the rank said before it ended itself, unable to give its error to its
-        program; as an error, at the time of its end."""
+        """The message of a rank that ended itself because it could not give its program an
+        error; as an error, at the time of the rank's end."""
         said = re.search(rf"(?m)\[{rank}\]: (.*); MPI does not return .* and ends$",
                          self.stderr)
         started = self.of("started").get(rank)
@@ -69,7 +69,7 @@ class Outcome:
 
 
 class Job:
-    """`folders` are where it may leave files; `hosts`, if any, where it runs.
+    """`folders`: where the job may leave files. `hosts`, if any: where the job runs.
 
     launcher: options of horovodrun."""
 
@@ -83,7 +83,7 @@ class Job:
         if hosts:
             other = hosts.hosts[1]
             self.outcome.second_host = [other.name, other.address]
-        # The job may not see /tmp: the pipe lies beside it.
+        # The pipe lies beside /tmp, which the job may not see.
         self.pipe_path = os.path.join(self.folders.base, "events")
         os.mkfifo(self.pipe_path)
         self.pipe = os.open(self.pipe_path, os.O_RDWR | os.O_NONBLOCK)
@@ -99,7 +99,7 @@ class Job:
                    *(hosts.options(ranks) if hosts else ()),
                    *launcher, *programs.fault_program, self.pipe_path,
                    *(f"{name}={value}" for name, value in options.items())]
-        # It becomes horovodrun: nothing in between forks.
+        # This process becomes horovodrun without a fork in between.
         self.process = subprocess.Popen(
             hosts.hosts[0].within(*command) if hosts else command,
             stdin=subprocess.DEVNULL, stdout=self.streams[0], stderr=self.streams[1],
@@ -132,7 +132,7 @@ class Job:
         return self.ended() or STOP.is_set() or time.monotonic() > self.deadline
 
     def wait_for(self, event, count):
-        """False if the job ended, or the patience, before so many ranks told it."""
+        """False if the job ended, or the timeout passed, before that many ranks reported it."""
         while len(self.outcome.of(event)) < count and not self.over():
             self.look(self.deadline)
         return len(self.outcome.of(event)) >= count
@@ -143,7 +143,7 @@ class Job:
             self.look(end)
 
     def look(self, until):
-        """Sleeps until something happens, and notes it."""
+        """Sleeps until an event, and records it."""
         poll = select.poll()
         poll.register(self.pipe, select.POLLIN)
         poll.register(self.pidfd, select.POLLIN)
@@ -179,12 +179,12 @@ class Job:
                     self.outcome.rank_ends.setdefault(event["pid"], time.monotonic())
 
     def finish(self, settles_in=1):
-        """Waits for the end of horovodrun; what is there then is left over."""
+        """Waits for the end of horovodrun; anything that still exists then is left over."""
         while not self.over():
             self.look(self.deadline)
         if self.ended():
             self.outcome.returncode = self.process.wait()
-        # What is ready by now is looked at without waiting.
+        # Reads everything that is ready, without waiting.
         self.look(0)
         self.read_events()
         if self.ended():
@@ -200,7 +200,7 @@ class Job:
         stream.seek(0)
         return stream.read()
 
-    # Who is who, from a rank upwards.
+    # The processes above a rank.
 
     def pid_of(self, rank):
         return self.outcome.of("started")[rank]["pid"]
@@ -212,32 +212,32 @@ class Job:
         return parent(self.supervisor_of(rank))
 
     def daemon_of(self, rank):
-        """The orted of its host, or mpirun itself."""
+        """The orted of the rank's host, or mpirun itself."""
         return parent(self.agent_of(rank))
 
     def mpirun(self):
         return children(self.process.pid)[0]
 
     def ssh(self):
-        """That to the other host, which mpirun runs through horovodrun."""
+        """The ssh to the other host, which mpirun runs through horovodrun."""
         shells = children(self.mpirun())
         return next(pid for pid in [*shells, *(pid for shell in shells
                                                for pid in children(shell))]
                     if leftovers.describe(pid).split()[2].endswith("ssh"))
 
     def hit(self, pids, number, name=""):
-        """A signal to processes that are there, and the moment of it."""
+        """Sends a signal to existing processes, and records the moment."""
         pids = list(pids)
         self.outcome.fault_pids[name or signal.Signals(number).name] = pids
         self.outcome.fault_at = self.outcome.fault_at or time.monotonic()
         for pid in pids:
-            # The second of two may have ended already, of the first one's end.
+            # The first victim's end may have ended the second one.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
 
 def as_from_a_terminal():
-    """In the child: signals that nohup, or a shell in the background, has ignored."""
+    """In the child: restores signals that nohup or a background shell has ignored."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

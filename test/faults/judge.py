@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds what happened in a job against what has to happen, and says what is wrong."""
+"""Compares the outcome of a job with the expectation, and lists what is wrong."""
 
 import re
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import hosts
 
 NAMED = re.compile(r"rank (\d+) \(host '([^']*)', pid (\d+)\)")
 RANK = re.compile(r"\brank (\d+)\b")
-# After its error a rank needs no more than this to end, even on a busy machine. The
+# After its error, a rank ends within this many seconds, even on a busy machine. The
 # launcher helps after 5 s.
 LEAVES_WITHIN = 4.0
 WRONGS = ("untold", "wrong", "hangs", "left", "late")
@@ -17,7 +17,7 @@ WRONGS = ("untold", "wrong", "hangs", "left", "late")
 @dataclass
 class Judgement:
     until_told: float | None = None  # Seconds until the last survivor had its error.
-    launcher_after: float | None = None  # Seconds from the last rank to its end.
+    launcher_after: float | None = None  # Seconds from the last rank to the launcher's end.
     untold: list = field(default_factory=list)  # Survivors.
     wrong: list = field(default_factory=list)  # Culprits.
     hangs: list = field(default_factory=list)
@@ -30,7 +30,7 @@ class Judgement:
 
 
 def judge(case, outcome, follows_within=1.0):
-    """`follows_within`: the seconds horovodrun has to end after the last rank."""
+    """`follows_within`: the seconds that horovodrun has to end after the last rank."""
     judgement = Judgement()
     if case.inject and not outcome.fault_at:
         judgement.hangs.append("the job did not get to work")
@@ -43,7 +43,7 @@ def judge(case, outcome, follows_within=1.0):
 
 
 def fault_time(case, outcome):
-    """When the first thing was done, in seconds; by a victim or by the injector."""
+    """The time of the first fault, in seconds; by a victim or by the injector."""
     moments = [event["ns"] / 1e9 for event in outcome.of("fault").values()]
     if outcome.fault_at:
         moments.append(outcome.fault_at)
@@ -51,7 +51,7 @@ def fault_time(case, outcome):
 
 
 def culprits_for(rank, case):
-    """Whom its error may name; a cut wire is the other side's fault on either."""
+    """The ranks that this rank's error may name. Each side of a cut wire blames the other."""
     if not case.expect.across:
         return set(case.expect.ranks)
     here = next(i for i in (0, 1) if rank in hosts.ranks_of(i, case.ranks))
@@ -59,7 +59,7 @@ def culprits_for(rank, case):
 
 
 def errors_of(outcome):
-    """By rank, also where only its log has it."""
+    """The errors by rank, including those that only the rank's log has."""
     errors = outcome.of("error")
     said = {rank: outcome.last_words(rank) for rank in range(outcome.ranks)
             if rank not in errors}
@@ -95,7 +95,7 @@ def judge_errors(case, outcome, judgement):
 
 
 def judge_ends(case, outcome, judgement, follows_within):
-    """Who has an error leaves by itself, and the launcher when all have left."""
+    """A rank with an error leaves by itself; the launcher ends when all ranks have left."""
     if outcome.returncode is None:
         judgement.hangs.append("horovodrun was still there at the end of our patience")
     for rank, error in outcome.of("error").items():

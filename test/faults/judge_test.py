@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judge: what it holds against a job, and what it does not."""
+"""Tests which outcomes the judge rejects and which it accepts."""
 
 import sys
 import unittest
@@ -19,7 +19,7 @@ def lost(rank, pid=None):
 
 
 class Judge(unittest.TestCase):
-    """A job of three ranks that lost rank 1 by SIGKILL, as it should end; then changed."""
+    """A job of three ranks that lost rank 1 by SIGKILL and ended correctly; tests change it."""
 
     def setUp(self):
         self.case = kinds.Case("SIGKILL", 3, [1], 0, inject=lambda job: None,
@@ -36,7 +36,7 @@ class Judge(unittest.TestCase):
         return judge.judge(self.case, self.outcome)
 
     def only(self, wrong):
-        """It is this that is wrong, and nothing else."""
+        """Expects exactly this complaint."""
         found = {name for name in judge.WRONGS if getattr(self.judge(), name)}
         self.assertEqual(found, {wrong})
 

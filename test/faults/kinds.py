@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of fault: what is done to a job, and how it has to end."""
+"""The kinds of fault: how each disturbs a job, and how the job must end."""
 
 import random
 import signal
@@ -10,17 +10,17 @@ import hosts
 
 @dataclass
 class Expectation:
-    """What the last line and the exit code must say, and who has to be told."""
-    ranks: set = field(default_factory=set)  # Whom the last line has to name one of.
+    """The required last line and exit code, and the ranks that must get an error."""
+    ranks: set = field(default_factory=set)  # The last line must name one of these.
     codes: set | None = None  # None: any but 0.
-    words: str = ""  # What the last line has to match besides.
+    words: str = ""  # The last line must also match this.
     told: bool = True  # Every survivor has an error that names one of the ranks...
-    if_error: bool = False  # ... or at least none names another.
-    across: bool = False  # Each host's ranks blame the other's; the last line, the second's.
+    if_error: bool = False  # ... or at least no error names another rank.
+    across: bool = False  # Each host's ranks blame the other's; the last line blames the second's.
     host: bool = False  # The last line may name the second host instead of a rank.
-    ends_well: bool = False  # Nothing has happened: exit code 0, no last line.
+    ends_well: bool = False  # No rank fails: exit code 0, no last line.
     ends_in: float = 0  # Seconds from the fault to the end of horovodrun; 0: any.
-    settles_in: float = 1  # Seconds that what is left when horovodrun ends has to end.
+    settles_in: float = 1  # Seconds in which leftovers must end after horovodrun.
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Case:
     options: dict = field(default_factory=dict)  # Of the fault program.
     environment: dict = field(default_factory=dict)
     expect: Expectation = field(default_factory=Expectation)
-    inject: object = None  # Called with the running job; None: it does it itself.
+    inject: object = None  # Called with the running job; None: the fault program does it.
     hosts: int = 1
 
     def survivors(self):
@@ -44,14 +44,14 @@ class Case:
 class Kind:
     name: str
     share: int  # Of 1,000 faults.
-    make: object  # Called with a Case and its random numbers, which it completes.
-    waits: bool = False  # Most of its time passes in sleep.
+    make: object  # Called with a Case and its random numbers; completes the Case.
+    waits: bool = False  # Most of its time is sleep.
     hosts: int = 1
     ranks: tuple = (3, 3, 3, 3, 2, 4, 6)
 
 
 def trained(act):
-    """The fault comes from outside, at some moment after all ranks are at work."""
+    """The fault comes from outside, at some moment after all ranks have begun to work."""
     def make(case, chance):
         delay = chance.random() * 0.03
 
@@ -74,14 +74,14 @@ def signalled(number, many=1):
 
 
 def without_pidfd(case, chance):
-    """The ranks cannot be told of a death, and have to look for it."""
+    """The ranks are not notified of a death, and must poll."""
     signalled(signal.SIGKILL)(case, chance)
     case.options["refuse"] = "pidfd"
 
 
 def held_by_mpi(case, chance):
-    """A rank dies on one of two or three nodes, and a call of MPI holds one of the
-    others for good: nobody can give that one its error, but it says it."""
+    """A rank dies on one of two or three nodes, and an MPI call holds another rank forever.
+    The held rank cannot give its program an error, but it prints the error."""
     signalled(signal.SIGKILL)(case, chance)
     case.environment["HOROVODPP_RANKS_PER_NODE"] = str(chance.choice((1, case.ranks - 1)))
     case.environment["HOROVODPP_HEARTBEAT_SECONDS"] = "1"
@@ -101,7 +101,7 @@ def at_group(case, chance):
 
 
 def at_keeper(who):
-    """Its agent or its supervisor dies, and the rank with it."""
+    """The rank's agent or supervisor dies, and the rank with it."""
     def make(case, chance):
         case.expect = Expectation(set(case.victims), None)
 
@@ -121,7 +121,7 @@ def by_itself(fault, codes, number=0, words=""):
 
 
 def short_stall(case):
-    case.expect.ends_in = 1 + 3  # The limit, and what everybody needs after it.
+    case.expect.ends_in = 1 + 3  # The limit, plus the usual time after it.
     case.environment |= {"HOROVOD_STALL_CHECK_TIME_SECONDS": "0.5",
                          "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": "1"}
 
@@ -151,7 +151,7 @@ def stopped_for_a_while(case, chance):
 
 
 def at_launcher(who, number):
-    """mpirun or horovodrun is ended; nobody survives, and no rank is to blame."""
+    """mpirun or horovodrun is ended; all ranks end, and no rank is to blame."""
     def make(case, chance):
         case.victims = list(range(case.ranks))
         killed = who == "horovodrun" and number == signal.SIGKILL
@@ -161,7 +161,7 @@ def at_launcher(who, number):
                 words="" if killed else "stopped by", told=False,
                 settles_in=10 if killed else 1)
         elif number in (signal.SIGINT, signal.SIGHUP):
-            # Those are for horovodrun to judge, and kept from mpirun.
+            # Only horovodrun reacts to these signals; mpirun ignores them.
             case.options["seconds"] = 0.5
             case.expect = Expectation(told=False, ends_well=True)
         else:
@@ -175,7 +175,7 @@ def at_launcher(who, number):
 
 
 def at_terminal(case, chance):
-    """Ctrl-C: everything in the launcher's process group gets it."""
+    """Ctrl-C: every process in the launcher's process group gets the signal."""
     at_launcher("horovodrun", signal.SIGINT)(case, chance)
     trained(lambda job, case: job.hit([-job.process.pid], signal.SIGINT))(case, chance)
 
@@ -192,7 +192,7 @@ def during(phase, longest):
 
 
 def at_other_host(hit, codes, words=""):
-    """All ranks of the second host are lost by `hit`, called with the job and them."""
+    """`hit` ends all ranks of the second host; it is called with the job and these ranks."""
     def make(case, chance):
         case.victims = hosts.ranks_of(1, case.ranks)
         case.expect = Expectation(set(case.victims), codes, words, if_error=True,
@@ -202,7 +202,7 @@ def at_other_host(hit, codes, words=""):
 
 
 def ssh_killed(case, chance):
-    """The job needs it no more: the daemons have connections of their own."""
+    """The job no longer needs ssh: the daemons have their own connections."""
     case.victims = []
     case.options["seconds"] = 1
     case.expect = Expectation(ends_well=True, told=False)
@@ -221,8 +221,8 @@ def link_cut(case, chance):
 
 
 def link_away(case, chance):
-    """Not as long as a host may be silent: nobody is lost, though TCP waits for longer
-    before it sends again what was lost."""
+    """For less time than a host may be silent: no rank is lost, although TCP waits longer
+    before it resends."""
     case.victims = []
     case.environment["HOROVODPP_HEARTBEAT_SECONDS"] = "2"
     case.options["seconds"] = 2
@@ -283,7 +283,7 @@ BETWEEN = [Kind(name, share, make, waits=True, hosts=2, ranks=(2, 3, 4))
 
 
 def case_of(kind, seed):
-    """The same for the same seed."""
+    """Equal for equal seeds."""
     chance = random.Random(f"{kind.name} {seed}")
     ranks = chance.choice(kind.ranks)
     case = Case(kind.name, ranks, [chance.randrange(ranks)], seed, hosts=kind.hosts)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job leaves behind: processes that carry its mark, files in its folders.
+"""The leftovers of a job: processes that carry its mark, files in its folders.
 
-Every process of a job inherits the environment variable MARK with a value of the job's
-own, so its processes are known wherever they hang in the tree, and no others are.
-Where the system permits it, a job has a /dev/shm and a /tmp of its own: whatever is in
-them after it was left by it. Elsewhere new files in /dev/shm count if no process has
-them mapped, and those in the job's TMPDIR."""
+Every process of a job inherits the environment variable MARK with a value unique to the job.
+The mark identifies exactly the job's processes, wherever they are in the process tree.
+Where the system permits it, a job has its own /dev/shm and /tmp, so all files left there are
+the job's. Elsewhere, new files in /dev/shm that no process has mapped count, and files in the
+job's TMPDIR."""
 
 import os
 import re
@@ -23,7 +23,7 @@ PRIVATELY = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
 
 
 def marked(mark):
-    """The ids of the processes of the job of this mark, without the zombies."""
+    """The process ids of the job with this mark, without zombies."""
     wanted = f"{MARK}={mark}".encode()
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -32,7 +32,7 @@ def marked(mark):
                 if wanted in variables.read().split(b"\0"):
                     found.append(int(pid))
         except OSError:
-            pass  # Gone meanwhile, or not ours to see.
+            pass  # Already ended, or not readable.
     return found
 
 
@@ -71,7 +71,7 @@ def mapped_files():
 
 
 class Folders:
-    """The places a job may leave files in; removed at the end with all that is there."""
+    """The folders in which a job may leave files; removed at the end with their contents."""
 
     def __init__(self, private):
         self.private = private
@@ -91,7 +91,7 @@ class Folders:
         self.remove()
 
     def prefix(self):
-        """What the job's command line begins with."""
+        """The beginning of the job's command line."""
         return [*PRIVATELY, self.shared, self.temporary] if self.private else []
 
     def environment(self):
@@ -101,7 +101,8 @@ class Folders:
         found = [os.path.join("/tmp", os.path.relpath(os.path.join(folder, name),
                                                       self.temporary))
                  for folder, _, names in os.walk(self.temporary) for name in names]
-        # A folder alone is a leftover, too, but for the one that Open MPI keeps for all.
+        # An empty folder is a leftover, too, except the one that Open MPI keeps for all
+        # jobs.
         found += [f"/tmp/{name}/" for name in os.listdir(self.temporary)
                   if os.path.isdir(os.path.join(self.temporary, name))
                   and os.listdir(os.path.join(self.temporary, name))]
@@ -120,7 +121,7 @@ class Folders:
 
 
 def still_there(processes, patience):
-    """What processes() still finds after a moment: what is ending has time to."""
+    """The result of processes() after a moment in which ending processes may end."""
     deadline = time.monotonic() + patience
     while (pids := processes()) and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -18,21 +18,21 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 @dataclass
 class Kind:
-    """What the jobs run, and how they are started."""
+    """The program of the jobs, and how they are started."""
     ranks: int
     options: dict = field(default_factory=dict)
-    works: tuple = ()  # One of them, as the option "work".
-    environments: tuple = ({},)  # One of them.
+    works: tuple = ()  # Each job gets one as the option "work".
+    environments: tuple = ({},)  # Each job gets one.
     launcher: tuple = ()  # Options of horovodrun.
     program: list | None = None  # None: the fault program.
-    # The most seconds from a death to another one, which finds the others on their way back. 0: none
+    # The most seconds from a death to a second one, while survivors re-form. 0: no second death.
     second_death: float = 0
     patience: float = 60  # Seconds for start and end.
-    ends_by_itself: bool = False  # After the last loss, and not by the clock.
+    ends_by_itself: bool = False  # After the last loss, not at a set time.
 
     @property
     def losses(self):
-        return self.ranks - 1  # One of each job is left in the end.
+        return self.ranks - 1  # One rank of each job survives.
 
 
 REFORM = Kind(6, {"survivors": "reform"}, ("cycle", "changing", "single"),
@@ -48,17 +48,17 @@ def elastic(package, launcher):
 
 @dataclass
 class Rounds:
-    """What became of one job."""
+    """The outcome of one job."""
     seed: int
     ranks: int
     lost: int = 0  # Ranks.
-    took: list = field(default_factory=list)  # From each loss until all had re-formed.
+    took: list = field(default_factory=list)  # Seconds from each loss until all had re-formed.
     faults: list = field(default_factory=list)
     stderr: str = ""
 
 
 def run_job(kind, programs, private, seconds, losses, seed):
-    """A job of `seconds` after start, in which `losses` ranks are killed in turn."""
+    """Runs a job for `seconds` after its start, and kills `losses` ranks in turn."""
     chance = random.Random(f"reform {seed}")
     options = dict(kind.options)
     if kind.ends_by_itself:

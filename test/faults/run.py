@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does faults to jobs under horovodrun and tells what became of them.
+"""Injects faults into jobs under horovodrun and reports the outcomes.
 
   run.py --kills 1000         all kinds, and the table of docs/testing.md
   run.py --kills 20 --kind 'exit(3)'      one kind; --seed repeats what was seen
@@ -51,7 +51,7 @@ def run_case(case, programs, private, follows_within):
 
 
 def plan(all_kinds, kills, seed):
-    """Each kind by its share, and at least once; what waits goes first."""
+    """Each kind by its share, and at least once; kinds that mostly wait go first."""
     total = sum(kind.share for kind in all_kinds)
     cases = []
     for kind in all_kinds:
@@ -77,8 +77,8 @@ def show(case, outcome, judgement):
 
 
 def in_parallel(work, queues, at_a_time):
-    """What work() returns for each, in the order of their ends; each of the queues is
-    worked off by as many threads."""
+    """The results of work() for each item, in the order of their ends. Each queue has as
+    many threads as given."""
     pools = [concurrent.futures.ThreadPoolExecutor(at_a_time) for _ in queues]
     futures = [pool.submit(work, item) for pool, queue in zip(pools, queues)
                for item in queue]
@@ -86,7 +86,7 @@ def in_parallel(work, queues, at_a_time):
         for future in concurrent.futures.as_completed(futures):
             yield future.result()
     except BaseException:
-        # What clears up is not to be interrupted by a second one.
+        # A second signal must not interrupt the cleanup.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         job.STOP.set()
@@ -167,7 +167,7 @@ def main():
     arguments = parser.parse_args()
     if arguments.kills >= 1000 and not arguments.kind and not arguments.docs:
         arguments.docs = f"{ROOT}/docs/testing.md"
-    # An end from outside is an end as any other: everything is cleared up.
+    # On SIGTERM, clean up as at any other end.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     programs = programs_in(arguments.build)
     private = leftovers.can_hide_folders()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of docs/testing.md: what was done, how often, and what became of it."""
+"""The table of docs/testing.md: the faults, their number and their outcomes."""
 
 import math
 
@@ -17,7 +17,7 @@ def milliseconds(seconds):
 
 
 def at(fraction, values):
-    """The smallest value that is not below this fraction of them."""
+    """The smallest value that is not below this fraction of the values."""
     if not values:
         return None
     return sorted(values)[max(0, math.ceil(fraction * len(values)) - 1)]
@@ -33,7 +33,7 @@ def row(name, judgements):
 
 
 def table(order, results):
-    """`results` are cases with their judgements; `order` the names of the kinds."""
+    """`results`: cases with their judgments. `order`: the names of the kinds."""
     by_kind = {name: [judgement for case, judgement in results if case.kind == name]
                for name in order}
     rows = [row(name, found) for name, found in by_kind.items() if found]
@@ -41,7 +41,7 @@ def table(order, results):
 
 
 def write(path, text):
-    """Replaces what is between the markers of the document."""
+    """Replaces the text between the markers of the document."""
     with open(path) as document:
         before, begin, rest = document.read().partition(BEGIN)
         _, end, after = rest.partition(END)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages made of a fuzzer's bytes: well formed, and mostly of small numbers
-// and few names, so that they mean something to those who receive them.
+// Well-formed messages from a fuzzer's bytes. They mostly have small numbers
+// and few names, so that receivers know them.
 #pragma once
 
 #include <fuzzer/FuzzedDataProvider.h>
@@ -20,7 +20,8 @@ namespace hvd::coordinator {
 
 class Arbitrary {
  public:
-  // `requests`: such as ranks submit; outlives this.
+  // `requests`: examples of requests that ranks submit; must outlive this
+  // object.
   Arbitrary(FuzzedDataProvider& data, const std::vector<Request>& requests)
       : data_(data), requests_(requests) {}
 
@@ -43,7 +44,7 @@ class Arbitrary {
 
   template <typename T>
   T number(T least, T most) {
-    // One in 16 is any number at all.
+    // One number in 16 is arbitrary.
     if (data_.ConsumeIntegralInRange(0, 15) == 0) {
       return data_.ConsumeIntegral<T>();
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small job's coordinators, between whose lawful moves mail arrives that is
-// senseless, damaged, lost, repeated or no message at all: an error, or
-// ignored, but never a crash. While nothing of that kind has happened, no error
-// either.
+// The coordinators of a small job. Between their lawful moves, mail arrives
+// that is invalid, damaged, lost, repeated or no message at all. A coordinator
+// may return an error or ignore the mail, but must not crash. Without such
+// mail, no coordinator may return an error.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <chrono>
@@ -27,7 +27,7 @@ Request request_of(RequestKind kind, ProcessSetId set, std::string name) {
   return request;
 }
 
-// What ranks may submit.
+// The requests that ranks may submit.
 std::vector<Request> programs() {
   using enum RequestKind;
   std::vector<Request> all;
@@ -93,7 +93,7 @@ class Play {
   }
 
   void move() {
-    // One that is not lawful ends the job for somebody, most often: few of those.
+    // An unlawful move usually ends the job for some rank, so they are rare.
     const int kind = data_.ConsumeIntegralInRange(0, is_lawful_ ? 10 : 31);
     switch (kind < 16 ? kind : kind % 11) {
       case 0:
@@ -128,7 +128,8 @@ class Play {
     }
   }
 
-  // Mostly from somebody who may say it: others are turned away at once.
+  // Mostly from a rank that may send the message, because others are refused at
+  // once.
   void inject(const Message& message) {
     const int to = any_rank();
     const auto which = data_.ConsumeIntegral<std::uint8_t>();
@@ -138,7 +139,7 @@ class Play {
                          message);
     }
     job_.inject(*expected, to, message);
-    // What is defined or rejected does nothing before it is scheduled.
+    // A definition or rejection takes effect only when it is scheduled.
     if (const auto* define = std::get_if<Define>(&message)) {
       job_.inject(*expected, to,
                   Round{{{.kind = RecordKind::kRun, .id = define->id}}});
@@ -160,7 +161,7 @@ class Play {
       for (int rank = 0; rank < FuzzJob::kRanks; ++rank) job_.finish(rank);
     }
   }
-  // A program that repeats itself, until its order is fixed.
+  // Repeats a step until its order is fixed.
   void steps() {
     for (int step = 0; step < 4; ++step) {
       submit_everywhere(programs_[0]);

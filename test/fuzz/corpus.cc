@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The corpus of decode_fuzz: a file for every message that tests know of.
+// The corpus of decode_fuzz: a file for every sample message of the tests.
 //
 //   fuzz_corpus <folder>           fails if the folder lacks a type of message,
-//                                  as it does after a change of the format
-//   fuzz_corpus --write <folder>   writes it
+//                                  as after a change of the format
+//   fuzz_corpus --write <folder>   writes the corpus
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever bytes come, the decoder of control messages returns; and what it
-// takes for a message is one: encoded again it has the same bytes.
+// For any bytes, the decoder of control messages returns. A decoded message
+// encodes to the same bytes.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A FuzzJob is the coordinators of a small job on three nodes, which submit,
-// exchange mail and execute as they are told. An executor is played, too: a
-// batch is finished only when all its members have begun it.
+// exchange mail and execute. It plays the executor, too: a batch finishes only
+// after all its members have begun it.
 //
-// As long as nothing is told that could not happen, no coordinator may report
-// an error. Afterwards it may, and is then out of the job; but it may not crash,
-// and what it gives out has to be whole.
+// As long as all input is possible in a real job, no coordinator may report an
+// error. Afterwards it may, and then leaves the job. A coordinator must never
+// crash, and its output must always be well formed.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ class FuzzJob {
 
   bool is_out(int rank) const { return at(rank).is_out; }
 
-  // From whom `to` gets messages of this kind; nobody: nullopt.
+  // A rank from which `to` gets messages of this kind; nullopt: none.
   std::optional<int> sender_of(const Message& message, int to,
                                unsigned which) const {
     static const std::vector<int> kFromBelow[kRanks] = {
@@ -138,7 +138,7 @@ class FuzzJob {
     }
   }
 
-  // Delivers what nobody sent.
+  // Delivers a message that no rank sent.
   void inject(int from, int to, const Message& message) {
     inject(from, to, encode(kEpoch, message));
   }
@@ -147,7 +147,7 @@ class FuzzJob {
     receive(from, to, bytes);
   }
 
-  // The mail on its way, for whoever wants to damage it.
+  // The mail in flight, to be damaged by the caller.
   std::deque<std::string>& damaged_wire(int from, int to) {
     is_lawful_ = false;
     return wire(from, to);
@@ -190,14 +190,14 @@ class FuzzJob {
   void receive(int from, int to, const std::string& bytes) {
     if (is_out(to)) return;
     const absl::Status status = at(to).coordinator->receive(from, bytes);
-    // The text says whose mail it was, but for a Break, which has its own.
+    // The error names the sender of the mail. A Break has its own text.
     require(status.ok() || absl::IsAborted(status) ||
             absl::StartsWith(status.message(),
                              absl::StrCat("mail from rank ", from, ": ")));
     accept(to, status);
   }
 
-  // A rank is out of the job with its first error.
+  // A rank leaves the job with its first error.
   void accept(int rank, const absl::Status& status) {
     if (status.ok()) return;
     require(!is_lawful_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a file holds, the reader of its header returns; and what it takes
-// for a header fits the file and, written again, reads the same.
+// For any file, the reader of the header returns. An accepted header fits the
+// file, and reads the same when written again.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes and threads that SIGKILL does not end: those in a frozen group of the
-// first version of control groups. They end when the group does.
+// Processes and threads that SIGKILL does not end: the members of a frozen
+// version 1 control group. They end when the group is thawed.
 #pragma once
 
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ class FrozenGroup {
   ~FrozenGroup() {
     if (!exists_) return;
     set("THAWED");
-    // Once those in it, which SIGKILL reaches now, have ended.
+    // Retries until the members, which SIGKILL now reaches, have ended.
     while (rmdir(path_.c_str()) != 0 && has_members()) usleep(1000);
   }
   FrozenGroup(const FrozenGroup&) = delete;
@@ -33,7 +33,7 @@ class FrozenGroup {
   bool exists() const { return exists_; }
   const std::string& path() const { return path_; }
 
-  // Returns once it is frozen.
+  // Both return once the group is frozen.
   void freeze_process(pid_t pid) { freeze("cgroup.procs", pid); }
   void freeze_thread(pid_t thread) { freeze("tasks", thread); }
 

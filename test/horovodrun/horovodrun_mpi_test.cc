@@ -37,14 +37,15 @@ Words horovodrun(const Words& options, const Words& command) {
   return argv;
 }
 
-// In which RANK_OF_JOB is the rank, whoever started it.
+// Runs `script` with RANK_OF_JOB set to the rank, whether mpirun or horovodrun
+// started the process.
 Words shell(const std::string& script) {
   return {
       "bash", "-c",
       "RANK_OF_JOB=${HOROVOD_RANK:-$OMPI_COMM_WORLD_RANK$PMI_RANK}; " + script};
 }
 
-// What is the same whether mpirun or horovodrun itself starts the ranks.
+// Holds whether mpirun or horovodrun itself starts the ranks.
 class HorovodrunEitherWay : public ::testing::TestWithParam<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(, HorovodrunEitherWay,
@@ -65,7 +66,7 @@ std::set<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// A file of this test only, gone after it.
+// A file of this test, removed afterwards.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text)
@@ -84,8 +85,8 @@ class TemporaryFile {
   std::string path_;
 };
 
-// Lets mpirun start its daemons for other "hosts" on this one, each with a host
-// name of its own where that is allowed.
+// Lets mpirun start its daemons for two "hosts" on this machine. If the system
+// permits it, each has its own host name.
 class TwoHosts {
  public:
   TwoHosts()
@@ -109,7 +110,7 @@ class TwoHosts {
   Words names_ = {host_name(), host_name()};
 };
 
-// mpirun carries 4 KiB at a time, of each rank in turn.
+// mpirun forwards 4 KiB at a time from each rank in turn.
 TEST_P(HorovodrunEitherWay, KeepsLongLinesOfRanksWhole) {
   const std::string line_of_rank =
       "line=$(head -c 100000 /dev/zero | tr '\\0' "
@@ -296,7 +297,7 @@ TEST_P(HorovodrunEitherWay, EndsEverythingAtCtrlC) {
   EXPECT_TRUE(process.alive().empty());
 }
 
-// Rank 1 is where SIGKILL does not reach it, as in a call of a hung driver.
+// SIGKILL does not reach rank 1, as in a hung driver call.
 TEST_P(HorovodrunEitherWay, EndsWithoutARankThatCannotBeEnded) {
   const FrozenGroup group;
   if (!group.exists()) GTEST_SKIP() << kNoFreezer;
@@ -310,7 +311,7 @@ TEST_P(HorovodrunEitherWay, EndsWithoutARankThatCannotBeEnded) {
       {{"GROUP", group.path()}});
   ASSERT_TRUE(process.wait_for("ready"));
   process.send(SIGINT);
-  process.send(SIGTERM);  // There is no need for a grace period.
+  process.send(SIGTERM);  // No grace period needed.
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 128 + SIGINT);
   EXPECT_THAT(outcome.last_line(),
@@ -494,7 +495,7 @@ TEST_P(HorovodrunEitherWay, FailsIfOutputIsLost) {
               HasSubstr("cannot write to standard output: No space left"));
 }
 
-// bash counts KiB: more than MPI writes, less than the rank does.
+// bash counts KiB: more than MPI writes, less than the rank writes.
 TEST_P(HorovodrunEitherWay, FailsIfALimitOnFilesCutsItsOutputOff) {
   const TemporaryFile file("");
   TestProcess process(
@@ -509,8 +510,8 @@ TEST_P(HorovodrunEitherWay, FailsIfALimitOnFilesCutsItsOutputOff) {
               HasSubstr("cannot write to standard output: File too large"));
 }
 
-// Open MPI's server writes more than that for its ranks, and passes the signal on
-// that it gets: they are to end with an error of their own.
+// Open MPI's server writes more than the limit for its ranks, and passes on the
+// signal it gets. The ranks must fail with their own error.
 TEST(Horovodrun, KeepsTheSignalOfALimitOnFilesFromRanks) {
   TestProcess process({"bash", "-c", "ulimit -f 2000; exec \"$0\" -np 2 \"$1\"",
                        HVD_HOROVODRUN, HVD_MPI_PROGRAM});
@@ -552,7 +553,7 @@ TEST(Horovodrun, NamesAPackageIfThereIsNoMpirun) {
   EXPECT_THAT(outcome.err, HasSubstr("openmpi-bin"));
 }
 
-// --- Without mpirun ---
+// Without mpirun.
 
 TEST(HorovodrunByItself, TellsRanksWhoTheyAre) {
   TestProcess process(

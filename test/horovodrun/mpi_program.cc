@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plain MPI program for the launcher's tests. Its first argument says how it
-// ends; all ranks have met in a barrier before.
+// A plain MPI program for the launcher's tests. The first argument chooses how
+// it ends, after all ranks have met in a barrier.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -14,14 +14,14 @@
 
 namespace {
 
-// Until a peer's end could have ended this rank, too.
+// Runs so long that a peer's end could have ended this rank, too.
 void outlive_the_peer() {
   const auto until =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
   while (std::chrono::steady_clock::now() < until) usleep(10000);
 }
 
-// One line for each file in /dev/shm that this process has mapped.
+// Prints a line for each file in /dev/shm that this process has mapped.
 void print_segments() {
   std::ifstream maps("/proc/self/maps");
   std::set<std::string> paths;

@@ -78,7 +78,7 @@ TestProcess::TestProcess(
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     dup2(err[1], STDERR_FILENO);
-    // Whatever the test itself was started to ignore.
+    // The test itself may run with these ignored.
     for (int signal : {SIGINT, SIGQUIT, SIGHUP}) std::signal(signal, SIG_DFL);
     execvpe(word_pointers[0], word_pointers.data(), variable_pointers.data());
     _exit(127);
@@ -101,7 +101,7 @@ TestProcess::~TestProcess() {
 
 void TestProcess::send(int signal) const { kill(pid_, signal); }
 
-// False once both streams have ended.
+// Returns false once both streams have ended.
 bool TestProcess::read_some() {
   if (fds_[0] < 0 && fds_[1] < 0) return false;
   pollfd poll_fds[] = {{fds_[0], POLLIN, 0}, {fds_[1], POLLIN, 0}};
@@ -162,7 +162,7 @@ std::vector<pid_t> TestProcess::alive() const {
     if (pid <= 0) continue;
     std::ifstream file(absl::StrCat("/proc/", pid, "/environ"));
     std::ostringstream text;
-    text << file.rdbuf();  // Of a process that goes meanwhile: what there was.
+    text << file.rdbuf();  // Partial if the process just ends.
     if (absl::StrContains(std::string(1, '\0') + text.str(),
                           std::string(1, '\0') + mark_ + '\0')) {
       pids.push_back(pid);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program under test: started with its two output streams in pipes and with a
-// mark in its environment, by which everything that descends from it can be
-// found.
+// A program under test. Its two output streams are pipes, and a mark in its
+// environment identifies all its descendants.
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +22,7 @@ struct Outcome {
 
 class TestProcess {
  public:
-  // What the test's own environment says about MPI and Horovod is not passed
-  // on.
+  // The test's own environment variables for MPI and Horovod are not passed on.
   explicit TestProcess(
       const std::vector<std::string>& argv,
       const std::map<std::string, std::string>& environment = {});
@@ -35,17 +33,18 @@ class TestProcess {
   pid_t pid() const { return pid_; }
   void send(int signal) const;
 
-  // Reads until `text` has appeared `times` times in both streams together;
-  // false if they end before. A program that is silent for too long fails the test.
+  // Reads until `text` has appeared `times` times in both streams together.
+  // Returns false if the streams end first. Fails the test if the program is
+  // silent for too long.
   bool wait_for(const std::string& text, int times = 1);
 
   // Reads both streams to their end and waits for the process.
   Outcome wait();
 
-  // Waits for the process only, and leaves the streams alone.
+  // Waits only for the process; does not read the streams.
   void wait_for_exit();
 
-  // Processes alive that have inherited the mark.
+  // Living processes that have inherited the mark.
   std::vector<pid_t> alive() const;
 
   // True as soon as none is alive; false after a minute.

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds horovodpp/ to what it promises to those outside.
+"""Checks what horovodpp/ promises to its users.
 
     boundary.py <root> [--mend]
 
-Whatever the library throws is an hvd::Error, so that one `catch` is enough; the one exception
-is std::bad_alloc, which the system's allocators throw as well.
+Every exception that the library throws is an hvd::Error, so that one `catch` is enough. The one
+exception is std::bad_alloc, which the system's allocators throw as well.
 
-The headers that users include are those of cmake/PublicHeaders.cmake and what these include.
-They, and no other headers, open their namespaces with HVD_EXPORT, which --mend writes (sources do
-where they instantiate templates for users); they include
-nothing of other libraries; and what collectives.h includes reads none of the standard headers
-that are slow to compile.
+The users' headers are those of cmake/PublicHeaders.cmake and the headers that these include.
+They, and no other headers, open their namespaces with HVD_EXPORT, which --mend writes. (Sources
+do so where they instantiate templates for users.) Users' headers include no other library, and
+collectives.h reads none of the standard headers that are slow to compile.
 """
 
 import argparse
@@ -20,7 +19,7 @@ import sys
 
 COMMENT = re.compile(r"//.*")
 THROW = re.compile(r"\bthrow(?:_with_nested\(|\s)\s*([^\s(;{]+)")
-# ReplayIsComplete ends the second run of a checkpointed function, and is caught by who began it.
+# ReplayIsComplete ends the second run of a checkpointed function; the library catches it.
 OURS = re.compile(r"(?:hvd::)?(?:\w+::)*(?:InvalidArgument|\w*Error|ReplayIsComplete)")
 
 
@@ -32,12 +31,12 @@ SLOW = re.compile(r"^#include <(algorithm|atomic|chrono|condition_variable|funct
 NAMESPACE = re.compile(r"^namespace hvd(?:::(?P<inner>[\w:]+))? {$", re.MULTILINE)
 EXPORT = "HVD_EXPORT hvd {"
 
-# Whoever throws these catches them, however many calls up.
+# A caller within the library catches these.
 CAUGHT_INSIDE = {"ReplayIsComplete"}
 
 
 def closure(root, headers):
-    """`headers` and all of horovodpp/ that they include."""
+    """`headers` and all headers of horovodpp/ that they include."""
     waiting, found = list(headers), set()
     while waiting:
         header = waiting.pop()
@@ -53,7 +52,7 @@ def public_headers(root):
 
 
 def mended(text):
-    """`text` with HVD_EXPORT at every namespace that has none."""
+    """`text` with HVD_EXPORT at every namespace that lacks it."""
     while found := NAMESPACE.search(text):
         inner = found["inner"]
         opening = "namespace HVD_EXPORT hvd {" + (f"\nnamespace {inner} {{" if inner else "")
@@ -85,7 +84,7 @@ def sources(root):
 
 
 def foreign_throws(path):
-    """(line, class) of what is thrown and is no hvd::Error."""
+    """(line, class) of thrown exceptions that are no hvd::Error."""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         for thrown in THROW.findall(COMMENT.sub("", line)):
             is_ours = OURS.fullmatch(thrown) and not thrown.startswith("std::")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/build_and_test.py makes of ctest's output."""
+"""The summary that scripts/build_and_test.py makes from ctest's output."""
 
 import pathlib
 import sys

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the tests to the autograd contract, and the contract to the tests.
+"""Checks that the tests cite the autograd contract and that the contract is tested.
 
     contract.py <root of the repository>
 
-Tests name the items of docs/autograd_contract.md that they check, in comments:
-`// Item 91.`, `// Items 71, 91.`. The page has every number once, in order. Each
-item is cited by a test, unless it begins with *Not built.* or *By type.*, and is
-not cited if it begins with *Not built.* Prints each violation as file:line, and
+Tests cite the items of docs/autograd_contract.md that they check, in comments:
+`// Item 91.`, `// Items 71, 91.`. The page has every number once, in order. A test
+must cite each item, unless the item begins with *Not built.* or *By type.*; no test
+may cite an item that begins with *Not built.* Prints each violation as file:line, and
 fails if there is one.
 """
 
@@ -22,7 +22,7 @@ SUFFIXES = {".h", ".cc", ".cu"}
 
 
 def items_of(page):
-    """(line, number, mark) of every item; the mark is *Not built.* or so, or None."""
+    """(line, number, mark) of every item; the mark is *Not built.*, *By type.* or None."""
     for line, text in enumerate(page.splitlines(), 1):
         match = ITEM.match(text)
         if match:

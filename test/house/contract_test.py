@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plants violations in a small contract and its tests, and holds contract.py to each."""
+"""Plants violations in a small contract and its tests, and expects contract.py to find them."""
 
 import pathlib
 import tempfile

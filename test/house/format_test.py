@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs format.sh in a small house, and looks at what it has found and written."""
+"""Runs format.sh in a small repository, and checks its findings and its output files."""
 
 import os
 import pathlib
@@ -62,7 +62,7 @@ class Format(unittest.TestCase):
             [line.split(":")[0] for line in found],
             ["./CMakeLists.txt", "./examples/run.py", "horovodpp/core/a b.h"],
         )
-        self.assertIn("test/a_test.cc:2:", result.stderr)  # Its layout.
+        self.assertIn("test/a_test.cc:2:", result.stderr)  # The formatting.
         self.assertEqual(self.written(), SOURCES)
 
     def test_what_is_missing_is_added_once(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds every #include of horovodpp/ to the layers of horovodpp/CMakeLists.txt.
+"""Checks every #include of horovodpp/ against the layers of horovodpp/CMakeLists.txt.
 
     layers.py <root of the repository>
 
@@ -7,7 +7,7 @@ A folder is a layer, or a room of one: `collective`, `collective/shm`. Its files
 may include their own folder, the folders that its line
 `hvd_layer(<folder> MAY_INCLUDE <folder>...)` grants, and foreign headers that
 are not on the leash of another folder. A layer's rooms are granted by name like
-any other folder, and so is the layer to them.
+any other folder, and so is the layer to its rooms.
 
 A module is all files of a folder that share a stem: a header and its sources.
 Modules of a folder may not include each other in a cycle.
@@ -19,8 +19,8 @@ import pathlib
 import re
 import sys
 
-# Headers (by how their name begins or is) and the only files that may include
-# them, relative to horovodpp/.
+# Headers (by name or prefix) and the only files that may include them, relative
+# to horovodpp/.
 LEASHES = [
     (r"mpi\.h|mpi/.*", r"transport/mpi/[^/]*"),
     (r"nccl.*", r"(?!)"),
@@ -80,7 +80,7 @@ def folder_of(path):
 
 
 def includes_of_modules(sources):
-    """{folder: {stem: {stem: (file, header)}}}: who includes whom within a folder.
+    """{folder: {stem: {stem: (file, header)}}}: the includes within each folder.
 
     `sources` is {path: text}, relative to horovodpp/.
     """
@@ -114,7 +114,7 @@ def cycles_of_modules(sources):
 
 
 def violations_in_line(path, line, granted):
-    """What is wrong with one line of the file `path`, relative to horovodpp/."""
+    """The violations in one line of the file `path`, relative to horovodpp/."""
     code = line.split("//")[0]
     if GETENV.search(code) and not re.fullmatch(GETENV_FILES, path):
         yield "reads the environment; that is runtime/settings/config's alone"
@@ -135,7 +135,7 @@ def violations_in_line(path, line, granted):
 
 
 def violations_of_grants(granted):
-    """What is wrong with the lines hvd_layer(...) themselves."""
+    """The violations in the lines hvd_layer(...) themselves."""
     if not granted:
         yield "names no layer"
     for folder, others in sorted(granted.items()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plants violations in a small house and holds layers.py to finding each."""
+"""Plants violations in a small repository, and expects layers.py to find each."""
 
 import pathlib
 import tempfile
@@ -166,7 +166,7 @@ class Layers(unittest.TestCase):
         for files in [
             # A header and its source are one module.
             {"core/a.h": "", "core/a.cc": '#include "horovodpp/core/a.h"\n'},
-            # Two ways to the same header.
+            # Two paths to the same header.
             {
                 "core/a.h": '#include "horovodpp/core/b.h"\n#include "horovodpp/core/c.h"\n',
                 "core/b.h": '#include "horovodpp/core/c.h"\n',
@@ -179,7 +179,7 @@ class Layers(unittest.TestCase):
                 "transport/b.h": '#include "horovodpp/transport/a.h"\n',
                 "core/b.h": '#include "horovodpp/core/a.h"\n',
             },
-            # Said in a comment.
+            # Mentioned in a comment.
             {
                 "core/a.h": '#include "horovodpp/core/b.h"\n',
                 "core/b.h": '//   #include "horovodpp/core/a.h"\n',

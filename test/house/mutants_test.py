@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What test/mutants makes of its list and of what test programs print."""
+"""How test/mutants reads its list and the output of test programs."""
 
 import os
 import pathlib

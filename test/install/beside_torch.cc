@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of horovodpp computes with libraries that libtorch brings, too: oneDNN and BLAS.
+// The parts of horovodpp that compute with libraries that libtorch brings, too:
+// oneDNN and BLAS.
 #include <horovodpp/horovodpp.h>
 
 #include <exception>
@@ -7,7 +8,7 @@
 extern "C" double convolved(int size);
 extern "C" double multiplied(int size);
 
-// The sum of a convolution of ones with 3 x 3 ones, of a product of ones; -1: it threw.
+// The sum of a convolution of ones with 3 x 3 ones; -1: exception.
 double convolved(int size) try {
   const hvd::Tensor image = hvd::ones({1, 2, size, size});
   const hvd::Tensor weight = hvd::ones({4, 2, 3, 3});

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Loads horovodpp and libtorch into one process and lets both compute in turn: loaded in
-either order, and linked as a program in C++ is that names horovodpp first. (PyPI's libtorch
-shows some names of its BLAS, which a program that names it first would take for all.)
+"""Loads horovodpp and libtorch into one process, and lets both compute in turn. They are loaded
+in either order, and linked as in a C++ program that names horovodpp first. (PyPI's libtorch
+exports some names of its BLAS. A program that names libtorch first would use these everywhere.)
 
     beside_torch.py LIBRARY PROGRAM [--any-order]
 
-With --any-order it is also named behind libtorch: for a library that holds its BLAS. Ends with 77 where there is no torch.
+With --any-order horovodpp is also named after libtorch: for a library that contains its BLAS.
+Exits with 77 if torch is missing.
 """
 
 import ctypes

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program outside that is C++17: the way it is built must not ask for more.
+// An outside program in C++17: building against the library must not require
+// more.
 #include <horovodpp/collectives.h>
 
 static_assert(__cplusplus == 201703L, "built as another C++ than C++17");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles a program with what horovodpp-config of the tree in PREFIX says.
+# Compiles a program with the flags of horovodpp-config from the tree in PREFIX.
 set(script ${PREFIX}/${BINDIR}/horovodpp-config)
 function(said variable)
   execute_process(COMMAND ${script} ${ARGN} OUTPUT_VARIABLE text

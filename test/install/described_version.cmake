@@ -17,14 +17,14 @@ function(expect root pattern)
   endif()
 endfunction()
 
-expect(${clone} 1\\.2\\.3)                         # No clone,
+expect(${clone} 1\\.2\\.3)                         # No clone.
 in_clone(init -q)
-expect(${clone} 1\\.2\\.3)                         # nothing in it,
+expect(${clone} 1\\.2\\.3)                         # An empty clone.
 in_clone(commit -q --allow-empty -m first)
-expect(${clone} 1\\.2\\.3\\+g[0-9a-f]+)            # no tag,
+expect(${clone} 1\\.2\\.3\\+g[0-9a-f]+)            # No tag.
 in_clone(tag v1.2.3)
-expect(${clone} 1\\.2\\.3)                         # its tag,
+expect(${clone} 1\\.2\\.3)                         # At its tag.
 in_clone(commit -q --allow-empty -m second)
 in_clone(tag nightly)
-expect(${clone} 1\\.2\\.3\\+1\\.g[0-9a-f]+)        # behind it, at a tag of another kind,
-expect(${clone}/project 1\\.2\\.3)                 # a project within somebody else's clone.
+expect(${clone} 1\\.2\\.3\\+1\\.g[0-9a-f]+)        # One commit later, at a tag of another kind.
+expect(${clone}/project 1\\.2\\.3)                 # A project within another project's clone.

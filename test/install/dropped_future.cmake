@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every future that a program forgets is a warning, in C++ that includes
-# the headers in PREFIX as those of a system, which CMake does.
+# Every future that a program drops causes a warning, although the headers in
+# PREFIX are included as system headers, as CMake does.
 set(calls
   "allreduce_async_(view)" "allreduce_async(view)" "grouped_allreduce_async_({view})"
   "grouped_allreduce_async({view})" "allgather_async(view)" "grouped_allgather_async({view})"

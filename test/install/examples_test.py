@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the examples of trainers that exist by their Makefiles, or by CMake, against an installed
-library, and compares their losses with those of the same programs before they were made
+"""Builds the examples of existing training programs by their Makefiles, or by CMake, against an
+installed library. Compares their losses with those of the same programs before they were made
 data parallel.
 
     examples_test.py --prefix P --libdir LIB --horovodrun H --work W [--option OPTION]
                      [--also FOLDER] [--define NAME=VALUE] FOLDER MOST
 
-The lines that a README's block ```diff names are taken out of the program again, and are no
-more than MOST. Two ranks with half the batch compute what one does with all of it.
+The lines that a README's block ```diff names are removed from the program again. They must not be
+more than MOST. Two ranks with half the batch compute the same as one rank with the whole batch.
 """
 
 import argparse
@@ -24,7 +24,7 @@ BATCH, STEPS = 32, 20
 
 
 def changes(readme):
-    """[(lines taken out, lines put in)] of the block, in order, without '-' and '+'."""
+    """[(removed lines, added lines)] of the block, in order, without '-' and '+'."""
     block = re.search(r"^```diff\n--- [^\n]*\n\+\+\+ [^\n]*\n(.*?)^```$", readme, re.M | re.S)[1]
     found = []
     for line in block.splitlines():
@@ -36,11 +36,11 @@ def changes(readme):
 
 
 def before(program, made):
-    """The program as it was before the changes were made."""
+    """The program before the changes."""
     lines, at = program.splitlines(), 0
     for taken_out, put_in in made:
         for number, line in enumerate(put_in):
-            at = lines.index(line, at)  # Each stands there, behind the one before.
+            at = lines.index(line, at)  # Each follows the previous one.
             lines[at : at + 1] = taken_out if number == 0 else []
     return "\n".join(lines) + "\n"
 
@@ -54,7 +54,7 @@ def run(command, environment, **options):
 
 
 def losses(text):
-    """{step: loss}; ranks that print the same step agree on it."""
+    """{step: loss}; ranks that print the same step must agree."""
     found = {}
     for step, loss in re.findall(r"step (\d+): loss ([\d.]+)", text):
         if found.setdefault(int(step), float(loss)) != float(loss):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What collectives.h costs whoever includes it: it compiles as C++17, without a warning, and
+# The cost of collectives.h for its users: it compiles as C++17 without a warning, and
 # neither it nor horovodpp.h reads a header of another library.
 file(WRITE ${WORK}/light.cc "#include <horovodpp/collectives.h>
 hvd::Status reduce(float* data, long n) {
@@ -10,7 +10,7 @@ hvd::Status reduce(float* data, long n) {
 execute_process(COMMAND ${CXX} -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror
   -I${PREFIX}/${INCLUDEDIR} -fsyntax-only ${WORK}/light.cc COMMAND_ERROR_IS_FATAL ANY)
 
-# <header> <most lines that it may become>: what one reads today, and some more.
+# <header> <most preprocessed lines>: today's count and some more.
 function(reads_little header most)
   file(WRITE ${WORK}/reads.cc "#include <horovodpp/${header}.h>\n")
   execute_process(COMMAND ${CXX} -std=c++20 -I${PREFIX}/${INCLUDEDIR} -E ${WORK}/reads.cc
@@ -31,7 +31,7 @@ endfunction()
 reads_little(collectives 60000)
 reads_little(horovodpp 100000)
 
-# What is installed includes only what is installed.
+# Installed headers include only installed headers.
 file(GLOB_RECURSE headers RELATIVE ${PREFIX}/${INCLUDEDIR} ${PREFIX}/${INCLUDEDIR}/horovodpp/*.h)
 foreach(header ${headers})
   file(STRINGS ${PREFIX}/${INCLUDEDIR}/${header} lines REGEX "^#include \"horovodpp/")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the build tree BUILD into PREFIX, emptied before, then moves it: what
-# was installed must not know where.
+# Installs the build tree BUILD into PREFIX, emptied first, and then moves the
+# installation: installed files must not contain their path.
 file(REMOVE_RECURSE ${PREFIX} ${PREFIX}.staged)
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX}.staged
   COMMAND_ERROR_IS_FATAL ANY)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The library in PREFIX needs no MPI, and neither does a job of one host. Under mpirun it
-# loads its module from beside it; where that is gone, it says which file it looked for.
+# The library in PREFIX needs no MPI, and neither does a job on one host. Under mpirun it
+# loads its module from its own folder. If the module is missing, the error names the
+# file.
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/library)
 execute_process(COMMAND ldd ${PREFIX}/${LIBDIR}/libhorovodpp.so OUTPUT_VARIABLE needed
@@ -22,7 +23,8 @@ int main() {
 execute_process(COMMAND ${CXX} -std=c++17 -I${PREFIX}/include ${WORK}/sum.cc -o ${WORK}/sum
   -L${PREFIX}/${LIBDIR} -lhorovodpp COMMAND_ERROR_IS_FATAL ANY)
 
-# runs(<wanted exit code> <text> <command>...): the program ends so, and says so.
+# runs(<wanted exit code> <text> <command>...): expects the exit code and the text in the
+# output.
 function(runs wanted text)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
   string(REGEX REPLACE "[ \n]+" " " said "${said}")

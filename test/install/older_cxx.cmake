@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the headers in PREFIX say to a compiler that was told to read a C++ that is too old
-# for them: that, once, and nothing of what it could not read.
+# With a compiler set to a C++ that is too old, the headers in PREFIX cause one error that
+# says so, and no other errors.
 function(told_once needed given)
   foreach(header ${ARGN})
     file(WRITE ${WORK}/older_cxx.cc "#include <horovodpp/${header}.h>\nint main() {}\n")

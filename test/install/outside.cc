@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of somebody else's: it knows horovodpp by its installed headers
-// only.
+// An outside program, which knows horovodpp only by its installed headers.
 #include <horovodpp/horovodpp.h>
 
 #include <cstdio>
@@ -14,7 +13,7 @@
 
 namespace {
 
-// An operation of its own, which has a name in the graph.
+// An operation of its own, with a name in the graph.
 struct Twice : hvd::autograd::Function<Twice> {
   static hvd::Tensor forward(hvd::autograd::FunctionContext&,
                              const hvd::Tensor& x) {

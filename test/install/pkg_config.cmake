@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles programs of SOURCES with nothing but FLAGS and what pkg-config says of the tree in
-# PREFIX, and runs them: with tensors, as it is and without run-time type information, and in
+# Compiles programs of SOURCES with only FLAGS and pkg-config's output for the tree in
+# PREFIX, and runs them: with tensors, with and without run-time type information, and in
 # C++17.
 set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig)
 set(ENV{LD_LIBRARY_PATH} "")
@@ -20,6 +20,6 @@ function(build_and_run source package)
 endfunction()
 build_and_run(outside.cc horovodpp)
 build_and_run(collectives_outside.cc horovodpp-collectives)
-if(NOT sanitizer)  # Which may need that information.
+if(NOT sanitizer)  # A sanitizer may need it.
   build_and_run(outside.cc horovodpp -fno-rtti)
 endif()

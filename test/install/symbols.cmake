@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the shared libraries in PREFIX show to whoever links them: names of hvd's, and not those
-# of what they are made of.
+# The symbols that the shared libraries in PREFIX export: names of hvd, and none of the
+# libraries they contain.
 file(GLOB libraries ${PREFIX}/${LIBDIR}/libhorovodpp.so ${PREFIX}/${LIBDIR}/libhorovodpp_tensors.so)
 foreach(library IN LISTS libraries)
 execute_process(COMMAND ${NM} --dynamic --defined-only --demangle ${library}
@@ -17,12 +17,12 @@ if(others)
   list(JOIN others "\n" others)
   message(FATAL_ERROR "names that are no hvd's:\n${others}")
 endif()
-# Rooms that no public header opens, and what the library is made of.
+# Internal folders, which no public header includes, and contained libraries.
 set(inner ${symbols})
 list(FILTER inner INCLUDE REGEX
   "^[0-9a-f]* [A-Za-z] (.* for )?(hvd::(transport|coordinator|collective|runtime|c)|absl|spdlog|fmt|nlohmann|hwy)::")
 list(LENGTH inner count)
-# Where it is loaded into a program that runs, memory of threads is scarce.
+# A running program that loads the library has little memory for thread locals.
 execute_process(COMMAND readelf --program-headers --wide ${library} OUTPUT_VARIABLE headers
   COMMAND_ERROR_IS_FATAL ANY)
 if(headers MATCHES " TLS +0x[0-9a-f]+ 0x[0-9a-f]+ 0x[0-9a-f]+ 0x[0-9a-f]+ (0x[0-9a-f]+)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples, run as the README says, on a slice of the data."""
+"""The examples, run as in the README, on a slice of the data."""
 
 import gzip
 import os
@@ -34,8 +34,8 @@ class HelloAllreduce(unittest.TestCase):
                          (0, "rank 0 of 1: the sum is 1\n", ""))
 
 
-# Products with other threads add in another order, and a job of one rank would
-# use more of them.
+# Products with another number of threads add in another order, and a job of one
+# rank would use more threads.
 os.environ["HOROVODPP_NUM_THREADS"] = "1"
 
 
@@ -60,8 +60,8 @@ class FashionMnist(unittest.TestCase):
                              r"test accuracy [0-9.]+ %, peak memory of a rank \d+ MiB")
 
     def losses(self, ranks, global_batch):
-        # A small step: at large ones rounding alone can flip a ReLU, and training
-        # amplifies that.
+        # A small learning rate: at large ones, rounding alone can flip a ReLU,
+        # and training amplifies the difference.
         with tempfile.NamedTemporaryFile() as file:
             job = jobs.run(ranks, FASHION_MNIST, "--epochs", "1", "--limit", "7200",
                            "--batch-size", str(global_batch // ranks),
@@ -172,7 +172,8 @@ class Text(unittest.TestCase):
             self.assertEqual(len(losses), 8, job.stdout)
             self.assertLess(losses[-1], 0.3)
             self.assertRegex(job.stdout, r"100%  \d+ tokens/s  tensors \d+ MiB  loss")
-            # What it begins with is chance; what it ends with it has learned.
+            # The beginning of the sample is random; the end shows what the model
+            # learned.
             sample = job.stdout.split("--- sample ---\n")[-1].split("\n")[0]
             self.assertEqual(len(sample), 24)
             self.assertIn(sample[-12:], "abcdefgh" * 3)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks of a job that fails, which come to the end of their programs all the
-// same. The first argument says how it fails:
-//   stall    the last rank submits nothing, until the job is given up
+// Ranks of a job that fails, although each rank reaches the end of its program.
+// The first argument says how the job fails:
+//
+//   stall    the last rank submits nothing until the job is given up
 //   abort    the last rank breaks the job
 //   stopped  all leave the job; then the last rank kills itself
-//   closed   likewise, and it closes all descriptors of its process instead
-// Whoever lives says so when main returns, in a handler of atexit(), in a
-// destructor of static life and in text that nobody flushes; its exit code is 10
-// and its rank.
+//   closed   likewise, but it closes all descriptors of its process instead
+//
+// A survivor reports that main returns, and reports from an atexit() handler,
+// from a static destructor and by unflushed text. Its exit code is 10 plus its
+// rank.
 #include <horovodpp/horovodpp.h>
 #include <unistd.h>
 
@@ -67,7 +69,7 @@ int main(int argc, char** argv) try {
   std::atexit([] { say("at exit"); });
   hvd::throw_if_error(hvd::init());
   rank_here = hvd::rank();
-  hvd::barrier().IgnoreError();  // The last rank may be past it already.
+  hvd::barrier().IgnoreError();  // The last rank may already be past.
   return end(argv[1]);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "exit_program: %s\n", error.what());

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that fail without a death that all see: every rank comes to its end all the same.
+"""Jobs that fail without a death that all ranks see: every rank still reaches its end.
 
-Nothing but a rank itself ends it here: the launcher sees that all ends well.
+Ranks end by themselves: the launcher sees a job that ends well.
 """
 
 import os
@@ -17,7 +17,7 @@ STALL = {"HOROVOD_STALL_CHECK_TIME_SECONDS": "1",
 
 class Exit(unittest.TestCase):
     def end(self, how, ranks, survivors, environment=None):
-        """Runs the job; each survivor runs all that is due at exit, and has its code."""
+        """Runs the job; each survivor runs all its exit handlers, and has its exit code."""
         script = f'out=$({PROGRAM} {how}); echo "$out code $?"'
         job, left = jobs.run_alone(ranks, "sh", "-c", script, environment=environment)
         for rank in survivors:
@@ -42,7 +42,7 @@ class Exit(unittest.TestCase):
         self.end("stopped", 4, range(3), {"HOROVODPP_RANKS_PER_NODE": "2"})
 
     def test_a_rank_whose_descriptors_are_closed(self):
-        if "--no-mpi" in jobs.HOROVODRUN:  # Nothing waits for it at its end.
+        if "--no-mpi" in jobs.HOROVODRUN:  # Leaving needs no descriptors.
             self.end("closed", 3, range(3))
             return
         job = self.end("closed", 3, range(2))

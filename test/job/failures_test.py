@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that die: every survivor names them, and nothing is left behind."""
+"""Ranks that die: every survivor's error names them, and no process or file is left."""
 
 import os
 import re
@@ -13,7 +13,7 @@ PROGRAM = os.environ["JOB_PROGRAM"]
 
 class Failures(unittest.TestCase):
     def lose(self, how, ranks, victim, environment=None):
-        """Runs the job in which `victim` ends; checks what every survivor says."""
+        """Runs a job in which `victim` ends; checks every survivor's output."""
         job, left = jobs.run_alone(ranks, PROGRAM, how, str(victim),
                                    environment=environment)
         for rank in set(range(ranks)) - {victim}:

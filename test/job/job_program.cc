@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a test job do, chosen by the first argument:
-//   idle SECONDS    enter the job and sleep; print the CPU seconds used
-//   meanwhile victim RANK     all ranks reduce in a loop, RANK kills itself in
-//   the middle of it stop RANK       the same, but RANK exits with code 3
-//   unready RANK    RANK kills itself while the others wait for a tensor of its
-// A rank that survives prints "seconds <from the death to the error>" and the
-// errors of the pending and of a later call, and exits with code 5.
+// The ranks of a test job. The first argument chooses what they do:
+//
+//   idle SECONDS   enter the job and sleep; print the CPU seconds of the sleep
+//   victim RANK    all ranks reduce in a loop; RANK kills itself in the middle
+//   stop RANK      the same, but RANK exits with code 3
+//   unready RANK   RANK kills itself while the others wait for a tensor that it
+//                  has not submitted
+//
+// A survivor prints "seconds <from the death to the error>" and the errors of
+// the pending and of a later call, and exits with code 5.
 #include <horovodpp/horovodpp.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -43,7 +46,7 @@ double wall_seconds() {
       .count();
 }
 
-// Prints one whole line, so that the ranks' lines do not mix.
+// Prints a whole line at once, so that the ranks' lines do not mix.
 void say(const std::string& what, const hvd::Status& status) {
   const std::string line = "rank " + std::to_string(hvd::rank()) + " " + what +
                            ": " + std::string(status.message()) + "\n";

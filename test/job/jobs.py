@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts jobs with horovodrun, as a user would, and looks at what they leave behind."""
+"""Starts jobs with horovodrun, as a user would, and finds what they leave behind."""
 
 import os
 import secrets
@@ -10,12 +10,12 @@ sys.path.append(os.path.join(os.path.dirname(__file__), os.pardir, "faults"))
 import leftovers  # noqa: E402
 
 HOROVODRUN = [os.environ["HOROVODRUN"], *os.environ.get("HOROVODRUN_OPTIONS", "").split()]
-# What is ending when horovodrun ends has this long to be gone, on any machine.
+# Seconds that processes have to end after horovodrun, on any machine.
 PATIENCE = 10
 
 
 def run(ranks, *command, timeout=120, environment=None, prefix=()):
-    """The finished job: returncode, stdout, stderr. A job that hangs is an error."""
+    """Returns the finished job: returncode, stdout, stderr. A job that hangs is an error."""
     return subprocess.run(
         [*prefix, *HOROVODRUN, "-np", str(ranks), *command], text=True, timeout=timeout,
         capture_output=True, stdin=subprocess.DEVNULL,
@@ -23,8 +23,8 @@ def run(ranks, *command, timeout=120, environment=None, prefix=()):
 
 
 def run_alone(*arguments, environment=None, **options):
-    """As run(), and what the job has left: processes and files of its own, whatever
-    other jobs there are on the machine."""
+    """Like run(), but also returns the processes and files that the job has left, whatever
+    other jobs run on the machine."""
     mark = secrets.token_hex(8)
     with leftovers.Folders(leftovers.can_hide_folders()) as folders:
         job = run(*arguments, prefix=folders.prefix(), **options,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training that is killed and resumed ends with the same file, bit by bit, as
-training that was left alone. RESUME_SEED chooses the moments; a run prints it."""
+"""Training that is killed and resumed writes the same final file, bit by bit, as
+uninterrupted training. RESUME_SEED chooses the moments; a run prints the seed."""
 
 import os
 import random
@@ -18,15 +18,15 @@ PROGRAMS = {
     "text": os.environ["TEXT"],
 }
 RANKS = 2
-KILLS = 12  # Of each program, in as many runs as it takes.
+KILLS = 12  # Per program, in as many runs as needed.
 SEED = int(os.environ.get("RESUME_SEED", random.SystemRandom().randrange(10**6)))
-# A BLAS with other threads would add in another order.
+# A BLAS with another number of threads would add in another order.
 os.environ["HOROVODPP_NUM_THREADS"] = "1"
 
 
 def processes_of(job, path):
-    """The ids of the job's processes, ranks first: all below it, and those below
-    nobody any more that have `path` on their command line."""
+    """The ids of the job's processes, ranks first: all its descendants, and orphans
+    with `path` on their command line."""
     parents, found = {}, {job.pid} if job.returncode is None else set()
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
@@ -36,7 +36,7 @@ def processes_of(job, path):
                 if path.encode() in file.read():
                     found.add(pid)
         except OSError:
-            continue  # Gone meanwhile.
+            continue  # Already ended.
     for pid in parents:
         above = pid
         while above in parents and above not in found:
@@ -63,7 +63,7 @@ def kill(pids):
 
 
 def version(path):
-    """Which file of this name it is; None: there is none, or nothing in it."""
+    """The version of the file of this name; None if the file is missing or empty."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -89,23 +89,23 @@ class Resume(unittest.TestCase):
         return job
 
     def wait_for(self, job, path, count):
-        """Until there was a new file of this name `count` times."""
-        # Jobs that were killed before may have left one.
+        """Waits until a new file of this name has appeared `count` times."""
+        # A job that was killed earlier may have left a file.
         last = version(path)
         while count > 0 and job.poll() is None:
-            os.sched_yield()  # To the job.
+            os.sched_yield()  # Let the job run.
             now = version(path)
             count -= now not in (None, last)
             last = now or last
 
     def run_and_kill(self, dice, program, path, options):
-        """Starts the job and kills it at a random moment: one rank, or all of it.
-        Whether it wrote then; None: it came to its end before."""
+        """Starts the job and kills one rank or all ranks at a random moment. Returns whether
+        the job was writing then; None if it ended first."""
         job = subprocess.Popen(
             [*jobs.HOROVODRUN, "-np", str(self.ranks), PROGRAMS[program], *options],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
-        # Known before the moment comes, which would pass meanwhile.
+        # Looked up in advance, so that the moment does not pass meanwhile.
         below = []
         while sum(map(runs_a_program, below)) < self.ranks and job.poll() is None:
             below = processes_of(job, path)
@@ -121,7 +121,7 @@ class Resume(unittest.TestCase):
         kill([below[dice.randrange(self.ranks)]] if dice.random() < 0.3 else below)
         writing = version(f"{path}.partial") is not None
         ended = job.wait(timeout=60) == 0
-        # Orphans of the job, if any, hold the file that the next one writes.
+        # Orphans of the job may hold the file that the next job writes.
         while left := processes_of(job, path):
             kill(left)
         return None if ended else writing
@@ -138,7 +138,7 @@ class Resume(unittest.TestCase):
             [*saving, "--resume", killed] if os.path.exists(killed) else saving)
         kills, runs = [], 0
         while len(kills) < KILLS:
-            # How many kills a run sees until it is over depends on the machine.
+            # The number of kills in a run depends on the machine.
             runs += 1
             kills += self.kills_of_a_run(dice, program, killed, resuming,
                                          KILLS - len(kills))
@@ -152,8 +152,8 @@ class Resume(unittest.TestCase):
               f"runs, {sum(kills)} of them while it wrote", flush=True)
 
     def kills_of_a_run(self, dice, program, path, resuming, most):
-        """Kills the run until it is over, or `most` times; of each kill, whether it
-        wrote then."""
+        """Kills the run until it is done, or `most` times. Returns for each kill whether the
+        job was writing then."""
         kills = []
         while len(kills) < most:
             writing = self.run_and_kill(dice, program, path, resuming())
@@ -193,7 +193,7 @@ class Resume(unittest.TestCase):
         os.rename(self.path("folder"), self.path("elsewhere"))
         _, errors = job.communicate(timeout=60)
         self.assertEqual(job.returncode, 1)
-        self.assertIn(f"text: '{path}' ", errors)  # And why.
+        self.assertIn(f"text: '{path}' ", errors)  # And the reason.
         self.assertIn(f"rank 0 could not write '{path}'", errors)
 
     def test_a_run_that_is_done_says_so_and_saves_what_it_is(self):

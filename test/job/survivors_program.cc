@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job that loses ranks and goes on. Arguments: how, then a comma list of
-// victims.
+// A job that loses ranks and goes on. Arguments: a mode, then a comma-separated
+// list of victims.
+//
 //   at_once    the victims kill themselves in the middle of a reduction
-//   in_turn    the first does; the others follow, each DELAY (third argument)
-//              microseconds after the one before, while the survivors agree or
-//              begin
-//   for_long   as at_once, and the survivors go on for longer than any launcher
-//              would wait for them to end
-//   at_start   the first kills itself before it has entered the job
-// Who survives sums the ranks of the first job that are left, until these are
-// all but the victims, and prints "survivor R: rank r of n, sum s".
+//   in_turn    the first victim does; the others follow, each DELAY (third
+//              argument) microseconds after the previous one, while the
+//              survivors agree or begin
+//   for_long   like at_once, and the survivors go on for longer than any
+//              launcher would wait for their end
+//   at_start   the first victim kills itself before it has entered the job
+//
+// A survivor sums the ranks (numbers of the first job) until only the survivors
+// are left, and prints "survivor R: rank r of n, sum s".
 #include <horovodpp/horovodpp.h>
 
 #include <algorithm>
@@ -51,13 +53,13 @@ std::vector<int> numbers_in(const std::string& list) {
 
 struct Fate {
   bool at_once = false;
-  // Steps that the survivors take, and how long each of them rests after one.
+  // The survivors' steps, and each survivor's rest after a step.
   int steps = 30;
   std::chrono::milliseconds rest{0};
   std::vector<int> victims = {};
   std::chrono::microseconds delay{0};
 
-  // Its turn to die; negative: it survives.
+  // The rank's turn to die; negative: it survives.
   int turn_of(int rank) const {
     const auto found = std::find(victims.begin(), victims.end(), rank);
     if (found == victims.end()) return -1;
@@ -65,7 +67,7 @@ struct Fate {
   }
 };
 
-// A set of the job of before means nothing in this one.
+// A process set of the previous job is refused in this one.
 bool is_refused(const hvd::ProcessSet& set) {
   float value = 0;
   return absl::IsInvalidArgument(
@@ -121,7 +123,7 @@ int live(const Fate& fate) {
 absl::Status start_without(const hvd::Config& config, int victim) {
   auto wires = hvd::runtime::make_communicator(config);
   HVD_RETURN_IF_ERROR(wires.status());
-  // All are there: until then nobody sees deaths.
+  // All ranks have met: before this, no rank sees deaths.
   HVD_RETURN_IF_ERROR((*wires)
                           ->exchange("", std::chrono::steady_clock::now() +
                                              config.start_timeout)
@@ -130,7 +132,7 @@ absl::Status start_without(const hvd::Config& config, int victim) {
   return hvd::Runtime::start(config, *std::move(wires)).status();
 }
 
-// Who lives says whom it missed.
+// A survivor's error names the missing rank.
 int fail_to_start(const hvd::Config& config, int victim) {
   const absl::Status status = start_without(config, victim);
   std::printf("missed: %s\n", std::string(status.message()).c_str());

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that are killed, and the others, which go on without them."""
+"""Jobs that lose ranks, and whose survivors go on."""
 
 import os
 import random

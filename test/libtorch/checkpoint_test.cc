@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpointed function gives is, in every bit, what it gives without.
+// A checkpointed function gives the same bits as without checkpointing.
 #include <thread>
 
 #include "test/libtorch/checks.h"
@@ -51,7 +51,7 @@ TEST(TwelveBlocksHaveTheSameGradients) {
       return in;
     };
     for (int i = 0; i < 12; i += 4) {
-      // The third way nests them.
+      // The third way nests regions.
       y = way < 2
               ? run(i, i + 4, y)
               : lt::checkpoint([=](Tensor in) { return run(i, i + 4, in); }, y);
@@ -80,7 +80,7 @@ TEST(ArgumentsAndResultsAreOfAnyKind) {
   EXPECT(test::equal(found, gradients({a, b})) && !nothing);
 }
 
-// What a function that is counted runs.
+// Counts of a function's runs.
 struct Runs {
   int begun = 0, ended = 0, again = 0;
 };
@@ -150,7 +150,7 @@ TEST(RandomNumbersAreDrawnAgain) {
   EXPECT(!torch::equal(run(false, true)[0], without[0]));
 }
 
-// As an autocast region of Python's.
+// Like Python's autocast region.
 class Autocast {
  public:
   Autocast() {
@@ -292,7 +292,7 @@ TEST(DifferencesAreTold) {
                 differs(sine, longer, metadata));
   EXPECT_THROWN(lt::CheckpointError, "checksum",
                 differs(sine, doubled, lt::DeterminismCheck::kChecksum));
-  differs(sine, doubled, metadata);  // That is not seen.
+  differs(sine, doubled, metadata);  // Not detected.
   differs(sine, two, lt::DeterminismCheck::kNone);
   differs(sine, sine, lt::DeterminismCheck::kChecksum);
 }
@@ -328,7 +328,7 @@ TEST(ErrorsOfTheFunctionPass) {
   torch::manual_seed(1);
   EXPECT_THROWN(std::runtime_error, "own", y.sum().backward());
   EXPECT(!lt::is_recomputing());
-  // All is as before.
+  // A later run works as before.
   throws = false;
   x.mutable_grad() = Tensor();
   lt::checkpoint(function, x).sum().backward();
@@ -372,7 +372,7 @@ TEST(SavedTensorsMayBeLookedAtOutsideOfBackward) {
   Tensor x = torch::rand({4}, with_grad());
   const Tensor y =
       lt::checkpoint([&](Tensor in) { return ++runs, in.sin().exp(); }, x);
-  // Two passes that share nothing.
+  // Two independent passes.
   for (int i = 0; i < 2; ++i) grad({y.sum()}, {x}, {}, true);
   EXPECT(runs == 3);
 }

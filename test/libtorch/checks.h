@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks for a program of few dependencies, which is compiled with whichever libtorch there
-// is: each that fails is told, and is the exit code in the end.
+// Checks for a program with few dependencies, which any libtorch compiles. A
+// failed check is printed, and counts in the exit code.
 #pragma once
 
 #include <torch/torch.h>
@@ -23,13 +23,13 @@ inline void fail(int line, const std::string& what) {
             << "\n";
 }
 
-// Without the stack that libtorch adds.
+// The message without libtorch's stack trace.
 inline std::string text_of(const std::exception& error) {
   const std::string text = error.what();
   return text.substr(0, text.find("\nException raised"));
 }
 
-// `action` throws an E whose text has `part` in it.
+// Expects `action` to throw an E whose message contains `part`.
 template <typename E>
 void check_throws(int line, const std::string& part,
                   const std::function<void()>& action) {

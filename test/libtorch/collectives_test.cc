@@ -13,7 +13,7 @@ TEST(ReducesTensorsOfAllKindsOfMemory) {
   const float mean = static_cast<float>(n - 1) / 2;
   const Tensor row = torch::full({3}, lt::rank(), torch::kFloat);
   EXPECT_CLOSE(lt::allreduce(row), torch::full({3}, mean), 1e-6);
-  EXPECT_CLOSE(row, torch::full({3}, lt::rank()), 0);  // As it was.
+  EXPECT_CLOSE(row, torch::full({3}, lt::rank()), 0);  // Unchanged.
 
   const Tensor matrix = torch::arange(6, torch::kDouble).view({2, 3});
   Tensor turned = (matrix * (lt::rank() + 1)).t();
@@ -59,7 +59,8 @@ TEST(GradientsFlowThroughCollectives) {
   lt::allreduce(x, {{}, lt::ReduceOp::kSum}).sum().backward();
   EXPECT_CLOSE(x.grad(), torch::full({2}, n), 1e-6);
 
-  // Each rank has one row more than the one before; weights are the owner's rank.
+  // Each rank has one row more than the previous one; weights are the owner's
+  // rank.
   Tensor rows = torch::full({r + 1, 2}, 1.0 * r, torch::requires_grad());
   const Tensor all = lt::allgather(rows);
   EXPECT(all.size(0) == n * (n + 1) / 2 && all.size(1) == 2);
@@ -80,7 +81,7 @@ TEST(GradientsFlowThroughCollectives) {
   part.sum().backward();
   EXPECT_CLOSE(whole.grad(), torch::full({n, 2}, n), 1e-6);
 
-  // To rank i go i + 1 rows, and one row goes nowhere.
+  // Rank i gets i + 1 rows, and one row goes to no rank.
   lt::AlltoallOptions options;
   for (int i = 0; i < n; ++i) options.splits.push_back(i + 1);
   Tensor split =
@@ -125,7 +126,7 @@ TEST(ModulesAndOptimizersBecomeThoseOfTheRoot) {
                               torch::nn::BatchNorm1d(4));
   torch::optim::Adam adam(model->parameters(), 0.1 * (lt::rank() + 1));
   const Tensor x = torch::randn({8, 3});
-  if (lt::rank() == root) {  // Others have no state yet.
+  if (lt::rank() == root) {  // Other ranks have no state yet.
     for (int i = 0; i < 3; ++i) {
       adam.zero_grad();
       model->forward(x).pow(2).sum().backward();
@@ -138,7 +139,7 @@ TEST(ModulesAndOptimizersBecomeThoseOfTheRoot) {
       static_cast<torch::optim::AdamOptions&>(adam.param_groups()[0].options())
           .lr();
   EXPECT(rate == 0.1 * (root + 1));
-  // With the same state the same step follows.
+  // Equal states give equal steps.
   torch::manual_seed(1);
   const Tensor y = torch::randn({8, 3});
   model->eval();

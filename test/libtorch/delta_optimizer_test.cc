@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks' own steps change comes together as a DeltaOptimizer says.
+// A DeltaOptimizer combines the changes of the ranks' own steps.
 #include "test/libtorch/checks.h"
 #include "test/libtorch/model.h"
 
@@ -55,7 +55,7 @@ TEST(AdasumAddsWhatIsOrthogonalAndAveragesWhatIsParallel) {
   Tensor alike = torch::zeros({3}, torch::requires_grad());
   lt::DeltaOptimizer optimizer(
       torch::optim::SGD(std::vector<Tensor>{apart, alike}, 0.5));
-  // Each rank has a row of its own, and all have the other.
+  // Each rank uses its own row of `apart`; all use `alike`.
   (apart[lt::rank()].sum() + alike.sum()).backward();
   optimizer.step();
   EXPECT_CLOSE(apart, torch::full({n, 2}, -0.5), 1e-6);
@@ -73,7 +73,7 @@ TEST(AnOptimizerWithStateStepsEachParameterOnce) {
     // The same rows on all ranks.
     loss_of(model->plain(batch(step))).backward();
     loss_of(other->plain(batch(step))).backward();
-    // Which a DeltaOptimizer takes for zeros, where it reduces.
+    // If it reduces, a DeltaOptimizer treats missing gradients as zeros.
     for (Tensor& parameter : other->unused->parameters()) {
       if (lt::size() > 1)
         parameter.mutable_grad() = torch::zeros_like(parameter);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's part of a batch, and a DistributedOptimizer, come to what one process comes to
-// with the whole batch, whatever the model and the options are.
+// Parts of a batch with a DistributedOptimizer give the same result as the
+// whole batch in one process, for every model and option.
 #include "test/libtorch/checks.h"
 #include "test/libtorch/model.h"
 
@@ -53,7 +53,7 @@ void check_training(int line, const lt::DistributedOptions& options,
     const Tensor mine = found[i].detach().clone();
     EXPECT(torch::equal(mine, lt::broadcast_(mine.clone(), 0)));
   }
-  // Each parameter once a step.
+  // Each parameter once per step.
   const auto sent = optimizer.reduced();
   EXPECT(sent.gradients == (lt::size() == 1 ? 0 : found.size() * kSteps));
 }
@@ -87,7 +87,7 @@ TEST(CompressedGradientsComeClose) {
   }
 }
 
-// What comes of these gradients without an optimizer of the adapter's.
+// The result for these gradients without the adapter's optimizer.
 std::vector<Tensor> compressed_by_hand(const hvd_reducer_options& options) {
   Model model;
   torch::optim::SGD sgd(model->parameters(), 0.2);
@@ -280,7 +280,7 @@ TEST(GradientsAreScaledDownTogether) {
   for (std::size_t i = 0; i < model->parameters().size(); ++i) {
     EXPECT_CLOSE(model->parameters()[i], other->parameters()[i], 1e-6);
   }
-  // Not along what is no number.
+  // A norm that is NaN is an error.
   optimizer.zero_grad();
   (model->weight.sum() * std::nan("")).backward();
   EXPECT_THROWN(c10::Error, "non-finite", optimizer.step({0.01}));
@@ -297,7 +297,7 @@ TEST(GradientsAreScaledDownTogether) {
   EXPECT(loss.item<float>() > 0);
 }
 
-// Each rank's mean over its rows, as a sum.
+// The sum over the rows of each row's mean.
 Tensor sum_of(const Tensor& output) {
   return (output - 0.5).pow(2).mean(1).sum();
 }
@@ -307,7 +307,7 @@ TEST(AWeightMakesTheMeanOfAllSamples) {
   torch::optim::SGD sgd = sgd_for(model), plain = sgd_for(other);
   lt::DistributedOptimizer optimizer(sgd, model->named_parameters());
   for (int step = 0; step < kSteps; ++step) {
-    // Of ranks that have none but one row, rank 0 has the others.
+    // Rank 0 has all rows except one for each other rank.
     const Tensor all = batch(step);
     const int others = lt::size() - 1;
     const auto first = all.size(0) - others;
@@ -382,7 +382,7 @@ TEST(SparseGradientsAreTheRanksRows) {
     for (int step = 0; step < 2; ++step) {
       const Tensor before = table->weight.detach().clone();
       optimizer.zero_grad();
-      // In the second step only rank 0 has any.
+      // In the second step only rank 0 uses the table.
       if (step == 0 || lt::rank() == 0) {
         table(torch::tensor({std::int64_t{0}, std::int64_t{lt::rank() + 1}}))
             .sum()
@@ -436,7 +436,7 @@ TEST(GradientsLieInTheArenaUntilTheyAreHeld) {
   }
 }
 
-// Runs a backward pass of its own, as a checkpoint that is reentrant does.
+// Runs its own backward pass, like a reentrant checkpoint.
 struct Reentrant : torch::autograd::Function<Reentrant> {
   static Tensor forward(torch::autograd::AutogradContext* context,
                         const Tensor& x, const Tensor& weight) {
@@ -466,7 +466,7 @@ TEST(GradientsInSeveralPartsAreRefusedOrSentWhenTheStepIsDue) {
     optimizer.synchronize();
     return weight.grad().clone();
   };
-  // 2 x w, in the mean.
+  // 2 x w, on average.
   EXPECT_CLOSE(gradient_of(false),
                torch::full({2}, 6 * (2 + (lt::size() - 1) / 2.0)), 1e-5);
   if (lt::size() > 1) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is free once gradients move to the arena is kept for what comes next, and not
-// returned to the system.
+// Memory that becomes free when gradients move to the arena is kept for later
+// allocations, and not returned to the system.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ namespace lt = hvd::libtorch;
 using test::Model;
 using torch::Tensor;
 
-// That the process has got from the system.
+// The number of pages that the process has got from the system.
 long pages_so_far() {
   rusage used = {};
   getrusage(RUSAGE_SELF, &used);
@@ -33,14 +33,14 @@ void use_memory() {
 }
 
 TEST(MemoryIsKeptOnceGradientsMove) {
-  if (lt::size() == 1) return;  // None does.
+  if (lt::size() == 1) return;  // Gradients do not move.
   Model model;
   lt::DistributedOptimizer optimizer(test::sgd_for(model),
                                      model->named_parameters());
   test::loss_of(model->plain(test::of_this_rank(test::batch(0)))).backward();
   optimizer.step();
-  // Whatever else is allocated may lie between what is free, and have the heap grow now and
-  // then; what is not kept comes from the system each time.
+  // Other allocations may fragment free memory and sometimes grow the heap.
+  // Memory that is not kept comes from the system each time.
   const long used = kTensors * kBytes / sysconf(_SC_PAGESIZE);
   long fewest = used;
   for (int i = 0; i < 10; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs all cases, or those that are named, in the job of whichever size that it is in. With
-// --peak-memory it does that instead.
+// Runs all cases, or the named ones, in a job of any size. With --peak-memory
+// it prints the peak memory instead.
 #include <algorithm>
 
 #include "test/libtorch/checks.h"

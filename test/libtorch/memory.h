@@ -3,8 +3,9 @@
 
 namespace test {
 
-// Prints how many bytes twelve checkpointed blocks take at most, from forward to the end of
-// backward; peak_memory.py does the same in Python. Under peak_memory.c.
+// Prints the peak bytes of twelve checkpointed blocks, from forward to the end
+// of backward; peak_memory.py does the same in Python. Run with peak_memory.c
+// preloaded.
 void print_peak_memory();
 
 }  // namespace test

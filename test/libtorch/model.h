@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small model with all that makes gradients hard to count, and data for every rank.
+// A small model with everything that makes gradients hard to count, and data
+// for every rank.
 #pragma once
 
 #include <torch/torch.h>
@@ -13,7 +14,7 @@ using torch::Tensor;
 
 constexpr int kRows = 4;  // Of each rank.
 
-// `middle` is used twice, `weight` is tied, `unused` is not.
+// `middle` is used twice, `weight` is tied, `unused` is never used.
 struct ModelImpl : torch::nn::Module {
   ModelImpl() {
     torch::manual_seed(3);
@@ -47,7 +48,7 @@ struct ModelImpl : torch::nn::Module {
 };
 TORCH_MODULE(Model);
 
-// Of all ranks, in order.
+// The rows of all ranks, in order.
 inline Tensor batch(int step) {
   torch::manual_seed(100 + step);
   return torch::randn({lt::size() * kRows, 6});

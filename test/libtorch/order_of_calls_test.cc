@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an optimizer does, and says, of calls in another order than the usual.
+// An optimizer's behavior and messages for calls in an unusual order.
 #include "test/libtorch/checks.h"
 #include "test/libtorch/model.h"
 
@@ -12,7 +12,7 @@ using test::Model;
 using test::of_this_rank;
 using torch::Tensor;
 
-// Counts warnings, of either way that libtorch tells of them.
+// Counts warnings, whichever way libtorch reports them.
 class Warnings : public c10::WarningHandler {
  public:
 #if HVD_TORCH_AT_LEAST(2, 0)
@@ -123,7 +123,7 @@ TEST(AnOptimizerMayEndBeforeItsStep) {
   }
   sgd.zero_grad();
   loss_of(model->plain(of_this_rank(batch(0))))
-      .backward();  // Nobody hears of it.
+      .backward();  // No optimizer sees it.
   const Tensor mine = model->weight.grad().clone();
   lt::DistributedOptimizer next(sgd, model->named_parameters());
   next.step();

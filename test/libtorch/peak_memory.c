@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Loaded before a program (LD_PRELOAD), counts the bytes that libtorch has: it allocates by
+/* Preloaded (LD_PRELOAD), counts the bytes that libtorch holds. libtorch allocates by
  * posix_memalign(), and little else does. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 
 enum { kSlots = 1 << 20 };
 
-/* What was given, by its address; open addressing. */
+/* Allocations by address; open addressing. */
 static void* slots[kSlots];
 static long sizes[kSlots];
 static long now, begun, most;
@@ -46,7 +46,7 @@ void free(void* memory) {
     pthread_mutex_lock(&mutex);
     for (at = slot_of(memory); slots[at] != NULL; at = (at + 1) % kSlots) {
       if (slots[at] != memory) continue;
-      slots[at] = (void*)1; /* One that is free, behind which others may be. */
+      slots[at] = (void*)1; /* A free slot; others may follow. */
       now -= sizes[at];
       break;
     }
@@ -62,5 +62,5 @@ long peak_memory_begin(void) {
   return 0;
 }
 
-/* Since then, beyond what there was. */
+/* The peak since begin(), minus the bytes at begin(). */
 long peak_memory_most(void) { return most - begun; }

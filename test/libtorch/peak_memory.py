@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what twelve checkpointed blocks take at most in C++ with what torch's own checkpoint
-takes in Python, by the same libtorch.
+"""Compares the peak memory of twelve checkpointed blocks in C++ with that of torch's own
+checkpoint in Python, with the same libtorch.
 
     peak_memory.py COUNTING_LIBRARY PROGRAM
 
-Without PROGRAM, and with the library loaded, prints what they take in Python.
+Without PROGRAM, and with the library loaded, prints the peak memory in Python.
 """
 import ctypes
 import os
 import subprocess
 import sys
 
-NOISE = 1.001  # Small things are allocated in a process of any kind.
+NOISE = 1.001  # Every process makes some small allocations.
 
 
 def measure():

@@ -66,7 +66,7 @@ TEST(Catalog, RefusesModelsAndWidthsThatThereAreNot) {
 }
 
 TEST(Catalog, HasNoStateButParametersAndMoments) {
-  // What a shifted window computes from its sizes is no part of a file.
+  // Buffers that a shifted window computes from its sizes are not saved.
   const models::Swin model;
   EXPECT_EQ(model.state_dict().size(), model.named_parameters().size());
   EXPECT_FALSE(model.named_buffers().empty());

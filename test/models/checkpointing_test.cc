@@ -92,7 +92,7 @@ struct CheckpointedCase {
   std::string name;
   std::function<std::unique_ptr<ChainModel>()> make;
   bool reads_text = false;
-  bool is_flat = false;  // Too few stages to recompute any of them.
+  bool is_flat = false;  // Too few stages to recompute any.
   friend void PrintTo(const CheckpointedCase& c, std::ostream* out) {
     *out << c.name;
   }
@@ -103,7 +103,7 @@ auto making(Options... options) {
   return [=] { return std::make_unique<M>(options...); };
 }
 
-// With random numbers wherever a model can draw some.
+// With random numbers in every model that can draw some.
 std::vector<CheckpointedCase> checkpointed_cases() {
   return {{.name = "mlp", .make = making<models::Mlp>(), .is_flat = true},
           {.name = "lenet", .make = making<models::LeNet>(), .is_flat = true},
@@ -150,7 +150,7 @@ Tensor loss_of(ChainModel& model, const Batch& batch) {
   return cross_entropy(logits.reshape({-1, logits.size(-1)}), batch.targets);
 }
 
-// What a training is: its losses, and then all parameters and moments.
+// The outcome of a training: its losses, then all parameters and moments.
 struct Outcome {
   std::vector<float> losses;
   std::vector<std::vector<float>> state;
@@ -250,7 +250,7 @@ TEST(DenseNet, KeepsByBlockWhatItsLayersMakeAndNotWhatTheySee) {
     model.set_checkpointing(Checkpointing::parse(how));
     return static_cast<double>(kept_bytes(model, images));
   };
-  // Twice the layers: about twice the bytes, and not four times.
+  // Twice the layers: about twice the bytes, not four times.
   EXPECT_LT(kept(32, "block"), 2.5 * kept(16, "block"));
   EXPECT_GT(kept(32, "none"), 2.9 * kept(16, "none"));
   EXPECT_LT(kept(32, "block"), 0.4 * kept(32, "none"));
@@ -289,7 +289,7 @@ TEST(GPT, KeepsToItsBudgetsAndRecomputesNoMoreThanItHasTo) {
   models::GPT model({.width = 64, .layers = 6, .heads = 2, .context = 64});
   const Batch batch{same_integers("tokens", {4, 64}, 256),
                     same_integers("targets", {256}, 256)};
-  // Gradients are there.
+  // Allocates the gradients.
   loss_of(model, batch).backward();
   const auto peak = [&](const std::string& how) {
     model.set_checkpointing(Checkpointing::parse(how));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that test/fixtures/torch_models.py makes as well, from nothing but a
-// name: what models and inputs are filled with before their results are held to
-// PyTorch's.
+// Numbers that test/fixtures/torch_models.py generates as well, from only a
+// name. Models and inputs are filled with them before their results are
+// compared with PyTorch's.
 //
 //   hvd::Tensor x = hvd::same_uniform("images", {4, 1, 28, 28});
 //   hvd::fill_with_same_numbers(model);
@@ -29,7 +29,7 @@ inline std::uint64_t seed_of(const std::string& name) {
   return value;
 }
 
-// SplitMix64, from the name's seed on.
+// SplitMix64, starting at the name's seed.
 inline std::vector<std::uint64_t> hashed(const std::string& name,
                                          std::int64_t count) {
   std::vector<std::uint64_t> result;
@@ -43,7 +43,7 @@ inline std::vector<std::uint64_t> hashed(const std::string& name,
   return result;
 }
 
-// In [-bound, bound): multiples of 2^-23 of it, exact in float32. float64.
+// float64 in [-bound, bound): multiples of bound * 2^-23, exact in float32.
 inline Tensor same_uniform(const std::string& name, const autograd::Dims& shape,
                            double bound = 1.0) {
   std::vector<double> values;
@@ -65,8 +65,8 @@ inline Tensor same_integers(const std::string& name,
   return from_vector(values, shape);
 }
 
-// Parameters of one dimension get a little, added to 1 where all are 1; others
-// a uniform distribution about as wide as PyTorch's defaults.
+// One-dimensional parameters get small numbers, added to 1 if all are 1. Others
+// get a uniform distribution about as wide as PyTorch's defaults.
 inline void fill_with_same_numbers(const nn::Module& model) {
   NoGrad no_grad;
   for (const auto& [name, parameter] : model.named_parameters()) {

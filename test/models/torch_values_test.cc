@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The models compute what PyTorch's of the same weights and inputs do: logits,
-// loss, gradients, and the losses of 20 steps of SGD. The numbers are from
-// test/fixtures/make_model_fixtures.py.
+// The models compute the same as PyTorch's with equal weights and inputs:
+// logits, loss, gradients, and the losses of 20 steps of SGD. The numbers are
+// from test/fixtures/make_model_fixtures.py.
 //
-// Logits are compared relative to the largest of them, losses and norms of
-// gradients each to itself, samples of a gradient to its norm.
+// Logits are compared relative to the largest logit, losses and norms of
+// gradients relative to themselves, samples of a gradient relative to its norm.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace {
 constexpr std::int64_t kBatch = 4;
 constexpr int kSteps = 20;
 
-// Of TINY in torch_models.py.
+// One of TINY in torch_models.py.
 struct Case {
   std::string name;
   std::function<std::unique_ptr<nn::Module>()> make;
@@ -79,7 +79,7 @@ Step make_batch(const Case& c, DType dtype) {
     const Tensor tokens = same_integers("tokens", {kBatch, 13}, 32);
     return {tokens.narrow(1, 0, 12), tokens.narrow(1, 1, 12).reshape({-1})};
   }
-  // The perceptron's are [n, 784], of the same name and so the same numbers.
+  // The perceptron's images are [n, 784]: the same name, so the same numbers.
   return {same_uniform("images", {kBatch, 1, 28, 28}).to(dtype),
           same_integers("labels", {kBatch}, 10)};
 }
@@ -92,7 +92,7 @@ double norm_of(const Tensor& x) {
   return std::sqrt(autograd::sum_of_squares(x));
 }
 
-// float64, up to four elements spread over x.
+// Up to four elements spread over x, in float64.
 std::vector<double> samples_of(const Tensor& x) {
   const auto all = x.to(DType::kF64).to_vector<double>();
   const std::size_t count = std::min<std::size_t>(4, all.size());
@@ -127,8 +127,8 @@ void expect_gradients(const nn::Module& model, const Wanted& wanted,
   const auto norms = wanted.values("norms");
   const auto samples = wanted.values("samples");
   ASSERT_EQ(named.size(), norms.size());
-  // A gradient that is 0 but for rounding, as of a bias before a normalization,
-  // is compared to the others.
+  // A gradient that is 0 except for rounding, such as of a bias before a
+  // normalization, is compared relative to the largest norm.
   const double floor = 1e-3 * *std::max_element(norms.begin(), norms.end());
   std::size_t next = 0;
   for (std::size_t i = 0; i < named.size(); ++i) {

@@ -125,7 +125,7 @@ TEST(GradientReducer, CountsTheContributionsOfAStep) {
       reducer.finish();
       EXPECT_EQ(value, 0.5f);
     }
-    // What was not expected has one; what was added early has none to come.
+    // An unexpected key owes one contribution; a key added early owes none.
     float value = 1;
     EXPECT_EQ(reducer.owed("v"), 1);
     EXPECT_TRUE(reducer.contribute("v"));
@@ -156,14 +156,14 @@ TEST(GradientReducer, TakesASlotWhereItTakesAKey) {
       reducer.finish();
       EXPECT_EQ(value, 0.5f);
     }
-    // The same, with another number.
+    // The same slot, with another number of contributions.
     reducer.expect("w", 1);
     EXPECT_TRUE(reducer.contribute(w));
   });
 }
 
-// Rank 0's gradient stays where it is, and is reduced by a handle from its second
-// step on; rank 1's moves in every third.
+// Rank 0's gradient stays in place, and a handle reduces it from the second
+// step on. Rank 1's moves in every third step.
 TEST(GradientReducer, ReducesGradientsThatStayAndThatMove) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     const int rank = job.topology().rank();
@@ -171,7 +171,7 @@ TEST(GradientReducer, ReducesGradientsThatStayAndThatMove) {
     std::vector<float> places(3);
     std::int64_t elements = 1;
     for (int step = 0; step < 12; ++step) {
-      // It may also become another gradient there.
+      // The gradient at this place may change its size.
       if (step == 9) elements = 2;
       float* const place = &places[rank == 0 ? 0 : (step / 3) % 2];
       place[0] = place[1] = static_cast<float>(step + 2 * rank);
@@ -296,7 +296,7 @@ TEST(GradientReducer, ReducesTheGradientsInABuffer) {
       const TensorView view = TensorView::of(buffer.data(), {2, 5});
       const std::vector<GradientPiece> all = {
           {"w", 0, 4}, {"none", 4, 0}, {"b", 4, 3}, {"c", 8, 2}};
-      // Rank 1 adds them one by one, from the last.
+      // Rank 1 adds the pieces one by one, from the last.
       if (rank == 0) {
         reducer.add(view, all);
       } else {
@@ -501,7 +501,7 @@ TEST(GradientReducer, AnswersOnceItsJobHasEnded) {
   });
   EXPECT_TRUE(refused());
   EXPECT_FALSE(reducer->has("v"));
-  reducer->finish();  // It had been reduced before the end.
+  reducer->finish();  // Reduced before the job's end.
 }
 
 TEST(GradientReducer, RefusesAnOpThatThereIsNot) {

@@ -82,7 +82,7 @@ TEST(ValueTest, ComesBackFromItsBytes) {
   }
 }
 
-// Of a format that older and newer programs share.
+// Older and newer programs share this format.
 TEST(ValueTest, HasTheBytesItHasAlwaysHad) {
   EXPECT_EQ(encoded(Value::Array{-2, "ab"}),
             std::string("\x01\x07\x02\0\0\0\0\0\0\0"
@@ -118,7 +118,7 @@ TEST(ValueTest, IsNotMadeOfOtherBytes) {
               HasSubstr("another version"));
   EXPECT_THAT(refusal_of([] { decoded("\x01\x7f"); }),
               HasSubstr("unknown tag"));
-  // An array of 2^60 elements, and a text as long.
+  // Claims an array of 2^60 elements, or a text as long.
   for (const char tag : {'\x05', '\x07', '\x08'}) {
     EXPECT_THAT(refusal_of([&] {
                   decoded(std::string("\x01") + tag +
@@ -134,7 +134,8 @@ TEST(ValueTest, IsNotMadeOfOtherBytes) {
       HasSubstr("the key 'k' twice"));
 }
 
-// Whatever comes is a value or an error; a value is one that can be sent again.
+// Any bytes decode to a value or an error. A decoded value can be encoded
+// again.
 TEST(ValueTest, IsReadFromAnyBytesWithoutHarm) {
   std::mt19937 random(7);
   const std::string good = encoded(everything());
@@ -164,7 +165,7 @@ TEST(ValueTest, IsReadFromAnyBytesWithoutHarm) {
     try {
       const Value value = decoded(bytes);
       ++values;
-      // NaN is not itself, but its bytes are.
+      // NaN does not equal itself, but its bytes do.
       EXPECT_EQ(encoded(decoded(encoded(value))), encoded(value));
     } catch (const InvalidArgument&) {
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that operations borrow, and what becomes of those that nobody waits for.
+// How long operations borrow memory, including operations whose future is
+// dropped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +36,7 @@ TEST(BorrowedMemory, TheEndOfAFutureWaitsUntilItIsGivenBack) {
       if (job.topology().rank() == 0) submitted.count_down();
     }
     EXPECT_EQ(x[999], 1.5f);
-    // What is only read is borrowed as well.
+    // Inputs are borrowed, too.
     static_cast<void>(
         job.allgather_async(TensorView::of(x.data(), {1000}), {.name = "y"}));
     x = {};
@@ -51,7 +52,8 @@ TEST(BorrowedMemory, WhatIsHandedOverLivesAsLongAsItsOperation) {
     auto owner = std::make_shared<std::vector<float>>(1000, 2.0f);
     const std::weak_ptr<std::vector<float>> lives = owner;
     const TensorView view = TensorView::of(owner->data(), {1000});
-    // Nobody waits: the other rank comes when this one has gone on.
+    // The future is dropped: the other rank submits only after this one has
+    // gone on.
     static_cast<void>(job.allreduce_async_(
         view, {.name = "x", .keep_alive = std::move(owner)}));
     if (frees) {
@@ -91,7 +93,8 @@ TEST(BorrowedMemory, ACallbackMayHearOfItInstead) {
   });
 }
 
-// The thread of callbacks is the one that would execute what they wait for.
+// Callbacks run on the thread that would execute the operation, so waiting for
+// that operation in a callback would deadlock.
 enum class Mistake { kWaits, kDrops };
 class InACallback : public ::testing::TestWithParam<Mistake> {};
 
@@ -131,7 +134,7 @@ TEST_P(InACallback, WaitingBreaksTheJobAndSaysWhoDid) {
 INSTANTIATE_TEST_SUITE_P(Mistakes, InACallback,
                          ::testing::Values(Mistake::kWaits, Mistake::kDrops));
 
-// Nothing of it leaves this rank, and the job goes on.
+// Invalid arguments are refused locally, and the job goes on.
 TEST(Arguments, ThatMeanNothingHarmNobody) {
   run_world({.size = 2, .ranks_per_node = 1}, [](Runtime& job, LoopbackWorld&) {
     float value = 1;
@@ -154,7 +157,7 @@ TEST(Arguments, ThatMeanNothingHarmNobody) {
         EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
       }
     }
-    // All ranks together, as a change of process sets is.
+    // Changing process sets is collective, so all ranks call.
     for (const std::vector<int>& ranks :
          std::vector<std::vector<int>>{{}, {-1}, {0, 7}, {1, 1}}) {
       EXPECT_TRUE(absl::IsInvalidArgument(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two nodes whose mail is late or lost: who is taken for lost, and who is told so.
+// Two nodes whose mail is delayed or lost: which ranks count as lost, and which
+// ranks are told.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +28,7 @@ using ::testing::Not;
 
 constexpr std::chrono::seconds kDeadline(1);
 
-// Of the way from rank 1 to rank 0.
+// The link from rank 1 to rank 0.
 struct Link {
   std::atomic<bool> keeps_mail = false;
   std::atomic<bool> carries_beats = false;
@@ -55,7 +56,7 @@ class LinkedWires : public RelayedWires {
 
  private:
   Link& link_;
-  std::vector<std::string> kept_;  // Until the link lets mail through.
+  std::vector<std::string> kept_;  // Until keeps_mail is false again.
 };
 
 void run_two(Link& link, const std::function<void(Runtime&, int)>& body) {
@@ -97,14 +98,15 @@ TEST(CutOff, TheRankThatIsNotHeardOfIsToldByWhomAndAccusesNobody) {
   });
 }
 
-// As after a link that was away, when TCP has yet to send again what was lost.
+// As after a link outage, while TCP has yet to resend.
 TEST(CutOff, ANodeWhoseMailIsLateIsNotLostWhileItsBeatsCome) {
   Link link;
   run_two(link, [&](Runtime& job, int rank) {
     if (rank == 1) {
       link.carries_beats = true;
       link.keeps_mail = true;
-      // Longer than a rank may be silent, and not as long as mail may be late.
+      // Longer than the heartbeat deadline, shorter than the limit for late
+      // mail.
       const auto end = std::chrono::steady_clock::now() + kDeadline * 3 / 2;
       while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
       link.keeps_mail = false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bits of a result depend on the ranks and on the tensor alone: not on what
-// it is fused with, not on when it is submitted, not on where it lies.
+// The bits of a result depend only on the ranks and the tensor: not on fusion,
+// the moment of submission or the location in memory.
 //
-// HOROVODPP_TEST_RUNS says how many runs there are of each layout (1,000 are
-// wanted before what adds anything up is changed).
+// HOROVODPP_TEST_RUNS sets the number of runs per layout. Use 1,000 before you
+// change a summation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ int runs() {
 
 struct What {
   std::string name = {};
-  std::vector<std::int64_t> counts = {};  // Several: a group.
+  std::vector<std::int64_t> counts = {};  // More than one: a group.
   DType dtype = DType::kF32;
   ReduceOp op = ReduceOp::kSum;
   double prescale = 1;
@@ -40,8 +40,8 @@ struct What {
   bool scattered = false;
 };
 
-// On both sides of every size at which something changes: what is reduced in one
-// step on a node or between them, in lanes by doubling, in chunks, in blocks.
+// Sizes on both sides of each threshold: one step on a node or between nodes,
+// doubling in lanes, chunks, blocks.
 std::vector<What> everything() {
   std::vector<What> all;
   const auto add = [&](What what) {
@@ -69,7 +69,7 @@ std::vector<What> everything() {
   return all;
 }
 
-// Numbers that do not add up exactly.
+// Values whose sums round.
 Buffer input_of(const What& what, std::size_t tensor, int rank) {
   const std::int64_t count = what.counts[tensor];
   Buffer buffer = *Buffer::allocate(what.dtype, Shape({count}));
@@ -89,7 +89,7 @@ void append(const void* data, std::size_t length, Bytes& bytes) {
   bytes.insert(bytes.end(), begin, begin + length);
 }
 
-// One rank's tensors, and how they are submitted.
+// One rank's tensors and the ways to submit them.
 class Submitter {
  public:
   Submitter(Runtime& job, const std::vector<What>& all) : job_(job), all_(all) {
@@ -102,7 +102,7 @@ class Submitter {
     }
   }
 
-  // The results of all, each submitted when the one before is done.
+  // Each tensor is submitted after the previous one is done.
   std::vector<Bytes> one_by_one() {
     std::vector<Bytes> results;
     for (std::size_t i = 0; i < all_.size(); ++i) {
@@ -112,8 +112,8 @@ class Submitter {
     return results;
   }
 
-  // The results of `some`, in an order and at moments of this rank's own, some
-  // of them in place in the arena.
+  // Submits `some` in an order and at moments that differ between ranks, some
+  // in place in the arena.
   std::vector<Bytes> at_random(std::vector<std::size_t> some,
                                std::mt19937& random) {
     std::vector<std::size_t> order(some);
@@ -230,11 +230,11 @@ TEST_P(Determinism, NoBitDependsOnWhenATensorIsSubmittedOrWithWhat) {
   run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
     Submitter mine(job, all);
     const std::vector<Bytes> alone = mine.one_by_one();
-    std::mt19937 plan(3);  // Equal on all ranks;
-    std::mt19937 own(static_cast<unsigned>(job.topology().rank()));  // not.
+    std::mt19937 plan(3);  // Equal on all ranks.
+    std::mt19937 own(static_cast<unsigned>(job.topology().rank()));  // Differs.
     for (int run = 0; run < runs(); ++run) {
-      // The same ones for some runs, so that they become a cycle; and few
-      // enough of the long ones.
+      // The same tensors for several runs, so that they become a cycle; only a
+      // few long tensors.
       const bool has_long = run % 10 == 0;
       std::vector<std::size_t> some;
       for (std::size_t i = 0; i < all.size(); ++i) {

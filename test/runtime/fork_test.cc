@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtimes in processes that were forked off those that started them.
+// Runtimes in forked processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -25,7 +25,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// 0: what was pending, what is submitted and stop() are refused for the fork.
+// Returns 0 if pending operations, new submissions and stop() fail because of
+// the fork.
 int outcome_in_child(std::unique_ptr<Runtime> job, const Future<void>& pending,
                      const Future<void>& polled) {
   const auto is_refused = [](const absl::Status& status) {
@@ -93,8 +94,9 @@ TEST(Fork, AChildThatWaitsOnItsParentsJobIsToldSoAndTheJobGoesOn) {
   other.join();
 }
 
-// The number of the first that was not refused in a child, or gave it what is its
-// parent's; 0: none. `of_parent` is memory of the parent's arena.
+// Returns the number of the first call that was not refused in a child, or 10
+// if its arena memory is not its own; 0: all were refused. `of_parent` lies in
+// the parent's arena.
 int first_not_refused(std::shared_ptr<void> of_parent) {
   const auto is_refused = [](const absl::Status& status) {
     return absl::IsFailedPrecondition(status) &&
@@ -118,7 +120,7 @@ int first_not_refused(std::shared_ptr<void> of_parent) {
   return 0;
 }
 
-// Whatever locks it held at that moment.
+// Holds for every lock that the thread had at the fork.
 TEST(Fork, AChildDoesNotWaitForAThreadThatItDoesNotHave) {
   if (!kForkedMallocWorks) GTEST_SKIP() << kForkedMallocMayHang;
   ASSERT_EQ(init(Config()), absl::OkStatus());

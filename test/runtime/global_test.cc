@@ -28,8 +28,8 @@ std::string message_of(const absl::Status& status) {
   return std::string(status.message());
 }
 
-// Ends a forked child behind the library's own exit handler, and before those
-// of the test's process.
+// Ends a forked child after the library's exit handler and before those of the
+// test process.
 bool is_child = false;
 void end_child() {
   if (is_child) ::_exit(3);
@@ -53,7 +53,7 @@ TEST(Global, AForkedChildThatExitsLeavesItsParentsJobAlone) {
   EXPECT_EQ(shutdown(), absl::OkStatus());
 }
 
-// A child says by its exit code which of these was not refused.
+// The child's exit code numbers the first call that was not refused.
 TEST(Global, AForkedChildCannotEnterOrLeaveAJobAndIsToldTheWayOut) {
   if (!kForkedMallocWorks) GTEST_SKIP() << kForkedMallocMayHang;
   ASSERT_EQ(init(Config()), absl::OkStatus());
@@ -81,7 +81,7 @@ TEST(Global, AForkedChildCannotEnterOrLeaveAJobAndIsToldTheWayOut) {
 
 TEST(Global, ACallbackThatShutsDownIsToldThatItCannot) {
   ASSERT_EQ(init(Config()), absl::OkStatus());
-  // A callback that comes too late runs on this thread: then once more.
+  // A callback attached after completion runs on this thread; then repeat.
   absl::Status told;
   for (bool was_there_first = false; !was_there_first;) {
     Promise<void> done;
@@ -131,7 +131,7 @@ TEST(Global, AnythingWithoutAJobIsAClearError) {
 TEST(Global, AJobOfOneNeedsNoLauncher) {
   for (int round = 0; round < 3; ++round) {
     ASSERT_EQ(init(Config()), absl::OkStatus());
-    ASSERT_EQ(init(Config()), absl::OkStatus());  // It is in one already.
+    ASSERT_EQ(init(Config()), absl::OkStatus());  // Already initialized.
     EXPECT_TRUE(is_initialized());
     EXPECT_EQ(rank(), 0);
     EXPECT_EQ(size(), 1);
@@ -188,7 +188,7 @@ TEST(Global, WithoutAThreadThereIsNoJob) {
 TEST(Global, ABrokenJobIsReplacedByThatOfItsSurvivors) {
   EXPECT_TRUE(absl::IsFailedPrecondition(reform()));
   ASSERT_EQ(init(Config()), absl::OkStatus());
-  EXPECT_TRUE(absl::IsFailedPrecondition(reform()));  // It is not broken.
+  EXPECT_TRUE(absl::IsFailedPrecondition(reform()));  // The job is not broken.
   EXPECT_EQ(barrier(), absl::OkStatus());
 
   current_runtime().abort("is tired");

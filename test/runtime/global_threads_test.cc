@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of the current job, called by some threads while another one enters and
-// leaves jobs: each call gives a value or an error.
+// Some threads call every function of the current job while another thread
+// enters and leaves jobs. Each call must return a value or an error.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace {
 
 using Calls = std::vector<std::function<void()>>;
 
-// A call that returns a number, or throws.
+// Wraps a call that returns a number or throws.
 template <typename Ask>
 std::function<void()> number(Ask ask, int expected) {
   return [ask, expected] {
@@ -32,7 +32,7 @@ std::function<void()> number(Ask ask, int expected) {
   };
 }
 
-// The place in the job: short, so that most calls meet a job that ends.
+// Rank and size queries: short, so that most meet a job that is ending.
 Calls places() {
   return {number(rank, 0),          number(size, 1),
           number(local_rank, 0),    number(local_size, 1),
@@ -62,13 +62,13 @@ Calls asking() {
   };
 }
 
-// The memory is this thread's.
+// A view of memory of the calling thread.
 TensorView view(int which) {
   thread_local float values[2] = {1, 1};
   return TensorView::of(&values[which], {1});
 }
 
-// Each in a job, in none, or in one that ends meanwhile.
+// Each meets a running job, no job, or a job that ends meanwhile.
 Calls collectives() {
   return {
       [] { allreduce_(view(0)).ignore_error(); },

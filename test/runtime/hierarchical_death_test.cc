@@ -18,8 +18,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// When to die: before the chunk of data after so many, or instead of the look for
-// mail after so many, as whoever waits at the board of its node takes them.
+// The moment of death: before sending data chunk number `chunks`, or at mail
+// poll number `looks`. Ranks that wait at their node's board poll mail.
 struct Doom {
   int chunks = 1000;
   int looks = 1'000'000'000;
@@ -57,7 +57,7 @@ class DoomedWires : public RelayedWires {
 
  private:
   static absl::Status gone() { return absl::AbortedError("is dead"); }
-  // The dead do nothing more while others look.
+  // A dead rank blocks until the survivors have seen the death.
   void die() {
     if (is_dead_.exchange(true)) return;
     world_.kill(rank());
@@ -72,7 +72,7 @@ class DoomedWires : public RelayedWires {
   std::atomic<int> looks_{0};
 };
 
-// What the others of four ranks on two nodes get.
+// The survivors of four ranks on two nodes get an error that names `victim`.
 void expect_named_death(int victim, const Doom& doom) {
   constexpr int kRanks = 4;
   transport::LoopbackWorld world(kRanks, {.ranks_per_node = 2});
@@ -85,7 +85,7 @@ void expect_named_death(int victim, const Doom& doom) {
       DoomedWires& doomed = *wires;
       auto job = Runtime::start({}, std::move(wires));
       ASSERT_EQ(job.status(), absl::OkStatus());
-      // Of 16 chunks.
+      // 16 chunks.
       std::vector<float> values(2'000'000, 1.0f);
       const TensorView view = TensorView::of(
           values.data(), {static_cast<std::int64_t>(values.size())});
@@ -112,7 +112,7 @@ void expect_named_death(int victim, const Doom& doom) {
 TEST(HierarchicalDeath, WithinANodeIsNamedOnAllOthers) {
   for (const int victim : {0, 3}) {
     for (const int looks : {0, 10, 60}) {
-      // Whoever never waits there gets to the wires.
+      // A victim that never waits at the board dies at chunk 15.
       expect_named_death(victim, {.chunks = 15, .looks = looks});
     }
   }

@@ -63,7 +63,7 @@ TEST(Membership, WhoIsInsideIsWaitedFor) {
     std::thread visitor([&, membership = job.membership()] {
       auto entered = membership.enter();
       inside.count_down();
-      // Until nobody can follow.
+      // Until no rank can enter the next job.
       while (membership.enter().ok() &&
              !absl::IsFailedPrecondition((*entered)->barrier_async().wait())) {
       }

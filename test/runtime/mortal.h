@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wires of a rank that can die: at once, or when it is about to send its
-// so-and-so-many-th message from now on.
+// Wires of a rank that can die: at once, or when it sends its n-th message from
+// now on.
 #pragma once
 
 #include <atomic>
@@ -23,10 +23,11 @@ class Mortal : public RelayedWires {
   struct Options {
     // Whether deaths on other nodes stay unseen, as between real hosts.
     bool near_sighted = false;
-    // Whether wires never say that all mail has left, as with mail to the dead.
+    // Whether the wires never report sent mail as flushed, as with mail to dead
+    // ranks.
     bool never_flushed = false;
-    // Until when the thread that finds itself dead stands still, so that it cannot tell
-    // anybody of it by memory that they share; nullptr: it goes on.
+    // The thread that finds its rank dead blocks until this latch opens, and so
+    // cannot report the death through shared memory. nullptr: it goes on.
     std::latch* stands_still_until = nullptr;
   };
 

@@ -32,9 +32,9 @@ struct Plan {
   int ranks_per_node = 0;
   Mortal::Options wires = {};
   std::vector<int> victims = {};
-  // The i-th victim dies when it has sent so many messages after the job broke,
-  // plus i; or, if it has not by then, as soon as the next epoch runs. Nothing:
-  // all die in the first epoch, which that breaks.
+  // The i-th victim dies after sending `messages` + i messages once the job is
+  // broken, or at the start of the next epoch. Unset: all victims die in the
+  // first epoch, which breaks the job.
   std::optional<int> messages = {};
 };
 
@@ -79,11 +79,11 @@ class Drill {
       }
     }
     mortal.die();
-    // The dead do not shut down.
+    // Dead ranks do not shut down.
     survivors_done_.wait();
   }
 
-  // Sums the ranks that are left until it are the survivors.
+  // Re-forms and sums until the sum counts only the survivors.
   void survive(std::unique_ptr<Runtime> job, int rank) {
     const int survivors = plan_.size - static_cast<int>(plan_.victims.size());
     std::int64_t expected = (1 << plan_.size) - 1;
@@ -131,14 +131,14 @@ class Reform : public ::testing::TestWithParam<
             .wires = {.near_sighted = layout.near_sighted},
             .victims = victims};
   }
-  // A node that is wholly dead is not seen by the others.
+  // Other nodes do not see the death of a whole node.
   bool is_seen(const Plan& plan) const {
     return !plan.wires.near_sighted || plan.victims.size() == 1 ||
            plan.victims == std::vector<int>{0, 2};
   }
 };
 
-// One, two and all but one; rank 0 and leaders of nodes among them.
+// One, two, and all but one victim; among them rank 0 and leaders of nodes.
 INSTANTIATE_TEST_SUITE_P(
     Threads, Reform,
     ::testing::Combine(::testing::ValuesIn(kReformLayouts),
@@ -267,7 +267,7 @@ TEST(ReformOfTheLiving, AJobThatIsNotBrokenIsLeftAlone) {
   });
 }
 
-// Of four ranks three agree; the fourth comes when they have left it behind.
+// Three of four ranks agree; the fourth arrives after they have gone on.
 TEST(ReformOfTheLiving, WhoComesTooLateIsLeftBehindByAMajority) {
   WorldOptions options{.size = 4};
   options.config.start_timeout = std::chrono::seconds(4);
@@ -290,7 +290,8 @@ TEST(ReformOfTheLiving, WhoComesTooLateIsLeftBehindByAMajority) {
   });
 }
 
-// What rank 0 of three sends when it has lost rank 2, as it goes over the wires.
+// The message, as it goes over the wires, with which rank 0 of three announces
+// that it lost rank 2.
 std::string notice_of_rank_2() {
   transport::LoopbackWorld world(2);
   transport::EpochRouter sender(world.communicator(0));
@@ -322,7 +323,8 @@ class ToldWires : public RelayedWires {
   std::atomic<bool> has_mail_{false};
 };
 
-// Others may begin to re-form the job before a rank has heard that it is broken.
+// Other ranks may begin to re-form the job before a rank hears that it is
+// broken.
 TEST(ReformOfTheLiving, WhoHearsOfItFirstFromThoseWhoReformBlamesTheLost) {
   transport::LoopbackWorld world(3, {.ranks_per_node = 1});
   std::barrier all_have_started(3);
@@ -345,7 +347,7 @@ TEST(ReformOfTheLiving, WhoHearsOfItFirstFromThoseWhoReformBlamesTheLost) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// As after a stall that a stopped rank has caused.
+// As after a stall that a stopped rank caused.
 TEST(ReformOfTheLiving, WhoDidNotAnswerIsNotWaitedFor) {
   transport::LoopbackWorld world(4, {.ranks_per_node = 1});
   Config config;

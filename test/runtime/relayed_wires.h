@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wires that do what others do. For tests that change one thing about them.
+// Wires that forward every call. Tests derive from them to change one behavior.
 #pragma once
 
 #include <memory>

@@ -22,7 +22,7 @@ INSTANTIATE_TEST_SUITE_P(Processes, RuntimeSuite,
 TEST_P(RuntimeSuite, HoldsOnOneNode) {
   ASSERT_EQ(init(), absl::OkStatus());
   GetParam().run(current_runtime());
-  // Who is in few sets is through early.
+  // Ranks in few process sets finish early.
   EXPECT_EQ(barrier(), absl::OkStatus());
   EXPECT_EQ(shutdown(), absl::OkStatus());
 }
@@ -34,7 +34,7 @@ TEST_P(RuntimeSuite, HoldsOnNodesOfTwoRanks) {
   ASSERT_EQ(init(*config), absl::OkStatus());
   EXPECT_EQ(cross_size(), (size() + 1 - local_rank()) / 2);
   GetParam().run(current_runtime());
-  // Who is in few sets is through early.
+  // Ranks in few process sets finish early.
   EXPECT_EQ(barrier(), absl::OkStatus());
   EXPECT_EQ(shutdown(), absl::OkStatus());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every Runtime keeps, whatever its wires: written once, for a job that is
-// already running. Run over threads by runtime_test.cc and over processes by
-// runtime_mpi_test.cc. Each case is run by every rank.
+// The conformance suite of Runtime, for a job that is already running.
+// runtime_test.cc runs it on threads and runtime_mpi_test.cc on processes.
+// Every rank runs each case.
 #pragma once
 
 #include <vector>

@@ -59,7 +59,7 @@ TEST_P(RuntimeSuite, Holds) {
   run_world({.size = layout.first, .ranks_per_node = layout.second},
             [run = what.run](Runtime& job, LoopbackWorld&) {
               run(job);
-              // Who is in few sets is through early.
+              // Ranks in few process sets finish early.
               EXPECT_EQ(job.barrier_async().wait(), absl::OkStatus());
               EXPECT_EQ(job.stop(), absl::OkStatus());
             });
@@ -97,8 +97,8 @@ TEST_P(RuntimeLayouts, AShutdownFailsThePendingWorkOfOthersAndNamesWhoLeft) {
       });
 }
 
-// Rank 1 leaves while the others need it, rank 0 dies of that, and the rest hear
-// of both at once: the cause is rank 1.
+// Rank 1 leaves while the others need it, which ends rank 0, too. The remaining
+// ranks hear of both at once and must blame rank 1.
 void expect_the_leaver_to_be_blamed(
     int size, const std::function<void(Runtime&, LoopbackWorld&)>& end) {
   std::latch all_are_done(size);
@@ -112,7 +112,7 @@ void expect_the_leaver_to_be_blamed(
       EXPECT_TRUE(absl::IsCancelled(status)) << status;
       end(job, world);
     } else if (rank > 1) {
-      // Busy with something else until it is over.
+      // Does not submit until the job has ended.
       while (job.status().ok()) std::this_thread::yield();
     }
     if (rank > 0) {
@@ -150,7 +150,7 @@ TEST_P(RuntimeLayouts, ADeadRankIsNamedInPendingAndLaterCalls) {
                     "rank " + std::to_string(victim) + " (host ";
                 if (job.topology().rank() == victim) {
                   world.kill(victim);
-                  // The dead do not shut down.
+                  // Dead ranks do not shut down.
                   survivors_done.arrive_and_wait();
                   return;
                 }
@@ -203,7 +203,7 @@ TEST(Runtime, RanksThatAreConfiguredDifferentlyDoNotStart) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// What every rank of two gets that start with these.
+// The outcomes of two ranks that start with these configs.
 std::vector<absl::Status> start_two(const Config& first, const Config& second) {
   LoopbackWorld world(2);
   std::vector<absl::Status> outcomes(2);
@@ -274,7 +274,7 @@ TEST(Runtime, RefusesToTrainAloneBesideOtherTasksOfAScheduler) {
                      HasSubstr("HOROVOD_SIZE=1")));
 }
 
-// The log of two ranks that make as many equal steps.
+// The log of two ranks that make this many equal steps.
 std::string log_of_steps(telemetry::LogLevel level, int steps) {
   WorldOptions options{.size = 2};
   options.config.log.level = level;
@@ -326,7 +326,7 @@ TEST(Runtime, StrictlyAJoinedRankLeavesOthersOnlyAllreduces) {
     };
     EXPECT_EQ(gather(), absl::OkStatus());
     if (job.topology().rank() == 1) {
-      // Rank 0 has joined, or does so next.
+      // Rank 0 has joined or is about to join.
       const absl::Status refused = gather();
       EXPECT_TRUE(suite::is_refused(refused)) << refused;
       EXPECT_THAT(suite::text_of(refused), HasSubstr("HOROVODPP_STRICT_JOIN"));
@@ -368,8 +368,8 @@ TEST(Runtime, AStalledJobIsGivenUpInTimeThoughWarningsComeLaterOrNever) {
   }
 }
 
-// Two nodes of two, and one of one. On a machine that is busy nothing may be
-// found out.
+// Nodes of two, two and one rank. On a busy machine the measurement may find
+// nothing.
 TEST(Runtime, WhatItMeasuresChangesNoResultAndWhatIsRememberedStays) {
   const std::string directory =
       testing::TempDir() + "/measured." + std::to_string(::getpid());
@@ -574,7 +574,7 @@ TEST(Runtime, AnOperationThatCannotBeLeavesTheJobSound) {
 }
 
 TEST(Runtime, ACallbackCannotStopTheThreadItRunsOn) {
-  // A callback runs on the job's thread if it was there first.
+  // A callback that was attached before completion runs on the job's thread.
   std::latch attached(1);
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     if (job.topology().rank() == 1) {
@@ -604,7 +604,7 @@ TEST(Runtime, ACallbackThatThrowsBreaksTheJobAndNotTheProcess) {
       job.barrier_async().wait().IgnoreError();
     }
     float value = 1;
-    // Of a name that the other rank does not know.
+    // A name that the other rank does not know.
     const std::string name = std::to_string(job.topology().rank());
     const absl::Status status =
         job.allreduce_async_(TensorView::of(&value, {}), {.name = name}).wait();
@@ -613,8 +613,9 @@ TEST(Runtime, ACallbackThatThrowsBreaksTheJobAndNotTheProcess) {
   });
 }
 
-// Rank 1 submits "y" only after what rank 0 does once it has "x": that must not
-// be held up in the collective of "y", which another call of rank 0 waits for.
+// Rank 1 submits "y" only after rank 0 has "x". Rank 0's wait for "x" must
+// therefore not enter the collective of "y", for which another future of rank 0
+// is pending.
 TEST(Runtime, WhoWaitsIsNotHeldUpByBatchesItDoesNotWaitFor) {
   std::atomic<int> told = -1;
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
@@ -676,7 +677,7 @@ TEST(Runtime, LogsItsComingAtTheLevelAskedFor) {
 
 TEST(Runtime, MayEndWhileThreadsWaitForItsFutures) {
   run_world({.size = 2}, [](Runtime& first, LoopbackWorld&) {
-    // Nobody else submits these, so they can only be cancelled.
+    // The other rank never submits these names, so they can only be cancelled.
     float values[3] = {};
     std::vector<std::thread> waiters;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -692,8 +693,8 @@ TEST(Runtime, MayEndWhileThreadsWaitForItsFutures) {
   });
 }
 
-// A thread that waits drives the job for the others, too, and leaves it to them
-// when it has what it waited for.
+// A waiting thread also drives the job for other threads, and hands over once
+// its own result is there.
 TEST(Runtime, ManyThreadsMayWaitAtOnce) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     std::vector<std::thread> threads;
@@ -714,7 +715,7 @@ TEST(Runtime, ManyThreadsMayWaitAtOnce) {
   });
 }
 
-// What is submitted while another thread drives is not forgotten.
+// Work submitted while another thread drives is not forgotten.
 TEST(Runtime, WorkInFlightGoesOnWhenWhoWaitedIsDone) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     const ThreadRuntime scope(job);
@@ -731,7 +732,7 @@ TEST(Runtime, WorkInFlightGoesOnWhenWhoWaitedIsDone) {
                     absl::OkStatus());
         }
       }
-      // Nobody drives here any more, but the job's own thread.
+      // From here on only the job's own thread drives.
       for (const Future<void>& future : pending) {
         while (!future.wait_for(std::chrono::seconds(60))) {
           FAIL() << "it was forgotten";

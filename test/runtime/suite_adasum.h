@@ -28,7 +28,7 @@ inline std::vector<Buffer> adasum_tensors(const Runtime& job,
   return tensors;
 }
 
-// `actual` is the Adasum of tensor p over `ranks` of the job.
+// Expects `actual` to be the Adasum of tensor p over `ranks` of the job.
 inline void expect_adasum(AdasumCase test, const std::vector<int>& ranks,
                           std::size_t p, const Buffer& actual) {
   const collective::Values of_rank = test.values;
@@ -115,7 +115,7 @@ inline void adasum_of_groups_and_of_what_is_fused(Runtime& job) {
   }
 }
 
-// Among other reductions, on sets that overlap.
+// Adasum among other reductions, on overlapping process sets.
 inline void adasum_beside_other_operations(Runtime& job) {
   const Reduction sum{.dtype = DType::kF32, .op = ReduceOp::kSum};
   const AdasumCase test = adasum_case(DType::kF32, {40});
@@ -181,7 +181,7 @@ inline void adasum_is_refused_where_it_means_nothing(Runtime& job) {
         job.allreduce_async_(mine.view(), {.op = adasum.op}).wait();
     EXPECT_TRUE(is_refused(refused)) << refused;
     EXPECT_THAT(text_of(refused), ::testing::HasSubstr(name_of(dtype)));
-    // A group, for one of its members.
+    // One bad member fails its group.
     const Buffer good = contribution({.dtype = DType::kF32}, rank_of(job), {3});
     EXPECT_TRUE(is_refused(job.grouped_allreduce_async_(
                                   {good.view(), mine.view()}, {.op = adasum.op})

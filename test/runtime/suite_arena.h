@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors that lie in the ranks' arenas.
+// Tensors in the ranks' arenas.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline ArenaFloats floats_in_arena(Runtime& job, std::size_t count,
   return ArenaFloats(count, value, ArenaAllocator<float>(job.arena()));
 }
 
-// From the first call, in which the ranks find each other's memory, on.
+// Holds from the first call on, in which the ranks look up each other's memory.
 inline void reduces_what_lies_in_the_arena(Runtime& job) {
   ASSERT_NE(job.arena(), nullptr);
   const int size = size_of(job);
@@ -42,8 +42,8 @@ inline void reduces_what_lies_in_the_arena(Runtime& job) {
   }
 }
 
-// Results that are new lie where the other ranks of the node write into them; what
-// their holders do with them afterwards is seen by nobody else.
+// New results lie in memory that the node's other ranks write to. Later writes
+// by the holder must stay private.
 inline void gathers_into_new_memory_of_the_arena(Runtime& job) {
   constexpr std::int64_t kCount = 20'000;
   const int size = size_of(job);
@@ -83,8 +83,8 @@ inline void gathers_into_new_memory_of_the_arena(Runtime& job) {
   }
 }
 
-// Of a group some lie in the arenas of all ranks, some of none, one only in
-// those of some; ranks allocate in different orders.
+// Members of a group lie in the arenas of all ranks, of some ranks or of none;
+// ranks allocate in different orders.
 inline void reduces_groups_that_lie_anywhere(Runtime& job) {
   constexpr std::size_t kCount = 5000;
   const bool odd = rank_of(job) % 2 == 1;

@@ -39,7 +39,7 @@ inline void reduces_in_place_and_out_of_place(Runtime& job) {
   EXPECT_FLOAT_EQ(x[10], 10.0f + ranks / static_cast<float>(size));
 }
 
-// All are in flight at once, so that what may be fused is.
+// All are in flight at once, so that fusion happens wherever possible.
 inline void reduces_every_dtype_by_every_op(Runtime& job) {
   struct Pending {
     Reduction reduction;
@@ -52,7 +52,7 @@ inline void reduces_every_dtype_by_every_op(Runtime& job) {
       for (const ReduceOp op : collective::kAllOps) {
         const Reduction reduction{.dtype = dtype, .op = op};
         if (!makes_sense(reduction)) continue;
-        // The input is borrowed: in place on memory that lives on.
+        // The borrowed input is reduced in place, in memory that stays alive.
         const Buffer mine = contribution(reduction, rank_of(job), {13});
         Promise<Buffer> promise;
         job.allreduce_async_(
@@ -77,7 +77,7 @@ inline void scatters_every_dtype_by_every_op(Runtime& job) {
     if (!is_in(job, set)) continue;
     const std::vector<int> ranks = members_of(job, set);
     const auto position = static_cast<std::size_t>(*job.rank_in(set));
-    // Fewer rows than ranks, as many for all, and one more for some.
+    // Fewer rows than ranks, equal counts, and one more row for some ranks.
     for (const std::int64_t rows : {1, 4, 7}) {
       std::int64_t first = 0;
       for (std::size_t r = 0; r < position; ++r) {
@@ -140,7 +140,7 @@ inline void gathers_uneven_rows_of_every_dtype(Runtime& job) {
     for (std::size_t step = 0; step < std::size(kAllDTypes); ++step) {
       const Reduction kind{.dtype = kAllDTypes[step]};
       const auto rows = [&](int rank) {
-        return (rank + static_cast<int>(step)) % 3;  // None, too.
+        return (rank + static_cast<int>(step)) % 3;  // Some have no rows.
       };
       const Buffer mine =
           contribution(kind, rank_of(job), {rows(rank_of(job)), 2});
@@ -206,7 +206,7 @@ inline void broadcasts_from_every_root(Runtime& job) {
   }
 }
 
-// Rank r sends rank p the number 100 r + p, as often as `rows(r, p)` says.
+// Rank r sends rank p the number 100 r + p, in `rows(r, p)` rows.
 template <typename Rows>
 void exchange_rows(Runtime& job, const ProcessSet& set, Rows rows) {
   const std::vector<int> ranks = members_of(job, set);
@@ -219,7 +219,7 @@ void exchange_rows(Runtime& job, const ProcessSet& set, Rows rows) {
                 100 * me + peer);
   }
   const auto sent = static_cast<std::int64_t>(mine.size() / 2);
-  mine.resize(mine.size() + 4, -1);  // Two rows that go nowhere.
+  mine.resize(mine.size() + 4, -1);  // Two rows for no rank.
   const auto result =
       job.alltoall_async(ConstTensorView::of(mine.data(), {sent + 2, 2}),
                          {.name = "x", .splits = splits, .process_set = set})
@@ -243,7 +243,7 @@ inline void exchanges_uneven_rows(Runtime& job) {
     if (!is_in(job, set)) continue;
     for (int step = 0; step < 4; ++step) {
       exchange_rows(job, set, [step](int from, int to) {
-        return (2 * from + to + step) % 4;  // None, too.
+        return (2 * from + to + step) % 4;  // Some pairs exchange no rows.
       });
     }
     exchange_rows(job, set, [](int, int) { return 0; });
@@ -298,7 +298,7 @@ inline void empty_tensors_are_tensors(Runtime& job) {
             Shape({n, 0}));
 }
 
-// Larger than any staging memory, and of no round size.
+// Larger than any staging memory, with an odd number of rows.
 inline void large_tensors_arrive_whole(Runtime& job) {
   constexpr std::int64_t kRows = 100'003;
   const Reduction reduction{.dtype = DType::kF32, .op = ReduceOp::kSum};
@@ -330,7 +330,7 @@ inline void large_tensors_arrive_whole(Runtime& job) {
 
 inline void the_average_of_integers_is_exact(Runtime& job) {
   const int size = size_of(job);
-  // Sums beyond the type's range, on both sides of zero.
+  // The sums overflow the type in both directions.
   std::vector<std::int32_t> x = {2'000'000'000, -2'000'000'000, 7, -7,
                                  rank_of(job)};
   ASSERT_EQ(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups: several tensors that are submitted, agreed on and executed as one.
+// Groups: tensors that are submitted, negotiated and executed together.
 #pragma once
 
 #include <cstdint>
@@ -123,7 +123,7 @@ inline void groups_without_a_name_are_numbered(Runtime& job) {
   }
 }
 
-// Everything wrong that one rank can see for itself.
+// Every error that a rank can detect alone.
 inline void a_bad_member_leaves_nothing_queued(Runtime& job) {
   float value = 1;
   bool flag = true;
@@ -142,7 +142,7 @@ inline void a_bad_member_leaves_nothing_queued(Runtime& job) {
       is_refused(job.grouped_allgather_async({good, good}, {.name = "g"})
                      .wait()
                      .status()));
-  // The name is free, and nobody waits for the group.
+  // The name is free again, and no rank waits for the group.
   EXPECT_EQ(job.allreduce_async_(good, {.name = "g"}).wait(), absl::OkStatus());
 }
 
@@ -177,7 +177,7 @@ inline void groups_that_differ_fail_everywhere_and_the_job_goes_on(
   const TensorView other = is_odd ? two : three;
   const AllreduceOptions options{.name = "g", .op = ReduceOp::kSum};
   for (int round = 0; round < 2; ++round) {
-    // Another shape; one member more; a tensor instead of a group.
+    // Another shape; an extra member; a tensor instead of a group.
     for (const auto& status :
          {job.grouped_allreduce_async_({two, other}, options).wait(),
           job.grouped_allreduce_async_(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Join: ranks with less data than others take part in what these still do.
+// Join: ranks with less data take part in the remaining collectives of the
+// others.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace hvd::suite {
 
-// Steps that `rank` has data for: every rank another number.
+// The steps that `rank` has data for: different on every rank.
 inline int steps_of(int rank) { return 3 + 2 * rank; }
 
 // The ranks of a set that have data for `step`.
@@ -23,11 +24,11 @@ inline std::vector<int> live_at(int step, const std::vector<int>& ranks) {
   return live;
 }
 
-// The rank that joins last, if each joins as soon as it has no data: it has
-// seen, in the last steps, that all others had joined.
+// The rank that joins last if each joins as soon as it runs out of data: the
+// last steps show this rank that all others had joined.
 inline int last_to_join(const std::vector<int>& ranks) { return ranks.back(); }
 
-// Calls `body(step, live ranks)` as long as this rank has data, then joins.
+// Calls `body(step, live ranks)` while this rank has data, then joins.
 template <typename Body>
 void train_unevenly(Runtime& job, const ProcessSet& set, Body body) {
   const std::vector<int> ranks = members_of(job, set);
@@ -85,8 +86,7 @@ inline void an_average_may_be_of_those_who_take_part(Runtime& job) {
       });
 }
 
-// All in flight at once: fused, in groups, under names that have ids and under
-// none.
+// All in flight at once: fused, in groups, with cached names and without names.
 inline void joined_ranks_take_part_in_fused_batches_and_groups(Runtime& job) {
   train_unevenly(
       job, ProcessSet::global(), [&](int step, const std::vector<int>& live) {
@@ -163,8 +163,8 @@ inline void joined_ranks_take_part_in_reducescatters(Runtime& job) {
       });
 }
 
-// A joined rank receives what is broadcast; what needs it fails on all others,
-// and these go on.
+// A joined rank receives broadcasts. Operations that need a joined rank's data
+// fail on all live ranks, and the job goes on.
 inline void what_cannot_be_without_a_joined_rank_fails_everywhere_else(
     Runtime& job) {
   const Reduction kind{.dtype = DType::kF32};
@@ -213,7 +213,7 @@ inline void what_has_no_neutral_value_fails_on_every_live_rank(Runtime& job) {
       });
 }
 
-// Submitted long before anybody joins, by all but the ranks that do.
+// All live ranks submit long before rank 0 joins.
 inline void what_waits_for_a_rank_goes_on_when_that_joins(Runtime& job) {
   const int size = size_of(job);
   float value = 1;
@@ -229,7 +229,7 @@ inline void what_waits_for_a_rank_goes_on_when_that_joins(Runtime& job) {
   }
 }
 
-// Whoever is told that all have joined can join again at once.
+// A rank can join again as soon as its last join is done.
 inline void ranks_join_again_and_again(Runtime& job) {
   const int size = size_of(job);
   for (int round = 0; round < 10; ++round) {
@@ -237,7 +237,7 @@ inline void ranks_join_again_and_again(Runtime& job) {
     ASSERT_EQ(last.status(), absl::OkStatus());
     EXPECT_GE(*last, 0);
     EXPECT_LT(*last, size);
-    // All ranks hear the same.
+    // All ranks got the same result.
     std::int32_t heard = *last;
     ASSERT_EQ(job.allreduce_async_(TensorView::of(&heard, {}),
                                    {.name = "heard", .op = ReduceOp::kMax})
@@ -247,7 +247,7 @@ inline void ranks_join_again_and_again(Runtime& job) {
   }
 }
 
-// Ranks that made differently many calls without a name agree again afterwards.
+// Ranks with different numbers of unnamed calls match again after a join.
 inline void calls_without_a_name_match_again_after_a_join(Runtime& job) {
   for (int epoch = 0; epoch < 3; ++epoch) {
     train_unevenly(job, ProcessSet::global(),
@@ -271,7 +271,7 @@ inline void a_set_joins_while_the_others_go_on(Runtime& job) {
   if (rank_of(job) == 0) join = job.join_async(set);
   float value = 1;
   for (int step = 0; step < 10; ++step) {
-    // Rank 1 goes on in the set, and all do outside of it.
+    // Rank 1 goes on in the set, and all ranks go on outside the set.
     if (rank_of(job) == 1) {
       value = 3;
       ASSERT_EQ(job.allreduce_async_(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names: how ranks find each other's tensors, in any order, over many steps,
-// and when what they say of them changes.
+// How ranks match each other's tensors by name: in any order, over many steps,
+// and with arguments that change.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ inline void completes_a_thousand_tensors_in_any_order(Runtime& job) {
   }
 }
 
-// All ranks get the same error, which names two ranks and their values; the job
-// goes on afterwards, under the same name.
+// All ranks get the same error, which names two ranks and their values. The job
+// goes on under the same name.
 inline void mismatches_fail_everywhere_and_the_job_goes_on(Runtime& job) {
   const int rank = job.topology().rank();
   const int odd = job.topology().size() - 1;
@@ -63,7 +63,7 @@ inline void mismatches_fail_everywhere_and_the_job_goes_on(Runtime& job) {
     EXPECT_THAT(text_of(status), ::testing::HasSubstr(sent_by_odd + other));
   };
   for (int round = 0; round < 2; ++round) {
-    // The second time the name has an id.
+    // The name has a cache id in the second round.
     expect(
         job.allreduce_async_(is_odd ? TensorView::of(floats.data(), {5}) : four,
                              {.name = "m"})
@@ -172,7 +172,7 @@ inline void nothing_is_lost_over_many_steps(Runtime& job) {
   }
 }
 
-// Under names that have been agreed on long ago.
+// With names that were negotiated long ago.
 inline void what_a_name_stands_for_may_change(Runtime& job) {
   const std::vector<int> ranks = first_ranks(size_of(job));
   for (int step = 0; step < 24; ++step) {
@@ -190,7 +190,7 @@ inline void what_a_name_stands_for_may_change(Runtime& job) {
                 absl::OkStatus());
       expect_reduced(reduction, ranks, x);
     }
-    // Another operation under a name that was free again.
+    // Another operation under a name that is free again.
     float value = static_cast<float>(rank_of(job));
     ASSERT_EQ((step % 4 == 3
                    ? job.broadcast_async_(TensorView::of(&value, {}), 0,
@@ -203,8 +203,8 @@ inline void what_a_name_stands_for_may_change(Runtime& job) {
   }
 }
 
-// A program that does the same in every step, then something else: what runs
-// without asking must find its way back, whatever comes.
+// The program repeats one step, then changes. The fast path without negotiation
+// must recover from every change.
 inline void a_steady_program_may_change_at_any_step(Runtime& job) {
   const int size = size_of(job);
   const auto step = [&](int tensors) {
@@ -216,7 +216,7 @@ inline void a_steady_program_may_change_at_any_step(Runtime& job) {
           TensorView::of(x.back().data(), {10}),
           {.name = "t" + std::to_string(i), .op = ReduceOp::kSum}));
     }
-    // The last first: ranks need not wait in the order of submission.
+    // Waits in reverse order: ranks need not wait in submission order.
     for (int i = tensors - 1; i >= 0; --i) {
       const auto index = static_cast<std::size_t>(i);
       ASSERT_EQ(done[index].wait(), absl::OkStatus());
@@ -239,7 +239,7 @@ inline void a_steady_program_may_change_at_any_step(Runtime& job) {
   for (int round = 0; round < 4; ++round) {
     for (int i = 0; i < 12; ++i) step(5);
     if (round == 0) step(7);  // New names.
-    if (round == 1) step(3);  // Some are left out.
+    if (round == 1) step(3);  // Some are missing.
     if (round == 2) {
       ASSERT_EQ(job.barrier_async().wait(), absl::OkStatus());
     }
@@ -250,7 +250,7 @@ inline void a_steady_program_may_change_at_any_step(Runtime& job) {
   for (int i = 0; i < 8; ++i) step(5);
 }
 
-// Several at once, and others' calls between them.
+// Several barriers in flight, and other calls between them.
 inline void barriers_are_passed_in_the_order_of_their_calls(Runtime& job) {
   for (int round = 0; round < 12; ++round) {
     std::vector<Future<void>> barriers;
@@ -267,7 +267,7 @@ inline void barriers_are_passed_in_the_order_of_their_calls(Runtime& job) {
                   .wait(),
               absl::OkStatus());
     EXPECT_EQ(value, static_cast<float>(size_of(job)));
-    // The last one, which began when nobody waited, first.
+    // Waits in reverse: the last barrier began while no thread waited.
     for (auto barrier = barriers.rbegin(); barrier != barriers.rend();
          ++barrier) {
       ASSERT_EQ(barrier->wait(), absl::OkStatus());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that are prepared once and made many times, and those that write
+// Collectives that are prepared once and run often, and collectives that write
 // into the caller's memory.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace hvd::suite {
 
-// More steps than it takes until their order is fixed.
+// More steps than the ranks need to fix the order.
 inline constexpr int kPreparedSteps = 12;
 
 inline float sum_of_ranks(const Runtime& job, float of_rank_0) {
@@ -23,8 +23,8 @@ inline float sum_of_ranks(const Runtime& job, float of_rank_0) {
          static_cast<float>(size * (size - 1) / 2);
 }
 
-// Of every kind; every third step one is called by its name instead, on some
-// ranks.
+// Calls of every kind. In every third step some ranks make one call by its
+// name.
 inline void prepared_calls_are_calls_by_their_names(Runtime& job) {
   const int size = size_of(job);
   const float rank = static_cast<float>(rank_of(job));
@@ -76,7 +76,7 @@ inline void prepared_calls_are_calls_by_their_names(Runtime& job) {
   }
 }
 
-// In different orders, with one that is not in every step.
+// In different orders, and one call is not in every step.
 inline void many_prepared_calls_run_step_by_step(Runtime& job) {
   constexpr int kTensors = 60;
   std::vector<std::vector<float>> tensors(kTensors);
@@ -130,7 +130,7 @@ inline void a_prepared_call_fails_as_any_other(Runtime& job) {
   auto some = job.prepare_allreduce_(view, {.name = "some"});
   ASSERT_EQ(some.status(), absl::OkStatus());
   EXPECT_TRUE(absl::IsFailedPrecondition(some->wait()));
-  // The ranks disagree, and agree after that.
+  // The ranks disagree, then agree.
   std::vector<float> longer(2);
   const bool is_odd = rank_of(job) == size_of(job) - 1 && size_of(job) > 1;
   auto odd = job.prepare_allreduce_(
@@ -138,7 +138,7 @@ inline void a_prepared_call_fails_as_any_other(Runtime& job) {
   ASSERT_EQ(odd.status(), absl::OkStatus());
   EXPECT_EQ(odd->run().ok(), size_of(job) == 1);
   ASSERT_EQ(some->run(), absl::OkStatus());
-  // One that goes while it is under way is waited for.
+  // Destroying a call in flight waits for its end.
   some->start();
   *some = Prepared();
   ASSERT_EQ(job.allreduce_async_(view, {.name = "some"}).wait(),
@@ -201,7 +201,7 @@ inline void results_go_into_the_callers_memory(Runtime& job) {
   }
 }
 
-// Where only one rank's memory does not fit, the others have what they asked for.
+// If one rank's result does not fit its memory, only that rank gets an error.
 inline void a_result_that_does_not_fit_is_that_ranks_error(Runtime& job) {
   const int size = size_of(job);
   const bool is_wrong = rank_of(job) == size - 1;
@@ -249,7 +249,7 @@ inline void prepared_calls_run_in_their_process_sets(Runtime& job) {
   }
 }
 
-// Before and after all have joined, too.
+// Before and after all ranks have joined, too.
 inline void prepared_calls_go_on_without_ranks_that_joined(Runtime& job) {
   float one = 0;
   auto count = job.prepare_allreduce_(TensorView::of(&one, {1}),
@@ -268,7 +268,7 @@ inline void prepared_calls_go_on_without_ranks_that_joined(Runtime& job) {
   for (int step = 0; step < kPreparedSteps; ++step) expect_count(all);
 }
 
-// As where they are not prepared, these are told to all, and the job goes on.
+// As with unprepared calls, all ranks get the error, and the job goes on.
 inline void prepared_calls_that_differ_are_refused_each_time(Runtime& job) {
   if (size_of(job) == 1) return;
   float value = 1;
@@ -287,8 +287,8 @@ inline void prepared_calls_that_differ_are_refused_each_time(Runtime& job) {
   }
 }
 
-// Waits for each of its calls, and is early or late with it, so that some find
-// their peers there and others do not.
+// Each call is waited for at once, early or late, so that some calls find their
+// peers ready and others do not.
 inline void calls_that_are_waited_for_at_once_mix_with_others(Runtime& job) {
   constexpr int kSteps = 300;
   float prepared = 0;

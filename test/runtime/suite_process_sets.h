@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Process sets: added and removed on all ranks alike, used by their members
-// alone, and in nobody's way.
+// Process sets: all ranks add and remove them, only members use them, and sets
+// do not block each other.
 #pragma once
 
 #include <numeric>
@@ -11,7 +11,7 @@
 
 namespace hvd::suite {
 
-// The sum of 1 on every member.
+// The sum of 1 over the members.
 inline float count_members(Runtime& job, const ProcessSet& set,
                            const std::string& name = "count") {
   float one = 1;
@@ -92,7 +92,7 @@ inline void sets_that_cannot_be_are_refused_everywhere(Runtime& job) {
     const absl::Status again = refusal({0});
     EXPECT_TRUE(absl::IsAlreadyExists(again)) << again;
     EXPECT_THAT(text_of(again), ::testing::HasSubstr("number 1"));
-    // The ranks mean different sets.
+    // The ranks pass different sets.
     const absl::Status differ = refusal({rank_of(job) == 0 ? 0 : 1});
     EXPECT_TRUE(is_refused(differ)) << differ;
     EXPECT_THAT(text_of(differ), ::testing::HasSubstr("[0]"));
@@ -121,7 +121,7 @@ inline void removed_sets_are_refused_and_their_numbers_used_again(
     EXPECT_TRUE(is_refused(status));
     EXPECT_THAT(text_of(status), ::testing::HasSubstr("does not exist"));
   }
-  // The number that has been free the longest comes first.
+  // The id that has been free longest is reused first.
   const ProcessSet third = add_set(job, {size - 1});
   EXPECT_EQ(third.id(), second.id());
   if (size > 2) {
@@ -151,8 +151,8 @@ inline void sets_come_and_go_many_times(Runtime& job) {
   }
 }
 
-// All pairs of ranks, each with the same names, submitted in another order on
-// every rank.
+// All pairs of ranks, each with the same names, submitted in a different order
+// on every rank.
 inline void overlapping_sets_do_not_get_in_each_others_way(Runtime& job) {
   const int size = size_of(job);
   if (size < 3) return;
@@ -169,7 +169,7 @@ inline void overlapping_sets_do_not_get_in_each_others_way(Runtime& job) {
     values.reserve(pairs.size());
     for (const ProcessSet& pair : pairs) {
       if (!is_in(job, pair)) continue;
-      // Shapes differ from set to set, under one name.
+      // One name has a different shape in each set.
       values.emplace_back(1 + pair.id(), static_cast<float>(rank_of(job)));
       done.push_back(job.allreduce_async_(
           TensorView::of(values.back().data(), {1 + pair.id()}),
@@ -186,7 +186,7 @@ inline void overlapping_sets_do_not_get_in_each_others_way(Runtime& job) {
   }
 }
 
-// Rank 0 waits in one set while everybody goes on in others.
+// Rank 0 waits in one set while all ranks go on in others.
 inline void a_set_that_waits_blocks_no_other(Runtime& job) {
   const int size = size_of(job);
   if (size < 3) return;
@@ -219,7 +219,7 @@ inline void a_set_that_waits_blocks_no_other(Runtime& job) {
   }
 }
 
-// Ranks go through the sets in different orders.
+// Ranks visit the sets in different orders.
 inline void calls_without_a_name_are_numbered_per_set(Runtime& job) {
   std::vector<ProcessSet> sets = every_set(job);
   std::rotate(sets.begin(),

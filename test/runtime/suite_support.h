@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cases of the runtime's suite have in common: a Case, tensors of
-// known values, process sets of any job.
+// Shared by the cases of the runtime suite: Case, tensors of known values, and
+// process sets for any job size.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ namespace hvd::suite {
 
 using collective::Reduction;
 
-// Run by every rank of a job that is already running.
+// Every rank of a running job runs this.
 struct Case {
   const char* name;
   void (*run)(Runtime& job);
@@ -50,7 +50,7 @@ inline std::vector<int> first_ranks(int count) {
   return ranks;
 }
 
-// Sets of different ranks, none of them all of the job's; some overlap.
+// Different sets of ranks, some overlapping, none the whole job.
 inline std::vector<std::vector<int>> some_sets(int size) {
   std::vector<std::vector<int>> sets;
   const auto add = [&](std::vector<int> ranks) {
@@ -74,8 +74,7 @@ inline ProcessSet add_set(Runtime& job, std::vector<int> ranks) {
   return set.value_or(ProcessSet());
 }
 
-// The global set, and some of the job's ranks, added where they are not there
-// yet.
+// The global set and some_sets(); adds the sets that are missing.
 inline std::vector<ProcessSet> every_set(Runtime& job) {
   if (job.process_sets().size() > 1) return job.process_sets();
   std::vector<ProcessSet> sets = {ProcessSet::global()};
@@ -92,12 +91,12 @@ inline bool is_in(const Runtime& job, const ProcessSet& set) {
   return job.rank_in(set).ok();
 }
 
-// Whether the reduction means something.
+// Whether the reduction is valid.
 inline bool makes_sense(const Reduction& reduction) {
   return collective::check(reduction).ok();
 }
 
-// What `rank` contributes to a reduction, or to anything else.
+// The contribution of `rank` to a reduction or to another collective.
 inline Buffer contribution(const Reduction& reduction, int rank, Shape shape) {
   Buffer buffer = *Buffer::allocate(reduction.dtype, std::move(shape));
   const std::int64_t count = buffer.num_elements();
@@ -116,7 +115,8 @@ inline Buffer contribution(const Reduction& reduction, int rank, Shape shape) {
   return buffer;
 }
 
-// `actual` is the reduction of what `ranks` contributed, from element `first`.
+// Expects `actual` to be the reduction of the contributions of `ranks`, from
+// element `first`.
 inline void expect_reduced(const Reduction& reduction,
                            const std::vector<int>& ranks, const Buffer& actual,
                            std::int64_t first = 0) {
@@ -134,7 +134,7 @@ inline void expect_reduced(const Reduction& reduction,
   }
 }
 
-// The elements, in double.
+// The elements as doubles.
 inline std::vector<double> numbers_in(const Buffer& buffer) {
   std::vector<double> numbers;
   for (std::int64_t i = 0; i < buffer.num_elements(); ++i) {

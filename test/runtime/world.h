@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a function as every rank of a job, each on a thread of its own.
+// Runs a function as every rank of a job, each rank on its own thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ struct WorldOptions {
 using RankBody = std::function<void(Runtime&, transport::LoopbackWorld&)>;
 
 // Starts `options.size` runtimes in one process, runs `body` on each and stops
-// them. What stop() returns is the body's business if it calls it itself.
+// them. A body that checks the result of stop() calls it itself.
 inline void run_world(const WorldOptions& options, const RankBody& body) {
   transport::LoopbackWorld world(options.size,
                                  {.ranks_per_node = options.ranks_per_node});

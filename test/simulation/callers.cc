@@ -76,7 +76,7 @@ std::string Callers::act(int thread) {
   return "leaves";
 }
 
-// What this rank says under this item, with the numbers that sets have by now.
+// This rank's request for the item, with the current ids of process sets.
 Request Callers::resolve(const Item& item) const {
   Request request = item.request_of(rank_);
   const auto number_of = [this](int set) {

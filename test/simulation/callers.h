@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Callers are the threads of one rank that submit operations and wait for
-// them, as a program says, and what they have in flight.
+// them as a program says. They also know the rank's operations in flight.
 #pragma once
 
 #include <cstddef>
@@ -21,37 +21,37 @@ class Callers {
  public:
   Callers(const Program& program, int rank);
 
-  // The thread does the next thing in its program. What it did, for a trace.
-  // Whether and when it goes on is said by take_runnable().
+  // The thread makes its next action. Returns a description for a trace.
+  // take_runnable() tells whether the thread can go on.
   std::string act(int thread);
-  // Threads that can go on.
+  // The threads that can go on.
   std::vector<int> take_runnable();
 
-  // What the rank's background thread is to be told.
+  // The news for the rank's background thread.
   std::vector<coordinator::Request> take_requests();
   std::vector<coordinator::Key> take_waited_for();
   bool take_leave();
 
-  // The item in flight under `key`; -1 if there is none.
+  // The item in flight under `key`; -1 if none.
   int in_flight(const coordinator::Key& key) const;
   std::size_t in_flight() const { return in_flight_.size(); }
   // Whether a join of this set is in flight.
   bool has_joined(coordinator::ProcessSetId set) const;
 
-  // What is in flight under `key` has an outcome; which it has to be.
+  // Gives the operation in flight under `key`, which must exist, its outcome.
   void settle(const coordinator::Key& key, Outcome outcome,
               std::int64_t result = 0);
   // The job is broken.
   void close();
 
-  // Of an item; 0 while it has none.
+  // The outcome of an item; 0 while it has none.
   unsigned outcome(int item) const {
     return outcomes_[static_cast<std::size_t>(item)];
   }
   bool has_submitted(int item) const {
     return submitted_[static_cast<std::size_t>(item)];
   }
-  // Whether all have come to the end of their program.
+  // Whether all threads have reached the end of their program.
   bool finished() const;
   std::string describe() const;
 

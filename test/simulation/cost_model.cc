@@ -24,7 +24,7 @@ using coordinator::Coordinator;
 using coordinator::Outgoing;
 using coordinator::Request;
 using coordinator::SharedBoard;
-// Picoseconds: whole numbers add up alike in any order.
+// Picoseconds as integers: the sum does not depend on the order.
 using Time = std::int64_t;
 
 Time from_us(double us) { return std::llround(us * 1e6); }
@@ -39,7 +39,7 @@ struct Rank {
   std::unique_ptr<Coordinator> coordinator;
   Time free_at = 0;      // The processor.
   Time may_send_at = 0;  // The network card.
-  Time turn_at = -1;     // Of the turn it is to take; -1: none.
+  Time turn_at = -1;     // The next turn; -1: none.
   std::vector<std::uint32_t> inbox;
   std::uint32_t executed = 0;  // Operations of this step.
   bool executing = false;
@@ -57,7 +57,7 @@ struct Happening {
   std::uint64_t order = 0;
   int rank = 0;
   std::uint32_t letter = 0;                       // 1 + its index; 0: a turn.
-  bool operator<(const Happening& other) const {  // The first is the greatest.
+  bool operator<(const Happening& other) const {  // The earliest is greatest.
     return at != other.at ? at > other.at : order > other.order;
   }
 };
@@ -66,8 +66,8 @@ class CostedJob {
  public:
   explicit CostedJob(const CostOptions& options);
 
-  // One step: every rank submits every tensor, each node `apart` after the one
-  // before.
+  // Runs a step: every rank submits every tensor, each node `apart` after the
+  // previous one.
   bool step(Time apart = 0);
   StepCost last_step() const { return cost_; }
   bool in_cycle() const { return in_cycle_; }
@@ -92,7 +92,8 @@ class CostedJob {
   ManualClock clock_;
   std::shared_ptr<const coordinator::Tree> tree_;
   std::vector<Request> requests_;
-  // What was agreed on; ranks that are processes would have a copy each.
+  // Agreed requests, shared by all ranks. Ranks as processes would have a copy
+  // each.
   absl::flat_hash_map<coordinator::Key, std::shared_ptr<const Request>> agreed_;
   std::vector<CacheBlock> memory_;
   std::vector<Rank> ranks_;
@@ -102,7 +103,7 @@ class CostedJob {
   std::uint64_t next_order_ = 0;
   Time now_ = 0;
 
-  int entered_ = 0;  // The batch at hand.
+  int entered_ = 0;  // Ranks in the current batch.
   Time submitted_at_ = 0;
   StepCost cost_;
   bool in_cycle_ = false;
@@ -184,8 +185,7 @@ bool CostedJob::step(Time apart) {
   for (int index = 0; index < options_.ranks; ++index) {
     rank(index).executed = 0;
     rank(index).has_submitted = false;
-    // A leader sees later what others write to the board. In a cycle it reads
-    // nothing there.
+    // A leader sees the board's changes later. In a cycle it reads no changes.
     const bool leads = index % options_.ranks_per_node == 0 && !in_cycle_;
     const Time begin = now_ + apart * tree_->node_of(index);
     wake(index, leads ? begin + from_us(options_.network.node_us) : begin);
@@ -217,7 +217,7 @@ bool CostedJob::step(Time apart) {
 bool CostedJob::turn(int index) {
   Rank& mine = rank(index);
   mine.free_at = std::max(mine.free_at, now_);
-  // Not before, or all ranks' proposals would be in memory at once.
+  // Submitted late, so that not all ranks' proposals are in memory at once.
   if (!std::exchange(mine.has_submitted, true)) {
     for (const Request& request : requests_) mine.coordinator->submit(request);
   }
@@ -306,7 +306,7 @@ bool CostedJob::execute(int index) {
   return true;
 }
 
-// Moving the data takes no time, but nobody is done before all have begun.
+// Moving data takes no time, but no rank finishes before all have begun.
 void CostedJob::meet(int index, Batch batch) {
   Rank& mine = rank(index);
   mine.executing = true;
@@ -328,10 +328,10 @@ void CostedJob::meet(int index, Batch batch) {
 
 std::optional<StepCost> measure_step(const CostOptions& options) {
   CostedJob job(options);
-  // The first step agrees on the names, which are many messages: one node after
-  // another, so that not all are in memory at once.
+  // The first step negotiates the names, which needs many messages. Nodes start
+  // one after the other, so that not all messages are in memory at once.
   if (!job.step(from_us(1000))) return std::nullopt;
-  // Then a few until mode 0 is reached.
+  // A few more steps reach mode 0.
   for (int step = 0; step < 1 + 2 * options.steps_before_schedule; ++step) {
     if (!job.step()) return std::nullopt;
   }

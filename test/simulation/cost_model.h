@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the agreement of many ranks costs under the LogGP model (Alexandrov,
-// Ionescu, Schauser and Scheiman, SPAA 1995): the real Coordinators run on a
-// network on which a message takes the sender o, then L and G for each byte,
-// then the receiver o, and a sender waits g between two messages. On a node,
-// what is written to the board or mailed is seen after a fixed time.
+// The cost of negotiation between many ranks under the LogGP model (Alexandrov,
+// Ionescu, Schauser and Scheiman, SPAA 1995). The real Coordinators run on a
+// modeled network. A message takes the sender o, then L and G for each byte,
+// then the receiver o. A sender waits g between two messages. On a node, board
+// writes and mail become visible after a fixed time.
 #pragma once
 
 #include <cstddef>
@@ -25,33 +25,34 @@ struct CostOptions {
   int ranks = 8;
   int ranks_per_node = 8;
   int tensors = 1;
-  // Mode 0: the order is published, after as many equal steps; 0: mode 1.
+  // Equal steps until the order is published (mode 0); 0: never (mode 1).
   int steps_before_schedule = 0;
-  // Every rank keeps its own copy of what was agreed on, as processes do;
-  // else the job keeps one.
+  // Every rank keeps its own copy of agreed requests, like processes; else the
+  // job keeps one copy.
   bool own_requests = false;
   LogGP network = {};
 };
 
 struct StepCost {
-  std::uint64_t messages = 0;  // Between nodes,
-  std::uint64_t bytes = 0;     // and their bytes.
+  std::uint64_t messages = 0;  // Between nodes.
+  std::uint64_t bytes = 0;     // Of these messages.
   std::uint64_t node_messages = 0;
-  // From the last submission of the step until the last rank was told to execute
-  // the last of it.
+  // From the step's last submission until the last rank may execute the last
+  // operation.
   double us_after_last_arrival = 0;
-  // What a rank keeps, on average over all ranks, leaders included;
-  // the boards are counted for themselves, by rank.
+  // A rank's state, averaged over all ranks, leaders included. Boards are
+  // counted separately, per rank.
   double state_bytes_per_rank = 0;
   double board_bytes_per_rank = 0;
-  bool in_cycle = false;  // It was executed in mode 0.
+  bool in_cycle = false;  // The step ran in mode 0.
 };
 
-// Runs steps until they are steady and measures one. nullopt if something went
-// wrong, which is told to stderr.
+// Runs steps until they are steady, and measures one. Returns nullopt on an
+// error, which goes to stderr.
 std::optional<StepCost> measure_step(const CostOptions& options);
 
-// Bytes allocated by operator new and not freed. Counted by the program itself.
+// Bytes allocated by operator new and not freed. The program defines this
+// function.
 std::size_t live_bytes();
 
 }  // namespace hvd::simulation

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Events of a simulated job, in the order of virtual time.
+// The events of a simulated job, in the order of virtual time.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace hvd::simulation {
 
 struct Event {
   enum class Kind : std::uint8_t {
-    kMail,     // to `rank`; `index` says which
+    kMail,     // to `rank`; `index` selects the letter
     kTurn,     // part `index` of a turn of `rank`
     kCaller,   // thread `index` of `rank` goes on
-    kWake,     // `rank` has something to look for
+    kWake,     // `rank` must look for news
     kObserve,  // `rank` sees that its batch, number `index`, is complete
     kNotice,   // `rank` learns that rank `index` is dead
   };

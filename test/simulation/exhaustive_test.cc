@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every order of events of three ranks that submit three tensors, wait, join and
-// die; see small_job.h for what an event is.
+// Every order of events of three ranks that submit three tensors, wait, join
+// and die. small_job.h defines the events.
 //
-// Followed in full: one tensor in mode 1 wherever the ranks are, with a wait and
-// with a death; two tensors in mode 1 on one node; three tensors in mode 0 on one
-// and on three nodes. All orders of three tensors, with waits, joins and deaths
-// at every place, in both modes and wherever the ranks are, are followed as far
-// as one deviation from a fixed order of events reaches, some as far as two do.
+// Explored in full:
+// - one tensor in mode 1 for every placement of ranks, with a wait and with a
+//   death
+// - two tensors in mode 1 on one node
+// - three tensors in mode 0 on one and on three nodes
 //
-// A Coordinator is deterministic and cannot be copied. So a state is what each
-// rank was given and told by its board, together with the boards; a state that
-// was reached before is not followed again; and to go back to a state is to do
-// everything again that led to it.
+// All orders of three tensors, with waits, joins and deaths at every place, in
+// both modes and for every placement, are explored up to one deviation from a
+// fixed order of events, some up to two.
+//
+// A Coordinator is deterministic and cannot be copied. A state is therefore the
+// history of each rank (its inputs and what its board told it) together with
+// the boards. A state that was reached before is not explored again. To go back
+// to a state, the test repeats all its events.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -38,9 +42,9 @@ struct Explored {
   bool in_cycle = false;
 };
 
-// Depth first. Going back is doing everything again, so each way is followed to
-// its end first. A way deviates where it does not take the first choice; those
-// of more than `deviations` are not followed.
+// Depth first: going back repeats all events, so each path is followed to its
+// end first. A step deviates if it does not take the first choice. Paths of
+// more than `deviations` deviations are not explored.
 Explored explore(const Scenario& scenario, int deviations) {
   struct Level {
     std::vector<Choice> open;
@@ -49,7 +53,7 @@ Explored explore(const Scenario& scenario, int deviations) {
     std::size_t next = 0;
   };
   Explored found;
-  std::unordered_map<std::uint64_t, int> seen;  // With so many left.
+  std::unordered_map<std::uint64_t, int> seen;  // Deviations left there.
   auto job = std::make_unique<SmallJob>(scenario);
   job->remembers = true;
   std::vector<Level> levels = {{job->choices(), job->histories(), deviations}};
@@ -96,7 +100,7 @@ const std::vector<std::array<int, 3>> kOrders = {
 Act submit(int tensor) { return {Act::Kind::kSubmit, tensor}; }
 Act wait(int tensor) { return {Act::Kind::kWait, tensor}; }
 
-// The first `count` tensors of `order`.
+// Submits the first `count` tensors of `order`.
 RankScript submits(const std::array<int, 3>& order, int count = kTensors) {
   RankScript script;
   for (int i = 0; i < count; ++i) {
@@ -105,7 +109,7 @@ RankScript submits(const std::array<int, 3>& order, int count = kTensors) {
   return script;
 }
 
-// Waits for each before it submits the next.
+// Waits for each tensor before it submits the next.
 RankScript synchronous(const std::array<int, 3>& order) {
   RankScript script;
   for (const int tensor : order) {
@@ -141,7 +145,7 @@ std::string describe(const Scenario& scenario, const Explored& found) {
   return text;
 }
 
-// The states found.
+// Returns the number of states.
 std::size_t expect_no_fault(const Scenario& scenario, int deviations) {
   const Explored found = explore(scenario, deviations);
   EXPECT_EQ(found.fault, "") << describe(scenario, found);

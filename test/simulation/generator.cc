@@ -25,7 +25,7 @@ Program Generator::generate() {
     script_.meet();
     phases_.push_back(script_.position());
     const int kind = random_.below(100);
-    // A join waits as long as it takes: no stall ends it.
+    // A join may wait forever: a stall does not end it.
     if (kind < 55 || (kind < 70 && program_.stalls)) {
       train();
     } else if (kind < 70) {
@@ -98,7 +98,7 @@ void Generator::choose_options() {
   options.stall_shutdown = nanoseconds(0);
   if (random_.percent(limits_.stalls) && program_.size() > 1) {
     program_.stalls = true;
-    program_.sleepy = true;  // What takes long would be many looks.
+    program_.sleepy = true;  // Else ranks would poll during the stall.
     options.stall_warning = std::chrono::milliseconds(50);
     options.stall_shutdown = std::chrono::milliseconds(200);
   } else if (random_.percent(10)) {
@@ -127,11 +127,12 @@ void Generator::add_tensors(int count) {
   }
 }
 
-// Everybody leaves; or somebody does before the others, or never.
+// All ranks leave, or one leaves early, or one never leaves.
 void Generator::finish() {
   script_.meet();
   for (Tensor& tensor : tensors_) training_.settle(tensor);
-  // Who is not concerned by what others do must not leave before they are done.
+  // A rank that takes no part in the others' work must not leave before that
+  // work is done.
   submit_and_wait_everywhere(
       {script_.add(item_of_all(RequestKind::kBarrier, "last"))});
   for (int rank = 0; rank < program_.size(); ++rank) {
@@ -146,7 +147,7 @@ void Generator::finish() {
   }
 }
 
-// `rank` does nothing more from some place on.
+// Ends the actions of `rank` at a random place.
 int Generator::cut(int rank, bool leaves) {
   const auto& place = random_.pick(phases_)[static_cast<std::size_t>(rank)];
   for (int i = 0; i < threads_; ++i) {
@@ -170,8 +171,8 @@ int Generator::cut(int rank, bool leaves) {
   return rank;
 }
 
-// What the others can expect of items that the rank that was cut does not, or
-// need not, see to its end.
+// Allows `outcome` for items that the cut rank does not complete or takes no
+// part in.
 void Generator::relax(int rank, unsigned outcome) {
   std::vector<bool> submitted(program_.items.size());
   std::vector<bool> waited(program_.items.size());

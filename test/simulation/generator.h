@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of which the outcome is known. They are phases one after the
-// other; in each, a rank first submits what it has to and then waits, so that a
-// program by itself never deadlocks:
+// Random programs with known outcomes. A program is a sequence of phases. In
+// each phase a rank submits all its operations before it waits, so that a
+// program alone never deadlocks:
 //
-//   training  some names over several equal steps, in any order on each rank;
-//             now and then something is odd: a name comes late on one rank, has
-//             a new shape, or one that others do not agree with
+//   training  some names over several equal steps, in any order on each rank.
+//             Sometimes a name is late on one rank, or has a new shape, or a
+//             shape that other ranks do not agree with
 //   join      members of one or two sets run out of data at different times
 //   sets      process sets are added and removed, also with work in flight
 //   leave     one rank leaves before the others
-//
 #pragma once
 
 #include <cstdint>

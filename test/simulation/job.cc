@@ -64,7 +64,7 @@ nanoseconds RunningJob::pace(int rank, nanoseconds mean) {
 }
 
 Report RunningJob::run() {
-  // More than any program needs; who needs more goes round in circles.
+  // More events than any program needs; a program that needs more loops.
   std::uint64_t bound = 20000;
   for (const auto& threads : program_.threads) {
     for (const auto& thread : threads) bound += 400 * thread.size();
@@ -272,7 +272,7 @@ void RunningJob::end_turn(int index) {
   mine.has_turn = false;
   if (mine.coordinator->closed()) {
     mine.state = State::kClosed;
-    // Its last words.
+    // The last messages of the closed coordinator.
     send(index, mine.coordinator->take_outgoing());
     ring(index);
     return;

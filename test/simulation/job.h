@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job in simulation: a Coordinator for each rank, run as a Runtime runs it,
-// on a network and on boards that exist in memory only, in virtual time. What
-// comes when is a matter of the program's seed alone, so that every run can be
-// repeated.
+// A simulated job: a Coordinator for each rank, driven as by a Runtime, with a
+// network and boards in memory and virtual time. The order of events depends
+// only on the program's seed, so that every run can be repeated.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +17,11 @@ struct Statistics {
   std::uint64_t events = 0;
   std::uint64_t mail = 0;
   std::uint64_t batches = 0;    // Finished, by each rank.
-  std::uint64_t cycled = 0;     // Of those, in a published schedule.
+  std::uint64_t cycled = 0;     // Of these, in a published schedule.
   std::uint64_t early = 0;      // Entered before every rank had submitted.
   std::uint64_t abandoned = 0;  // By each rank.
-  std::uint64_t absent = 0;     // Entries that a joined rank took part in.
-  std::uint64_t done = 0;       // Submissions by their outcome.
+  std::uint64_t absent = 0;     // Entries in which a joined rank took part.
+  std::uint64_t done = 0;       // Submissions by outcome.
   std::uint64_t mismatches = 0;
   std::uint64_t cancelled = 0;
   std::uint64_t refused = 0;
@@ -35,7 +34,7 @@ struct Statistics {
 };
 
 struct Report {
-  // What was not as it has to be; empty: nothing.
+  // Violations of the protocol; empty: none.
   std::vector<std::string> faults;
   Statistics statistics;
 };

@@ -9,8 +9,8 @@ namespace hvd::simulation {
 using Kind = Event::Kind;
 using State = SimulatedRank::State;
 
-// Its node's ranks see it end; if there are none left, the neighbours miss its
-// beats.
+// The node's other ranks notice the death. If none is left, the neighbors miss
+// the node's heartbeats.
 void RunningJob::die(int index) {
   SimulatedRank& mine = rank(index);
   if (trace_) say(index, "dies");
@@ -84,7 +84,7 @@ void RunningJob::check_end_of_rank(int index) {
   }
 }
 
-// What one rank did all did.
+// All ranks must have the same outcome.
 void RunningJob::check_end_of_item(int item) {
   const Item& expected = program_.items[static_cast<std::size_t>(item)];
   bool somebody = false;

@@ -142,8 +142,8 @@ void RunningJob::check_entry(int index, const Batch::Entry& entry) {
   }
 }
 
-// While it is inside, a rank has moved on like any other; it looks again when
-// something wakes it.
+// A rank inside a batch does not block here: it returns, and looks again when
+// it is woken.
 void RunningJob::look_into_batch(int index) {
   SimulatedRank& mine = rank(index);
   const bool is_over =

@@ -29,7 +29,7 @@ bool may_be_fused(const Request& a, const Request& b) {
          a.tensors.front().dtype == b.tensors.front().dtype;
 }
 
-// What is wrong with a batch by itself.
+// Checks a batch by itself; returns what is wrong.
 std::optional<std::string> find_nonsense(const Batch& batch) {
   const Request& first = batch.request();
   for (const Batch::Entry& entry : batch.entries) {
@@ -43,7 +43,7 @@ std::optional<std::string> find_nonsense(const Batch& batch) {
   return std::nullopt;
 }
 
-// A join names the request of the rank itself.
+// A join's entry holds the rank's own request.
 bool same_entries(const Batch& a, const Batch& b) {
   return a.entries.size() == b.entries.size() &&
          std::equal(a.entries.begin(), a.entries.end(), b.entries.begin(),

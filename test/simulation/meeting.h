@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Meeting is one batch being executed: its ranks come together in it, as they
-// do in the operation of a data plane. It checks that all have been told to
-// execute the same.
+// A Meeting is one batch in execution: its ranks meet there, as in a data
+// plane's operation. It checks that all ranks were told to execute the same
+// batch.
 #pragma once
 
 #include <optional>
@@ -15,24 +15,25 @@ namespace hvd::simulation {
 
 class Meeting {
  public:
-  // Of these members of the batch's process set.
+  // `members`: of the batch's process set.
   Meeting(const coordinator::Batch& batch, std::vector<int> members)
       : batch_(batch), members_(std::move(members)) {}
 
-  // `rank` has been told to execute `batch`, with these members. What is wrong
-  // with that, if anything.
+  // `rank` was told to execute `batch` with these members. Returns what is
+  // wrong, if anything.
   std::optional<std::string> enter(int rank, const coordinator::Batch& batch,
                                    const std::vector<int>& members);
 
   // Whether the operation is over for `rank`, which has entered. `strictly`: an
-  // operation without data waits for all members, too.
+  // operation without data also waits for all members.
   bool is_over_for(int rank, bool strictly) const;
 
-  // A rank has finished it, or given it up. What is wrong with that.
+  // A rank has finished or abandoned the batch. Both return what is wrong, if
+  // anything.
   std::optional<std::string> finish(int rank);
   std::optional<std::string> abandon(int rank);
 
-  // At the end of a job: what is wrong with this batch.
+  // At the end of a job: what is wrong with this batch, if anything.
   std::optional<std::string> check_end() const;
 
   bool all_entered() const { return entered_.size() == members_.size(); }

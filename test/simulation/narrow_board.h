@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A NarrowBoard is a board with little room in its schedule, so that leaders
-// have to wait for slow readers in short programs, too.
+// wait for slow readers also in short programs.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace hvd::simulation {
 
-// What the ranks of a node share besides. Nothing is appended while a rank has
-// more than `most_unread` records before it.
+// Shared by a node's ranks besides the board. Leaders append nothing while a
+// rank has more than `most_unread` unread records.
 struct Room {
   std::uint64_t most_unread = 0;
   std::uint64_t written = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// negotiation_cost: what a steady step of 2 to 131,072 ranks costs until every
-// rank knows what to execute, under a LogGP model.
+// negotiation_cost: the cost of a steady step of 2 to 131,072 ranks until every
+// rank knows the batch to execute, under a LogGP model.
 //
 //   negotiation_cost --latency-us 1.3 --overhead-us 0.4 --gap-us 0.3
 #include <malloc.h>

@@ -9,7 +9,7 @@ namespace hvd::simulation {
 
 using coordinator::RequestKind;
 
-// Half of the time nothing but what can be in a cycle.
+// Often (60 %) trains only with operations that can be in a cycle.
 void Generator::train() {
   const bool plain = random_.percent(60);
   if (random_.percent(20)) add_tensors(1);
@@ -34,9 +34,9 @@ void Generator::train() {
   }
 }
 
-// Members of a set, or of two, go different numbers of rounds, and join. Of two
-// sets nothing is waited for before the end: a rank might join one while it
-// waits for somebody in the other.
+// Members of one set or two make different numbers of rounds, then join. With
+// two sets, ranks wait only at the end: otherwise a rank might join one set
+// while it waits for a rank in the other.
 void Generator::join() {
   std::vector<int> sets = {random_.percent(60) ? 0 : random_.pick(live_sets_)};
   const int other = random_.pick(live_sets_);
@@ -61,7 +61,7 @@ void Generator::join() {
       for (const int rank : members) {
         for (const int item : waits[static_cast<std::size_t>(rank)]) {
           script_.wait(rank, 0, item);
-          // It is over only once all others have joined.
+          // The item is over only after all other ranks have joined.
           if (script_.item(item).ranks.size() == 1) last = rank;
         }
         waits[static_cast<std::size_t>(rank)].clear();
@@ -84,7 +84,7 @@ void Generator::join() {
   for (Tensor& tensor : tensors_) training_.settle(tensor);
 }
 
-// One operation by those who have that many rounds to go.
+// One operation of all members with more than `round` rounds.
 void Generator::round_of(Tensor& tensor, int round,
                          const std::vector<int>& rounds,
                          std::vector<std::vector<int>>& waits) {
@@ -106,7 +106,8 @@ void Generator::round_of(Tensor& tensor, int round,
   const std::vector<int> ranks = item.ranks;
   const int index = script_.add(std::move(item));
   for (const int rank : ranks) {
-    // Twice in flight is not allowed: what this rank has of it comes first.
+    // A name must not be in flight twice, so this rank waits for the previous
+    // use first.
     auto& mine = waits[static_cast<std::size_t>(rank)];
     int& in_flight = tensor.in_flight[static_cast<std::size_t>(rank)];
     if (in_flight >= 0) {
@@ -174,7 +175,8 @@ void Generator::add_sets() {
   add_tensors(random_.between(0, 2));
 }
 
-// Also while members have something in flight there, together or some alone.
+// Removes a set, also while all or single members have operations in flight
+// there.
 void Generator::remove_set() {
   Item removal = item_of_all(RequestKind::kRemoveProcessSet,
                              absl::StrCat("remove.", next_name_++));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Program is what the callers of a job do, rank by rank and thread by thread,
-// and what the outcome of each of their submissions has to be.
+// A Program lists the actions of a job's callers by rank and thread, and the
+// required outcome of each submission.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@
 
 namespace hvd::simulation {
 
-// Outcomes that an oracle allows, as a set of bits.
+// The outcomes that an oracle allows, as a set of bits.
 enum Outcome : unsigned {
   kDone = 1,
   kMismatch = 2,   // InvalidArgument, the same text on all ranks.
   kCancelled = 4,  // By a leaving rank, or with its process set.
-  kRefused = 8,    // AlreadyExists: there is such a process set.
+  kRefused = 8,    // AlreadyExists: the process set exists.
   kBroken = 16,    // The job was broken.
 };
 
@@ -28,16 +28,16 @@ std::string describe_outcomes(unsigned outcomes);
 // One collective operation, submitted by the ranks that take part in it.
 struct Item {
   coordinator::Request request = {};
-  // What single ranks submit instead.
+  // Requests of ranks that submit a different one.
   std::map<int, coordinator::Request> instead = {};
   std::vector<int> ranks = {};
-  int set = 0;    // Index in Program::sets; the key's number follows from it.
-  int adds = -1;  // The set that it adds,
-  int removes = -1;  // or removes.
+  int set = 0;       // Index in Program::sets, which determines the key's id.
+  int adds = -1;     // The set that it adds.
+  int removes = -1;  // The set that it removes.
   unsigned allowed = kDone;
-  // Join: the rank that must be the last; -1 where it depends.
+  // Join: the rank that must be last; -1 if any may be.
   int last = -1;
-  // Not submitted by all members that have not joined.
+  // Some members that have not joined do not submit it.
   bool incomplete = false;
 
   const coordinator::Request& request_of(int rank) const {
@@ -59,50 +59,49 @@ struct Action {
   friend bool operator==(const Action&, const Action&) = default;
 };
 
-// A rank that stops for ever.
+// A rank that stops forever.
 struct Death {
   int rank = 0;
-  int turn = 0;              // In which of its turns,
-  bool mid_sending = false;  // and whether with some of its mail unsent.
+  int turn = 0;              // The turn in which it dies.
+  bool mid_sending = false;  // Whether some of its mail is unsent.
 };
 
-// How long things take, on average.
+// Average durations.
 struct Pace {
   std::chrono::nanoseconds mail{1000};
   std::chrono::nanoseconds turn{100};
   std::chrono::nanoseconds caller{100};
-  std::chrono::nanoseconds observe{100};  // That a batch is complete.
+  std::chrono::nanoseconds observe{100};  // Noticing that a batch is complete.
   int slow_rank = -1;                     // Twenty times slower.
 };
 
 struct Program {
   std::uint64_t seed = 0;
   std::vector<std::vector<int>> nodes;
-  coordinator::Coordinator::Options options;  // But for rank and tree.
-  // Members of each set that exists at some time; set 0 is the job.
+  coordinator::Coordinator::Options options;  // Except rank and tree.
+  // The members of each set that exists at some time; set 0 is the job.
   std::vector<std::vector<int>> sets;
-  int static_sets = 1;  // So many of them from the start.
+  int static_sets = 1;  // The number of sets that exist from the start.
   std::vector<Item> items;
   // By rank and thread.
   std::vector<std::vector<std::vector<Action>>> threads;
   std::vector<Death> deaths;
   Pace pace;
-  // Records of the schedule that a rank may have before it when its leader
-  // appends more.
+  // The number of unread records up to which a leader appends more.
   std::uint32_t most_unread = 1u << 20;
-  // Ranks move only when something wakes them; else they look again and again.
+  // Ranks run only when woken; else they poll.
   bool sleepy = true;
-  // A turn is one event; else its parts are.
+  // A turn is one event; else each of its parts is.
   bool atomic_turns = false;
-  // Operations without data wait for all members like those with.
+  // Operations without data wait for all members, too.
   bool strict_executor = false;
-  // The job ends by its own decision: it stalls.
+  // The job gives itself up, because it stalls.
   bool stalls = false;
 
   int size() const { return static_cast<int>(threads.size()); }
   bool breaks() const { return !deaths.empty() || stalls; }
 
-  // For a person.
+  // A readable description.
   std::string describe() const;
 };
 

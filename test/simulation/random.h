@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Random is a seed's stream of choices. The same on every machine, which the
-// standard distributions are not, so that a failing seed can be repeated
-// anywhere.
+// A Random is a seed's stream of choices. It is equal on every machine, unlike
+// the standard distributions, so that a failing seed can be repeated anywhere.
 #pragma once
 
 #include <chrono>

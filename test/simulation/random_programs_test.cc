@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs on simulated jobs. A failure names its seed and the command
-// that follows it, event by event.
+// that traces the program, event by event.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ Statistics run_all(const SweepOptions& options) {
 
 class RandomPrograms : public testing::TestWithParam<int> {
  protected:
-  // Seeds that no other case has.
+  // Seeds that no other case uses.
   std::uint64_t first_seed(std::uint64_t kind) const {
     return 1'000'000 * kind + 10'000 * static_cast<std::uint64_t>(GetParam());
   }
@@ -73,7 +73,7 @@ TEST_P(RandomPrograms, AreGivenUpWhenARankStalls) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, testing::Values(0, 1, 2, 3));
 
-// A sweep that never came to the interesting parts would find nothing.
+// Guards against a sweep that never reaches the interesting parts.
 TEST(RandomProgramsTogether, ReachEveryPartOfTheProtocol) {
   const Statistics seen = run_all({.first_seed = 9'000'000, .count = 400});
   EXPECT_GT(seen.cycled, 0u);

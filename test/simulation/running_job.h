@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RunningJob is one run of a program: what job.h promises, from the inside.
+// A RunningJob is one run of a program: the implementation of job.h.
 #pragma once
 
 #include <chrono>
@@ -79,13 +79,13 @@ class RunningJob {
   std::shared_ptr<const coordinator::Tree> tree_;
   std::deque<std::vector<Block>> memory_;  // By node.
   std::deque<Room> rooms_;
-  std::vector<std::string> broken_nodes_;  // Why; empty: they are not.
+  std::vector<std::string> broken_nodes_;  // The reason; empty: not broken.
   std::deque<SimulatedRank> ranks_;
   std::deque<std::pair<int, std::string>> letters_;  // Sender and bytes.
   absl::flat_hash_map<std::pair<int, int>, Clock::TimePoint> last_arrival_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, Meeting> meetings_;
-  std::map<int, std::int64_t> results_;    // Of items.
-  std::map<int, std::string> mismatches_;  // Texts, of items.
+  std::map<int, std::int64_t> results_;    // By item.
+  std::map<int, std::string> mismatches_;  // Texts, by item.
   Report report_;
 };
 

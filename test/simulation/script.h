@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Script is a program being written: actions are appended to the threads of
-// single ranks, and it is remembered what is in flight where.
+// A Script is a program in the making: it appends actions to the threads of
+// single ranks, and records which items are in flight where.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +33,14 @@ class Script {
   void wait(int rank, int thread, int item) {
     this->thread(rank, thread).push_back({Action::Kind::kWait, item});
   }
-  // All threads of each rank come together.
+  // All threads of each rank meet.
   void meet() {
     for (auto& threads : program_.threads) {
       if (threads.size() == 1) continue;
       for (auto& thread : threads) thread.push_back({Action::Kind::kMeet});
     }
   }
-  // Where each thread of each rank is: a place to cut.
+  // The current end of each thread of each rank: a place to cut.
   std::vector<std::vector<std::size_t>> position() const {
     std::vector<std::vector<std::size_t>> position;
     for (const auto& threads : program_.threads) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// simulate: random programs on simulated jobs, as many as wanted.
+// simulate: random programs on simulated jobs, any number of them.
 //
-//   simulate --count 1000000 --first 1        on all cores; seeds of failures
-//   simulate --first 4711 --count 1 --trace   one, event by event
+//   simulate --count 1000000 --first 1        on all cores; lists failing seeds
+//   simulate --first 4711 --count 1 --trace   one program, event by event
 #include <cstdint>
 #include <cstdio>
 #include <thread>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulated job keeps of each of its ranks.
+// The state that a simulated job keeps for each rank.
 #pragma once
 
 #include <cstdint>
@@ -26,25 +26,25 @@ struct SimulatedRank {
   int node = 0;
 
   std::deque<std::pair<int, std::string>> inbox;
-  // Its turn: whether one is under way or about to be, whether another has to
-  // follow it, and how many there were.
+  // The rank's turn: whether one runs or is about to, whether another must
+  // follow, and the number so far.
   bool has_turn = false;
   bool again = false;
   bool moved = false;
   int turns = 0;
   std::optional<Clock::TimePoint> wakes_at;
 
-  std::optional<coordinator::Batch> batch;  // That it executes.
+  std::optional<coordinator::Batch> batch;  // In execution.
   Meeting* meeting = nullptr;
   std::uint32_t batches = 0;  // Entered so far.
-  bool will_observe = false;  // That the batch is complete: soon,
-  bool observed = false;      // or by now.
+  bool will_observe = false;  // Will notice that the batch is complete;
+  bool observed = false;      // has noticed.
   std::optional<std::pair<std::uint32_t, std::uint64_t>> last_batch;
 
   enum class State { kRunning, kClosed, kBroken, kDead };
   State state = State::kRunning;
   bool is_running() const { return state == State::kRunning; }
-  std::string why;  // Broken.
+  std::string why;  // Why it is broken.
 };
 
 }  // namespace hvd::simulation

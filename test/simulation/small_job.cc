@@ -65,7 +65,7 @@ SmallJob::SmallJob(const Scenario& scenario)
   scripts_ = scenario.scripts;
 }
 
-// In one order, until nothing more happens.
+// Takes the first choice until no event is possible.
 void SmallJob::settle() {
   for (Rank& mine : ranks_) mine.next = 0;
   for (auto open = choices(); !open.empty(); open = choices()) {
@@ -77,7 +77,7 @@ void SmallJob::settle() {
   }
 }
 
-// A sum, so that it is done many words at a time.
+// A sum, so that the compiler can vectorize it.
 std::uint64_t SmallJob::hash_of_board(int node) const {
   const auto& memory = memory_[static_cast<std::size_t>(node)];
   const auto* bytes = reinterpret_cast<const unsigned char*>(memory.data());
@@ -139,7 +139,7 @@ void SmallJob::take(const Choice& choice) {
   const bool was_complete = is_complete(mine);
   happen(choice);
   const std::uint64_t noted = mine.board->take_noted();
-  // Who looked and saw nothing is as before.
+  // A look without news leaves the state unchanged.
   const bool idle =
       choice.kind == Choice::Kind::kLook && !was_complete && noted == 0;
   if (!remembers || idle) return;
@@ -220,7 +220,7 @@ void SmallJob::turn(int index) {
         rank(other).rung = true;
       }
     }
-    // It has moved on, so it looks again before it sleeps.
+    // The rank has made progress, so it looks again before it sleeps.
     if (bells.node) mine.rung = true;
   }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SmallJob is three ranks of which each event can be chosen: a caller does the
-// next thing of its script, a message is delivered (the oldest of its pair), a
-// rank looks because it was rung or its batch is complete, or a rank learns of a
-// death. After an event the rank takes one whole turn, as a Runtime's thread
-// would.
+// A SmallJob is three ranks whose every event the test chooses:
+// - a caller makes the next action of its script
+// - the oldest message between two ranks is delivered
+// - a rank looks because it was rung or its batch is complete
+// - a rank learns of a death
+// After an event the rank takes one whole turn, like a Runtime's thread.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +42,7 @@ struct Scenario {
   std::vector<RankScript> scripts;  // By rank.
 };
 
-// What may happen next.
+// A possible next event.
 struct Choice {
   enum class Kind : std::uint8_t { kCaller, kMail, kLook, kNotice };
   Kind kind = Kind::kCaller;
@@ -60,15 +61,15 @@ class SmallJob {
   std::vector<Choice> choices() const;
   void take(const Choice& choice);
   std::uint64_t state() const;
-  // What has happened to each rank, as far as it tells states apart. Not kept
-  // while `remembers` is false: then it has to be set.
+  // The history of each rank, as far as it distinguishes states. Not recorded
+  // while `remembers` is false: then call set_histories().
   using Histories = std::vector<std::uint64_t>;
   Histories histories() const;
   void set_histories(const Histories& histories);
   bool remembers = false;
   // At the end: what is wrong, if anything.
   std::string verdict() const;
-  // Whether it was ever in mode 0.
+  // Whether the job was ever in mode 0.
   bool was_in_cycle() const { return was_in_cycle_; }
 
  private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Sweep runs the programs of many seeds, one after the other or on several
-// threads.
+// A Sweep runs the programs of many seeds, on one thread or several.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +16,12 @@ struct SweepOptions {
   std::uint64_t count = 1;
   Limits limits = {};
   int threads = 1;
-  std::size_t most_failures = 20;  // It ends with so many.
+  std::size_t most_failures = 20;  // Stops at this many.
 };
 
 struct Failed {
   std::uint64_t seed = 0;
-  std::uint64_t actions = 0;  // Of the program: how large it is.
+  std::uint64_t actions = 0;  // The size of the program.
   std::string fault;          // The first.
 };
 
@@ -33,7 +32,7 @@ struct SweepResult {
 
 SweepResult sweep(const SweepOptions& options);
 
-// How to follow the program of `seed`, on the command line.
+// The command line that traces the program of `seed`.
 std::string replay_command(std::uint64_t seed, const Limits& limits);
 
 }  // namespace hvd::simulation

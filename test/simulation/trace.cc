@@ -76,7 +76,7 @@ struct Describe {
   std::string operator()(const Break& m) const {
     return absl::StrCat("Break: ", m.why);
   }
-  // Of little interest, or not known here.
+  // Messages without details of interest.
   template <typename M>
   std::string operator()(const M&) const {
     return "a message";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts for a person who follows a simulated job.
+// Readable texts for the trace of a simulated job.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace hvd::simulation {
 
-// What a letter says.
+// The content of a letter.
 std::string describe_mail(std::string_view letter);
 
-// Where a rank is.
+// The state of a rank.
 std::string describe_rank(int index, const SimulatedRank& rank);
 
 }  // namespace hvd::simulation

@@ -9,7 +9,7 @@
 namespace hvd::simulation {
 namespace {
 
-// Chances of a step, for each name, in percent.
+// Chances per step and name, in percent.
 constexpr int kMismatchChance = 2;
 constexpr int kNewShapeChance = 2;
 constexpr int kAbsentChance = 1;
@@ -96,8 +96,8 @@ Training::Planned Training::plan_once(int thread) {
   return {.item = script_.add(std::move(item)), .thread = thread};
 }
 
-// What is late comes last in the order in which the ranks that wait after each
-// submission submit: so no two ranks ever wait for each other.
+// Late items come last on ranks that wait after each submission, so that no two
+// ranks wait for each other.
 void Training::act(int rank, int thread, std::vector<Planned> mine) {
   std::stable_partition(mine.begin(), mine.end(),
                         [](const Planned& one) { return !one.late; });
@@ -152,7 +152,7 @@ void Training::submit(int rank, int thread, const Planned& planned) {
 void Training::wait_for_rest(int rank, int thread, std::vector<Planned> mine) {
   random_.shuffle(mine);
   for (const Planned& one : mine) {
-    // Some are left in flight for the next step.
+    // Some stay in flight for the next step.
     if (one.tensor && random_.percent(8)) continue;
     script_.wait(rank, thread, one.item);
     if (one.tensor) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training is the part of a random program that repeats itself: steps of named
-// operations, submitted in any order, and now and then something odd.
+// Training is the repetitive part of a random program: steps of named
+// operations, submitted in any order, with occasional irregularities.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace hvd::simulation {
 
-// A name that is used again and again.
+// A name that is used repeatedly.
 struct Tensor {
   std::string name;
   int set = 0;
   coordinator::Request request = {};
-  // By rank: the item in flight under this name, -1 if there is none.
+  // By rank: the item in flight under this name, -1 if none.
   std::vector<int> in_flight = {};
 };
 
@@ -28,20 +28,20 @@ class Training {
         script_(script),
         threads_(threads) {}
 
-  // So many steps with `tensors`. If they are `calm`, they are equal but for
-  // the order on each rank.
+  // Makes `steps` steps with `tensors`. `calm` steps differ only in each rank's
+  // order.
   void run(const std::vector<Tensor*>& tensors, int steps, bool calm);
 
-  // Every rank waits for what it has in flight under `tensor`.
+  // Every rank waits for its item in flight under `tensor`.
   void settle(Tensor& tensor);
-  // Makes sure that `rank` may submit `tensor`.
+  // Ensures that `rank` may submit `tensor`.
   void settle_on(int rank, int thread, Tensor& tensor);
 
  private:
   struct Planned {
     int item = 0;
     int thread = 0;
-    Tensor* tensor = nullptr;  // None of what is used once.
+    Tensor* tensor = nullptr;  // nullptr if the name is used once.
     bool late = false;  // Some ranks wait for others before they submit it.
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A WatchedBoard keeps what a rank was told by its node's board. That, and what
-// it was given, is all that the state of its Coordinator depends on.
+// A WatchedBoard records what a rank's board told it. The state of the rank's
+// Coordinator depends only on that and on the rank's inputs.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +58,7 @@ class WatchedBoard : public coordinator::NodeBoard {
   }
   bool advance() override { return note(board_.advance()); }
 
-  // Since the last call; 0: nothing.
+  // The hash of what was told since the last call; 0: nothing.
   std::uint64_t take_noted() { return std::exchange(noted_, 0); }
 
  private:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a function of C is declared by us as by the header that it comes from.
+// Checks that our declaration of a C function matches that of its header.
 #pragma once
 
 #include <type_traits>
 
 namespace hvd::testing {
 
-// Whether a call passes A and B alike: both an address, both numbers of one size, or
-// both objects of one size.
+// Whether a call passes A and B alike: both are addresses, numbers of one size,
+// or objects of one size.
 template <typename A, typename B>
 constexpr bool passed_alike() {
   constexpr auto is_number = [](auto* type) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// While it lives this process may write no file beyond `bytes`.
+// During its lifetime, this process cannot write a file beyond `bytes`.
 #pragma once
 
 #include <sys/resource.h>

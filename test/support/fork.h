@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a test may fork beside threads that allocate, and allocate in the child.
-// Not with a sanitizer: malloc is then the sanitizer's, which (in GCC 12 and Clang
-// 14) does not take its locks for the time of a fork, as glibc's does. Where
-// another thread held one, the child waits for it for good, whatever was tested.
+// Whether a test may fork while other threads allocate, and allocate in the
+// child. Not with a sanitizer: its malloc (in GCC 12 and Clang 14) does not
+// take its locks during a fork, as glibc's does. If another thread holds a
+// lock, the child waits forever.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that make calls again and again while the job that these belong to begins and
-// ends. ThreadSanitizer and AddressSanitizer see what outlives its owner.
+// Threads that repeat calls while the calls' job begins and ends.
+// ThreadSanitizer and AddressSanitizer find objects that outlive their owner.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,15 @@
 
 namespace hvd {
 
-// `times`, or less in builds with sanitizers, which are slow (HOROVODPP_TEST_RUNS).
+// `times`, or less if HOROVODPP_TEST_RUNS is set, as in slow builds with
+// sanitizers.
 inline int times_here(int times) {
   const char* const text = std::getenv("HOROVODPP_TEST_RUNS");
   return text == nullptr ? times : std::min(times, 10 * std::atoi(text));
 }
 
-// Runs each of `calls` over and over, on several threads, until `change` has run `times`
-// times here. A thread begins with another call than its neighbours.
+// Repeats `calls` on several threads until `change` has run `times_here(times)`
+// times. Each thread starts with a different call.
 inline void hammer(const std::vector<std::function<void()>>& calls, int times,
                    const std::function<void()>& change) {
   constexpr std::size_t kThreads = 3;

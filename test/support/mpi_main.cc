@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main of test programs that run under mpirun: rank 0 reports, the others
-// add only their failures, and one rank's failure is every rank's exit code.
+// The main of test programs that run under mpirun. Rank 0 reports, the other
+// ranks report only failures, and one rank's failure is every rank's exit code.
 //
-// With an odd number of ranks the program initializes and finalizes MPI itself,
-// as a host program does; with an even number that is left to the library.
+// With an odd number of ranks, the program initializes and finalizes MPI, like
+// a host program. With an even number, the library does.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -13,7 +13,7 @@
 
 namespace {
 
-// What the launcher tells before MPI runs: Open MPI's variable, then MPICH's.
+// The launcher's variable before MPI runs: Open MPI's, then MPICH's.
 int told(const char* open_mpi, const char* mpich, int otherwise) {
   const char* text = std::getenv(open_mpi);
   if (text == nullptr) text = std::getenv(mpich);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// While it lives no thread can be started: each would need more stack than there
-// are addresses.
+// During its lifetime no thread can start: each would need a stack larger than
+// the address space.
 #pragma once
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What test programs print whose ranks are processes: rank 0 reports, the others add only
-// their failures.
+// The output of test programs whose ranks are processes: rank 0 reports, the
+// other ranks report only failures.
 #pragma once
 
 #include <gtest/gtest.h>

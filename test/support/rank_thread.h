@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names a thread that is a rank of a test, for the watchdog and debuggers. Threads that
-// it starts have its name, too.
+// Names the thread of a test's rank, for the watchdog and debuggers. Threads
+// that it starts inherit the name.
 #pragma once
 
 #include <pthread.h>

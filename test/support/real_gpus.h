@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a test program is to use the GPUs of the machine, and not those of the stand-ins:
+// Whether a test program uses the GPUs of the machine instead of the fakes:
 // HOROVODPP_TEST_ON_GPUS=1.
 #pragma once
 
@@ -17,7 +17,7 @@ inline bool gpus_are_real() {
   return real;
 }
 
-// What the stand-ins are asked beyond CUDA and NCCL no GPU can answer.
+// Real GPUs lack the fakes' functions beyond CUDA and NCCL.
 inline void fail_on_real_gpus() {
   if (!gpus_are_real()) return;
   throw std::logic_error("a test without HVD_NEEDS_STAND_INS() asks them");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a container's seccomp profile does to a program: a system call that is not for it.
+// Forbids a system call, as a container's seccomp profile does.
 #pragma once
 
 #include <linux/filter.h>
@@ -10,8 +10,8 @@
 
 namespace hvd {
 
-// From now on `call` (SYS_…) fails with `error` in this thread and those it starts, for
-// good. False if this system has no such filters.
+// From now on and forever, `call` (SYS_…) fails with `error` in this thread and
+// in threads that it starts. Returns false if this system has no such filters.
 inline bool refuse_call(unsigned call, int error) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

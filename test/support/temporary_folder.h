@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder that is there for the life of the object.
+// A folder that exists during the lifetime of the object.
 #pragma once
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPUs of suites that run unchanged on the stand-ins and on real GPUs: those of the
-// stand-ins, unless the environment has HOROVODPP_TEST_ON_GPUS=1, which takes the machine's, by
-// its driver and NCCL (or the files that HOROVODPP_CUDA_LIBRARY and HOROVODPP_NCCL_LIBRARY name).
+// The GPUs of suites that run unchanged on fake and on real GPUs. The default
+// is the fakes. With HOROVODPP_TEST_ON_GPUS=1, suites use the machine's GPUs
+// through its driver and NCCL (or the files that HOROVODPP_CUDA_LIBRARY and
+// HOROVODPP_NCCL_LIBRARY name).
 #pragma once
 
 #include <gmock/gmock.h>
@@ -17,14 +18,15 @@
 #include "test/support/fake_nccl/fake_nccl.h"
 #include "test/support/real_gpus.h"
 
-// At the beginning of a test that has the stand-ins do what no GPU does, or looks into them.
+// For the start of a test that makes the fakes do something that no GPU does,
+// or that inspects them.
 #define HVD_NEEDS_STAND_INS()                                \
   if (::hvd::testing::gpus_are_real()) {                     \
     GTEST_SKIP() << "has stand-ins do what no real GPU can"; \
   }                                                          \
   static_assert(true)
 
-// Of one that takes more GPUs than a machine may have.
+// For a test that needs more GPUs than a machine may have.
 #define HVD_NEEDS_GPUS(n)                                           \
   if (::hvd::testing::TestGpus::count() < (n)) {                    \
     GTEST_SKIP() << "takes " << (n) << " GPUs, of which there are " \
@@ -50,23 +52,23 @@ class TestGpus {
     return devices;
   }
 
-  // How late the stand-in's streams, and its NCCL, do things at most, in microseconds. Real ones
-  // are as late as they are.
+  // The maximum delay of the fake streams and of the fake NCCL, in
+  // microseconds. Has no effect on real ones.
   static void set_delay(unsigned microseconds) {
     if (!gpus_are_real()) FakeCuda::set_delay(microseconds);
   }
   static void set_nccl_delay(unsigned microseconds) {
     if (!gpus_are_real()) FakeNccl::set_delay(microseconds);
   }
-  // Whether all memory that was let go is freed, as it is where no stream hangs. It is counted
-  // among the objects until then, and events that wait for their next use are.
+  // Whether all released memory is freed, as when no stream hangs. Until then
+  // it counts among the objects, as do events kept for reuse.
   static bool settle(device::CudaDriver& cuda) {
     return cuda.settle(std::chrono::steady_clock::now() +
                        std::chrono::seconds(20));
   }
 
-  // What real GPUs do not tell: how many objects there are, of the driver's; that none of NCCL's
-  // is left; how often a kernel was started; and what was freed while others had it open.
+  // Counts that real GPUs do not report: the driver's objects, NCCL's remaining
+  // objects, kernel launches, and allocations freed while others had them open.
   static std::size_t objects() {
     return gpus_are_real() ? 0 : FakeCuda::objects();
   }

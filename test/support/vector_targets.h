@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction sets for which kernels were compiled, as far as this machine
-// has them.
+// The instruction sets for which kernels were compiled and that this machine
+// has.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 namespace hvd::transport {
 namespace {
 
-// Writes to a pipe that nobody reads; returns errno, or 0.
+// Writes to a pipe without a reader; returns errno, or 0.
 int write_to_nobody() {
   int ends[2];
   if (::pipe(ends) != 0) return errno;

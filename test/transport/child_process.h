@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A forked child for tests of memory and signals between processes. Fork before
-// starting threads.
+// A forked child, for tests of memory and signals between processes. Fork
+// before you start threads.
 #pragma once
 
 #include <sys/wait.h>
@@ -13,7 +13,7 @@ namespace hvd::transport {
 
 class ChildProcess {
  public:
-  // Runs `body` in the child, which ends with the number it returns.
+  // Runs `body` in the child, and exits with its result.
   explicit ChildProcess(const std::function<int()>& body) : pid_(::fork()) {
     if (pid_ == 0) ::_exit(body());
   }
@@ -29,7 +29,7 @@ class ChildProcess {
   pid_t pid() const { return pid_; }
   void kill(int signal) const { ::kill(pid_, signal); }
 
-  // Waits for the end: the exit code, or minus the signal's number.
+  // Waits for the end; returns the exit code, or minus the signal's number.
   int exit_code() {
     int status = 0;
     if (::waitpid(pid_, &status, 0) != pid_) return -1000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every Communicator has to do, written once: a test program includes this
-// header and instantiates CommunicatorSuite with its kinds of jobs.
+// The conformance suite of Communicator. A test program includes this header
+// and instantiates CommunicatorSuite with its kinds of jobs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ struct JobKind {
 
 class CommunicatorSuite : public ::testing::TestWithParam<JobKind> {
  protected:
-  // Runs `body` on every rank; ranks leave together, so that none is gone while
+  // Runs `body` on every rank. Ranks leave together, so that none is gone while
   // another still needs its progress.
   void on_every_rank(const std::function<void(Communicator&)>& body) {
     GetParam().run([&](Communicator& communicator) {
@@ -40,7 +40,7 @@ class CommunicatorSuite : public ::testing::TestWithParam<JobKind> {
     });
   }
 
-  // Far beyond what any step takes: a failure becomes a message, not a hang.
+  // A generous deadline: a failure becomes a message, not a hang.
   static std::chrono::steady_clock::time_point soon() {
     return std::chrono::steady_clock::now() + std::chrono::seconds(60);
   }
@@ -79,7 +79,7 @@ class CommunicatorSuite : public ::testing::TestWithParam<JobKind> {
     ADD_FAILURE() << "mail is not flushed";
   }
 
-  // A barrier by transfers, through rank 0, in an epoch of its own.
+  // A barrier by transfers through rank 0, in its own epoch.
   static void barrier(Communicator& communicator) {
     constexpr DataTag kTag = {.epoch = 0xffffffffu, .sequence = 0};
     const std::string mine = "x";
@@ -101,9 +101,9 @@ class CommunicatorSuite : public ::testing::TestWithParam<JobKind> {
     for (int peer = 1; peer < communicator.size(); ++peer) signal(peer);
   }
 
-  // `bytes` bytes that differ by sender, receiver and place.
+  // `bytes` bytes that differ by sender, receiver and position.
   static std::string pattern(int from, int to, std::size_t bytes) {
-    // A prime, so that chunks of no usual size look alike.
+    // A prime, so that no two chunks of a usual size look alike.
     constexpr std::size_t kPeriod = 251;
     std::string text;
     for (std::size_t i = 0; i < std::min(bytes, kPeriod); ++i) {
@@ -156,7 +156,8 @@ TEST_P(CommunicatorSuite, KnowsItsRankAndItsPeers) {
 
 TEST_P(CommunicatorSuite, ExchangeGivesEveryRankAllStringsInRankOrder) {
   on_every_rank([](Communicator& communicator) {
-    // Of unequal lengths, empty and not text among them; several rounds.
+    // Several rounds of texts of unequal lengths, including empty and binary
+    // ones.
     for (int round = 0; round < 3; ++round) {
       const auto mine = [&](int rank) {
         return std::string(static_cast<std::size_t>(rank * 1000 + round), '\0');
@@ -173,7 +174,7 @@ TEST_P(CommunicatorSuite, ExchangeGivesEveryRankAllStringsInRankOrder) {
 
 TEST_P(CommunicatorSuite, MailArrivesWholeAndInOrderWhateverItsSize) {
   on_every_rank([](Communicator& communicator) {
-    // Large before small: what a transport may overtake, mail may not.
+    // Large before small: mail must not be reordered.
     const std::vector<std::size_t> sizes = {0, 1, 1'000'003, 17, 65'537, 0, 2};
     for (int to = 0; to < communicator.size(); ++to) {
       for (std::size_t bytes : sizes) {
@@ -206,7 +207,7 @@ TEST_P(CommunicatorSuite, MailToOneselfArrives) {
   });
 }
 
-// A transport may look for mail less often while data comes in, but not never.
+// A transport may poll mail less often while data comes in, but must poll.
 TEST_P(CommunicatorSuite, MailIsFoundWhileDataComesIn) {
   on_every_rank([](Communicator& communicator) {
     constexpr std::uint32_t kCalls = 200;
@@ -215,7 +216,7 @@ TEST_P(CommunicatorSuite, MailIsFoundWhileDataComesIn) {
     const int from = (communicator.rank() + ranks - 1) % ranks;
     ASSERT_TRUE(communicator.send_mail(to, "news").ok());
     bool found = false;
-    // The sender looks after its mail, too, by what it does meanwhile.
+    // These calls also give the sender progress on its mail.
     for (std::uint32_t call = 0; call < kCalls; ++call) {
       const DataTag tag = {.epoch = 0, .sequence = call};
       const std::string mine = "x";
@@ -240,7 +241,7 @@ TEST_P(CommunicatorSuite, NoMailIsNotAnError) {
     ASSERT_TRUE(mail.ok()) << mail.status();
     EXPECT_FALSE(mail->has_value());
     EXPECT_TRUE(*communicator.mail_is_flushed());
-    // Nobody goes on before all have looked.
+    // All ranks have polled before any goes on.
     barrier(communicator);
   });
 }
@@ -356,7 +357,7 @@ TEST_P(CommunicatorSuite, AnotherSizeThanPostedIsAnErrorAtTheReceiver) {
     const int to = next_rank(communicator);
     const int from = previous_rank(communicator);
     std::uint32_t sequence = 0;
-    // Sent, expected: shorter and longer, small and beyond any eager limit.
+    // (Sent, expected): shorter and longer, small and above any eager limit.
     const std::pair<std::size_t, std::size_t> cases[] = {
         {8, 16},          {16, 8}, {0, 8}, {8, 0}, {500'000, 500'001},
         {1'000'000, 1000}};
@@ -375,7 +376,7 @@ TEST_P(CommunicatorSuite, AnotherSizeThanPostedIsAnErrorAtTheReceiver) {
       EXPECT_EQ(theirs.substr(expected), "????????");
       EXPECT_TRUE(finish(communicator, out).ok());
     }
-    // And the wires still work.
+    // The wires still work.
     std::string theirs(3, '?');
     const std::string mine = "abc";
     const DataTag tag = {.epoch = 2, .sequence = sequence};
@@ -396,7 +397,7 @@ TEST_P(CommunicatorSuite, AnAbandonedReceiveIsNeverWritten) {
     EXPECT_TRUE(
         communicator.abandon(receive(communicator, from, tag, given_up)));
     barrier(communicator);
-    // Goes to the receive posted now, not to the one that was given up.
+    // Arrives at the current receive, not at the abandoned one.
     const std::string mine(1000, 'm');
     std::string theirs(1000, '?');
     const TransferId out = send(communicator, to, tag, mine);
@@ -461,7 +462,7 @@ TEST_P(CommunicatorSuite, AJobCanFollowAnotherInOneProcess) {
       const int to = next_rank(communicator);
       const int from = previous_rank(communicator);
       ASSERT_TRUE(communicator.exchange(std::to_string(job), soon()).ok());
-      // Left behind on purpose: the next job must not see them.
+      // Left unreceived on purpose: the next job must not see these.
       const std::string stale = "stale";
       const DataTag tag = {.epoch = 7, .sequence = 7};
       send(communicator, to, {.epoch = 8, .sequence = 8}, stale);

@@ -11,7 +11,7 @@ using ::testing::Contains;
 using ::testing::Each;
 using ::testing::IsEmpty;
 
-// With this machine's own address, which a machine without a network has not.
+// Adds the loopback address, so that the test runs without a network.
 DatagramBeats::Contact here(const DatagramBeats& beats) {
   DatagramBeats::Contact contact = beats.contact();
   contact.addresses = 1;

@@ -16,7 +16,7 @@ using Listener = Doorbell::Listener;
 
 constexpr std::chrono::nanoseconds kForEver(-1);
 
-// What the two sides of a bell share.
+// The state that both sides of a bell share.
 struct Shared {
   Doorbell ping;
   Doorbell pong;
@@ -60,7 +60,7 @@ TEST(Doorbell, LosesNoRingBetweenProcesses) {
   void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
-  // Zeros are a silent bell: nobody constructs it.
+  // All zeros are a valid silent bell without construction.
   Shared& shared = *static_cast<Shared*>(memory);
   ChildProcess child([&] {
     serve(shared, 5000);
@@ -119,7 +119,7 @@ TEST(Doorbell, TellsThatARingWasMissedOnce) {
   EXPECT_FALSE(bell.missed());
 }
 
-// As a driver does for the thread that rests meanwhile.
+// As a driver does for the resting thread.
 TEST(Doorbell, PassesOverASleeperThatAnotherHasLeftFor) {
   constexpr int kRounds = 2000;
   Doorbell bell;
@@ -137,7 +137,7 @@ TEST(Doorbell, PassesOverASleeperThatAnotherHasLeftFor) {
     }
   });
   for (int round = 1; round <= kRounds; ++round) {
-    // Holding `sleeps` keeps the sleeper from leaving by itself.
+    // Taking `sleeps` keeps the sleeper from leaving by itself.
     while (!sleeps.exchange(false)) std::this_thread::yield();
     bell.leave(Listener::kRester);
     std::thread ringer([&] {

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Gives frames of data the memory at hand, and keeps the others.
+// Reads data frames into `memory`, and keeps other frames.
 class Kept : public FrameReader {
  public:
   std::byte* memory_for(int, const FrameHeader& header) override {
@@ -57,7 +57,7 @@ class FrameStreams : public ::testing::Test {
 };
 
 TEST_F(FrameStreams, BorrowedBytesCanBecomeItsOwnOnTheWay) {
-  std::string text(4 << 20, 'a');  // More than a socket takes.
+  std::string text(4 << 20, 'a');  // More than a socket buffers.
   const auto number = here_->send_borrowed({.kind = FrameKind::kMail},
                                            std::as_bytes(std::span(text)));
   ASSERT_TRUE(here_->write().ok());
@@ -109,7 +109,7 @@ TEST_F(FrameStreams, APromiseOfManyBytesTakesNoMemory) {
 TEST_F(FrameStreams, WhatWasSentBeforeTheEndIsRead) {
   here_->send({.kind = FrameKind::kMail}, "last");
   ASSERT_TRUE(here_->write().ok());
-  // It has not read what is sent to it, which the system reports as an error.
+  // It closes with unread bytes, which the system reports as an error.
   there_->send({.kind = FrameKind::kMail}, "unread");
   ASSERT_TRUE(there_->write().ok());
   here_.reset();

@@ -31,7 +31,8 @@ bool can_wait_for_several() {
          errno != EPERM;
 }
 
-// What processes that are forked share: lines, and how many have come.
+// Memory of forked processes: the lines, and the number of ranks that have
+// started.
 struct SharedLines {
   SharedLines()
       : memory(::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
@@ -53,7 +54,7 @@ struct SharedLines {
   void* const memory;
 };
 
-// A rank that holds its line, until it is killed or told to go.
+// A rank that holds its line until it is killed or gets SIGUSR1.
 std::unique_ptr<ChildProcess> rank_in_a_child(const SharedLines& shared,
                                               int rank) {
   return std::make_unique<ChildProcess>([&shared, rank] {
@@ -93,8 +94,8 @@ TEST(LifeLines, TellOfTheDeadOnceAndNotOfThoseThatLetGo) {
   EXPECT_EQ(times, 1);
 }
 
-// The one that died before somebody looked is seen, too; and all who wait hear of
-// one death, though the kernel wakes one.
+// A death before the first wait is seen, too. All waiting ranks hear of one
+// death, although the kernel wakes only one.
 TEST(LifeLines, TellAllOfADeathWheneverItWas) {
   if (!can_wait_for_several()) GTEST_SKIP() << "needs futex_waitv";
   const SharedLines shared;

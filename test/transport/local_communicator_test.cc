@@ -26,7 +26,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Not twice, in whatever processes.
+// Unique across processes.
 std::string new_rendezvous() {
   static std::atomic<int> next = 0;
   return absl::StrCat("test.", ::getpid(), ".", next++);
@@ -44,7 +44,7 @@ JobKind local_threads(int size, int ranks_per_node = 0) {
                        ? "Of" + std::to_string(ranks_per_node) + "PerNode"
                        : ""),
           .run = [=](const std::function<void(Communicator&)>& body) {
-            // The same for all jobs of a process, as a launcher gives it.
+            // Equal for all jobs of a process, as from a launcher.
             static const std::string rendezvous = new_rendezvous();
             std::vector<std::thread> ranks;
             for (int rank = 0; rank < size; ++rank) {
@@ -69,8 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Local, CommunicatorSuite,
                                            local_threads(4, 2)),
                          [](const auto& kind) { return kind.param.name; });
 
-// A connection to where rank `rank` listens, or will: what comes from it is no
-// rank's.
+// Connects to the address of rank `rank` as a stranger.
 int call(const std::string& rendezvous, int rank, const std::string& bytes) {
   const std::string name = absl::StrCat(rendezvous, ".0.", rank);
   sockaddr_un address = {};
@@ -122,7 +121,7 @@ TEST(LocalCommunicator, OneProcessIsARank) {
                     .ok());
   });
   const int nobody = call(rendezvous, 0, "");
-  // While rank 0 waits there can be no second one.
+  // While rank 0 waits, a second rank 0 is refused.
   const auto second = make_local_communicator({.rendezvous = rendezvous,
                                                .rank = 0,
                                                .size = 2,
@@ -153,7 +152,8 @@ TEST(LocalCommunicator, RefusesCallersThatIntroduceThemselvesStrangely) {
               HasSubstr("same version of horovodpp"));
 }
 
-// Of whom it only sees the end: a rank that has died on the way is missing.
+// Rank 0 only sees the connection end. If a rank dies while it connects, it
+// counts as missing.
 TEST(LocalCommunicator, OverlooksCallersThatSayNothing) {
   const std::string rendezvous = new_rendezvous();
   std::thread stranger([&] { ::close(call(rendezvous, 0, "hvd")); });
@@ -179,10 +179,10 @@ TEST(LocalCommunicator, IsNotInheritedByAForkedChild) {
   EXPECT_EQ(child.exit_code(), 7);
 }
 
-// Rank 1 is a process of its own.
+// Rank 1 is a separate process.
 class WithAChild : public ::testing::Test {
  protected:
-  // What the child does with its wires.
+  // `body` runs in the child with its wires.
   void start(const std::function<void(Communicator&)>& body) {
     child_ = std::make_unique<ChildProcess>([&] {
       const auto wires = make_local_communicator({.rendezvous = rendezvous_,

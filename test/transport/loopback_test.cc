@@ -59,7 +59,7 @@ JobKind epochs(const std::string& name, int size, const Members& members) {
           }};
 }
 
-// Ranks 1 and 2 of what ranks 0, 2 and 3 of a world are.
+// Ranks 1 and 2 of the subset {0, 2, 3} of a world.
 const JobKind kNested = {
     .name = "Nested",
     .run = [](const std::function<void(Communicator&)>& body) {
@@ -151,7 +151,7 @@ TEST(LoopbackWorld, TellsEveryPeerOfADeathOnce) {
   world.kill(2, "was killed");
   world.kill(2, "was killed again");
   EXPECT_EQ(*early.future().wait(), "was killed");
-  // One who asks later is told at once.
+  // A late callback is called at once.
   Promise<int> late;
   rank1->on_peer_lost([&](int rank, const std::string&) { late.set(rank); });
   EXPECT_EQ(*late.future().wait(), 2);

@@ -125,7 +125,8 @@ TEST(ExchangeByMail, AMalformedAnswerIsAnError) {
   }
 }
 
-// One that calls off what others have just finished is not in their next round.
+// A rank that aborts a round which the others have just finished is missing in
+// their next round.
 TEST(ExchangeByMail, WhatWasCalledOffBeforeEndsTheNextRound) {
   using namespace std::string_literals;
   for (int who : {0, 1}) {
@@ -141,7 +142,7 @@ TEST(ExchangeByMail, WhatWasCalledOffBeforeEndsTheNextRound) {
   }
 }
 
-// Rank 0 waits for no rank that died without taking the answer.
+// Rank 0 does not wait for a rank that died without taking the answer.
 TEST(ExchangeByMail, ADeathBeforeTheAnswerLeftEndsTheNextRound) {
   class HasADeadReader : public LoopbackPost {
    public:
@@ -178,7 +179,7 @@ TEST(ExchangeByMail, ARankThatCannotTakePartTellsAll) {
   }
 }
 
-// Whichever rank sees that another one is dead, all others are told at once.
+// Any rank that sees a death tells all others at once.
 TEST(ExchangeByMail, ARankThatSeesADeathCallsItOffForAll) {
   class SeesADeath : public ExchangePost {
    public:

@@ -102,7 +102,7 @@ TEST(NodeMail, TheWriterIsRungOnceThereIsRoomAndNotBefore) {
   EXPECT_FALSE(has_rung_since(ticket));
   node[1].send(0, std::string(1 << 20, 'x'));
   EXPECT_FALSE(has_rung_since(ticket));
-  EXPECT_FALSE(node[0].receive().has_value());  // A part of it.
+  EXPECT_FALSE(node[0].receive().has_value());  // Only a part has arrived.
   EXPECT_TRUE(has_rung_since(ticket));
   bell.leave(Doorbell::Listener::kDriver);
 }

@@ -43,7 +43,7 @@ void use(NodeSegment& segment) {
             interrupt, policy, bell)
             .ok());
   }
-  // The last one breaks; whoever waits hears of it.
+  // The last rank breaks; waiting ranks see it.
   if (segment.local_rank() == segment.local_size() - 1) {
     EXPECT_TRUE(segment.break_word().raise(3, "enough"));
     segment.ring_others();

@@ -94,7 +94,7 @@ TEST(NodeSegment, ThreadsOfANodeShareOneZeroedMapping) {
   EXPECT_EQ(payload.size(), 10'000u);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(payload.data()) % 4096, 0u);
   for (std::byte byte : payload) ASSERT_EQ(byte, std::byte{0});
-  // It lives as long as one rank holds it.
+  // The segment lives as long as one rank holds it.
   segments[0].reset();
   segments[1].reset();
   segments[3].reset();
@@ -143,7 +143,7 @@ TEST(NodeSegment, ThreadsWakeEachOtherByTheirBells) {
       3, 0, [](int) { return 4096; },
       [](int rank, Opened segment) {
         ASSERT_TRUE(segment.ok()) << segment.status();
-        // A barrier in shared memory, a few hundred times.
+        // Several hundred barriers in shared memory.
         auto& arrived =
             *reinterpret_cast<std::atomic<int>*>((*segment)->payload().data());
         NeverInterrupt interrupt;
@@ -164,7 +164,7 @@ TEST(NodeSegment, AnErrorAnywhereIsTheResultOfEveryRank) {
       [](int, Opened segment) {
         EXPECT_EQ(segment.status().code(), absl::StatusCode::kResourceExhausted)
             << segment.status();
-        // The launcher is told so, too.
+        // The launcher learns the culprit, too.
         RankNews news;
         news.set_reason(std::string(segment.status().message()));
         ASSERT_EQ(news.culprits.size(), 1u) << segment.status();

@@ -31,7 +31,7 @@ std::unique_ptr<ChildProcess> sleeping_child() {
   });
 }
 
-// The letter in /proc/pid/stat; none of the names here holds a bracket.
+// The letter in /proc/pid/stat; no process name here contains a bracket.
 char process_state(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
@@ -43,7 +43,7 @@ PeerWatch::Process as_rank(int rank, const ChildProcess& child) {
   return {.rank = rank, .pid = child.pid()};
 }
 
-// With pidfds, and where there are none.
+// With and without pidfds.
 class PeerWatchByAnyWay : public ::testing::TestWithParam<PeerWatch::Open> {};
 
 INSTANTIATE_TEST_SUITE_P(Ways, PeerWatchByAnyWay,
@@ -76,7 +76,7 @@ std::set<int> open_descriptors() {
   return numbers;
 }
 
-// As a library does that makes its process a daemon.
+// As when a library makes its process a daemon.
 TEST_P(PeerWatchByAnyWay, EndsAndAccusesNobodyWhereItsDescriptorsAreClosed) {
   const auto child = sleeping_child();
   const std::set<int> before = open_descriptors();
@@ -89,7 +89,7 @@ TEST_P(PeerWatchByAnyWay, EndsAndAccusesNobodyWhereItsDescriptorsAreClosed) {
       if (!before.contains(number)) ::close(number);
     }
     EXPECT_FALSE(watch.has_its_descriptors());
-    // Others' files have their numbers now.
+    // Other files reuse the descriptors' numbers.
     char name[] = "/tmp/hvd_peer_watch_XXXXXX";
     const int file = ::mkstemp(name);
     ASSERT_EQ(::unlink(name), 0);
@@ -181,7 +181,7 @@ TEST(PeerWatch, SaysHowItSees) {
   const PeerWatch looking({as_rank(1, *child)}, WatchedProcess::open_to_look);
   EXPECT_NE(looking.caveat().find("pidfd_open"), std::string::npos);
   EXPECT_TRUE(looking.sees(1));
-  // Somebody else's, as far as anybody knows.
+  // A process that this one cannot see.
   const PeerWatch blind({as_rank(1, *child)},
                         [](std::int64_t) { return WatchedProcess::unseen(); });
   EXPECT_NE(blind.caveat().find("cannot see"), std::string::npos);
@@ -222,7 +222,7 @@ TEST(WatchedProcess, GoesOnWithoutItsFirstThread) {
       char byte = 0;
       ::_exit(::read(gate[0], &byte, 1) == 1 ? 0 : 1);
     }).detach();
-    ::syscall(SYS_exit, 0);  // The thread's, not the process's.
+    ::syscall(SYS_exit, 0);  // Ends the thread, not the process.
     return 1;
   });
   const WatchedProcess process = WatchedProcess::open_to_look(child.pid());

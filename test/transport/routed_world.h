@@ -32,7 +32,7 @@ inline std::unique_ptr<Communicator> subset(
   return *std::move(made);
 }
 
-// A world and one router for each of its ranks, for as many epochs as wanted.
+// A world and one router per rank, for any number of epochs.
 struct RoutedWorld {
   explicit RoutedWorld(int size) : world(size) {
     for (int rank = 0; rank < size; ++rank) {

@@ -16,7 +16,7 @@ namespace hvd::transport {
 namespace {
 
 TEST(SharedMemory, AnotherProcessAttachesByTheTicket) {
-  // The child is there first, so that it inherits nothing of the memory.
+  // Forked first, so that the child does not inherit the memory.
   int wires[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, wires), 0);
   ChildProcess child([&] {
@@ -43,7 +43,7 @@ TEST(SharedMemory, AnotherProcessAttachesByTheTicket) {
   ::close(wires[1]);
 }
 
-// So much that several threads make its pages.
+// Large enough that several threads populate the pages.
 TEST(SharedMemory, HasAllItsPagesFromTheBeginning) {
   constexpr std::size_t kBytes = (std::size_t{70} << 20) + 4096;
   const auto memory = SharedMemory::create(kBytes);
@@ -60,7 +60,7 @@ TEST(SharedMemory, HasAllItsPagesFromTheBeginning) {
 
 TEST(SharedMemory, MayHaveHugePages) {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
-  // A huge page, and a tail that is no whole page.
+  // A huge page, and a tail that is not a whole page.
   const auto memory = SharedMemory::create(kHugePage + 5000);
   ASSERT_TRUE(memory.ok()) << memory.status();
   const auto other = SharedMemory::attach((*memory)->ticket());
@@ -83,7 +83,7 @@ TEST(SharedMemory, AVoidTicketIsAClearError) {
   EXPECT_TRUE(SharedMemory::attach(ticket).ok());
 
   SharedMemory::Ticket other = ticket;
-  other.file += 1;  // As if the number of the descriptor had been used again.
+  other.file += 1;  // As if the descriptor number had been reused.
   EXPECT_TRUE(absl::IsFailedPrecondition(SharedMemory::attach(other).status()));
   other = ticket;
   other.bytes += 4096;

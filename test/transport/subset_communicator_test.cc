@@ -56,7 +56,8 @@ TEST(SubsetCommunicator, EpochsOnlyGrow) {
 
 TEST(SubsetCommunicator, MailOfEarlierEpochsAndOfOthersIsDropped) {
   RoutedWorld world(3);
-  // Of the first epoch, of one that this rank never saw, and of no member.
+  // Mail of the first epoch, of an epoch that this rank never entered, and of a
+  // non-member.
   ASSERT_TRUE(world.router(1)->wires().send_mail(0, "of the first").ok());
   const auto old = subset(world.router(1), {0, 1}, 2);
   ASSERT_TRUE(old->send_mail(0, "old").ok());
@@ -76,7 +77,7 @@ TEST(SubsetCommunicator, MailOfAnEpochThatOthersEnteredFirstWaits) {
   RoutedWorld world(2);
   const auto early = subset(world.router(1), {0, 1}, 4);
   ASSERT_TRUE(early->send_mail(0, "early").ok());
-  // Seen by whoever looks for something else.
+  // A poll for other mail finds this mail and keeps it.
   EXPECT_FALSE(world.router(0)->receive({})->has_value());
   const auto earlier = subset(world.router(0), {0, 1}, 3);
   EXPECT_FALSE(earlier->receive_mail()->has_value());

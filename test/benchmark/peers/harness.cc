@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kBackToBackBytes = 4096;
 constexpr int kWarmUps = 10;
-constexpr double kSampleUs = 2000;  // Of calls that are timed together.
+constexpr double kSampleUs = 2000;  // Of calls timed together.
 constexpr double kMostCalls = 2000;
 constexpr int kEstimates = 3;
 constexpr double kFewestSamples = 5;
@@ -52,8 +52,8 @@ class Stopwatch {
         task_(task),
         back_to_back_(work.all_bytes() <= kBackToBackBytes) {}
 
-  // As many samples as fit into the time, as far as a few tell. What one call
-  // takes after a pause says little of calls in a row.
+  // As many samples as fit into the time, estimated from a few calls in a row:
+  // a single call after a pause takes longer.
   std::vector<double> samples(double seconds) {
     double one = 0;
     for (int i = 0; i < kWarmUps; ++i) one = agreed(sample(1));
@@ -88,7 +88,7 @@ class Stopwatch {
   const bool back_to_back_;
 };
 
-// The processor time of a rank that has worked and has nothing to do.
+// The processor time of an idle rank after some work.
 double idle_cpu(Task& task) {
   for (int i = 0; i < 100; ++i) task.run();
   std::this_thread::sleep_for(kSettling);
@@ -96,7 +96,7 @@ double idle_cpu(Task& task) {
                  [] { std::this_thread::sleep_for(kIdleness); });
 }
 
-// That of a rank in a call to which rank 0 comes late.
+// The processor time of a rank in a call that rank 0 enters late.
 double waiting_cpu(Side& side, Task& task) {
   for (int i = 0; i < 100; ++i) task.run();
   side.barrier();
@@ -128,7 +128,7 @@ Measured measure(Side& side, const Work& work, double seconds) {
   } else {
     measured.us = Stopwatch(side, work, *task).samples(seconds);
   }
-  // Nobody sets up the next while another still uses this one.
+  // No rank sets up the next work while another still uses this one.
   side.barrier();
   return measured;
 }

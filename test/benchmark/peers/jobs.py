@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the contenders of compare_with_peers.py, each as its users would, and reads what
-their ranks have measured."""
+"""Starts the contenders of compare_with_peers.py, each as its users would, and reads the
+measurements of their ranks."""
 
 import contextlib
 import json
@@ -25,21 +25,21 @@ CORES = len(os.sched_getaffinity(0))
 
 
 class Contender:
-    """Of a name; `missing` says why it cannot be measured."""
+    """A contender by name; `missing` says why it cannot be measured."""
 
     def __init__(self, name, missing="", environment=None):
         self.name = name
         self.missing = missing
         self.environment = environment or {}
 
-    # Whether each row has a job of its own, so that none depends on those before it.
+    # Whether each row has its own job, so that rows do not affect each other.
     starts_anew = False
 
     def work_of(self, row):
         return row.peers
 
     def commands(self, setting, pair, words):
-        """The processes of a job: command lines and what their environments have more."""
+        """The processes of a job: command lines and additional environment variables."""
         raise NotImplementedError
 
 
@@ -66,7 +66,7 @@ class Own(Contender):
 
 
 class Mpi(Contender):
-    """`settings`: of Open MPI's, by name."""
+    """`settings`: of Open MPI, by name."""
 
     def __init__(self, build, name, settings):
         super().__init__(name, environment={
@@ -106,7 +106,7 @@ class Gloo(Contender):
 
 class Horovod(Contender):
     def __init__(self, python):
-        # A shorter cycle than its default of 1 ms is what small tensors gain from.
+        # Small tensors gain from a shorter cycle than the default of 1 ms.
         super().__init__("Horovod", why_not(python, "import horovod.torch"),
                          {"HOROVOD_CYCLE_TIME": "0.1"})
         self.python = python
@@ -118,7 +118,7 @@ class Horovod(Contender):
 
 
 def why_not(python, statement):
-    """Why this Python cannot run it; empty if it can."""
+    """Why this Python cannot run the library; empty if it can."""
     if not python:
         return "no Python was given"
     try:
@@ -143,8 +143,8 @@ def is_mpi(contender_name):
 
 @contextlib.contextmanager
 def hosts_of(settings):
-    """For each setting the network namespaces that are its hosts, None where it is this
-    host alone, or why there are none."""
+    """For each setting, the network namespaces that are its hosts (None: only this host), or
+    why there are none."""
     hosts = dict.fromkeys(settings)
     against = hosts_of_this_machine.reason_against()
     with contextlib.ExitStack() as stack:
@@ -170,7 +170,7 @@ class Job:
         variables = {**os.environ, **self.contender.environment}
         if self.pair:
             variables |= self.pair.environment()
-            # Which tests of failures make as short as possible; not here.
+            # Tests of failures set this as short as possible; measurements must not.
             del variables["HOROVODPP_HEARTBEAT_SECONDS"]
         if self.setting.ranks > CORES:
             variables["OMPI_MCA_mpi_yield_when_idle"] = "1"
@@ -210,8 +210,8 @@ class Job:
 
 
 def combine(ranks, is_first):
-    """Of what each rank has measured of one work, in µs: the median of the samples, each
-    of which is that of the slowest rank. None if the program does not know the work."""
+    """Combines the ranks' measurements of one work, in µs: the median of the samples, each
+    that of the slowest rank. None if the program does not know the work."""
     if is_first:
         first = max(rank["first_us"] for rank in ranks)
         return first if any(rank["us"] for rank in ranks) else None
@@ -220,7 +220,7 @@ def combine(ranks, is_first):
 
 
 def measure(job, rows, seconds):
-    """By row: microseconds, or why there are none."""
+    """Microseconds by row, or the reason why there are none."""
     if rows[0].peers == HELLO:
         start = time.monotonic()
         job.run(job.contender.work_of(rows[0]).split()[1:])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mpi_peer: what plain MPI takes for a Work; nothing of horovodpp is in it.
+// mpi_peer: the time of plain MPI for a Work, without horovodpp.
 //
 //   mpirun -np 2 mpi_peer [FOLDER SECONDS WORK...]
 #include <mpi.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// own_peer: what horovodpp takes for a Work.
+// own_peer: the time of horovodpp for a Work.
 //
 //   horovodrun -np 2 own_peer [FOLDER SECONDS WORK...]
 #include <mpi.h>
@@ -13,8 +13,8 @@
 namespace hvd::benchmark {
 namespace {
 
-// Ranks meet by plain MPI: a collective of the runtime would be part of what its
-// steps consist of.
+// Ranks meet by plain MPI, because a collective of the runtime would become
+// part of its steps.
 class OwnSide : public Side {
  public:
   OwnSide() { MPI_Comm_dup(MPI_COMM_WORLD, &comm_); }

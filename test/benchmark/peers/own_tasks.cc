@@ -73,7 +73,7 @@ class Allreduce : public Task {
     for (std::size_t i = 0; i < views_.size(); ++i) {
       names_.push_back(work.text + "." + std::to_string(i));
     }
-    // As backward would.
+    // In backward's order.
     std::iota(order_.rbegin(), order_.rend(), 0);
   }
 
@@ -168,12 +168,13 @@ class IntoNew : public Task {
   Buffer output_;
 };
 
-// What was prepared once, of one block of memory or from one to another.
+// A prepared call, in place or from one block of memory to another.
 class ByHandle : public Task {
  public:
   using Prepare = std::function<Prepared(std::size_t tensor)>;
 
-  // `tensors`: how many to prepare. The last element of `result` is `expected`.
+  // `tensors`: the number of calls to prepare. The last element of `result` is
+  // `expected`.
   ByHandle(Floats input, Floats result, double expected, std::size_t tensors,
            const Prepare& prepare)
       : input_(std::move(input)),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each Work as horovodpp does it. Forms:
+// Each Work in horovodpp. Forms:
 //
 //   name      in place, on memory of the process, by name
 //   arena     the same on memory that the ranks of the node share
-//   shuffled  as `name`, submitted in an order of its own by each rank each time
+//   shuffled  as `name`, submitted in a new order by each rank each time
 //   extra     as `name`, with one more number every ten times
 //   group     as `name`, all tensors in one call
 //   handle    as `name`, or `into`, prepared once
@@ -17,7 +17,7 @@
 
 namespace hvd::benchmark {
 
-// Null where there is nothing like it. Collective.
+// nullptr if there is no such form. Collective.
 std::unique_ptr<Task> own_task(const Work& work);
 
 }  // namespace hvd::benchmark

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compare_with_peers.py: what becomes of measurements, and, where there is a build, a run of
-two rows. How long anything takes is not looked at."""
+"""compare_with_peers.py: the processing of measurements and, if there is a build, a run of
+two rows. Times are not checked."""
 
 import os
 import pathlib
@@ -95,7 +95,7 @@ class Table(unittest.TestCase):
         one = row(target=rows.Target(1, "MPI"))
         results = results_of(one, own=[14, 1], mpi=[10, 10], cma=[99, 99])
         self.assertTrue(results.holds(one))
-        # Less in sum, and still a larger share in the middle.
+        # A lower sum, but a higher median ratio.
         results = results_of(one, own=[15, 30], mpi=[10, 50], cma=[99, 99])
         self.assertIn("| 1.05 | ≤ 1 × MPI | no", table.line(one, results, {}))
 
@@ -110,7 +110,8 @@ class Table(unittest.TestCase):
     def test_the_wire_is_the_reference_where_the_row_says_so(self):
         one = next(one for one in rows.ROWS if (one.setting, one.name) ==
                    ("three", "allreduce 4 MiB"))
-        # Four thirds of the bytes leave each of three hosts, and as many come.
+        # Four thirds of the bytes leave each of three hosts, and as many
+        # arrive.
         self.assertAlmostEqual(one.wire_us, 4 / 3 * 4 * rows.MIB * 8 / 1e3)
         results = results_of(one, own=[one.wire_us, 2 * one.wire_us], mpi=[1, 1], cma=[1, 1])
         self.assertEqual(results.ratios(one), [1, 2])

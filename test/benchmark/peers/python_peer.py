@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gloo (through torch.distributed) or Horovod takes for the work that harness.h
-describes, measured in the same way.
+"""The time of gloo (through torch.distributed) or Horovod for a Work of harness.h, measured
+in the same way.
 
     python_peer.py gloo|horovod FOLDER SECONDS WORK...
 """
@@ -85,7 +85,7 @@ class Horovod:
 
 
 class Task:
-    """A piece of work, set up; `None` as its run where the library has nothing like it."""
+    """A work after its setup; its run is `None` if the library has no such operation."""
 
     def __init__(self, side, text):
         work, _, size = text.partition(":")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the table that compare_with_peers.py fills: what is measured of whom, and
-what horovodpp has to reach."""
+"""The rows of the table that compare_with_peers.py fills: the works of each contender, and
+horovodpp's targets."""
 
 import pathlib
 import sys
@@ -14,7 +14,7 @@ KIB, MIB = 2**10, 2**20
 
 @dataclass(frozen=True)
 class Target:
-    """At most `factor` times the reference's time of the same round, and `plus_us`."""
+    """At most `factor` times the reference's time of the same round, plus `plus_us`."""
     factor: float
     reference: str = "MPI"  # Or "memcpy", "wire", or "" for none.
     plus_us: float = 0
@@ -32,21 +32,20 @@ class Target:
 
 @dataclass(frozen=True)
 class Row:
-    """`own` and `peers` are works as harness.h reads them; that of the peers is done by
-    MPI and, if they know it, by gloo and Horovod. Of rows that are `alone` each job does
-    one only."""
+    """`own` and `peers` are works as harness.h reads them. MPI does the peers' work, and so do
+    gloo and Horovod if they know it. A row that is `alone` has its own job."""
     setting: str  # One of SETTINGS.
     name: str
     own: str
     peers: str
     target: Target | None = None
     alone: bool = False
-    is_first: bool = False  # Not what later steps take, but the first one.
+    is_first: bool = False  # Measures the first step, not later ones.
     memcpy: str = ""  # The work of the target's reference,
     wire_us: float = 0  # or its time.
 
     def reason(self):
-        """Why it does not hold where it does not; empty if nobody knows."""
+        """Why a target is missed; empty if unknown."""
         return REASONS.get((self.setting, self.name.removesuffix(", into")), "")
 
 
@@ -55,10 +54,10 @@ class Setting:
     title: str
     ranks: int
     hosts: int = 1
-    rate: str = ""  # Of the link of each host, both ways, as tc writes it; "": no limit.
+    rate: str = ""  # Of each host's link, both ways, as tc writes it; "": no limit.
 
     def wire_us(self, size):
-        """What an allreduce of `size` bytes on each rank, one a host, takes of the link."""
+        """The link time of an allreduce of `size` bytes per rank, with one rank per host."""
         crossing = 2 * (self.hosts - 1) / self.hosts * size
         return crossing * 8 / bits_per_second(self.rate) * 1e6
 
@@ -186,12 +185,12 @@ def on_one_node():
     yield Row("two", "barrier", "barrier.name:0", "barrier.each:0", Target(2))
     yield many("two", 10, "name", None, alone=False)
     yield many("two", 100, "name", None, alone=False)
-    # 0.8 ms where MPI takes 0.42.
+    # 0.8 ms; MPI takes 0.42.
     yield many("two", 1000, "name", Target(1.9), "fused", alone=False)
     yield many("two", 1000, "handle", Target(1), "fused", alone=False)
     yield many("two", 1000, "extra", Target(1.9), "fused", alone=False)
     yield many("two", 1000, "group", None, "fused", alone=False)
-    # 10 ms where MPI takes 13.6, 150 where it takes 158.
+    # 10 ms and 150 ms; MPI takes 13.6 and 158.
     yield many("two", 10000, "name", Target(0.74))
     yield many("two", 10000, "handle", Target(0.74))
     yield many("two", 10000, "shuffled", Target(0.74))
@@ -212,7 +211,7 @@ def on_one_node():
         where = ", arena" if form == "arena" else ""
         for size in (64 * KIB, MIB):
             yield allreduce("two", size, Target(0.6), form)
-        # 13 ms where memcpy takes 13.9.
+        # 13 ms; memcpy takes 13.9.
         yield Row("two", f"allreduce 64 MiB{where}", f"allreduce.{form}:{64 * MIB}",
                   f"allreduce.each:{64 * MIB}", Target(0.93, "memcpy"),
                   memcpy=f"memory.copy:{64 * MIB}")
@@ -229,7 +228,7 @@ def on_few_cores():
     yield allreduce("four", 4, Target(1))
     yield allreduce("four", 4, Target(1), "handle")
     yield Row("four", "barrier", "barrier.name:0", "barrier.each:0")
-    # 3 ms where MPI takes 11.
+    # 3 ms; MPI takes 11.
     yield many("four", 1000, "name", Target(0.27), alone=False)
     yield many("four", 1000, "handle", Target(0.27), alone=False)
     for size in (64 * KIB, MIB, 64 * MIB):
@@ -258,7 +257,7 @@ def on_limited_links():
                       wire_us=SETTINGS[setting].wire_us(size))
 
 
-# Whole jobs: a number is summed, that is all. What follows are options of horovodrun.
+# Whole jobs that only sum a number. Words after the name are options of horovodrun.
 HELLO = "hello"
 
 

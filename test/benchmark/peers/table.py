@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of compare_with_peers.py: medians and quartiles of the rounds, and whether
-what was to be reached is."""
+"""The table of compare_with_peers.py: medians and quartiles of the rounds, and whether the
+targets are met."""
 
 import statistics
 
@@ -21,8 +21,8 @@ def quartiles(values):
 
 
 class Results:
-    """What was measured, by contender and row, or the work of a reference: one value for
-    each round, in µs, or a text that says why there is none."""
+    """Measurements by contender and row, or by reference work: a value for each round, in µs,
+    or a text that says why there is none."""
 
     def __init__(self, contenders):
         self.contenders = contenders  # Names, our own first.
@@ -36,7 +36,7 @@ class Results:
         return self.values.get((contender, key), [])
 
     def best(self, key):
-        """Each round's of the MPI whose median is lower."""
+        """The rounds of the MPI with the lower median."""
         columns = [self.of(name, key) for name in self.contenders if name.startswith("MPI")]
         columns = [values for values in columns if values and len(numbers(values)) == len(values)]
         return min(columns, key=statistics.median, default=[])
@@ -54,7 +54,7 @@ class Results:
                 if not isinstance(ours, str)]
 
     def holds(self, row):
-        """None where that cannot be said."""
+        """Whether the target is met; None if unknown."""
         own = self.of(self.contenders[0], row)
         if not row.target or not own:
             return None
@@ -70,7 +70,7 @@ class Results:
 
 
 def cell(values, notes):
-    """Median and quartiles; or a dash, with a note on why."""
+    """Median and quartiles; or a dash, with a note on the reason."""
     found = numbers(values)
     if len(found) < len(values) or not values:
         why = next((value for value in values if isinstance(value, str)), "not measured")
@@ -82,7 +82,7 @@ def cell(values, notes):
 
 
 def short(us, like):
-    """As in_words(), without the unit where it is that of `like`."""
+    """Like in_words(), without the unit if it equals that of `like`."""
     words, unit = in_words(us).split()
     return words if unit == in_words(like).split()[1] else f"{words} {unit}"
 
@@ -100,7 +100,7 @@ def line(row, results, notes):
 
 
 def table(rows, results, cores, missing):
-    """`missing`: why a contender was not measured at all, by name."""
+    """`missing`: the reasons why contenders were not measured at all, by name."""
     shown = [name for name in results.contenders if name not in missing]
     visible = Results(shown)
     visible.values = results.values
@@ -121,7 +121,7 @@ def table(rows, results, cores, missing):
 
 
 def write(path, text):
-    """In the place of the table that the file has."""
+    """Replaces the table in the file."""
     old = path.read_text()
     if old.count(BEGIN) != 1 or old.count(END) != 1:
         raise SystemExit(f"{path} does not say once where the table is: {BEGIN} … {END}")

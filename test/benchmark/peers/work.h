@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Work is a piece of communication that the programs of this folder measure,
-// each in its own way, named alike for all of them:
+// A Work is a communication task that each program of this folder measures in
+// its own way. All programs use the same names:
 //
 //   allreduce.name:1024x1000     1,000 tensors of 1 KiB, each by its name
 //
-// Which operations and forms there are is told in docs/benchmarks.md.
+// docs/benchmarks.md lists the operations and forms.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ struct Work {
   std::string text = {};
   std::string operation = {};
   std::string form = {};
-  std::size_t bytes = 0;  // Of each tensor, on each rank.
+  std::size_t bytes = 0;  // Per tensor and rank.
   std::size_t tensors = 1;
 
   std::size_t all_bytes() const { return bytes * tensors; }
 };
 
-// nullopt: it is not of the form above.
+// nullopt if `text` does not have the form above.
 std::optional<Work> parse_work(const std::string& text);
 
 }  // namespace hvd::benchmark

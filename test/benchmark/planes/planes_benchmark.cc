@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// planes_benchmark: what collectives between the ranks of one node take: by the shm
-// plane alone, by a whole call of the runtime, and by MPI's own.
+// planes_benchmark: the time of collectives between the ranks of one node, by
+// the shm plane alone, by a whole call of the runtime, and by MPI.
 //
 //   mpirun -np 2 planes_benchmark [--only PATTERN] [--rounds N] [--steps BYTES...]
 //
-//   foreign, arena        the plane, on memory of any kind, and in the arenas
+//   foreign, arena        the plane, on any memory, and in the arenas
 //   from arena, to arena  the same between the two
-//   call, in arena        the runtime, by name where there is one; results in new memory
+//   call, in arena        the runtime, by name if it has one; new results
 //   MPI                   on the memory of "foreign"
 //
-// Ways take turns; with several --steps each of them is a way. Calls of up to 4 KiB are
-// made in a row, and the time is one call's share; before larger ones every rank writes
-// its input and meets the others. The time of a call is that of the slowest rank. Told
-// are the median of the rounds and, for machines that do other work, the least of them,
-// which comes with the ratio to MPI's.
+// Ways take turns; each value of --steps is a way. Calls of up to 4 KiB are
+// made in a row and share the time. Before a larger call every rank writes its
+// input and meets the others. The time of a call is that of the slowest rank.
+// The output has the median of the rounds and, for busy machines, the minimum
+// with its ratio to MPI's.
 #include <mpi.h>
 
 #include <algorithm>
@@ -190,7 +190,7 @@ absl::Status run(const Options& options) {
   collective::ShmBoard board(*segment, segment->payload().subspan(lists),
                              transport::WaitPolicy::for_node(ranks),
                              options.plane);
-  communicator.reset();  // The runtime has one of its own.
+  communicator.reset();  // The runtime creates its own.
   HVD_RETURN_IF_ERROR(init());
   collective::ArenaMap map(current_runtime().arena(),
                            {.rank = topology.local_rank(), .ranks = ranks},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways in which planes_benchmark makes one collective: by the shm plane alone, by a
-// whole call of the runtime, and by MPI's own.
+// The ways in which planes_benchmark makes one collective: by the shm plane
+// alone, by a whole call of the runtime, and by MPI.
 #pragma once
 
 #include <mpi.h>
@@ -21,7 +21,7 @@ namespace hvd::benchmark {
 
 struct Way {
   std::string name;
-  std::byte* input = nullptr;  // To be written before large calls.
+  std::byte* input = nullptr;  // Written before large calls.
   std::function<absl::Status()> call = {};
 };
 using Ways = std::vector<Way>;
@@ -36,24 +36,24 @@ struct Places {
 
 class WaysOfPlanes {
  public:
-  // With every one of `crossovers` the plane is a way of its own. The last way of
-  // each collective is MPI's.
+  // With each of `crossovers` the plane is a separate way. The last way of each
+  // collective is MPI's.
   WaysOfPlanes(collective::ShmBoard& board, collective::ShmPlane& plane,
                std::vector<collective::ShmCrossovers> crossovers,
                MPI_Comm comm);
 
   Ways barriers();
-  // Of `bytes` on every rank, in place.
+  // `bytes` on every rank, in place.
   Ways allreduces(const Places& places, std::size_t bytes);
   Ways broadcasts(const Places& places, std::size_t bytes);
-  // Of `bytes` between any two ranks, from one place to another.
+  // `bytes` between any two ranks, from one place to another.
   Ways allgathers(const Places& places, std::size_t bytes);
   Ways alltoalls(const Places& places, std::size_t bytes);
   Ways reducescatters(const Places& places, std::size_t bytes);
 
  private:
   using Call = std::function<absl::Status()>;
-  // A call from one place to another, or in one.
+  // A call from one place to another, or in place.
   using Between = std::function<Call(std::byte* from, std::byte* to)>;
 
   class Never : public transport::Interrupt {
@@ -66,10 +66,10 @@ class WaysOfPlanes {
   }
   std::size_t ranks() const { return static_cast<std::size_t>(ranks_); }
 
-  // Adds the plane's, once for each of the crossovers.
+  // Adds the plane's way, once for each of the crossovers.
   void add(Ways& ways, const std::string& name, std::byte* input,
            const Call& call) const;
-  // `whole` makes a name of its second argument; none: there is no such way.
+  // Makes a call of the runtime by name; empty: there is no such call.
   using Whole = std::function<Call(std::byte* data, const std::string& name)>;
   Ways in_place(const Places& places, const Between& ours, const Whole& whole,
                 const std::function<int()>& mpi) const;

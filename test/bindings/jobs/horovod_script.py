@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A script as Horovod's users have them: nothing here knows of horovodpp."""
+"""A script as users of Horovod write them; it does not mention horovodpp."""
 import horovod.torch as hvd
 import torch
 import torch.nn.functional as F
@@ -21,7 +21,7 @@ class Net(torch.nn.Module):
         return F.log_softmax(self.fc(x.flatten(1)), dim=1)
 
 
-# Ten patterns with noise, of which each rank has its share.
+# Ten patterns with noise; each rank has its share.
 generator = torch.Generator().manual_seed(7)
 patterns = torch.randn(10, 1, 28, 28, generator=generator)
 labels = torch.arange(240) % 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that are threads of one process."""
+"""Ranks as threads of one process."""
 import time
 
 import numpy
@@ -46,7 +46,7 @@ def test_process_sets_end_with_them():
         result = None
         if pair.included():
             result = hvd.allreduce(torch.tensor([float(hvd.rank())]), process_set=pair).item()
-        hvd.barrier()  # Nobody leaves before.
+        hvd.barrier()  # No rank leaves earlier.
         return result
 
     for _ in range(2):
@@ -54,7 +54,7 @@ def test_process_sets_end_with_them():
 
 
 class TellsSlowly(LookupError):
-    """Its text takes a while once the other ranks have been told it."""
+    """Its text is slow to build from the second time on, after other ranks have got it."""
     told = False
 
     def __str__(self):

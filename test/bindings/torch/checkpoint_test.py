@@ -13,7 +13,7 @@ import horovodpp.torch as hvd
 
 
 class Tied(torch.nn.Module):
-    """A weight that embeds and projects, and a block that is used twice."""
+    """A model whose one weight embeds and projects, and whose one block is used twice."""
 
     def __init__(self, run, outside=False):
         super().__init__()
@@ -55,7 +55,7 @@ RUNS = {"plain": plain, "reentrant": reentrant, "nonreentrant": nonreentrant, "n
 
 
 def loss_of(model, batch):
-    # A reentrant checkpoint wants an input that requires grad.
+    # A reentrant checkpoint needs an input that requires grad.
     return model(batch.clone().requires_grad_()).square().mean()
 
 
@@ -126,7 +126,7 @@ def test_gradients_that_wait_have_no_late_parts(rank, size):
 def test_late_parts_of_some_ranks_only(rank, size, bucket_bytes):
     model = Tied(reentrant if rank == 0 else plain)
     alone = Tied(plain)
-    # A gradient may wait on one rank, and have late parts on another.
+    # A gradient may be held back on one rank, and have late parts on another.
     optimizer = models.named(model, models.sgd(model),
                              bucket_bytes=bucket_bytes if rank == 0 else 0)
     inner = models.sgd(alone)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of torch on GPUs. This torch need not have been built for any: what stands in for one
-of its tensors says what a real one would, of the stand-in's memory."""
+"""Torch tensors on GPUs. This torch may lack GPU support: a fake tensor answers as a real one
+would, for memory of the fake driver."""
 import types
 
 import numpy
@@ -19,7 +19,7 @@ _DTYPES = {"float32": torch.float32, "int64": torch.int64}
 
 
 class CudaTensor:
-    """As much of a tensor as the collectives ask for."""
+    """The part of a tensor that the collectives use."""
 
     __class__ = torch.Tensor  # For isinstance().
     layout = torch.strided
@@ -69,7 +69,7 @@ def one_of_two(monkeypatch):
         return types.SimpleNamespace(cuda_stream=gpu.stream)
 
     monkeypatch.setattr(torch.cuda, "current_stream", current_stream)
-    # Of the collectives' modules: what torch does to a tensor of its own.
+    # The collectives' modules: `written` needs a real torch tensor.
     from horovodpp.torch.collectives import allreduce, broadcast
     for module in (allreduce, broadcast):
         monkeypatch.setattr(module, "written", lambda tensor: tensor)

@@ -16,11 +16,11 @@
 
 namespace hvd::collective {
 
-// Who sits where: a letter for each rank, the name of its node. "AAAB" is a node
-// of three and one of one.
+// Each rank's node as one letter: "AAAB" is a node of three ranks and a node of
+// one.
 using Seating = std::string;
 
-// Small blocks and chunks, so that little data makes many of them.
+// Small blocks and chunks, so that small tensors have many.
 inline constexpr HierarchicalOptions kSmallBlocks = {
     .block_bytes = 700,
     .small_bytes = 100,
@@ -29,8 +29,8 @@ inline constexpr HierarchicalOptions kSmallBlocks = {
 };
 
 // Runs `body` with a HierarchicalPlane over `communicator`. Planes between some
-// of the ranks are such, too, or, if `mixed`, shared memory's where they sit on
-// one node, on the same board.
+// of the ranks are hierarchical, too. If `mixed`, sets of ranks on one node use
+// shared memory instead, on the same board.
 inline void run_on_nodes(transport::Communicator& communicator, int ranks_here,
                          const Seating& seating, bool mixed, const Body& body,
                          const HierarchicalOptions& options = kSmallBlocks) {
@@ -74,8 +74,8 @@ inline void run_on_nodes(transport::Communicator& communicator, int ranks_here,
   body(member);
 }
 
-// Ranks that are threads, on nodes of equal sizes and not, one after the other
-// and by turns.
+// Ranks are threads on nodes of equal and unequal sizes. Nodes hold consecutive
+// or alternating ranks.
 template <bool kMixed>
 class NodesOfThreads {
  public:

@@ -72,7 +72,7 @@ TEST(LaneFlow, BringsResultsToNodesThatNeedThem) {
   EXPECT_EQ(flow.needed(0, {7, 5}).count, 0);
 }
 
-// Accumulators of four bytes, results of two.
+// Accumulators have four bytes, results two.
 TEST(LaneFlow, MergesWhatNodesHaveReduced) {
   for (const int nodes : {2, 3, 5}) {
     for (const std::int64_t count : {0, 1, 16, 17, 1000}) {

@@ -9,8 +9,8 @@
 namespace hvd::collective {
 namespace {
 
-// Ranks that are processes, on pseudo-nodes: the last rank has one to itself, or
-// they take turns.
+// Ranks are processes on pseudo-nodes: the last rank has its own node, or nodes
+// alternate between ranks.
 template <bool kMixed, bool kInTurn>
 class NodesOfProcesses {
  public:
@@ -34,7 +34,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(LastApart, SetConformance, LastApart);
 INSTANTIATE_TYPED_TEST_SUITE_P(InTurn, PlaneConformance, InTurn);
 INSTANTIATE_TYPED_TEST_SUITE_P(InTurn, SetConformance, InTurn);
 
-// Messages that MPI does not take over at once.
+// Messages so large that MPI does not buffer them.
 TEST(HierarchicalPlaneOverMpi, MovesLargeTensorsWithTheDefaults) {
   const auto communicator = transport::make_mpi_communicator({});
   ASSERT_TRUE(communicator.ok()) << communicator.status();

@@ -31,7 +31,7 @@ void on_seats(const Seating& seating, const Body& body,
   });
 }
 
-// The sum over all ranks of numbers that do not add up exactly.
+// The sum over all ranks of numbers whose sums round.
 Bytes sum_of_fractions(Member& member, DataPlane& plane, std::int64_t count) {
   Tensors tensors(DType::kF32, {count});
   for (std::int64_t i = 0; i < count; ++i) {
@@ -60,7 +60,7 @@ TEST(HierarchicalPlane, AddsNodeByNodeWhereARingGoesFromRankToRank) {
   }
 }
 
-// What a node has added up goes on to the next as float, not rounded to half.
+// A node's sums travel to the next node as float, not rounded to half.
 TEST(HierarchicalPlane, KeepsHalvesInFloatBetweenTheNodes) {
   on_seats("AABB", [](Member& member) {
     const std::vector<double> values = {2048, 1, 1, 0};
@@ -74,7 +74,7 @@ TEST(HierarchicalPlane, KeepsHalvesInFloatBetweenTheNodes) {
                                member.next())
                     .ok());
     for (std::int64_t i = 0; i < 4; ++i) {
-      // 2049 is no half.
+      // 2049 is not representable as a half.
       EXPECT_EQ(get(DType::kF16, tensors.outputs[0].data(), i), 2050);
     }
   });
@@ -118,7 +118,7 @@ TEST(HierarchicalPlane, MovesLargeTensorsWithTheDefaults) {
            {});
 }
 
-// By themselves, and on the heels of others.
+// Certain calls alone and after other calls.
 TEST(HierarchicalPlane, AsksNobodyBeforeCallsThatAreCertain) {
   for (const bool is_on : {true, false}) {
     HierarchicalOptions options = kSmallBlocks;
@@ -187,7 +187,7 @@ TEST(HierarchicalPlane, RefusesToServeARankThatIsNoMember) {
 
 TEST(HierarchicalPlane, EndsMidCallWhenAPeerOfAnotherNodeHasLeft) {
   on_seats("AABB", [](Member& member) {
-    // Rank 3 ends first, somewhere among many blocks.
+    // Rank 3 stops first, after some of many blocks.
     FailingInterrupt interrupt(member.rank == 3 ? 20 : 3000);
     Tensors tensors(DType::kF32, {100'000});
     const Call call = {member.next().tag, interrupt};

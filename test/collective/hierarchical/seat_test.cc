@@ -17,7 +17,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Calls body(seat) for the rank at `position` of ranks 10, 11, … on these nodes.
+// Calls body(seat) for the rank at `position` of ranks 10, 11, … on these
+// nodes.
 void on_hierarchical_seat(
     int position, const std::vector<std::string>& nodes,
     const std::function<void(const HierarchicalSeat&)>& body) {

@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// On nodes of different sizes, and of equal ones by turns.
+// On nodes of different sizes, and on equal nodes with interleaved ranks.
 class IpcOfNodes {
  public:
   void run(const Body& body) {
@@ -49,7 +49,7 @@ void on_seats(const Seating& seating, const OnSeat& body) {
   });
 }
 
-// Numbers that do not add up exactly.
+// Numbers whose sums round.
 Tensors fractions(DType dtype, int rank, std::int64_t count) {
   Tensors tensors(dtype, {count});
   for (std::int64_t i = 0; i < count; ++i) {
@@ -82,13 +82,14 @@ TEST(HierarchicalIpcPlane, HasTheBitsOfTheHost) {
   });
 }
 
-// Each rank reduces its share of each chunk on its node; where a node has two ranks they
-// spread it, too.
+// Each rank reduces its share of each chunk on its node. On nodes of two ranks,
+// each rank also spreads its share.
 TEST(HierarchicalIpcPlane, ReducesByKernelsOnEachNode) {
   testing::FakeCuda::set_delay(0);
   const std::size_t before = testing::FakeCuda::launches();
   on_seats("AAB", [](IpcNodesSeat&, Member& member) {
-    // Two chunks: in half of a window, and as many accumulators behind it.
+    // Two chunks: a chunk fits in half of a window, and its accumulators
+    // follow.
     std::vector<float> x(2 * IpcNodesSeat::kHalfBytes / 2 / sizeof(float), 1);
     const Piece piece = {x.data(), x.data(),
                          static_cast<std::int64_t>(x.size())};
@@ -100,7 +101,7 @@ TEST(HierarchicalIpcPlane, ReducesByKernelsOnEachNode) {
   EXPECT_EQ(testing::FakeCuda::launches() - before, 2u * (3u + 2u));
 }
 
-// A rank of one node cannot have a window: all go by way of the host.
+// One rank cannot have a window, so all ranks stage through the host.
 TEST(HierarchicalIpcPlane, GoesAnotherWayOnAllNodesIfOneRankCannot) {
   for (const char* const call : {"cuIpcGetMemHandle", "cuMemHostAlloc"}) {
     testing::FakeCuda::fail_next(call, 1);
@@ -142,7 +143,7 @@ TEST(HierarchicalIpcPlane, KeepsItsPinnedMemoryWhereAnotherSetGetsNoMore) {
       part.sequence = of_part.tag.sequence;
       ASSERT_EQ(sum_of_ones(part, 3), absl::OkStatus());
       EXPECT_THAT(seat.told(), HasSubstr("go by way of the host"));
-      // No call allocates.
+      // The next call must not allocate.
       if (member.rank == 0) testing::FakeCuda::fail_next(call, 2);
     }
     ASSERT_EQ(sum_of_ones(member, 4), absl::OkStatus());

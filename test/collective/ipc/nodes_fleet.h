@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fleets of HierarchicalIpcPlanes: ranks with tensors on GPUs, on pseudo-nodes of any sizes.
-// For tests.
+// Fleets of HierarchicalIpcPlanes: ranks with tensors on GPUs, on pseudo-nodes
+// of any sizes. For tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 
 namespace hvd::collective {
 
-// One rank on some node. Of GPUs, two for each node, it has windows so small that little data
-// goes through them in many chunks. Between ranks of one node it has an IpcPlane.
+// One rank on some node; each node has two GPUs. Windows are so small that
+// small tensors need many chunks. An IpcPlane connects the ranks of a node.
 class IpcNodesSeat {
  public:
   static constexpr std::size_t kHalfBytes = 2048;
@@ -56,7 +56,7 @@ class IpcNodesSeat {
   IpcSets& sets() { return sets_; }
   DataPlane& host() { return sets_.host(all_ranks(ranks())); }
   std::unique_ptr<OnGpu> on_gpu() { return sets_.on_gpu(all_ranks(ranks())); }
-  // What was said last of how tensors go.
+  // The last message about the route of tensors.
   const std::string& told() const { return told_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are processes: they open each other's memory and events.
+// Ranks are processes, and open each other's memory and events.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class IpcOfProcesses {
     run_on_ipc(**communicator, 1, shared(), body);
   }
 
-  // As those of a process are, they are there until it ends.
+  // Lives until the process ends, like a real process's GPUs.
   static SharedGpus& shared() {
     static SharedGpus all;
     return all;
@@ -36,7 +36,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfProcesses, PlaneConformance,
 
 TEST(IpcPlaneOfProcesses, ReducesByKernels) {
   IpcOfProcesses().run([](Member& member) {
-    // One chunk, of which each rank has a slice.
+    // One chunk; each rank reduces a slice.
     std::vector<float> x(256, 1);
     const Piece piece = {x.data(), x.data(), 256};
     const std::size_t before = testing::TestGpus::launches();
@@ -59,7 +59,8 @@ absl::Status add_ones(IpcSeat& seat, IpcPlane& plane, const Call& call) {
   return status;
 }
 
-// The planes of one set go one after the other; and the next ones may come before.
+// Ranks destroy their planes of a set at different times, and a new plane may
+// start before the last is gone.
 TEST(IpcPlaneOfProcesses, FreesNoMemoryThatAnotherRankStillHasOpen) {
   testing::TestGpus::set_delay(20);
   const auto communicator = meet_other_processes();
@@ -86,7 +87,7 @@ TEST(IpcPlaneOfProcesses, FreesNoMemoryThatAnotherRankStillHasOpen) {
   EXPECT_EQ(testing::TestGpus::freed_too_early(), before);
 }
 
-// The last rank is on a node of its own.
+// The last rank has its own node.
 TEST(HierarchicalIpcPlaneOfProcesses, ReducesOnEachNodeAndBetweenThem) {
   testing::TestGpus::set_delay(20);
   const auto communicator = meet_other_processes();

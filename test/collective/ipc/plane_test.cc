@@ -23,10 +23,11 @@ namespace {
 using ::testing::Each;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfThreads, PlaneConformance, IpcOfThreads);
-// The sets of a rank share its window.
+// The process sets of a rank share its window.
 INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfThreads, SetConformance, IpcOfThreads);
 
-// Adds ones of four ranks, on two GPUs, three times; returns the kernels' launches.
+// Adds ones on four ranks and two GPUs, three times; returns the number of
+// kernel launches.
 std::size_t add_on_four_ranks() {
   testing::FakeCuda::set_delay(20);
   SharedGpus shared;
@@ -55,7 +56,8 @@ TEST(IpcPlane, GoesAnotherWayIfOneRankCannotHaveAWindow) {
   for (const char* const call :
        {"cuModuleLoadData", "cuIpcGetMemHandle", "cuMemPoolCreate"}) {
     testing::FakeCuda::fail_next(call, 2);
-    // Where kernels are compiled for GPUs too, those may do; nobody needs the pool.
+    // Kernels compiled into the library can replace a module that fails to
+    // load. The memory pool is optional.
     const std::size_t launches = add_on_four_ranks();
     EXPECT_EQ(launches == 0,
               std::string(call) == "cuIpcGetMemHandle" ||
@@ -92,7 +94,7 @@ TEST(IpcPlane, TellsOfAnErrorOnTheGpu) {
     if (member.rank == 0) testing::FakeCuda::fail_next("cuLaunchKernel", 700);
     ASSERT_EQ(member.plane.barrier(member.next()), absl::OkStatus());
     const absl::Status first = add();
-    // One of the two has launched it.
+    // Only the rank that launched the kernel sees the error.
     if (first.ok()) return;
     EXPECT_EQ(first.code(), absl::StatusCode::kInternal);
     EXPECT_THAT(std::string(first.message()),
@@ -106,7 +108,7 @@ class ThrowingInterrupt : public transport::Interrupt {
   absl::Status check() override { throw std::bad_alloc(); }
 };
 
-// The other one never comes.
+// The other rank never enters the call.
 TEST(IpcPlane, IsNotUsedAgainAfterAnException) {
   SharedGpus shared;
   run_on_two_ranks(shared, [](Member& member) {
@@ -125,7 +127,7 @@ TEST(IpcPlane, IsNotUsedAgainAfterAnException) {
     EXPECT_EQ(member.plane.barrier(member.next()).message(),
               "an exception ended a call on this rank");
   });
-  // The other rank's window may be used again; that of this one may be in use still.
+  // Rank 1's window may be reused; rank 0's may still be in use.
   ASSERT_TRUE(testing::TestGpus::settle(*shared.gpus.driver().value()));
   const std::size_t before = testing::FakeCuda::objects();
   const auto take = [&] {

@@ -29,7 +29,7 @@ class NcclCommunicatorTest : public ::testing::Test {
             .value();
     await();
   }
-  // What was asked for.
+  // Waits until the pending NCCL call is done.
   void await() {
     while (!communicator_->is_ready().value()) std::this_thread::yield();
   }
@@ -60,8 +60,8 @@ class NcclCommunicatorTest : public ::testing::Test {
   std::shared_ptr<NcclCommunicator> communicator_;
 };
 
-// It ends some time after it is left, on another thread, and a step may be captured anew
-// in between.
+// The communicator ends some time after it is left, on another thread. A step
+// may be captured anew in between.
 TEST_F(NcclCommunicatorTest, LeavesWhatIsCapturedAfterItWasLeft) {
   const auto before = capture();
   communicator_->drop_graphs();
@@ -101,7 +101,7 @@ TEST_F(NcclCommunicatorTest, HasWhatIsRegisteredUntilItEnds) {
 TEST_F(NcclCommunicatorTest, LetsItsMemoryGoWhereItIsAborted) {
   NcclArena arena;
   ASSERT_TRUE(arena.allocate(nccl_, gpu_, 100).ok());
-  EXPECT_TRUE(arena.blocks_on(0).empty());  // Nobody holds it.
+  EXPECT_TRUE(arena.blocks_on(0).empty());  // The memory is free.
   const auto memory = arena.allocate(nccl_, gpu_, 100).value();
   EXPECT_TRUE(arena.blocks_on(1).empty());  // Another GPU.
   ASSERT_TRUE(communicator_->register_windows(arena.blocks_on(0)).ok());
@@ -111,7 +111,7 @@ TEST_F(NcclCommunicatorTest, LetsItsMemoryGoWhereItIsAborted) {
   EXPECT_EQ(memory.use_count(), 1);
 }
 
-// NCCL takes no second call while one is in progress.
+// NCCL accepts no second call while one is in progress.
 TEST_F(NcclCommunicatorTest, DeregistersOneWindowAfterTheOther) {
   NcclArena arena;
   std::vector<std::shared_ptr<std::byte>> memory;
@@ -125,7 +125,7 @@ TEST_F(NcclCommunicatorTest, DeregistersOneWindowAfterTheOther) {
   EXPECT_EQ(testing::FakeNccl::windows(), 0u);
 }
 
-// NCCL waits for the GPU, which may hang: whoever aborts does not.
+// NCCL waits for the GPU, which may hang. The aborting thread must not wait.
 TEST_F(NcclCommunicatorTest, IsAbortedWhileSomethingElseHangsOnTheGpu) {
   std::atomic<bool> is_over{false};
   testing::FakeCuda::put(

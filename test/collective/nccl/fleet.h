@@ -19,7 +19,7 @@
 
 namespace hvd::collective {
 
-// Of a job that nothing breaks.
+// The watch's view of a job that never breaks.
 inline NcclWatch::Job sound_job() {
   return {.verdict = [] { return absl::OkStatus(); },
           .is_broken = [] { return false; },
@@ -57,7 +57,7 @@ class NcclSeat {
   }
   NcclPlane& plane() { return *plane_; }
   NcclSession& session() { return session_; }
-  // Goes before the session does.
+  // Destroys the plane before the session ends.
   void leave() { plane_.reset(); }
 
  private:
@@ -73,7 +73,7 @@ inline NcclSession::Options nccl_of_tests() {
           .may_share_gpus = testing::TestGpus::share_ranks()};
 }
 
-// Each rank with a GPU, as long as there are so many.
+// Ranks use the GPUs in turn.
 inline void run_on_nccl(transport::Communicator& communicator, int ranks_here,
                         device::Gpus& gpus, const Body& body) {
   run_on_shm(communicator, ranks_here, [&](Member& member) {

@@ -10,7 +10,7 @@
 namespace hvd::collective {
 namespace {
 
-// Each with a GPU; or on one, where NCCL lets them.
+// Each rank has its own GPU, or all share one if NCCL allows that.
 class NcclOfProcesses {
  public:
   void run(const Body& body) {

@@ -20,8 +20,8 @@ INSTANTIATE_TYPED_TEST_SUITE_P(NcclOfThreads, PlaneConformance, NcclOfThreads);
 
 constexpr int kRanks = 2;
 
-// Adds ones of two ranks, in `count` tensors of different lengths and halved; returns
-// the kernels' launches.
+// Adds ones of two ranks in `count` tensors of different lengths, halved.
+// Returns the number of kernel launches.
 std::size_t add_ones(std::size_t count) {
   testing::FakeCuda::set_delay(20);
   device::Gpus gpus(testing::FakeCuda::file());
@@ -47,7 +47,7 @@ std::size_t add_ones(std::size_t count) {
   return testing::FakeCuda::launches() - before;
 }
 
-// By one kernel before, and one after.
+// One kernel before NCCL's call and one after.
 TEST(NcclPlane, PutsManySmallTensorsTogether) {
   EXPECT_EQ(add_ones(100), 2u * kRanks);
   EXPECT_EQ(add_ones(NcclPacking::kLeastPieces - 1), 0u);

@@ -19,7 +19,7 @@
 namespace hvd::collective {
 namespace {
 
-// A sum of one rank by a communicator of its own, in a stream of its own.
+// A sum of one rank, with its own communicator and stream.
 class Sum {
  public:
   Sum(const NcclApi& nccl, const device::CudaContext& gpu)
@@ -64,8 +64,8 @@ class Sum {
   std::promise<absl::Status> outcome_;
 };
 
-// NCCL waits for the whole GPU when it aborts one: so one after the other would wait for the work
-// of the next, which only its own abort ends.
+// NCCL's abort waits for the whole GPU. Sequential aborts would deadlock: the
+// first waits for work that only the second abort ends.
 TEST(NcclWatch, EndsTheHungWorkOfSeveralCommunicators) {
   const auto cuda = device::CudaDriver::load(testing::FakeCuda::file()).value();
   const device::CudaContext gpu = cuda->context(0).value();

@@ -14,7 +14,7 @@ class NcclWindowsTest : public ::testing::Test {
  protected:
   NcclWindowsTest() {
     windows_.add(memory_.data(), 64);
-    windows_.add(memory_.data() + 64, 64);  // Next to the first, by chance.
+    windows_.add(memory_.data() + 64, 64);  // Happens to follow the first.
   }
   std::byte* at(std::size_t offset) { return memory_.data() + offset; }
   Piece piece(std::size_t offset, std::int64_t count) {
@@ -34,7 +34,7 @@ TEST_F(NcclWindowsTest, SayWhereMemoryLies) {
   EXPECT_EQ(windows_.find(at(8), 16)->window, 0u);
   EXPECT_EQ(windows_.find(at(8), 16)->offset, 8u);
   EXPECT_EQ(windows_.find(at(64), 64)->window, 1u);
-  EXPECT_FALSE(windows_.find(at(60), 8));   // In no one of them.
+  EXPECT_FALSE(windows_.find(at(60), 8));   // Spans two windows.
   EXPECT_FALSE(windows_.find(at(128), 8));  // Outside.
 }
 
@@ -45,7 +45,8 @@ TEST_F(NcclWindowsTest, JoinWhatFollowsInOneWindow) {
   ASSERT_EQ(runs.size(), 3u);
   EXPECT_EQ(runs[0].count, 6);
   EXPECT_EQ(runs[1].input, at(32));
-  EXPECT_EQ(runs[2].output, at(64));  // Elsewhere the windows may lie apart.
+  EXPECT_EQ(runs[2].output,
+            at(64));  // Apart on other ranks.
 }
 
 TEST_F(NcclWindowsTest, HaveMarksThatDifferWhereTensorsLieOtherwise) {

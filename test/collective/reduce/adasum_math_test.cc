@@ -57,7 +57,7 @@ TEST(AdasumMath, NumbersWhoseSquaresAreOutOfRangeAreMergedAsOthersAre) {
     EXPECT_EQ(merged({unit, 0}, {unit, unit}),
               (Doubles{1.25 * unit, 0.75 * unit}));
   }
-  // Beside a huge vector a tiny one takes half of its part along it.
+  // A tiny vector takes away half of the huge vector's projection on it.
   EXPECT_EQ(merged({0x1p-1000, 0}, {0x1p1000, 0x1p1000}),
             (Doubles{0x1p1000 - 0x1p999, 0x1p1000}));
 }

@@ -33,9 +33,9 @@ std::vector<T> telling_values() {
   }
 }
 
-// Whether `reduction` of `value` alone has the same bits with identities around
-// it, but for the sign of a least or greatest zero. A division by the number of
-// ranks is made the same in both.
+// Whether reducing `value` together with identities gives the same bits as
+// reducing it alone. The sign of a zero may differ for min and max. Both divide
+// by the same number of ranks.
 template <typename T>
 bool leaves_alone(Reduction reduction, T value) {
   reduction.participants = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bits that ReduceKernels give, on every instruction set this machine has,
-// beside a reduction of one element at a time.
+// Compares the bits of ReduceKernels, on every instruction set of this machine,
+// with a reduction of one element at a time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,8 +23,8 @@ constexpr std::int64_t kLongest = 130;
 constexpr std::size_t kMostInputs = 9;
 constexpr std::byte kUnwritten{0xAB};
 
-// Any number of any size, infinities, NaN and subnormals among them; small ones
-// where they are to be multiplied without wrapping.
+// A number of any size, including infinities, NaN and subnormals. `small`:
+// numbers whose products do not wrap.
 template <typename T>
 T any_value(std::mt19937_64& random, bool small) {
   const std::uint64_t bits = random();
@@ -48,8 +48,7 @@ T any_value(std::mt19937_64& random, bool small) {
   }
 }
 
-// What is reduced, each input at an odd place in memory, and what should come
-// out.
+// Inputs, each at an unaligned address, and the expected results.
 template <typename T>
 struct Case {
   Reduction reduction;
@@ -64,8 +63,8 @@ struct Case {
     const bool small = r.prescale != 1.0 || r.postscale != 1.0 ||
                        (r.op == ReduceOp::kAverage && sizeof(T) == 8);
     const auto length = static_cast<std::size_t>(count);
-    // One row per element; not a vector of vectors, which for bool has no
-    // elements in memory.
+    // One row per element. Not a vector of vectors, because vector<bool> has no
+    // addressable elements.
     std::vector<std::array<T, kMostInputs>> rows(length);
     for (auto& row : rows) {
       for (T& value : row) value = any_value<T>(random, small);
@@ -87,7 +86,7 @@ struct Case {
     return {reduction, static_cast<int>(inputs.size())};
   }
 
-  // Equal bits; but of several NaN any may be handed on.
+  // Equal bits, except that any of several NaN inputs may be returned.
   ::testing::AssertionResult matches(const void* results, std::size_t first,
                                      std::size_t count) const {
     for (std::size_t i = 0; i < count; ++i) {
@@ -192,14 +191,14 @@ TEST(ReduceKernelBits, AreTheSameInLoadsCombinationsAndAStore) {
   });
 }
 
-// Beyond several blocks, with a rest.
+// Several blocks and a remainder.
 constexpr std::int64_t kLong = 10'007;
 
 TEST(ReduceKernelBits, ReachEveryOutputAlsoWhereItIsAnInput) {
   for_each_case({1, 2, 4}, kLong, []<typename T>(const Case<T>& made) {
     const ReduceKernel kernel = made.kernel();
     const std::size_t ranks = made.inputs.size();
-    // Aligned alike, or each differently.
+    // All aligned alike, or each differently.
     for (const std::size_t offset : {std::size_t{0}, sizeof(T)}) {
       std::vector<std::vector<std::byte>> memory;
       std::vector<const void*> inputs;
@@ -210,7 +209,7 @@ TEST(ReduceKernelBits, ReachEveryOutputAlsoWhereItIsAnInput) {
         const auto unaligned = reinterpret_cast<std::uintptr_t>(place) % 64;
         place += (64 - unaligned) % 64 + 8 + r * offset;
         outputs.push_back(place);
-        if (r == ranks) continue;  // One output is not among the inputs.
+        if (r == ranks) continue;  // This output is not an input.
         std::memcpy(place, made.inputs[r], kLong * sizeof(T));
         inputs.push_back(place);
       }
@@ -224,7 +223,7 @@ TEST(ReduceKernelBits, ReachEveryOutputAlsoWhereItIsAnInput) {
   });
 }
 
-// Every number of 16 bits, as it is and scaled such that it has to be rounded.
+// Every 16-bit number, unscaled and scaled so that it needs rounding.
 TEST(ReduceKernelBits, ConvertHalvesAsTheirTypesDo) {
   std::vector<std::uint16_t> all(1 << 16);
   for (std::size_t i = 0; i < all.size(); ++i) {

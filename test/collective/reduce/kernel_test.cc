@@ -17,7 +17,7 @@ using RawBytes = std::vector<std::byte>;
 constexpr double kKernelInfinity = std::numeric_limits<double>::infinity();
 const double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Reduces one element, contributed by each rank as given.
+// Reduces one element; `values` has one value per rank.
 template <typename T>
 T reduce_one(const Reduction& reduction, const std::vector<T>& values) {
   const ReduceKernel kernel(reduction, static_cast<int>(values.size()));
@@ -28,7 +28,7 @@ T reduce_one(const Reduction& reduction, const std::vector<T>& values) {
   return result;
 }
 
-// The same for any floating-point dtype, by way of double.
+// The same for any floating-point dtype, converted from double.
 double reduce_floats(DType dtype, ReduceOp op,
                      const std::vector<double>& values) {
   return visit(dtype, [&]<typename T>(TypeTag<T>) {
@@ -93,7 +93,7 @@ TEST(ReduceKernel, EqualsTheReferenceForEveryTypeOpScaleAndLength) {
             kernel.store(accumulators.data(), stepwise.data(), count);
             ASSERT_EQ(stepwise, result) << describe(reduction);
 
-            // The first half and the second, each by itself, then together.
+            // Reduces each half alone, then merges.
             const int half = ranks / 2;
             std::vector<long double> others(accumulators.size());
             kernel.load(inputs[static_cast<std::size_t>(half)], others.data(),
@@ -113,7 +113,7 @@ TEST(ReduceKernel, EqualsTheReferenceForEveryTypeOpScaleAndLength) {
               ASSERT_EQ(stepwise, result) << describe(reduction);
             }
 
-            // In place of the last input.
+            // The output is the last input.
             kernel.reduce(inputs, data.back().data(), count);
             ASSERT_EQ(data.back(), result) << describe(reduction);
           }
@@ -169,7 +169,7 @@ TEST(ReduceKernel, TreatsInfinitiesAsNumbersDo) {
 }
 
 TEST(ReduceKernel, OverflowsToInfinityOnlyInTheResult) {
-  // 60000 + 60000 is beyond float16, but not beyond its accumulator.
+  // 60000 + 60000 overflows float16, but not its accumulator.
   EXPECT_EQ(reduce_floats(DType::kF16, ReduceOp::kSum, {60000, 60000}),
             kKernelInfinity);
   EXPECT_EQ(reduce_floats(DType::kF16, ReduceOp::kSum, {60000, 60000, -60000}),
@@ -179,7 +179,7 @@ TEST(ReduceKernel, OverflowsToInfinityOnlyInTheResult) {
 }
 
 TEST(ReduceKernel, AccumulatesHalvesInFloat) {
-  // Adding 1 to 2048 is lost in float16, to 256 in bfloat16.
+  // 2048 + 1 rounds to 2048 in float16, and 256 + 1 to 256 in bfloat16.
   EXPECT_EQ(reduce_floats(DType::kF16, ReduceOp::kSum, {2048, 1, 1}), 2050);
   EXPECT_EQ(reduce_floats(DType::kBF16, ReduceOp::kSum, {256, 1, 1}), 258);
 }
@@ -237,7 +237,7 @@ TYPED_TEST(ReduceKernelOfIntegers, AverageIsExactForAsManyRanksAsThereMayBe) {
   }
 }
 
-// Where a float's reciprocal would be off: 49 * (1.0 / 49) is not 1.
+// A float reciprocal would be inexact: 49 * (1.0 / 49) is not 1.
 TYPED_TEST(ReduceKernelOfIntegers, AverageIsExactForOddNumbersOfRanks) {
   using T = TypeParam;
   for (const int ranks : {3, 7, 49, 98, 103, 1000}) {
@@ -250,7 +250,7 @@ TYPED_TEST(ReduceKernelOfIntegers, AverageIsExactForOddNumbersOfRanks) {
       }
       Reduction average = {.dtype = dtype_of<T>, .op = ReduceOp::kAverage};
       EXPECT_EQ(reduce_one<T>(average, values), static_cast<T>(sum / ranks));
-      // All equal, but for one that takes no part.
+      // All ranks have equal values, except one that takes no part.
       average.participants = ranks - 1;
       std::vector<T> ones(static_cast<std::size_t>(ranks), T(1));
       ones[0] = 0;

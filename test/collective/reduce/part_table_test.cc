@@ -9,7 +9,7 @@
 namespace hvd::collective {
 namespace {
 
-// piece, rank, skipped, begin, count.
+// (piece, rank, skipped, begin, count)
 using Row =
     std::tuple<std::size_t, int, std::int64_t, std::int64_t, std::int64_t>;
 

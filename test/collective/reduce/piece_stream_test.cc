@@ -11,7 +11,7 @@
 namespace hvd::collective {
 namespace {
 
-// Pieces over ints 0, 1, 2 ... cut as told.
+// Pieces over the ints 0, 1, 2 ..., cut at the given counts.
 struct Fixture {
   std::vector<std::int32_t> input;
   std::vector<std::int32_t> output;
@@ -25,7 +25,7 @@ struct Fixture {
     output.assign(total, -1);
     std::size_t at = 0;
     for (const std::int64_t count : counts) {
-      // Of an empty tensor nothing may be looked at.
+      // The pointers of an empty tensor must not be used.
       pieces.push_back(count == 0 ? Piece{}
                                   : Piece{.input = &input[at],
                                           .output = &output[at],
@@ -136,7 +136,7 @@ TEST(PieceStream, StopsAtTheEnd) {
 }
 
 TEST(PieceStream, CountsBeyondThirtyTwoBits) {
-  // Positions only: nothing of this much memory is touched.
+  // Computes positions only; no memory is touched.
   std::int32_t memory = 0;
   const std::int64_t huge = std::int64_t{1} << 40;
   const Piece pieces[] = {{&memory, &memory, huge}, {&memory, &memory, huge}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reduction should give, bit for bit: one element at a time, in the type
-// that the contract names, each step rounded. For values of any size, unlike
-// reference.h.
+// A bit-exact reference for reductions: one element at a time, in the type that
+// the contract names, rounding each step. Unlike reference.h, exact for values
+// of any size.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ T scalar_float_reduction(const Reduction& reduction,
   return T(result);
 }
 
-// Sums and products are to fit 64 bits unless they may wrap.
+// Sums and products must fit 64 bits unless they may wrap.
 template <typename T>
 T scalar_integer_reduction(const Reduction& reduction,
                            std::span<const T> values) {
@@ -94,7 +94,7 @@ T scalar_integer_reduction(const Reduction& reduction,
   return static_cast<T>(product);
 }
 
-// Of an average, `reduction` says among how many.
+// `reduction` holds the number of ranks that an average divides by.
 template <typename T>
 T scalar_reduction(const Reduction& reduction, std::span<const T> values) {
   if constexpr (std::is_same_v<T, bool>) {

@@ -10,7 +10,7 @@
 namespace hvd::collective {
 namespace {
 
-// Whichever way it takes, and while it tries both.
+// For each way of copying, and while the writer measures both.
 TEST(SlotWriter, CopiesEverythingAndNothingElse) {
   std::vector<std::byte> from(70'000);
   for (std::size_t i = 0; i < from.size(); ++i) {

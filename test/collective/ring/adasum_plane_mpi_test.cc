@@ -20,7 +20,7 @@ TEST(AdasumPlaneOverMpi, FollowsTheFormula) {
   std::vector<int> members(static_cast<std::size_t>(ranks));
   std::iota(members.begin(), members.end(), 0);
   NeverInterrupt interrupt;
-  // Beyond the epochs of the other tests of this program.
+  // Above the epochs of the other tests in this program.
   std::uint32_t epoch = 15'000;
   for (const AdasumOptions& options :
        {AdasumOptions{}, AdasumOptions{.ring = kSmallRing}}) {

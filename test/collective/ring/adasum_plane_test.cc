@@ -18,7 +18,7 @@ namespace {
 constexpr AdasumOptions kSmallAdasum = {.ring = kSmallRing,
                                         .round_bytes = 4096};
 
-// Runs `body` with a plane over wires between each of these numbers of ranks.
+// Runs `body` with a plane over wires, for each number of ranks in `sizes`.
 void on_wires(const std::vector<int>& sizes, const Body& body,
               const AdasumOptions& options = kSmallAdasum) {
   for (const int ranks : sizes) {
@@ -36,7 +36,7 @@ void on_wires(const std::vector<int>& sizes, const Body& body,
   }
 }
 
-// And with one through memory.
+// Also with a plane through shared memory.
 void on_adasum(const std::vector<int>& sizes, const Body& body,
                const AdasumOptions& options = kSmallAdasum) {
   on_wires(sizes, body, options);
@@ -58,7 +58,7 @@ class AdasumOfThreads {
   void run(const Body& body) { on_adasum({1, 2, 3}, body); }
 };
 
-// For all but Adasum they are a ring, and shared memory's plane.
+// Other ops use the ring or the shared-memory plane.
 INSTANTIATE_TYPED_TEST_SUITE_P(AdasumOfThreads, PlaneConformance,
                                AdasumOfThreads);
 
@@ -99,7 +99,7 @@ TEST(AdasumPlane, MergesEachTensorOfAFusedCallByItself) {
     on_adasum(
         {2, 3, 4, 7},
         [](Member& member) {
-          // Of very different sizes and lengths, one without any.
+          // Tensors of very different magnitudes and lengths, one all zero.
           const Values values = [](int rank, std::size_t p, std::int64_t i) {
             if (p == 2) return 0.0;
             return std::ldexp(mixed_value(rank, p, i), static_cast<int>(p) - 3);
@@ -173,7 +173,7 @@ TEST(AdasumPlane, HugeAndSmallNumbersFollowTheFormulaToo) {
     for (const auto& [dtype, unit] : units) {
       if (!adasum_conforms(member, {dtype, {100, 3}, times(unit)})) return;
     }
-    // Ranks of very different size.
+    // Ranks of very different magnitudes.
     const Values steep = [](int rank, std::size_t p, std::int64_t i) {
       return mixed_value(rank, p, i) * std::pow(1e150, rank % 3 - 1);
     };
@@ -189,7 +189,7 @@ TEST(AdasumPlane, ScalesBeforeAndAfter) {
       test.postscale = 3;
       if (!adasum_conforms(member, test)) return;
     }
-    // Between the scales the range is the accumulators'.
+    // Between the scales, values have the range of the accumulators.
     adasum_conforms(member, {.dtype = DType::kF16,
                              .counts = {50},
                              .prescale = 0x1p20,
@@ -282,7 +282,7 @@ TEST(AdasumPlane, ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace) {
 
 TEST(AdasumPlane, AFailingInterruptEndsTheCallAndThePlane) {
   on_adasum({2, 3, 5}, [](Member& member) {
-    if (member.rank == 0) return;  // Will never come.
+    if (member.rank == 0) return;  // Never enters.
     FailingInterrupt interrupt(50 * member.rank);
     Tensors tensors(DType::kF32, {3000});
     const std::vector<Bytes> before = tensors.inputs;
@@ -312,8 +312,8 @@ TEST(AdasumPlane, RefusesIntegersAndPartsOfResultsAndGoesOn) {
   });
 }
 
-// Calls of sets that overlap, all in one order, by Adasum and otherwise, and
-// some that a member never enters.
+// Calls of overlapping sets in one order, with Adasum and other ops. Some calls
+// a member never enters.
 TEST(ShmAdasumPlane, SetsOfRanksThatOverlapDoNotDisturbEachOther) {
   const auto body = [](Member& member) {
     constexpr int kCalls = 300;
@@ -392,7 +392,7 @@ TEST(ShmAdasumPlane, ConformsBetweenSomeOfTheRanksOfANode) {
   }
 }
 
-// More products than a slot has room for.
+// More dot products than a slot can hold.
 TEST(ShmAdasumPlane, MergesVeryManySmallTensorsByThemselves) {
   for (const int ranks : {2, 5}) {
     on_loopback(ranks, [&](transport::Communicator& communicator) {

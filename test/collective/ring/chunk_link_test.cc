@@ -85,7 +85,8 @@ TEST(ChunkLink, GivesUpWithTheErrorOfTheInterrupt) {
   });
 }
 
-// A communicator that takes everything and never gives memory back.
+// A communicator that accepts every transfer and completes none. It returns the
+// memory of only one abandoned transfer.
 class Sink : public transport::Communicator {
  public:
   int rank() const override { return 0; }
@@ -128,8 +129,8 @@ TEST(ChunkLink, RetiresTheSlotsThatTheWiresDoNotGiveBack) {
   NeverInterrupt interrupt;
   {
     ChunkLink link(wires, staging, {{1, 1}, interrupt}, test_waiting(1));
-    ASSERT_TRUE(link.post_receive(1, 8).ok());  // In slot 0: not given back.
-    ASSERT_TRUE(link.post_receive(1, 8).ok());  // In slot 1: given back.
+    ASSERT_TRUE(link.post_receive(1, 8).ok());  // Slot 0: never returned.
+    ASSERT_TRUE(link.post_receive(1, 8).ok());  // Slot 1: returned.
     const auto slot = link.take();
     ASSERT_TRUE(slot.ok());
     ASSERT_EQ(*slot, before[2]);

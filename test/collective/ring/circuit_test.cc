@@ -16,7 +16,8 @@ constexpr int kRingRanks = 3;
 constexpr int kRingDepth = 2;
 constexpr std::size_t kRingSlot = 64;
 
-// A rank that gathers the bytes of all, as far as it comes at a time.
+// A rank that gathers the bytes of all ranks, and advances as far as it can per
+// step.
 class RankOfARing {
  public:
   RankOfARing(transport::LoopbackWorld& world, int rank, std::size_t bytes)
@@ -64,7 +65,7 @@ class RankOfARing {
   std::unique_ptr<RingCircuit> circuit_;
 };
 
-// All ranks are this thread, so that whatever is missing cannot come later.
+// One thread plays all ranks, so missing data cannot arrive later.
 TEST(RingCircuit, BringsEveryRoundOfEveryRankAround) {
   constexpr std::size_t kBytes = 1000;  // Eight rounds.
   transport::LoopbackWorld world(kRingRanks);

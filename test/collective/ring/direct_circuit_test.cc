@@ -32,17 +32,18 @@ TEST(DirectCircuit, ReducesBetweenAnyNumberOfRanks) {
   }
 }
 
-// In place, so that what is reduced too early is sent wrongly.
+// In place, so that a rank that reduces too early sends wrong data.
 TEST(DirectCircuit, GivesTheSameWhetherItGoesWholeOrInSegments) {
   for (const int ranks : {2, 3, 8}) {
-    // Of 4 bytes each: on both sides of what goes whole.
+    // Elements of 4 bytes: counts on both sides of the largest unsegmented
+    // call.
     const std::int64_t most = ranks == 2 ? 262'144 : 16'384 / (ranks - 1);
     for (const std::int64_t count : {most, most + 1}) {
       const std::vector<Range> all(static_cast<std::size_t>(ranks), {0, count});
       const ReduceKernel kernel({.dtype = DType::kF32, .op = ReduceOp::kSum},
                                 ranks);
       on_links(ranks, [&](const DirectSeat& seat, ChunkLink& link) {
-        // The order of additions tells.
+        // The result depends on the order of additions.
         std::vector<float> data(static_cast<std::size_t>(count),
                                 seat.position == 0 ? 1e8F : 1.5F);
         float expected = 1e8F;
@@ -60,7 +61,7 @@ TEST(DirectCircuit, BringsEachRankNoMoreThanItNeeds) {
   for (const int ranks : {2, 3, 5}) {
     for (const std::int64_t count : {1, 17, 500, 3001}) {
       for (const int whose : {0, ranks - 1}) {
-        // One gets nearly all of it, the others an element each, or none.
+        // One rank needs nearly all elements, the others one or none.
         std::vector<Range> needs;
         std::int64_t begin = 0;
         for (int r = 0; r < ranks; ++r) {

@@ -39,7 +39,7 @@ TEST(TensorFlow, AddsInTheOrderOfTheRanksWhosePartEverItIs) {
       }
       theirs.push_back(r == self ? nullptr : raw(inputs[r]));
     }
-    // Two pieces, one of them in place.
+    // Two pieces, one in place.
     std::vector<float> output(kCount / 2);
     const std::vector<Piece> pieces = {
         {inputs[self].data(), output.data(), kCount / 2},

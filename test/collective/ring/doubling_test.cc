@@ -10,7 +10,7 @@
 namespace hvd::collective {
 namespace {
 
-// Sums that depend on their order, in which all ranks have to make them.
+// The sums depend on the order, so all ranks must add in the same order.
 TEST(Doubling, GivesAllRanksTheSameBitsForAnyNumberOfThem) {
   constexpr std::int64_t kCount = 50;
   const ReduceKernel kernel({.dtype = DType::kF32}, 1);

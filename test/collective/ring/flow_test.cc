@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kSlot = 64;
 
-// Lets data go around without a wire: step by step, all ranks send, then all
-// receive.
+// Moves data around the ring without wires: in each step all ranks send, then
+// all receive.
 void circulate(const std::vector<std::unique_ptr<RingFlow>>& flows, int depth) {
   const int ranks = static_cast<int>(flows.size());
   using Slots = std::vector<std::vector<std::byte>>;
@@ -54,7 +54,7 @@ TEST(AllgatherFlow, GathersUnevenPartsOnRingsOfAnySize) {
       parts.emplace_back(sizes[r], static_cast<std::byte>(r + 1));
       expected.insert(expected.end(), parts[r].begin(), parts[r].end());
     }
-    // A rank's own part is the plane's to copy.
+    // The plane copies a rank's own part.
     std::vector<std::vector<std::byte>> outputs(sizes.size(), expected);
     std::vector<std::vector<std::byte*>> places(sizes.size());
     for (std::size_t r = 0; r < sizes.size(); ++r) {

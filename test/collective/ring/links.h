@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are threads, each with a ChunkLink to the others. For tests.
+// Ranks as threads, each with a ChunkLink to the others. For tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -14,17 +14,17 @@ INSTANTIATE_TYPED_TEST_SUITE_P(RingOfNodes, PlaneConformance,
                                RingOfProcesses<1>);
 INSTANTIATE_TYPED_TEST_SUITE_P(RingOfNodes, SetConformance, RingOfProcesses<1>);
 
-// Chunks that MPI does not take over at once: their memory is MPI's for good
-// once their call is given up.
+// Chunks so large that MPI does not buffer them: after a call is abandoned, MPI
+// keeps their memory for good.
 TEST(RingPlaneOverMpi, GoesOnWithOtherMemoryAfterALargeCallWasGivenUp) {
   const auto communicator = transport::make_mpi_communicator({});
   ASSERT_TRUE(communicator.ok()) << communicator.status();
   const int ranks = (*communicator)->size();
-  if (ranks == 1) return;  // Nobody else can stay away.
+  if (ranks == 1) return;  // No other rank can stay away.
   RingPlane plane(**communicator, test_waiting(ranks));
   NeverInterrupt patient;
   Member member = {plane, (*communicator)->rank(), ranks, 1, patient, {}};
-  // Beyond what other tests of this program get to.
+  // Above the epochs of the other tests in this program.
   for (member.epoch = 14'000; member.epoch < 14'012; ++member.epoch) {
     const int absent = static_cast<int>(member.epoch) % ranks;
     const DoomedCall doomed = {DoomedCall::kAllreduce, 1'000'000, true, false};

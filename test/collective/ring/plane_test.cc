@@ -53,7 +53,7 @@ TEST(RingPlane, NeverBlocksItselfWhateverTheDepthAndTheSize) {
 
 TEST(RingPlane, ConnectsSomeRanksInAnyOrderBesideOthers) {
   on_loopback(5, [](transport::Communicator& communicator) {
-    // Two rings at once over one communicator, told apart by their tags.
+    // Two concurrent rings over one communicator, distinguished by their tags.
     const std::vector<int> odd = {3, 1};
     const std::vector<int> even = {2, 0, 4};
     const bool is_odd = communicator.rank() % 2 == 1;
@@ -101,7 +101,7 @@ TEST(RingPlane, EndsMidCallWhenAPeerHasLeft) {
   on_loopback(3, [](transport::Communicator& communicator) {
     RingPlane plane(communicator, test_waiting(3), kSmallRing);
     FailingInterrupt interrupt(200);
-    // Rank 0 has one round to make, the others many, and is gone then.
+    // Rank 0 needs one round, the others many; then rank 0 leaves.
     const std::int64_t count = communicator.rank() == 0 ? 384 : 100'000;
     Tensors tensors(DType::kF32, {count});
     const absl::Status status = plane.allreduce(

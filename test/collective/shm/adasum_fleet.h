@@ -17,7 +17,7 @@ struct ShmAdasumFleetOptions {
   std::size_t round_bytes = 4096;
 };
 
-// Between the ranks of this node.
+// The plane connects the ranks of this node.
 inline void run_on_shm_adasum(transport::Communicator& communicator,
                               int ranks_here, const Body& body,
                               const ShmAdasumFleetOptions& options) {

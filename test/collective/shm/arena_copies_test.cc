@@ -22,7 +22,7 @@ constexpr ShmOptions kShortSlots = {.chunk_bytes = 1024,
                                     .unlisted_bytes = 64,
                                     .copied_bytes = 64};
 
-// A rank with an arena; its memory lies there, or on the heap.
+// A rank with an arena. Its memory lies in the arena or on the heap.
 struct Resident {
   ShmBoard& board;
   ShmPlane& plane;
@@ -54,7 +54,7 @@ void on_residents(int ranks, bool read_only,
     ArenaMap map(arena, {.rank = topology->local_rank(), .ranks = ranks},
                  payload.first(lists), read_only);
     ShmPlane plane(board, &map);
-    // Members find each other's memory from the next call on.
+    // Members look up each other's memory from the next call on.
     NeverInterrupt interrupt;
     const auto memory = arena->allocate(1);
     ASSERT_TRUE(memory.ok() && arena->deallocate(*memory).ok());
@@ -65,7 +65,8 @@ void on_residents(int ranks, bool read_only,
   });
 }
 
-// How many steps of the board a call took: one if all was copied directly.
+// The number of the board's steps that a call took: one if all copies were
+// direct.
 template <typename F>
 std::uint64_t steps_of(Resident& resident, F call) {
   const absl::Status status = call();
@@ -135,13 +136,14 @@ TEST(ArenaCopies, WriteIntoNoArenaThatIsReadOnly) {
 }
 
 TEST(ArenaCopies, ExchangeWhatLiesThere) {
-  // Inputs, outputs, both, or neither on the last rank; then chunks serve all.
+  // kNotAll: inputs lie in arenas except on the last rank, so the call moves
+  // chunks.
   enum class There { kInputs, kOutputs, kBoth, kNotAll };
   for (const There there :
        {There::kInputs, There::kOutputs, There::kBoth, There::kNotAll}) {
     on_residents(3, false, [&](Resident& self) {
       NeverInterrupt interrupt;
-      // Rank r sends 1000 * (r + 1) bytes to everyone.
+      // Rank r sends 1000 * (r + 1) bytes to each rank.
       const std::size_t each = 1000 * static_cast<std::size_t>(self.rank + 1);
       const std::vector<std::size_t> sends(3, each);
       const std::vector<std::size_t> receives = {1000, 2000, 3000};
@@ -177,7 +179,7 @@ TEST(ArenaCopies, GatherIntoResultsOfThePlanesOwn) {
   for (const bool read_only : {false, true}) {
     on_residents(3, read_only, [&](Resident& self) {
       NeverInterrupt interrupt;
-      // Little is copied on the way anyway.
+      // Small parts are copied through slots anyway.
       EXPECT_EQ(self.plane.result_memory({.mine = 64, .all = 64}), nullptr);
       EXPECT_EQ(self.plane.result_memory({.mine = 0, .all = 15000}), nullptr);
       const auto output =
@@ -215,7 +217,7 @@ TEST(ArenaCopies, ShowLittleAlongWithItsSizes) {
 }
 
 TEST(ArenaCopies, GatherOnTheWayWhatLiesElsewhereOnAllRanks) {
-  // In one step as long as it fits into a slot, next to the listing of it.
+  // One step if the bytes fit into a slot next to the list of extents.
   for (const std::size_t each : {std::size_t{65}, std::size_t{512}}) {
     on_residents(3, false, [&](Resident& self) {
       NeverInterrupt interrupt;
@@ -254,7 +256,7 @@ TEST(ArenaCopies, GatherInAnotherStepWhatLiesElsewhereOnSomeRanks) {
 }
 
 TEST(ArenaCopies, BroadcastTheFirstBytesOfWhatLiesElsewhereOnTheWay) {
-  // A slot of 1024 bytes has room for less, next to the listing.
+  // A slot of 1024 bytes also holds the list of extents.
   for (const auto& [bytes, steps] :
        {std::pair{std::size_t{800}, 1u}, {std::size_t{1800}, 2u}}) {
     on_residents(3, false, [&, bytes = bytes, steps = steps](Resident& self) {
@@ -278,7 +280,8 @@ TEST(ArenaCopies, BroadcastTheFirstBytesOfWhatLiesElsewhereOnTheWay) {
 }
 
 TEST(ArenaCopies, ReduceOnTheWayWhatLiesElsewhereOnAllRanks) {
-  // Much of it: every rank reduces a slice. On some ranks only: in another step.
+  // If the tensor lies on the heap on all ranks, every rank reduces a slice in
+  // the same step. If only on some ranks, another step follows.
   for (const bool everywhere : {true, false}) {
     on_residents(3, false, [&](Resident& self) {
       NeverInterrupt interrupt;
@@ -324,7 +327,8 @@ TEST(ArenaCopies, ShareABroadcastIntoOutputsThatLieThere) {
 }
 
 TEST(ArenaCopies, ReturnNoSoonerThanOthersHaveReadWhatTheyReadHere) {
-  // Whoever changes its input right afterwards must not change what others get.
+  // A rank that changes its input right after a call must not change the
+  // results of others.
   on_residents(2, false, [](Resident& self) {
     NeverInterrupt interrupt;
     const std::vector<std::size_t> bytes(2, 5000);

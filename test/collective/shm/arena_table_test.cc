@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kSlotBytes = 256;
 
-// The maps of some ranks in one process, and the slots they tell each other in.
+// The maps of some ranks in one process, and the slots through which they
+// exchange tables.
 class ArenaTableTest : public ::testing::Test {
  protected:
   struct alignas(128) Line {
@@ -40,8 +41,8 @@ class ArenaTableTest : public ::testing::Test {
     return {.input = at, .output = at, .count = count};
   }
 
-  // Writes the tables of `pieces`, one list for each of `members`, and sorts
-  // those of each by them.
+  // Writes each member's table of `pieces`, then sorts each member's pieces by
+  // all tables.
   std::vector<ArenaTable::Sorted> exchange(
       const std::vector<int>& members,
       const std::vector<std::vector<Piece>>& pieces) {
@@ -63,7 +64,7 @@ class ArenaTableTest : public ::testing::Test {
     return sorted;
   }
 
-  // Writes and reads them: all members' slots.
+  // Exchanges tables, then writes new ones; returns the slots of all members.
   std::vector<std::vector<std::byte>> tables(
       const std::vector<int>& members,
       const std::vector<std::vector<Piece>>& pieces) {
@@ -89,7 +90,8 @@ TEST_F(ArenaTableTest, WhatLiesInAllArenasIsSeenThereOnceAllReachIt) {
   float* const b = in_arena(2, 100);
   const std::vector<std::vector<Piece>> pieces = {{in_place(a, 100)},
                                                   {in_place(b, 100)}};
-  // The first tables list the extents, and the second say who reaches them.
+  // The first tables list the extents; the second ones tell which ranks have
+  // mapped them.
   for (const auto& sorted : exchange({0, 2}, pieces)) {
     EXPECT_EQ(sorted.runs.total, 0);
     EXPECT_EQ(sorted.foreign.size(), 1u);
@@ -148,7 +150,7 @@ TEST_F(ArenaTableTest, InputsAreFoundPieceByPieceWhereAllHaveThem) {
       EXPECT_EQ(found[m], pieces[m][0].input);
     }
     EXPECT_FALSE(inputs.find(1, 128, found));
-    EXPECT_FALSE(inputs.find(2, 128, found));  // Nobody told of it.
+    EXPECT_FALSE(inputs.find(2, 128, found));  // No table lists it.
   }
 }
 
@@ -242,7 +244,7 @@ TEST_F(ArenaTableTest, PlacesThatCannotBeAreForeign) {
     const std::byte before = slots[1][at];
     for (const int value : {0x7f, 0xff}) {
       slots[1][at] = static_cast<std::byte>(value);
-      // Whatever it says: nothing out of the extents is ever taken for memory.
+      // However corrupt the tables are, no address outside the extents is used.
       const auto sorted = ArenaTable::sort(reading, mine, sizeof(float));
       for (std::byte* const input : sorted.runs.inputs) {
         const bool known = arenas_[0]->find(input, 128).has_value() ||

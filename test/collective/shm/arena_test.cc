@@ -66,7 +66,7 @@ TEST(Arena, MemoryThatIsGivenBackIsUsedAgain) {
     EXPECT_TRUE(arena.deallocate(b).ok());
   }
   EXPECT_EQ(arena.extents(), 1u);
-  // Both are one again.
+  // Both blocks merge into one.
   std::byte* const whole = take(arena, 1 << 16);
   EXPECT_EQ(arena.extents(), 1u);
   EXPECT_TRUE(arena.deallocate(whole).ok());

@@ -51,7 +51,7 @@ ShmBoard::Label label_of(std::uint32_t sequence, std::uint32_t epoch = 1) {
   return {.tag = {epoch, sequence}, .kind = 'y'};
 }
 
-// Arrives with `value` in the slot, as the next step of the call.
+// Arrives at the next step of the call with `value` in the slot.
 void arrive_with(ShmBoard& board, std::uint64_t value) {
   std::memcpy(board.mine(), &value, sizeof(value));
   board.arrive();
@@ -118,8 +118,8 @@ TEST(ShmBoard, ShowsInputsAndResultsAcrossManySteps) {
   });
 }
 
-// Two ranks' ways to each other: rank 1 does something once rank 0 listens to its
-// doorbell, and rank 0 goes on once that is done.
+// Synchronizes two ranks: rank 1 acts once rank 0 listens to its doorbell, and
+// rank 0 goes on after the act.
 struct Handover {
   std::binary_semaphore listens{0};
   std::binary_semaphore is_done{0};
@@ -131,7 +131,7 @@ struct Handover {
   }
 };
 
-// Of rank 0's next wait, in which a ring is all that would wake it.
+// Interrupt of rank 0's next wait, which only a doorbell ring can wake.
 class Listening : public transport::Interrupt {
  public:
   Listening(transport::Doorbell& bell, Handover& handover)
@@ -146,7 +146,7 @@ class Listening : public transport::Interrupt {
     bell_.leave(kReader);
     return absl::OkStatus();
   }
-  // A rank that nobody woke goes on all the same.
+  // If no ring comes, the wait ends anyway.
   std::optional<Clock::time_point> verdict_due() const override {
     return Clock::now();
   }
@@ -182,7 +182,8 @@ TEST(ShmBoard, WhatOthersWaitForWakesThem) {
           ASSERT_TRUE(board.wait_for_results(0, second).ok());
         }
         board.end();
-        // In its next call, without rank 1, it waits for the end of this one.
+        // In its next call, without rank 1, rank 0 waits until rank 1 has left
+        // this one.
         const std::vector<int> alone = {0};
         ASSERT_TRUE(board.begin(alone, label_of(2)).ok());
         board.arrive();
@@ -234,7 +235,8 @@ TEST(ShmBoard, TheLastToComeWakesTheOthers) {
       });
 }
 
-// Rank 1 is in two sets in turn; the others see it at step numbers of its own.
+// Rank 1 alternates between two sets; other ranks see it at its own step
+// numbers.
 TEST(ShmBoard, ServesSetsThatOverlap) {
   on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
     NeverInterrupt interrupt;
@@ -265,7 +267,7 @@ TEST(ShmBoard, WaitsForWhoStillReadsACallOfOthers) {
       ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
     }
     if (board.rank() == 0) {
-      // Rank 1 may arrive at a step of the second call, and no further.
+      // Rank 1 may arrive at one step of the second call, but no further.
       for (int look = 0; look < 2000; ++look) {
         ASSERT_EQ(value_of(board, 1, 0), 11u);
         std::this_thread::yield();
@@ -292,7 +294,7 @@ TEST(ShmBoard, NamesBothCallsWhereRanksHaveComeApart) {
     const bool first = board.rank() == 0;
     ASSERT_TRUE(board.begin(kTwo, first ? reduce : gather).ok());
     board.arrive();
-    if (!first) return;  // For all it knows, rank 0 is late.
+    if (!first) return;  // To rank 0, rank 1 is merely ahead.
     const absl::Status status = board.wait_for_arrivals(0, interrupt);
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
     EXPECT_THAT(
@@ -372,7 +374,7 @@ TEST(ShmBoard, CannotBeUsedOnceACallWasGivenUpThatAllHadEntered) {
   });
 }
 
-// All have entered, and all are told to give the call up, at times of their own.
+// All ranks enter, and each is told to abandon the call at a different time.
 TEST(ShmBoard, InAVoteAllGoOnOrNobodyDoes) {
   constexpr std::uint32_t kRounds = 400;
   std::vector<std::atomic<int>> gone_on(kRounds);
@@ -401,7 +403,8 @@ TEST(ShmBoard, InAVoteAllGoOnOrNobodyDoes) {
         ASSERT_TRUE(absl::IsCancelled(status)) << status;
         ASSERT_EQ(board.give_up(status), status);
       }
-      // The second call of the tag, where all have gone on; a later one else.
+      // If all went on: the second call of the tag. Else: a call with a later
+      // tag.
       label = label_of(round, status.ok() ? epoch : epoch + 1);
       label.second = status.ok();
       ASSERT_TRUE(board.begin(kThree, label).ok());
@@ -416,8 +419,8 @@ TEST(ShmBoard, InAVoteAllGoOnOrNobodyDoes) {
   });
 }
 
-// As above, and at once some of them vote on another call: what they vote there
-// says nothing about the first one.
+// As above, while some ranks also vote on another call. Those votes must not
+// count for the first call.
 TEST(ShmBoard, VotesOfSetsThatOverlapAreNotMistakenForEachOther) {
   constexpr std::uint32_t kRounds = 400;
   const std::vector<std::vector<int>> pairs = {{0, 1}, {0, 2}, {1, 2}};

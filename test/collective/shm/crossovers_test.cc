@@ -63,7 +63,7 @@ TEST(MeasureCrossovers, FindsNothingOutIfThereIsNoTime) {
 
 TEST(MeasureCrossovers, EndsWithTheInterruptsError) {
   on_boards(2, [](ShmBoard& board) {
-    if (board.rank() == 1) return;  // Never comes.
+    if (board.rank() == 1) return;  // Never enters.
     FailingInterrupt interrupt(100);
     const auto measured = measure_crossovers(board, nullptr, {}, interrupt);
     EXPECT_TRUE(absl::IsUnavailable(measured.status())) << measured.status();
@@ -96,7 +96,7 @@ TEST(ShareCrossovers, DoesNotBelieveWhatDoesNotFit) {
   }
 }
 
-// 64 KiB and more a step, which leaves a rest.
+// Steps of 64 KiB and more, with a remainder.
 TEST(Crossovers, ChangeNoResult) {
   constexpr std::size_t kCount = 100'003;
   for (const ShmCrossovers& ways :

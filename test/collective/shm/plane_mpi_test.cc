@@ -26,7 +26,8 @@ INSTANTIATE_TYPED_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
 INSTANTIATE_TYPED_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
                                InReadOnlyArenas);
 
-// Processes map each other's extents; long ones meanwhile go on.
+// Processes map each other's extents. Mapping long extents takes a while, and
+// calls go on meanwhile.
 TEST(ArenasOfProcesses, AreReachedSoonWhereExtentsAreLong) {
   constexpr ShmOptions kShm = {
       .chunk_bytes = 1024, .small_bytes = 512, .unlisted_bytes = 64};
@@ -54,7 +55,7 @@ TEST(ArenasOfProcesses, AreReachedSoonWhereExtentsAreLong) {
   std::vector<float, ArenaAllocator<float>> x(kCount, 0.0f,
                                               ArenaAllocator<float>(arena));
   const Piece piece = {x.data(), x.data(), kCount};
-  bool in_place = ranks == 1;  // Which reaches itself.
+  bool in_place = ranks == 1;  // One rank needs no mapping.
   for (std::uint32_t call = 0; !in_place && call < kMostCalls; ++call) {
     std::fill(x.begin(), x.end(), 1.0f);
     ASSERT_TRUE(plane
@@ -63,7 +64,7 @@ TEST(ArenasOfProcesses, AreReachedSoonWhereExtentsAreLong) {
                     .ok());
     ASSERT_EQ(x.front(), static_cast<float>(ranks));
     ASSERT_EQ(x.back(), static_cast<float>(ranks));
-    in_place = board.steps() == 1;  // The same on all ranks.
+    in_place = board.steps() == 1;  // Equal on all ranks.
   }
   EXPECT_TRUE(in_place);
 }

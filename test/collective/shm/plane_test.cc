@@ -115,7 +115,7 @@ TEST(ShmPlane, MovesDefaultChunks) {
 }
 
 TEST(ShmPlane, GivesTheSameBitsWhicheverWayItGoes) {
-  // One sum with everything small, one with everything in chunks.
+  // One sum as a small call, one in chunks.
   std::array<Bytes, 2> results;
   for (const bool small : {false, true}) {
     on_loopback(3, [&](transport::Communicator& communicator) {
@@ -153,7 +153,8 @@ TEST(ShmPlane, TellsRanksInDifferentCallsApart) {
                 float value = 1;
                 const Piece piece = {&value, &value, 1};
                 ASSERT_TRUE(plane.barrier({{2, 1}, interrupt}).ok());
-                // Rank 2 is ahead; to it the others look late, until they break.
+                // Rank 2 is ahead: to it, the others look late until the node
+                // breaks.
                 BreakInterrupt broken(segment.break_word());
                 const std::uint32_t sequence = rank == 2 ? 9 : 2;
                 const absl::Status status =
@@ -190,13 +191,13 @@ TEST(ShmPlane, TellsRanksWithDifferentSizesApart) {
 TEST(ShmPlane, EndsMidCallWhenTheBreakWordIsRaised) {
   on_segments(3, ShmBoard::bytes_needed(3, kSmallShm),
               [](transport::NodeSegment& segment) {
-                // Sleeps until it is rung for.
+                // Sleeps until its doorbell rings.
                 const transport::WaitPolicy sleepy = {
                     .spin = std::chrono::nanoseconds(0), .yields = 0};
                 BreakInterrupt interrupt(segment.break_word());
                 ShmBoard board(segment, segment.payload(), sleepy, kSmallShm);
                 if (segment.local_rank() == 0) {
-                  // Takes part in the first step, and is gone then.
+                  // Takes part in the first step, then leaves.
                   const std::vector<int> all = {0, 1, 2};
                   ASSERT_TRUE(board.begin(all, {{1, 1}, 'r', 16000}).ok());
                   board.arrive();

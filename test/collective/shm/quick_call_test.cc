@@ -41,7 +41,8 @@ class Pair {
  public:
   Pair(ShmPlane& plane, int rank) : plane_(plane), rank_(rank) {}
 
-  // As call number `call`, quickly or not; the outcome.
+  // Makes call number `call`, by QuickCall or by the plane; returns the
+  // outcome.
   absl::Status make(std::uint32_t call, bool quickly, std::uint32_t epoch = 1) {
     fill(call);
     if (quickly && begin(call, epoch)) return absl::OkStatus();
@@ -84,7 +85,7 @@ class Pair {
   NeverInterrupt never_;
 };
 
-// Every member finds its own way through each call.
+// Each member makes each call by QuickCall or by the plane, independently.
 TEST(ShmQuickCall, IsTheSameCallAsThePlanes) {
   for (const int ranks : {2, 3}) {
     on_planes(ranks, [&](ShmPlane& plane, int rank) {

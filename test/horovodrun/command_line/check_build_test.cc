@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 
 const GpuLibraries kNoGpu = {.nccl = "libno_such.so", .cuda = "libno.so"};
 
-// The text of a part; "" if it has none.
+// The text of a part, or "" if the installation lacks the part.
 std::string part_of(const Installation& installation, const std::string& part) {
   for (const auto& [name, what] : installation.parts) {
     if (name == part) return what;
@@ -71,7 +71,7 @@ TEST(CheckBuild, FindsTheModuleForMpiBesideTheLibraryAndThePackage) {
   }
 }
 
-// libm stands in for one that the dynamic linker knows.
+// libm stands in for a library that the dynamic linker knows.
 TEST(CheckBuild, FindsNcclWhereItCanBeLoadedAndWhereTorchBringsIt) {
   const TemporaryFolder empty;
   EXPECT_TRUE(installation_of(empty.path("bin/horovodrun"),

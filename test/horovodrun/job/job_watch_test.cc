@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using Action = JobWatch::Action;
 using Kind = Report::Kind;
 
-constexpr int kKilledStatus = SIGKILL;  // As waitpid gives them.
+constexpr int kKilledStatus = SIGKILL;  // As from waitpid.
 constexpr int status_of(int code) { return code << 8; }
 
 class JobWatchTest : public testing::Test {
@@ -46,8 +46,8 @@ class JobWatchTest : public testing::Test {
 
   void tell(int rank, RankNews::Kind kind) { tell(rank, news_of(kind, rank)); }
 
-  // `rank` says that the job broke because of `culprit`, or, if that is
-  // negative, because of nobody.
+  // `rank` reports that the job broke because of `culprit`. Negative: no
+  // culprit.
   void tell_broken(int rank, int culprit) {
     RankNews news = news_of(RankNews::Kind::kBroken, rank);
     news.reason = "it broke";
@@ -130,7 +130,7 @@ TEST_F(JobWatchTest, DoesNotExtendTheGracePeriodForFurtherFailures) {
   EXPECT_EQ(after(1ms), Action::kTerminate);
 }
 
-// A rank that stands still, whether or not its library tells of it.
+// Rank 1 hangs, whether or not its library reports the broken job.
 TEST_F(JobWatchTest, GivesNoLongGraceToTheBlamedWhenAllOthersHaveEnded) {
   for (const bool tells : {false, true}) {
     watch_ = JobWatch({.ranks = 3, .start_timeout = 30s}, kStart);
@@ -351,8 +351,8 @@ TEST_F(JobWatchTest, IgnoresReportsOfRanksThatDoNotExist) {
   EXPECT_EQ(verdict_after_mpirun(status_of(0)).exit_code, 0);
 }
 
-// Whatever the order in which three ranks' words arrive: each rank's own are in
-// order. Calls `check` once for every way to merge them.
+// Calls `check` for every interleaving of three ranks' reports. Each rank's
+// reports stay in order.
 void for_every_order(
     const std::vector<std::vector<std::function<void(JobWatch&)>>>& words,
     const std::function<JobWatch()>& make,
@@ -437,8 +437,8 @@ TEST_F(EveryOrder, BlamesARankThatExitsAndSaysSo) {
                   });
 }
 
-// Rank 1 left, and ranks 0 and 2 ended because of it: one that had not heard of
-// that yet may have seen only the end of the other.
+// Rank 1 left early, which ended ranks 0 and 2. A rank that did not hear of
+// rank 1 may blame the other one's end.
 TEST_F(EveryOrder, BlamesWhoLeftEarlyAndNotThoseWhomThatHindered) {
   const std::string why =
       "rank 1 (host 'a', pid 101) shut down before every rank had submitted "
@@ -466,7 +466,7 @@ TEST_F(EveryOrder, BlamesWhoLeftEarlyAndNotThoseWhomThatHindered) {
       });
 }
 
-// Rank 1 itself, on its way out, may see no more than the end of another.
+// Rank 1 itself may see only the end of another rank while it leaves.
 TEST_F(EveryOrder, BlamesWhoLeftEarlyThoughItBlamesAnotherItself) {
   const std::string why =
       "rank 1 (host 'a', pid 101) shut down before every rank had submitted "
@@ -485,7 +485,7 @@ TEST_F(EveryOrder, BlamesWhoLeftEarlyThoughItBlamesAnotherItself) {
                   });
 }
 
-// Who can do without what it did not get is in no trouble.
+// A rank that a peer hindered, but that goes on, has not failed.
 TEST_F(JobWatchTest, LeavesThoseAloneWhomAnotherHasHinderedAndWhoGoOn) {
   connect_all();
   RankNews news = news_of(RankNews::Kind::kHindered, 0);

@@ -131,7 +131,7 @@ TEST(MpirunCommand, OfIntelMpiCountsRanksPerHost) {
 
 TEST(MpirunCommand, LetsIntelMpiNeitherBindRanksNorEndSurvivors) {
   Surroundings here = kHere;
-  here.environment["I_MPI_PIN"] = "on";  // The user's word counts.
+  here.environment["I_MPI_PIN"] = "on";  // The user's setting wins.
   const Environment added =
       command_for(MpiFlavor::kIntel, arguments_for(2), here).added;
   EXPECT_EQ(added.at("I_MPI_FAULT_CONTINUE"), "on");

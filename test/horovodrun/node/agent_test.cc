@@ -172,7 +172,8 @@ TEST(Agent, LeavesNoProcessOfTheCommandBehind) {
 }
 
 TEST(Agent, EndsWithItsParent) {
-  // The shell stands for mpirun: its end, even by SIGKILL, must end everything.
+  // The shell stands in for mpirun. Its end, even by SIGKILL, must end all
+  // processes.
   const std::string script =
       "\"$0\" --agent -- sh -c 'echo ready; trap \"\" TERM; setsid sleep "
       "1000' & wait";

@@ -31,7 +31,7 @@ TEST(NodeKeeper, EndsAsTheDaemonDoes) {
     return process.wait().code;
   };
   EXPECT_EQ(code_of("exit 7"), 7);
-  // As ssh would tell it.
+  // The code that ssh would return.
   EXPECT_EQ(code_of("kill -9 $$"), 255);
 }
 
@@ -69,7 +69,8 @@ TEST(NodeKeeper, EndsADaemonWithoutRanksOnceItsConnectionIsGone) {
 }
 
 TEST(NodeKeeper, LeavesRanksTimeToEnd) {
-  // What runs horovodrun counts as a rank: here one that waits for its command.
+  // A process that runs horovodrun counts as a rank: this one waits for its
+  // command.
   TestProcess process(
       {"sh", "-c",
        under_keeper(HVD_HOROVODRUN, std::string(HVD_HOROVODRUN) +

@@ -6,10 +6,10 @@
 namespace hvd::launcher {
 namespace {
 
-// Of any number of ranks on a node.
+// For any number of ranks on a node.
 const Environment kNotBound = {{"OMPI_MCA_orte_bound_at_launch", "1"}};
 
-// Of several.
+// For several ranks on a node.
 Environment with_no_direct_copies(Environment settings) {
   settings.insert(kNotBound.begin(), kNotBound.end());
   settings["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none";

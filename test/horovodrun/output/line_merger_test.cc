@@ -17,7 +17,7 @@ class LineMergerTest : public testing::Test {
     for (int i = 0; i < 3; ++i) merger_.add_source();
   }
 
-  // What it passes on then.
+  // Returns the text that the merger passes on at once.
   std::string feed(std::size_t source, const std::string& bytes) {
     std::string text;
     merger_.feed(source, bytes, now_, &text);
@@ -59,7 +59,7 @@ TEST_F(LineMergerTest, LetsEverybodyInAtTheEndOfALine) {
   EXPECT_EQ(feed(1, "b\n"), "");
   EXPECT_EQ(feed(0, "a\nA"), "a\nb\nA");
   EXPECT_EQ(feed(2, "c"), "");
-  // Each in its turn, though the one before goes on at once.
+  // Sources take turns, even if the previous one has more output.
   EXPECT_EQ(feed(0, "A\nmore"), "A\nc");
   EXPECT_EQ(feed(2, "\n"), "\nmore");
 }

@@ -21,7 +21,7 @@ struct Filtered {
   std::vector<Report> reports;
 };
 
-// What comes out after each of `pieces`, and after the end, goes into one text.
+// Concatenates the filter's output after each of `pieces` and after the end.
 Filtered filter(const std::vector<std::string>& pieces) {
   ReportFilter filter(kToken);
   Filtered filtered;
@@ -104,7 +104,7 @@ TEST(ReportFilter, FindsReportsHoweverTheStreamIsCut) {
       if (below(4) == 0) {
         words += report_marker(kToken).substr(0, below(10)) + "!";
       }
-      // A control character just before a report is not part of it.
+      // A control character right before a report is ordinary output.
       stream += words;
       text += words;
     }

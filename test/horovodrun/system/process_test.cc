@@ -116,7 +116,7 @@ TEST(KillDescendants, GivesUpOnWhatTheKernelHolds) {
                          " is in state D (waits in the kernel)"));
 }
 
-// As of a call of a driver that does not return: the first thread has ended.
+// As in a hung driver call after the first thread has ended.
 TEST(KillDescendants, SeesAThreadThatTheKernelHolds) {
   FrozenGroup group;
   if (!group.exists()) GTEST_SKIP() << kNoFreezer;

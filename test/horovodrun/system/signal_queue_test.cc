@@ -31,11 +31,11 @@ TEST_F(SignalQueueTest, TellsEachSignalOnceAndWhoSentIt) {
 
 TEST_F(SignalQueueTest, LeavesItsSignalsBlockedWhenItIsGone) {
   { const SignalQueue queue({SIGUSR1}); }
-  kill(getpid(), SIGUSR1);  // Would end this test.
+  kill(getpid(), SIGUSR1);  // Unblocked, it would end this test.
   EXPECT_EQ(SignalQueue({SIGUSR1}).next()->signal, SIGUSR1);
 }
 
-// Each of these would last for an hour.
+// Each wait would last an hour.
 TEST_F(SignalQueueTest, WaitsNoLongerThanUntilASignalComes) {
   const SignalQueue queue({SIGUSR1});
   const ParentWatch parent(getppid());

@@ -37,7 +37,7 @@ TEST_F(CrossoverCacheTest, RemembersWhatWasStoredLast) {
   ASSERT_EQ(cache.store({.small_bytes = 1, .step_bytes = 2}), absl::OkStatus());
   ASSERT_EQ(cache.store(kValues), absl::OkStatus());
   EXPECT_EQ(CrossoverCache(directory_ + "/below", kPlace).load(), kValues);
-  // And leaves no drafts.
+  // No temporary files are left.
   const std::filesystem::directory_iterator files(directory_ + "/below");
   EXPECT_EQ(std::distance(begin(files), end(files)), 1);
 }
@@ -61,7 +61,7 @@ TEST_F(CrossoverCacheTest, DoesNotBelieveADamagedFile) {
     std::ifstream file(cache.path());
     text.assign(std::istreambuf_iterator<char>(file), {});
   }
-  // The last byte is the end of the line.
+  // The last byte is the newline.
   for (std::size_t length = 0; length + 1 < text.size(); ++length) {
     std::ofstream(cache.path()) << text.substr(0, length);
     EXPECT_EQ(cache.load(), std::nullopt) << length;
@@ -88,7 +88,7 @@ TEST_F(CrossoverCacheTest, WaitsForNothingButAFile) {
   std::filesystem::remove(cache.path());
   std::filesystem::create_symlink("/dev/zero", cache.path());
   EXPECT_EQ(cache.load(), std::nullopt);
-  // Its name is taken over.
+  // The file of that name is replaced.
   EXPECT_EQ(cache.store(kValues), absl::OkStatus());
   EXPECT_EQ(cache.load(), kValues);
 }

@@ -30,8 +30,8 @@ class NeverInterrupt : public transport::Interrupt {
   absl::Status check() override { return absl::OkStatus(); }
 };
 
-// Rank 2 of a job of four, with planes that are fakes, and a process set of
-// ranks 0, 2 and 3 in which it is the second.
+// Rank 2 of a job of four with fake planes; a process set of ranks 0, 2 and 3,
+// in which this rank has index 1.
 class ExecutorTest : public ::testing::Test {
  protected:
   static constexpr int kRank = 2;
@@ -42,7 +42,7 @@ class ExecutorTest : public ::testing::Test {
     EXPECT_TRUE(executor_.add_set(kSome, {3, 0, 2}).ok());
   }
 
-  // A request of the set of three.
+  // A request in the set of three.
   static Request request(RequestKind kind, const std::string& name,
                          coordinator::TensorSpecs tensors = {}) {
     Request r;
@@ -56,8 +56,8 @@ class ExecutorTest : public ::testing::Test {
     batch_.entries.push_back({.agreed = std::make_shared<const Request>(agreed),
                               .submitted_here = submitted_here});
   }
-  // An entry of this rank, too. Inputs are one after the other in memory that
-  // starts as zeros; outputs are the inputs, if there are to be any.
+  // Adds an entry that this rank submitted. Inputs are consecutive, zero-filled
+  // buffers. In place, the outputs are the inputs; otherwise there are none.
   Submission& submit(const Request& agreed, bool in_place) {
     add_entry(agreed, true);
     auto s = std::make_shared<Submission>();
@@ -84,10 +84,10 @@ class ExecutorTest : public ::testing::Test {
     return absl::OkStatus();
   }
 
-  // Answers an allgather of numbers with these.
+  // Answers the allgather of numbers with `numbers`.
   void answer(std::vector<std::int64_t> numbers) {
     calls_.gather = [this, numbers](std::byte* output) {
-      if (calls_.made.size() > 0) return;  // The tensors come later.
+      if (calls_.made.size() > 0) return;  // The tensors follow.
       std::memcpy(output, numbers.data(), numbers.size() * sizeof(numbers[0]));
     };
   }
@@ -104,7 +104,7 @@ class ExecutorTest : public ::testing::Test {
   Batch batch_{.epoch = 7, .sequence = 5, .certain = true, .participants = 3};
   std::vector<coordinator::SubmissionPtr> submissions_;
   std::vector<Buffer> memory_;
-  int executed_ = 0;  // Times that run() has said so.
+  int executed_ = 0;  // Successful calls of run().
   std::vector<std::pair<std::string, absl::StatusOr<Results>>> outcomes_;
 };
 
@@ -128,7 +128,8 @@ TEST_F(ExecutorTest, ReducesAFusedBatchWithOneCallForEachDtype) {
   EXPECT_EQ(outcomes_[1].first, "b");
 }
 
-// Twice, from other memory each time; a batch of another cycle has another plan.
+// The batch runs twice, each time with other memory. Each batch of a cycle has
+// its own plan.
 TEST_F(ExecutorTest, PlansABatchOfACycleOnce) {
   const Request mixed =
       request(RequestKind::kAllreduce, "a",
@@ -239,7 +240,7 @@ TEST_F(ExecutorTest, ScattersRowsAsEvenlyAsItGoes) {
          false);
   ASSERT_EQ(run(), absl::OkStatus());
   ASSERT_EQ(calls_.made.size(), 1u);
-  // Rows 3, 2, 2 of two each; then 1, 0, 0.
+  // Rows 3, 2, 2 of two elements; then 1, 0, 0.
   EXPECT_THAT(calls_.made[0].counts, ElementsAre(6, 4, 4, 1, 0, 0));
   const Results& results = *outcomes_[0].second;
   ASSERT_EQ(results.tensors.size(), 2u);
@@ -401,7 +402,7 @@ TEST_F(ExecutorTest, AnAlltoallTellsItsSplitsFirstAndKeepsWhatIsLeftOver) {
       request(RequestKind::kAlltoall, "x", {{DType::kF32, Shape({6, 2})}}),
       false);
   mine.splits = {1, 0, 3};
-  // What ranks 0, 2 and 3 send to each of them.
+  // The counts that ranks 0, 2 and 3 send to each member.
   answer({2, 5, 1, 1, 0, 3, 0, 4, 0});
   ASSERT_EQ(run(), absl::OkStatus());
   ASSERT_EQ(calls_.made.size(), 2u);
@@ -461,7 +462,7 @@ TEST_F(ExecutorTest, AnAbandonedBatchCompletesNothing) {
   calls_.outcome = [](std::size_t) { return absl::CancelledError("no"); };
   EXPECT_TRUE(absl::IsCancelled(run()));
   EXPECT_TRUE(outcomes_.empty());
-  // It may come again.
+  // The call may be repeated.
   calls_.outcome = nullptr;
   EXPECT_EQ(run(), absl::OkStatus());
   EXPECT_EQ(outcomes_.size(), 1u);

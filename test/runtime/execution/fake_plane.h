@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plane that moves nothing: it notes what it is asked for, and answers as a
-// test says.
+// A plane that moves nothing. It records its calls and returns the results that
+// a test sets.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace hvd::runtime {
 
-// The calls of a FakePlane, kept by the test.
+// The calls of a FakePlane; the test owns them.
 struct FakeCalls {
   struct Entry {
     std::string kind;
@@ -25,19 +25,19 @@ struct FakeCalls {
     collective::Reduction reduction = {};
     std::vector<std::size_t> sizes = {};    // allgather; alltoall: to send
     std::vector<std::size_t> receive = {};  // alltoall
-    std::size_t bytes = 0;                  // broadcast; what is sent otherwise
+    std::size_t bytes = 0;                  // broadcast; otherwise bytes sent
     int root = -1;
     bool reads = false;   // broadcast: has an input
     bool writes = false;  // allgather_alike, alltoall_alike: has an output
   };
   std::vector<Entry> made;
-  // Fills the output of an allgather; by default it stays as it is.
+  // Fills the output of an allgather. Default: leaves the output unchanged.
   std::function<void(std::byte* output)> gather = nullptr;
-  // Tells what ranks bring, or send to each, and whether that is alike. Without it the
-  // plane cannot.
+  // Fills in each rank's bytes, or what ranks send to each other, and returns
+  // whether they are equal. Unset: the plane cannot tell.
   std::function<bool(std::span<std::size_t> sizes)> alike = nullptr;
   bool meets_in_broadcast = false;
-  // Looks at inputs and writes outputs of a reduction.
+  // Sees the inputs and writes the outputs of a reduction.
   std::function<void(const collective::Piece&)> reduce = nullptr;
   // The outcome of call number i.
   std::function<absl::Status(std::size_t)> outcome = nullptr;

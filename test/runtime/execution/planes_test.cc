@@ -84,7 +84,7 @@ void expect_planes(const std::vector<std::string>& names,
         const auto id = static_cast<coordinator::ProcessSetId>(i);
         ASSERT_EQ(planes.add(id, sets[i]), absl::OkStatus());
         const auto set = planes.find(id);
-        if (!set.ok()) continue;  // Not in it.
+        if (!set.ok()) continue;  // Not a member.
         EXPECT_EQ((*(*set)->selector.select(Device(), 8))->name(), names[i]);
         EXPECT_EQ(
             (*(*set)->selector.select(Device(), 8, ReduceOp::kAdasum))->name(),

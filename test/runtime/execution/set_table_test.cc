@@ -87,7 +87,7 @@ TEST_F(SetTableTest, NumbersNamelessCallsPerOperationAndProcessSet) {
             "allgather.noname.0");
   EXPECT_EQ(name_given_to(request(RequestKind::kAllreduce, 1)),
             "allreduce.noname.0");
-  // A set of the same number begins anew, on all ranks alike.
+  // A set that reuses the id counts from 0 again, on all ranks.
   table_.remove(1);
   table_.add(1, {0, 3});
   EXPECT_EQ(name_given_to(request(RequestKind::kAllreduce, 1)),
@@ -116,13 +116,13 @@ TEST_F(SetTableTest, WhoHasJoinedASetSubmitsNothingThereUntilThatIsOver) {
   EXPECT_EQ(name_given_to(request(RequestKind::kAllreduce)),
             "allreduce.noname.0");
   table_.join_ended(1, false);
-  // What was refused was not counted: the other ranks know nothing of it.
+  // Refused calls are not counted: the other ranks did not see them.
   EXPECT_EQ(name_given_to(request(RequestKind::kAllreduce, 1)),
             "allreduce.noname.0");
   EXPECT_EQ(name_given_to(request(RequestKind::kJoin, 1)), "join.noname.1");
 }
 
-// Ranks that have joined made fewer calls than others.
+// Joined ranks made fewer calls than others.
 TEST_F(SetTableTest, NumbersBeginAnewAfterAJoin) {
   table_.add(1, {1, 3});
   for (int i = 0; i < 3; ++i) name_given_to(request(RequestKind::kAllreduce));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a rank that waits in a plane is woken for what its program submits meanwhile.
-// The job, of one rank, is driven by hand.
+// When a submission wakes its rank, which waits in a plane. The test drives the
+// job, which has one rank, by hand.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -35,7 +35,7 @@ class Attend : public ::testing::Test {
     };
   }
 
-  // Whether somebody is to be woken for it.
+  // Returns whether the submission must wake a thread.
   bool submit(const std::string& name) {
     const auto submission = std::make_shared<coordinator::Submission>();
     submission->request.key.name = name;
@@ -51,14 +51,14 @@ class Attend : public ::testing::Test {
     return *wakes;
   }
 
-  // Drives until all that was submitted is done.
+  // Drives until all submissions are done.
   void drive() {
     const int submitted = ++expected_;
     EXPECT_TRUE(
         progress_.help({.name = "x"}, [&] { return done_ >= submitted; }));
   }
 
-  // Executes "x"; `in_call` runs while that waits in the plane.
+  // Executes "x"; `in_call` runs while the plane waits.
   void step(std::function<void()> in_call = nullptr) {
     in_call_ = std::move(in_call);
     submit("x");
@@ -140,14 +140,14 @@ TEST_F(Attend, InACycleItIsLookedAtInTimeAndWakesNobody) {
     wakes = submit("y");
     EXPECT_EQ(monitor_.check(), absl::OkStatus());
     EXPECT_FALSE(queue_.has_news());
-    // It is not in the cycle, so that is about to end.
+    // The submission is not in the cycle, so the cycle is about to end.
     EXPECT_FALSE(coordinator_.follows_cycle());
   });
   EXPECT_FALSE(wakes);
   drive();
 }
 
-// The driver may leave it to a thread that sleeps.
+// The driver may leave the work to a thread that sleeps.
 TEST_F(Attend, WhatIsSubmittedAfterTheBatchWakesAgain) {
   for (int i = 0; i < 4 * kStepsBeforeCycle; ++i) step();
   ASSERT_TRUE(coordinator_.follows_cycle());

@@ -14,7 +14,7 @@ using transport::CallMeter;
 
 class CallWatchTest : public testing::Test {
  protected:
-  // Looks in a row that find nothing amiss.
+  // The number of looks until the watch reports a call; 0: not within `most`.
   int looks_until_caught(int most = 100) {
     for (int looks = 1; looks <= most; ++looks) {
       if (watch_.look()) return looks;

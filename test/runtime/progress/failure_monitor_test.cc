@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// The monitor of rank 0; rank 1 runs on another node, and has no part in this.
+// The monitor of rank 0. Rank 1 runs on another node and does nothing.
 struct OfRank0 {
   OfRank0()
       : world(1),
@@ -36,8 +36,8 @@ struct OfRank0 {
 };
 
 // A peer that dies while this rank leaves may have left properly. If the end of
-// the job does not follow, it is a fault, also for a rank that sleeps in a
-// plane, where nothing else would wake it.
+// the job does not follow, the death is a fault. Only the monitor wakes a rank
+// that sleeps in a plane.
 TEST(FailureMonitor, ADeathWhileLeavingEndsAWaitThatNobodyRings) {
   OfRank0 of;
   FailureMonitor& monitor = of.monitor;
@@ -50,8 +50,8 @@ TEST(FailureMonitor, ADeathWhileLeavingEndsAWaitThatNobodyRings) {
   EXPECT_TRUE(absl::IsAborted(status)) << status;
 }
 
-// Both have ended by the time this rank looks; of the other node's rank its node tells
-// why.
+// Both have ended when this rank looks. The other node reports why its rank
+// ended.
 TEST(FailureMonitor, ADeathElsewhereIsNoFaultIfOneIsExplained) {
   OfRank0 of;
   FailureMonitor& monitor = of.monitor;

@@ -53,7 +53,8 @@ TEST(Heartbeats, OthersThanNeighboursAreIgnored) {
 TEST(Heartbeats, ARankThatDidNotRunAccusesNobody) {
   Heartbeats beats({.neighbours = {1, 2}}, kStart);
   EXPECT_THAT(beats.lost(kStart), IsEmpty());
-  // Suspended for an hour; what had come before is read after the first look.
+  // Suspended for an hour; beats that had arrived before are read after the
+  // first check.
   auto now = kStart + seconds(3600);
   EXPECT_THAT(beats.lost(now), IsEmpty());
   beats.heard(2, now);
@@ -82,8 +83,9 @@ TEST(Heartbeats, OfTwoRanksThatFollowNextAndDeliverNobodyIsLost) {
   }
 }
 
-// Beats that are under way when the link goes are lost, and the next one after it is back
-// arrives. Whichever moment it goes at, nobody is lost; a little longer, and both are.
+// Beats in flight when the link fails are lost; the next beat after the outage
+// arrives. A short outage at any moment loses no rank, and a slightly longer
+// one loses both.
 TEST(Heartbeats, ALinkThatIsAwayForLessThanTheDeadlineLosesNobody) {
   const Heartbeats::Options options = {.interval = milliseconds(250),
                                        .deadline = seconds(4)};

@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::SizeIs;
 using Kind = RankNews::Kind;
 
-// Stands for the launcher.
+// Stands in for the launcher.
 class Listener {
  public:
   Listener() : name_(absl::StrCat("launcher_channel_test.", ::getpid())) {
@@ -41,7 +41,7 @@ class Listener {
 
   const std::string& name() const { return name_; }
 
-  // All that has come.
+  // All messages received so far.
   std::vector<RankNews> heard() {
     std::vector<RankNews> all;
     std::string bytes(kMaxRankNewsBytes, '\0');

@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using WiresOf =
     std::function<std::unique_ptr<transport::Communicator>(int rank)>;
 
-// As run_world(), over wires of the test's.
+// Like run_world(), with the test's own wires.
 void run_over(int size, const WiresOf& wires_of,
               const std::function<void(Runtime&)>& body) {
   std::vector<std::thread> threads;
@@ -41,9 +41,9 @@ void run_over(int size, const WiresOf& wires_of,
   for (std::thread& thread : threads) thread.join();
 }
 
-// What was sent leaves when this rank has looked for mail often enough since, and
-// the receiver has room for it at last, though it is called sent at once. As MPI
-// may do.
+// A sent message leaves only after this rank has polled for mail often enough
+// and the receiver has room, although send reports success at once. MPI may
+// behave so.
 class LazyWires : public RelayedWires {
  public:
   LazyWires(std::unique_ptr<transport::Communicator> wires,
@@ -89,7 +89,7 @@ class LazyWires : public RelayedWires {
   std::deque<Message> sent_;
 };
 
-// Its sender does not lead its node, and has nothing else to do.
+// The root of the broadcast does not lead its node, and has no other work.
 void broadcast_over_lazy_wires(std::chrono::milliseconds until_room) {
   transport::LoopbackWorld world(4, {.ranks_per_node = 2});
   std::latch all_have_it(4);
@@ -107,7 +107,8 @@ void broadcast_over_lazy_wires(std::chrono::milliseconds until_room) {
                 .wait(),
             absl::OkStatus());
         EXPECT_EQ(value, 3);
-        // Nobody stops, which would wake the others, before all have it.
+        // No rank stops before all have the result, because a stop would wake
+        // the others.
         all_have_it.arrive_and_wait();
       });
 }
@@ -161,7 +162,8 @@ TEST(Progress, WhatIsThrownOnAThreadThatWaitsBreaksTheJobAndHoldsNobodyUp) {
               .wait();
         };
         if (suite::rank_of(job) == 1) thrower->throw_on_this_thread();
-        // A thread that cannot drive at once leaves it to the other one.
+        // A thread that cannot drive at once leaves the driving to the other
+        // one.
         absl::Status status;
         while (status.ok()) status = reduce();
         EXPECT_TRUE(absl::IsAborted(status)) << status;
@@ -191,8 +193,8 @@ TEST(Progress, AWaitThatIsInterruptedLeavesTheOperationToTheJob) {
       });
 }
 
-// A rank that knows the order of steps executes without asking: its thread is then
-// within a collective, and nobody can take that over.
+// A rank that knows the order of steps executes without negotiation. Its thread
+// is then inside a collective that no other thread can take over.
 TEST(Progress, AWaitThatIsInterruptedInACollectiveBreaksTheJob) {
   std::latch interrupted(2);
   transport::LoopbackWorld world(2, {.ranks_per_node = 2});

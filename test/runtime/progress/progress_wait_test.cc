@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a thread that waits, and drives the job meanwhile, has told before it sleeps
-// or leaves. The job is driven by hand, without the thread of Progress::run().
+// The waits that a waiting thread, which drives the job, announces before it
+// sleeps or leaves. The test drives by hand, without the thread of
+// Progress::run().
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +27,7 @@ using transport::Doorbell;
 constexpr std::uint32_t kSlots = 16;
 constexpr std::uint32_t kEpoch = 1;
 
-// Rank 1 of two on one node; rank 0 takes no part.
+// Rank 1 of two on one node; rank 0 does nothing.
 class ProgressWait : public ::testing::Test {
  protected:
   ProgressWait()
@@ -36,7 +37,7 @@ class ProgressWait : public ::testing::Test {
 
   static Key key(const std::string& name) { return {.name = name}; }
 
-  // `name` is in flight from now on, as rank 0 does not submit it.
+  // Puts `name` in flight: rank 0 never submits it.
   void submit(const std::string& name) {
     const auto submission = std::make_shared<coordinator::Submission>();
     submission->request.key = key(name);
@@ -45,7 +46,7 @@ class ProgressWait : public ::testing::Test {
     ASSERT_TRUE(queue_.push(submission).ok());
   }
 
-  // Whether the thread that drives is about to sleep. It then does not.
+  // Whether the driving thread is about to sleep. The call prevents that sleep.
   bool is_listened_to() {
     Doorbell& bell = segment_->doorbell(1);
     const std::uint32_t ticket = bell.listen(Doorbell::Listener::kReader);
@@ -54,8 +55,7 @@ class ProgressWait : public ::testing::Test {
     return bell.has_rung_since(ticket);
   }
 
-  // Drives for somebody who waits for `name`, until there is nothing to do but to
-  // sleep.
+  // Drives for a thread that waits for `name`, until the driver would sleep.
   void drive_until_sleep(const std::string& name) {
     bool is_over = false;
     EXPECT_TRUE(progress_.help(key(name), [&] {
@@ -119,8 +119,8 @@ class ProgressWait : public ::testing::Test {
                      std::chrono::hours(1)};
 };
 
-// As where a submission has woken another thread, which has taken it in and sleeps
-// again by the time that somebody waits.
+// As when a submission has woken another thread, which has taken in the
+// submission and sleeps again before a thread waits.
 TEST_F(ProgressWait, TheJobIsToldOfTheWaitThoughThereIsNothingElseToDo) {
   submit("x");
   drive_until_sleep("another");
@@ -129,13 +129,14 @@ TEST_F(ProgressWait, TheJobIsToldOfTheWaitThoughThereIsNothingElseToDo) {
   EXPECT_TRUE(has_had_news_);
 }
 
-// Whoever is interrupted may wait again, and the promise asks for help once.
+// An interrupted thread may wait again, but the promise asks for help only
+// once.
 TEST_F(ProgressWait, TheJobIsToldOfAWaitThatIsInterruptedAtOnce) {
   submit("x");
   const Interruption interruption([](void*) { return true; }, nullptr);
   int looks = 0;
   EXPECT_TRUE(progress_.help(key("x"), [&] {
-    // Else the driver would look once more, and take in what it is to be told.
+    // Otherwise the driver would loop once more and take in the news.
     static_cast<void>(segment_->doorbell(1).missed());
     return ++looks > 1;
   }));

@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The config read with these variables set, and none else of ours.
+// Reads a config with `variables` as the only ones of this library.
 absl::StatusOr<Config> read(
     const std::map<std::string, std::string>& variables) {
   for (const char* name : {"HOROVOD_SIZE",
@@ -258,7 +258,7 @@ TEST(Config, SaysHowMuchATimeMayBe) {
             std::chrono::minutes(1));
 }
 
-// As in Horovod: what is above zero is true.
+// As in Horovod: numbers above zero are true.
 TEST(Config, FlagsAreNumbers) {
   for (const auto& [text, fuses] :
        std::map<std::string, bool>{{"0", true}, {"-1", true}, {"2", false}}) {
@@ -288,7 +288,7 @@ TEST(Config, KnowsATaskThatASchedulerStartedBesideOthers) {
   }
 }
 
-// A script of sbatch, a shell of salloc, a notebook or a launcher in an allocation.
+// An sbatch script, a salloc shell, a notebook or a launcher in an allocation.
 TEST(Config, TakesNoProcessThatIsAloneForOneOfSeveralTasks) {
   using Variables = std::map<std::string, std::string>;
   for (const Variables& alone :
@@ -317,7 +317,7 @@ TEST(Config, ALauncherOverrulesTheScheduler) {
   const auto of_four = with({{"OMPI_COMM_WORLD_SIZE", "4"}});
   EXPECT_EQ(of_four->expected_size, 4);
   EXPECT_EQ(of_four->scheduled, "");
-  // These have no variable for the size, so that Slurm's counts.
+  // These PMIs set no variable for the size, so Slurm's counts apply.
   for (const char* const pmi :
        {"PMIX_RANK", "PMI_CONTROL_PORT", "I_MPI_PMI_LIBRARY"}) {
     const auto config = with({{pmi, "1"}});
@@ -332,7 +332,7 @@ TEST(Config, KnowsHowRanksMeetWithoutMpi) {
       read({{"HOROVODPP_RENDEZVOUS", "x"}, {"HOROVOD_RANK", "3"}});
   EXPECT_EQ(config->rendezvous, "x");
   EXPECT_EQ(config->rank, 3);
-  // Others set that, too.
+  // Other tools set that variable, too.
   EXPECT_EQ(read({{"HOROVOD_RANK", "first"}})->rank, 0);
   EXPECT_TRUE(absl::IsInvalidArgument(
       read({{"HOROVODPP_RENDEZVOUS", "x"}, {"HOROVOD_RANK", "first"}})

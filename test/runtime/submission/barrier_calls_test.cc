@@ -77,7 +77,7 @@ TEST_F(BarrierCallsTest, WhoeverWaitsForOneBehindIsToldOfWhenItsTurnComes) {
   end();
   EXPECT_THAT(waited_for_, ElementsAre("knows", "knows"));
   end();
-  // That is over.
+  // The second barrier is over, so its waiter is forgotten.
   const Future<void> third = barrier();
   EXPECT_THAT(waited_for_, ElementsAre("knows", "knows"));
   EXPECT_EQ(third.wait(), absl::OkStatus());
@@ -102,7 +102,7 @@ TEST_F(BarrierCallsTest, AJoinWaitsBehindThoseThatWait) {
   EXPECT_EQ(submitted_.back(), at_once);
   const Future<void> first = barrier();
   calls_->submit_behind(0, at_once);
-  EXPECT_EQ(submitted_.back(), at_once);  // It is behind what is in flight.
+  EXPECT_EQ(submitted_.back(), at_once);  // A join follows barriers in flight.
   submitted_.pop_back();
   const Future<void> second = barrier();
   const SubmissionPtr join = other(RequestKind::kJoin);
@@ -113,7 +113,7 @@ TEST_F(BarrierCallsTest, AJoinWaitsBehindThoseThatWait) {
   EXPECT_NE(submitted_.back(), join);
   end();
   EXPECT_TRUE(second.poll());
-  // And who comes behind it goes on.
+  // The barrier behind the join goes on.
   ASSERT_GE(submitted_.size(), 2u);
   EXPECT_EQ(submitted_[submitted_.size() - 2], join);
   end();
@@ -177,7 +177,7 @@ TEST_F(BarrierCallsTest, OneThatIsPassedAtOnceIsNotSubmitted) {
   }
   EXPECT_EQ(tried_, 2);
   EXPECT_TRUE(submitted_.empty());
-  // Another is under way.
+  // Another barrier is in flight.
   const Future<void> first = barrier();
   EXPECT_EQ(calls_->run_at_once(ProcessSet::global()), std::nullopt);
   end();
@@ -216,7 +216,8 @@ TEST_F(BarrierCallsTest, OthersWaitBehindOneThatIsTriedAtOnce) {
   }
 }
 
-// Whoever has tried one at once does not wait for that of another thread.
+// A thread that runs a barrier at once does not wait for another thread's
+// barrier.
 TEST_F(BarrierCallsTest, OneThatCameMeanwhileIsSubmittedForAnother) {
   tried_as_ = Quick::kDone;
   Future<void> of_another;
@@ -224,7 +225,7 @@ TEST_F(BarrierCallsTest, OneThatCameMeanwhileIsSubmittedForAnother) {
   EXPECT_EQ(calls_->run_at_once(ProcessSet::global()), Status());
   EXPECT_EQ(submitted_.size(), 1u);
   EXPECT_EQ(for_another_, 1);
-  // And who calls it himself may wait for it.
+  // A later caller may wait for its own barrier.
   const Future<void> second = barrier();
   end();
   end();

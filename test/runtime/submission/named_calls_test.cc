@@ -28,7 +28,7 @@ class NamedCallsTest : public RecordedSubmissions {
     end(absl::CancelledError("waited for"));
   }
 
-  // As Runtime::allreduce_async_.
+  // Like Runtime::allreduce_async_.
   Future<void> call(float* memory, AllreduceOptions options) {
     const TensorView tensor = TensorView::of(memory, {1});
     if (auto again = calls_->repeat(tensor, options)) return *again;
@@ -129,7 +129,7 @@ TEST_F(NamedCallsTest, OneThatIsUnderWayIsNotRepeatedAndIsKept) {
 TEST_F(NamedCallsTest, OneThatFailedIsBuiltAnew) {
   const Future<void> failed = call(&x_, {.name = "a"});
   end(absl::InvalidArgumentError("ranks disagree"));
-  end();  // The first outcome stands.
+  end();  // Keeps the first outcome.
   EXPECT_TRUE(absl::IsInvalidArgument(failed.wait()));
   const Future<void> done = call(&x_, {.name = "a"});
   EXPECT_EQ(built_, 2);
@@ -196,7 +196,7 @@ TEST_F(NamedCallsTest, NamesThatAreNotUsedAgainAreDropped) {
   EXPECT_EQ(built_, kNames + 1);
 }
 
-// By several threads of a rank, while others complete it.
+// Several threads of a rank call while others complete the calls.
 TEST(NamedCalls, RepeatWhateverTheThread) {
   run_world({.size = 2}, [](Runtime& job, auto&) {
     std::vector<std::thread> threads;
@@ -222,7 +222,7 @@ TEST_F(NamedCallsTest, OneThatIsWaitedForMayBeDoneAtOnce) {
   const TensorView y = TensorView::of(&y_, {1});
   EXPECT_EQ(calls_->run(y, options), std::nullopt);
   const Future<void> made = call(&x_, {.name = "a"});
-  EXPECT_EQ(calls_->run(y, options), std::nullopt);  // It is under way.
+  EXPECT_EQ(calls_->run(y, options), std::nullopt);  // In flight.
   end();
   tried_as_ = Quick::kDone;
   for (int i = 0; i < 2; ++i) {

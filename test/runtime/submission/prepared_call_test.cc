@@ -91,7 +91,7 @@ TEST_F(PreparedCallTest, EndsWithItsSet) {
   sets_.remove(1);
   call_->start();
   EXPECT_TRUE(absl::IsInvalidArgument(call_->wait()));
-  // A number may be given again.
+  // A new set may reuse the id.
   sets_.add(1, {0});
   call_->start();
   EXPECT_TRUE(absl::IsInvalidArgument(call_->wait()));
@@ -126,7 +126,7 @@ TEST(Prepared, EndsWithItsJob) {
   EXPECT_TRUE(absl::IsFailedPrecondition(prepared->run()));
 }
 
-// And is prepared anew in the job that follows.
+// The call must be prepared anew in the next job.
 TEST(Prepared, FailsWithItsJobWhereThatBreaks) {
   run_world({.size = 2}, [](Runtime& job, auto&) {
     float value = 1;
@@ -147,7 +147,7 @@ TEST(Prepared, FailsWithItsJobWhereThatBreaks) {
   });
 }
 
-// The memory of what is under way is not left behind.
+// Moving or destroying a call in flight waits, because the call borrows memory.
 TEST(Prepared, IsWaitedForWhereverItGoes) {
   run_world({.size = 2}, [](Runtime& job, auto&) {
     for (int i = 0; i < 100; ++i) {
@@ -162,14 +162,14 @@ TEST(Prepared, IsWaitedForWhereverItGoes) {
   });
 }
 
-// Both ranks have run it so often that a cycle is in force.
+// Both ranks run the call so often that it becomes a cycle.
 void run_often(Runtime& job, Prepared& call) {
   for (int i = 0; i < 30; ++i) {
     ASSERT_EQ(call.run(), absl::OkStatus()) << suite::rank_of(job);
   }
 }
 
-// Entered at once, and never by the other rank.
+// One rank enters the call at once; the other rank never does.
 TEST(Prepared, OneThatIsAloneInItsCycleEndsWithTheRankThatLeaves) {
   run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
     float x = 1;
@@ -198,7 +198,7 @@ TEST(Prepared, OneThatIsAloneInItsCycleBreaksWithTheJob) {
   });
 }
 
-// Each rank in another order, which no cycle can hold for long.
+// Each rank uses another order, so no cycle lasts long.
 TEST(Prepared, ThreadsOfARankRunTheirsAtTheSameTime) {
   run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
     std::vector<std::thread> threads;
@@ -228,14 +228,14 @@ TEST_F(PreparedCallTest, StartsAtOnceWhereThatIsPossible) {
   tried_as_ = Quick::kBegun;
   ASSERT_TRUE(call_->start_at_once());
   EXPECT_FALSE(call_->poll());
-  EXPECT_FALSE(call_->start_at_once());  // It is under way.
+  EXPECT_FALSE(call_->start_at_once());  // In flight.
   submitted_.back()->done(absl::AbortedError("broken"));
   EXPECT_EQ(call_->wait().message(), "broken");
   tried_as_ = Quick::kDone;
   ASSERT_TRUE(call_->start_at_once());
   EXPECT_EQ(call_->wait(), absl::OkStatus());
   sets_.remove(1);
-  EXPECT_FALSE(call_->start_at_once());  // May it still be?
+  EXPECT_FALSE(call_->start_at_once());  // The set is gone.
   sink_.reset();
   EXPECT_FALSE(call_->start_at_once());
   EXPECT_EQ(waits_, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a class hands to its SubmissionSink, recorded: the base of its tests' fixture.
-// Who waits, and what comes of it, each says itself.
+// Base of test fixtures: a SubmissionSink that records the submissions of the
+// class under test. Each test defines the waits and the outcomes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,20 +45,20 @@ class RecordedSubmissions : public ::testing::Test, public SubmissionSink {
   void expect_more(coordinator::Submission&) override { ++expected_; }
   void expect_no_more(coordinator::Submission&) override { --expected_; }
 
-  // The one under way.
+  // Completes the submission in flight.
   void end(absl::StatusOr<Results> outcome = Results()) {
     const SubmissionPtr last = submitted_.back();
     last->done(std::move(outcome));
   }
 
   SetTable sets_{0, 2};
-  // Owns nothing.
+  // Does not own its target.
   std::shared_ptr<SubmissionSink> sink_{this, [](SubmissionSink*) {}};
   std::vector<SubmissionPtr> submitted_;
-  absl::Status refusal_;          // Of all that is submitted.
-  Quick tried_as_ = Quick::kNot;  // What becomes of all that is tried.
+  absl::Status refusal_;          // Of every submission.
+  Quick tried_as_ = Quick::kNot;  // Result of each try.
   int tried_ = 0;
-  int for_another_ = 0;                // Of those submitted.
+  int for_another_ = 0;                // Submitted for another thread.
   std::function<void()> while_tried_;  // Runs within the next try.
   std::string thrown_;
   int expected_ = 0;

@@ -26,7 +26,7 @@ class SubmissionsTest : public ::testing::Test {
   ConstTensorView floats(Shape shape) const {
     return ConstTensorView(memory_, DType::kF32, std::move(shape));
   }
-  // The text with which a submission is refused for its arguments.
+  // The message of a submission refused for its arguments.
   static std::string refusal(const absl::StatusOr<SubmissionPtr>& built) {
     EXPECT_TRUE(absl::IsInvalidArgument(built.status())) << built.status();
     return std::string(built.status().message());
@@ -130,7 +130,7 @@ TEST_F(SubmissionsTest, RefuseTensorsThatCannotBe) {
           .ok());
 }
 
-// What a peer could not even read.
+// Enum values that a peer could not read.
 TEST_F(SubmissionsTest, RefuseWhatNoEnumNames) {
   const ConstTensorView odd(memory_, static_cast<DType>(77), Shape({2}));
   const ConstTensorView far(memory_, DType::kF32, Shape({2}),
@@ -261,7 +261,7 @@ TEST_F(SubmissionsTest, ChangeProcessSetsOnTheGlobalOne) {
   ASSERT_EQ(add.status(), absl::OkStatus());
   EXPECT_THAT((*add)->request.ranks, ElementsAre(0, 2));
   EXPECT_EQ((*add)->request.key.process_set, 0u);
-  // Members or not: every rank takes part.
+  // Every rank takes part, member or not.
   EXPECT_EQ((*remove_set_submission(sets_, others_))->request.subject, 2u);
   EXPECT_THAT(refusal(remove_set_submission(sets_, ProcessSet::global())),
               HasSubstr("cannot be removed"));

@@ -115,7 +115,7 @@ TEST_F(SubmitterTest, AJoinIsOverBeforeItsFutureIsReady) {
   });
   submitted_[0]->done(Results{.number = 1});
   EXPECT_EQ(*first.wait(), 1);
-  EXPECT_FALSE(next.poll());  // It was not refused.
+  EXPECT_FALSE(next.poll());  // Not refused.
   submitted_.back()->done(Results());
   // Also if it fails.
   const Future<int> second = join();
@@ -144,8 +144,8 @@ TEST_F(SubmitterTest, WhatACallbackThrowsAfterTheSubmitterIsLost) {
   EXPECT_EQ(thrown_, "");
 }
 
-// Whoever waits while the job ends is neither lost nor does it call into what
-// is gone.
+// A thread that waits while the job ends returns, and does not use the
+// destroyed Submitter.
 TEST_F(SubmitterTest, WaitingRacesWithTheEnd) {
   in_wait_ = [](const Ready&) {};
   for (int round = 0; round < 200; ++round) {
@@ -159,7 +159,7 @@ TEST_F(SubmitterTest, WaitingRacesWithTheEnd) {
   }
 }
 
-// The job it waits inside of goes after the Submitter.
+// The job, in which the thread waits, is destroyed after the Submitter.
 TEST_F(SubmitterTest, ItsEndWaitsForWhoIsInside) {
   std::latch is_there(1);
   std::latch may_leave(1);

@@ -13,7 +13,7 @@ std::size_t Capture::tell(std::size_t branch) {
   return edges_++;
 }
 
-// Goes back from the end of the first branch, along what was awaited.
+// Goes back from the end of the first branch, along its awaits.
 bool Capture::is_joined() const {
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> told;
   for (std::size_t b = 0; b < branches_.size(); ++b) {
@@ -83,7 +83,7 @@ void Graph::launch(Stream& stream) {
       return 0;
     });
     for (const Step& step : (*branches_)[b].steps) {
-      // Each step may idle before.
+      // A separate put per step, because each put may idle.
       queue.put([run, all = branches_, &step] {
         if (step.kind == Step::Kind::kTell) run->edges.at(step.edge).happen(1);
         if (step.kind == Step::Kind::kAwait) run->edges.at(step.edge).wait(1);

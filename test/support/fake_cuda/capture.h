@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that is recorded from streams instead of being done, and what becomes of it: a
-// graph, whose branches are the streams, each done by a thread of its own, out of step
-// where nothing that was recorded puts one behind another.
+// Work that streams record instead of executing, and the resulting graph. The
+// branches of a graph are its streams. Each runs on its own thread,
+// unsynchronized unless an await orders it behind another.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 
 namespace fake_cuda {
 
-// What a stream has recorded: work, or that another branch may go on from here, or has
-// come so far.
+// A recorded step of a stream: work, a point that another branch may await, or
+// an await of such a point.
 struct Step {
   enum class Kind { kWork, kTell, kAwait };
   Kind kind = Kind::kWork;
   Stream::Work work = nullptr;
-  std::size_t edge = 0;  // Of the other two.
+  std::size_t edge = 0;  // Of kTell and kAwait.
 };
 
 struct Branch {
@@ -29,10 +29,10 @@ struct Branch {
   std::vector<Step> steps = {};
 };
 
-// Under the lock of the world.
+// Guarded by the lock of the world.
 class Capture {
  public:
-  // The branch of the stream that the capture begins with is the first.
+  // The first branch is that of the stream that begins the capture.
   Capture(std::thread::id thread, int mode, int device)
       : thread_(thread), mode_(mode), branches_{Branch{.device = device}} {}
 
@@ -54,7 +54,7 @@ class Capture {
 
   void invalidate() { is_valid_ = false; }
   bool is_valid() const { return is_valid_; }
-  // Whether the first branch ends behind all work of the others.
+  // Whether the first branch ends after all work of the others.
   bool is_joined() const;
 
   std::vector<Branch> take() { return std::move(branches_); }
@@ -67,12 +67,12 @@ class Capture {
   std::size_t edges_ = 0;
 };
 
-// What can be launched. It goes with the last launch.
+// A launchable graph. It lives until the last launch ends.
 class Graph {
  public:
   explicit Graph(std::vector<Branch> branches);
 
-  // Puts all of it into `stream`.
+  // Puts all branches into `stream`.
   void launch(Stream& stream);
 
   std::vector<std::shared_ptr<Stream>> queues() const { return queues_; }

@@ -1,65 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests may ask of the stand-in for CUDA's driver beyond CUDA, by functions of
-// its library.
+// Functions of the fake CUDA driver beyond CUDA, for tests.
 //
-// The environment of its process says how many GPUs it has (FAKE_CUDA_DEVICES, or
-// four), for which CUDA it is (FAKE_CUDA_VERSION, or 13000), and whether the GPUs do not
-// reach each other's memory (FAKE_CUDA_NO_PEERS=1).
+// Environment variables of the process:
+//   FAKE_CUDA_DEVICES=N     the number of GPUs (4)
+//   FAKE_CUDA_VERSION=N     the version of CUDA (13000)
+//   FAKE_CUDA_NO_PEERS=1    GPUs do not reach each other's memory
 #pragma once
 
 #include <cstddef>
 
 extern "C" {
 
-// How long a stream idles at most before it does the next thing, in microseconds.
+// The maximum time that a stream idles before an operation, in microseconds.
 void fake_cuda_set_delay(unsigned microseconds);
 
-// How many operations a stream takes that it has not done yet, 1,000 unless it is said
-// here: who puts more into it blocks, as with a driver.
+// The number of unfinished operations that a stream accepts, by default 1,000.
+// A thread that puts more blocks, as with a real driver.
 void fake_cuda_set_queue_limit(std::size_t operations);
 
-// The next `times` calls of `function` return `result`; of what goes into a stream, the work
-// fails and not the call.
+// The next `times` calls of `function` return `result`. For functions that put
+// work into a stream, the work fails and not the call.
 void fake_cuda_fail_next(const char* function, int result, int times);
 
-// In the middle of the next call of `function`, calls `during(argument)`.
+// Calls `during(argument)` in the middle of the next call of `function`.
 void fake_cuda_during_next(const char* function, void (*during)(void*),
                            void* argument);
 
-// How often `function` has been called: cuEventCreate, cuPointerGetAttributes, and those that
-// can be made to fail.
+// The number of calls of `function`: cuEventCreate, cuPointerGetAttributes, or
+// a function that can be made to fail.
 std::size_t fake_cuda_calls(const char* function);
 
-// Objects that exist: streams, events, pools, modules, allocations on devices and of
-// pinned memory, and what of the host's is pinned.
+// The number of existing objects: streams, events, pools, modules, allocations
+// of device and pinned memory, and pinned ranges of host memory.
 std::size_t fake_cuda_objects();
 
-// For other stand-ins, of libraries that use CUDA's streams and memory: puts work into
-// a stream, which takes its result for an error unless it is 0; where `bytes` of a
-// device can be touched, and of which (nullptr: they are not one allocation's); the
-// device of the current context (-1: there is none).
+// The functions up to fake_cuda_current_device() serve other fakes, of
+// libraries that use CUDA's streams and memory. This one puts work into a
+// stream, which treats a result other than 0 as an error.
 int fake_cuda_put(void* stream, int (*work)(void*), void* argument);
-// The same; `argument` is released when the work is done for the last time: a stream
-// that is captured does it each time that the graph is launched.
+// Like fake_cuda_put(). `argument` is released when the work is done for the
+// last time: a captured stream does the work at each launch of its graph.
 int fake_cuda_put_owned(void* stream, int (*work)(void*), void* argument,
                         void (*release)(void*));
 int fake_cuda_is_capturing(void* stream);
+// Where `bytes` of a device can be touched, and of which device they are.
+// nullptr: they do not all lie in one allocation.
 void* fake_cuda_touch(const void* memory, std::size_t bytes, int* device);
+// The device of the current context; -1: none.
 int fake_cuda_current_device();
-// Returns when `device` has done all work that streams have by now.
+// Returns when `device` has done all work that streams have now.
 void fake_cuda_wait_for_device(int device);
-// Whether the process has begun to exit, and the driver takes no calls any more.
+// Whether the process has begun to exit, so that the driver accepts no more
+// calls.
 int fake_cuda_has_gone();
 
-// Memory as NCCL has it, of the current context's device: CUDA's own ways of sharing and
-// freeing do not work with it. 0: there is none left.
+// Allocates on the current context's device as NCCL does: CUDA's own sharing
+// and freeing do not work with the memory. 0: out of memory.
 unsigned long long fake_cuda_allocate_for_nccl(std::size_t bytes);
 int fake_cuda_free_for_nccl(unsigned long long memory);
 
-// Allocations that were freed while other processes had them open.
+// The number of allocations freed while other processes had them open.
 std::size_t fake_cuda_freed_too_early();
 
-// How many kernels have been put into streams.
+// The number of kernels put into streams.
 std::size_t fake_cuda_launches();
 
 }  // extern "C"

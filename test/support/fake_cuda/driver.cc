@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of CUDA's driver that horovodpp uses (horovodpp/device/cuda_api.h),
-// for GPUs that do not exist. Arguments are checked more strictly than CUDA does: a
-// thread needs a current context for nearly everything.
+// The functions of CUDA's driver that horovodpp uses
+// (horovodpp/device/cuda_api.h), for GPUs that do not exist. Arguments are
+// checked more strictly than CUDA does: nearly every call needs a current
+// context.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -17,8 +18,8 @@
 namespace fake_cuda {
 namespace {
 
-// The contexts of a thread. It needs no destructor: destructors of the program's own
-// objects may use CUDA after those of the thread's.
+// The contexts of a thread. Trivially destructible, because destructors of the
+// program's objects may use CUDA after the thread's objects are gone.
 class ContextStack {
  public:
   bool empty() const { return depth_ == 0; }
@@ -35,11 +36,11 @@ class ContextStack {
 
 thread_local ContextStack current;
 
-// What is copied from pageable memory to a GPU is put aside at once up to this size.
+// Copies from pageable memory to a GPU up to this size are staged at once.
 constexpr std::size_t kStagedAtOnce = std::size_t{64} << 10;
 
-// Whether a copy keeps its caller until the stream has done it, or its memory has been
-// put aside: where memory is pageable, and between memory of the host.
+// Whether a copy blocks its caller until the stream has done the copy, or until
+// the memory is staged. Copies of pageable memory and between host memory do.
 bool blocks(CuAddress to, CuAddress from, std::size_t bytes) {
   const auto is_on_gpu = [](CuAddress memory) {
     return world().memory.knows(memory);
@@ -63,7 +64,7 @@ std::vector<std::shared_ptr<Stream>> queues_of(int device) {
 
 }  // namespace
 
-// Others may put more into it meanwhile.
+// Other threads may put more work meanwhile.
 void wait_for_all_work_of(int device) {
   for (const auto& queue : queues_of(device)) {
     if (!queue->is_idle()) queue->put_and_wait([] { return kSuccess; });
@@ -78,7 +79,7 @@ CuContext current_context() {
 
 }  // namespace fake_cuda
 
-using namespace fake_cuda;  // NOLINT: what follows is C.
+using namespace fake_cuda;  // NOLINT: C follows.
 
 extern "C" {
 
@@ -280,7 +281,7 @@ CuResult cuStreamCreateWithPriority(CuStream* stream, unsigned flags, int) {
 CuResult cuStreamDestroy_v2(CuStream stream) {
   if (current.empty()) return kInvalidContext;
   World& all = world();
-  // Whose threads end when the lock is open again.
+  // Their threads end after the lock is released.
   std::vector<std::shared_ptr<Stream>> ended;
   const std::lock_guard lock(all.mutex);
   if (all.streams.erase(stream) == 0) return kInvalidHandle;
@@ -388,7 +389,7 @@ CuResult cuMemFree_v2(CuAddress memory) {
   const auto place = world().memory.find(memory, 0);
   const bool is_of_nccl = place && place->kind == DeviceMemory::Kind::kOfNccl;
   if (!place || is_of_nccl) return kInvalidValue;
-  // CUDA, too, waits for nothing before it takes back what a pool has given.
+  // Like CUDA, does not wait before it frees pool memory.
   if (place->kind == DeviceMemory::Kind::kPlain) wait_for_all_work();
   return world().memory.free(memory) ? kSuccess : kInvalidValue;
 }
@@ -476,7 +477,7 @@ CuResult cuMemcpyAsync(CuAddress to, CuAddress from, std::size_t bytes,
   return kSuccess;
 }
 
-// Pinned memory has a device, too; memory that is not known has a type of 0.
+// Pinned memory has a device, too. Unknown memory has type 0.
 CuResult cuPointerGetAttributes(unsigned count, int* attributes, void** values,
                                 CuAddress memory) {
   if (const CuResult failure = failure_of("cuPointerGetAttributes")) {

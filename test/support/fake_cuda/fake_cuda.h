@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stand-in for CUDA's driver as tests use it: loaded once per process.
+// The fake CUDA driver for tests, loaded once per process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class FakeCuda {
     function<decltype(fake_cuda_fail_next)>("fake_cuda_fail_next")(name, result,
                                                                    times);
   }
-  // As often as an allocation asks for memory.
+  // Twice, because an allocation tries twice.
   static void run_out_of_memory() { fail_next("cuMemAlloc_v2", 2, 2); }
   static void during_next(const char* name, void (*during)(void*),
                           void* argument) {

@@ -8,7 +8,7 @@
 #include "test/support/fake_cuda/capture.h"
 #include "test/support/fake_cuda/world.h"
 
-using namespace fake_cuda;  // NOLINT: what follows is C.
+using namespace fake_cuda;  // NOLINT: C follows.
 
 namespace {
 
@@ -16,12 +16,13 @@ constexpr int kGlobal = 0;
 
 thread_local int mode_of_thread = kGlobal;
 
-// The capture of a stream that exists; nullptr: there is none. Under the lock.
+// The capture of an existing stream; nullptr: none. Called under the lock.
 std::shared_ptr<Capture> capture_of(CuStream stream) {
   return world().streams.count(stream) > 0 ? stream->capture : nullptr;
 }
 
-// The capture of a stream that is ordered with `stream`, if that is the legacy default one.
+// If `stream` is the legacy default stream, the capture of a stream that is
+// ordered with it.
 std::shared_ptr<Capture> capture_of_ordered(CuStream stream) {
   const CuContext context = current_context();
   if (stream != nullptr || context == nullptr) return nullptr;
@@ -83,7 +84,7 @@ std::optional<CuResult> await_captured(CuStream stream, CuEvent event) {
     return refuse(*mine, kCaptureIsolation);
   }
   const auto theirs = event->captured.lock();
-  if (theirs == nullptr) return kCapturedEvent;  // It has ended.
+  if (theirs == nullptr) return kCapturedEvent;  // The capture has ended.
   if (stream == nullptr) return refuse(*theirs, kCaptureImplicit);
   if (mine != nullptr && mine != theirs) return refuse(*mine, kCaptureMerge);
   if (mine == nullptr) {
@@ -100,8 +101,8 @@ bool is_captured(CuEvent event) {
   return world().events.count(event) > 0 && event->was_captured;
 }
 
-// As CUDA has it: what might interfere with a capture ends it, unless the thread has
-// said that it knows what it does.
+// As in CUDA, a call that might interfere with a capture invalidates the
+// capture, unless the thread uses the relaxed mode.
 CuResult unsafe() {
   if (mode_of_thread == hvd::device::kCuCaptureRelaxed) return kSuccess;
   const std::lock_guard lock(world().mutex);
@@ -211,7 +212,7 @@ CuResult cuGraphLaunch(CuGraphExec graph, CuStream stream) {
   return kSuccess;
 }
 
-// What is under way is still done.
+// Launches in flight still finish.
 CuResult cuGraphExecDestroy(CuGraphExec graph) {
   if (current_context() == nullptr) return kInvalidContext;
   const std::lock_guard lock(world().mutex);

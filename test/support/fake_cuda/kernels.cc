@@ -29,7 +29,7 @@ void for_each_thread(unsigned blocks, F f) {
   }
 }
 
-// Replaces addresses by what lies behind them.
+// Replaces addresses by pointers to the visible memory.
 bool resolve(CopyArguments& arguments, std::size_t from_bytes,
              std::size_t to_bytes, unsigned blocks, const Reach& reach) {
   for (std::uint32_t i = 0; i < arguments.piece_count; ++i) {
@@ -58,7 +58,7 @@ bool copy(const void* parameter, unsigned blocks, const Reach& reach) {
   return true;
 }
 
-// What the threads of a block do together is done step by step: the sum is seen[0].
+// Runs the threads' joint sum step by step. The sum ends in seen[0].
 void add_up(Sighting* seen) {
   for (unsigned half = kThreads / 2; half > 0; half /= 2) {
     for (unsigned thread = 0; thread < half; ++thread) {
@@ -88,7 +88,7 @@ template <class E>
 bool look(const void* parameter, unsigned blocks, const Reach& reach) {
   const auto arguments = copy_of<CopyArguments>(parameter);
   const std::size_t bytes = sizeof(typename E::Stored);
-  // It writes no elements: `to` is of no account.
+  // The kernel writes no elements, so `to` is unused.
   for (std::uint32_t i = 0; i < arguments->piece_count; ++i) {
     CopiedPiece& piece = arguments->pieces[i];
     piece.to = const_cast<void*>(piece.from);

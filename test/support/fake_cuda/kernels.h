@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels by their names, run by the host: what all threads of a grid do, one after the
-// other, by the code that is compiled for GPUs.
+// Kernels by name, run on the host: all threads of a grid run one after the
+// other, with the code that is compiled for GPUs.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace fake_cuda {
 
-// Where a kernel may touch memory; nullptr: it may not.
+// Where a kernel may touch memory; nullptr: not allowed.
 using Reach = std::function<std::byte*(const void* memory, std::size_t bytes)>;
 
 struct Kernel {
   std::size_t parameter_bytes;
-  // False if it would touch what it may not.
+  // Returns false if the kernel would touch forbidden memory.
   bool (*run)(const void* parameter, unsigned blocks, const Reach& reach);
 };
 
-// nullptr: there is none of this name.
+// nullptr: no kernel of this name.
 const Kernel* find_kernel(const std::string& name);
 
 }  // namespace fake_cuda

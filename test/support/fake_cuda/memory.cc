@@ -24,7 +24,7 @@ int FileTicket::open() const {
   return ::open(path.c_str(), O_RDWR | O_CLOEXEC);
 }
 
-// An inaccessible view of a file, and one to read and write.
+// Maps two views of a file: an inaccessible one, and one to read and write.
 std::optional<DeviceMemory::Views> DeviceMemory::map_twice(int file,
                                                            std::size_t bytes) {
   void* const shown = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, file, 0);
@@ -42,7 +42,7 @@ std::optional<DeviceMemory::Views> DeviceMemory::map_twice(int file,
 std::optional<DeviceMemory::Views> DeviceMemory::make(std::size_t bytes) {
   const int file = memfd_create("fake gpu", MFD_CLOEXEC);
   if (file < 0) return std::nullopt;
-  // A page for the number of those who have it open.
+  // An extra page holds the number of processes that have the memory open.
   if (ftruncate(file, static_cast<off_t>(bytes + in_pages(1))) == 0) {
     if (const auto views = map_twice(file, bytes)) return views;
   }
@@ -67,7 +67,7 @@ std::uintptr_t DeviceMemory::allocate(std::size_t bytes, int device,
   return views.shown;
 }
 
-// Behind the memory.
+// The count follows the memory.
 std::atomic<int>* DeviceMemory::openers_of(int file, std::size_t mapped) {
   void* const page =
       mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,

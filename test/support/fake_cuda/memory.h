@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of GPUs that do not exist. A program that reads or writes it without
-// asking CUDA ends with a segmentation fault, as it deserves: what it is given is an
-// inaccessible view of memory that this library sees elsewhere.
+// The memory of GPUs that do not exist. A program gets an inaccessible view,
+// which this library sees elsewhere. A program that touches the memory without
+// CUDA therefore gets a segmentation fault.
 //
 // Thread-safe.
 #pragma once
@@ -15,67 +15,68 @@
 
 namespace fake_cuda {
 
-// A file of a process, for others to open.
+// A file of a process that others can open.
 struct FileTicket {
   int pid;
   int descriptor;
 
-  // Negative if it cannot be opened.
+  // Negative if the file cannot be opened.
   int open() const;
 };
 
 class DeviceMemory {
  public:
-  // Plain memory can be shared with other processes, and be touched by GPUs that have
-  // access to its own; what a pool has given, or NCCL, belongs to its GPU alone.
+  // Plain memory can be shared with other processes, and GPUs with peer access
+  // can touch it. Memory from a pool or from NCCL belongs to its GPU alone.
   enum class Kind { kPlain, kOfPool, kOfNccl };
-  // 0 if there is no memory left.
+  // 0 if memory is exhausted.
   std::uintptr_t allocate(std::size_t bytes, int device,
                           Kind kind = Kind::kPlain);
-  // False if it was not allocated here.
+  // False if the memory was not allocated here.
   bool free(std::uintptr_t address);
-  // False if it was not opened here.
+  // False if the memory was not opened here.
   bool close(std::uintptr_t address);
 
-  // What another process opens an allocation by.
+  // Identifies an allocation to other processes.
   struct Ticket {
     FileTicket file;
     std::size_t bytes;
     int device;
   };
   std::optional<Ticket> ticket_of(std::uintptr_t address);
-  // Memory of another process; 0 if it cannot be had. What is open already is open once
-  // more, where it is.
+  // Opens memory of another process; 0 on failure. A second open returns the
+  // same address and counts.
   std::uintptr_t open(const Ticket& ticket);
 
   struct Place {
     std::byte* visible;  // Where this library may touch it.
     int device;
-    bool opened;  // It is another process's.
+    bool opened;  // Of another process.
     Kind kind;
   };
-  // Of `bytes` at an address; nothing if that is not, or not all, of one allocation.
+  // The place of `bytes` at an address; nullopt unless all lie in one
+  // allocation.
   std::optional<Place> find(std::uintptr_t address, std::size_t bytes) const;
-  // Whether any allocation touches the page that the address lies in.
+  // Whether any allocation touches the page of the address.
   bool knows(std::uintptr_t address) const;
 
   std::size_t allocations() const;
 
-  // Allocations that were freed while other processes had them open.
+  // The number of allocations freed while other processes had them open.
   std::size_t freed_too_early() const { return freed_too_early_; }
 
  private:
   struct Allocation {
-    std::size_t bytes;   // As asked for,
-    std::size_t mapped;  // and in whole pages.
+    std::size_t bytes;   // As requested.
+    std::size_t mapped;  // In whole pages.
     std::byte* visible;
     int file;
     int device;
     bool opened;
     Kind kind;
-    // How many processes have it open; nullptr: no other has heard of it.
+    // The number of processes that have it open; nullptr: never shared.
     std::atomic<int>* openers = nullptr;
-    // Of what was opened: where it is from, and how often it has been.
+    // For opened memory: its origin, and the number of opens.
     FileTicket from = {};
     int times = 1;
   };
@@ -94,7 +95,7 @@ class DeviceMemory {
 
   mutable std::mutex mutex_;
   Allocations allocations_;
-  // By their size in whole pages: what was freed, and is given out again as it is.
+  // Freed memory by size in whole pages, reused as it is.
   std::multimap<std::size_t, Views> free_;
   std::atomic<std::size_t> freed_too_early_{0};
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of CUDA's driver for kernels, pools, and what processes and GPUs share.
+// The functions of CUDA's driver for kernels, pools, and sharing between
+// processes and GPUs.
 #include <unistd.h>
 
 #include <atomic>
@@ -12,7 +13,7 @@
 #include "test/support/fake_cuda/control.h"
 #include "test/support/fake_cuda/world.h"
 
-using namespace fake_cuda;  // NOLINT: what follows is C.
+using namespace fake_cuda;  // NOLINT: C follows.
 
 namespace {
 
@@ -92,7 +93,7 @@ CuResult cuLaunchKernel(CuFunction function, unsigned grid_x, unsigned grid_y,
                         void** parameters, void** extra) {
   if (current_context() == nullptr) return kInvalidContext;
   const auto queue = queue_of(stream);
-  // A kernel and its stream are of one GPU.
+  // A kernel and its stream must be of one GPU.
   if (queue == nullptr || queue->device() != function->device) {
     return kInvalidHandle;
   }
@@ -187,7 +188,7 @@ CuResult cuCtxEnablePeerAccess(CuContext peer, unsigned flags) {
   return is_new ? kSuccess : kPeerAccessAlreadyEnabled;
 }
 
-// CUDA, too, refuses what is not of cuMemAlloc().
+// Like CUDA, refuses memory that is not from cuMemAlloc().
 CuResult cuIpcGetMemHandle(CuIpcHandle* handle, CuAddress memory) {
   if (current_context() == nullptr) return kInvalidContext;
   if (const CuResult failure = failure_of("cuIpcGetMemHandle")) return failure;
@@ -197,7 +198,7 @@ CuResult cuIpcGetMemHandle(CuIpcHandle* handle, CuAddress memory) {
   return kSuccess;
 }
 
-// CUDA, too, refuses what is this process's own.
+// Like CUDA, refuses this process's own memory.
 CuResult cuIpcOpenMemHandle_v2(CuAddress* memory, CuIpcHandle handle,
                                unsigned flags) {
   if (current_context() == nullptr) return kInvalidContext;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events as CUDA has them, but late and out of step on purpose: each
-// stream is a thread that idles a random time before some pieces of work. So what a
-// program forgot to wait for has most likely not happened yet.
+// Streams and events like CUDA's, but delayed and unsynchronized on purpose:
+// each stream is a thread that idles a random time before some operations. A
+// missing wait in a program therefore usually shows.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,11 @@
 
 namespace fake_cuda {
 
-// How long streams idle at most, in microseconds; they do before one piece in four.
+// The maximum idle time of streams in microseconds; a stream idles before one
+// operation in four.
 void set_delay(unsigned microseconds);
 
-// How much a stream takes that it has not done yet.
+// The number of unfinished operations that a stream accepts.
 inline constexpr std::size_t kQueueLimit = 1000;
 void set_queue_limit(std::size_t operations);
 
@@ -30,11 +31,11 @@ class Event {
  public:
   virtual ~Event() = default;
 
-  // A new recording, and its number.
+  // Begins a new recording, and returns its number.
   virtual std::uint64_t begin();
   virtual void happen(std::uint64_t recording);
 
-  // Of the last recording; 0 if there is none.
+  // The number of the last recording; 0 if none.
   virtual std::uint64_t last() const;
   virtual bool has_happened(std::uint64_t recording) const;
   virtual void wait(std::uint64_t recording) const;
@@ -46,10 +47,10 @@ class Event {
   std::uint64_t happened_ = 0;
 };
 
-// One that other processes can open, by the ticket of its memory.
+// An event that other processes can open by the ticket of its memory.
 class SharedEvent : public Event {
  public:
-  // nullptr if there is no memory.
+  // nullptr if memory is exhausted.
   static std::shared_ptr<SharedEvent> create();
   static std::shared_ptr<SharedEvent> open(const FileTicket& ticket);
   ~SharedEvent() override;
@@ -60,7 +61,7 @@ class SharedEvent : public Event {
   void happen(std::uint64_t recording) override;
   std::uint64_t last() const override;
   bool has_happened(std::uint64_t recording) const override;
-  // Does not end when the process that created it has died first.
+  // Never returns if the process that created the event has died first.
   void wait(std::uint64_t recording) const override;
 
  private:
@@ -80,20 +81,21 @@ class SharedEvent : public Event {
 
 class Stream {
  public:
-  // Returns 0 or the number of an error, of which the first is kept.
+  // Returns 0 or an error number. The stream keeps the first error.
   using Work = std::function<int()>;
 
-  // One that has no limit takes whatever it is given: no program has it, but a graph.
+  // `has_limit`: false only for a graph's stream, which accepts any number of
+  // operations.
   explicit Stream(int device, bool has_limit = true);
-  // Does what is left, and ends.
+  // Finishes the remaining work.
   ~Stream();
 
   int device() const { return device_; }
-  // Blocks while it has as much left as it takes.
+  // Blocks while the stream is full.
   void put(Work work);
-  // Blocks until it has been done.
+  // Blocks until the work is done.
   void put_and_wait(const Work& work);
-  // Waits until there is nothing left; returns the first error.
+  // Waits until the stream is empty; returns the first error.
   int synchronize();
   bool is_idle();
 

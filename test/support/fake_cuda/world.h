@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All there is of one process's GPUs, and what functions of the driver need of it.
+// The state of one process's GPUs, and the helpers that the driver's functions
+// share.
 #pragma once
 
 #include <atomic>
@@ -27,16 +28,18 @@ struct CuContextOfDriver {
 };
 struct CuStreamOfDriver {
   std::shared_ptr<fake_cuda::Stream> stream;
-  // With the legacy default stream. It counts for captures; the two are not ordered here.
+  // Whether the stream is ordered with the legacy default stream. Only captures
+  // use this; the fake does not order the two.
   bool is_ordered = false;
-  // What it is recorded into, and as which of its branches; nullptr: it is not.
+  // The capture that records the stream, and the stream's branch; nullptr:
+  // none.
   std::shared_ptr<fake_cuda::Capture> capture = nullptr;
   std::size_t branch = 0;
 };
 struct CuEventOfDriver {
   std::shared_ptr<fake_cuda::Event> event;
   int device;
-  // Its last recording, where that was recorded itself.
+  // Whether its last recording was captured, and where.
   bool was_captured = false;
   std::weak_ptr<fake_cuda::Capture> captured = {};
   std::size_t edge = 0;
@@ -104,7 +107,7 @@ inline constexpr CuResult kCaptureWrongThread = 908;
 
 int number_from_environment(const char* name, int otherwise);
 
-// Streams that are destroyed go on with what they have until the process ends.
+// A destroyed stream finishes its work before the process ends.
 struct World {
   const int devices = number_from_environment("FAKE_CUDA_DEVICES", 4);
   DeviceMemory memory;
@@ -120,22 +123,22 @@ struct World {
     void* argument;
   };
   std::map<std::string, During> during;
-  std::atomic<bool> has_gone{false};  // As the process exits.
+  std::atomic<bool> has_gone{false};  // Set at exit.
   std::vector<std::unique_ptr<hvd::device::CuContextOfDriver>> contexts;
   std::set<CuStream> streams;
   std::set<CuEvent> events;
   struct Pinned {
     std::size_t bytes;
-    int device;  // Whose context it was pinned in.
+    int device;  // Of the context that pinned it.
   };
   std::map<std::uintptr_t, Pinned> pinned;
-  std::set<void*> allocated;  // Of what is pinned.
+  std::set<void*> allocated;  // Pinned memory allocated here.
   std::set<CuPool> pools;
   std::set<CuModule> modules;
   std::set<CuGraph> graphs;
   std::set<CuGraphExec> launchable;
   std::set<std::pair<int, int>>
-      peers;  // A device, and whose memory it may touch.
+      peers;  // (a device, the device whose memory it may touch)
   std::vector<std::shared_ptr<Stream>> ending;
 
   World();
@@ -143,45 +146,45 @@ struct World {
 
 World& world();
 
-// What this thread works with; nullptr: nothing.
+// The current context of this thread; nullptr: none.
 CuContext current_context();
 
-// What CUDA does, too, before it takes memory back, or loads a kernel late.
+// Like CUDA, waits before it frees memory or loads a kernel late.
 void wait_for_all_work();
 void wait_for_all_work_of(int device);
 
-// Counts a call of `function`, and runs the test's action for it. Returns the result of the
-// call.
+// Counts a call of `function`, and runs the test's action for it. Returns the
+// result for the call.
 CuResult failure_of(const char* function);
 
-// The queue behind a handle; none if there is no such stream.
+// The queue behind a handle; nullptr if the stream does not exist.
 std::shared_ptr<Stream> queue_of(CuStream stream);
 std::shared_ptr<Event> event_of(CuEvent event);
 
 // Puts work into a stream, or records it there.
 CuResult put(CuStream stream, Stream::Work work);
-// What happens to events in streams that are captured; nothing where none is, and all is
-// to go its usual way.
+// Record and await events in captured streams; nullopt if no capture is
+// involved.
 std::optional<CuResult> record_captured(CuEvent event, CuStream stream);
 std::optional<CuResult> await_captured(CuStream stream, CuEvent event);
 bool is_captured(CuEvent event);
-// For what CUDA forbids while streams are captured.
+// For calls that CUDA forbids during captures.
 CuResult unsafe();
-// For work in the legacy default stream, which would come between what a stream that is ordered
-// with it has captured.
+// For work in the legacy default stream, which would interfere with a captured
+// stream that is ordered with it.
 CuResult implicit(CuStream stream);
 
-// The GPU in whose context memory of the host was pinned; nothing: it is pageable.
+// The GPU in whose context host memory was pinned; nullopt: pageable.
 std::optional<int> device_of_pinned(std::uintptr_t memory,
                                     std::size_t bytes = 1);
-// Of memory of the host.
+// For host memory.
 bool is_pinned(std::uintptr_t memory, std::size_t bytes);
 
-// Where memory of a device can be touched by a copy; memory of the host is where it is.
+// Where a copy can touch memory of a device. Host memory is returned unchanged.
 std::byte* place_of(CuAddress address, std::size_t bytes);
 
-// As place_of(), for a kernel of `device`: memory of that device, of one it has access
-// to, or pinned. nullptr: it may not touch it.
+// Like place_of(), for a kernel of `device`: memory of that device, of a device
+// it has access to, or pinned. nullptr: not allowed.
 std::byte* reach(int device, const void* memory, std::size_t bytes);
 
 }  // namespace fake_cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How communicators are made, asked and ended.
+// Creates, queries and ends communicators.
 #include "test/support/fake_nccl/communicator.h"
 
 #include <unistd.h>
@@ -33,7 +33,8 @@ namespace {
 
 constexpr int kMostLooksForGraphs = 20'000;
 
-// Whether all ranks have come, each with a GPU of its own; an error if not.
+// Whether all ranks have joined, each with its own GPU; an error if ranks
+// share.
 NcclResult look_at_others(Connection& connection) {
   if (has_fault("init hang", connection.rank, 0)) return kNcclInProgress;
   if (has_fault("init error", connection.rank, 0)) return kNcclSystemError;
@@ -59,7 +60,7 @@ bool all_have_left(Connection& connection) {
 }  // namespace
 }  // namespace fake_nccl
 
-using namespace fake_nccl;  // NOLINT: what follows is C.
+using namespace fake_nccl;  // NOLINT: C follows.
 
 extern "C" {
 
@@ -140,7 +141,7 @@ NcclResult ncclCommFinalize(NcclComm comm) {
   return kNcclInProgress;
 }
 
-// Frees memory of the GPU, before which CUDA waits for all work that the GPU has.
+// Frees GPU memory, for which CUDA waits for all work of the GPU.
 NcclResult ncclCommAbort(NcclComm comm) {
   if (!exists(comm)) return kNcclInvalidArgument;
   {
@@ -150,8 +151,8 @@ NcclResult ncclCommAbort(NcclComm comm) {
   comm->connection->aborted.store(true);
   of_cuda<decltype(fake_cuda_wait_for_device)>("fake_cuda_wait_for_device")(
       comm->connection->device);
-  // NCCL, too, waits for the launches of graphs that have something of it; and for the
-  // graphs themselves for ever.
+  // NCCL, too, waits for graph launches that use the communicator. Unlike this
+  // fake, NCCL waits forever for the graphs themselves.
   for (int looks = 0; comm->connection->captured.load() > 0; ++looks) {
     if (looks == kMostLooksForGraphs) {
       ++world().ended_too_early;

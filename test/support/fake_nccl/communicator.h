@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator of the stand-in: what one rank knows of it, and what its work in streams
-// shares with it.
+// A fake communicator: one rank's state, and the part that its work in streams
+// shares.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace fake_nccl {
 
 inline constexpr NcclOp kFirstOpOfUsers = 5;
 
-// What the communicator and its work in streams share.
+// Shared by the communicator and its work in streams.
 struct Connection {
   Connection(std::unique_ptr<Mapping> shared, int my_rank, int all_ranks,
              int on_device)
@@ -36,9 +36,9 @@ struct Connection {
   const int device;
   std::atomic<bool> aborted{false};
   std::atomic<NcclResult> error{hvd::collective::kNcclSuccess};
-  Exchange exchange;             // Of the thread of the stream.
+  Exchange exchange;             // Used by the stream's thread.
   int done = 0;                  // Likewise.
-  std::atomic<int> captured{0};  // Groups that graphs have.
+  std::atomic<int> captured{0};  // Groups held by graphs.
 };
 
 }  // namespace fake_nccl
@@ -54,14 +54,13 @@ struct NcclCommOfNccl {
   bool is_made = false;
   bool is_finalizing = false;
   bool is_finalized = false;
-  device::CuStream stream = nullptr;  // The only one that it may be used with.
-  int polls = 0;                      // "In progress" so many times still.
+  device::CuStream stream = nullptr;  // The only stream it may use.
+  int polls = 0;                      // Remaining "in progress" answers.
   std::vector<std::pair<device::CuStream, std::vector<fake_nccl::Operation>>>
       waiting;
   std::vector<NcclWindow> windows;
-  std::vector<NcclWindow*>
-      told;  // Who gets the handles that are not there yet.
-  // Changed under the lock of the world: other ranks count them.
+  std::vector<NcclWindow*> told;  // Receive handles that are not ready yet.
+  // Changed under the lock of the world, because other ranks count them.
   std::map<NcclOp, double> factors;
   NcclOp next_op = fake_nccl::kFirstOpOfUsers;
   std::minstd_rand random;
@@ -72,7 +71,7 @@ namespace fake_nccl {
 
 bool exists(NcclComm comm);
 
-// Whether something may be asked of it now.
+// Whether the communicator accepts calls now.
 bool is_usable(NcclComm comm);
 
 }  // namespace fake_nccl

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests may ask of the stand-in for NCCL beyond NCCL, by functions of its library or
-// by the environment of its process.
+// Controls of the fake NCCL for tests: functions of its library, and
+// environment variables of its process.
 //
-// It moves the memory of the stand-in for CUDA (FAKE_NCCL_CUDA: that one's file), by
-// memory that the ranks' processes share. Communicators are made without blocking, and
-// answer "in progress" a few times to everything.
+// The fake moves memory of the fake CUDA driver (FAKE_NCCL_CUDA: that library's
+// file) through memory that the ranks' processes share. Communicators are
+// created without blocking. Every call answers "in progress" a few times.
 //
-//   FAKE_NCCL_VERSION              which NCCL it is (22803)
-//   FAKE_NCCL_DELAY                microseconds that an operation idles at most
-//   FAKE_NCCL_FAULT="kind:rank:n"  as fake_nccl_fault()
-//   NCCL_MULTI_RANK_GPU_ENABLE     as NCCL: ranks may share a GPU from 2.30 on
+//   FAKE_NCCL_VERSION              the version of NCCL (22803)
+//   FAKE_NCCL_DELAY                most microseconds that an operation idles
+//   FAKE_NCCL_FAULT="kind:rank:n"  as in fake_nccl_fault()
+//   NCCL_MULTI_RANK_GPU_ENABLE     as in NCCL from 2.30: ranks may share GPUs
 #pragma once
 
 #include <cstddef>
 
 extern "C" {
 
-// From now on, operation `n` (counted from 0 for each communicator) of rank `rank` does
-// not come to its end, before it is aborted:
-//   "hang"         and nobody is told
-//   "async error"  and that is an asynchronous error there
-// Or a communicator of that rank is not made:
-//   "init hang"    it is in progress for ever
-//   "init error"   that is an error
-// "": nothing of this.
+// From now on, operation `n` (counted from 0 for each communicator) of rank
+// `rank` does not end until it is aborted:
+//   "hang"         silently
+//   "async error"  with an asynchronous error on that rank
+// Or a communicator of that rank cannot be created:
+//   "init hang"    stays in progress forever
+//   "init error"   fails
+// "": no fault.
 void fake_nccl_fault(const char* kind, int rank, int n);
 
-// How long an operation idles at most before it begins, in microseconds.
+// The maximum time that an operation idles before it begins, in microseconds.
 void fake_nccl_set_delay(unsigned microseconds);
 
-// Communicators that exist, and ops, and memory; and those that have ended while a graph
-// had something of theirs, or were to be freed while they were registered.
+// The number of existing communicators, ops and allocations, plus communicators
+// that ended while a graph used them, plus attempts to free registered memory.
 std::size_t fake_nccl_objects();
 
-// Windows: pieces of memory that are registered with communicators now.
+// Windows: the number of memory ranges registered with communicators now.
 std::size_t fake_nccl_windows();
 
 }  // extern "C"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stand-in for NCCL as tests use it: loaded once per process.
+// The fake NCCL for tests, loaded once per process.
 #pragma once
 
 #include "horovodpp/device/shared_library.h"

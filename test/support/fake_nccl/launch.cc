@@ -15,7 +15,7 @@ namespace {
 
 using namespace hvd::collective;  // NOLINT: NCCL's numbers.
 
-// A group on its way through a stream, once or, in a graph, often.
+// A group in a stream. It runs once, or repeatedly in a graph.
 struct Launch {
   std::shared_ptr<Connection> by;
   std::vector<Operation> group;
@@ -62,7 +62,7 @@ bool is_capturing(CuStream stream) {
              stream) != 0;
 }
 
-// NCCL, too, may still be at it when a call returns.
+// Like NCCL, may still be busy when a call returns.
 NcclResult under_way(NcclComm comm) {
   comm->polls = static_cast<int>(comm->random() % 3);
   if (comm->polls > 0) return kNcclInProgress;
@@ -79,7 +79,7 @@ NcclResult end_group() {
   for (Grouped& one : std::exchange(grouped, {})) {
     if (!is_capturing(one.stream)) {
       if (one.comm->stream != nullptr && one.comm->stream != one.stream) {
-        return kNcclInvalidUsage;  // Not wrong for NCCL, but nothing we do.
+        return kNcclInvalidUsage;  // Legal in NCCL, but we never do it.
       }
       one.comm->stream = one.stream;
     }
@@ -118,7 +118,7 @@ NcclResult add_to_group(NcclComm comm, CuStream stream,
 
 }  // namespace fake_nccl
 
-using namespace fake_nccl;  // NOLINT: what follows is C.
+using namespace fake_nccl;  // NOLINT: C follows.
 
 extern "C" {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups: what is asked for between a group's beginning and its end goes into a stream
-// together, though not necessarily before the call returns.
+// Groups: the operations between a group's begin and end enter a stream
+// together, possibly after the call returns.
 #pragma once
 
 #include "test/support/fake_nccl/communicator.h"
@@ -9,14 +9,15 @@
 
 namespace fake_nccl {
 
-// Puts an operation into this thread's group, which ends with it if none has begun.
+// Adds an operation to this thread's group. Without an open group, the
+// operation is a group of its own.
 NcclResult add_to_group(NcclComm comm, CuStream stream,
                         const Operation& operation);
 
-// That of a wrong use, which this thread's group is refused for as well.
+// Returns the error for wrong use, and makes this thread's group fail, too.
 NcclResult refuse();
 
-// Puts into streams what waits for that.
+// Puts waiting groups into their streams.
 void launch_waiting(NcclComm comm);
 
 }  // namespace fake_nccl

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of NCCL that horovodpp uses (horovodpp/collective/nccl/api.h), between GPUs
-// that do not exist. Their use is checked more strictly than NCCL does. Here are the
-// collectives, and the operations by which they reduce.
+// The functions of NCCL that horovodpp uses (horovodpp/collective/nccl/api.h),
+// between GPUs that do not exist. Arguments are checked more strictly than NCCL
+// does. This file has the collectives and the reduction ops.
 #include <cstring>
 #include <mutex>
 
@@ -15,7 +15,7 @@ namespace {
 
 using namespace hvd::collective;  // NOLINT: NCCL's numbers.
 
-// All memory of an operation, of the communicator's GPU.
+// Resolves all memory of an operation, which must be on the communicator's GPU.
 template <typename Pointer>
 bool touch(Pointer& memory, std::size_t bytes, int device) {
   if (bytes == 0) return true;
@@ -26,7 +26,7 @@ bool touch(Pointer& memory, std::size_t bytes, int device) {
   return place != nullptr && found == device;
 }
 
-// What a call reads and writes.
+// The memory that a call reads and writes.
 struct Memory {
   const void* from;
   void* to;
@@ -86,7 +86,7 @@ NcclResult put(Operation operation, const Memory& memory, NcclComm comm,
 }  // namespace
 }  // namespace fake_nccl
 
-using namespace fake_nccl;  // NOLINT: what follows is C.
+using namespace fake_nccl;  // NOLINT: C follows.
 
 extern "C" {
 

@@ -44,7 +44,7 @@ auto with_type(NcclDType type, F f) {
 template <typename T>
 constexpr bool is_half = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
 
-// In the type of the elements, which is what NCCL rounds to.
+// Combines in the element type, as NCCL rounds.
 template <typename T>
 T combine(NcclOp op, T a, T b) {
   if constexpr (is_half<T>) {
@@ -133,8 +133,8 @@ std::byte* Exchange::half_of(int rank) const {
   return memory_->slots[rank].halves[steps_ % 2];
 }
 
-// What a rank shows in a step stays until all have shown what they have in the next
-// one, and so have taken it.
+// A rank's data of a step stays until all ranks have published the next step,
+// and so have read this one.
 bool Exchange::step(const Operation& operation, std::size_t first,
                     std::size_t count) {
   show(operation, first, count);
@@ -179,7 +179,7 @@ void Exchange::show(const Operation& operation, std::size_t first,
 
 void Exchange::take(const Operation& operation, std::size_t first,
                     std::size_t count) {
-  // The others of a reduction to one rank have no place for it.
+  // In a reduction to one rank, the others have no output.
   if (operation.kind == Kind::kReduce && operation.peer != rank_) return;
   const std::size_t size = size_of(operation.type);
   std::byte* const to = operation.to + first * size;
@@ -219,7 +219,8 @@ bool Exchange::transfers(std::vector<Transfer> open) {
   int looks = 0;
   while (!open.empty()) {
     bool moved = false;
-    // Of a pair, in order: the next one begins when the one before has ended.
+    // Transfers of a pair stay in order: the next begins when the previous one
+    // has ended.
     for (auto& transfer : open) {
       if (!move_on(transfer, moved)) return false;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is put into a stream: one operation of NCCL, and how the ranks carry a group of
-// them out together, step by step, on the threads of their streams.
+// One NCCL operation in a stream, and the step-by-step execution of a group by
+// all ranks on the threads of their streams.
 #pragma once
 
 #include <atomic>
@@ -29,14 +29,15 @@ enum class Kind {
 
 struct Operation {
   Kind kind = Kind::kAllReduce;
-  const std::byte* from = nullptr;  // Where the stand-in may touch them.
+  const std::byte* from = nullptr;  // Where the fake may touch them.
   std::byte* to = nullptr;
-  std::size_t count = 0;  // Of each rank's part, where these differ.
+  std::size_t count = 0;  // Per rank, if parts differ.
   NcclDType type = 0;
   NcclOp op = 0;
-  double factor = 1;  // What contributions are multiplied by.
-  int peer = 0;       // The root, or the other side.
-  // Where in windows it reads and writes, in a number; 0: in none.
+  double factor = 1;  // Scales contributions.
+  int peer = 0;       // The root or the partner.
+  // The position in windows that the operation reads and writes, as one number;
+  // 0: outside of windows.
   std::uint64_t place = 0;
 };
 
@@ -49,8 +50,8 @@ class Exchange {
            const std::atomic<bool>& aborted)
       : memory_(memory), rank_(rank), ranks_(ranks), aborted_(aborted) {}
 
-  // All of a group, sends and receives side by side. False if it was aborted, or if two
-  // ranks are at different things.
+  // Runs a group; sends and receives run side by side. Returns false if the
+  // group was aborted, or if two ranks run different operations.
   bool run(const std::vector<Operation>& group);
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory by which the ranks of one communicator of the stand-in exchange what they
-// have: a slot for each rank, in two halves, and a box for each pair. It is a file in
-// memory that is reached through the process that made it, so that nothing stays behind.
+// The memory through which the ranks of one fake communicator exchange data: a
+// slot for each rank, in two halves, and a box for each pair. The memory is an
+// unnamed file, reached through the process that created it, so that nothing
+// stays behind.
 #pragma once
 
 #include <atomic>
@@ -19,16 +20,16 @@ inline constexpr std::size_t kSlotBytes = 16 << 10;
 inline constexpr std::size_t kBoxBytes = 4 << 10;
 
 struct alignas(64) Slot {
-  std::atomic<std::uint64_t> arrived;  // How many steps this rank has shown.
+  std::atomic<std::uint64_t> arrived;  // Steps that this rank has published.
   std::atomic<int> joined;             // 1 + its GPU.
   std::atomic<int> left;               // It has finalized.
-  std::atomic<int> windows;            // How many it has registered,
+  std::atomic<int> windows;            // Number of registered windows.
   std::uint64_t window_bytes[kMostWindows];
-  std::uint64_t places[2];  // Where what it shows in a step lies.
+  std::uint64_t places[2];  // Position in windows of a step's data.
   alignas(64) std::byte halves[2][kSlotBytes];
 };
 
-// What is on its way from one rank to another.
+// A message in flight from one rank to another.
 struct alignas(64) Box {
   std::atomic<std::uint64_t> sent;
   std::atomic<std::uint64_t> taken;
@@ -41,12 +42,13 @@ struct Shared {
   Box boxes[kMostRanks][kMostRanks];  // [from][to]
 };
 
-// A view of it.
+// A mapping of the shared memory.
 class Mapping {
  public:
-  // New memory, and the id by which others find it; kept by this process until it ends.
+  // Creates memory, and the id by which others find it. This process keeps the
+  // memory until it ends.
   static bool make(hvd::collective::NcclUniqueId* id);
-  // nullptr: the process that made it is gone.
+  // nullptr: the process that created the memory is gone.
   static std::unique_ptr<Mapping> open(const hvd::collective::NcclUniqueId& id);
   ~Mapping();
   Mapping(const Mapping&) = delete;

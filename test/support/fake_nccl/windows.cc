@@ -49,7 +49,7 @@ void let_go(NcclWindow window) {
 
 }  // namespace fake_nccl
 
-using namespace fake_nccl;  // NOLINT: what follows is C.
+using namespace fake_nccl;  // NOLINT: C follows.
 
 extern "C" {
 
@@ -83,7 +83,7 @@ NcclResult ncclMemFree(void* memory) {
 NcclResult ncclCommWindowRegister(NcclComm comm, void* memory,
                                   std::size_t bytes, NcclWindow* window,
                                   int flags) {
-  // Some of a group may be under way.
+  // Other registrations of the same group may be in progress.
   const bool may = is_usable(comm) || (exists(comm) && !comm->told.empty());
   if (!may || flags != kNcclWindowSymmetric) return kNcclInvalidUsage;
   const auto address = reinterpret_cast<std::uintptr_t>(memory);

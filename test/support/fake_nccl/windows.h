@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the stand-in allocates, and that is registered with communicators.
+// Memory that the fake NCCL allocates and that is registered with
+// communicators.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,15 @@
 
 namespace fake_nccl {
 
-// Where in the communicator's windows `memory` lies, in a number. 0: in none.
+// The position of `memory` in the communicator's windows, as one number. 0:
+// outside of windows.
 std::uint64_t place_of(NcclComm comm, const void* memory);
 
-// Whether all ranks have registered as much as this one; an error if it is not alike.
+// Whether all ranks have registered as much as this one; an error if the
+// windows differ.
 NcclResult look_at_windows(NcclComm comm);
 
-// Ends one that is not registered any more.
+// Ends a window that is no longer registered.
 void let_go(NcclWindow window);
 
 }  // namespace fake_nccl

@@ -48,7 +48,7 @@ bool has_fault(const char* kind, int rank, int n) {
 
 }  // namespace fake_nccl
 
-using namespace fake_nccl;  // NOLINT: what follows is C.
+using namespace fake_nccl;  // NOLINT: C follows.
 
 extern "C" {
 

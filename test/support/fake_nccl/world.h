@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that one process has of the stand-in for NCCL, what faults it is to have, and where
-// the stand-in for CUDA is found.
+// The fake NCCL's state in one process, its faults, and the location of the
+// fake CUDA driver.
 #pragma once
 
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ using hvd::device::CuStream;
 
 int number_from_environment(const char* name, int otherwise);
 
-// The stand-in for CUDA, which has been loaded by then.
+// The fake CUDA driver, which must be loaded already.
 void* cuda_library();
 
 template <typename Function>
@@ -50,17 +50,17 @@ struct World {
   std::atomic<unsigned> delay{
       static_cast<unsigned>(number_from_environment("FAKE_NCCL_DELAY", 0))};
   std::set<NcclComm> comms;
-  std::map<std::uintptr_t, std::size_t> memory;  // Its own, with its sizes.
-  std::map<std::uintptr_t, int> registered;      // How often.
+  std::map<std::uintptr_t, std::size_t> memory;  // Its allocations' sizes.
+  std::map<std::uintptr_t, int> registered;      // Number of registrations.
   std::atomic<unsigned> made{0};
-  // Communicators that ended while a graph had something of theirs, and memory that was
-  // to be freed while it was registered.
+  // Communicators that ended while a graph used them, and attempts to free
+  // registered memory.
   std::atomic<std::size_t> ended_too_early{0};
 
   World();
 };
 
-// Never destroyed: streams may be at work while the process ends.
+// Never destroyed: streams may work while the process ends.
 World& world();
 
 bool has_fault(const char* kind, int rank, int n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has every case of a test program watched, and what the program does between them
-// and at its end. HOROVODPP_TEST_CASE_SECONDS is what each may take; CMake sets it.
+// Watches every case of a test program, and the program between the cases and
+// at its end. HOROVODPP_TEST_CASE_SECONDS is the limit for each; CMake sets it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -35,7 +35,7 @@ class CaseWatch : public testing::EmptyTestEventListener {
   }
 };
 
-// Without the variable, as under a debugger, a case takes the time it needs.
+// Without the variable, as under a debugger, a case has no limit.
 [[maybe_unused]] const bool is_watched = [] {
   testing::UnitTest::GetInstance()->listeners().Append(new CaseWatch);
   return true;

@@ -23,7 +23,7 @@ __attribute__((noinline)) void wait_for_ever() {
 
 TEST(Hanging, Ends) {}
 
-// Threads of the library have all signals blocked.
+// The library's threads block all signals.
 TEST(Hanging, WaitsForItsThreadsAndHasAChild) {
   if (fork() == 0) {
     for (;;) pause();

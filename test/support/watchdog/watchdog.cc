@@ -21,19 +21,19 @@
 
 #include "absl/debugging/symbolize.h"
 
-// Not in a header, and not caught by sanitizers, which would put handlers of their own
-// in front of ours.
+// Not in a header, and not intercepted by sanitizers, which would install their
+// own handlers in front of ours.
 extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*);
 
 namespace {
 
 // SIGSETXID of glibc.
 const int kSignal = __SIGRTMIN + 1;
-// Any other: through it glibc's way of returning from handlers is found.
+// Any other signal: shows how glibc returns from handlers.
 const int kLender = __SIGRTMIN + 20;
 constexpr int kSecondsForAnswer = 2;
 constexpr int kSecondsForStacks = 20;
-// Other ranks of the job, which end with this one, write theirs.
+// Other ranks of the job, which end with this one, write their stacks.
 constexpr int kMillisecondsForOthers = 2000;
 
 std::array<char, 512> g_what;
@@ -44,7 +44,7 @@ std::atomic<bool> g_is_over{false};
 std::atomic<pid_t> g_asked{0};
 std::atomic<pid_t> g_answered{0};
 
-// All that follows runs in a handler: nothing allocates or takes a lock.
+// All code below runs in a signal handler: it must not allocate or lock.
 
 __attribute__((format(printf, 1, 2))) void say(const char* format, ...) {
   std::array<char, 1024> line;
@@ -61,7 +61,7 @@ __attribute__((format(printf, 1, 2))) void say(const char* format, ...) {
 
 pid_t my_id() { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
-// The first line of a file; "" if it cannot be read.
+// The first line of a file; "" if the file cannot be read.
 struct Line {
   std::array<char, 512> text{};
 
@@ -116,12 +116,12 @@ void say_stack_of(pid_t thread) {
       name.text.data(), state == nullptr ? "" : state + 1, place.text.data());
 }
 
-// Calls visit(number) for each entry of a folder that is one.
+// Calls visit(number) for each entry of a folder whose name is a number.
 template <typename Visit>
 void for_each_number(const char* folder, const Visit& visit) {
   const int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file < 0) return;
-  // struct linux_dirent64: the length is at 16, the name at 19.
+  // struct linux_dirent64: the length is at offset 16, the name at 19.
   alignas(8) std::array<char, 4096> entries;
   long size = 0;
   while ((size = syscall(SYS_getdents64, file, entries.data(),
@@ -193,7 +193,7 @@ void on_signal(int, siginfo_t* info, void*) {
   errno = error;
 }
 
-// As the kernel has it; the mask is one word.
+// The kernel's layout; the mask is one word.
 struct KernelAction {
   void (*handler)();
   unsigned long flags;
@@ -204,7 +204,7 @@ struct KernelAction {
 void install() {
   struct sigaction action = {};
   action.sa_sigaction = on_signal;
-  // A handler that hangs is met by another one.
+  // A second signal interrupts a handler that hangs.
   action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
   __sigaction(kLender, &action, nullptr);
   KernelAction kernel = {};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Hanging cases end by the watchdog, with their names and all threads' stacks.
+"""The watchdog ends hanging cases, and reports their names and all threads' stacks.
 
   watchdog_test.py HANGING_TEST [PREFIX...]
 """
@@ -15,7 +15,7 @@ COMMAND = sys.argv[1:]
 
 
 def run(case):
-    """The exit code and what was written; a pipe that a child keeps open never ends."""
+    """Returns the exit code and the output. Does not wait for a pipe that a child keeps open."""
     done = subprocess.run(
         [*COMMAND[1:], COMMAND[0], f"--gtest_filter={case}"], text=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module for MPI as an older horovodpp had it, of which only the version is read.
+// An MPI module of an older horovodpp, of which only the version is read.
 #include "horovodpp/transport/mpi_entry.h"
 
 extern "C" const hvd::transport::MpiEntry* hvd_mpi_entry();

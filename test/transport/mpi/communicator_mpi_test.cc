@@ -22,7 +22,7 @@ const JobKind kMpi = {
       body(**communicator);
     }};
 
-// A job of all ranks but rank 1, who looks on, if there are more than two.
+// A job of all ranks but rank 1, if there are more than two.
 void run_without_rank_one(const std::function<void(Communicator&)>& body) {
   auto wires = join_mpi_world({});
   ASSERT_TRUE(wires.ok()) << wires.status();
@@ -34,7 +34,7 @@ void run_without_rank_one(const std::function<void(Communicator&)>& body) {
     if (rank != 1 || size <= 2) members.push_back(rank);
   }
   if (size > 2 && router->wires().rank() == 1) return;
-  // One epoch after the other over the same wires.
+  // Consecutive epochs over the same wires.
   for (std::uint32_t epoch : {2u, 3u, 5u}) {
     const auto subset =
         make_subset_communicator(router, {.members = members, .epoch = epoch});
@@ -56,7 +56,7 @@ std::chrono::steady_clock::time_point soon() {
 TEST(MpiCommunicator, RunsOnceACommunicatorWasMade) {
   { ASSERT_TRUE(join_mpi_world({}).ok()); }
   EXPECT_TRUE(mpi_runs());
-  EXPECT_TRUE(mpi_is_running());  // As one sees it from outside.
+  EXPECT_TRUE(mpi_is_running());  // As seen from outside the module.
 }
 
 TEST(MpiCommunicator, KnowsThisProcess) {
@@ -113,7 +113,7 @@ TEST(MpiCommunicator, ComesAndGoesAHundredTimes) {
     Communicator& wires = **communicator;
     const int to = (wires.rank() + 1) % wires.size();
     ASSERT_TRUE(wires.exchange("", soon()).ok());
-    // Mail that nobody reads: of the last generation when it is found.
+    // Unread mail: stale when the next generation finds it.
     ASSERT_TRUE(wires.send_mail(to, "stale " + std::to_string(i)).ok());
     const auto all = wires.exchange(std::to_string(i), soon());
     ASSERT_TRUE(all.ok()) << all.status();

@@ -35,7 +35,7 @@ TEST_F(MpiMailboxTest, MailBeyondTheLimitArrivesWholeAndInOrder) {
 }
 
 TEST_F(MpiMailboxTest, MailOfAnotherGenerationIsDropped) {
-  if (world_.size() == 1) return;  // Mail to oneself does not travel.
+  if (world_.size() == 1) return;  // Mail to itself does not travel.
   MpiMailbox old = mailbox(8);
   MpiMailbox now = mailbox(16);
   ASSERT_TRUE(old.send(next(), std::string(3000, 'o')).ok());

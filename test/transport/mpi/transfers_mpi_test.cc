@@ -34,7 +34,8 @@ TEST_F(MpiTransfersTest, TransfersBeyondTheLimitArrive) {
   }
 }
 
-// A longer one waits for an answer, which queues behind what its receiver sends.
+// A longer message waits for an answer, which queues behind the receiver's own
+// messages.
 TEST_F(MpiTransfersTest, NoMessageIsLongerThanTcpSendsAtOnce) {
   constexpr int kSentAtOnce = 65'536 - 100;  // Of Open MPI, without headers.
   MpiTransfers wires({.comm = world_.comm(),
@@ -89,7 +90,7 @@ TEST_F(MpiTransfersTest, AnotherNumberOfChunksIsSeen) {
         << sent << " for " << expected;
     EXPECT_TRUE(finish(wires, *out).ok());
   }
-  // What follows on the same tag is not confused by it.
+  // The next transfer on the same tag is correct.
   for (const auto& [sent, expected] : cases) {
     const DataTag tag = {.epoch = 3, .sequence = 0};
     const std::string wrong(sent, 'w');
@@ -115,7 +116,8 @@ TEST_F(MpiTransfersTest, AnAbandonedSendThatNobodyReceivesKeepsItsMemory) {
                       .rank = world_.rank(),
                       .tags = world_.tags(),
                       .generation = world_.generation()});
-  // Beyond what any MPI takes over at once. Never freed, as MPI may read it.
+  // Above the eager limit of any MPI. Never freed, because MPI may still read
+  // it.
   static const auto* large = new std::string(std::size_t{8} << 20, 'l');
   const DataTag tag = {.epoch = 9, .sequence = 0};
   const auto out = wires.post_send(next(), tag, bytes_of(*large));

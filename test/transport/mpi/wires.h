@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that make mailboxes and transfers of their own, with a limit per
-// message that tests can reach.
+// Ranks that make their own mailboxes and transfers, with a limit per message
+// that tests can reach.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 namespace hvd::transport {
 
 inline constexpr std::size_t kLimit = 1000;
-inline constexpr int kTag = 40;  // Neither mail's nor exchange's nor data's.
+inline constexpr int kTag = 40;  // Not the tag of mail, exchange or data.
 
 class MpiWires : public ::testing::Test {
  protected:
@@ -49,7 +49,7 @@ class MpiWires : public ::testing::Test {
                          .generation = world_.generation(),
                          .chunk_bytes = kLimit});
   }
-  // What is thrown away may still be arriving.
+  // Abandoned transfers may still be arriving.
   static void keep_leftovers_of(MpiTransfers& transfers) {
     static auto* kept = new MpiMessages;
     transfers.give_up(*kept);
