@@ -147,8 +147,8 @@ class [[nodiscard]] Future {
   }
 
   // Runs `callback` with the outcome, once: at once on this thread if it is
-  // there already, else on the thread that sets it. It must not block. There the
-  // exceptions that it throws are dropped.
+  // there already, else on the thread that sets it. It must not throw and not
+  // block.
   template <typename F>
   void then(F callback) const {
     if (!state_) {

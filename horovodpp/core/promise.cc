@@ -2,6 +2,7 @@
 #include "horovodpp/core/promise.h"
 
 #include <chrono>
+#include <exception>
 
 #include "horovodpp/core/interruption.h"
 #include "horovodpp/core/without_exceptions.h"
@@ -135,9 +136,15 @@ bool FutureState::await(std::uint32_t stage,
 // Not under the lock: a callback may submit, wait, or ask this very future.
 void FutureState::run(const std::vector<Callback>& callbacks) const {
   WakeTogether::flush();
+  std::exception_ptr first;
   for (const Callback& callback : callbacks) {
-    without_exceptions([&] { callback->call(outcome_); });
+    try {
+      callback->call(outcome_);
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
   }
+  if (first) std::rethrow_exception(first);
 }
 
 void FutureState::announce_wait(const Ready& ready) {

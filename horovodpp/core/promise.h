@@ -34,6 +34,7 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/outcome.h"
+#include "horovodpp/core/without_exceptions.h"
 
 namespace hvd {
 
@@ -189,8 +190,10 @@ class FutureStateOf : public FutureState {
     if (promises_.fetch_sub(1, std::memory_order_acq_rel) > 1 || is_set()) {
       return;
     }
-    set(Status(StatusCode::kCancelled,
-               "the operation was dropped before it had an outcome"));
+    without_exceptions([&] {
+      set(Status(StatusCode::kCancelled,
+                 "the operation was dropped before it had an outcome"));
+    });
   }
 
  private:

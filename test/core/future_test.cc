@@ -142,7 +142,9 @@ TEST(Future, ACallbackThatThrowsTakesNothingFromOthers) {
     finish(promise);
     return seen;
   };
-  EXPECT_EQ(seen_by_second([](auto& promise) { promise->set(7); }),
+  EXPECT_EQ(seen_by_second([](auto& promise) {
+              EXPECT_THROW(promise->set(7), std::runtime_error);
+            }),
             StatusCode::kOk);
   EXPECT_EQ(seen_by_second([](auto& promise) { promise.reset(); }),
             StatusCode::kCancelled);
