@@ -124,6 +124,7 @@ double sum_of_squares(const Tensor& x) {
 
 Tensor sum_to(const Tensor& x, const Dims& shape) {
   if (x.shape() == shape) return unchanged(x);
+  if (shape.empty()) return sum(x);
   if (!broadcasts_to(shape, x.shape())) {
     throw InvalidArgument(absl::StrCat(
         "sum_to: ", x.describe(), " does not sum down to ", shape.to_string()));

@@ -47,9 +47,9 @@ Tensor Tensor::detach() const {
 }
 
 Tensor Tensor::data() const {
-  return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
-      new autograd::TensorImpl(autograd::Storage::alias(self().storage),
-                               dtype(), shape(), strides(), storage_offset())));
+  Tensor result = detach();
+  result.impl()->storage = autograd::Storage::alias(self().storage);
+  return result;
 }
 
 }  // namespace hvd

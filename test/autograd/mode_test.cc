@@ -89,6 +89,18 @@ TEST(InferenceMode, ItsViewsOfNormalTensorsAreNotWrittenLater) {
   EXPECT_ERROR(ViewInplaceError, "created in inference mode", part.mul_(2.0));
 }
 
+TEST(InferenceMode, ItsDataOfNormalTensorsCanBeWrittenLater) {
+  const Tensor y = leaf({1, 2}, {2});
+  Tensor data;
+  {
+    InferenceMode inference;
+    data = y.data();
+  }
+  EXPECT_FALSE(data.is_inference());
+  data.mul_(2.0);
+  EXPECT_EQ(values(y), (std::vector<double>{2, 4}));
+}
+
 // Item 82.
 TEST(Modes, SetGradEnabledNestsInEveryDirection) {
   SetGradEnabled off(false);

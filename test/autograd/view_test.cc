@@ -414,6 +414,8 @@ TEST(Views, ThatShowAllAreMadeWithoutRecordingToo) {
 TEST(Views, AreNoSumsThatKeepAllDimensions) {
   Tensor y = autograd::sum_to(ones64({2, 3}), {2, 1});
   EXPECT_NO_THROW(y.detach_());
+  Tensor scalar = autograd::sum_to(ones64({2, 3}), {});
+  EXPECT_NO_THROW(scalar.detach_());
   Tensor z = autograd::sum_to(ones64({2, 3}), {3});
   EXPECT_ERROR(autograd::AutogradError, "views", z.detach_());
 }
