@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What errno says of a file, as a Status.
+// Converts the errno of a file operation to a Status.
 #pragma once
 
 #include <string>
