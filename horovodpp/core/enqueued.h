@@ -14,8 +14,8 @@ class Enqueued {
   //   (errors)  CUDA's
   virtual Status order(void* stream) const = 0;
 
-  // Whether the work is recorded into a graph, to run when the graph is
-  // launched. Then order() succeeds, though no work is in progress yet.
+  // Whether the work is recorded into a graph and runs when the graph is
+  // launched. Then order() applies even after the operation is complete here.
   virtual bool is_captured() const { return false; }
 };
 

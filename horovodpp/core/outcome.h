@@ -166,7 +166,7 @@ bool operator==(StatusCode a, E b) {
 namespace internal {
 // Throws hvd::Error.
 [[noreturn]] void throw_status(const Status& status);
-// `status`, or an Internal error ("no value") if it is OK.
+// `status`, or an Internal error if it is OK.
 Status not_ok(Status status);
 }  // namespace internal
 
