@@ -92,7 +92,7 @@ class LoopbackShared {
     return deaths_[static_cast<std::size_t>(rank)].has_value();
   }
   std::string missing_from(const Round& round) const;
-  // Aborted if a missing rank is dead or will not come any more.
+  // Aborted if a missing rank is dead.
   absl::Status check_missing(const Round& round) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

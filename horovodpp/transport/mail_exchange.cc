@@ -14,7 +14,8 @@ namespace {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-// Rank 0 waits this much longer than its peers, whose verdict travels to it.
+// The other ranks wait this much longer than rank 0, whose verdict must still
+// travel to them.
 constexpr std::chrono::seconds kGrace(1);
 // How long the message that calls an exchange off may take to leave this rank.
 constexpr std::chrono::milliseconds kFarewell(100);

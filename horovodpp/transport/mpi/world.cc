@@ -287,7 +287,7 @@ bool MpiWorld::may_finalize() {
   return met;
 }
 
-// Ranks on the same machine see that rank's end.
+// One rank of each other machine, whose end the ranks beside it detect.
 std::vector<int> MpiWorld::one_of_each_other_machine() const {
   std::set<std::string> known = {self_.machine};
   std::vector<int> ranks;
