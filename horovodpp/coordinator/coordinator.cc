@@ -386,7 +386,8 @@ absl::Status Coordinator::lead(Clock::TimePoint now) {
     }
   }
   if (root_ != nullptr) {
-    // Decide here whether anything can be scheduled, until more is read.
+    // Clear the flag first: the root decides below about everything read so
+    // far.
     protocol_.take_has_read();
     if (root_->has_work()) HVD_RETURN_IF_ERROR(rule(now));
   }

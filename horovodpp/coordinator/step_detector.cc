@@ -98,9 +98,8 @@ void StepDetector::give_up() {
   if (followed_ == 0) {
     note_failure();
   } else if (followed_ >= static_cast<std::uint64_t>(needed_)) {
-    // The order was followed at least as long as it took to learn. Whatever
-    // ended it (such as an occasional barrier) is no reason to wait longer next
-    // time.
+    // The order was followed at least as long as it took to learn. Its end, for
+    // example by an occasional barrier, is no reason to wait longer next time.
     needed_ = steps_;
     remember();
   } else {

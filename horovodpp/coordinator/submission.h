@@ -64,9 +64,9 @@ struct Submission {
       enqueued = {};
   bool is_enqueued = false;
 
-  // Used by the TensorQueue: the entry of the name, whether the entry is kept
-  // between submissions, and what keeps the submission alive and follows it in
-  // the list while in flight.
+  // Used by the TensorQueue: the entry of the name, and whether the entry is
+  // kept between submissions. While in flight, the submission is kept alive by
+  // `in_flight` and followed in the list by `next`.
   QueuedName* name = nullptr;
   bool keeps_name = false;
   std::shared_ptr<Submission> in_flight = nullptr;
