@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order of exit handlers: the last one registered runs first. A library loaded
-// or first used after hvd::init() has handlers that would run before the job is
-// left, and the job could not use that library while leaving.
+// Controls the order of exit handlers: the last one registered runs first. A
+// library loaded or first used after hvd::init() has handlers that would run
+// before the job is left. The job could not use that library while leaving.
 #pragma once
 
 namespace hvd {

@@ -5,12 +5,12 @@
 //   hvd::throw_if_error(hvd::init());
 //   hvd::Buffer all = hvd::value_or_throw(hvd::allgather(rows));
 //
-// All exceptions of the library are hvd::Error, with two exceptions. A failed
-// small allocation throws std::bad_alloc. Exceptions from the program's own
-// functions pass through.
+// The library throws only hvd::Error, apart from two cases: std::bad_alloc if
+// the system has no memory for a small object, and the exceptions of the
+// program's own functions, which pass through.
 #pragma once
 
-#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Must come first.
 
 #include <stdexcept>
 #include <utility>

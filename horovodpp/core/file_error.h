@@ -8,8 +8,8 @@
 
 namespace hvd {
 
-// "<context>: <text of error>": NotFound, PermissionDenied, ResourceExhausted (a
-// full disk), Unavailable (a lock that is held), else Internal.
+// "<context>: <text of error>": NotFound, PermissionDenied, ResourceExhausted
+// (a full disk), Unavailable (a lock that is held), else Internal.
 absl::Status file_error(int error, const std::string& context);
 
 }  // namespace hvd

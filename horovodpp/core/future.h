@@ -2,7 +2,7 @@
 // A Future<T> is a Status or a T that another thread supplies once.
 // Future<void> carries a Status only.
 //
-//   hvd::Future<void> done = hvd::allreduce_async_(grad, {.name = "fc1.weight"});
+//   hvd::Future<void> done = hvd::allreduce_async_(grad, {.name = "weight"});
 //   ...                                      // other work
 //   hvd::Status status = done.wait();        // if OK, grad is the mean
 //
@@ -17,7 +17,7 @@
 // Thread-safe.
 #pragma once
 
-#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Must come first.
 
 #include <memory>
 #include <optional>

@@ -15,7 +15,7 @@
 // Value types; copying an OK Status is free.
 #pragma once
 
-#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Must come first.
 
 #include <memory>
 #include <optional>

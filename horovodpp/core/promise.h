@@ -75,7 +75,7 @@ class FutureState {
     return futures_.load(std::memory_order_acquire) > 0;
   }
 
-  // Counts futures. Once the count is 0 it stays 0.
+  // Counts futures. Once the count has returned to 0 it stays 0.
   void add_future() { futures_.fetch_add(1, std::memory_order_relaxed); }
   void drop_future();
 

@@ -4,7 +4,8 @@
 // go on. As text it is a few words without a newline.
 //
 //   RankNews news = {.kind = RankNews::Kind::kBroken, .host = "a", .pid = 12};
-//   news.set_reason("rank 1 (host 'b', pid 4711) ended without leaving the job");
+//   news.set_reason(
+//       "rank 1 (host 'b', pid 4711) ended without leaving the job");
 //   parse_rank_news(to_text(news))->culprits[0].pid;   // 4711
 #pragma once
 
