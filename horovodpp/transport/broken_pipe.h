@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protects ranks on several hosts from SIGPIPE. Open MPI writes to TCP
-// connections without MSG_NOSIGNAL: after the peer's death, the signal would
-// end the writer before it learns of the death.
+// Protects ranks on several hosts from SIGPIPE. When a peer has died, Open
+// MPI's write to its TCP connection raises SIGPIPE, which would end the writer
+// before it learns of the death.
 #pragma once
 
 namespace hvd::transport {

@@ -59,7 +59,7 @@ class Communicator {
 
   // Start-up only, before the first mail: every rank passes a string and gets
   // all strings, in rank order. Blocks.
-  //   DeadlineExceeded  ranks were missing at `deadline`; says how many if known
+  //   DeadlineExceeded  ranks are missing at `deadline`; says how many if known
   //   Aborted           a rank is dead; names it
   virtual absl::StatusOr<std::vector<std::string>> exchange(
       const std::string& mine,

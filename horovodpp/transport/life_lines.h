@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // LifeLines detect early that another process of this node is dying. A
 // PeerWatch notices only after the system has freed the process's memory, which
-// takes a tenth of a second per gigabyte. Here, a thread of each rank holds a
-// word in shared memory, and the kernel marks the word when the thread ends
-// without releasing it (a robust futex, set_robust_list(2)).
+// takes a tenth of a second per gigabyte.
+//
+// A thread of each rank holds a word in shared memory. The kernel marks the
+// word when the thread ends without releasing it (a robust futex,
+// set_robust_list(2)).
 //
 // LifeLines are only a faster way: without futex_waitv (Linux 5.16), or without
 // the thread, nothing is reported.

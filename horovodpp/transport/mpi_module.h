@@ -4,9 +4,12 @@
 // libhorovodpp_mpi_openmpi4.so, libhorovodpp_mpi_mpich.so. A module is loaded
 // when an MPI launcher has started this process, and then stays loaded.
 //
-// The choice, in this order: the file that the user names; the module of the
-// MPI that the program has loaded, or whose launcher started it; the only
-// module installed.
+// The first of these is chosen:
+//
+// - the file that the user names;
+// - the module of the MPI that the program has loaded, or whose launcher
+//   started it;
+// - the only module installed.
 //
 // Thread-safe.
 #pragma once
