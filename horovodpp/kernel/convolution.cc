@@ -15,10 +15,10 @@ namespace {
 
 std::atomic<bool> winograd_allowed{true};
 
-// Convolution by matrix products. Row (n, oh, ow) of the windows of one group
-// holds the part of x under the kernel at that place of y, in the order kernel
-// row, kernel column, channel: [n oh ow, kh kw c]. So y = windows w^T, with w
-// [out, kh kw c].
+// Convolution by matrix products: y = windows w^T. Row (n, oh, ow) of the
+// windows of one group holds the part of x under the kernel at that place of y.
+// A row is ordered by kernel row, kernel column and channel: [n oh ow, kh kw
+// c]. The weight w is [out, kh kw c].
 template <typename T>
 class ProductConvolution {
  public:

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2-D convolutions on plain memory, with the channels of images last. There are
-// two implementations: oneDNN, and the library's own matrix products.
+// 2-D convolutions on plain memory, with the channels of images last. Two
+// implementations exist: oneDNN, and the library's own matrix products.
 //
 // A convolution y = x * w has three passes, each of which computes one tensor
-// from two others: y; the gradient of x from that of y and w; the gradient of w
-// from x and that of y.
+// from two others:
+//
+// - y from x and w;
+// - the gradient of x from that of y and w;
+// - the gradient of w from x and that of y.
 //
 // Thread-safe.
 #pragma once

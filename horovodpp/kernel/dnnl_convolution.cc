@@ -169,9 +169,9 @@ bool suits_winograd(const ConvShape& s, DType dtype) {
          s.out_height >= 4 && s.out_width >= 4;
 }
 
-// Whether oneDNN 2.6 (jit_1x1:avx2) would write outside its memory, including
-// its own temporary memory: it packs every step-th pixel in blocks of channels,
-// and treats all blocks as full.
+// Whether oneDNN 2.6 (jit_1x1:avx2) would access memory outside its buffers,
+// including its own temporary memory. It packs every step-th pixel in blocks of
+// channels, and treats all blocks as full.
 bool leaves_memory(ConvPass pass, const ConvShape& s) {
   constexpr std::int64_t kBlock = 16;  // Of the widest vectors.
   return pass == ConvPass::kBackwardWeights && s.kernel == Pair(1) &&

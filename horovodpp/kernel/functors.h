@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One functor for each elementwise operation. A functor computes one element
-// from an element x, an element y of a second tensor and a constant c, most of
-// which ignore some. kLoop names the loop that computes the same for float
-// (float_loops.h). The Backward functors take the gradient as x and the saved
-// value as y.
+// One functor for each elementwise operation, and the loop that computes the
+// same for float (kLoop; float_loops.h). A functor computes one element from x,
+// an element y of a second tensor, and a constant c; most functors ignore some
+// of these. The Backward functors take the gradient as x and the saved value as
+// y.
 #pragma once
 
 #include <cmath>

@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/kernel/mask_loops.cc"
 #include <hwy/foreach_target.h>
-// Highway requires this include to come first.
+// Must follow foreach_target.h.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();

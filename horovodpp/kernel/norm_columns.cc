@@ -9,7 +9,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/kernel/norm_columns.cc"
 #include <hwy/foreach_target.h>
-// Highway requires these includes to come after it.
+// Must follow foreach_target.h and precede the headers below.
 #include <hwy/highway.h>
 
 #include "horovodpp/kernel/norm_vectors.h"

@@ -13,7 +13,8 @@ struct MatrixSize {
   std::int64_t columns;
 };
 
-// Mean and variance (divided by the number of rows) of each column, in one pass.
+// Mean and variance (divided by the number of rows) of each column, in one
+// pass.
 void column_moments(const MatrixSize& size, const float* x, double* mean,
                     double* variance);
 void column_moments(const MatrixSize& size, const double* x, double* mean,

@@ -10,7 +10,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/kernel/row_loops.cc"
 #include <hwy/foreach_target.h>
-// Highway requires this include to come first.
+// Must follow foreach_target.h and precede the headers below.
 #include <hwy/highway.h>
 
 #include "horovodpp/kernel/vector_math.h"

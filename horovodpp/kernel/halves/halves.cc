@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/kernel/halves/halves.cc"
 #include <hwy/foreach_target.h>
-// Highway requires this include to come first.
+// Must follow foreach_target.h and precede the headers below.
 #include <hwy/highway.h>
 
 #include "horovodpp/core/export.h"
