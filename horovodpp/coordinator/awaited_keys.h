@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The AwaitedKeys are the names that somebody on this rank blocks for, as far as
-// they are in flight: which ones are is asked now and then, so that the set stays
-// small.
+// AwaitedKeys is the set of names that callers on this rank block on. It drops
+// names that are no longer in flight now and then, so it stays small.
 //
 // Pure: no thread, no clock, no I/O.
 #pragma once
@@ -16,7 +15,7 @@ namespace hvd::coordinator {
 
 class AwaitedKeys {
  public:
-  // `is_in_flight(key)` tells which of the others are.
+  // `is_in_flight(key)` says which of the other keys are still in flight.
   template <typename InFlight>
   void add(const Key& key, InFlight is_in_flight) {
     if (keys_.size() >= limit_) {
@@ -26,12 +25,12 @@ class AwaitedKeys {
     keys_.insert(key);
   }
 
-  // Whoever waited under this name has what it waited for.
+  // The operation of this name has completed.
   void erase(const Key& key) {
     if (!keys_.empty()) keys_.erase(key);
   }
 
-  // Whether there is one in flight.
+  // Whether any key is still in flight.
   template <typename InFlight>
   bool any(InFlight is_in_flight) {
     drop_others(is_in_flight);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Batch is what the coordinator says to execute next: submissions of several
-// ranks, agreed on, that are carried out as one operation.
+// A Batch is the coordinator's next unit of work: agreed submissions of several
+// ranks, executed as one operation.
 #pragma once
 
 #include <cstddef>
@@ -16,41 +16,43 @@ struct Submission;
 
 struct Batch {
   struct Entry {
-    // What was agreed on. Equal in all entries in what decides the operation.
-    // (The first dimension of a gathered tensor is the submission's business.)
+    // The agreed request. All entries agree in the fields that decide the
+    // operation, except the first dimension of a gathered tensor, which each
+    // submission has for itself.
     RequestPtr agreed = nullptr;
-    // As it was submitted here.
+    // The submission of this rank.
     Submission* mine = nullptr;
-    // False where this rank has joined: it contributes what changes nothing.
+    // False if this rank has joined: it contributes the neutral element.
     bool submitted_here = true;
   };
 
-  // Of the calls that carry it out: grows from batch to batch, and is the same
-  // on all members of the process set. Epochs only grow; in a new one sequences
-  // start again.
+  // Number of the batch, equal on all members of the process set. Sequences
+  // count up within an epoch. Epochs only grow, and each starts sequences
+  // again.
   std::uint32_t epoch = 0;
   std::uint64_t sequence = 0;
   std::vector<Entry> entries = {};
-  // Every member is known to take part, so that nobody can make the others
-  // abandon it.
+  // Every member is known to take part, so no rank can force the others to
+  // abandon the batch.
   bool certain = false;
-  // Ranks that contribute; fewer than the process set has where some joined.
+  // Ranks that contribute: fewer than the process set if some have joined.
   int participants = 0;
-  // The rank that joined last (join), the number of the set (add_process_set).
+  // join: the rank that joined last. add_process_set: the number of the new
+  // set.
   std::int64_t result = 0;
-  // Of a cycle: the number of that (0: of none), which no other one has, and the
-  // place there. Batches of equal places differ in what was submitted alone.
+  // Unique number of the cycle (0: none) and the batch's place in the cycle.
+  // Batches with equal numbers differ only in their submissions.
   std::uint64_t cycle = 0;
   std::size_t place = 0;
 
   const Request& request() const { return *entries.front().agreed; }
 };
 
-// A submission that is not executed, and why.
+// A submission that fails, and why.
 struct Failure {
   Key key;
   absl::Status why;
-  Submission* mine = nullptr;  // As it was submitted.
+  Submission* mine = nullptr;  // The submission, as passed in.
 };
 
 }  // namespace hvd::coordinator

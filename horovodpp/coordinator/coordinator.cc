@@ -19,7 +19,7 @@
 namespace hvd::coordinator {
 namespace {
 
-// Bytes. Whoever gets a letter begins with what it says while the next is written.
+// Bytes. A receiver can process a full letter while the sender writes the next.
 constexpr std::size_t kMostOfLetter = std::size_t{16} << 10;
 
 ProcessSets first_sets(const Coordinator::Options& options) {
@@ -33,7 +33,7 @@ ProcessSets first_sets(const Coordinator::Options& options) {
 
 }  // namespace
 
-// What a leader has besides.
+// State that only leaders have.
 struct Coordinator::LeaderPart {
   LeaderPart(const Options& options, int node, const ProcessSets& sets)
       : subtree(options.tree, node, sets),
@@ -41,11 +41,11 @@ struct Coordinator::LeaderPart {
 
   Subtree subtree;
   StallGatherer stall_gatherer;
-  // Of the schedule, not yet written to the board.
+  // Schedule records that are not yet on the board.
   std::deque<std::vector<Record>> unwritten = {};
 };
 
-// What the root has besides.
+// State that only the root has.
 struct Coordinator::RootPart {
   RootPart(const Options& options, const ProcessSets& sets)
       : scheduler({.capacity = options.cache_capacity,
@@ -132,7 +132,7 @@ absl::Status Coordinator::deliver(int from, Message message) {
       check_message(message, {.ranks = tree_.ranks(), .slots = slots_}));
   switch (direction_of(message)) {
     case Direction::kAny:
-      return absl::OkStatus();  // That it came says all.
+      return absl::OkStatus();  // The arrival itself is the information.
     case Direction::kUp:
       return from_below(from, std::move(message));
     case Direction::kDown:
@@ -158,7 +158,7 @@ void Coordinator::write(const Message& message) {
   encode(epoch_, message, written_);
 }
 
-// Behind what rank `to` is told already, so that order is kept.
+// Appends to the letter that is open for rank `to`, so order is kept.
 void Coordinator::put_into_letter(int to) {
   std::size_t at = next_open_ < open_.size() ? next_open_ : 0;
   if (at == open_.size() || open_[at].to != to) {
@@ -180,7 +180,7 @@ absl::Status Coordinator::from_below(int from, Message message) {
     return absl::InvalidArgumentError(
         "a message for a leader reached a rank that leads no node");
   }
-  // What was complete here before is told before.
+  // Report earlier completions first.
   HVD_RETURN_IF_ERROR(collect());
   if (const auto* stalled = std::get_if<Stalled>(&message)) {
     return up(*stalled);
@@ -192,7 +192,7 @@ absl::Status Coordinator::from_below(int from, Message message) {
   return pass_on();
 }
 
-// What the whole subtree has said goes to the parent.
+// Sends the messages of the whole subtree to the parent.
 absl::Status Coordinator::pass_on() {
   while (leader_->subtree.has_messages()) {
     for (Message& message : leader_->subtree.take_messages()) {
@@ -245,7 +245,7 @@ absl::Status Coordinator::report(const Inspected& found) {
                   suspects, finding->is_fatal);
 }
 
-// Whether those who would ask are there.
+// Checks that the ranks that would ask about stalls are still alive.
 absl::Status Coordinator::listen(Clock::TimePoint now) {
   const auto finding = silence_.take(now);
   if (!finding) return absl::OkStatus();
@@ -328,25 +328,25 @@ absl::Status Coordinator::answer(const Inspect& question) {
 }
 
 absl::Status Coordinator::schedule(std::vector<Record> records) {
-  // Definitions come by the same way, so they are here.
+  // Definitions take the same path, so they have arrived before.
   if (!protocol_.may_be_read(records)) {
     return absl::InvalidArgumentError(
         "the schedule names an operation that was not defined");
   }
-  // What marks of before the end of a cycle have completed is not counted.
+  // Take completions from before the end of a cycle now: they do not count.
   HVD_RETURN_IF_ERROR(collect());
-  // Counted before any rank or child can act on it.
+  // Count before any rank or child can act on the records.
   leader_->subtree.scheduled(
       records, [this](std::uint32_t id) { return protocol_.definition(id); });
   leader_->unwritten.push_back(std::move(records));
   return absl::OkStatus();
 }
 
-// A leader takes note of what became complete on its node.
+// Leader: takes the completed ids off the board.
 absl::Status Coordinator::collect() {
   while (const auto id = board_.next_completed()) {
     const Define* definition = protocol_.definition(*id);
-    if (definition == nullptr) continue;  // It has been retired meanwhile.
+    if (definition == nullptr) continue;  // Retired in the meantime.
     HVD_RETURN_IF_ERROR(leader_->subtree.complete_here(
         *id, definition->request->key.process_set));
   }
@@ -361,7 +361,7 @@ absl::Status Coordinator::step(Clock::TimePoint now) {
   return leader_ == nullptr ? absl::OkStatus() : lead(now);
 }
 
-// What this rank has to say.
+// Sends this rank's messages.
 absl::Status Coordinator::say(Clock::TimePoint now) {
   for (Message& message : protocol_.take_messages()) {
     if (const auto* stalled = std::get_if<Stalled>(&message)) {
@@ -376,7 +376,7 @@ absl::Status Coordinator::say(Clock::TimePoint now) {
   return absl::OkStatus();
 }
 
-// A leader's part of a step.
+// The leader's part of a step.
 absl::Status Coordinator::lead(Clock::TimePoint now) {
   HVD_RETURN_IF_ERROR(collect());
   if (leader_->subtree.has_messages()) HVD_RETURN_IF_ERROR(pass_on());
@@ -386,8 +386,8 @@ absl::Status Coordinator::lead(Clock::TimePoint now) {
     }
   }
   if (root_ != nullptr) {
-    // Whether there is anything to schedule now is decided here, for as long as
-    // nothing more is read.
+    // Clear the flag first: the root decides below about everything read so
+    // far.
     protocol_.take_has_read();
     if (root_->has_work()) HVD_RETURN_IF_ERROR(rule(now));
   }
@@ -395,10 +395,10 @@ absl::Status Coordinator::lead(Clock::TimePoint now) {
   return absl::OkStatus();
 }
 
-// The root goes on with the schedule.
+// The root extends the schedule.
 absl::Status Coordinator::rule(Clock::TimePoint now) {
-  // While this rank waits in a collective batches form; but other nodes, and
-  // other process sets, are not kept waiting by it.
+  // While this rank waits in a collective, submissions can gather into larger
+  // batches. With other nodes or process sets, do not keep these waiting.
   const bool ahead = tree_.nodes() > 1 || protocol_.process_sets().count() > 1;
   while (true) {
     const bool is_idle =
@@ -408,7 +408,7 @@ absl::Status Coordinator::rule(Clock::TimePoint now) {
     HVD_RETURN_IF_ERROR(from_above(Round{std::move(records)}));
     write_schedule();
   }
-  // Last of all, so that every node has the whole schedule by then.
+  // Send Closed last, so that every node has the whole schedule before.
   if (root_->scheduler.finished() && !root_->has_said_closed) {
     root_->has_said_closed = true;
     return from_above(Closed{});

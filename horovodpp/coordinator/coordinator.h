@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Coordinator is one rank's part in the agreement of a job on what to execute
+// A Coordinator is one rank's part in the job's agreement on what to execute
 // next, and in which order. It is a pure state machine: submissions, mail and
-// time go in; mail, batches and failures come out. It runs unchanged in the
-// background thread of a Runtime and by the thousands in a simulation.
+// time go in; mail, batches and failures come out. The same code runs in the
+// background thread of a Runtime and, by the thousands, in a simulation.
 //
-//   coordinator.submit(request);                 // as they come up
-//   coordinator.receive(from, bytes);            // as it arrives
+//   coordinator.submit(request);                 // as requests come up
+//   coordinator.receive(from, bytes);            // as mail arrives
 //   coordinator.step();
 //   for (auto& mail : coordinator.take_outgoing()) send(mail.to, mail.bytes);
 //   for (auto& failure : coordinator.take_failures()) ...
 //   if (const Batch* batch = *coordinator.next_batch()) {
-//     execute(*batch);        // while it waits: receive, step, send as above,
-//     coordinator.finished();     // and give up if should_abandon()
+//     execute(*batch);        // meanwhile: receive, step, send as above,
+//     coordinator.finished();     // and stop if should_abandon()
 //   }
 //
-// The protocol is told in docs/negotiation.md. Not thread-safe.
+// docs/negotiation.md describes the protocol. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct Outgoing {
   std::string bytes;
 };
 
-// Whom to wake, for what was written to the board.
+// Doorbells to ring after writing to the board.
 struct Bells {
   bool leader = false;
   bool node = false;
@@ -55,31 +55,31 @@ class Coordinator {
  public:
   static constexpr int kRoot = 0;
 
-  // Ranks that live in one process by the thousand may keep one copy of what
-  // they agree on: gives the one that is equal to the argument.
+  // Returns a shared copy equal to the argument. Thousands of ranks in one
+  // process can keep one copy of each agreed request.
   using ShareCopy = std::function<RequestPtr(RequestPtr)>;
 
   struct Options {
     int rank = 0;
     std::shared_ptr<const Tree> tree = {};
     std::uint32_t epoch = 0;
-    // Sets 1, 2, … that exist from the start; equal on all ranks.
+    // Process sets 1, 2, … that exist from the start; equal on all ranks.
     std::vector<std::vector<int>> process_sets = {};
     std::uint32_t cache_capacity = kDefaultSlots;
     std::size_t fusion_threshold = 128u << 20;
     Clock::Duration hold_back{0};
     bool fuse_groups = true;
-    // After as many equal steps the order is fixed, until somebody leaves it;
-    // 0: never.
+    // The order is fixed after this many equal steps, until a rank leaves the
+    // cycle. 0: never.
     int steps_before_schedule = 3;
-    // Whether ranks only allreduce while one of them has joined.
+    // Allow only allreduce while a rank has joined.
     bool strict_join = false;
-    // How long a submission waits before somebody asks who is missing; zero:
-    // nobody does. And before the job is given up; zero: never.
+    // How long a submission waits before the coordinator asks which ranks are
+    // missing, and before the job fails. Zero: never.
     Clock::Duration stall_warning = std::chrono::seconds(60);
     Clock::Duration stall_shutdown = std::chrono::seconds(600);
-    // A rank with host and pid, for messages; and what is to be seen of a rank
-    // of this node that does not answer ("it is stopped").
+    // `describe` names a rank with host and pid for messages. `remark` says why
+    // a silent rank of this node does not answer ("it is stopped").
     std::function<std::string(int rank)> describe = {};
     std::function<std::string(int rank)> remark = {};
     ShareCopy shared_copy = {};
@@ -88,87 +88,89 @@ class Coordinator {
   Coordinator(const Options& options, NodeBoard& board, const Clock& clock);
   ~Coordinator();
 
-  // This rank has submitted `request`; its key is not in flight here.
+  // This rank has submitted `request`, whose key is not in flight here.
   void submit(const Request& request);
-  // The same of all of these, which batches and failures then name; when.
+  // The same for several submissions, which batches and failures then name.
+  // Returns the time of submission.
   Clock::TimePoint submit(std::span<Submission* const> submissions);
 
-  // What a submission takes that is all this rank has in flight, where it is the whole
-  // of what the cycle in force comes to next: the batch to execute; nullptr if it is
-  // not so, or there is anything else to do first. Nothing has happened yet.
+  // A shortcut for the only submission in flight on this rank. Returns the
+  // batch to execute if `mine` is the whole next batch of the cycle in force
+  // and nothing must be done first; else nullptr. Changes no state.
   const Batch* lone_head(Submission& mine) { return protocol_.lone_head(mine); }
-  // Submits `mine`, for which there is a lone_head(), and enters that: it is executed
-  // until finished() or abandoned(), as if next_batch() had given it.
+  // Submits `mine`, for which lone_head() returned a batch, and enters that
+  // batch. The batch is executing until finished() or abandoned(), as after
+  // next_batch().
   void enter_lone_head(Submission& mine) {
     protocol_.enter_lone_head(mine, clock_.recent());
   }
-  // It takes longer than a moment.
+  // The caller waits longer than a moment.
   void begin_to_wait() { protocol_.begin_to_wait(clock_.now()); }
 
-  // Somebody on this rank blocks until `key` has an outcome.
+  // A caller on this rank blocks until the operation `key` completes.
   void wait_for(const Key& key) { protocol_.wait_for(key); }
 
-  // This rank shuts down: it submits nothing any more.
+  // This rank shuts down and submits nothing more.
   void leave() { protocol_.leave(); }
 
-  // A letter from rank `from`. An error breaks the job; a Break of a peer comes
-  // back as Aborted with its text. What is of another epoch is dropped.
+  // A letter from rank `from`. Letters of another epoch are dropped. Errors
+  // break the job. Aborted carries the text of a peer's Break.
   absl::Status receive(int from, std::string_view letter);
 
-  // Moves decisions on: what became complete, what is to be scheduled, what has
-  // waited too long. An error breaks the job.
+  // Moves decisions on: completions, scheduling and stalls. An error breaks the
+  // job.
   absl::Status step() { return step(clock_.now()); }
   absl::Status step(Clock::TimePoint now);
-  // Whether step() has something to say that came up since it was last called.
+  // Whether step() has new work since its last call.
   bool wants_step() const;
-  // When step() will have something to say by itself.
+  // When step() next has work without further input.
   std::optional<Clock::TimePoint> due() const;
 
-  // The next batch to execute; nullptr if there is none. It is this rank's, and
-  // lasts, until finished() or abandoned(); there is no other before.
+  // The next batch to execute, or nullptr. The batch is valid until finished()
+  // or abandoned(); call next_batch() again only after that.
   absl::StatusOr<const Batch*> next_batch() { return protocol_.next_batch(); }
   void finished() { protocol_.finished(); }
-  // Whether the batch being executed has to be given up: a rank will never take
-  // part in it. What it holds is then in flight as before.
+  // Whether to abandon the batch being executed, because a rank will never take
+  // part. Its operations are then in flight again.
   bool should_abandon() const { return protocol_.should_abandon(); }
-  // How many submissions of this rank there have to be before they can matter,
-  // unless somebody waits for one: 1, or what the next batch of a cycle lacks.
+  // Number of submissions before this rank needs to act, unless a caller waits:
+  // 1, or the submissions that the next batch of a cycle lacks.
   std::size_t submissions_to_next() const {
     return protocol_.submissions_to_next();
   }
-  // Whether this rank goes on from batch to batch as a cycle says, with no end of it
-  // in sight.
+  // Whether this rank follows a cycle from batch to batch, with no end in
+  // sight.
   bool follows_cycle() const { return protocol_.follows_cycle(); }
   void abandoned() { protocol_.abandoned(); }
 
-  // Whether there is anything to take of the first three of these.
+  // Whether take_outgoing(), take_bells() or take_warnings() has output.
   bool has_output() const {
     return !open_.empty() || bells_.leader || bells_.node || !warnings_.empty();
   }
   std::vector<Outgoing> take_outgoing();
   Bells take_bells();
-  // Texts for the log of this rank: who is missing where.
+  // Texts for this rank's log: which ranks are missing where.
   std::vector<std::string> take_warnings();
   bool has_failures() const { return protocol_.has_failures(); }
   std::vector<Failure> take_failures() { return protocol_.take_failures(); }
 
-  // The leaders of the nodes next to this rank's in the tree: whoever hears that
-  // the job is broken tells them, and leaders send them beats.
+  // Leaders of the neighboring nodes in the tree. A rank that learns that the
+  // job is broken tells them. Leaders send them beats.
   std::vector<int> neighbours() const;
   std::vector<Outgoing> break_mail(const absl::Status& why) const;
   Outgoing beat_mail(int to) const;
 
-  // As they are where this rank reads the schedule.
+  // The process sets at the point where this rank reads the schedule.
   const ProcessSets& process_sets() const { return protocol_.process_sets(); }
 
-  // The rank whose leaving ended the schedule, once this rank has read that:
-  // whatever it has in flight, or submits, is Cancelled.
+  // The rank whose leaving ended the schedule, once this rank has read that.
+  // Everything in flight or submitted later is Cancelled.
   std::optional<int> ended_by() const { return protocol_.ended_by(); }
 
-  // Whether something submitted here has no outcome yet.
+  // Whether a submission of this rank is still pending.
   bool has_in_flight() const { return protocol_.has_in_flight(); }
-  // Every rank has left, and this one has read the schedule to its end and owes
-  // nobody anything.
+  // Every rank has left, and this rank has read the whole schedule and sent all
+  // its messages.
   bool closed() const { return closed_ && owes_nothing(); }
 
  private:
@@ -215,13 +217,13 @@ class Coordinator {
   const std::function<std::string(int)> remark_;
   RankProtocol protocol_;
   Silence silence_;
-  std::unique_ptr<LeaderPart> leader_;  // A leader's.
-  std::unique_ptr<RootPart> root_;      // The root's.
+  std::unique_ptr<LeaderPart> leader_;  // Leaders only.
+  std::unique_ptr<RootPart> root_;      // Root only.
 
-  std::vector<Outgoing> outgoing_;  // Letters that are full,
-  std::vector<Outgoing> open_;      // and one for each rank that is told more.
-  std::size_t next_open_ = 0;       // To be tried first: ranks take turns.
-  WireWriter written_;              // The message that goes into them.
+  std::vector<Outgoing> outgoing_;  // Full letters,
+  std::vector<Outgoing> open_;      // and one open letter for each receiver.
+  std::size_t next_open_ = 0;       // Tried first, as ranks take turns.
+  WireWriter written_;              // The message being written.
   Bells bells_;
   std::vector<std::string> warnings_;
   bool closed_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CurrentBatch of a rank is the one it executes, or is about to; batches get
-// their numbers here.
+// CurrentBatch is the batch that a rank executes, or is about to. It also
+// numbers batches.
 //
 // Pure: no thread, no clock, no I/O.
 #pragma once
@@ -15,40 +15,41 @@ namespace hvd::coordinator {
 
 class CurrentBatch {
  public:
-  // A new one, empty, with the next number.
+  // A new, empty batch with the next number.
   Batch number(bool is_certain) {
     ids_.clear();
     return {.epoch = epoch_, .sequence = sequence_++, .certain = is_certain};
   }
-  // Numbers begin anew, in a higher epoch.
+  // Starts numbering again, in a higher epoch.
   void begin_epoch() {
     ++epoch_;
     sequence_ = 0;
   }
 
-  // An operation of the one that was numbered last.
+  // Adds an operation to the batch numbered last.
   void add(std::uint32_t id) { ids_.push_back(id); }
 
-  // It is to be executed next.
+  // `batch` is executed next.
   void make_ready(Batch batch) {
     own_ = std::move(batch);
     ready_ = &own_;
   }
-  // `planned` is, with the next number. It stays as it is until end().
+  // `planned` is executed next, under the next number. The caller keeps it
+  // unchanged until end().
   void make_planned_ready(Batch& planned) {
     planned.epoch = epoch_;
     planned.sequence = sequence_++;
     ready_ = &planned;
   }
   bool is_ready() const { return ready_ != nullptr; }
-  // Gives it out, if there is one (else nullptr): it is being executed until
-  // end(), and lasts as long.
+  // Hands out the ready batch, or nullptr. The batch is executing, and valid,
+  // until end().
   const Batch* give_out() {
     is_executing_ = is_ready();
     return std::exchange(ready_, nullptr);
   }
   bool is_executing() const { return is_executing_; }
-  // Its operations, by id.
+  // Ends the batch and returns the ids of its operations.
   std::vector<std::uint32_t> end() {
     is_executing_ = false;
     return std::exchange(ids_, {});

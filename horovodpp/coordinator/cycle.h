@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Cycle is a fixed order of batches that repeats from step to step. While it
-// is in force a rank executes the next batch of it as soon as it has itself
-// submitted all of that batch, and asks nobody: that the others do the same is
-// seen where they meet, in the collective.
+// A Cycle is a fixed order of batches that repeats from step to step. While a
+// cycle is in force, a rank executes the next batch as soon as the rank itself
+// has submitted all of that batch, without asking the others. The collective is
+// where they meet.
 //
-// This is one rank's view of it. Every rank has the same cycle and takes its
-// batches one by one, so ranks differ by at most one batch in how many they
-// have entered.
+// This is one rank's view. Every rank has the same cycle and takes its batches
+// one by one. So the numbers of batches that ranks have entered differ by at
+// most one.
 #pragma once
 
 #include <algorithm>
@@ -20,32 +20,32 @@ namespace hvd::coordinator {
 
 class Cycle {
  public:
-  // Appends `id` to the cycle; `ends_batch` if it is the last of its batch.
+  // Appends `id` to the cycle; `ends_batch` marks the last id of a batch.
   void add(std::uint32_t id, bool ends_batch);
 
-  // A number that tells different cycles apart (FNV-1a of ids and boundaries).
+  // FNV-1a hash of ids and boundaries, which tells cycles apart.
   std::uint64_t hash() const { return hash_; }
   bool contains(std::uint32_t id) const { return batch_of_.contains(id); }
   std::size_t batches() const { return batches_.size(); }
-  // Of the batch `index`.
+  // The ids of batch `index`.
   const std::vector<std::uint32_t>& ids_of(std::size_t index) const {
     return batches_[index].ids;
   }
 
-  // This rank has submitted `id`, which is part of the cycle, for its next
-  // occurrence; or one of the batch `index`.
+  // This rank has submitted `id` of the cycle, or an id of batch `index`, for
+  // its next occurrence.
   void submitted(std::uint32_t id) { submitted_in(batch_of_.find(id)->second); }
   void submitted_in(std::size_t index) { --batches_[index].missing; }
 
-  // The next batch, its index, and whether all of it is submitted.
+  // The next batch, its index, and whether this rank has submitted all of it.
   const std::vector<std::uint32_t>& head() const {
     return batches_[position_].ids;
   }
   std::size_t position() const { return position_; }
   bool head_is_ready() const { return missing() == 0; }
-  // How many of it this rank has still to submit.
+  // Submissions that the next batch still lacks on this rank.
   std::size_t missing() const { return batches_[position_].missing; }
-  // Goes on to the batch after it.
+  // Moves on to the following batch.
   void enter_head() {
     batches_[position_].missing = batches_[position_].ids.size();
     position_ = position_ + 1 == batches_.size() ? 0 : position_ + 1;
@@ -57,9 +57,9 @@ class Cycle {
       return std::all_of(part.ids.begin(), part.ids.end(), f);
     });
   }
-  // Begins anew: nothing of it is submitted or entered.
+  // Starts again, with no batch submitted or entered.
   void restart();
-  // Batches entered so far, all rounds together.
+  // Batches entered so far, over all rounds.
   std::uint64_t entered() const { return entered_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CycleFollower is where one rank stands with the cycles of its job: which one
-// is in force, and what has been said about its end. (docs/negotiation.md)
+// A CycleFollower tracks one rank's position in the job's cycles: which cycle
+// is in force, and whether its end has been announced (docs/negotiation.md).
 //
 // Pure: no thread, no clock, no I/O.
 #pragma once
@@ -16,15 +16,15 @@ namespace hvd::coordinator {
 
 class CycleFollower {
  public:
-  // The cycle to come goes on with `id`; a batch of it ends there if
-  // `ends_batch`.
+  // The announced cycle continues with `id`; `ends_batch` marks the end of a
+  // batch.
   void hear(std::uint32_t id, bool ends_batch) { told_.add(id, ends_batch); }
-  // Whether there is a beginning of one.
+  // Whether part of a new cycle has been announced.
   bool is_being_told() const { return told_.batches() > 0; }
 
-  // The cycle that was told is in force from now on, as number `run`; if none
-  // was, the last one is again. False if there is none with this hash of which
-  // all `is_known(id)`.
+  // Puts the announced cycle in force as number `run`; without an announcement,
+  // puts the last cycle in force again. Returns false if the hash differs, or
+  // if `is_known(id)` is false for an id of the last cycle.
   template <typename IsKnown>
   bool begin(std::uint32_t run, std::uint64_t hash, IsKnown is_known) {
     const bool is_new = is_being_told();
@@ -40,32 +40,31 @@ class CycleFollower {
   void end() { is_in_force_ = false; }
 
   bool is_in_force() const { return is_in_force_; }
-  // Of the one in force, or of the last one.
+  // Number of the cycle in force, or else of the last one.
   std::uint32_t run() const { return run_; }
-  // The one in force.
+  // The cycle in force.
   Cycle& cycle() { return cycle_; }
   const Cycle& cycle() const { return cycle_; }
 
-  // The root has halted the run `run`, which may be yet to begin here.
+  // The root has halted the run `run`, which may not have begun here yet.
   void halt(std::uint32_t run) { halted_ = run; }
-  // Whether that was the one in force, or the last one: no batch of it is entered.
+  // Whether the current or last run is halted, so that no batch may be entered.
   bool is_halted() const { return halted_ == run_; }
 
-  // This rank wants it to end: whether it is the first time.
+  // This rank wants the cycle to end. Returns true the first time.
   bool ask_for_end() { return !std::exchange(has_asked_, true); }
 
-  // How many submissions of this rank its next batch lacks; 1 where it is not
-  // entered whatever is submitted. At least 1.
+  // Submissions that the next batch lacks on this rank, at least 1. Returns 1
+  // if no submission could make the rank enter the batch.
   std::size_t missing() const {
     return goes_on() ? std::max<std::size_t>(cycle_.missing(), 1) : 1;
   }
-  // Whether there is one in force, and nothing to keep this rank from entering its
-  // next batch.
+  // Whether a cycle is in force and this rank may enter its next batch.
   bool goes_on() const { return is_in_force() && !is_halted() && !has_asked_; }
 
  private:
   Cycle told_;
-  Cycle cycle_;  // In force, or the last one that was.
+  Cycle cycle_;  // In force, or the last cycle that was.
   bool is_in_force_ = false;
   std::uint32_t run_ = 0;
   std::uint32_t halted_ = 0;

@@ -6,7 +6,7 @@
 namespace hvd::coordinator {
 namespace {
 
-// Of one dtype, as a batch has to be.
+// Whether all tensors have one dtype, as a batch requires.
 bool is_uniform(const Request& request) {
   return std::all_of(request.tensors.begin(), request.tensors.end(),
                      [&](const TensorSpec& tensor) {
@@ -48,7 +48,7 @@ std::vector<std::vector<std::size_t>> plan_fusion(
     for (std::size_t i = first + 1;
          i < ready.size() && batch.size() < options.max_batch; ++i) {
       if (taken[i]) continue;
-      // A program may go on only when it has passed it.
+      // A barrier must complete before the program goes on.
       if (ready[i].request->kind == RequestKind::kBarrier) break;
       const std::size_t bytes = ready[i].request->bytes();
       if (bytes > threshold || fused + passed_over > threshold - bytes) break;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operations travel together: a pure function from what is ready, in
-// order, to batches. The one who cuts batches runs it once for everybody, so
-// that all ranks execute the same ones.
+// Tensor fusion: a pure function from ready operations, in order, to batches.
+// The root plans once for all ranks, so all execute the same batches.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +12,11 @@
 namespace hvd::coordinator {
 
 struct FusionOptions {
-  // Bytes of a batch; 0: nothing is fused.
+  // Most bytes in a batch; 0: no fusion.
   std::size_t threshold = 128u << 20;
-  // Operations of a batch.
+  // Most operations in a batch.
   std::size_t max_batch = 1024;
-  // Whether groups travel with others.
+  // Whether to fuse groups with other operations.
   bool fuse_groups = true;
 };
 
@@ -26,14 +25,15 @@ struct Candidate {
   int participants = 0;  // Ranks that contribute.
 };
 
-// Batches of indices into `ready`, in the order of execution. Allreduces of the
-// same process set, with equal dtype, op, scales and kind of device, are fused
-// while their bytes stay within the threshold; everything else, and what is
-// larger by itself, goes alone. A group is fused as a whole or not at all.
+// Returns batches of indices into `ready`, in the order of execution.
 //
-// Looking for companions it may pass over others as long as fused and
-// passed-over bytes together stay within the threshold; those passed over keep
-// their order. Over a barrier it does not look.
+// - Allreduces are fused while their bytes fit the threshold. They must have
+//   the same process set, dtype, op, scales and kind of device.
+// - All other operations, and larger ones, go alone.
+// - A group is fused as a whole or not at all.
+// - The search may pass over operations as long as fused and passed-over bytes
+//   together fit the threshold. Passed-over operations keep their order.
+// - The search stops at a barrier.
 std::vector<std::vector<std::size_t>> plan_fusion(
     std::span<const Candidate> ready, const FusionOptions& options);
 

@@ -13,7 +13,7 @@ constexpr std::uint32_t kMagic = 0x76735648;  // "HVsv"
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kAsks = 1;
 constexpr std::uint8_t kLeaves = 2;
-// More would be nonsense, and could make epochs wrap.
+// A larger count is invalid, and could make epochs wrap.
 constexpr std::uint32_t kMostRestarts = 1u << 30;
 
 bool contains(const std::vector<int>& ranks, int rank) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LostRanks are what one rank of a broken job knows of who is lost, and how sure
-// that is; it tells the others. What several ranks know adds up (merge()), and
-// nothing is ever taken back, so after enough exchanges all know the same.
+// LostRanks is one rank's knowledge, in a broken job, of which ranks are lost
+// and how certainly. Ranks send it to each other and combine it with merge().
+// Entries are never removed, so after enough exchanges all ranks know the same.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,16 @@
 namespace hvd::coordinator {
 
 enum class Certainty : std::uint8_t {
-  kSuspected,  // Silent for too long; it may be alive behind a broken link.
-  kCertain     // Dead, by the word of its own node, or gone by its own.
+  // Silent beyond the timeout, but possibly alive behind a broken link.
+  kSuspected,
+  kCertain  // Dead, as its own node reports, or the rank itself says it leaves.
 };
 
-// Ranks are those of the first epoch, in every epoch.
+// Rank numbers are those of the first epoch, in every epoch.
 struct LostRanks {
-  // How often survivors have begun anew: tells apart epochs of equal members.
+  // Number of restarts by survivors: tells apart epochs with equal members.
   std::uint32_t restarts = 0;
-  // Both ascending; no rank is in both.
+  // Both ascending and disjoint.
   std::vector<int> dead = {};
   std::vector<int> suspected = {};
 
@@ -32,7 +33,7 @@ struct LostRanks {
   bool knows_dead(int rank) const;
   std::size_t count() const { return dead.size() + suspected.size(); }
 
-  // Adds what `other` knows, or one loss; whether that was news.
+  // Adds the knowledge of `other`, or one loss. Returns whether that was news.
   bool merge(const LostRanks& other);
   bool add(int rank, Certainty certainty);
 
@@ -43,18 +44,18 @@ struct LostRanks {
   }
 };
 
-// They, on their way from one rank to another.
+// LostRanks as sent from one rank to another.
 struct LostRanksMessage {
   LostRanks lost_ranks = {};
-  bool asks = false;    // The sender has just begun and wants to be answered.
-  bool leaves = false;  // The sender gives up; what it knows does not count.
+  bool asks = false;    // The sender has just begun and wants an answer.
+  bool leaves = false;  // The sender gives up; its knowledge does not count.
 };
 
-// `size` is the number of ranks of the first epoch.
+// `size` is the number of ranks in the first epoch.
 std::string encode(const LostRanksMessage& letter, int size);
 
 // Never reads outside `bytes`, never allocates more than they hold.
-//   InvalidArgument  these are not bytes that encode() makes for that size
+//   InvalidArgument  `bytes` is not an encode() result for that size
 absl::StatusOr<LostRanksMessage> decode_lost_ranks(const std::string& bytes,
                                                    int size);
 

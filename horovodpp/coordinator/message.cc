@@ -50,7 +50,7 @@ struct Put {
   }
 };
 
-// Reads them.
+// Reads each type that occurs as a field.
 struct Get {
   WireReader& r;
 
@@ -79,7 +79,8 @@ struct Get {
   }
   template <typename T>
   void operator()(std::vector<T>& values) const {
-    // No field takes less, so that a length cannot promise more than is there.
+    // The smallest field takes 4 bytes, which bounds the count by the bytes
+    // left.
     constexpr std::size_t kLeastBytes = 4;
     const std::uint32_t count = r.count(kLeastBytes);
     for (std::uint32_t i = 0; i < count && r.ok(); ++i) {

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control messages, and their form on the wire: a header of magic number,
-// format version, epoch and type, then the body.
+// The control messages and their wire format: a header of magic number, format
+// version, epoch and type, then the body.
 //
-// Up the tree, from a rank to the leader of its node, from a leader to its
-// parent; each leader passes on what its whole subtree has said:
+// Up the tree, from a rank to its node's leader and from a leader to its
+// parent. Each leader combines the messages of its whole subtree:
 //   Propose     I submitted this, which is not agreed on
-//   Outdated    what I submitted under this id's name is not what was agreed on
+//   Outdated    my submission under this id's name differs from the agreement
 //   Ready       these ids are complete in my subtree
 //   Passed      I have read past the retirement of these ids
 //   Join        I want to join this process set
-//   Joined      ... and everything I had submitted has been proposed
+//   Joined      ... and all my submissions have been proposed
 //   Leave       I shut down
-//   AllLeft     all of my subtree have
+//   AllLeft     all of my subtree have left
 //   Stop        I have to leave the cycle
-//   Halted      so far had I entered the cycle when I heard Halt
+//   Halted      batches of the cycle I had entered when I heard Halt
 //   Stalled     I have waited too long for this
-//   Inspected   what is known of the ranks that Inspect asked after
+//   Inspected   known facts about the ranks in question, answering Inspect
 // Down the tree, to all ranks:
 //   Define      all ranks proposed this: here is its id
-//   Reject      the ranks disagree: why the submission fails, where the
-//               schedule says so
+//   Reject      the ranks disagree: why the submission fails, at the point
+//               that the schedule names
 //   Round       (leaders only) append this to the schedule of your node
 //   Halt        enter nothing more of the cycle, and say how far you are
-//   Inspect     who has submitted this?
+//   Inspect     which ranks have submitted this?
 //   Closed      every rank has left
-// Between leaders that are neighbours in the tree, or from anybody:
-//   Beat        I am here
+// Between neighboring leaders in the tree, or from any rank:
+//   Beat        I am alive
 //   Break       the job is broken, and why
 #pragma once
 
@@ -42,19 +42,18 @@
 
 namespace hvd::coordinator {
 
-// What the schedule says to do next.
+// The next action in the schedule.
 enum class RecordKind : std::uint8_t {
   kRun = 0,     // Execute the operation `id`.
-  kRetire = 1,  // Forget `id`; who has arrived at it proposes anew.
-  kLeave = 2,   // Rank `id` shuts down: nothing can complete any more.
-  kJoin = 3,    // Somebody joins process set `id`, whose ids are retired.
+  kRetire = 1,  // Forget `id`; ranks that have arrived propose again.
+  kLeave = 2,   // Rank `id` shuts down: no later operation can complete.
+  kJoin = 3,    // A rank joins process set `id`, whose ids are retired.
   kJoined = 4,  // All of process set `id` have joined, rank `value` last.
-  // The operation `id` belongs to the cycle; a batch of it ends here if `value`
-  // is not 0.
+  // The operation `id` belongs to the cycle; a nonzero `value` ends a batch.
   kCycle = 5,
-  kStartCycle = 6,  // From here on the cycle is executed; `value` is its hash.
-  kEndCycle = 7,    // ... until `value` batches of it have been.
-  kReject = 8,      // What Reject number `id` says happens here.
+  kStartCycle = 6,  // The cycle starts here; `value` is its hash.
+  kEndCycle = 7,    // The cycle ends after `value` batches.
+  kReject = 8,      // The failure of Reject number `id` happens here.
 };
 inline constexpr RecordKind kLastRecordKind = RecordKind::kReject;
 
@@ -62,16 +61,16 @@ struct Record {
   RecordKind kind = RecordKind::kRun;
   std::uint32_t id = 0;
   std::uint64_t value = 0;
-  // The last of the records that are read as one.
+  // The last of the records that are read together.
   bool ends_batch = true;
 
   friend bool operator==(const Record&, const Record&) = default;
 };
 
-// "No slot on the arrival board": the id serves once and is then forgotten.
+// No slot on the arrival board: the id is used once, then forgotten.
 inline constexpr std::uint32_t kNoSlot = 0xffffffffu;
 
-// A member function `fields` names what travels, in order.
+// `fields` lists the members that travel, in order.
 
 // A request, or none.
 struct MaybeRequest : RequestPtr {
@@ -79,14 +78,14 @@ struct MaybeRequest : RequestPtr {
 };
 
 struct Propose {
-  // What the subtree's first rank proposes, and if another of its ranks
-  // proposes something that does not match, that.
+  // The proposal of the subtree's first rank, and the first mismatching
+  // proposal of another rank, if any.
   int rank = 0;
   RequestPtr request = {};
   int other_rank = 0;
   MaybeRequest other = {};
   std::uint32_t count = 1;  // Ranks that propose.
-  // Of a broadcast: the root is among them.
+  // Broadcast: the broadcasting rank is among them.
   bool root_is_here = false;
   static auto fields(auto& m) {
     return std::tie(m.rank, m.request, m.other_rank, m.other, m.count,
@@ -122,35 +121,35 @@ struct AllLeft {
   static auto fields(auto&) { return std::tie(); }
 };
 struct Stop {
-  std::uint32_t run = 0;  // Of the cycle: cycles are numbered.
+  std::uint32_t run = 0;  // Cycles are numbered by run.
   static auto fields(auto& m) { return std::tie(m.run); }
 };
 struct Halted {
   std::uint32_t run = 0;
-  std::uint64_t entered = 0;  // Batches; the least of the subtree.
+  std::uint64_t entered = 0;  // Batches; the minimum over the subtree.
   static auto fields(auto& m) { return std::tie(m.run, m.entered); }
 };
 struct Stalled {
   Key key = {};
   std::uint32_t waited_ms = 0;
-  // Joins wait for as long as the others have something to do.
+  // A join waits as long as other ranks have work.
   bool is_join = false;
   static auto fields(auto& m) {
     return std::tie(m.key, m.waited_ms, m.is_join);
   }
 };
 
-// What one rank knows of itself.
+// One rank's own state.
 struct RankState {
   int rank = 0;
-  bool answers = true;  // Else the rest is unknown.
+  bool answers = true;  // False: the rest is unknown.
   bool has_submitted = false;
   bool has_joined = false;
   bool has_left = false;
-  std::uint64_t submissions = 0;  // Of the name asked after.
-  std::string last_name = {};     // What it submitted last, if anything,
-  std::uint32_t last_ms_ago = 0;  // and when.
-  std::string remark = {};        // What its leader sees of it.
+  std::uint64_t submissions = 0;  // Of the name in question.
+  std::string last_name = {};     // The last submission, if any,
+  std::uint32_t last_ms_ago = 0;  // and its age.
+  std::string remark = {};        // The leader's observation.
   static auto fields(auto& m) {
     return std::tie(m.rank, m.answers, m.has_submitted, m.has_joined,
                     m.has_left, m.submissions, m.last_name, m.last_ms_ago,
@@ -161,9 +160,9 @@ struct Inspected {
   std::uint32_t query = 0;
   std::uint32_t ready_count = 0;
   std::uint32_t missing_count = 0;
-  std::uint64_t most_submissions = 0;   // Of the ready ranks.
-  std::vector<int> ready = {};          // Not all, if there are many;
-  std::vector<RankState> missing = {};  // likewise.
+  std::uint64_t most_submissions = 0;   // Maximum over the ready ranks.
+  std::vector<int> ready = {};          // Capped if there are many.
+  std::vector<RankState> missing = {};  // Capped likewise.
   static auto fields(auto& m) {
     return std::tie(m.query, m.ready_count, m.missing_count, m.most_submissions,
                     m.ready, m.missing);
@@ -174,7 +173,7 @@ struct Define {
   std::uint32_t id = 0;
   std::uint32_t slot = kNoSlot;
   int participants = 0;
-  std::uint32_t result = 0;  // add_process_set: the number of the new set.
+  std::uint32_t result = 0;  // add_process_set: the new set's number.
   RequestPtr request = {};
   static auto fields(auto& m) {
     return std::tie(m.id, m.slot, m.participants, m.result, m.request);
@@ -219,7 +218,7 @@ using Message =
                  Stop, Halted, Stalled, Inspected, Define, Reject, Round, Halt,
                  Inspect, Closed, Beat, Break>;
 
-// Where a message may come from.
+// Direction of travel in the tree.
 enum class Direction { kUp, kDown, kAny };
 Direction direction_of(const Message& message);
 
@@ -231,10 +230,10 @@ struct Envelope {
 std::string encode(std::uint32_t epoch, const Message& message);
 void encode(std::uint32_t epoch, const Message& message, WireWriter& writer);
 
-//   InvalidArgument  the bytes are no message of ours, or of another version
+//   InvalidArgument  the bytes are not a message, or of another version
 absl::StatusOr<Envelope> decode(std::string_view bytes);
-// The first message of a letter, which is one or more of them in a row; `letter`
-// goes on behind it.
+// Decodes the first message of a letter (one or more messages in a row), and
+// advances `letter` past it.
 absl::StatusOr<Envelope> decode_first(std::string_view& letter);
 
 }  // namespace hvd::coordinator

@@ -28,7 +28,7 @@ struct Check {
     return refuse(
         absl::StrCat("rank ", rank, " of a job of ", job.ranks, " ranks"));
   }
-  // How many ranks take part.
+  // Checks a number of participating ranks.
   absl::Status count(std::int64_t count) const {
     if (count >= 1 && count <= job.ranks) return absl::OkStatus();
     return refuse(
@@ -110,7 +110,7 @@ struct Check {
     if (!records.back().ends_batch) {
       return refuse("a batch of the schedule that does not end");
     }
-    bool begins = true;  // A batch.
+    bool begins = true;  // The next record begins a batch.
     for (std::size_t i = 0; i < records.size(); ++i) {
       if (!begins && !continues(records[i - 1], records[i])) {
         return refuse("records that do not belong together");
@@ -127,7 +127,7 @@ struct Check {
     return left.kind == right.kind &&
            (left.kind == RecordKind::kRun || left.kind == RecordKind::kCycle);
   }
-  // The rank that a record names, or any that exists.
+  // The rank that a record names, or else any valid rank.
   static std::int64_t rank_of(const Record& record) {
     if (record.kind == RecordKind::kLeave) return record.id;
     if (record.kind == RecordKind::kJoined) {

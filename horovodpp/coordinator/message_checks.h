@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a message cannot say in a given job, however well it is formed: ranks
-// that the job does not have, places that the board does not have, a schedule
-// that cannot be read. Whether it makes sense at the moment is for those who
-// act on it to see.
+// Checks that a well-formed message fits the job: ranks that exist, slots that
+// the board has, a schedule that can be read. The receivers check whether the
+// message makes sense at that moment.
 #pragma once
 
 #include <cstdint>

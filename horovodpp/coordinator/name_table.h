@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What finds something by a key. None of it keeps keys of its own: they lie in
-// requests, of which a job has as many as it has tensors, on every rank. A key is
+// Lookup tables by key. The tables store no keys of their own: keys live in
+// requests, of which every rank has as many as the job has tensors. Each key is
 // hashed once.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace hvd::coordinator {
 
-// Of a table whose entries know their keys and the hashes of these.
+// Hash for tables whose entries know their key and its hash.
 struct KeyHash {
   using is_transparent = void;
   std::size_t operator()(const Key& key) const {
@@ -33,7 +33,7 @@ struct KeyEqual {
   }
 };
 
-// A key to look for, in more than one table.
+// A key with its hash, for lookups in several tables.
 class HashedKey {
  public:
   // `key` outlives this.
@@ -46,10 +46,10 @@ class HashedKey {
   std::size_t hash_;
 };
 
-// A request as an entry of such a table, which keeps it.
+// A table entry that keeps a request.
 class NamedRequest {
  public:
-  // Of something.
+  // `request` is not null.
   explicit NamedRequest(RequestPtr request)
       : request_(std::move(request)), hash_(KeyHash()(request_->key)) {}
 
@@ -65,12 +65,12 @@ class NamedRequest {
 template <typename T>
 using RequestMap = absl::flat_hash_map<NamedRequest, T, KeyHash, KeyEqual>;
 
-// The NameTable finds the id of a key. It points into the requests that were
-// agreed on, which its user keeps alive.
+// A NameTable maps a key to its id. It points into agreed requests, which its
+// user keeps alive.
 class NameTable {
  public:
-  // `request`, which outlives its entry, has the id `id` from now on. Takes the
-  // place of another request of the same key, and returns that one's id.
+  // Maps the key of `request`, which outlives the entry, to `id`. Replaces an
+  // entry of the same key and returns the replaced id.
   std::optional<std::uint32_t> set(const Request& request, std::uint32_t id) {
     const Entry entry(request.key, id);
     const auto [place, is_new] = entries_.insert(entry);
@@ -87,7 +87,7 @@ class NameTable {
     return found->id();
   }
 
-  // Forgets `key`, if it stands for `id`.
+  // Removes `key` if it maps to `id`.
   void erase(const Key& key, std::uint32_t id) {
     const auto found = entries_.find(key);
     if (found != entries_.end() && found->id() == id) entries_.erase(found);

@@ -16,7 +16,7 @@ std::uint64_t completed_slots(std::uint32_t slots) {
   return std::bit_ceil(std::uint64_t{slots} + 1);
 }
 
-// A place of the schedule.
+// One entry of the schedule.
 struct Entry {
   std::atomic<std::uint64_t> word;  // Id, kind and end-of-batch mark.
   std::atomic<std::uint64_t> value;
@@ -38,7 +38,7 @@ Record unpack(const Entry& entry) {
 
 }  // namespace
 
-// Pointers into the region. Every field of it is an atomic word for which zero
+// Pointers into the shared region. Every field is an atomic word for which zero
 // is a valid start.
 struct SharedBoard::Layout {
   Layout(std::span<std::byte> region, std::uint32_t slots, std::uint32_t length)
@@ -89,10 +89,10 @@ bool SharedBoard::arrive(std::uint32_t slot, std::uint32_t id,
                          std::uint64_t members) {
   auto& word = layout_->arrived[slot];
   if ((word.fetch_or(my_bit_) | my_bit_) != members) return false;
-  // Nobody arrives here again before this occurrence has been executed or the
-  // id has been retired, so the word can be cleared without a race (who
-  // withdraws clears its own bit at most); and for the same reason the completed
-  // list, with a place for every slot, cannot overflow.
+  // No rank arrives here again until this occurrence was executed or the id was
+  // retired. So the word can be cleared without a race; a withdrawing rank
+  // clears only its own bit. For the same reason the completed list, with a
+  // place for every slot, cannot overflow.
   word.store(0);
   const std::uint64_t position = layout_->completed_tail->value.fetch_add(1);
   layout_->completed[position & layout_->completed_mask].store(
@@ -123,7 +123,7 @@ bool SharedBoard::has_room_for(std::uint64_t records) const {
 
 bool SharedBoard::append(std::span<const Record> records) {
   if (!has_room_for(records.size())) {
-    // Looked at once more: who advanced before it saw this wakes nobody.
+    // Check again: a reader that advanced before this store wakes no one.
     layout_->room_wanted->value.store(1);
     if (!has_room_for(records.size())) return false;
   }

@@ -46,7 +46,7 @@ bool OperationTable::knows(const Record& record) const {
     case RecordKind::kCycle:
       return operations_.contains(record.id);
     default:
-      return true;  // Names none.
+      return true;  // Names no operation.
   }
 }
 

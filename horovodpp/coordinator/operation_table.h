@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OperationTable is what one rank knows of the operations that were agreed on:
-// their names and ids, and how far its own submission of each has come.
+// An OperationTable holds the agreed operations that one rank knows: names, ids
+// and the state of this rank's submission of each.
 //
 // Pure: no thread, no clock, no I/O.
 #pragma once
@@ -21,27 +21,28 @@ struct Submission;
 
 struct Operation {
   enum class State : std::uint8_t {
-    kIdle,       // Not submitted,
-    kMarked,     // on the board,
-    kInCycle,    // to be executed as the cycle says,
-    kDeferred,   // to be marked once the cycle is over,
-    kExecuting,  // given out.
+    kIdle,       // Not submitted.
+    kMarked,     // Marked on the board.
+    kInCycle,    // To be executed in the cycle.
+    kDeferred,   // To be marked after the cycle.
+    kExecuting,  // Handed out for execution.
   };
 
   Define definition = {};
-  std::uint64_t node_members = 0;  // Bits of the local ranks concerned.
-  bool is_member = false;          // Whether this rank is one.
-  bool has_name = false;           // Its name stands for it: see id_of().
+  // A bit for each local rank that must submit.
+  std::uint64_t node_members = 0;
+  bool is_member = false;  // Whether this rank must.
+  bool has_name = false;   // Its name maps to its id: see id_of().
   State state = State::kIdle;
   std::uint32_t submissions = 0;
-  Clock::TimePoint since = {};  // Submitted,
-  Submission* mine = nullptr;   // as this.
+  Clock::TimePoint since = {};  // When this rank submitted it,
+  Submission* mine = nullptr;   // and its submission.
 
   const Request& request() const { return *definition.request; }
   const Key& key() const { return definition.request->key; }
   bool serves_once() const { return definition.slot == kNoSlot; }
 
-  // Where it is in the cycle of this number; see Batch.
+  // Position in the cycle with this number; see Batch.
   struct Place {
     std::uint64_t cycle = 0;
     std::uint32_t batch = 0;
@@ -54,10 +55,10 @@ class OperationTable {
  public:
   using Map = absl::node_hash_map<std::uint32_t, Operation>;
 
-  //   Internal  its id is known already
+  //   Internal  the id is already known
   absl::Status define(Operation operation);
 
-  // nullptr: it is not known (any more). Valid until it is erased.
+  // nullptr if unknown or retired. Valid until the id is erased.
   Operation* find(std::uint32_t id) {
     const auto found = operations_.find(id);
     return found == operations_.end() ? nullptr : &found->second;
@@ -67,24 +68,25 @@ class OperationTable {
     return found == operations_.end() ? nullptr : &found->second;
   }
 
-  // Of the name's newest operation that does not serve just once.
+  // The id of the name's newest operation; operations that serve once are
+  // skipped.
   std::optional<std::uint32_t> id_of(const Key& key) const {
     return ids_.find(key);
   }
 
-  // Grows whenever a name has got another operation, or none: one that was found
-  // by its name is found again while this is the same.
+  // Increases whenever a name's operation changes. While it is equal, a lookup
+  // by name would find the same operation.
   std::uint64_t changes() const { return changes_; }
 
-  // Its name has no id any more, unless it has another one by now.
+  // Removes the name of `id`, unless the name already has another id.
   void forget_name(std::uint32_t id);
-  // Forgets all of it.
+  // Removes the operation.
   void erase(std::uint32_t id);
 
-  // Whether every id that `records` name is known.
+  // Whether the id that `record` names, if any, is known.
   bool knows(const Record& record) const;
 
-  // Ids in this state, ascending.
+  // The ids in this state, ascending.
   std::vector<std::uint32_t> ids_in(Operation::State state) const;
 
   Map::iterator begin() { return operations_.begin(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ProcessSets of a job, as one rank knows them: which ranks belong to which
-// set. Set 0 is the whole job and is always there. The root gives the numbers.
+// The ProcessSets of a job as one rank knows them: the ranks of each set. Set 0
+// is the whole job and always exists. The root assigns the numbers.
 #pragma once
 
 #include <cstddef>
@@ -22,22 +22,22 @@ class ProcessSets {
   // `all`: the ranks of the job.
   explicit ProcessSets(Ranks all);
 
-  // OK if a set of these ranks (in any order) can be added.
-  //   InvalidArgument  no ranks, a rank twice, a rank that is not in the job
-  //   AlreadyExists    there is one of the same ranks; says which
+  // OK if a set of these ranks, in any order, can be added.
+  //   InvalidArgument  no ranks, a duplicate rank, a rank outside the job
+  //   AlreadyExists    a set of the same ranks exists; the message names it
   absl::Status check(const std::vector<int>& ranks) const;
 
-  // Adds a set, whose ranks check() has passed, under a number that is free.
+  // Adds a set under a free number. `ranks` have passed check().
   void add(ProcessSetId id, std::vector<int> ranks);
 
-  // False if there is no such set, or if it is the global one.
+  // False if the set does not exist or is the global one.
   bool remove(ProcessSetId id);
 
-  // The members, ascending; nullptr if there is no such set.
+  // The members, ascending; nullptr if the set does not exist.
   Ranks ranks(ProcessSetId id) const;
   int size(ProcessSetId id) const;
   bool contains(ProcessSetId id, int rank) const;
-  // The place of `rank` among the members; nullopt if it is not one.
+  // The index of `rank` among the members; nullopt if not a member.
   std::optional<int> position(ProcessSetId id, int rank) const;
 
   // Ascending.

@@ -113,7 +113,7 @@ Operation* RankProtocol::submit_by_name(const Request& request,
     }
     messages_.emplace_back(Outdated{*id});
   }
-  // A copy: what becomes of the submission is its owner's affair.
+  // A copy: the owner of the submission may change or free it.
   propose(std::make_shared<const Request>(request),
           {.since = now, .mine = mine});
   return known;
@@ -133,7 +133,8 @@ std::optional<RankProtocol::Proposed> RankProtocol::take_proposal(
   if (found == proposed_.end()) return std::nullopt;
   const Proposed proposed = found->second;
   proposed_.erase(found);
-  // The first step proposes every name, and the later ones hardly any.
+  // The first step proposes every name, later steps hardly any: free the
+  // memory.
   if (proposed_.empty()) proposed_ = {};
   return proposed;
 }
@@ -228,7 +229,7 @@ void RankProtocol::apply_reject(std::uint32_t number) {
   const auto found = rejects_.extract(number);
   const Reject& reject = found.mapped();
   const auto proposed = take_proposal(reject.key);
-  // Else this rank is not a member, or has joined.
+  // Otherwise this rank is not a member, or has joined.
   if (!proposed) return;
   fail(reject.key, proposed->mine,
        absl::Status(static_cast<absl::StatusCode>(reject.code), reject.why));
@@ -310,8 +311,8 @@ absl::StatusOr<const Batch*> RankProtocol::next_batch() {
       break;
     }
     const std::vector<Record> records = board_.next_batch();
-    // The schedule may overtake definitions and rejections, which come by
-    // another way.
+    // The schedule can overtake definitions and rejections, which arrive as
+    // mail.
     if (!may_be_read(records)) break;
     HVD_RETURN_IF_ERROR(read(records));
     if (board_.advance()) leader_is_wanted_ = true;
@@ -324,7 +325,8 @@ void RankProtocol::enter_cycle_head() {
   if (cycle_.is_halted()) return;
   Cycle& cycle = cycle_.cycle();
   if (!cycle.head_is_ready()) {
-    // Somebody may submit what the head still lacks only after the wait.
+    // The missing submissions of the head may come only after the caller's
+    // wait.
     const auto in_flight = [this](const Key& key) { return is_in_flight(key); };
     if (awaited_.any(in_flight)) stop_cycle();
     return;
@@ -334,7 +336,8 @@ void RankProtocol::enter_cycle_head() {
   batch_.make_planned_ready(entered_->batch);
 }
 
-// Of what is in flight nothing has changed when it is over.
+// Only with nothing else in flight: then nothing needs updating when it is
+// over.
 const Batch* RankProtocol::lone_head(Submission& mine) {
   if (in_flight_ > 0 || !cycle_.goes_on() || batch_.is_ready() ||
       batch_.is_executing() || !messages_.empty() || !failures_.empty()) {
@@ -398,7 +401,7 @@ void RankProtocol::finished() {
   }
 }
 
-// Only a batch of a cycle is.
+// Only batches of a cycle are abandoned.
 void RankProtocol::abandoned() {
   batch_.end();
   for (Operation* const operation :

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RankProtocol is one rank's part of the agreement: it tells peers what this
-// rank has submitted (a mark on the node's board where the name has an id, else
-// a proposal), and reads the schedule: what to execute next.
+// RankProtocol is one rank's part in the agreement. It announces this rank's
+// submissions: with a mark on the node's board if the name has an id, else with
+// a proposal. And it reads the schedule for the next batch to execute.
 //
 // A pure state machine: no thread, no clock of its own, no I/O but the board.
-// What it reads in the schedule is in rank_protocol_schedule.cc.
+// rank_protocol_schedule.cc reads the schedule.
 #pragma once
 
 #include <cstdint>
@@ -41,37 +41,38 @@ class RankProtocol {
   struct Options {
     int rank = 0;
     std::shared_ptr<const Tree> tree = {};
-    // How long a submission waits before Stalled is said; zero: for ever.
+    // How long a submission waits before this rank sends Stalled, and before
+    // the job fails. Zero: forever.
     Clock::Duration stall_warning{0};
     Clock::Duration stall_shutdown{0};
-    // A rank with host and pid, for messages.
+    // Names a rank with host and pid, for messages.
     std::function<std::string(int rank)> describe = {};
   };
 
   RankProtocol(const Options& options, ProcessSets sets, NodeBoard& board);
 
-  // This rank has submitted `request`; its key is not in flight here. Batches and
-  // failures give `mine` back, which is not looked into.
+  // This rank has submitted `request`, whose key is not in flight here. Batches
+  // and failures return `mine`, which is not dereferenced.
   void submit(const Request& request, Clock::TimePoint now,
               Submission* mine = nullptr);
-  // This rank has submitted these, whose keys are not in flight here.
+  // This rank has submitted these; their keys are not in flight here.
   void submit(std::span<Submission* const> all, Clock::TimePoint now);
   // See Coordinator.
   const Batch* lone_head(Submission& mine);
   void enter_lone_head(Submission& mine, Clock::TimePoint now);
   void begin_to_wait(Clock::TimePoint now);
-  // Somebody blocks until `key` has an outcome.
+  // A caller blocks until the operation `key` completes.
   void wait_for(const Key& key);
   void leave();
 
-  // From the root.
+  // Messages from the root.
   absl::Status define(const Define& message);
   absl::Status reject(const Reject& message);
   void halt(const Halt& message);
 
-  // Looks for what has waited too long, which is_due() says there may be.
+  // Reports submissions that have waited too long. Call when is_due().
   void look(Clock::TimePoint now);
-  // When look() will find something.
+  // When look() is due next.
   std::optional<Clock::TimePoint> due() const {
     return in_flight_ > 0 ? stalls_.due() : std::nullopt;
   }
@@ -88,46 +89,47 @@ class RankProtocol {
   bool follows_cycle() const { return cycle_.goes_on(); }
   void abandoned();
 
-  // Whether the root should go on with the schedule: this rank has read all of
-  // it, and executes nothing, unless it is to be one batch `ahead`.
+  // Whether the root may extend the schedule: this rank has read all of it and
+  // executes nothing. With `ahead`, this rank may be executing one batch.
   bool may_be_given_more(bool ahead) const {
     return (ahead || !batch_.is_executing()) && !board_.next_record();
   }
 
-  // Whether this rank has read on in the schedule, or has come to the end of a
-  // batch, since the last call.
+  // Whether this rank has read more of the schedule, or finished a batch, since
+  // the last call.
   bool take_has_read() { return std::exchange(has_read_, false); }
   bool has_read() const { return has_read_; }
 
-  // Messages for the leader, in order; submissions that failed.
+  // Messages for the leader, in order, and submissions that failed.
   std::vector<Message> take_messages();
   bool has_messages() const { return !messages_.empty(); }
   std::vector<Failure> take_failures();
   bool has_failures() const { return !failures_.empty(); }
-  // Whether, since the last call, there came up something on the board for the
-  // node's leader: a complete id, or room it waits for.
+  // Whether the board has something new for the node's leader since the last
+  // call: a complete id, or room that the leader waits for.
   bool take_leader_is_wanted();
   bool has_news() const { return !messages_.empty() || leader_is_wanted_; }
 
-  // What was agreed on under `id`; nullptr if that is not known (any more).
+  // The agreement under `id`; nullptr if unknown or retired.
   const Define* definition(std::uint32_t id) const;
-  // Whether all that `records` name is known.
+  // Whether everything that `records` name is known.
   bool may_be_read(const std::vector<Record>& records) const;
   std::optional<std::uint32_t> id_of(const Key& key) const {
     return operations_.id_of(key);
   }
   const ProcessSets& process_sets() const { return sets_; }
 
-  // What this rank knows of itself and `key`.
+  // This rank's own state, and its state for `key`.
   RankState state(const Key& key, Clock::TimePoint now) const;
   bool is_member(ProcessSetId set) const {
     return sets_.contains(set, options_.rank);
   }
 
   bool has_in_flight() const { return in_flight_ > 0; }
-  // Whether the schedule has been read to its end.
+  // Whether the whole schedule has been read.
   bool has_ended() const { return ended_by_.has_value(); }
-  // The rank that left first; nothing before the schedule's end has been read.
+  // The rank that left first; nullopt until the end of the schedule has been
+  // read.
   std::optional<int> ended_by() const { return ended_by_; }
 
  private:
@@ -143,7 +145,8 @@ class RankProtocol {
     Clock::TimePoint since = {};
     Submission* mine = nullptr;
   };
-  // An operation that comes more than once in the cycle, and where.
+  // An operation that occurs several times in the cycle, and one of its
+  // positions.
   struct Place {
     Operation* operation = nullptr;
     Operation::Place place = {};
@@ -152,20 +155,22 @@ class RankProtocol {
   struct PlannedBatch {
     Batch batch = {};
     std::vector<Operation*> operations = {};
-    std::vector<Place> next = {};  // Where some of these come again.
+    // Next positions of operations that occur again.
+    std::vector<Place> next = {};
   };
 
   std::uint64_t node_members(ProcessSetId set) const;
-  // What is in flight under `key` is not over yet.
+  // Whether an operation `key` is still pending.
   bool is_in_flight(const Key& key) const;
   void propose(RequestPtr request, const Proposed& as);
-  // What was proposed as `key`, which it is no more; nullopt if nothing was.
+  // Removes and returns the proposal of `key`; nullopt if none.
   std::optional<Proposed> take_proposal(const Key& key);
-  // The operation that `mine` repeats, where nothing about its name has changed
-  // since it was found; else nullptr.
+  // The operation that `mine` repeats, if its name has not changed since the
+  // last lookup; else nullptr.
   Operation* repeated_by(Submission& mine) const;
   void submit_one(Submission& mine, Clock::TimePoint now);
-  // What there is under the name of `request`, which is submitted; else nullptr.
+  // Submits `request` to the operation of its name and returns that operation;
+  // nullptr if there is none.
   Operation* submit_by_name(const Request& request, Clock::TimePoint now,
                             Submission* mine);
   void join(const Request& request, Clock::TimePoint now, Submission* mine);
@@ -174,7 +179,7 @@ class RankProtocol {
   void submit_in_cycle(Operation& operation);
   void mark(Operation& operation);
   void fail(const Key& key, Submission* mine, absl::Status why);
-  // Rank `rank` shut down before all had submitted `key`.
+  // The error when rank `rank` shut down before all ranks had submitted `key`.
   absl::Status cancelled_by(int rank, const Key& key) const;
 
   absl::Status read(const std::vector<Record>& records);
@@ -200,7 +205,8 @@ class RankProtocol {
 
   OperationTable operations_;
   RequestMap<Proposed> proposed_;
-  absl::flat_hash_map<std::uint32_t, Reject> rejects_;  // Yet to be read.
+  // Not yet reached in the schedule.
+  absl::flat_hash_map<std::uint32_t, Reject> rejects_;
   absl::flat_hash_map<ProcessSetId, Joining> joining_;
   absl::flat_hash_set<ProcessSetId> join_phases_;
   int in_flight_ = 0;
@@ -208,17 +214,19 @@ class RankProtocol {
 
   CurrentBatch batch_;
   CycleFollower cycle_;
-  std::vector<PlannedBatch> plan_;  // Of the cycle in force, or the last one.
+  std::vector<PlannedBatch> plan_;  // Of the current or last cycle.
   std::uint64_t plan_number_ = 0;
-  std::vector<Place> first_places_;  // Of those that come again in it.
-  PlannedBatch* entered_ = nullptr;  // Which of it is executed.
-  // What was submitted last, if that entered the head of the cycle: its id, and when.
+  // First positions of operations that occur again.
+  std::vector<Place> first_places_;
+  PlannedBatch* entered_ = nullptr;  // The batch of the plan being executed.
+  // Id and time of the last submission, if it alone entered the head of the
+  // cycle.
   std::uint32_t last_alone_ = kNoId;
   Clock::TimePoint last_alone_at_ = {};
   AwaitedKeys awaited_;
   StallReporter stalls_;
 
-  // What is yet to be taken.
+  // Output not yet taken.
   std::vector<Message> messages_;
   std::vector<Failure> failures_;
   bool leader_is_wanted_ = false;

@@ -137,8 +137,8 @@ void RankProtocol::retire(std::uint32_t id) {
   }
 }
 
-// The set's ids are retired by now, so whatever this rank has in flight there
-// has been proposed.
+// The set's ids are already retired, so this rank has proposed everything it
+// has in flight there.
 void RankProtocol::begin_join(ProcessSetId set) {
   join_phases_.insert(set);
   const auto joining = joining_.find(set);
@@ -223,9 +223,10 @@ void RankProtocol::end(int rank) {
   }
 }
 
-// A cycle, or a part of a long one. Only its end: the last one, from its start.
+// Reads a cycle, or part of a long one. A kStartCycle without kCycle records
+// restarts the last cycle.
 absl::Status RankProtocol::hear_cycle(const std::vector<Record>& records) {
-  bool lasts = true;  // No id of it is forgotten after its first run.
+  bool lasts = true;  // No id is forgotten after its first run.
   for (const Record& record : records) {
     if (record.kind == RecordKind::kStartCycle && lasts) {
       return start_cycle(record);
@@ -248,7 +249,7 @@ absl::Status RankProtocol::start_cycle(const Record& start) {
   if (is_new) plan_cycle();
   go_to(first_places_);
   batch_.begin_epoch();
-  // Marks of before count no more.
+  // Marks from before the cycle no longer count.
   for (const std::uint32_t id : operations_.ids_in(State::kMarked)) {
     Operation& operation = *operations_.find(id);
     board_.withdraw(operation.definition.slot);
@@ -258,7 +259,7 @@ absl::Status RankProtocol::start_cycle(const Record& start) {
   return absl::OkStatus();
 }
 
-// An id that is forgotten never comes again, so a plan is good whenever its cycle is.
+// A plan stays valid as long as its cycle: forgotten ids are never used again.
 void RankProtocol::plan_cycle() {
   ++plan_number_;
   first_places_.clear();
@@ -300,7 +301,7 @@ void RankProtocol::plan_cycle() {
 absl::Status RankProtocol::end_cycle(std::uint64_t executed) {
   const bool is_in_force = cycle_.is_in_force();
   const std::uint64_t entered = is_in_force ? cycle_.cycle().entered() : 0;
-  // One more, which was abandoned.
+  // One more than executed: this batch was abandoned.
   if (!is_in_force || entered < executed || entered > executed + 1) {
     return absl::InternalError(
         absl::StrCat("the schedule ends a cycle after ", executed,

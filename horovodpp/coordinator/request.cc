@@ -12,8 +12,8 @@
 namespace hvd::coordinator {
 namespace {
 
-// What one rank sent, said so that the difference shows; and what to do about
-// it.
+// How two ranks' requests differ, worded so that the difference shows, and a
+// remedy.
 struct Difference {
   std::string a;
   std::string b;
@@ -145,8 +145,8 @@ TensorSpec decode_tensor(WireReader& reader) {
   return tensor;
 }
 
-// A factor of a reduction: with one that is no finite number a request would not
-// even equal itself.
+// A scale factor. A non-finite factor is refused: such a request might not even
+// equal itself.
 double decode_scale(WireReader& reader) {
   const double scale = reader.f64();
   if (!std::isfinite(scale)) reader.fail(absl::StrCat("scale ", scale));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Request is what a rank tells its peers about something it has submitted:
-// all they need in order to agree on the operation, and nothing about where the
-// memory is.
+// A Request is what a rank tells its peers about a submission: everything
+// needed to agree on the operation, but no memory addresses.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@
 
 namespace hvd::coordinator {
 
-// The numbers below 16 are Horovod's. They travel between ranks.
+// Numbers below 16 are Horovod's. The numbers travel between ranks.
 enum class RequestKind : std::uint8_t {
   kAllreduce = 0,
   kAllgather = 1,
@@ -42,15 +41,15 @@ inline constexpr RequestKind kAllRequestKinds[] = {
     RequestKind::kReducescatter,    RequestKind::kAddProcessSet,
     RequestKind::kRemoveProcessSet, RequestKind::kReplay};
 
-// "allreduce", "allgather", …, as in messages and names.
+// "allreduce", "allgather", …, for messages and names.
 std::string name_of(RequestKind kind);
 
-// A process set: some ranks of the job, by number. Set 0 is all of them.
+// A process set: some ranks of the job, by number. Set 0 is all ranks.
 using ProcessSetId = std::uint32_t;
 inline constexpr ProcessSetId kGlobalSet = 0;
 
-// What identifies a submission across ranks. Equal names in different process
-// sets have nothing to do with each other.
+// Identifies a submission across ranks. Equal names in different process sets
+// are unrelated.
 struct Key {
   ProcessSetId process_set = kGlobalSet;
   std::string name;
@@ -81,30 +80,28 @@ struct TensorSpec {
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
 
-// One, mostly.
+// Usually one.
 using TensorSpecs = absl::InlinedVector<TensorSpec, 1>;
 
-// A shape with more is not sent.
+// Shapes with more dimensions are refused.
 inline constexpr std::size_t kMaxDimensions = 64;
 
 struct Request {
   RequestKind kind = RequestKind::kAllreduce;
   Key key;
-  // One; several of a group, which arrives as a whole or not at all; none of a
-  // barrier, a join, a change of process sets, a replay of what was captured.
+  // One tensor, or several for a group, which is complete or absent as a whole.
+  // Empty for barrier, join, changes of process sets, and replay.
   TensorSpecs tensors = {};
   Device device = {};
   ReduceOp op = ReduceOp::kAverage;  // allreduce, reducescatter
   double prescale = 1.0;             // allreduce, reducescatter
   double postscale = 1.0;            // allreduce, reducescatter
-  // An average divides by the ranks that have not joined, instead of by the
-  // size of the process set.
+  // Average over the ranks that have not joined instead of the whole set.
   bool average_of_participants = false;
   int root = 0;  // broadcast: a rank of the job
-  // The name is used this once (it was numbered, not given): no id is kept for
-  // it.
+  // The name was generated and is used once: no id is kept for it.
   bool once = false;
-  // Of tensors on a GPU: it is not done, but recorded into a graph.
+  // GPU tensors: record into a graph instead of executing.
   bool captured = false;
   std::vector<int> ranks = {};        // add_process_set: its members
   ProcessSetId subject = kGlobalSet;  // remove_process_set
@@ -115,31 +112,30 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-// Of those who tell each other of it, none changes it.
+// Shared and immutable.
 using RequestPtr = std::shared_ptr<const Request>;
 
-// Why the ranks cannot carry out these two requests as one operation; nullopt
-// if they can. Names both ranks and both values:
+// Why the ranks cannot execute these two requests as one operation; nullopt if
+// they can. The requests have equal keys. Names both ranks and both values:
 //   "ranks disagree on 'fc1.weight': rank 0 sent float32[128,10], rank 3 sent
 //    float32[128,12]; submit the same shape on every rank"
-// The requests have equal keys.
 std::optional<std::string> find_mismatch(int rank_a, const Request& a,
                                          int rank_b, const Request& b);
 
-// Whether two requests of one kind differ in nothing but, of an allgather or
-// alltoall, the first dimension, which may change from call to call.
+// Whether two requests of one kind differ at most in the first dimension of an
+// allgather or alltoall, which may change from call to call.
 bool differ_in_rows_at_most(const Request& a, const Request& b);
 
-// Whether a request that was agreed on as `agreed` may be repeated as `now`
-// without asking the peers again.
+// Whether a request agreed on as `agreed` may be repeated as `now` without
+// asking the peers again.
 inline bool is_repetition(const Request& agreed, const Request& now) {
   return agreed == now || differ_in_rows_at_most(agreed, now);
 }
 
 void encode(const Request& request, WireWriter& writer);
 
-// Fails the reader on anything a Request cannot be: unknown numbers, a shape
-// that is negative or overflows, more than there is room for.
+// Fails the reader on an invalid Request: unknown numbers, a negative or
+// overflowing shape, counts beyond the bytes left.
 Request decode_request(WireReader& reader);
 
 }  // namespace hvd::coordinator

@@ -33,7 +33,7 @@ absl::Status RootScheduler::receive(Message message) {
 
 void RootScheduler::take(const Propose& message) {
   halt_cycle();
-  if (is_leaving_) return;  // The schedule tells the proposers.
+  if (is_leaving_) return;  // The schedule informs the proposers.
   const Key& key = message.request->key;
   if (sets_.ranks(key.process_set) == nullptr) return;  // Likewise.
   if (message.count > static_cast<std::uint32_t>(sets_.size(key.process_set))) {
@@ -110,7 +110,7 @@ absl::Status RootScheduler::judge_with_joined(const Propose& message) const {
                        "); broadcast from a rank that has not"));
     case RequestKind::kAllreduce:
     case RequestKind::kReducescatter:
-      // What joined ranks contribute is scaled, too.
+      // The contribution of joined ranks is scaled, too.
       if (std::isfinite(request.prescale) &&
           (request.op != ReduceOp::kProduct || request.prescale == 1.0)) {
         return absl::OkStatus();
@@ -169,9 +169,9 @@ void RootScheduler::define(const Propose& message, std::uint32_t result) {
   }
 }
 
-// A free place on the board. Where there is none the id serves once, and the
-// least recently executed one starts to give way: it takes until all ranks have
-// passed its retirement, and nobody waits for that.
+// Returns a free slot of the board, or kNoSlot. Without a free slot, the id
+// serves once and the least recently executed id is retired. The slot becomes
+// free when all ranks have passed the retirement, which no rank waits for.
 std::uint32_t RootScheduler::take_slot() {
   if (!free_slots_.empty()) {
     const std::uint32_t slot = free_slots_.back();
@@ -203,8 +203,8 @@ void RootScheduler::retire_all_of(ProcessSetId set) {
   for (const std::uint32_t id : ids) retire(id);
 }
 
-// Its ids are retired behind the removal: by then nobody has anything in flight
-// under them that would have to be proposed anew.
+// Retire the set's ids after the removal, when no rank has an operation in
+// flight that would have to be proposed again.
 void RootScheduler::remove_set(std::uint32_t id, ProcessSetId set) {
   retire_all_of(set);
   join_phases_.erase(set);
@@ -218,7 +218,7 @@ void RootScheduler::take(const Outdated& message) {
 }
 
 void RootScheduler::take(const Ready& message) {
-  // While a cycle is in force ranks remember themselves what they submitted.
+  // While a cycle is in force, each rank records its own submissions.
   if (cycle_run_) return;
   for (const std::uint32_t id : message.ids) {
     const auto found = live_.find(id);
@@ -242,8 +242,8 @@ void RootScheduler::take(const Passed& message) {
   }
 }
 
-// While somebody has joined, names of the set are agreed on each time: who
-// contributes changes from call to call.
+// While a rank has joined, each use of a name in the set is agreed on again,
+// because the contributing ranks change from call to call.
 void RootScheduler::take(const Join& message) {
   halt_cycle();
   const ProcessSetId set = message.process_set;
@@ -273,7 +273,7 @@ void RootScheduler::take(const AllLeft&) { all_left_ = true; }
 
 void RootScheduler::enqueue_run(std::uint32_t id, RequestPtr request,
                                 int participants) {
-  if (is_leaving_) return;  // Behind a kLeave nothing runs.
+  if (is_leaving_) return;  // No operation runs after kLeave.
   queue_.push_run(id, std::move(request), participants);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RootScheduler is the root's part of the agreement: it hears what every rank
-// proposes, checks that all proposals for a name agree, gives names their ids,
-// and puts what is complete everywhere into the one order in which every rank
-// executes it. It also makes and ends cycles, and numbers process sets.
+// RootScheduler is the root's part in the agreement. It checks that all ranks'
+// proposals for a name agree, assigns ids to names, and orders complete
+// operations for all ranks. It also makes and ends cycles, and numbers process
+// sets.
 //
-// A pure state machine: no thread, no clock of its own, no I/O. How it makes and
-// ends cycles is in root_scheduler_cycle.cc.
+// A pure state machine: no thread, no clock of its own, no I/O.
+// root_scheduler_cycle.cc makes and ends cycles.
 #pragma once
 
 #include <cstddef>
@@ -35,47 +35,48 @@ namespace hvd::coordinator {
 class RootScheduler {
  public:
   struct Options {
-    // Ids kept at a time, the least recently executed gives way; 0: none is
+    // Ids kept at a time; the least recently executed is retired. 0: none is
     // kept.
     std::uint32_t capacity = kDefaultSlots;
     FusionOptions fusion = {};
-    // The longest a batch below the threshold waits for company.
+    // Longest time that a batch below the threshold is held back.
     Clock::Duration hold_back{0};
     // See StepDetector.
     int steps_before_schedule = 3;
-    // Whether ranks only allreduce while one of them has joined.
+    // Allow only allreduce while a rank has joined.
     bool strict_join = false;
   };
 
-  // `sets`: those that exist from the start.
+  // `sets`: the process sets that exist from the start.
   RootScheduler(const Options& options, ProcessSets sets);
 
-  // What all whom it concerns have said.
-  //   InvalidArgument  they break the protocol
+  // A message that all concerned ranks have sent.
+  //   InvalidArgument  the message violates the protocol
   absl::Status receive(Message message);
 
-  // Messages for every rank, in order. Until the next call.
+  // Messages for every rank, in order. Valid until the next call.
   std::vector<Message>& take_announcements();
 
-  // What the schedule goes on with, in whole batches; at most kMaxAppend
-  // records. `is_idle`: nothing of what was cut before still waits.
+  // The next records of the schedule, in whole batches; at most kMaxAppend
+  // records. `is_idle`: everything cut before has been taken up.
   std::vector<Record> cut(Clock::TimePoint now, bool is_idle);
 
-  // When cut() will have something it now holds back, if it does.
+  // When cut() will release a batch that it holds back, if any.
   std::optional<Clock::TimePoint> held_until() const {
     return queue_.held_until();
   }
   bool has_queued() const { return !queue_.empty(); }
-  // Whether cut() may have something.
+  // Whether cut() may return records.
   bool has_work() const {
     if (cycle_run_) return !cycle_parts_.empty();
     return !queue_.empty() || !steps_.repeated().empty();
   }
 
-  // Whether, since the last call, a name gave way to another for the first time.
+  // Whether, since the last call, a name was evicted for another for the first
+  // time.
   bool take_is_full() { return std::exchange(is_full_, false); }
 
-  // Every rank has left, and the schedule has said so.
+  // Every rank has left, and the schedule says so.
   bool finished() const { return all_left_ && queue_.empty() && !cycle_run_; }
 
  private:
@@ -130,12 +131,12 @@ class RootScheduler {
 
   absl::flat_hash_map<std::uint32_t, Live> live_;
   NameTable ids_;  // Of live_.
-  // Not yet passed by every rank: ids with the slots they give back, removals
-  // with the numbers of their sets.
+  // Retirements that some rank has not passed: ids with the slots to free, and
+  // removals with their set numbers.
   absl::flat_hash_map<std::uint32_t, std::uint32_t> retired_;
   absl::flat_hash_map<std::uint32_t, ProcessSetId> removed_sets_;
   std::vector<std::uint32_t> free_slots_;
-  std::uint32_t used_slots_ = 0;     // Those from here on never were.
+  std::uint32_t used_slots_ = 0;     // Slots from here on were never used.
   std::list<std::uint32_t> by_age_;  // Live ids, the least recently run first.
   bool has_been_full_ = false;
   bool is_full_ = false;
@@ -144,14 +145,14 @@ class RootScheduler {
 
   ScheduleQueue queue_;
   std::vector<Message> announcements_;
-  std::vector<Message> announced_;  // Its memory is used again.
+  std::vector<Message> announced_;  // Kept to reuse its memory.
   absl::Status protocol_error_;
 
   StepDetector steps_;
   std::uint32_t next_run_ = 1;
-  std::optional<std::uint32_t> cycle_run_;       // While a cycle is in force.
-  Cycle cycle_;                                  // The last one there was.
-  std::deque<std::vector<Record>> cycle_parts_;  // Yet to be cut.
+  std::optional<std::uint32_t> cycle_run_;  // Set while a cycle is in force.
+  Cycle cycle_;                             // The current or last cycle.
+  std::deque<std::vector<Record>> cycle_parts_;  // Not yet cut.
   bool is_halting_ = false;
 
   bool is_leaving_ = false;

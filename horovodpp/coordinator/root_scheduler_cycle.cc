@@ -13,8 +13,8 @@
 namespace hvd::coordinator {
 namespace {
 
-// What ranks do in lockstep: none is done with it before all have begun, so a
-// batch that one rank never enters can be given up by all.
+// Operations that no rank completes before all have begun. So all ranks can
+// abandon a batch that one rank never enters.
 bool can_be_abandoned(const Request& request) {
   return request.kind == RequestKind::kAllreduce ||
          request.kind == RequestKind::kAllgather ||
@@ -32,9 +32,9 @@ Cycle as_it_ran(const std::vector<std::uint32_t>& ids,
   return cycle;
 }
 
-// Where the batches that begin with `first` end at the latest: what is cut at a time
-// elsewhere is planned at a time here, and what comes again is not in flight before
-// the first time is over.
+// End of the part of the cycle that begins at `first` and is planned together.
+// A part has at most kMaxAppend operations and no operation twice, because a
+// second run cannot be in flight before the first is over.
 std::size_t end_of_part(const std::vector<std::uint32_t>& ids,
                         std::size_t first) {
   const std::size_t most = std::min(ids.size(), first + kMaxAppend);
@@ -46,8 +46,8 @@ std::size_t end_of_part(const std::vector<std::uint32_t>& ids,
 
 }  // namespace
 
-// The cycle that was interrupted goes on with the next step, as soon as that has
-// begun: until then something else may come up.
+// Resumes the interrupted cycle once the next step has begun. Before that,
+// other operations may still interrupt it.
 bool RootScheduler::resume_cycle() {
   if (!steps_.may_resume() || queue_.empty() || is_leaving_ ||
       !queue_.drop_all_of(cycle_)) {
@@ -83,8 +83,8 @@ bool RootScheduler::start_cycle() {
   }
   const std::vector<bool>* const ends = steps_.batch_ends();
   Cycle cycle = ends == nullptr ? fused(ids, *step) : as_it_ran(ids, *ends);
-  // What is queued of it is executed as part of it: every rank knows itself that
-  // it has submitted that.
+  // Queued runs of these operations execute as part of the cycle: every rank
+  // knows its own submissions.
   if (!queue_.drop_all_of(cycle)) return false;
   steps_.begin();
   cycle_ = std::move(cycle);
@@ -109,7 +109,7 @@ void RootScheduler::tell_cycle() {
   cycle_parts_.push_back(std::move(part));
 }
 
-// Alone, the last record says that the last cycle is in force again.
+// A kStartCycle record alone puts the last cycle in force again.
 void RootScheduler::put_in_force() {
   cycle_run_ = next_run_++;
   if (cycle_parts_.empty()) cycle_parts_.emplace_back();
@@ -125,7 +125,7 @@ std::vector<Record> RootScheduler::next_part_of_cycle() {
   return part;
 }
 
-// What a cycle of these would be cut from; nullopt if they cannot make one.
+// The operations of a possible cycle; nullopt if they cannot form one.
 std::optional<std::vector<Candidate>> RootScheduler::candidates(
     const std::vector<std::uint32_t>& ids) const {
   std::vector<Candidate> candidates;
@@ -151,7 +151,8 @@ void RootScheduler::halt_cycle() {
   announcements_.emplace_back(Halt{*cycle_run_});
 }
 
-// Nobody says what runs in a cycle.
+// Marks the cycle's operations as recently run: ranks do not report runs within
+// a cycle.
 void RootScheduler::was_followed() {
   for (std::size_t i = 0; i < cycle_.batches(); ++i) {
     for (const std::uint32_t id : cycle_.ids_of(i)) {
@@ -168,7 +169,7 @@ void RootScheduler::take(const Halted& message) {
         absl::InvalidArgumentError("ranks halted a cycle that is not halting");
     return;
   }
-  // Before what has come up since: that is agreed on outside of cycles.
+  // Goes before later operations, which are agreed on outside the cycle.
   queue_.push_front({.kind = RecordKind::kEndCycle, .value = message.entered});
   const std::uint64_t steps = message.entered / cycle_.batches();
   std::vector<std::uint32_t> begun;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ScheduleQueue holds what the root has decided to schedule and has not yet
-// given out: operations to run, and other records between them. It cuts the
-// operations into batches as it gives them out.
+// ScheduleQueue holds the root's decisions that are not yet scheduled:
+// operations to run and other records. It cuts the operations into batches on
+// output.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace hvd::coordinator {
 
 class ScheduleQueue {
  public:
-  // `hold_back`: the longest a batch below the threshold waits for company.
+  // `hold_back`: longest time that a batch below the threshold is held back.
   ScheduleQueue(const FusionOptions& fusion, Clock::Duration hold_back)
       : fusion_(fusion), hold_back_(hold_back) {}
 
@@ -30,23 +30,24 @@ class ScheduleQueue {
   void push_run(std::uint32_t id, RequestPtr request, int participants);
   bool empty() const { return queue_.empty(); }
 
-  // The next records, in whole batches; at most kMaxAppend of them. Runs only if
-  // `is_idle`: batches form while those before them are executed. Fusion does
-  // not look beyond other records.
+  // The next records, in whole batches; at most kMaxAppend. Returns runs only
+  // if `is_idle`, so that batches form while earlier ones execute. Fusion does
+  // not cross other records.
   std::vector<Record> cut(Clock::TimePoint now, bool is_idle);
-  // When cut() will have something it now holds back, if it does.
+  // When cut() will release a batch that it holds back, if any.
   std::optional<Clock::TimePoint> held_until() const {
     if (!waiting_since_) return std::nullopt;
     return *waiting_since_ + hold_back_;
   }
 
-  // If all there is are runs of operations in `cycle`: drops them, true.
+  // If the queue holds only runs of operations in `cycle`, drops them and
+  // returns true.
   bool drop_all_of(const Cycle& cycle);
 
  private:
   struct Queued {
     Record record = {};
-    RequestPtr request = {};  // Of a run.
+    RequestPtr request = {};  // Runs only.
     int participants = 0;
     bool is_run() const { return record.kind == RecordKind::kRun; }
   };

@@ -11,14 +11,15 @@
 namespace hvd::coordinator {
 namespace {
 
-// Generous: no work keeps a rank's loop from its mail for so long. Where
-// the stall limit is shorter than twice that, the patience is half of the limit.
+// Timeout for silence. Generous: no work keeps a rank from its mail that long.
+// If the stall limit is shorter than twice the timeout, the timeout is half the
+// limit.
 constexpr Clock::Duration kSilencePatience = std::chrono::seconds(5);
 constexpr Clock::Duration kLeastSilencePatience = std::chrono::seconds(1);
 constexpr Clock::Duration kSilencePatiencePerLevel =
     std::chrono::milliseconds(500);
 
-// A look that comes later than this means that this rank did not run itself.
+// A call later than this means that this rank itself was not running.
 constexpr Clock::Duration kLate = std::chrono::seconds(1);
 
 }  // namespace
@@ -47,10 +48,11 @@ Silence::Silence(const Tree& tree, int rank, Clock::Duration interval,
 void Silence::said(const Stalled& message, Clock::TimePoint now) {
   if (above_ == Tree::kNone) return;
   const bool is_fatal = ends_the_job(message, shutdown_);
-  // Of one name the root asks no more often than this, unless it is to end the job.
+  // The root asks about one name no more often than this, unless the job is to
+  // end.
   const auto recent = is_fatal ? patience_ : std::max(patience_, interval_ / 2);
   if (heard_at_ && now - *heard_at_ < recent) return;
-  // Words about an earlier wait do not count.
+  // Reports about an earlier wait do not count.
   if (!silent_since_ || now - said_at_ > 2 * interval_) silent_since_ = now;
   said_at_ = now;
   if (open_ && open_->is_fatal >= is_fatal) return;
@@ -58,7 +60,7 @@ void Silence::said(const Stalled& message, Clock::TimePoint now) {
            .key = message.key,
            .waited_ms = message.waited_ms,
            .is_fatal = is_fatal};
-  // Earlier words may have been without an answer for long enough.
+  // Earlier reports may have waited long enough already.
   due_ = is_fatal ? std::max(*silent_since_ + patience_, now + behind_)
                   : now + patience_;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank makes of silence: it has said that something waits for too long, and
-// those above it in the tree, whose part it is to ask all ranks why, have asked
-// nothing. Whoever is next above is then itself what the job waits for.
+// Silence detects an unresponsive rank above this one in the tree. This rank
+// has reported a stall, and the ranks above, which should ask all ranks why,
+// have asked nothing. Then the next rank above may itself be what the job waits
+// for.
 //
-// Those who are closer to the root lose their patience first, so that the rank that is
-// named is the one that is silent, and not one that waits in vain as well.
+// Ranks closer to the root have a shorter timeout. So the error names the
+// silent rank, not a rank that waits in vain as well.
 //
 // Pure: no clock, no thread; `now` does not go back.
 #pragma once
@@ -21,25 +22,25 @@ namespace hvd::coordinator {
 
 class Silence {
  public:
-  // For rank `rank`, which says every `interval` what it waits for, and gives the
-  // job up after `shutdown`; zero: never.
+  // For rank `rank`, which reports stalls every `interval`, and fails the job
+  // after `shutdown`; zero: never.
   Silence(const Tree& tree, int rank, Clock::Duration interval,
           Clock::Duration shutdown);
 
   // This rank has sent `message` up the tree.
   void said(const Stalled& message, Clock::TimePoint now);
-  // A question has come down the tree: everybody above is there.
+  // A question has come down the tree: all ranks above are alive.
   void heard(Clock::TimePoint now);
 
   struct Finding {
-    int rank = 0;  // Who is silent.
+    int rank = 0;  // The silent rank.
     Key key = {};
     std::uint32_t waited_ms = 0;
-    bool is_fatal = false;  // Waited for so long that the job is given up.
+    bool is_fatal = false;  // Waited so long that the job fails.
   };
-  // Once the patience with what was said has come to its end.
+  // The finding, once the timeout has passed.
   std::optional<Finding> take(Clock::TimePoint now);
-  // When take() will find something.
+  // When take() has a finding.
   std::optional<Clock::TimePoint> due() const {
     return open_ ? std::optional(due_) : std::nullopt;
   }
@@ -50,17 +51,17 @@ class Silence {
   const Clock::Duration shutdown_;
   int above_ = Tree::kNone;
   Clock::Duration patience_{0};
-  Clock::Duration behind_{0};  // Those who are closer to the root.
+  Clock::Duration behind_{0};  // Extra time over ranks nearer the root.
   std::optional<Finding> open_;
-  Clock::TimePoint due_ = {};  // When `open_` is told.
-  // Since when all that was said has been without an answer.
+  Clock::TimePoint due_ = {};  // When `open_` is reported.
+  // Start of the period in which no report was answered.
   std::optional<Clock::TimePoint> silent_since_;
   Clock::TimePoint said_at_ = {};
   std::optional<Clock::TimePoint> heard_at_;
 };
 
-// For people: who does not answer, and what waits. `remark` is what is to be seen of
-// the rank from here, or empty.
+// The message for users: which rank does not answer, and the operation that
+// waits. `remark` is what this rank can see of that rank, or empty.
 std::string silence_text(const Silence::Finding& finding,
                          const std::string& described,
                          const std::string& remark);

@@ -10,11 +10,11 @@
 namespace hvd::coordinator {
 namespace {
 
-// Ranks that are named; of the others only the number is told.
+// Ranks named in a message; the others are only counted.
 constexpr std::size_t kMostNamed = 16;
 
-// How long a leader waits for its ranks, and how much longer for each level of
-// the tree below it.
+// How long a leader waits for its ranks, plus the extra time for each level of
+// the tree below.
 constexpr Clock::Duration kPatience = std::chrono::seconds(1);
 constexpr Clock::Duration kPatiencePerLevel = std::chrono::milliseconds(250);
 
@@ -188,7 +188,7 @@ std::optional<Inspect> StallInspector::stalled(const Stalled& message,
   std::erase_if(asked_at_, [&](const auto& asked) {
     return now - asked.second >= interval_ / 2;
   });
-  // Questions about names that only wait do not keep the end of the job waiting.
+  // Questions about ordinary stalls do not delay one that ends the job.
   const auto open = std::count_if(
       open_.begin(), open_.end(),
       [&](const auto& one) { return one.second.is_fatal == is_fatal; });
@@ -212,11 +212,11 @@ std::optional<Inspect> StallInspector::stalled(const Stalled& message,
 std::optional<StallInspector::Finding> StallInspector::answered(
     const Inspected& found) {
   const auto open = open_.extract(found.query);
-  // Those that were waited for may have come meanwhile.
+  // The missing ranks may have submitted in the meantime.
   if (open.empty() || found.missing_count == 0) return std::nullopt;
   Finding finding = open.mapped();
   if (!finding.is_join) return finding;
-  // Others may take their time, as long as they do something.
+  // A join may wait as long as other ranks submit operations.
   std::chrono::milliseconds idle(finding.waited_ms);
   for (const RankState& state : found.missing) {
     if (state.answers && !state.last_name.empty()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A StallInspector finds out, at the root, who keeps others waiting: it has all
-// ranks asked about a name, down the tree. At each leader a StallGatherer
-// collects the answers of its subtree, waits for them only so long, and says
-// which ranks did not answer. The root makes a text of it.
+// StallInspector, at the root, finds which ranks keep others waiting. It asks
+// all ranks about a name, down the tree. At each leader, a StallGatherer
+// collects the answers of its subtree until a timeout and lists ranks that did
+// not answer. The root makes the message.
 //
 // A pure state machine: no thread, no clock of its own, no I/O.
 #pragma once
@@ -23,21 +23,22 @@
 
 namespace hvd::coordinator {
 
-// Said of a rank that is there as far as anybody knows, but silent.
+// Remark on a rank that is presumed alive but silent.
 inline constexpr char kDoesNotAnswer[] = "does not answer";
 
 // "61 s", rounded.
 std::string seconds_text(std::uint32_t ms);
 
-// Whether what was said has waited so long that the job is to be given up, which is
-// after `shutdown`; zero: never.
+// Whether `message` has waited for `shutdown`, so that the job fails. Zero:
+// never.
 bool ends_the_job(const Stalled& message, Clock::Duration shutdown);
 
-// What one rank says when asked about a name that concerns it or not.
+// One rank's answer about a name. `is_concerned`: the rank must submit the
+// name.
 Inspected answer_of(std::uint32_t query, const RankState& state,
                     bool is_concerned);
 
-// What to tell the user:
+// The message for users:
 //   "'fc1.weight' has waited for 61 s: ranks [0, 2] have submitted it, but not
 //    rank 1 (host 'a', pid 4711), whose last submission was 'loss' 58 s ago"
 // `describe` names a rank.
@@ -45,20 +46,20 @@ std::string stall_text(const Key& key, std::uint32_t waited_ms,
                        const Inspected& found,
                        const std::function<std::string(int)>& describe);
 
-// One leader's part.
+// A leader's part.
 class StallGatherer {
  public:
-  // `remark`: what this leader can see of a rank of its node that does not
+  // `remark` says what this leader can see of a local rank that does not
   // answer.
   StallGatherer(std::shared_ptr<const Tree> tree, int node,
                 std::function<std::string(int rank)> remark);
 
-  // The leader has been asked; it has its ranks and children asked, too.
+  // The leader received a question and passes it to its ranks and children.
   void begin(std::uint32_t query, Clock::TimePoint now);
   // Rank `from` of this node, or a child's leader, has answered.
   absl::Status receive(int from, const Inspected& answer);
 
-  // Answers that are complete, or as complete as they will be by now.
+  // Answers that are complete or have timed out.
   std::vector<Inspected> take(Clock::TimePoint now);
   bool is_asking() const { return !open_.empty(); }
   std::optional<Clock::TimePoint> due() const;
@@ -77,26 +78,28 @@ class StallGatherer {
   std::map<std::uint32_t, Open> open_;
 };
 
-// The root's part: what is asked, and what came of it.
+// The root's part: open questions and their results.
 class StallInspector {
  public:
   StallInspector(Clock::Duration interval, Clock::Duration shutdown)
       : interval_(interval), shutdown_(shutdown) {}
 
-  // Somebody has waited. The question to ask, unless it is asked already.
+  // A rank reports a stall. Returns the question to ask, unless it is already
+  // open.
   std::optional<Inspect> stalled(const Stalled& message, Clock::TimePoint now);
 
   struct Finding {
     Key key = {};
     std::uint32_t waited_ms = 0;
     bool is_join = false;
-    bool is_fatal = false;  // Waited for so long that the job is given up.
+    bool is_fatal = false;  // Waited so long that the job fails.
   };
-  // What the answers to a question tell; nullopt if nothing is amiss (any more).
+  // The result of a question; nullopt if the stall is over.
   std::optional<Finding> answered(const Inspected& found);
 
  private:
-  // Answers may be long, and say the same about every name of a step.
+  // Limits open questions: answers can be long and similar for all names of a
+  // step.
   static constexpr std::ptrdiff_t kMostOpen = 4;  // Of each kind, fatal or not.
 
   const Clock::Duration interval_;

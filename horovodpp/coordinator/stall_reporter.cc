@@ -8,7 +8,7 @@
 namespace hvd::coordinator {
 namespace {
 
-// Names told of at a time, if many have waited too long.
+// Names reported at a time, if many have waited too long.
 constexpr std::size_t kMostStalled = 4;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A StallReporter is the clock of one rank's submissions: it says what has waited
-// for too long, and when to ask it next.
+// StallReporter times one rank's submissions: it reports those that have waited
+// too long, and says when to check next.
 //
 // Pure: `now` is passed in, and does not go back.
 #pragma once
@@ -15,15 +15,15 @@
 
 namespace hvd::coordinator {
 
-// How long a submission may wait for the head of a cycle before its rank asks to
-// leave it: a program may submit the head only after it has seen the outcome of
-// something behind it, in ways that nobody can see.
+// How long a submission may wait for the head of a cycle before its rank asks
+// to leave the cycle. A program may submit the head only after it has seen the
+// result of a later operation, a dependency that the coordinator cannot detect.
 inline constexpr Clock::Duration kCyclePatience = std::chrono::seconds(5);
 
 class StallReporter {
  public:
-  // How long a submission waits before that is said, and before the job is given
-  // up for it; zero: for ever.
+  // How long a submission waits before it is reported, and before the job
+  // fails; zero: forever.
   StallReporter(Clock::Duration warning, Clock::Duration shutdown)
       : warning_(warning), shutdown_(shutdown) {}
 
@@ -36,7 +36,7 @@ class StallReporter {
     }
   }
 
-  // When to call report(), while something is in flight.
+  // When to call report(), while operations are in flight.
   std::optional<Clock::TimePoint> due() const { return due_; }
   void make_due_by(Clock::TimePoint time) {
     if (due_ && time < *due_) due_ = time;
@@ -47,11 +47,12 @@ class StallReporter {
     Key key = {};
     bool is_join = false;
   };
-  // What to say of all that waits, the oldest first. `waiting` is not empty.
+  // The reports for everything that waits, oldest first. `waiting` is not
+  // empty.
   std::vector<Stalled> report(std::vector<Waiting> waiting,
                               Clock::TimePoint now);
 
-  // What was submitted last, for those who ask.
+  // Adds the last submission to `state`.
   void describe_last(Clock::TimePoint now, RankState& state) const;
 
  private:

@@ -7,23 +7,23 @@
 namespace hvd::coordinator {
 namespace {
 
-// The most equal steps that are waited for.
+// Most equal steps required before the order is fixed.
 constexpr int kMostSteps = 256;
 
-// An order that was never followed may have met a program's one odd step: it is
-// waited for so many times longer, and given up only then.
+// An order that could not be followed once may have met one odd step. The
+// detector requires this many times more steps, then gives up.
 constexpr int kSecondChance = 8;
 
-// An order that was interrupted goes on if it was followed for so many steps since
-// the last time, or, where interruptions come in groups, before. Steps are saved
-// up to a limit, so that a program that has become another one is noticed.
+// An interrupted order resumes if it was followed for this many steps since the
+// last interruption, or, for interruptions in groups, before. Credit is capped,
+// so that a changed program is noticed.
 constexpr std::uint64_t kStepsPerInterruption = 2;
 constexpr std::uint64_t kMostCredit = 8 * kStepsPerInterruption;
 
-// As many steps may go by, where others' work overlaps with each.
+// Steps that may pass before resuming, if other operations overlap each step.
 constexpr int kStepsToResume = 4;
 
-// Training, validation, and what else a program takes turns at.
+// Remembered orders: training, validation, and other phases of a program.
 constexpr std::size_t kMostKnown = 4;
 
 }  // namespace
@@ -35,15 +35,16 @@ void StepDetector::ran(std::uint32_t id, bool ends_batch) {
       return ran_beside(id, ends_batch);
     }
     beside_.clear();
-    // The step that was interrupted never ended.
+    // The interrupted step never ended.
     if (tracker_.is_surplus(id)) give_up();
   }
-  // The order was not begun, as more was to be scheduled at once.
+  // The order was not begun, because more operations had to be scheduled at
+  // once.
   if (is_wanted_ && tracker_.slide(id, ends_batch)) return;
   is_wanted_ = false;
   if (state_ == State::kInterrupted) {
     if (!tracker_.ran(id, ends_batch)) return;
-    // Of the steps that are equal the first was followed.
+    // The first of the equal steps was followed.
     const int patience = cause_has_run_ ? kStepsToResume : 1;
     if (tracker_.equal() - 1 <= patience) return;
     give_up();
@@ -53,7 +54,7 @@ void StepDetector::ran(std::uint32_t id, bool ends_batch) {
   }
 }
 
-// Of what interrupts, or has come instead.
+// An operation outside the interrupted order: an interruption, or a new order.
 void StepDetector::ran_beside(std::uint32_t id, bool ends_batch) {
   cause_has_run_ = true;
   if (!completes_order(beside_, id, ends_batch)) return;
@@ -63,11 +64,11 @@ void StepDetector::ran_beside(std::uint32_t id, bool ends_batch) {
   is_wanted_ = true;
 }
 
-// Whether `id`, which runs, ends a step that an order may be made of.
+// Whether `id`, now run, completes a step that an order may be made of.
 bool StepDetector::completes_order(StepTracker& tracker, std::uint32_t id,
                                    bool ends_batch) const {
   if (tracker.ran(id, ends_batch)) return is_enough(tracker);
-  // Within a step that is learned, one that was known may be a part.
+  // A known step may be part of the step being learned.
   if (tracker.equal() > 0 || !is_known(tracker.in_current())) return false;
   tracker.close_step();
   return true;
@@ -77,7 +78,7 @@ bool StepDetector::is_enough(const StepTracker& tracker) const {
   const OperationIds& step = tracker.in_last();
   if (is_known(step)) return true;
   if (hopeless_ == step) return false;
-  // The first time the batches may have been the reason.
+  // The first failure may have been due to the batches.
   const bool is_tried_later =
       failed_.step == step && (failed_.times > 1 || !failed_.by_itself);
   const int needed =
@@ -89,7 +90,7 @@ bool StepDetector::is_known(const OperationIds& step) const {
   return std::find(known_.begin(), known_.end(), step) != known_.end();
 }
 
-// The order that was begun last is not resumed: what was it worth?
+// The last order is not resumed: rates how useful it was.
 void StepDetector::give_up() {
   state_ = State::kForgotten;
   beside_.clear();
@@ -97,8 +98,8 @@ void StepDetector::give_up() {
   if (followed_ == 0) {
     note_failure();
   } else if (followed_ >= static_cast<std::uint64_t>(needed_)) {
-    // It was of use for as long as it was waited for: what ended it, as a barrier
-    // now and then, is no reason to wait longer next time.
+    // The order was followed at least as long as it took to learn. Its end, for
+    // example by an occasional barrier, is no reason to wait longer next time.
     needed_ = steps_;
     remember();
   } else {
@@ -158,7 +159,7 @@ void StepDetector::begin() {
   in_begun_ = tracker_.in_last();
   followed_ = 0;
   cause_has_run_ = false;
-  credit_ = kStepsPerInterruption;  // The first one may come early.
+  credit_ = kStepsPerInterruption;  // The first interruption may come early.
   resume();
 }
 

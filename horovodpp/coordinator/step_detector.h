@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The StepDetector watches what is scheduled, operation by operation, and sees
-// when a program repeats itself: steps in which the same operations run, each as
-// often, in any order. After enough of them the root fixes the order.
+// StepDetector watches the scheduled operations and detects repetition: steps
+// in which the same operations run, each as often, in any order. After enough
+// equal steps, the root fixes the order.
 //
-// Where something ends an order that was of use, as a validation now and then
-// does, the order is good for the step after that again. If instead it goes on,
-// and repeats itself, the program does something else now, which gets an order of
-// its own; that of before is remembered, and needs to be seen once if it comes
-// back. Where orders are of little use, they are waited for longer each time. One
-// that could not even be followed once is tried with batches as they were, as a
-// program may wait for each, and one more time, much later, for these operations.
+// - An interruption, such as an occasional validation, ends a useful order for
+//   one step; the order then resumes.
+// - If the new operations repeat instead, they get an order of their own. The
+//   old order is remembered, and seeing it once is enough if it comes back.
+// - If orders are of little use, the detector waits longer each time.
+// - An order that could not be followed once is tried with the batches as they
+//   ran, because a program may wait for each. A last attempt follows, much
+//   later.
 #pragma once
 
 #include <cstdint>
@@ -22,49 +23,50 @@ namespace hvd::coordinator {
 
 class StepDetector {
  public:
-  // `steps`: as many equal ones are enough; 0: never.
+  // `steps`: equal steps needed to fix the order; 0: never.
   explicit StepDetector(int steps) : steps_(steps), needed_(steps) {}
 
-  // `id` is scheduled, as the last of its batch or not.
+  // `id` is scheduled; `ends_batch` if it is the last of its batch.
   void ran(std::uint32_t id, bool ends_batch = true);
-  // Something is scheduled that has no id to come again by.
+  // An operation without a reusable id is scheduled.
   void ran_once();
-  // `id` is not to come again.
+  // `id` will not run again.
   void retired(std::uint32_t id);
-  // Something happens to all that runs, as a join does.
+  // An event, such as a join, affects all operations.
   void disturb();
 
   // The operations of a step, in the order of the last one, if enough equal
-  // ones have passed and the last is complete; else empty.
+  // steps have passed and the last is complete; else empty.
   const std::vector<std::uint32_t>& repeated() const;
-  // Which of these ended a batch, where the order is to be cut like that: cut
-  // otherwise nobody could follow it, as where a program waits for each of its
-  // operations. Else nullptr.
+  // Which of these ended a batch, if the order must keep these batches; else
+  // nullptr. Other batches could not be followed, for example if the program
+  // waits for each operation.
   const std::vector<bool>* batch_ends() const;
 
-  // Whether the order that was begun last may go on: what interrupted it has run,
-  // and so has all of the step that was interrupted.
+  // Whether the interrupted order may resume: the interruption has run, and the
+  // interrupted step is complete.
   bool may_resume() const {
     return state_ == State::kInterrupted && cause_has_run_ &&
            tracker_.is_between_steps();
   }
 
-  // Of what repeated() gives: it is in force from now on, or can never be.
+  // The order that repeated() returned is in force from now on, or can never
+  // be.
   void begin();
   void refuse();
-  // The order that was begun last is in force again.
+  // The last order is in force again.
   void resume();
 
-  // The order that was begun last was followed for so many whole steps, and then
-  // by these operations.
+  // The last order was followed for `steps` whole steps and then by the
+  // operations `begun`.
   void followed(std::uint64_t steps, const std::vector<std::uint32_t>& begun);
 
  private:
-  // Of the order that was begun last.
+  // State of the last order.
   enum class State : std::uint8_t {
     kForgotten,  // None, or not to be resumed.
     kInForce,
-    kInterrupted,  // It may be resumed when this step is complete.
+    kInterrupted,  // May resume after this step.
   };
 
   void ran_beside(std::uint32_t id, bool ends_batch);
@@ -80,21 +82,21 @@ class StepDetector {
   const int steps_;
   int needed_;
   StepTracker tracker_;
-  bool is_wanted_ = false;  // Its last step is an order to begin.
+  bool is_wanted_ = false;  // The last step is an order to begin.
 
-  // Of the order that was begun last.
+  // The last order.
   std::vector<std::uint32_t> begun_;
   OperationIds in_begun_;
   State state_ = State::kForgotten;
-  bool cause_has_run_ = false;  // Something else, since it was interrupted:
-  StepTracker beside_;          // as far as it comes under ids.
-  std::uint64_t followed_ = 0;  // Steps, interruptions and all.
-  std::uint64_t credit_ = 0;    // Steps that interruptions were worth.
+  bool cause_has_run_ = false;  // Other operations ran since,
+  StepTracker beside_;          // tracked here if they have ids.
+  std::uint64_t followed_ = 0;  // Steps, over all interruptions.
+  std::uint64_t credit_ = 0;    // Steps in credit for interruptions.
 
-  // Orders that were of use, and others have come since. The latest first.
+  // Useful orders that others have replaced, the latest first.
   std::deque<OperationIds> known_;
-  // The last order that could not be followed even once: how often, and whether
-  // nothing else was the cause.
+  // The last order that could not be followed once: how often it failed, and
+  // whether it was the only cause.
   struct Failed {
     OperationIds step;
     int times = 0;

@@ -7,18 +7,17 @@
 namespace hvd::coordinator {
 namespace {
 
-// Of an operation that runs more than once in a step.
+// Added to an id for each further run within a step.
 constexpr std::uint64_t kOnceMore = std::uint64_t{1} << 32;
 
-// The most times that an operation is seen to come in a step, and the fewest steps
-// that tell so.
+// Most runs of an operation in a step, and fewest steps needed to infer that.
 constexpr std::uint32_t kMostTimes = 4;
 constexpr std::uint32_t kFewestSteps = 3;
 
-// So many steps were not like those before: enough to count.
+// After this many steps unlike their predecessors, the detector counts runs.
 constexpr int kOddSteps = 16;
 
-// The next time of `id` in a step of which there has been `begun`.
+// The key of the next run of `id` in a step that has run `begun`.
 std::uint64_t next_time_after(const OperationIds& begun, std::uint32_t id) {
   std::uint64_t time = id;
   while (begun.contains(time)) time += kOnceMore;
@@ -40,7 +39,7 @@ OperationIds StepTracker::times(const std::vector<std::uint32_t>& ids) {
 bool StepTracker::ran(std::uint32_t id, bool ends_batch) {
   ++counts_[id];
   if (current_.empty() && !in_last_.contains(id)) {
-    // The last step was not complete: it has grown.
+    // The last step was incomplete: extend it.
     equal_ = 0;
     current_ = std::exchange(last_, {});
     current_ends_ = std::exchange(last_ends_, {});
@@ -48,7 +47,7 @@ bool StepTracker::ran(std::uint32_t id, bool ends_batch) {
   }
   std::uint64_t time = next_time(id);
   if (time != id && !in_last_.contains(time)) {
-    // A new step begins, and the one before was not like its predecessor.
+    // A new step begins, and the previous one differed from its predecessor.
     close_step();
     note_odd_step();
     time = id;
@@ -61,7 +60,7 @@ bool StepTracker::ran(std::uint32_t id, bool ends_batch) {
   last_ends_ = std::exchange(current_ends_, {});
   in_current_.clear();
   ++equal_;
-  // An operation that comes some times in a row looks like equal steps, too.
+  // An operation that runs several times in a row also looks like equal steps.
   if (equal_ > static_cast<int>(kMostTimes)) {
     counts_.clear();
     odd_steps_ = 0;
@@ -91,12 +90,12 @@ void StepTracker::note_odd_step() {
   odd_steps_ = 0;
 }
 
-// Any stretch as long as a step has each operation as often as a step has, so it
-// does not matter where a step is said to begin.
+// Any window as long as a step contains each operation as often as a step does,
+// so the start of the window does not matter.
 void StepTracker::expect_as_counted() {
   std::uint32_t steps = 0;
   for (const auto& [id, count] : counts_) {
-    // What has run once may belong to no step.
+    // An operation that ran once may belong to no step.
     if (count > 1) steps = steps == 0 ? count : std::min(steps, count);
   }
   if (steps < kFewestSteps) return;
@@ -107,7 +106,7 @@ void StepTracker::expect_as_counted() {
     const std::uint32_t times = (count + steps / 2) / steps;
     const std::uint32_t whole = times * steps;
     const std::uint32_t rest = std::max(count, whole) - std::min(count, whole);
-    // Steps that were counted in part explain no more than that.
+    // Partly counted steps explain no larger rest.
     if (times > kMostTimes || rest > times) return;
     step.insert(step.end(), times, id);
     comes_again = comes_again || times > 1;

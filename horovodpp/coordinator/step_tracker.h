@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A StepTracker cuts what is scheduled into steps: a step ends where all of the
-// step before has run again, each operation as often, in any order. It counts how
-// many equal ones there have been in a row.
+// StepTracker cuts the scheduled operations into steps. A step ends when all
+// operations of the previous step have run again, each as often, in any order.
+// The tracker counts equal steps in a row.
 //
-// At first each operation is expected once in a step. Where steps never become
-// equal like that, the operations' numbers tell how often each comes.
+// At first it expects each operation once in a step. If steps never become
+// equal that way, the counts of runs tell how often each operation occurs.
 //
 // Pure: no thread, no clock, no I/O.
 #pragma once
@@ -18,50 +18,51 @@
 
 namespace hvd::coordinator {
 
-// Of a step: an id stands for the first time that an operation runs in it; see
-// StepTracker for the others.
+// The runs of a step: an id stands for the operation's first run. StepTracker
+// derives the keys of further runs.
 using OperationIds = absl::flat_hash_set<std::uint64_t>;
 
 class StepTracker {
  public:
-  // `id` is scheduled, as the last of its batch or not: whether that completes a
-  // step equal to the one before.
+  // `id` is scheduled; `ends_batch` if it is the last of its batch. Returns
+  // whether that completes a step equal to the previous one.
   bool ran(std::uint32_t id, bool ends_batch = true);
 
-  // What has run since the last step is a step, too, though nobody knows yet
-  // whether it comes again.
+  // Ends the step here, though it may not repeat.
   void close_step();
 
-  // As if a step of `all`, and then `begun` of the next one, had been seen to run.
+  // Sets the state as if a step of `all`, and then `begun` of the next, had
+  // run.
   void assume(std::vector<std::uint32_t> all,
               const std::vector<std::uint32_t>& begun);
 
   void clear() { *this = StepTracker(); }
 
-  // `id` is scheduled, and is what the last step began with: where operations come
-  // more than once in a step, that may as well have begun one later, and there is
-  // still nothing of the next. False, and nothing has happened, where it is not so.
+  // `id` is scheduled and began the last step. If operations occur several
+  // times in a step, that step may as well have begun one later: shifts it by
+  // one and leaves the next step empty. Otherwise returns false, with no
+  // effect.
   bool slide(std::uint32_t id, bool ends_batch);
 
-  // Whether `id`, if it runs, does so more often than in the last step.
+  // Whether another run of `id` exceeds its runs in the last step.
   bool is_surplus(std::uint32_t id) const {
     return !in_last_.contains(next_time(id));
   }
 
-  // Complete steps like the last one, it included.
+  // Equal complete steps in a row, including the last.
   int equal() const { return equal_; }
 
-  // The last complete step, in its order; and what has run of the next one.
+  // The operations of the last complete step, in order.
   const std::vector<std::uint32_t>& last() const { return last_; }
-  // Which of those were the last of their batches.
+  // Which of them were the last of their batches.
   const std::vector<bool>& batch_ends() const { return last_ends_; }
   const OperationIds& in_last() const { return in_last_; }
   const OperationIds& in_current() const { return in_current_; }
-  // Whether there is one, and nothing of the next has run.
+  // Whether a step is complete and the next has not begun.
   bool is_between_steps() const { return !last_.empty() && current_.empty(); }
 
  private:
-  // The next time that `id` runs in this step.
+  // The key of the next run of `id` in this step.
   std::uint64_t next_time(std::uint32_t id) const;
   static OperationIds times(const std::vector<std::uint32_t>& ids);
   void note_odd_step();
@@ -71,14 +72,14 @@ class StepTracker {
   int equal_ = 0;
   std::vector<std::uint32_t> last_;
   std::vector<std::uint32_t> current_;
-  std::vector<bool> last_ends_;  // One for each.
+  std::vector<bool> last_ends_;  // One for each operation.
   std::vector<bool> current_ends_;
   OperationIds in_last_;
-  bool has_repeats_ = false;  // In the last step.
+  bool has_repeats_ = false;  // Whether last_ runs any id twice.
   OperationIds in_current_;
 
-  // While no order is found: how often each has run, and how many steps were not
-  // like those before them.
+  // Until an order is found: runs of each operation, and steps unlike their
+  // predecessors.
   absl::flat_hash_map<std::uint32_t, std::uint32_t> counts_;
   int odd_steps_ = 0;
 };

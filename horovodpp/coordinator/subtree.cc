@@ -24,7 +24,7 @@ std::uint64_t low_bits(std::size_t count) {
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-// Makes one proposal of two for the same key.
+// Merges two proposals for the same key into `merged`.
 void merge(Propose& merged, Propose& more) {
   if (more.rank < merged.rank) std::swap(merged, more);
   merged.count += more.count;
@@ -133,7 +133,8 @@ void Subtree::tell_if_complete(RequestMap<Count>::iterator proposal) {
   if (!(count.from | set.joined).includes(set.members)) return;
   messages_.emplace_back(std::move(count.merged));
   proposals_.erase(proposal);
-  // The first step proposes every name, and the later ones hardly any.
+  // The first step proposes every name, later steps hardly any: free the
+  // memory.
   if (proposals_.empty()) proposals_ = {};
 }
 
@@ -145,7 +146,7 @@ absl::Status Subtree::take(const Sources&, Outdated& message) {
 absl::Status Subtree::take(const Sources& from, Ready& message) {
   for (const std::uint32_t id : message.ids) {
     const auto set = set_of_id_.find(id);
-    // It has been retired meanwhile: whom it concerns will propose anew.
+    // Retired in the meantime: the ranks concerned will propose again.
     if (set == set_of_id_.end()) continue;
     HVD_RETURN_IF_ERROR(count_ready(from, id, set->second));
   }
@@ -218,7 +219,7 @@ absl::Status Subtree::take(const Sources& from, Joined& message) {
 
 absl::Status Subtree::take(const Sources& from, Leave& message) {
   if (!std::exchange(leave_is_told_, true)) messages_.emplace_back(message);
-  // A child says this when the first of its subtree leaves.
+  // A child sends Leave when the first rank of its subtree leaves.
   if (from.ranks != 0) {
     if (left_.overlaps(from)) return said_twice("a rank leaves");
     left(from);
@@ -273,7 +274,7 @@ void Subtree::scheduled(const std::vector<Record>& records,
         set->second.joined = {};
       }
     } else if (record.kind == RecordKind::kEndCycle) {
-      // Marks of before the cycle; no rank has such any more.
+      // Marks from before the cycle, which no rank holds any more.
       ready_.clear();
     } else if (record.kind == RecordKind::kRun) {
       const Define* definition = definitions(record.id);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Subtree is what a node's leader knows of the ranks below it in the tree:
-// those of its own node, and those of the subtrees of its children. It counts
-// what they say until all whom it concerns have said it, and only then passes
-// it on, once, for all.
+// A Subtree is a leader's record of the ranks below it in the tree: those of
+// its own node, and those of the subtrees of its children. It counts their
+// messages. When all concerned ranks have sent a message, the Subtree passes it
+// on once for all.
 //
-// A rank that has joined a process set counts as having said everything about
-// it. This is safe because a rank's Joined follows all it had proposed on the
-// same way.
+// A rank that has joined a process set counts as having sent everything about
+// that set. This is safe because a rank's Joined follows all its proposals on
+// the same path.
 //
 // A pure state machine: no thread, no clock, no I/O.
 #pragma once
@@ -28,32 +28,32 @@ namespace hvd::coordinator {
 
 class Subtree {
  public:
-  // Of `node`. `sets`: those that exist from the start.
+  // For `node`. `sets`: the process sets that exist from the start.
   Subtree(std::shared_ptr<const Tree> tree, int node, const ProcessSets& sets);
 
-  // Rank `from`, of this node or a child's leader, says `message`, one that
-  // goes up.
-  //   InvalidArgument  it cannot have said that
+  // Takes an upward `message` from rank `from`, of this node or a child's
+  // leader.
+  //   InvalidArgument  that rank cannot have sent this message
   absl::Status receive(int from, Message message);
 
   // `id` of process set `set` is complete on this node.
   absl::Status complete_here(std::uint32_t id, ProcessSetId set);
 
-  // The schedule goes on with these. `define` knows the operations they name.
+  // The schedule continues with `records`. `definitions` looks up operations.
   using Definitions = std::function<const Define*(std::uint32_t id)>;
   void scheduled(const std::vector<Record>& records,
                  const Definitions& definitions);
-  // The process set of an id, for counting.
+  // Records the process set of an id, for counting.
   void defined(const Define& definition);
 
-  // What all whom it concerns have said, for the parent; in order. Until the next
-  // call.
+  // Messages that all concerned ranks have sent, for the parent, in order.
+  // Valid until the next call.
   std::vector<Message>& take_messages();
   bool has_messages() const { return !messages_.empty(); }
 
  private:
-  // Some of those who report to this leader: local ranks and children, a bit
-  // for each.
+  // A set of reporters to this leader: local ranks and children, a bit for
+  // each.
   struct Sources {
     std::uint64_t ranks = 0;
     std::uint64_t children = 0;
@@ -108,7 +108,7 @@ class Subtree {
   const std::shared_ptr<const Tree> tree_;
   const int node_;
   absl::flat_hash_map<ProcessSetId, Set> sets_;
-  RequestMap<Count> proposals_;  // As the first one has said it.
+  RequestMap<Count> proposals_;  // As first received.
   absl::flat_hash_map<std::uint32_t, ProcessSetId> set_of_id_;
   absl::flat_hash_map<std::uint32_t, Sources> ready_;
   absl::flat_hash_map<std::uint32_t, Sources> passed_;
@@ -118,7 +118,7 @@ class Subtree {
   Sources halted_ = {};
   Halted least_ = {};
   std::vector<Message> messages_;
-  std::vector<Message> taken_;  // Its memory is used again.
+  std::vector<Message> taken_;  // Kept to reuse its memory.
 };
 
 }  // namespace hvd::coordinator

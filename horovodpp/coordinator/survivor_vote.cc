@@ -37,8 +37,8 @@ SurvivorVote::Members SurvivorVote::members_of(
   return members;
 }
 
-// Restarts and losses only grow, so equal numbers are equal sets. Certainty
-// does not matter: who is a member is decided.
+// Restarts and losses only grow, so equal counts mean equal sets. Certainty
+// does not matter, because membership is decided.
 bool SurvivorVote::still_decided() const {
   return lost_ranks_.restarts == decided_.restarts &&
          lost_ranks_.count() == decided_.count();
@@ -78,12 +78,13 @@ absl::Status SurvivorVote::receive(int from, const std::string& bytes) {
     lost(from, Certainty::kCertain);
     return absl::OkStatus();
   }
-  // The word of a suspect does not count, but it is told where it stands.
+  // Messages of a suspect do not count, but the suspect is told its state.
   if (lost_ranks_.counts_out(from) || phase_ == Phase::kStopped) {
     if (letter->asks) tell(from, /*asks=*/false);
     return absl::OkStatus();
   }
-  // There is no epoch with both. Which of us the others believe shows soon.
+  // No epoch can contain both ranks. The others' messages will show which
+  // stays.
   if (letter->lost_ranks.counts_out(rank_)) {
     accusers_.push_back(from);
     lost(from, Certainty::kSuspected);
@@ -169,7 +170,7 @@ void SurvivorVote::tell(int to, bool asks) {
                                   size_)});
 }
 
-// Suspects, too: one that is alive should know.
+// Suspects are told, too: a suspect that is alive should know.
 void SurvivorVote::tell_everybody(bool asks) {
   for (int rank = 0; rank < size_; ++rank) {
     if (rank != rank_ && !lost_ranks_.knows_dead(rank)) tell(rank, asks);

@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SurvivorVote is how one rank agrees with the others on who is left after
-// some have died, and so on the members of the next epoch. A pure state
-// machine: losses and letters in, letters and a phase out; no thread, no clock.
+// A SurvivorVote is one rank's part in agreeing on the surviving ranks, and so
+// on the members of the next epoch. A pure state machine: losses and letters
+// in, letters and a phase out; no thread, no clock.
 //
 //   vote.begin();                               // This rank's epoch is broken.
 //   loop until vote.phase() != kVoting:
-//     vote.lost(rank, Certainty::kCertain);     // What this rank notices,
-//     vote.receive(from, bytes);                // what it is told,
-//     for (auto& letter : vote.take_outgoing()) // and what it tells.
+//     vote.lost(rank, Certainty::kCertain);     // A loss noticed here.
+//     vote.receive(from, bytes);                // Letters received,
+//     for (auto& letter : vote.take_outgoing()) // and letters to send.
 //       send(letter.to, letter.bytes);
 //   if kAgreed: start the epoch `vote.members()`, then vote.entered();
 //
-// Every rank keeps the set of the lost that it knows of, tells everybody
-// whenever it grows, and adds what it hears (flooding). It has agreed when all
-// that it believes alive have told exactly its own set.
+// Every rank keeps the set of lost ranks that it knows, tells all others
+// whenever the set grows, and adds what it hears (flooding). A rank has agreed
+// when all ranks that it believes alive have sent exactly its own set.
 //
-// Why decisions do not diverge: what a rank tells only grows. Two sets that
-// were agreed on have a rank in common that has told both, so one contains the
-// other. Where there is no common rank, one group is dead, or both suspect each
-// other; then at most one is a strict majority of the last epoch, and the other
-// one stops.
+// Decisions do not diverge, because the sets that a rank sends only grow. If
+// two agreed sets have a rank in common, that rank has sent both, so one
+// contains the other. Without a common rank, one group is dead, or both suspect
+// each other. Then at most one is a strict majority of the last epoch, and the
+// other stops.
 //
 // A rank may die after one rank has agreed and before another has. So an
-// agreement is not final: an epoch is entered when all its members have said in
-// it that they are there. If one dies before, the others learn of it, here, and
-// are back in the vote with a larger set. Some may have entered already; their
-// new epoch is broken by the same death, and their next begin() joins the same
-// vote, because LostRanks are numbered as in the first epoch. The epoch's number is 1 + restarts + lost: both only grow, so no two
-// agreements with a rank in common share it.
+// agreement is not final: an epoch is entered when all its members have
+// reported in the epoch. If a member dies before that, the others learn of the
+// death here and vote again with a larger set. Ranks that have already entered
+// see their new epoch break by the same death. Their next begin() joins the
+// same vote, because LostRanks use the numbers of the first epoch. The epoch's
+// number is 1 + restarts + lost. Both only grow, so no two agreements with a
+// rank in common share it.
 //
-// Every begin() asks for answers, so a letter that came before it may be lost.
+// Every begin() asks for answers, so letters from before it may be lost.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ class SurvivorVote {
   static constexpr std::uint32_t kFirstEpoch = 1;
 
   enum class Phase {
-    kEntered,  // An epoch runs, the first one to begin with.
+    kEntered,  // An epoch runs (initially the first).
     kVoting,
     kAgreed,  // members() may start; a loss leads back to kVoting.
     kStopped  // This rank cannot go on; verdict() says why.
@@ -61,48 +62,49 @@ class SurvivorVote {
     std::string bytes;
   };
 
-  // `rank` of the `size` ranks of the first epoch.
+  // For `rank` of the `size` ranks of the first epoch.
   SurvivorVote(int rank, int size);
 
-  // This rank's epoch is broken, or what was agreed on did not start for a
-  // reason that is no loss: asks the others to agree anew.
+  // This rank's epoch is broken, or the agreed epoch did not start for a reason
+  // other than a loss. Asks the others to agree again.
   void begin();
 
-  // `rank` is lost. A suspicion that turns out true may be said again.
+  // `rank` is lost. May be called again when a suspicion becomes certain.
   void lost(int rank, Certainty certainty);
 
-  // A letter of another rank's vote.
-  //   InvalidArgument  it cannot be read; nothing has changed
+  // Takes a letter of another rank's vote.
+  //   InvalidArgument  it cannot be decoded; nothing has changed
   absl::Status receive(int from, const std::string& bytes);
 
-  // The epoch agreed on is running.
+  // The agreed epoch is running.
   void entered();
 
-  // This rank gives up, and tells the others not to wait for it. `why` becomes
-  // the verdict unless there is one.
+  // This rank gives up and tells the others not to wait for it. `why` becomes
+  // the verdict unless one exists.
   void stop(const absl::Status& why);
 
   Phase phase() const { return phase_; }
   absl::Status verdict() const { return verdict_; }
 
-  // Those of the epoch agreed on, or else of the one entered last.
+  // Members of the agreed epoch, or else of the last epoch entered.
   Members members() const { return members_of(decided_); }
 
-  // An epoch runs here, but others know of a loss in it, or begin anew.
+  // Whether an epoch runs here while other ranks report a loss in it or
+  // restart.
   bool outdated() const;
 
-  // Whom the vote is waiting for: believed alive, but not of the same opinion.
+  // Ranks that the vote waits for: believed alive, with a different set.
   std::vector<int> awaited() const;
 
-  // Who of them has not been heard of since the last epoch.
+  // The awaited ranks that have been silent since the last epoch.
   std::vector<int> silent() const;
 
   const LostRanks& lost_ranks() const { return lost_ranks_; }
 
-  // What to send, in this order per receiver.
+  // Letters to send, ordered per receiver.
   std::vector<Letter> take_outgoing();
 
-  // Votes that hash alike behave alike; for tests that explore them all.
+  // Votes with equal hashes behave alike; for tests that explore all states.
   template <typename H>
   friend H AbslHashValue(H state, const SurvivorVote& vote) {
     return H::combine(std::move(state), vote.phase_, vote.lost_ranks_,
@@ -115,11 +117,11 @@ class SurvivorVote {
     return phase_ == Phase::kVoting || phase_ == Phase::kAgreed;
   }
   Members members_of(const LostRanks& lost_ranks) const;
-  // Whether what is known is still what was decided on.
+  // Whether the known losses are still those of the decision.
   bool still_decided() const;
   void tell(int to, bool asks);
   void tell_everybody(bool asks);
-  // Draws the conclusions of an event that was `news`.
+  // Re-evaluates after an event; `news`: the event changed the known losses.
   void settle(bool news);
   absl::Status check_majority() const;
 
@@ -127,13 +129,13 @@ class SurvivorVote {
   const int size_;
   Phase phase_ = Phase::kEntered;
   LostRanks lost_ranks_;
-  LostRanks decided_;                 // What was agreed on last, or entered.
-  std::vector<int> basis_;            // Members of the epoch entered last,
+  LostRanks decided_;                 // As agreed or entered last.
+  std::vector<int> basis_;            // Members of the last epoch entered,
   std::uint32_t basis_restarts_ = 0;  // and its number of restarts.
-  // By rank, its last word; who has not spoken has no restarts, which no vote
-  // has.
+  // The last letter of each rank. Ranks not heard from have 0 restarts, which
+  // no vote has.
   std::vector<LostRanks> told_;
-  std::vector<int> accusers_;  // Who believes this rank lost.
+  std::vector<int> accusers_;  // Ranks that believe this rank is lost.
   absl::Status verdict_;
   std::vector<Letter> outgoing_;
 };

@@ -9,7 +9,8 @@
 
 namespace hvd::coordinator {
 
-// What is in flight refers to itself, and is not told where nobody closed the queue.
+// A submission in flight owns itself, so release it if the queue was never
+// closed.
 TensorQueue::~TensorQueue() {
   std::vector<SubmissionPtr> left;
   MutexLock lock(mutex_);
@@ -35,7 +36,7 @@ QueuedName* TensorQueue::look_up(const Key& key) {
   return &name;
 }
 
-// Of a name that comes once.
+// Removes a name that is not kept.
 void TensorQueue::forget(const Key& key) {
   MutexLock lock(mutex_);
   const auto found = names_.find(key);
@@ -54,7 +55,7 @@ void TensorQueue::let_go(Submission& submission) {
   std::exchange(submission.name, nullptr)->users.fetch_sub(1);
 }
 
-// Nobody else writes it while the name is this thread's.
+// Only the thread that owns the name writes `flight`.
 void TensorQueue::begin_flight(QueuedName& name) {
   const std::uint32_t before = name.flight.load(std::memory_order_relaxed);
   name.flight.store(before + 1, std::memory_order_relaxed);
@@ -80,24 +81,24 @@ absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission,
   }
   name.holder = &mine;
   begin_flight(name);
-  // A copy: whoever closes the queue may complete the submission before it has
-  // its place in the list.
+  // A copy: a thread that closes the queue may complete the submission before
+  // it is on the list.
   mine.in_flight = submission;
   name.stage.store(Stage::kQueued);
-  // Before it can be taken, so that no number is smaller than that of the list.
+  // Count before the push, so the count is never below the length of the list.
   const std::int64_t unsent = unsent_count_.fetch_add(1) + 1;
   Submission* first = unsent_.load();
   do {
     if (first == &closed_mark_) return refuse(name);
     mine.next = first;
   } while (!unsent_.compare_exchange_weak(first, &mine));
-  // One rings for all: until the thread runs, more of them may come than there is
-  // time for system calls.
+  // One wake-up serves all: many submissions can arrive before the thread runs,
+  // and a system call for each would be too slow.
   return !waits_at_once && unsent >= wake_at_.load() && !is_rung_for_.load() &&
          !is_rung_for_.exchange(true);
 }
 
-// Whoever closed the queue may have seen the submission, and have completed it.
+// The thread that closed the queue may have seen and completed the submission.
 absl::StatusOr<bool> TensorQueue::refuse(QueuedName& name) {
   unsent_count_.fetch_sub(1);
   if (!claim(name)) return false;
@@ -111,7 +112,8 @@ absl::Status TensorQueue::why_closed() {
   return closed_;
 }
 
-// What was taken is, too: it may be put back, and nobody waits for it anew.
+// Taken submissions count as well: they may be put back, and callers do not
+// repeat their wait.
 std::optional<std::uint32_t> TensorQueue::flight_of(const Key& key) const {
   const auto found = names_.find(key);
   if (found == names_.end()) return std::nullopt;
@@ -132,7 +134,7 @@ void TensorQueue::wait_for(const Key& key) {
 void TensorQueue::take_news(News& news) {
   news.unsent.clear();
   news.waited_for.clear();
-  // Before what was pushed: then that is complete.
+  // Read before the pushed list, which is then complete for these waits.
   if (has_waits_.load()) {
     MutexLock lock(mutex_);
     has_waits_.store(false);
@@ -165,7 +167,7 @@ SubmissionPtr TensorQueue::take_one(Submission* submission) {
 absl::Status TensorQueue::take(const Batch& batch,
                                std::vector<SubmissionPtr>& taken) {
   taken.clear();
-  // What a closed queue held may be gone.
+  // Submissions of a closed queue may be gone.
   if (is_closed()) return why_closed();
   for (const Batch::Entry& entry : batch.entries) {
     if (!entry.submitted_here) continue;
@@ -185,7 +187,7 @@ bool TensorQueue::holds(const Submission& submission) const {
 }
 
 void TensorQueue::release_one(Submission& submission) {
-  // What was released, and could not be completed, may be released again.
+  // A submission that could not be completed may be released twice.
   if (submission.name == nullptr || submission.name->holder != &submission) {
     return;
   }
@@ -246,8 +248,8 @@ void TensorQueue::close(const absl::Status& reason) {
   absl::Status first;
   {
     MutexLock lock(mutex_);
-    // Whoever finds the queue closed finds the reason, too; and whoever does not
-    // is among the orphans.
+    // A thread that finds the queue closed must also find the reason.
+    // Submissions that came before are among the orphans.
     if (closed_.ok()) closed_ = reason;
     first = closed_;
     last_.store(&closed_mark_);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TensorQueue is the boundary between the threads that submit tensors and
-// the one that drives the runtime: submissions go in, requests come out for the
-// coordinator, and each submission comes out once, to be executed or failed. It
-// knows which names are in flight on this rank.
+// TensorQueue is the boundary between the threads that submit tensors and the
+// thread that drives the runtime. Submissions go in; requests come out for the
+// coordinator; each submission comes out once, to be executed or failed. The
+// queue knows which names are in flight on this rank.
 //
-// Thread-safe. No completion is called under its lock, and what has a name that
-// is kept (keep_name) goes through without one.
+// Thread-safe. Completions are never called under its lock. Submissions with a
+// kept name (keep_name) take no lock.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ namespace hvd::coordinator {
 
 struct Operation;
 
-// What a TensorQueue knows of a name.
+// The queue's entry for a name.
 struct QueuedName {
   explicit QueuedName(Key named = {}) : key(std::move(named)) {}
   const Key key;
@@ -37,16 +37,16 @@ struct QueuedName {
   enum class Stage : std::uint8_t {
     kFree,
     kClaimed,  // Being pushed.
-    kQueued,   // In flight, and yet to be taken by whoever is first,
-    kTaken,    // who completes it.
+    kQueued,   // In flight; the first thread to take it
+    kTaken,    // completes it.
   };
   std::atomic<Stage> stage{Stage::kFree};
-  std::atomic<std::uint32_t> flight{0};  // Which submission of it this is.
-  Submission* holder = nullptr;          // While it is not free.
+  std::atomic<std::uint32_t> flight{0};  // Counts submissions of the name.
+  Submission* holder = nullptr;          // While not free.
   std::atomic<int> users{0};             // Submissions that point here.
 
-  // Of the RankProtocol: the name's operation, while the table of operations has
-  // not changed since.
+  // Used by the RankProtocol: the name's operation, valid while the operation
+  // table has not changed since `as_of`.
   Operation* operation = nullptr;
   std::uint64_t as_of = 0;
 };
@@ -58,70 +58,71 @@ class TensorQueue {
   TensorQueue(const TensorQueue&) = delete;
   TensorQueue& operator=(const TensorQueue&) = delete;
 
-  //   AlreadyExists    its name is in flight on this rank
+  //   AlreadyExists    the name is in flight on this rank
   //   (as close() said)  the queue is closed
-  // Otherwise: whether the thread that drives is to be woken for it, which is so
-  // once until the next take_news(), and never where this thread `waits_at_once`: it
-  // then drives, or tells who does. From now on nobody changes its request.
+  // Returns whether to wake the driving thread: true at most once until the
+  // next take_news(), and never if this thread `waits_at_once`, because it then
+  // drives or notifies the driver. From now on the request must not change.
   absl::StatusOr<bool> push(const SubmissionPtr& submission,
                             bool waits_at_once = false);
 
-  // `submission` will be pushed more than once: its name is looked up now, and
-  // kept until let_go(). It is not in flight in either.
+  // `submission` will be pushed several times: looks its name up now and keeps
+  // the entry until let_go(). Call both while it is not in flight.
   void keep_name(Submission& submission);
   void let_go(Submission& submission);
 
-  // That thread is about to sleep, and listens for rings: it need not be woken before
-  // so many are unsent; whether they are already. Holds until the next take_news().
+  // The driving thread is about to sleep and listens for the doorbell: wake it
+  // only when `unsent` submissions are queued. Returns whether they already
+  // are. Holds until the next take_news().
   bool wake_at(std::int64_t unsent) {
     await(unsent);
     return unsent_count_.load() >= unsent && has_unsent();
   }
 
-  // Somebody blocks until the submission `key` has an outcome.
+  // A caller blocks until the submission `key` completes.
   void wait_for(const Key& key);
 
   struct News {
-    // What was pushed, in order: to be told to the peers. What has failed
-    // meanwhile is not among it.
+    // Pushed submissions, in order, to announce to the peers. Submissions that
+    // have failed in the meantime are left out.
     std::vector<Submission*> unsent = {};
-    // Of wait_for(), as far as still in flight. Whatever was pushed before is
-    // not later news: who knows of the wait knows of that, too.
+    // Keys of wait_for() that are still in flight. Submissions pushed before a
+    // wait appear no later than the wait.
     std::vector<Key> waited_for = {};
   };
-  // Replaces `news` by what has come up since the last call.
+  // Replaces `news` with everything new since the last call.
   void take_news(News& news);
 
-  // Whether there is any. Cheap.
+  // Whether take_news() has news. Cheap.
   bool has_news() const { return has_unsent() || has_waits_.load(); }
 
-  // Replaces `taken` by the submissions of those entries of `batch` that are
-  // submitted here, to be executed. Their names stay in flight until release().
+  // Replaces `taken` with this rank's submissions in `batch`, for execution.
+  // Their names stay in flight until release().
   //   NotFound  one is not in flight
   absl::Status take(const Batch& batch, std::vector<SubmissionPtr>& taken);
 
   // Whether `submission` is in flight and has not been taken.
   bool holds(const Submission& submission) const;
 
-  // What was taken is about to be completed.
+  // Frees the names of taken submissions that are about to complete.
   void release(const std::vector<SubmissionPtr>& submissions);
 
-  // For the thread that drives, where nobody has closed the queue: pushes and takes
-  // `submission`, which nobody else has to be told of. False where its name is not
-  // kept, or is in flight.
+  // Driving thread only, on an open queue: pushes and takes `submission` in one
+  // step, without news. Returns false if its name is not kept or is in flight.
   bool take_at_once(Submission& submission);
   void release(Submission& submission) { release_one(submission); }
-  // It is in flight from now on, as if it had been pushed and told.
+  // Leaves `submission` in flight, as if pushed and announced.
   void leave_in_flight(const SubmissionPtr& submission);
 
-  // What was taken is in flight again, or fails if the queue is closed.
+  // Puts taken submissions back in flight, or fails them if the queue is
+  // closed.
   void put_back(std::vector<SubmissionPtr> submissions);
 
-  // Fails `submission`, if it is in flight. Only one that take_news() gave.
+  // Fails `submission`, if in flight. Only for submissions from take_news().
   void fail(Submission* submission, const absl::Status& why);
 
   // Fails everything in flight, and every later push, with `reason`. The first
-  // reason stands. For the thread that drives, or when there is none any more.
+  // reason stands. For the driving thread, or when it has ended.
   void close(const absl::Status& reason);
 
  private:
@@ -134,7 +135,7 @@ class TensorQueue {
   bool is_closed() const { return last_.load() != nullptr; }
   absl::Status why_closed();
   absl::StatusOr<bool> refuse(QueuedName& name);
-  // nullptr: it is not in flight. For the thread that drives, which closes, too.
+  // nullptr if not in flight. For the driving thread, which also closes.
   static SubmissionPtr take_one(Submission* submission);
   void release_one(Submission& submission);
   void await(std::int64_t unsent) {
@@ -142,11 +143,11 @@ class TensorQueue {
     if (is_rung_for_.load()) is_rung_for_.store(false);
   }
   bool has_unsent() const { return unsent_.load() != last_.load(); }
-  // Which flight of `key` this is; nullopt: it is not in flight.
+  // The flight number of `key`; nullopt if not in flight.
   std::optional<std::uint32_t> flight_of(const Key& key) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // A name, which stays where it is.
+  // A name at a stable address.
   class Entry {
    public:
     Entry(const Key& key, std::size_t hash)
@@ -165,21 +166,22 @@ class TensorQueue {
     std::uint32_t flight = 0;
   };
 
-  // All that a thread which sleeps looks at before is seq_cst, as the doorbell
-  // demands. A list, the newest first.
+  // Fields that a thread checks before it sleeps are seq_cst, as the doorbell
+  // requires. The list holds the newest first.
   std::atomic<Submission*> unsent_{nullptr};
-  std::atomic<std::int64_t> unsent_count_{0};  // Of the list, or more.
+  std::atomic<std::int64_t> unsent_count_{0};  // At least the list's length.
   std::atomic<std::int64_t> wake_at_{1};
   std::atomic<bool> is_rung_for_{false};  // Since the last await().
   std::atomic<bool> has_waits_{false};
-  // What an empty list ends with: nothing can be added to one that is closed.
+  // End mark of an empty list: a closed queue has another, so pushes fail.
   std::atomic<Submission*> last_{nullptr};
 
   Mutex mutex_;
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);
   std::vector<Wait> waits_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<Entry, KeyHash, KeyEqual> names_ ABSL_GUARDED_BY(mutex_);
-  std::size_t most_names_ ABSL_GUARDED_BY(mutex_) = 4096;  // Before a look.
+  // Limit before a clean-up.
+  std::size_t most_names_ ABSL_GUARDED_BY(mutex_) = 4096;
   Submission closed_mark_;
 };
 

@@ -15,10 +15,10 @@ namespace {
 // In units of the time between two sends of one node.
 constexpr int kDelivery = 5;
 
-// Parents of `count` nodes, node 0 being the root.
+// Parents of `count` nodes, with node 0 as the root.
 std::vector<int> parents_of(int count) {
   std::vector<int> parents(static_cast<std::size_t>(count), Tree::kNone);
-  // When a node's next message would arrive, and the node.
+  // Arrival time of the node's next message, and the node.
   using Arrival = std::pair<int, int>;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> next;
   next.emplace(kDelivery, 0);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Tree says who speaks with whom: each node's ranks with their leader, the
-// leaders with each other along a tree whose root is the leader of rank 0's
-// node. What is complete is counted up the tree, what is decided goes down.
+// Tree is the topology of the control messages: each node's ranks talk to their
+// leader, and leaders talk to each other along a tree. The tree's root is the
+// leader of rank 0's node. Completions are counted up the tree; decisions go
+// down.
 //
 // The shape is that of the fastest broadcast in the LogP model (Karp, Sahay,
 // Santos and Schauser, "Optimal broadcast and summation in the LogP model",
-// SPAA 1993): whoever has the message sends it on, one message after another,
-// and each new node is put where it is reached first. With messages that take
-// about five times as long to arrive as to be sent that is a little faster than
-// any tree of fixed degree, up as well as down.
+// SPAA 1993). Every node that has the message sends it on, one message after
+// another, and each new node goes where it is reached first. With messages that
+// take about five times as long to arrive as to be sent, this is a little
+// faster than any tree of fixed degree, up as well as down.
 //
 // Immutable; equal on all ranks.
 #pragma once
@@ -27,7 +28,7 @@ class Tree {
   // Rank 0 is the first of the first node.
   explicit Tree(std::vector<std::vector<int>> nodes);
 
-  // The same from where the ranks are.
+  // Builds the tree from the topology.
   static std::shared_ptr<const Tree> of(const Topology& topology);
 
   int ranks() const { return static_cast<int>(node_of_.size()); }
@@ -35,7 +36,7 @@ class Tree {
   std::shared_ptr<const std::vector<int>> all_ranks() const { return all_; }
   int nodes() const { return static_cast<int>(nodes_.size()); }
 
-  // A node is named by its index.
+  // Nodes are numbered by index.
   int node_of(int rank) const {
     return node_of_[static_cast<std::size_t>(rank)];
   }
@@ -45,7 +46,7 @@ class Tree {
   int leader_of(int node) const { return ranks_of(node).front(); }
 
   static constexpr int kNone = -1;
-  // Of a node; kNone for the root.
+  // The parent of a node; kNone for the root.
   int parent(int node) const { return parent_[static_cast<std::size_t>(node)]; }
   const std::vector<int>& children(int node) const {
     return children_[static_cast<std::size_t>(node)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of control messages: little-endian, length-prefixed, every read
-// checked.
+// Writer and reader for the bytes of control messages: little-endian,
+// length-prefixed, every read checked.
 //
 //   WireWriter writer;
 //   writer.u32(id);
@@ -11,8 +11,8 @@
 //   const std::string name = reader.text();
 //   if (!reader.finished()) ...            // one check at the end is enough
 //
-// A reader that ran out of bytes, or met a length that cannot be, returns zeros
-// and stays failed: decoding never reads outside its message and never
+// After a read past the end, or an impossible length, a reader returns zeros
+// and stays failed. Decoding never reads outside its message and never
 // allocates more than the message holds.
 #pragma once
 
@@ -45,12 +45,13 @@ class WireWriter {
     bytes_.resize(written_);
     return std::move(bytes_);
   }
-  // What is written, until more is; and begins anew, in the same memory.
+  // view() returns the bytes written so far, until the next write. clear()
+  // starts again in the same memory.
   std::string_view view() const { return {bytes_.data(), written_}; }
   void clear() { written_ = 0; }
 
  private:
-  static constexpr std::size_t kUsual = 160;  // Bytes of a message.
+  static constexpr std::size_t kUsual = 160;  // Bytes of a typical message.
 
   template <std::unsigned_integral T>
   void put(T value) {
@@ -64,7 +65,7 @@ class WireWriter {
     }
   }
 
-  // Where the next so many bytes go.
+  // Reserves the next `count` bytes.
   char* room_for(std::size_t count) {
     const std::size_t at = written_;
     written_ += count;
@@ -72,7 +73,7 @@ class WireWriter {
     return bytes_.data() + at;
   }
 
-  std::string bytes_;  // Longer than what is written.
+  std::string bytes_;  // Longer than the written bytes.
   std::size_t written_ = 0;
 };
 
@@ -101,18 +102,18 @@ class WireReader {
     return failed_ ? 0 : value;
   }
 
-  // Fails; `why` says what the message names that cannot be.
+  // Fails the reader; `why` names the impossible value.
   void fail(const std::string& why = "") {
     if (!failed_) why_ = why;
     failed_ = true;
   }
-  // Of the first failure; "" where bytes were missing, or too many.
+  // Reason of the first failure; "" for missing or surplus bytes.
   const std::string& why() const { return why_; }
   // Whether every read succeeded.
   bool ok() const { return !failed_; }
-  // Whether, besides, nothing is left.
+  // Whether every read succeeded and no bytes are left.
   bool finished() const { return ok() && left() == 0; }
-  // What has not been read.
+  // The unread bytes.
   std::string_view rest() const { return bytes_.substr(position_); }
 
  private:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Buffer owns the memory of one tensor: what a collective returns when its
-// result has no place of the caller's to go to.
+// A Buffer owns the memory of one tensor. Collectives return one when the
+// caller supplies no output.
 //
 //   StatusOr<Buffer> rows = hvd::allgather(mine, {.name = "rows"});
 //   const float* first = rows->data<float>();
 //
-// Copies share the memory (a result is the same for all who look at it).
+// Copies share the memory.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +29,12 @@ class Buffer {
   //   ResourceExhausted  there is not enough memory
   static StatusOr<Buffer> allocate(DType dtype, Shape shape);
 
-  // Of memory that is there: as much as the shape takes, on `device`.
+  // Wraps existing memory on `device`, as large as the shape requires.
   //   InvalidArgument    the shape is malformed (see Shape::checked)
   static StatusOr<Buffer> over(std::shared_ptr<std::byte> memory, DType dtype,
                                Shape shape, Device device = {});
 
-  // A copy of what `source` shows. CPU memory only (else Unimplemented).
+  // A copy of the tensor `source`. CPU memory only (else Unimplemented).
   static StatusOr<Buffer> copy_of(const ConstTensorView& source);
 
   TensorView view() const { return view_; }

@@ -13,7 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "horovodpp/core/mutex.h"
 
-// A pool would hide what AddressSanitizer looks for.
+// A pool would hide errors from AddressSanitizer.
 #if defined(__SANITIZE_ADDRESS__)
 #define HVD_POOLS_MEMORY 0
 #elif defined(__has_feature)
@@ -35,7 +35,7 @@ std::size_t rounded(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Four sizes for each power of two, so that a fifth is wasted at most.
+// Four sizes for each power of two, so at most a fifth is wasted.
 std::size_t size_of_block(std::size_t bytes) {
   if (bytes < kLeastPooled) return rounded(bytes, kLine);
   return rounded(bytes, std::bit_floor(bytes) / 4);
@@ -46,21 +46,22 @@ std::byte* new_block(std::size_t size) {
   const std::size_t unit = is_huge ? kHugePage : kLine;
   void* const memory = std::aligned_alloc(unit, rounded(size, unit));
   if (memory != nullptr && is_huge) {
-    ::madvise(memory, rounded(size, unit), MADV_HUGEPAGE);  // A favour.
+    ::madvise(memory, rounded(size, unit), MADV_HUGEPAGE);  // Optional.
   }
   return static_cast<std::byte*>(memory);
 }
 
 class Pool {
  public:
-  // Never destroyed, so that exit order cannot matter.
+  // Never destroyed, so exit order cannot matter.
   static Pool& instance() {
     static Pool* const pool = new Pool;
     return *pool;
   }
 
   std::byte* take(std::size_t size) {
-    // The lock may be that of a parent's thread, which no child's ends.
+    // After a fork, the lock may be held by a thread that the child does not
+    // have.
     if (mutex_.try_lock()) {
       std::byte* const kept = take_kept(size);
       mutex_.unlock();
@@ -85,7 +86,7 @@ class Pool {
  private:
   struct Size {
     std::vector<std::byte*> blocks = {};
-    std::uint64_t used = 0;  // When.
+    std::uint64_t used = 0;  // Time of last use.
   };
 
   std::byte* take_kept(std::size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

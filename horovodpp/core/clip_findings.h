@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was found out about all gradients before they were clipped: plain, so that a
-// program's own kernels read it where it lies, on their GPU (runtime/gpu_clip.h).
+// Results of the search over all gradients before clipping: their norm and the
+// clip factor. Plain data, so a program's own kernels can read it in place on
+// their GPU (runtime/gpu_clip.h).
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,11 @@
 namespace HVD_EXPORT hvd {
 
 struct ClipFindings {
-  // Of all elements as one vector, times the factor that was asked for.
+  // Norm of all elements as one vector, times the requested factor.
   double norm = 0.0;
-  // What elements are multiplied by; 1 where some are not finite.
+  // Factor that elements are multiplied by; 1 if some are not finite.
   double factor = 1.0;
-  // Not 0: some element is infinite or NaN, and all are as they were.
+  // Nonzero: an element is infinite or NaN, and all elements are unchanged.
   std::uint32_t not_finite = 0;
 };
 

@@ -9,7 +9,7 @@ const Clock& Clock::steady() {
   class SteadyClock : public Clock {
    public:
     TimePoint now() const override { return std::chrono::steady_clock::now(); }
-    // Of the same clock, as of the system's last tick.
+    // The same clock as of the system's last tick.
     TimePoint recent() const override {
       timespec time = {};
       ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);

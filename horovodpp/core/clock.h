@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Monotonic time, passed in, so that tests can set it.
+// A Clock is monotonic time, passed in so that tests can set it.
 #pragma once
 
 #include <atomic>
@@ -14,14 +14,14 @@ class Clock {
 
   virtual ~Clock() = default;
   virtual TimePoint now() const = 0;
-  // Some milliseconds behind now() at most, and cheaper.
+  // At most some milliseconds behind now(), and cheaper.
   virtual TimePoint recent() const { return now(); }
 
   // The machine's steady clock.
   static const Clock& steady();
 };
 
-// A clock that moves only when told to. Thread-safe.
+// A clock that moves only on advance(). Thread-safe.
 class ManualClock : public Clock {
  public:
   TimePoint now() const override { return TimePoint(Duration(ticks_.load())); }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points in time to wait until.
+// Deadlines.
 #pragma once
 
 #include <chrono>
 
 namespace hvd {
 
-// `patience` from `now` on. Any patience will do: a deadline later than the clock
-// can tell is the latest that it can.
+// `now` plus `patience`, capped at the latest time that the clock can
+// represent.
 inline std::chrono::steady_clock::time_point deadline_after(
     std::chrono::nanoseconds patience,
     std::chrono::steady_clock::time_point now =

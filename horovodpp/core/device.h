@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where memory lives.
+// Device is the place of a tensor's memory: the CPU or one GPU.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The element types of tensors, and the one place where a DType becomes a C++
+// DType is the element type of a tensor. Only this header maps a DType to a C++
 // type.
 //
 //   visit(dtype, [&]<typename T>(TypeTag<T>) {
@@ -40,7 +40,7 @@ struct TypeTag {
   using type = T;
 };
 
-// Calls `f` with the TypeTag of `dtype`'s C++ type and returns what it returns.
+// Calls `f` with the TypeTag of `dtype`'s C++ type and returns its result.
 template <typename F>
 decltype(auto) visit(DType dtype, F&& f) {
   switch (dtype) {
@@ -105,10 +105,10 @@ inline bool is_floating_point(DType dtype) {
          dtype == DType::kF32 || dtype == DType::kF64;
 }
 
-// "float32", "bfloat16", "bool" …, as in messages.
+// "float32", "bfloat16", "bool" …, for messages.
 std::string name_of(DType dtype);
 
-// The DType with this number on the wire, or nullopt if there is none.
+// The DType with this number on the wire, or nullopt.
 constexpr std::optional<DType> dtype_from_wire(std::uint8_t number) {
   if (number > static_cast<std::uint8_t>(DType::kBool)) return std::nullopt;
   return static_cast<DType>(number);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes on on a GPU after a call has returned, as streams see it.
+// Enqueued is work that continues on a GPU after a call has returned.
 #pragma once
 
 #include "horovodpp/core/outcome.h"
@@ -10,13 +10,12 @@ class Enqueued {
  public:
   virtual ~Enqueued() = default;
 
-  // What is put into `stream` (a cudaStream_t) from now on comes after it. Any
-  // thread.
+  // Orders later work in `stream` (a cudaStream_t) after this work. Any thread.
   //   (errors)  CUDA's
   virtual Status order(void* stream) const = 0;
 
-  // Whether it is recorded into a graph, and done when that is launched: then streams
-  // come behind it though nothing is under way here.
+  // Whether the work is recorded into a graph and runs when the graph is
+  // launched. Then order() applies even after the operation is complete here.
   virtual bool is_captured() const { return false; }
 };
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures as exceptions. What has to do with a rank's place in a job returns a
-// Status; tensors and all that is built on them throw an hvd::Error.
+// Error is the exception that tensors, and everything built on them, throw.
+// Functions about a rank's place in a job return a Status instead.
 //
 //   hvd::throw_if_error(hvd::init());
 //   hvd::Buffer all = hvd::value_or_throw(hvd::allgather(rows));
 //
-// Everything that the library throws is an hvd::Error, but for std::bad_alloc
-// where the system has no memory for something small, and for what functions of
-// the program's own throw, which passes through.
+// The library throws only hvd::Error, apart from two cases: std::bad_alloc if
+// the system has no memory for a small object, and the exceptions of the
+// program's own functions, which pass through.
 #pragma once
 
-#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Must come first.
 
 #include <stdexcept>
 #include <utility>
@@ -22,7 +22,7 @@ namespace HVD_EXPORT hvd {
 
 class Error : public std::runtime_error {
  public:
-  // Its text is made printable: UTF-8 without control characters.
+  // Makes the text printable: UTF-8 without control characters.
   explicit Error(const Status& status);
   const Status& status() const { return status_; }
 
@@ -32,7 +32,7 @@ class Error : public std::runtime_error {
 
 void throw_if_error(const Status& status);
 
-// Of a StatusOr, also of another library's.
+// For any StatusOr, also of another library.
 template <typename S>
 auto value_or_throw(S value) -> typename S::value_type {
   if (!value.ok()) throw_if_error(value.status());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which names a program that links the library can reach: those of a namespace
-// that is opened as
+// HVD_EXPORT marks the namespaces whose names a program that links the library
+// can reach:
 //
 //   namespace HVD_EXPORT hvd {
 //
-// which every header that is installed does, and no other. Everything else is
-// compiled with -fvisibility=hidden.
+// Every installed header opens its namespaces this way, and no other header
+// does. Everything else is compiled with -fvisibility=hidden.
 #pragma once
 
 #define HVD_EXPORT [[gnu::visibility("default")]]

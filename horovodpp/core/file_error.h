@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What errno says of a file, as a Status.
+// Converts the errno of a file operation to a Status.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace hvd {
 
-// "<context>: <text of error>": NotFound, PermissionDenied, ResourceExhausted (a
-// full disk), Unavailable (a lock that is held), else Internal.
+// "<context>: <text of error>": NotFound, PermissionDenied, ResourceExhausted
+// (a full disk), Unavailable (a lock that is held), else Internal.
 absl::Status file_error(int error, const std::string& context);
 
 }  // namespace hvd

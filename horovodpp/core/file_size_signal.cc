@@ -24,7 +24,7 @@ HVD_EXPORT FileSizeSignal::FileSizeSignal() {
   ::pthread_sigmask(SIG_BLOCK, &set, &before_);
 }
 
-// The signal is for the thread that wrote: none is left behind for it.
+// SIGXFSZ goes to the writing thread: consume any pending one.
 HVD_EXPORT FileSizeSignal::~FileSizeSignal() {
   if (::sigismember(&before_, SIGXFSZ) == 1) return;
   const sigset_t set = only_xfsz();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a write beyond the allowed size of files (ulimit -f) does. By default the
-// system ends the process with SIGXFSZ; while an object of this class lives the
-// call on this thread fails with EFBIG, as on a full disk.
+// FileSizeSignal blocks SIGXFSZ on this thread while it lives. A write beyond
+// the file size limit (ulimit -f) then fails with EFBIG, as on a full disk. By
+// default SIGXFSZ would end the process.
 #pragma once
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system call that threads sleep with on a word of memory, of one process or
-// shared by several, and are woken.
+// Wrappers of the futex system call: threads sleep on a word of memory, of one
+// process or shared by several, and are woken.
 #pragma once
 
 #include <linux/futex.h>
@@ -20,7 +20,7 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t) &&
                   std::atomic<std::uint32_t>::is_always_lock_free,
               "the kernel reads the word itself");
 
-// What threads sleep on, and which of them are meant.
+// The word to sleep on, and a mask that selects sleepers.
 struct Futex {
   const std::atomic<std::uint32_t>& word;
   bool is_shared = true;  // Between processes.
@@ -31,7 +31,7 @@ struct Futex {
   }
 };
 
-// Sleeps while the word is `value`, until `deadline`; may wake for no reason.
+// Sleeps while the word is `value`, until `deadline`; may wake spuriously.
 inline void futex_wait(
     const Futex& futex, std::uint32_t value,
     std::optional<std::chrono::steady_clock::time_point> deadline) {
@@ -46,8 +46,8 @@ inline void futex_wait(
             deadline ? &until : nullptr, nullptr, futex.mask);
 }
 
-// Wakes all whose masks have a bit of this one's. What lies at the address is not
-// read.
+// Wakes all sleepers whose masks share a bit with this one. Does not read the
+// memory at the address.
 inline void futex_wake(const Futex& futex) {
   ::syscall(SYS_futex, &futex.word, futex.operation(FUTEX_WAKE_BITSET), INT_MAX,
             nullptr, nullptr, futex.mask);

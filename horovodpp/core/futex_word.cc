@@ -23,7 +23,8 @@ void WakeTogether::add(const std::atomic<std::uint32_t>& word) {
   words_[count_++] = &word;
 }
 
-// Nothing is read where the words were: the kernel takes their addresses for names.
+// Does not read the words, which may be freed: the kernel uses addresses only
+// as keys.
 void WakeTogether::wake_all() {
   while (count_ > 0) {
     futex_wake({.word = *words_[--count_], .is_shared = false});

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A FutexWord is a number that threads sleep on until another thread changes it.
+// A FutexWord is a number that threads sleep on until another thread changes
+// it.
 //
 //   while (word.load() == kPending) word.sleep(kPending);     // one thread
 //   word.store(kDone);                                        // another one
 //   word.wake();
 //
-// Who wakes need not know whether the word is still there, as the thread that
-// slept may have destroyed it: see WakeTogether.
+// The woken thread may destroy the word while the other thread still wakes: see
+// WakeTogether.
 //
 // Thread-safe, within one process.
 #pragma once
@@ -30,15 +31,15 @@ class FutexWord {
   FutexWord& operator=(const FutexWord&) = delete;
 
   std::uint32_t load() const { return value_.load(std::memory_order_acquire); }
-  // Sequentially consistent: either this thread sees who is about to sleep, or that
-  // thread sees the value.
+  // Sequentially consistent: either this thread sees a thread about to sleep,
+  // or that thread sees the new value.
   void store(std::uint32_t value) { value_.store(value); }
 
-  // Sleeps while the word is `value`, until `deadline`; may wake for no reason.
+  // Sleeps while the word is `value`, until `deadline`; may wake spuriously.
   void sleep(std::uint32_t value,
              std::optional<TimePoint> deadline = std::nullopt);
-  // Wakes all who sleep, or lets the WakeTogether of this thread do it. A load
-  // where nobody does.
+  // Wakes all sleepers, or leaves that to this thread's WakeTogether. Without
+  // sleepers it costs one load.
   void wake();
 
  private:
@@ -46,9 +47,9 @@ class FutexWord {
   std::atomic<std::uint32_t> sleepers_{0};
 };
 
-// While one lives, what this thread changes wakes nobody; all are woken in the
-// end. A thread that waits for one outcome after another sleeps once for many that
-// are set in a row, and not once for each.
+// While a WakeTogether lives, wake() on this thread is delayed until the end. A
+// thread that waits for several outcomes in turn then sleeps once for many
+// outcomes set in a row, not once for each.
 class WakeTogether {
  public:
   WakeTogether() : outer_(std::exchange(here_, this)) {}
@@ -59,8 +60,8 @@ class WakeTogether {
   WakeTogether(const WakeTogether&) = delete;
   WakeTogether& operator=(const WakeTogether&) = delete;
 
-  // Wakes all that the one of this thread has yet to wake: before it runs code of
-  // others, which may wait for theirs.
+  // Sends the delayed wake-ups of this thread. Call before running foreign
+  // code, which may wait for the woken threads.
   static void flush() {
     if (here_ != nullptr) here_->wake_all();
   }
@@ -68,7 +69,7 @@ class WakeTogether {
  private:
   friend class FutexWord;
 
-  // Whoever sleeps on `word`, which need not live until then.
+  // Sleepers on `word` will be woken; `word` may be freed before that.
   void add(const std::atomic<std::uint32_t>& word);
   void wake_all();
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Future<T> is a Status or a T that another thread supplies once. Future<void>
-// carries a Status only.
+// A Future<T> is a Status or a T that another thread supplies once.
+// Future<void> carries a Status only.
 //
-//   hvd::Future<void> done = hvd::allreduce_async_(grad, {.name = "fc1.weight"});
-//   ...                                      // meanwhile other things
+//   hvd::Future<void> done = hvd::allreduce_async_(grad, {.name = "weight"});
+//   ...                                      // other work
 //   hvd::Status status = done.wait();        // if OK, grad is the mean
 //
-// Copies are cheap and speak of the same result. An operation that uses memory
-// of whoever holds the future is waited for by the end of the last copy, unless a
-// callback hears of it. So a future that a statement drops turns what should have
-// gone on in the background into a wait; compilers warn of it.
+// Copies are cheap and share the result. If the operation uses memory of the
+// future's owner, the destructor of the last copy waits for the operation,
+// unless a callback was added. So discarding a future in a statement turns
+// background work into a wait; compilers warn about that.
 //
-// One that was never connected to an operation, or was moved away, has failed
-// with FailedPrecondition.
+// A future that was never connected to an operation, or was moved from, has
+// failed with FailedPrecondition.
 //
 // Thread-safe.
 #pragma once
 
-#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Must come first.
 
 #include <memory>
 #include <optional>
@@ -30,12 +30,12 @@
 namespace HVD_EXPORT hvd {
 
 template <typename T>
-class Promise;  // Of the side that supplies: core/promise.h.
+class Promise;  // The supplying side: core/promise.h.
 
 namespace internal {
 
-// What copies of a future share; see core/promise.h. Outcomes go through as
-// pointers to Outcome<T>.
+// The state shared by copies of a future; see core/promise.h. Outcomes are
+// passed as pointers to Outcome<T>.
 class FutureState;
 using FutureStatePtr = std::shared_ptr<FutureState>;
 
@@ -76,18 +76,18 @@ class [[nodiscard]] Future {
     if (state_) internal::drop_future(*state_);
   }
 
-  // Blocks until the outcome is there; callable any number of times. (A value
-  // that only moves cannot be waited for but taken, see take().)
+  // Blocks until the outcome is available. May be called any number of times.
+  // For move-only values use take().
   Outcome<T> wait() const {
     if (!state_) return internal::unconnected();
     return outcome();
   }
 
-  // For results on a GPU: what is put into `stream` (a cudaStream_t) from now on
-  // comes after them. Blocks until the operation is in a stream of the GPU, and not
-  // until it has ended; how that went, wait() tells. From then on whatever uses the
-  // operation's memory belongs into that stream, and the end of the last future waits
-  // for nothing.
+  // For results on a GPU: orders later work in `stream` (a cudaStream_t) after
+  // the operation. Blocks only until the operation is in a GPU stream, not
+  // until it ends; wait() returns how it ended. From then on, use the
+  // operation's memory only in that stream. The destructor of the last future
+  // then no longer waits.
   Outcome<T> wait(void* stream) const {
     if (!state_) return internal::unconnected();
     Status ordered;
@@ -96,21 +96,21 @@ class [[nodiscard]] Future {
     return *static_cast<const Outcome<T>*>(outcome);
   }
 
-  // As wait(), but moves the value out: for one caller, once.
+  // Like wait(), but moves the value out: for one caller, once.
   Outcome<T> take() {
     if (!state_) return internal::unconnected();
     return std::move(const_cast<Outcome<T>&>(outcome()));
   }
 
-  // True once the outcome is there; never blocks.
+  // Whether the outcome is available; never blocks.
   bool poll() const { return !state_ || internal::poll(*state_); }
 
-  // Whether it was made with its outcome: where a collective refuses its arguments,
-  // nothing has begun, and no other rank knows of it.
+  // Whether the future was created with its outcome: a collective refused its
+  // arguments, started nothing, and no other rank knows about it.
   bool was_ready() const { return !state_ || internal::was_ready(*state_); }
 
-  // As wait(), for at most `patience`, a duration of <chrono> or seconds: false
-  // if the outcome is not there by then.
+  // Like wait(), for at most `patience`, a duration of <chrono> or seconds.
+  // Returns false on timeout.
   template <typename Duration>
   bool wait_for(Duration patience) const {
     double seconds = 0;
@@ -125,16 +125,17 @@ class [[nodiscard]] Future {
     return !state_ || internal::wait_for(*state_, seconds);
   }
 
-  // As wait(), but for a wait that something else can end: `interrupted` is called
-  // on this thread after 100 ms, and as often from then on. False once it has
-  // returned true; else true, when the outcome is there. If this thread executes a
-  // collective at that moment, which no other thread can continue, the job breaks,
-  // and every rank is told. `interrupted` must neither throw nor wait.
+  // Like wait(), but `interrupted` can end the wait. It is called on this
+  // thread every 100 ms, first after 100 ms. Returns false once `interrupted`
+  // has returned true, else true when the outcome is available. If this thread
+  // is executing a collective at that moment, which no other thread can
+  // continue, the job breaks and every rank is told. `interrupted` must neither
+  // throw nor wait.
   template <typename F>
   bool wait_unless(F interrupted) const {
     return !state_ || internal::wait_unless(*state_, &ask<F>, &interrupted);
   }
-  // The same of wait(stream): nullopt once `interrupted` has returned true.
+  // The same for wait(stream): nullopt once `interrupted` has returned true.
   template <typename F>
   std::optional<Outcome<T>> wait_unless(void* stream, F interrupted) const {
     if (!state_) return internal::unconnected();
@@ -146,9 +147,9 @@ class [[nodiscard]] Future {
     return *static_cast<const Outcome<T>*>(outcome);
   }
 
-  // Runs `callback` with the outcome, once: at once on this thread if it is
-  // there already, else on the thread that sets it. It must not throw and not
-  // block.
+  // Runs `callback` with the outcome, once: immediately on this thread if the
+  // outcome is available, else on the thread that sets it. The callback must not
+  // throw and not block.
   template <typename F>
   void then(F callback) const {
     if (!state_) {
@@ -177,7 +178,7 @@ class [[nodiscard]] Future {
   const Outcome<T>& outcome() const {
     return *static_cast<const Outcome<T>*>(internal::wait(*state_));
   }
-  internal::FutureStatePtr state_;  // nullptr: never connected, or moved away.
+  internal::FutureStatePtr state_;  // nullptr: never connected, or moved from.
 };
 
 }  // namespace hvd

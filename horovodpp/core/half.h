@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two 16-bit floating-point types, as storage: arithmetic happens in float.
-// Conversions round to nearest, ties to even; infinities and NaN survive.
+// f16 and bf16 are the two 16-bit floating-point types, as storage; arithmetic
+// happens in float. Conversions round to nearest, ties to even; infinities and
+// NaN survive.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HomeProcess of something is the process that made it. A child that is forked off
-// later has its memory, but not the threads: a lock that one of them held is never given
-// back there. So what has locks asks before it takes one.
+// HomeProcess remembers the process that created an object. A forked child has
+// the object's memory but not its threads: a lock that one of these held is
+// never released there. So objects with locks check before locking:
 //
 //   if (!home_.is_here()) return home_.check();
 //   MutexLock lock(mutex_);
@@ -19,21 +19,21 @@ namespace hvd {
 namespace internal {
 
 extern std::atomic<unsigned> forks;
-// Of this process's ancestry, since the first call.
+// Number of forks in this process's ancestry since the first call.
 unsigned count_forks();
 
 }  // namespace internal
 
 class HomeProcess {
  public:
-  // `owner`: whose process it is, as a child is told.
+  // `owner` names the parent process in the child's error message.
   explicit HomeProcess(std::string owner) : owner_(std::move(owner)) {}
 
-  // False in a child. A load, where getpid() asks the kernel.
+  // False in a child. Costs one load, unlike getpid(), which is a system call.
   bool is_here() const {
     return forks_ == internal::forks.load(std::memory_order_relaxed);
   }
-  //   FailedPrecondition  this is a child: says of whom, and the way out
+  //   FailedPrecondition  in a child; names the owner and a remedy
   absl::Status check() const {
     return is_here() ? absl::OkStatus() : no_part_in_it();
   }

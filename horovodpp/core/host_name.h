@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name of the host this process runs on, as ranks and the launcher know it.
+// The host name of this process, as ranks and the launcher use it.
 #pragma once
 
 #include <string>
 
 namespace hvd {
 
-// "localhost" where the system does not tell.
+// "localhost" if the system call fails.
 std::string host_name();
 
 }  // namespace hvd

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some integers that lie in a row, somewhere else: what std::span<const
-// std::int64_t> is to C++20, which it becomes and is made of, as of any container
-// of such integers.
+// An IntSpan is a view of contiguous integers: a C++17 counterpart of
+// std::span<const std::int64_t>. It converts to and from that and from any
+// container of such integers.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ class IntSpan {
   constexpr std::int64_t operator[](std::size_t i) const { return data_[i]; }
   constexpr std::int64_t front() const { return data_[0]; }
   constexpr std::int64_t back() const { return data_[size_ - 1]; }
-  // All but the first `count`, of which there are as many.
+  // Without the first `count` elements; `count` is at most size().
   constexpr IntSpan subspan(std::size_t count) const {
     return {data_ + count, size_ - count};
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Interruption is what can end a wait of this thread before there is an outcome,
-// as an exception from a signal's handler. Loops that wait on behalf of the thread
-// ask the one that lives on it.
+// An Interruption can end a wait of this thread before the outcome is
+// available, for example through a signal handler's exception. Wait loops on
+// this thread ask the innermost Interruption.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@ namespace hvd {
 class Interruption {
  public:
   using Clock = std::chrono::steady_clock;
-  // It is asked for the first time when so long has passed, and then as often.
+  // Interval between questions, also before the first.
   static constexpr std::chrono::milliseconds kInterval{100};
 
-  // `ask(context)`: whether to stop waiting.
+  // `ask(context)` returns whether to stop waiting.
   Interruption(bool (*ask)(void* context), void* context)
       : ask_(ask), context_(context), previous_(here_) {
     here_ = this;
@@ -23,10 +23,10 @@ class Interruption {
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
-  // That of this thread; nullptr: its waits cannot be ended.
+  // The innermost one of this thread; nullptr: waits cannot be interrupted.
   static Interruption* here() { return here_; }
 
-  // Asks if it is time to; once the wait is to end, that stays so.
+  // Asks if the interval has passed. Once true, always true.
   bool is_due_to_stop() {
     const auto now = Clock::now();
     if (!stops_ && now >= due_) {

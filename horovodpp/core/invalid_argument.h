@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is thrown for an argument that no call of this kind accepts: a wrong shape,
-// dtype, index …
+// InvalidArgument is the exception for an argument that a call never accepts: a
+// wrong shape, dtype, index …
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Clang's thread-safety analysis has to know of a lock, for headers that
-// users include. (All others use Abseil's, and core/mutex.h.)
+// Attributes for Clang's thread-safety analysis, for locks in headers that
+// users include. (Other headers use Abseil's, and core/mutex.h.)
 #pragma once
 
 #if defined(__clang__)

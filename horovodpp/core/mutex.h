@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mutex, its scoped lock and a condition variable that Clang's thread-safety
-// analysis understands and that every sanitizer sees: thin wrappers over the
-// standard ones.
+// Mutex, MutexLock and CondVar are thin wrappers over the standard classes that
+// Clang's thread-safety analysis understands. Every sanitizer sees them.
 //
 //   Mutex mutex_;
 //   int balance_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -47,8 +46,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 
 class CondVar {
  public:
-  // The caller holds `mutex`; it is released while waiting. May wake for no
-  // reason: test the condition again.
+  // The caller holds `mutex`, which is released while waiting. May wake
+  // spuriously: test the condition again.
   void wait(Mutex& mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an operation ended: a Status is OK or says what went wrong, a StatusOr<T>
-// is a T or a Status that is not OK.
+// The outcome of an operation. A Status is OK or an error; a StatusOr<T> is a T
+// or an error Status.
 //
 //   hvd::Status status = hvd::allreduce_(grad, {.name = "fc1.weight"});
 //   if (!status.ok()) std::cerr << status << '\n';
@@ -8,14 +8,14 @@
 //   hvd::StatusOr<hvd::Buffer> rows = hvd::allgather(mine, {.name = "rows"});
 //   if (rows.ok()) use(rows->data<float>());
 //
-// Programs that use Abseil lose nothing: absl::Status and absl::StatusOr<T> have
-// the same codes, and become these and are made of these wherever one is wanted
-// (as does anything else that looks like them). Nothing of Abseil is included.
+// absl::Status and absl::StatusOr<T> have the same codes and convert to and
+// from these types, as do similar types of other libraries. No Abseil header is
+// included.
 //
-// Values; a Status that is OK costs nothing to copy.
+// Value types; copying an OK Status is free.
 #pragma once
 
-#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+#include "horovodpp/core/needs_cxx17.h"  // Must come first.
 
 #include <memory>
 #include <optional>
@@ -28,7 +28,7 @@
 
 namespace HVD_EXPORT hvd {
 
-// Abseil's and gRPC's codes, with their numbers.
+// The codes of Abseil and gRPC, with their numbers.
 enum class StatusCode : int {
   kOk = 0,
   kCancelled = 1,
@@ -58,7 +58,7 @@ class StatusOr;
 
 namespace internal {
 
-// Whether E are codes of another library's status.
+// Whether E is the code enum of another library's status.
 template <typename E, typename = void>
 inline constexpr bool is_other_code = false;
 template <typename E>
@@ -77,7 +77,7 @@ inline constexpr bool is_other_status<
     !std::is_base_of_v<Status, S> &&
     is_other_code<std::decay_t<decltype(std::declval<const S&>().code())>>;
 
-// Of any class of strings.
+// For any string class.
 template <typename String>
 std::string_view text_of(const String& text) {
   return {text.data(), text.size()};
@@ -103,7 +103,7 @@ class [[nodiscard]] Status {
  public:
   // OK.
   Status() = default;
-  // With the code kOk: OK, and no text.
+  // With the code kOk the text is dropped.
   Status(StatusCode code, std::string_view message);
 
   template <typename S,
@@ -122,15 +122,15 @@ class [[nodiscard]] Status {
 
   bool ok() const { return failure_ == nullptr; }
   StatusCode code() const { return ok() ? StatusCode::kOk : failure_->code; }
-  // Empty if it is OK. Valid as long as a copy of this status is.
+  // Empty if OK. Valid while a copy of this status lives.
   std::string_view message() const {
     return ok() ? std::string_view() : std::string_view(failure_->message);
   }
   // "OK", "ABORTED: rank 3 …".
   std::string to_string() const;
-  // Says that the outcome does not matter.
+  // Marks the outcome as deliberately ignored.
   void ignore_error() const {}
-  // As Abseil calls them.
+  // Abseil's names.
   std::string ToString() const { return to_string(); }
   void IgnoreError() const {}
 
@@ -157,7 +157,7 @@ class [[nodiscard]] Status {
   std::shared_ptr<const Failure> failure_;  // nullptr: OK.
 };
 
-// hvd::StatusCode::kAborted == absl::StatusCode::kAborted.
+// Allows hvd::StatusCode::kAborted == absl::StatusCode::kAborted.
 template <typename E, typename = std::enable_if_t<internal::is_other_code<E>>>
 bool operator==(StatusCode a, E b) {
   return static_cast<int>(a) == static_cast<int>(b);
@@ -166,7 +166,7 @@ bool operator==(StatusCode a, E b) {
 namespace internal {
 // Throws hvd::Error.
 [[noreturn]] void throw_status(const Status& status);
-// `status`, or that a value is missing, if it is OK.
+// `status`, or an Internal error if it is OK.
 Status not_ok(Status status);
 }  // namespace internal
 
@@ -175,9 +175,9 @@ class [[nodiscard]] StatusOr {
  public:
   using value_type = T;
 
-  // Unknown: there is neither a value nor a reason.
+  // Unknown: neither a value nor an error.
   StatusOr() : status_(StatusCode::kUnknown, "") {}
-  // Internal, if it is OK.
+  // An OK status becomes an Internal error.
   StatusOr(Status status)  // NOLINT(google-explicit-constructor)
       : status_(internal::not_ok(std::move(status))) {}
   template <typename S, std::enable_if_t<internal::is_other_status<S>, int> = 0>
@@ -224,7 +224,7 @@ class [[nodiscard]] StatusOr {
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
 
-  // The value; hvd::Error where there is none.
+  // The value; throws hvd::Error if there is none.
   const T& operator*() const& { return checked(), *value_; }
   T& operator*() & { return checked(), *value_; }
   T&& operator*() && { return checked(), *std::move(value_); }
@@ -248,7 +248,7 @@ class [[nodiscard]] StatusOr {
   std::optional<T> value_;
 };
 
-// What a finished operation has to say: Status if there is no value.
+// The result type of a finished operation: Status if there is no value.
 template <typename T>
 struct OutcomeOf {
   using type = StatusOr<T>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks for the lines of `object` to be brought into the cache, all at once, for who
-// will look at one after the other.
+// Prefetches all cache lines of `object` at once, for callers that will visit
+// objects in turn.
 #pragma once
 
 #include <cstddef>

@@ -12,9 +12,9 @@ bool continues(std::string_view text, std::size_t at) {
          (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
 }
 
-// The bytes of the character that begins at `at`: 1 to 4, or 0 if none does. No
-// character is written longer than it need be, is half of a pair of UTF-16, or is
-// beyond U+10FFFF (RFC 3629).
+// Bytes of the UTF-8 character that begins at `at`: 1 to 4, or 0 if invalid.
+// Overlong encodings, UTF-16 surrogates and code points beyond U+10FFFF are
+// invalid (RFC 3629).
 std::size_t character_length(std::string_view text, std::size_t at) {
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) return 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text from elsewhere (a file, its name, a name that a caller chose), for a
-// message: every log and terminal can show it, and it can be taken as UTF-8. The
-// messages of hvd::Error have gone through it.
+// Makes foreign text (a file's content or name, a name that a caller chose)
+// safe for messages: valid UTF-8 that every log and terminal can show. Messages
+// of hvd::Error are printable.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace hvd {
 
-// `text` with every byte that is no part of a UTF-8 character, and every control
-// character but the end of a line and a tab, written as "\xNN".
+// `text` with these bytes written as "\xNN": bytes outside UTF-8 characters,
+// and control characters other than newline and tab.
 std::string printable(std::string_view text);
 
 }  // namespace hvd

@@ -10,8 +10,8 @@
 namespace hvd {
 
 std::optional<ProcessStat> parse_process_stat(absl::string_view text) {
-  // "pid (name) state ...", and a name may hold anything.
-  constexpr std::size_t kState = 1;  // After the name.
+  // "pid (name) state ...", where a name may contain any character.
+  constexpr std::size_t kState = 1;  // Index after the name.
   constexpr std::size_t kParent = 2;
   constexpr std::size_t kUserTicks = 12;
   constexpr std::size_t kSystemTicks = 13;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the system says of a process in /proc/<pid>/stat. (proc(5))
+// ProcessStat holds fields of /proc/<pid>/stat (proc(5)).
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ struct ProcessStat {
   char state = '?';  // 'R', 'S', 'T' (stopped), 'Z' (zombie) …
   int parent = 0;
   int threads = 0;
-  std::int64_t ticks = 0;  // Of processor time that all of its threads took.
+  std::int64_t ticks = 0;  // Processor time of all threads.
 
-  // A zombie may have threads that have not ended.
+  // A zombie may have threads that are still running.
   bool is_alive() const {
     return state != 'X' && (state != 'Z' || threads > 1);
   }
 };
 
-// nullopt if `text` is not what such a file holds.
+// nullopt if `text` is not the content of such a file.
 std::optional<ProcessStat> parse_process_stat(absl::string_view text);
 
 }  // namespace hvd

@@ -29,7 +29,7 @@ void FutureState::drop_future() {
     MutexLock lock(mutex_);
     if (!callbacks_.empty()) return;
   }
-  // It is help, no more.
+  // Optional help: its exceptions do not matter.
   without_exceptions([&] { announce_wait([this] { return is_set(); }); });
   await(kSet);
 }
@@ -58,7 +58,7 @@ const void* FutureState::order_now(void* stream, Status& ordered) {
     expected = is_set() ? outcome_ : expected_;
   }
   ordered = work->order(stream);
-  // What its memory is used for next comes behind it in that stream.
+  // Later use of the memory is ordered by that stream.
   if (ordered.ok()) {
     if_dropped_.store(IfDropped::kNothing, std::memory_order_relaxed);
   }
@@ -87,7 +87,7 @@ bool FutureState::wait_for(double seconds) {
   using std::chrono::steady_clock;
   announce_wait(nullptr);
   const auto now = steady_clock::now();
-  // The sum of both may be later than there is time.
+  // The sum could overflow the clock's range.
   const std::chrono::duration<double> patience(seconds);
   const bool for_ever = patience > (steady_clock::time_point::max() - now) / 2;
   if (for_ever) return await(kSet);
@@ -105,7 +105,7 @@ bool FutureState::await_unless(std::uint32_t stage, bool (*ask)(void*),
   if (is_known()) return true;
   Interruption interruption(ask, context);
   announce_wait([&] { return is_known() || interruption.is_due_to_stop(); });
-  // Not asked under the lock: the answer may depend on this very future.
+  // Called without the lock: the answer may depend on this very future.
   while (!interruption.is_due_to_stop()) {
     if (await(stage, interruption.due())) return true;
   }
@@ -133,7 +133,8 @@ bool FutureState::await(std::uint32_t stage,
   }
 }
 
-// Not under the lock: a callback may submit, wait, or ask this very future.
+// Called without the lock: a callback may submit, wait, or query this very
+// future.
 void FutureState::run(const std::vector<Callback>& callbacks) const {
   WakeTogether::flush();
   std::exception_ptr first;

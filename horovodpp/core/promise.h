@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Promise<T> is the other side of a Future<T>: whoever does the work supplies
-// the outcome, once.
+// A Promise<T> is the supplying side of a Future<T>: the thread that does the
+// work sets the outcome, once.
 //
 //   Promise<int> promise;
 //   Future<int> answer = promise.future();
 //   std::thread([promise]() mutable { promise.set(42); }).detach();
 //   StatusOr<int> value = answer.wait();
 //
-// Copies are cheap and speak of the same result. The first set() stands, later
-// ones are ignored. A promise whose last copy dies unset fails its future with
-// Cancelled, so nobody waits for ever. It may also say that its operation uses
-// memory of whoever holds the future (IfDropped::kWait), and may want to know
-// that somebody waits for it, and use the thread:
+// Copies are cheap and share the result. The first set() stands; later ones are
+// ignored. If the last copy is destroyed unset, the future fails with
+// Cancelled, so no caller waits forever. IfDropped::kWait says that the
+// operation uses memory of the future's owner. A promise can be told that a
+// thread waits, and use that thread:
 //
 //   Promise<int> promise([&](const Ready& ready) {
 //     while (ready && !ready()) engine.turn();
@@ -38,12 +38,12 @@
 
 namespace hvd {
 
-// Whether the outcome that somebody waits for is there by now; nullptr: who asks
-// has other things to do meanwhile.
+// Whether the awaited outcome is available. nullptr: the caller does not block
+// and its thread cannot be used.
 using Ready = std::function<bool()>;
 using OnWait = std::function<void(const Ready&)>;
 
-// The same as an object, for a state that is used again.
+// The same as an object, for a reusable state.
 class Waiter {
  public:
   virtual void wait(const Ready& ready) = 0;
@@ -52,13 +52,13 @@ class Waiter {
   ~Waiter() = default;
 };
 
-// What the end of the last future does where the outcome is not there yet and no
-// callback hears of it.
+// Action of the last future's destructor if the outcome is not available and no
+// callback was added.
 enum class IfDropped { kNothing, kWait };
 
 namespace internal {
 
-// All of it but the outcome itself, whose type only children know.
+// The state without the outcome, whose type only derived classes know.
 class FutureState {
  public:
   using Callback = std::unique_ptr<FutureCallback>;
@@ -68,30 +68,31 @@ class FutureState {
   FutureState(const FutureState&) = delete;
   FutureState& operator=(const FutureState&) = delete;
 
-  // As if it were new. Nobody sets it, or has a future of it; `waiter` lives as
-  // long as this does.
+  // Resets to a new state. No promise or future refers to it; `waiter` outlives
+  // this.
   void renew(Waiter& waiter, IfDropped if_dropped);
-  // Whether there is a future of it. If not, nobody looks at the outcome.
+  // Whether any future exists. If not, the outcome is never read.
   bool has_futures() const {
     return futures_.load(std::memory_order_acquire) > 0;
   }
 
-  // The futures there are; nobody makes one where there is none any more.
+  // Counts futures. Once the count has returned to 0 it stays 0.
   void add_future() { futures_.fetch_add(1, std::memory_order_relaxed); }
   void drop_future();
 
-  // Blocks until there is an outcome, or the operation goes on on a GPU; then `stream`
-  // is put behind it. What it returns is what the outcome lies in, or will.
+  // Blocks until the outcome is set or the operation continues on a GPU, then
+  // orders `stream` after it. Returns the storage of the present or expected
+  // outcome.
   const void* order(void* stream, Status& ordered);
-  // nullptr where `ask` has ended the wait.
+  // nullptr if `ask` ended the wait.
   const void* order_unless(void* stream, Status& ordered, bool (*ask)(void*),
                            void* context);
 
   bool poll();
-  // It is set before there is a future of it.
+  // The outcome is set before any future exists.
   void set_from_the_start() { was_ready_ = true; }
   bool was_ready() const { return was_ready_; }
-  // Blocks. What the outcome lies in stays valid and unchanged: it is set once.
+  // Blocks. The outcome stays valid and unchanged: it is set once.
   const void* wait();
   bool wait_for(double seconds);
   bool wait_unless(bool (*ask)(void*), void* context);
@@ -102,11 +103,11 @@ class FutureState {
 
   bool is_set() const { return stage_.load() == kSet; }
 
-  // Where an outcome can be set still, `store` puts it where outcome() is.
+  // If no outcome is set yet, `store` stores it and returns its address.
   template <typename Store>
   void set_by(const Store& store) {
     std::vector<Callback> callbacks;
-    OnWait unused;  // Destroyed when the lock is gone.
+    OnWait unused;  // Destroyed after the lock is released.
     {
       MutexLock lock(mutex_);
       if (is_set()) return;
@@ -120,7 +121,8 @@ class FutureState {
     if (!callbacks.empty()) run(callbacks);
   }
 
-  // As set_by(), of an operation that goes on on a GPU and what will come of it.
+  // Like set_by(), for an operation that continues on a GPU, with its expected
+  // outcome.
   template <typename Store>
   void set_enqueued_by(std::shared_ptr<const Enqueued> work,
                        const Store& store) {
@@ -135,33 +137,35 @@ class FutureState {
   }
 
  private:
-  // Not under the lock: it may set this very outcome.
+  // Called without the lock: it may set this very outcome.
   void announce_wait(const Ready& ready);
   void run(const std::vector<Callback>& callbacks) const;
-  // Until it has come so far, for at most as long: whether it has.
+  // Waits until `stage` is reached or the deadline passes; returns whether it
+  // was.
   bool await(std::uint32_t stage,
              std::optional<FutexWord::TimePoint> deadline = std::nullopt);
-  // The same; false where `ask` has ended the wait.
+  // The same; false if `ask` ended the wait.
   bool await_unless(std::uint32_t stage, bool (*ask)(void*), void* context);
   bool can_be_ordered() const { return stage_.load() != kPending; }
   const void* order_now(void* stream, Status& ordered);
 
-  // Who asks so often in vain is waiting.
+  // A caller that has polled this often is treated as waiting.
   static constexpr int kPollsOfAWaiter = 3;
 
-  // How far it has come.
+  // The stages of the outcome.
   static constexpr std::uint32_t kPending = 0;
-  static constexpr std::uint32_t kEnqueued = 1;  // On a GPU.
+  static constexpr std::uint32_t kEnqueued = 1;  // Continues on a GPU.
   static constexpr std::uint32_t kSet = 2;
 
   FutexWord stage_;
   std::atomic<int> futures_{0};
   std::atomic<IfDropped> if_dropped_;
-  bool was_ready_ = false;  // Written before there is a future.
+  bool was_ready_ = false;  // Written before a future exists.
   Mutex mutex_;
   const void* outcome_ = nullptr;  // Written once, before kSet.
   OnWait on_wait_ ABSL_GUARDED_BY(mutex_);
-  Waiter* waiter_ ABSL_GUARDED_BY(mutex_) = nullptr;  // In its place.
+  // Used instead of on_wait_.
+  Waiter* waiter_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::shared_ptr<const Enqueued> enqueued_ ABSL_GUARDED_BY(mutex_);
   const void* expected_ ABSL_GUARDED_BY(mutex_) = nullptr;
   bool announced_ ABSL_GUARDED_BY(mutex_) = false;
@@ -183,8 +187,7 @@ class FutureStateOf : public FutureState {
                     [&] { return &expected_.emplace(std::move(expected)); });
   }
 
-  // The promises that can still set it, but for those that are gone: the end of
-  // the last one is the outcome of whoever waits.
+  // Counts promises. If the last one is destroyed unset, the future fails.
   void add_promise() { promises_.fetch_add(1, std::memory_order_relaxed); }
   void drop_promise() {
     if (promises_.fetch_sub(1, std::memory_order_acq_rel) > 1 || is_set()) {
@@ -209,10 +212,10 @@ class Promise {
  public:
   Promise() : Promise(nullptr) {}
 
-  // `on_wait` is called on the waiting thread when somebody begins to wait for an
-  // outcome that is not there yet, or has polled for it several times. It may
-  // use the thread until `ready`, if it is given that, which is once. It is gone
-  // once the outcome is there, unless it is being called.
+  // `on_wait` is called on the waiting thread when a caller starts to wait for
+  // a pending outcome, or has polled several times. If passed `ready`, which
+  // happens once, it may use the thread until `ready` returns true. `on_wait`
+  // is destroyed once the outcome is set, unless it is running.
   explicit Promise(OnWait on_wait, IfDropped if_dropped = IfDropped::kNothing)
       : state_(std::make_shared<internal::FutureStateOf<T>>(std::move(on_wait),
                                                             if_dropped)) {
@@ -231,30 +234,30 @@ class Promise {
   }
 
   Future<T> future() const { return Future<T>(state_); }
-  // Of a state that somebody sets without a promise.
+  // A future of a state that is set without a promise.
   static Future<T> future_of(
       std::shared_ptr<internal::FutureStateOf<T>> state) {
     return Future<T>(std::move(state));
   }
-  // Once, before set(): what goes on on a GPU, which streams can be put behind, and the
-  // outcome if that ends well.
+  // Once, before set(): the work that continues on a GPU, which streams can be
+  // ordered after, and its outcome on success.
   void set_enqueued(std::shared_ptr<const Enqueued> work,
                     Outcome<T> expected) const {
     state_->set_enqueued(std::move(work), std::move(expected));
   }
-  // The outcome of what is not begun, before there is a future.
+  // Sets the outcome of an operation that never starts, before a future exists.
   void set_from_the_start(Outcome<T> outcome) const {
     state_->set_from_the_start();
     set(std::move(outcome));
   }
-  // Whoever waits may destroy this promise as soon as the outcome is there.
+  // The waiting thread may destroy this promise as soon as the outcome is set.
   void set(Outcome<T> outcome) const {
     const auto state = state_;
     state->set(std::move(outcome));
   }
 
  private:
-  std::shared_ptr<internal::FutureStateOf<T>> state_;  // nullptr: moved away.
+  std::shared_ptr<internal::FutureStateOf<T>> state_;  // nullptr: moved from.
 };
 
 template <typename T>

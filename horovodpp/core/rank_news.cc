@@ -19,12 +19,13 @@ namespace {
 constexpr std::array<const char*, 6> kKindNames = {
     "joining", "connected", "broken", "reforming", "reformed", "hindered"};
 
-constexpr std::size_t kMaxHostBytes = 64;  // What Linux allows.
+constexpr std::size_t kMaxHostBytes = 64;  // Linux's limit.
 constexpr std::size_t kMaxReasonBytes = 400;
 constexpr std::size_t kMaxCulprits = 4;
 constexpr std::size_t kMaxLostBytes = 600;
 
-// Blanks, controls and what separates fields as %XX, so that a text is a word.
+// Escapes blanks, control characters and field separators as %XX, so that a
+// text is one word.
 std::string escaped(absl::string_view text) {
   std::string word;
   for (const char c : text) {
@@ -53,7 +54,7 @@ std::optional<std::string> unescaped(absl::string_view word) {
   return text;
 }
 
-// "1,4-7": the first of them, if there is no room for all.
+// "1,4-7"; only the first ranges if space is short.
 std::string ranges_of(const std::vector<int>& ranks) {
   std::string text;
   for (std::size_t begin = 0; begin < ranks.size();) {
@@ -170,7 +171,7 @@ std::string to_text(const RankNews& news) {
                    " ", news.patience.count(), " ", ranges_of(news.lost), " ",
                    absl::StrJoin(culprits, ","), " ");
   const std::string reason = escaped(news.reason.substr(0, kMaxReasonBytes));
-  // Not in the middle of an escape.
+  // Do not cut an escape.
   std::size_t size = std::min(reason.size(), kMaxRankNewsBytes - text.size());
   if (size < reason.size()) {
     const std::size_t percent = reason.rfind('%', size);

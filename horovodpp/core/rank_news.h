@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// RankNews is what a rank tells the launcher that started it about its part in
-// the job, so that the launcher can tell causes from consequences and leaves
-// those alone who go on. As text it is a few words, with no newline.
+// RankNews is a rank's report to its launcher about its part in the job. With
+// it the launcher tells causes from consequences, and does not end ranks that
+// go on. As text it is a few words without a newline.
 //
 //   RankNews news = {.kind = RankNews::Kind::kBroken, .host = "a", .pid = 12};
-//   news.set_reason("rank 1 (host 'b', pid 4711) ended without leaving the job");
+//   news.set_reason(
+//       "rank 1 (host 'b', pid 4711) ended without leaving the job");
 //   parse_rank_news(to_text(news))->culprits[0].pid;   // 4711
 #pragma once
 
@@ -18,24 +19,24 @@
 
 namespace hvd {
 
-// What a reason says of a rank, after its name: of one that has died,
+// The reason's words about a dead rank, after its name,
 inline constexpr char kEndedEarly[] = "ended without leaving the job";
-// and of the first rank of a node from which nothing comes any more.
+// and about the first rank of a silent node.
 inline constexpr char kNodeIsSilent[] =
     "and its node have not been heard of for too long; the host may be down or "
     "cut off";
 
 struct RankNews {
   enum class Kind {
-    kJoining,    // Begins to look for the others, where it sees no deaths.
-    kConnected,  // Has found them, and sees who dies.
-    kBroken,     // The job is broken for it.
-    kReforming,  // Looks for those who are left, for `patience` at most.
-    kReformed,   // Has a job with them, without `lost`.
-    kHindered,   // What it submitted fails, for a rank has left the job early.
+    kJoining,    // Starts to look for the other ranks; cannot see deaths yet.
+    kConnected,  // Has found the other ranks, and sees deaths.
+    kBroken,     // The job is broken for this rank.
+    kReforming,  // Looks for the surviving ranks, for `patience` at most.
+    kReformed,   // Has a job with the survivors, without `lost`.
+    kHindered,   // Its submissions fail, because a rank has left the job early.
   };
 
-  // A rank as the job that broke numbered it.
+  // A rank as numbered in the broken job.
   struct Named {
     int rank = 0;
     std::string host{};
@@ -45,17 +46,17 @@ struct RankNews {
   };
 
   Kind kind = Kind::kJoining;
-  std::string host{};    // Of the rank that tells it, as its peers know it,
+  std::string host{};    // The reporting rank's host, as its peers know it,
   std::int64_t pid = 0;  // and its process.
   std::chrono::milliseconds patience{0};
-  std::vector<int> lost{};        // As the first job numbered them; ascending.
-  std::vector<Named> culprits{};  // Whom the reason blames,
-  std::string reason{};           // and what it says.
+  std::vector<int> lost{};        // Numbers of the first job; ascending.
+  std::vector<Named> culprits{};  // Ranks that the reason blames,
+  std::string reason{};           // and its text.
 
-  // `text` is why the job broke: its subject, or else every rank it names, is
-  // to blame. A rank that only saw it ("rank 1 (...): ") is not.
+  // `text` is why the job broke. Blames its subject, or else every rank that it
+  // names, but not a rank that only observed ("rank 1 (...): ").
   void set_reason(const std::string& text);
-  // Whether it blames a node that is silent.
+  // Whether the reason blames a silent node.
   bool blames_silent_node() const {
     return reason.find(kNodeIsSilent) != std::string::npos;
   }
@@ -63,11 +64,12 @@ struct RankNews {
   friend bool operator==(const RankNews&, const RankNews&) = default;
 };
 
-// Takes "rank 3 (host 'a', pid 4711)" (Peer::to_string) off the front of `text`.
+// Parses and removes "rank 3 (host 'a', pid 4711)" (Peer::to_string) from the
+// front of `text`.
 std::optional<RankNews::Named> take_named(absl::string_view* text);
 
-// At most kMaxRankNewsBytes: a long reason is cut off, and of more ranks than
-// there is room for only the first are told.
+// At most kMaxRankNewsBytes: long reasons are cut, and long lists of ranks keep
+// only the first.
 std::string to_text(const RankNews& news);
 inline constexpr std::size_t kMaxRankNewsBytes = 2048;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the contributions of the ranks become one value.
+// ReduceOp says how the contributions of the ranks become one value.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ enum class ReduceOp : std::uint8_t {
   kProduct = 5,
 };
 
-// "average", "sum", …, as in messages.
+// "average", "sum", …, for messages.
 std::string name_of(ReduceOp op);
 
-// The op with this number on the wire, or nullopt if there is none.
+// The op with this number on the wire, or nullopt.
 constexpr std::optional<ReduceOp> reduce_op_from_wire(std::uint8_t number) {
   if (number > static_cast<std::uint8_t>(ReduceOp::kProduct))
     return std::nullopt;

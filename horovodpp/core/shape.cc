@@ -23,7 +23,7 @@ bool operator==(const Shape& a, const Shape& b) {
 }
 
 std::int64_t Shape::num_elements() const {
-  std::uint64_t product = 1;  // Unsigned: wraps instead of being undefined.
+  std::uint64_t product = 1;  // Unsigned: wraps instead of undefined behavior.
   for (const std::int64_t dim : dims())
     product *= static_cast<std::uint64_t>(dim);
   return static_cast<std::int64_t>(product);

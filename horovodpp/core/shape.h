@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dimensions of a tensor, slowest first. No dimensions is a scalar of one
-// element; a dimension of 0 is legal and means no elements.
+// A Shape is the dimensions of a tensor, slowest first. Without dimensions it
+// is a scalar of one element. A dimension of 0 is legal and means no elements.
 #pragma once
 
 #include <array>
@@ -29,27 +29,28 @@ class Shape {
     return {rank_ <= kFew ? few_.data() : many_.data(), rank_};
   }
 
-  // The product of the dimensions. Unspecified for a shape that checked()
+  // The product of the dimensions. Unspecified for shapes that checked()
   // refuses.
   std::int64_t num_elements() const;
 
-  // InvalidArgument if a dimension is negative or if elements of
+  // InvalidArgument if a dimension is negative, or if elements of
   // `element_bytes` bytes would not fit into 2^63 bytes.
   Status checked(std::size_t element_bytes) const;
 
-  // The shape without its first dimension; of a scalar: the scalar.
+  // The shape without its first dimension; a scalar stays a scalar.
   Shape tail() const;
 
   // "[128,10]"; "[]" for a scalar.
   std::string to_string() const;
 
  private:
-  // Most tensors have no more: then a shape needs no memory of its own.
+  // Shapes with at most this many dimensions, which most are, need no
+  // allocation.
   static constexpr std::size_t kFew = 4;
 
   std::size_t rank_ = 0;
   std::array<std::int64_t, kFew> few_ = {};
-  std::vector<std::int64_t> many_;  // All of them, if there are more.
+  std::vector<std::int64_t> many_;  // All of them, if more than kFew.
 };
 
 bool operator==(const Shape& a, const Shape& b);

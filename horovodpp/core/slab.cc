@@ -58,7 +58,7 @@ void Slab::give_back(void* object, std::size_t bytes) {
   ASAN_POISON_MEMORY_REGION(object, bytes);
 }
 
-// Twice as large as the last one, up to a huge page.
+// Each block is twice as large as the last one, up to a huge page.
 void Slab::add_block(std::size_t object) {
   std::size_t bytes = kLeastObjects * object;
   for (std::size_t i = 0; i < blocks_.size() && bytes < kHugeBlock; ++i) {
@@ -71,7 +71,7 @@ void Slab::add_block(std::size_t object) {
   std::unique_ptr<std::byte, Release> block(
       static_cast<std::byte*>(std::aligned_alloc(unit, bytes)));
   if (block == nullptr) throw std::bad_alloc();
-  if (is_huge) ::madvise(block.get(), bytes, MADV_HUGEPAGE);  // A favour.
+  if (is_huge) ::madvise(block.get(), bytes, MADV_HUGEPAGE);  // Optional.
   next_ = block.get();
   left_ = bytes;
   blocks_.push_back(std::move(block));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Slab is memory for many objects of one size, in blocks that grow with their
-// number. Where there are thousands, they lie in huge pages: the first use of each
-// page, and finding it again, take a tenth of the time.
+// A Slab allocates objects of one size in blocks that grow with their number.
+// Thousands of objects share huge pages, where the first use of a page and
+// later lookups take a tenth of the time.
 //
 //   const auto slab = std::make_shared<Slab>();
 //   auto call = std::allocate_shared<Call>(SlabAllocator<Call>(slab), ...);
 //
-// What is given back is used again; all of it is freed with the slab, which lives
-// as long as an allocator, and so an object, of it. Thread-safe.
+// Freed objects are reused. Allocators, and so objects, keep the slab alive; it
+// frees all its memory at its end. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +27,12 @@ class Slab {
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
 
-  // `bytes` are the same each time.
+  // All calls pass the same `bytes`.
   void* take(std::size_t bytes);
   void give_back(void* object, std::size_t bytes);
 
  private:
-  // In an object that was given back.
+  // Overlays a freed object.
   struct Free {
     Free* next = nullptr;
   };
@@ -44,12 +44,12 @@ class Slab {
   Mutex mutex_;
   Free* free_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::byte* next_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  std::size_t left_ ABSL_GUARDED_BY(mutex_) = 0;  // Behind that.
+  std::size_t left_ ABSL_GUARDED_BY(mutex_) = 0;  // Bytes left after next_.
   std::vector<std::unique_ptr<std::byte, Release>> blocks_
       ABSL_GUARDED_BY(mutex_);
 };
 
-// Of objects that std::allocate_shared() makes, one at a time.
+// Allocator for std::allocate_shared(), one object at a time.
 template <typename T>
 class SlabAllocator {
  public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One byte that guards a handful of pointers: for sections of a few
-// instructions in objects too small for a mutex. A thread that finds it taken yields.
+// A SpinLock is one byte that guards a few pointers: for sections of a few
+// instructions in objects too small for a mutex. A thread that finds it taken
+// yields.
 #pragma once
 
 #include <sched.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How failures travel inside: as absl::Status and absl::StatusOr in the
-// communication tower, which become hvd::Status and hvd::StatusOr (outcome.h) at
-// the boundary, and as hvd::Error (error.h) in the autograd tower and the roof.
+// Helpers for errors inside the library. The communication half passes
+// absl::Status and absl::StatusOr, which become hvd::Status and hvd::StatusOr
+// (outcome.h) at the public API. Autograd and the optimizer throw hvd::Error
+// (error.h).
 //
 //   HVD_ASSIGN_OR_RETURN(Segment segment, Segment::create(bytes));
 //   HVD_RETURN_IF_ERROR(segment.map());
@@ -20,8 +21,7 @@ namespace hvd {
 // `status` with "<context>: " before its text; OK stays OK.
 absl::Status annotate(const absl::Status& status, const std::string& context);
 
-// An Internal error "<call>: <text of errno>", for a system call that just
-// failed.
+// An Internal error "<call>: <text of errno>", for a failed system call.
 absl::Status errno_error(const std::string& call);
 
 }  // namespace hvd

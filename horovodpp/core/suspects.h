@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suspects of a broken job: ranks that the reason takes for lost without
-// having seen them die, since they did not answer, or nothing was heard of
-// their host any more. Re-forming the job does not wait for them. They travel
-// with the reason, as a payload of its status.
+// Suspects of a broken job are ranks that are presumed lost without proof of
+// death: they did not answer, or their host went silent. Re-forming the job
+// does not wait for them. They travel with the error, as a payload of its
+// status.
 #pragma once
 
 #include <vector>
@@ -11,10 +11,10 @@
 
 namespace hvd {
 
-// `why` with these, and no others.
+// `why` with exactly these suspects.
 absl::Status with_suspects(absl::Status why, const std::vector<int>& ranks);
 
-// Those of `why`, ascending.
+// The suspects of `why`, ascending.
 std::vector<int> suspects_of(const absl::Status& why);
 
 }  // namespace hvd

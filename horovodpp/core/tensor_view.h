@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TensorView is borrowed memory that says what lies in it: dtype, shape,
-// device. Elements are contiguous, last dimension fastest. A ConstTensorView
-// only reads.
+// A TensorView is borrowed memory with its dtype, shape and device. Elements
+// are contiguous, last dimension fastest. A ConstTensorView is read-only.
 //
 //   std::vector<float> grad(1280);
 //   TensorView view = TensorView::of(grad.data(), {128, 10});
 //
-// A view owns nothing: whoever hands one out keeps the memory alive as long as
-// the receiver's contract says.
+// A view owns nothing: the caller keeps the memory alive as long as the
+// callee's contract says.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +28,7 @@ class BasicTensorView {
   BasicTensorView(Void* data, DType dtype, Shape shape, Device device = {})
       : data_(data), dtype_(dtype), device_(device), shape_(std::move(shape)) {}
 
-  // A view of anything writable reads as well.
+  // A writable view converts to a read-only one.
   template <typename Other,
             typename = std::enable_if_t<std::is_const_v<Void> &&
                                         !std::is_const_v<Other>>>

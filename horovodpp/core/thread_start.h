@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of the library's own.
+// Starts the library's own threads.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace hvd {
 
-// A thread that runs `body` with all signals blocked: they are for the program's
-// threads, whose handlers would run in the middle of anything here.
-//   ResourceExhausted  the system gives none; `what` completes "the thread that
-//                      ...", as in "watches the other ranks"
+// Starts a thread that runs `body` with all signals blocked. Signals belong to
+// the program's threads; a handler here could interrupt any library code.
+//   ResourceExhausted  the system has no more threads; `what` completes "the
+//                      thread that ...", as in "watches the other ranks"
 absl::StatusOr<std::thread> start_thread(const std::string& what,
                                          std::function<void()> body);
 

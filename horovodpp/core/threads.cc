@@ -20,7 +20,7 @@ int cores_of(pid_t process) {
   if (::sched_getaffinity(process, sizeof(cores), &cores) == 0) {
     return std::max(CPU_COUNT(&cores), 1);
   }
-  // More cores than the set has room for, or somebody else's process.
+  // More cores than the set holds, or another user's process.
   return process != 0
              ? 1
              : std::max(static_cast<int>(std::thread::hardware_concurrency()),

@@ -34,8 +34,8 @@ StatusOr<Topology> Topology::from_peers(int rank, std::vector<Peer> peers) {
   while (topology.local_ranks_[local] != rank) ++local;
   topology.local_rank_ = static_cast<int>(local);
 
-  // Across nodes, the ranks of equal local rank count in their own order. A
-  // node too small to have this local rank does not count.
+  // Across nodes, ranks of equal local rank are counted in their own order.
+  // Nodes without this local rank do not count.
   topology.cross_size_ = 0;
   for (const auto& [node, members] : nodes) {
     if (members.size() > local) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a rank stands in its job: who runs on which node.
+// Topology is a rank's place in its job: the ranks and their nodes.
 //
-// Words: `rank` counts all ranks, `local_rank` those of one node, `cross_rank`
-// those of equal local rank, one of each node; all in the order of `rank`.
+// `rank` counts all ranks, `local_rank` the ranks of one node, and `cross_rank`
+// the ranks with equal local rank, one of each node. All are in the order of
+// `rank`.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace HVD_EXPORT hvd {
 
-// Who a rank is, for messages.
+// Identity of a rank, for messages.
 struct Peer {
   std::string host;
   std::int64_t pid = 0;
@@ -27,10 +28,10 @@ struct Peer {
 
 class Topology {
  public:
-  // A job of one.
+  // A job of one rank.
   Topology();
 
-  // The place of `rank` among `peers` (one entry per rank).
+  // The topology of `rank` among `peers` (one entry per rank).
   //   InvalidArgument  `peers` is empty or has no entry `rank`
   static StatusOr<Topology> from_peers(int rank, std::vector<Peer> peers);
 

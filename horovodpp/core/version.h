@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The version of horovodpp: of the headers, for the preprocessor, and of the
-// library that a program runs with.
+// loaded library.
 //
 //   #if HVD_VERSION >= HVD_MAKE_VERSION(0, 2, 0)
 //
-// While the major version is 0, libraries of one minor version go with its
-// headers.
+// While the major version is 0, a library works with headers of the same minor
+// version.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"
@@ -24,16 +24,16 @@
 
 namespace HVD_EXPORT hvd {
 
-// The library's HVD_VERSION_STRING, which may be another than the headers'.
+// The library's HVD_VERSION_STRING, which may differ from the headers'.
 const char* version();
 
-// The headers that something was compiled with.
+// The version of the headers that a program was compiled with.
 class Headers {
  public:
-  // Of this HVD_VERSION.
+  // `number` is HVD_VERSION.
   explicit constexpr Headers(int number) : number_(number) {}
   constexpr int number() const { return number_; }
-  // Whether programs that were compiled with them can run with the library.
+  // Whether programs compiled with these headers can run with the library.
   bool go_with_library() const;
 
  private:

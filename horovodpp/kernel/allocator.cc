@@ -19,11 +19,12 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kSmallClasses = kMaxSmallBlock / kAlignment;
-// Of a thread: as much as a step of some 10,000 operations takes.
+// Per thread: enough for a step of some 10,000 operations.
 constexpr std::size_t kCachedSmallBytes = std::size_t{1} << 25;
 constexpr std::size_t kCachedLargeBytes = std::size_t{1} << 29;
 
-// No process has more: asking would be pointless, and rounding up could wrap.
+// Larger than any process can have. Larger requests always fail, and rounding
+// them up could wrap.
 constexpr std::size_t kAddressSpace = std::size_t{1} << 47;
 
 void* system_allocate(std::size_t bytes) {
@@ -34,12 +35,12 @@ void system_deallocate(void* memory) noexcept {
   ::operator delete(memory, std::align_val_t(kAlignment));
 }
 
-// A free block holds the link to the next.
+// A free block, which holds the link to the next one.
 struct FreeBlock {
   FreeBlock* next;
 };
 
-// Plain data, so that it can still be used, switched off, while the destructors
+// Plain data, so the cache remains usable, switched off, while the destructors
 // of a thread's other objects run.
 struct SmallCache {
   std::array<FreeBlock*, kSmallClasses> classes;
@@ -78,8 +79,8 @@ std::size_t small_class(std::size_t bytes) {
   return bytes == 0 ? 0 : (bytes - 1) / kAlignment;
 }
 
-// Sizes are rounded up to four steps per power of two: at most a quarter is
-// lost, and repeated shapes meet the same list.
+// Rounds up to four steps per power of two. At most a quarter is lost, and
+// repeated shapes use the same free list.
 std::size_t rounded_large(std::size_t bytes) {
   const std::size_t step = std::bit_floor(bytes) / 4;
   return (bytes + step - 1) / step * step;
@@ -114,7 +115,7 @@ class LargeCache {
     return true;
   }
 
-  // For the time of a fork, so that no other thread is at work in here then.
+  // Held during a fork, so that no other thread is inside the cache then.
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex_) { mutex_.lock(); }
   void unlock() ABSL_UNLOCK_FUNCTION(mutex_) { mutex_.unlock(); }
 
@@ -143,7 +144,7 @@ void unlock_large_cache() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   large_cache().unlock();
 }
 
-// Never destroyed: tensors in static variables outlive every static.
+// Never destroyed: tensors in static variables may outlive any static.
 LargeCache& large_cache() {
   static auto* cache = [] {
     auto* made = new LargeCache;
@@ -153,8 +154,8 @@ LargeCache& large_cache() {
   return *cache;
 }
 
-// Made when the library is loaded: where a thread makes it while another one
-// forks, the child would wait for that thread, which it does not have.
+// Created when the library is loaded. If one thread created it while another
+// one forked, the child would wait for a thread that it does not have.
 [[maybe_unused]] const LargeCache& made_at_load = large_cache();
 
 class CpuAllocator : public Allocator {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a 2-D convolution moves its kernel over an image.
+// Conv2dOptions: how a 2-D convolution moves its kernel over an image.
 #pragma once
 
 #include <cstdint>

@@ -15,9 +15,10 @@ namespace {
 
 std::atomic<bool> winograd_allowed{true};
 
-// Row (n, oh, ow) of the windows of one group holds what the kernel sees at
-// that place of y, in the order of the kernel's rows, columns, and channels:
-// [n oh ow, kh kw c]. So y = windows w^T, with w [out, kh kw c].
+// Convolution by matrix products: y = windows w^T. Row (n, oh, ow) of the
+// windows of one group holds the part of x under the kernel at that place of y.
+// A row is ordered by kernel row, kernel column and channel: [n oh ow, kh kw
+// c]. The weight w is [out, kh kw c].
 template <typename T>
 class ProductConvolution {
  public:
@@ -60,7 +61,7 @@ class ProductConvolution {
   }
 
  private:
-  // Windows of more images are not laid out at once: they stay in a cache.
+  // Bytes of windows laid out at once, so that they stay in a cache.
   static constexpr std::int64_t kBlockBytes = 1 << 20;
   struct Block {
     std::int64_t first;
@@ -101,7 +102,7 @@ class ProductConvolution {
     return y_ + b.first * rows_ * s_.out + b.group * out_;
   }
 
-  // Copies the windows of a block from x, or adds them to it.
+  // Copies the windows of a block from x, or adds them to x.
   void walk_windows(const Block& b, T* row, bool copies) {
     for (std::int64_t n = b.first; n < b.first + b.images; ++n) {
       T* image = x_ + n * s_.height * s_.width * s_.in + b.group * in_;
@@ -137,7 +138,7 @@ class ProductConvolution {
     }
   }
 
-  // Between [out, in, kh, kw] and [out, kh, kw, in].
+  // Converts between [out, in, kh, kw] and [out, kh, kw, in].
   void reorder_weight(T* ordered, bool into) {
     const std::int64_t taps = s_.kernel.height * s_.kernel.width;
     T* plain = weight_;
@@ -167,11 +168,11 @@ class ProductConvolution {
   T* y_;
   T* weight_;
   const T* bias_;
-  std::int64_t in_;      // Channels of a group.
-  std::int64_t out_;     // Likewise of y.
+  std::int64_t in_;      // x channels of a group.
+  std::int64_t out_;     // y channels of a group.
   std::int64_t window_;  // Elements of a window.
   std::int64_t rows_;    // Windows of an image.
-  std::int64_t images_;  // At once.
+  std::int64_t images_;  // Images per block.
   Scratch partial_;
 };
 

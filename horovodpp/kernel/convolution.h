@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a 2-D convolution computes with: plain memory, images with their
-// channels last, and two ways to do it, oneDNN and matrix products of our own.
+// 2-D convolutions on plain memory, with the channels of images last. Two
+// implementations exist: oneDNN, and the library's own matrix products.
 //
-// A convolution y = x * w is three passes, of which each computes one of the
-// three tensors from the other two: y; the gradient of x from that of y and w;
-// the gradient of w from x and that of y.
+// A convolution y = x * w has three passes, each of which computes one tensor
+// from two others:
+//
+// - y from x and w;
+// - the gradient of x from that of y and w;
+// - the gradient of w from x and that of y.
 //
 // Thread-safe.
 #pragma once
@@ -17,7 +20,7 @@
 namespace hvd::autograd {
 
 enum class ConvPass : std::uint8_t {
-  kForward,          // y from x, weight and, if there is one, bias.
+  kForward,          // y from x, weight and, if present, bias.
   kBackwardData,     // x from y and weight.
   kBackwardWeights,  // weight from x and y.
 };
@@ -36,8 +39,8 @@ struct ConvShape {
   Conv2dOptions options = {};
 };
 
-// Dense memory of one dtype; bias is [out], or null. The pass writes one of
-// them and reads the others that it needs.
+// Dense memory of one dtype; bias is [out], or null. A pass writes one buffer
+// and reads the others that it needs.
 struct ConvBuffers {
   void* x = nullptr;
   void* weight = nullptr;
@@ -45,8 +48,8 @@ struct ConvBuffers {
   void* bias = nullptr;
 };
 
-// By oneDNN. False, and nothing is done, if there is none or it has no fast way
-// for this.
+// By oneDNN. Returns false, with no effect, without oneDNN or if oneDNN has no
+// fast implementation.
 bool convolve_with_dnnl(ConvPass pass, const ConvShape& shape, DType dtype,
                         const ConvBuffers& buffers);
 
@@ -55,9 +58,9 @@ bool convolve_with_dnnl(ConvPass pass, const ConvShape& shape, DType dtype,
 void convolve_by_products(ConvPass pass, const ConvShape& shape, DType dtype,
                           const ConvBuffers& buffers);
 
-// Whether convolutions of 3 x 3 in float32 may be done by Winograd's minimal
-// filtering F(4x4, 3x3), which takes a quarter of the products and loses two
-// bits or so. For all threads; initially true.
+// Whether 3 x 3 convolutions in float32 may use Winograd's minimal filtering
+// F(4x4, 3x3), which takes a quarter of the products and loses about two bits.
+// For all threads; initially true.
 void set_winograd_allowed(bool allowed);
 bool is_winograd_allowed();
 

@@ -18,7 +18,7 @@ using dnnl::memory;
 using Argument = DnnlRoutine::Argument;
 using Layout = memory::format_tag;
 
-// The descriptions of a convolution's memory, as we give it.
+// The descriptions of a convolution's memory, as the caller lays it out.
 struct Given {
   memory::desc x;
   memory::desc weight;
@@ -46,8 +46,8 @@ Given describe(const ConvShape& s, memory::data_type type, bool has_bias) {
   return given;
 }
 
-// How a convolution is made: by which algorithm, and with images that lie as
-// oneDNN likes best or as they are given.
+// The algorithm, and whether images lie in oneDNN's preferred layout or as
+// given.
 struct Way {
   algorithm how;
   bool any_layout;
@@ -65,7 +65,7 @@ class Maker {
         y_(way.any_layout ? in_any_layout(given.y) : given.y),
         weight_(in_any_layout(given.weight)) {}
 
-  // Null if oneDNN has none but its reference implementation.
+  // Null if oneDNN has only its reference implementation.
   DnnlCache::Routine make() const {
     try {
       switch (pass_) {
@@ -159,8 +159,8 @@ class Maker {
   memory::desc weight_;
 };
 
-// Where Winograd's algorithm wins in spite of the reorders around it: it wants
-// many channels, and works on tiles of 4 x 4.
+// Whether Winograd's algorithm wins in spite of the reorders around it. It
+// needs many channels, and works on tiles of 4 x 4.
 bool suits_winograd(const ConvShape& s, DType dtype) {
   const Conv2dOptions& o = s.options;
   return dtype == DType::kF32 && is_winograd_allowed() && s.kernel == Pair(3) &&
@@ -169,9 +169,9 @@ bool suits_winograd(const ConvShape& s, DType dtype) {
          s.out_height >= 4 && s.out_width >= 4;
 }
 
-// Whether oneDNN 2.6 leaves the memory it has (jit_1x1:avx2), its own temporary
-// memory too: it packs every step-th pixel in blocks of channels, and takes all
-// blocks for full.
+// Whether oneDNN 2.6 (jit_1x1:avx2) would access memory outside its buffers,
+// including its own temporary memory. It packs every step-th pixel in blocks of
+// channels, and treats all blocks as full.
 bool leaves_memory(ConvPass pass, const ConvShape& s) {
   constexpr std::int64_t kBlock = 16;  // Of the widest vectors.
   return pass == ConvPass::kBackwardWeights && s.kernel == Pair(1) &&
@@ -192,8 +192,8 @@ DnnlCache::Routine make(ConvPass pass, const ConvShape& shape,
   return nullptr;
 }
 
-// How many images to convolve at once: the temporary memory of few stays in the
-// cache. A divisor of n.
+// Images to convolve at once, a divisor of n: the temporary memory of few
+// images stays in the cache.
 std::int64_t images_at_once(const ConvShape& s, bool winograd) {
   if (!winograd) return s.n;
   constexpr std::int64_t kElements = 1 << 20;
@@ -231,8 +231,8 @@ DnnlCache::Key key_of(ConvPass pass, const ConvShape& s, DType dtype,
           o.groups};
 }
 
-// `routine` is for `at_once` images. Gradients of weights, which are float32 if
-// there are several parts, are added up.
+// `routine` takes `at_once` images. Weight gradients, in float32 if there are
+// several parts, are summed.
 void run_in_parts(const DnnlRoutine& routine, ConvPass pass,
                   const ConvShape& shape, std::int64_t at_once,
                   std::size_t element_bytes, const ConvBuffers& buffers) {

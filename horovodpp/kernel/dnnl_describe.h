@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How primitives are described to oneDNN 2, which wants an operation's description
-// first, and to oneDNN 3, which takes it apart.
+// Describes primitives to oneDNN 2, which takes an operation descriptor, and to
+// oneDNN 3, which takes its fields.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -9,8 +9,8 @@
 
 namespace hvd::autograd {
 
-// `operation...`: what oneDNN's manual lists for the primitive between the engine
-// and the attributes.
+// `operation...`: the arguments that oneDNN's manual lists for the primitive
+// between the engine and the attributes.
 template <class Primitive, typename... Operation>
 typename Primitive::primitive_desc describe_primitive(
     const dnnl::primitive_attr& attributes, const Operation&... operation) {
@@ -21,7 +21,7 @@ typename Primitive::primitive_desc describe_primitive(
   }
 }
 
-// The same of a primitive of the backward pass.
+// The same for a primitive of the backward pass.
 template <class Primitive, class Forward, typename... Operation>
 typename Primitive::primitive_desc describe_backward(
     const Forward& forward, const Operation&... operation) {
@@ -33,7 +33,7 @@ typename Primitive::primitive_desc describe_backward(
   }
 }
 
-// The same elements, in whatever layout oneDNN likes best.
+// The same elements, in oneDNN's preferred layout.
 template <class Description>
 Description in_any_layout(const Description& given) {
   const auto any = dnnl::memory::format_tag::any;

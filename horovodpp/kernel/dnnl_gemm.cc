@@ -33,7 +33,7 @@ memory::desc describe(std::int64_t rows, std::int64_t columns,
 
 dnnl::primitive_attr attributes(bool adds) {
   if (!adds) return dnnl_attributes();
-  // A copy of those would be another name for the same.
+  // Create new attributes: a copy would share the originals.
   dnnl::primitive_attr made;
   made.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops sum;
@@ -44,8 +44,8 @@ dnnl::primitive_attr attributes(bool adds) {
 
 using Argument = DnnlRoutine::Argument;
 
-// The product with a right operand that lies as oneDNN likes it best. Null if
-// oneDNN has none but its reference implementation.
+// The product with a right operand in oneDNN's preferred layout. Null if oneDNN
+// has only its reference implementation.
 DnnlCache::Routine make_product(const memory::desc& a, const memory::dims& b,
                                 const memory::desc& c, bool adds) {
   try {
@@ -80,8 +80,8 @@ DnnlCache::Routine make_packing(const memory::desc& from,
 
 }  // namespace
 
-// Where it is slower than OpenBLAS was measured on a Zen 4: small matrices, and
-// few rows by a matrix that lies by columns.
+// Returns false where oneDNN was slower than OpenBLAS, as measured on a Zen 4:
+// small matrices, and few rows times a column-major matrix.
 bool blas::gemm_with_dnnl(const GemmSize& size, Matrix<const float> a,
                           Matrix<const float> b, Matrix<float> c, bool adds) {
   constexpr std::int64_t kFewProducts = 1 << 19;

@@ -21,7 +21,7 @@ memory::desc describe(std::int64_t rows, std::int64_t columns,
   return memory::desc({rows, columns}, memory::data_type::bf16, strides);
 }
 
-// Null if oneDNN has none but its reference implementation.
+// Null if oneDNN has only its reference implementation.
 DnnlCache::Routine make(const memory::desc& a, const memory::desc& b,
                         const memory::desc& c) {
   try {

@@ -43,7 +43,7 @@ const dnnl::primitive_attr& dnnl_attributes() {
 std::optional<dnnl::memory::data_type> dnnl_type(DType dtype) {
   if (dtype == DType::kF32) return dnnl::memory::data_type::f32;
   if (dtype != DType::kBF16) return std::nullopt;
-  // What it has is bits, of which newer processors have more.
+  // The instruction set is a bit mask; newer processors have more bits.
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   const auto fast = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
   if ((isa & fast) != fast) return std::nullopt;
@@ -54,7 +54,7 @@ DnnlRoutine::DnnlRoutine(const dnnl::primitive& primitive,
                          const dnnl::memory::desc& scratchpad,
                          std::span<const Argument> arguments)
     : primitive_(primitive), scratchpad_(scratchpad) {
-  // A reorder runs while the primitive does not: they share a scratchpad.
+  // Reorders run before or after the primitive, so they share its scratchpad.
   std::size_t scratch_bytes = scratchpad.get_size();
   for (const Argument& argument : arguments) {
     Slot& slot = slots_.emplace_back();

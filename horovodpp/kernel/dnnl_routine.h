@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A primitive of oneDNN with reorders of those of its arguments that lie
-// otherwise than it wants them.
+// A DnnlRoutine is a oneDNN primitive with reorders for those of its arguments
+// that are not in the layout it wants.
 //
-// Immutable; may run on several threads at once. Its temporary memory comes
-// from the allocator of tensors for the time of a run.
+// Immutable; may run on several threads at once. Each run takes its temporary
+// memory from the tensor allocator.
 #pragma once
 
 #include <array>
@@ -25,12 +25,12 @@ namespace hvd::autograd {
 
 const dnnl::engine& dnnl_engine();
 
-// What every primitive is made with: memory for its scratchpad is given to it,
-// since oneDNN's own belongs to the thread that made the primitive.
+// Attributes of every primitive. The caller supplies the scratchpad, because
+// oneDNN's own belongs to the thread that created the primitive.
 const dnnl::primitive_attr& dnnl_attributes();
 
-// float32 or bfloat16; none for other types, and for bfloat16 on processors on
-// which oneDNN would be slow at it.
+// float32 or bfloat16; nullopt for other types, and for bfloat16 on processors
+// where oneDNN would be slow.
 std::optional<dnnl::memory::data_type> dnnl_type(DType dtype);
 
 class DnnlRoutine {
@@ -46,7 +46,7 @@ class DnnlRoutine {
               const dnnl::memory::desc& scratchpad,
               std::span<const Argument> arguments);
 
-  // `memory[i]` is that of argument i, and lies as `given` says.
+  // `memory[i]` belongs to argument i, in the layout `given`.
   //   hvd::Error  oneDNN failed
   void run(std::span<void* const> memory) const;
 
@@ -57,9 +57,9 @@ class DnnlRoutine {
  private:
   struct Slot {
     Argument argument;
-    std::optional<dnnl::reorder> reorder;  // If given is not wanted.
-    dnnl::memory::desc scratchpad;         // What that needs.
-    std::size_t offset = 0;                // Of the reordered, in the arena.
+    std::optional<dnnl::reorder> reorder;  // Set if given differs from wanted.
+    dnnl::memory::desc scratchpad;         // Scratchpad of the reorder.
+    std::size_t offset = 0;  // Of the reordered memory, in the arena.
   };
 
   void execute(std::span<void* const> memory, std::byte* arena) const;
@@ -72,21 +72,21 @@ class DnnlRoutine {
   std::size_t arena_bytes_ = 0;
 };
 
-// Routines that were made before, by what tells them apart: numbers. Of more
-// than kMost it begins anew. Thread-safe.
+// A cache of routines under numeric keys. Cleared when it exceeds kMost.
+// Thread-safe.
 class DnnlCache {
  public:
   using Key = std::vector<std::int64_t>;
   // Null: there is no such routine.
   using Routine = std::shared_ptr<const DnnlRoutine>;
 
-  // The routine of `key`, which `make()` makes if there is none yet.
+  // The routine of `key`, made by `make()` on first use.
   template <typename Make>
   Routine get(Key key, Make make) {
     key.push_back(chosen_num_threads());
     if (auto found = find(key)) return *found;
-    // With as many threads as it will run with. Not under the lock: it may take
-    // milliseconds.
+    // Make the routine for the thread count it will run with. Outside the lock,
+    // because it may take milliseconds.
     apply_threads_to_openmp();
     Routine made = make();
     keep(key, made);

@@ -8,7 +8,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/kernel/float_loops.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: this one first.
+// Must follow foreach_target.h and precede the headers below.
 #include <hwy/highway.h>
 
 #include "horovodpp/kernel/vector_math.h"
@@ -23,7 +23,7 @@ using V = hn::Vec<D>;
 
 HWY_INLINE V constant(float value) { return hn::Set(D(), value); }
 
-// How a functor uses y decides whether a loop reads it.
+// Base classes that say whether a functor's loop reads y.
 struct OfX {
   static constexpr bool kReadsY = false;
 };
@@ -57,7 +57,7 @@ HWY_INLINE V gelu_backward(V grad, V x) {
   return hn::Mul(grad, hn::MulAdd(hn::Mul(x, scale), bell, below));
 }
 
-// With s = sigmoid(2 inner): x s is the value, and this its derivative.
+// With s = sigmoid(2 inner), x s is the value; this is its derivative.
 HWY_INLINE V gelu_tanh_backward(V grad, V x) {
   const D d;
   const V one = constant(1.0f);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops over float32 arrays that run in vectors, chosen once for the
-// machine. An elementwise operation is a functor (functors.h), which says what
-// it computes for any type; this is the same for float, many at a time.
+// Vectorized loops over float32 arrays for the elementwise operations, chosen
+// once for the machine's instruction set. A functor (functors.h) defines an
+// operation for one element of any type; these loops compute the same for
+// float.
 //
 //   float_loop(LoopId::kTanh)(x, nullptr, 0.0f, out, n);
 //
-// Within a few units in the last place of the exact result; infinities and NaN
-// come out as of the functors. Thread-safe.
+// Results are within a few units in the last place of the exact result.
+// Infinities and NaN are those of the functors. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@
 
 namespace hvd::autograd {
 
-// out[i] = f(x[i], y[i], c) for i below n; `out` may be x or y. `y` is not read,
-// and may be null, where the functor ignores it.
+// out[i] = f(x[i], y[i], c) for i below n; `out` may be x or y. If the functor
+// ignores y, `y` is not read and may be null.
 using FloatLoop = void (*)(const float* x, const float* y, float c, float* out,
                            std::size_t n);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One functor for each elementwise operation: what it computes of an element x,
-// an element y of a second tensor and a constant c, of which most ignore some;
-// and the loop that computes the same for float (float_loops.h). Those called
-// Backward get the gradient as x, and what was saved as y.
+// One functor for each elementwise operation, and the loop that computes the
+// same for float (kLoop; float_loops.h). A functor computes one element from x,
+// an element y of a second tensor, and a constant c; most functors ignore some
+// of these. The Backward functors take the gradient as x and the saved value as
+// y.
 #pragma once
 
 #include <cmath>
@@ -83,14 +84,14 @@ struct Abs : Functor<LoopId::kAbs> {
     return std::abs(x);
   }
 };
-// Written so that NaN stays NaN.
+// Ordered so that NaN stays NaN.
 struct Relu : Functor<LoopId::kRelu> {
   template <typename T>
   T operator()(T x, T, T) const {
     return x < T(0) ? T(0) : x;
   }
 };
-// Of NaN it is 1, so that NaN goes on.
+// The slope at NaN is 1, so that NaN propagates.
 struct ReluBackward : Functor<LoopId::kReluBackward> {
   template <typename T>
   T operator()(T grad, T result, T) const {

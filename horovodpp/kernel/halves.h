@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the 16-bit floating-point types to float32 and back, in vectors; bit
-// for bit as core/half.h converts. Thread-safe.
+// Vectorized conversion between rows of the 16-bit floating-point types and
+// float32, bit for bit as in core/half.h. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ void widen(const bf16* x, float* out, std::size_t n);
 void narrow(const float* x, f16* out, std::size_t n);
 void narrow(const float* x, bf16* out, std::size_t n);
 
-// For code that is written for any of the three.
+// For code that is generic over the three types.
 inline void widen(const float* x, float* out, std::size_t n) {
   std::copy_n(x, n, out);
 }

@@ -10,7 +10,7 @@
 namespace hvd::autograd {
 
 bool set_blas_threads(int threads) {
-  // Looked up at run time: any BLAS links, and each calls it differently.
+  // Looked up at run time: each BLAS names this function differently.
   for (const char* name : {"openblas_set_num_threads", "MKL_Set_Num_Threads",
                            "bli_thread_set_num_threads"}) {
     if (void* found = ::dlsym(RTLD_DEFAULT, name)) {
@@ -30,7 +30,7 @@ void apply_threads_to_blas() {
 }
 
 void apply_threads_to_openmp() {
-  // Looked up at run time: there may be none, or one of several.
+  // Looked up at run time: the process may have none or one of several.
   static const auto set = reinterpret_cast<void (*)(int)>(
       ::dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
   static thread_local int applied = 0;

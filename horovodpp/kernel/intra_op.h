@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the number of threads (core/threads.h) in force in the libraries that
-// compute: the BLAS, and those that use OpenMP, whose number is that of the
-// calling thread.
+// Passes the number of threads in force (core/threads.h) on to the compute
+// libraries: the BLAS, and OpenMP libraries, which have one number per calling
+// thread.
 //
-// Thread-safe. Cheap where nothing has changed.
+// Thread-safe. Cheap if nothing has changed.
 #pragma once
 
 namespace hvd::autograd {
 
-// To be called before a product of the BLAS, and before a routine of OpenMP's.
+// Call before a BLAS product, and before an OpenMP routine, respectively.
 void apply_threads_to_blas();
 void apply_threads_to_openmp();
 
-// Tells the BLAS how many threads a product may use, in this process. False if it
-// has none of the functions by which the common ones are told.
+// Sets the number of threads for BLAS products in this process. Returns false
+// if the BLAS has none of the known functions for that.
 bool set_blas_threads(int threads);
 
 }  // namespace hvd::autograd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of the vector loops over float32 (float_loops.h), one for each functor
+// Names of the vector loops over float32 (float_loops.h), one for each functor
 // (functors.h).
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace hvd::autograd {
 
-// What a loop computes of x, y and c is said at the functor of the same name.
+// The functor of the same name defines the result of a loop.
 enum class LoopId : std::uint8_t {
   kAdd,
   kSub,

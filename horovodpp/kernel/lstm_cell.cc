@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/kernel/lstm_cell.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: this one first.
+// Must follow foreach_target.h and precede the headers below.
 #include <hwy/highway.h>
 
 #include "horovodpp/kernel/vector_math.h"
@@ -15,7 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace hvd::autograd::HWY_NAMESPACE {
 namespace {
 
-// The same formulas for a vector and, with one lane, for what is left.
+// The same formulas for a full vector and, with one lane, for the remaining
+// elements.
 template <class D>
 HWY_INLINE void forward_at(D d, const LstmStep<float>& s, std::size_t at) {
   float* gate = s.gates + at;
@@ -37,7 +38,7 @@ HWY_INLINE void forward_at(D d, const LstmStep<float>& s, std::size_t at) {
   hn::StoreU(hn::Mul(o, tanh(d, c)), d, s.h + at);
 }
 
-// The derivative of sigmoid, and of tanh, times a gradient.
+// The derivatives of sigmoid and tanh, times a gradient.
 template <class D>
 HWY_INLINE hn::Vec<D> through_sigmoid(D d, hn::Vec<D> grad, hn::Vec<D> y) {
   return hn::Mul(grad, hn::Mul(y, hn::Sub(hn::Set(d, 1.0f), y)));

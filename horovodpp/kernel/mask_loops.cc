@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/kernel/mask_loops.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: this one first.
+// Must follow foreach_target.h.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -23,8 +23,8 @@ struct Wide {
   V low;
 };
 
-// Both halves of the products with `factor`, which are made for even and for
-// odd lanes.
+// The high and low words of the products with `factor`, computed for even and
+// odd lanes separately.
 HWY_INLINE Wide multiplied(V x, std::uint32_t factor) {
   const U u;
 #if HWY_TARGET == HWY_SCALAR
@@ -86,7 +86,7 @@ void apply_mask_here(const MaskDraw& draw, const float* x, float* out,
   alignas(64) std::uint32_t words[64];
   const hn::CappedTag<float, 16> d;
   const U u;
-  // A threshold of 2^32 keeps all, which no word is below.
+  // A threshold of 2^32 keeps all elements, but does not fit a word.
   const bool all = (draw.threshold >> 32) != 0;
   const V threshold = hn::Set(u, static_cast<std::uint32_t>(draw.threshold));
   const auto scale = hn::Set(d, draw.scale);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop behind dropout: Philox (philox.h) for many counters at once.
+// The loop of dropout: Philox (philox.h) for many counters at once.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace hvd::autograd {
 
 struct MaskDraw {
   RandomState at;
-  std::uint64_t threshold;  // Words below it keep their element.
+  std::uint64_t threshold;  // A word below it keeps its element.
   float scale;
 };
 
-// out[i] = scale x[i] or 0. Element 64 t + 16 w + l is decided by word w of
-// block 16 t + l, counted from draw.at: whatever the width of vectors.
+// out[i] = scale x[i] or 0. Word w of block 16 t + l, counted from draw.at,
+// decides element 64 t + 16 w + l, whatever the vector width.
 void apply_mask(const MaskDraw& draw, const float* x, float* out,
                 std::size_t n);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-// Of all allocators.
+// The reclaimers of all allocators.
 class Reclaimers {
  public:
   void add(const Allocator& allocator, std::int64_t limit,
@@ -25,7 +25,7 @@ class Reclaimers {
     find_least();
   }
 
-  // Those of `allocator` whose limit is below `bytes`.
+  // The reclaimers of `allocator` with a limit below `bytes`.
   std::vector<std::shared_ptr<MemoryReclaimer>> below(
       const Allocator& allocator, std::int64_t bytes) {
     std::vector<std::shared_ptr<MemoryReclaimer>> found;
@@ -42,7 +42,7 @@ class Reclaimers {
     return found;
   }
 
-  // For the time of a fork, so that no other thread is at work in here then.
+  // Held during a fork, so that no other thread is inside then.
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex_) { mutex_.lock(); }
   void unlock() ABSL_UNLOCK_FUNCTION(mutex_) { mutex_.unlock(); }
 
@@ -70,7 +70,7 @@ void unlock_reclaimers() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   reclaimers().unlock();
 }
 
-// Never destroyed, as allocators are not.
+// Never destroyed, like the allocators.
 Reclaimers& reclaimers() {
   static auto* all = [] {
     auto* made = new Reclaimers;

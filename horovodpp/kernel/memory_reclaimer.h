@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A MemoryReclaimer frees memory of an allocator when that is about to hold more
-// than a number of bytes:
+// A MemoryReclaimer frees memory when an allocator is about to exceed a limit:
 //
 //   add_reclaimer(cpu_allocator(), limit, std::weak_ptr(ledger));
 //
@@ -18,8 +17,8 @@ class Allocator;
 
 class MemoryReclaimer {
  public:
-  // On the thread that is about to allocate so many bytes, which may hold locks.
-  // Must not allocate from the same allocator. Need not find anything to free.
+  // Called on the thread that is about to allocate `bytes` bytes, which may
+  // hold locks. Must not allocate from the same allocator. May free nothing.
   virtual void reclaim(std::size_t bytes) = 0;
 
  protected:
@@ -27,15 +26,15 @@ class MemoryReclaimer {
 };
 
 // While `reclaimer` lives, it is called before each allocation of more than
-// kMaxSmallBlock bytes with which more than `limit` would be in use. `allocator`
-// is one of allocator.h's; others call nobody.
+// kMaxSmallBlock bytes that would bring the bytes in use above `limit`.
+// `allocator` is one of allocator.h's; other allocators do not call reclaimers.
 void add_reclaimer(const Allocator& allocator, std::int64_t limit,
                    std::weak_ptr<MemoryReclaimer> reclaimer);
 
-// --- For allocators ---
-// The least of all limits; some may be those of reclaimers that are gone.
+// --- For allocators --- The least of all limits, possibly of a destroyed
+// reclaimer.
 extern constinit std::atomic<std::int64_t> least_reclaimer_limit;
-// Calls those of `allocator` whose limit does not allow for `bytes` more.
+// Calls the reclaimers of `allocator` whose limits `bytes` more would exceed.
 void call_reclaimers(const Allocator& allocator, std::int64_t in_use,
                      std::size_t bytes);
 inline void reclaim_for(const Allocator& allocator, std::int64_t in_use,

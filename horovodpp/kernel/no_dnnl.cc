@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where oneDNN is missing.
+// Replaces the oneDNN implementations in builds without oneDNN.
 #include "horovodpp/kernel/blas.h"
 #include "horovodpp/kernel/convolution.h"
 

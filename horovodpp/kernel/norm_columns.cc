@@ -9,7 +9,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/kernel/norm_columns.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: these after it.
+// Must follow foreach_target.h and precede the headers below.
 #include <hwy/highway.h>
 
 #include "horovodpp/kernel/norm_vectors.h"
@@ -30,7 +30,7 @@ template <typename T>
 HWY_INLINE void moments(const MatrixSize& size, const T* x, double* mean,
                         double* variance) {
   const std::int64_t n = size.columns;
-  // Deviations are taken from about the mean: their squares cancel little.
+  // Sum deviations from an approximate mean, so their squares cancel little.
   std::vector<T> about(static_cast<std::size_t>(n));
   const std::int64_t first = std::min(kBlock, size.rows);
   for_each_vector<T>(n, [&](auto d, std::int64_t c) HWY_ATTR {
@@ -39,7 +39,7 @@ HWY_INLINE void moments(const MatrixSize& size, const T* x, double* mean,
       sum = hn::Add(sum, hn::LoadU(d, x + r * n + c));
     }
     const auto rough = hn::Mul(sum, hn::Set(d, T(1) / static_cast<T>(first)));
-    // From an infinite one, all deviations were NaN.
+    // Deviations from an infinite mean would all be NaN.
     hn::StoreU(hn::IfThenElseZero(hn::IsFinite(rough), rough), d,
                about.data() + c);
   });
@@ -70,7 +70,7 @@ HWY_INLINE void moments(const MatrixSize& size, const T* x, double* mean,
     });
   }
   const auto rows = static_cast<double>(size.rows);
-  // In this order, max passes NaN on.
+  // The order of the arguments lets max propagate NaN.
   for (std::int64_t c = 0; c < n; ++c) {
     const double shift = mean[c] / rows;
     mean[c] = about[static_cast<std::size_t>(c)] + shift;

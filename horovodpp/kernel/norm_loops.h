@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vector loops under normalizations, for float and double. A matrix is
-// `rows` times `columns`, row by row; batch_norm is about its columns (the
-// channels), layer_norm about its rows. Sums over many rows are added up in
-// double.
+// Vector loops of the normalizations, for float and double. A matrix is `rows`
+// times `columns`, row by row. batch_norm works on its columns (the channels),
+// layer_norm on its rows. Sums over many rows accumulate in double.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,8 @@ struct MatrixSize {
   std::int64_t columns;
 };
 
-// Mean and variance (divided by the number of rows) of each column, in one pass.
+// Mean and variance (divided by the number of rows) of each column, in one
+// pass.
 void column_moments(const MatrixSize& size, const float* x, double* mean,
                     double* variance);
 void column_moments(const MatrixSize& size, const double* x, double* mean,
@@ -58,7 +58,7 @@ void blend_columns(const MatrixSize& size, const ColumnBlend<float>& s);
 void blend_columns(const MatrixSize& size, const ColumnBlend<double>& s);
 
 // y = (x - mean) rstd weight + bias, where mean and rstd = 1 / sqrt(variance +
-// eps) are those of the row and are written; weight and bias are rows, or null.
+// eps) of each row are outputs; weight and bias are rows, or null.
 template <typename T>
 struct RowNorm {
   const T* x;
@@ -72,8 +72,8 @@ struct RowNorm {
 void normalize_rows(const MatrixSize& size, const RowNorm<float>& s);
 void normalize_rows(const MatrixSize& size, const RowNorm<double>& s);
 
-// The gradients of that from g, that of y. Those that are null are not wanted;
-// of weight and bias they are written in double.
+// The gradients of normalize_rows() from g, the gradient of y. Null outputs are
+// skipped. The gradients of weight and bias are in double.
 template <typename T>
 struct RowNormGradient {
   const T* x;

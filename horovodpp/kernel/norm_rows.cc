@@ -10,7 +10,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/kernel/norm_rows.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: these after it.
+// Must follow foreach_target.h and precede the headers below.
 #include <hwy/highway.h>
 
 #include "horovodpp/kernel/norm_vectors.h"
@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace hvd::autograd::HWY_NAMESPACE {
 namespace {
 
-// Sums of up to two things over a row.
+// Up to two sums over a row.
 template <typename T>
 class RowSums {
  public:
@@ -51,7 +51,7 @@ class RowSums {
   T tail_b_ = 0;
 };
 
-// `values + at`, or `otherwise` in every lane if there are none.
+// `values + at`, or `otherwise` in every lane if `values` is null.
 template <class D, typename T>
 HWY_INLINE hn::Vec<D> load_or(D d, const T* values, std::int64_t at,
                               T otherwise) {
@@ -75,7 +75,7 @@ HWY_INLINE void forward(const MatrixSize& size, const RowNorm<T>& s) {
       const auto v = hn::Sub(hn::LoadU(d, x + c), hn::Set(d, mean));
       squares.add(d, hn::Mul(v, v), v);
     });
-    // What rounding left of the mean, twice: of the mean, and of the variance.
+    // The rounding error of the mean, which corrects both mean and variance.
     const T rest = squares.second() / count;
     const T variance = std::max(T(0), squares.first() / count - rest * rest);
     const T rstd = T(1) / std::sqrt(variance + static_cast<T>(s.eps));
@@ -170,7 +170,7 @@ class Backward {
 
   const MatrixSize& size_;
   const RowNormGradient<T>& s_;
-  std::vector<T> weight_;  // Of the block.
+  std::vector<T> weight_;  // Sums of the block.
   std::vector<T> bias_;
 };
 

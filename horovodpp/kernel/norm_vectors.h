@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loops of normalizations over rows and over columns share.
+// Shared by the normalization loops over rows and over columns.
 //
 // Included once per instruction set, hence the guard that Highway prescribes
 // instead of #pragma once.
@@ -19,10 +19,10 @@ namespace hvd::autograd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows that are added up in T before they are added to a double.
+// Rows summed in T before the sum is added to a double.
 inline constexpr std::int64_t kBlock = 64;
 
-// Calls f(d, column) for vectors of columns, then for single ones.
+// Calls f(d, column) for vectors of columns, then for single columns.
 template <typename T, typename F>
 HWY_INLINE void for_each_vector(std::int64_t columns, F f) {
   const hn::ScalableTag<T> d;

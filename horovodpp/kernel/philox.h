@@ -15,7 +15,7 @@ namespace autograd {
 std::array<std::uint32_t, 4> philox(const std::array<std::uint32_t, 4>& counter,
                                     const std::array<std::uint32_t, 2>& key);
 
-// Where a stream of random numbers stands: the key, and the blocks drawn so far.
+// Position in a stream of random numbers: the key, and the blocks drawn so far.
 struct RandomState {
   static constexpr std::uint64_t kDefaultSeed = 67280421310721;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of float32, in vectors.
+// The row functions for float32, in vectors.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -10,7 +10,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/kernel/row_loops.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: this one first.
+// Must follow foreach_target.h and precede the headers below.
 #include <hwy/highway.h>
 
 #include "horovodpp/kernel/vector_math.h"
@@ -23,9 +23,9 @@ namespace {
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-// sum term(i, a vector of what lies at i) over a block: four chains of
-// additions hide each other's latency. `partial(i, n)` is a vector with 0 from
-// n on.
+// The sum of term(i, vector of elements at i) over a block, in four chains of
+// additions that hide each other's latency. `partial(i, n)` is a vector with 0
+// from n on.
 template <class Term, class Partial>
 HWY_INLINE float block_sum(std::size_t begin, std::size_t end, const Term& term,
                            const Partial& partial) {
@@ -76,8 +76,7 @@ double dot(const float* x, const float* y, std::size_t n) {
       });
 }
 
-// kSums chains, whatever the vectors are, so that all processors add in the same
-// order.
+// kSums chains for any vector width, so all processors add in the same order.
 double sum_of_squares(const float* x, std::size_t n) {
   constexpr std::size_t kSums = 16;
   constexpr std::size_t kBlock = 4096;
@@ -85,7 +84,7 @@ double sum_of_squares(const float* x, std::size_t n) {
   const hn::Rebind<float, decltype(d)> narrow;
   std::array<double, kSums> sums{};
   std::size_t at = 0;
-  // A block is read once for each part of the sums; it stays in the cache.
+  // A block is read once for each part of the sums, and stays in the cache.
   while (n - at >= kSums) {
     const std::size_t stop = at + std::min(kBlock, (n - at) / kSums * kSums);
     for (std::size_t lane = 0; lane < kSums; lane += hn::Lanes(d)) {
@@ -141,7 +140,7 @@ void scaled_exp(const float* x, float shift, float factor, float* out,
   store_some(hn::Mul(f, exp_of_negative(d, hn::Sub(some, by))), out + i, n - i);
 }
 
-// Of NaN, Max does not say what it makes; they are looked for beside it.
+// Max does not define its result for NaN, so NaN is tracked separately.
 float max(const float* x, std::size_t n) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
@@ -180,9 +179,9 @@ std::size_t find(const float* x, float value, std::size_t n) {
   return i;
 }
 
-// Columns in strips of four vectors, which stay in registers while rows are
-// added: runs of rows, of their sums runs again, and those to `out`, so that few
-// additions meet in one place.
+// Adds columns in strips of four vectors, which stay in registers. Rows are
+// summed in runs, the sums again in runs, and these are added to `out`, so that
+// few additions accumulate in one place.
 template <std::size_t kVectors>
 HWY_INLINE void add_strip(const float* x, std::size_t rows, std::int64_t stride,
                           float* out) {

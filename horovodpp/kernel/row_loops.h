@@ -11,11 +11,11 @@ struct RowLoops {
   double (*sum)(const float*, std::size_t);
   double (*dot)(const float*, const float*, std::size_t);
   double (*sum_of_squares)(const float*, std::size_t);
-  // Keeps nothing where the result is null.
+  // Stores nothing if the output is null.
   double (*exp_sum)(const float*, float, float*, std::size_t);
   void (*scaled_exp)(const float*, float, float, float*, std::size_t);
   float (*max)(const float*, std::size_t);
-  // The place of the first element that equals the value; n if there is none.
+  // Index of the first element equal to the value; n if none.
   std::size_t (*find)(const float*, float, std::size_t);
   void (*add_columns)(const float*, std::size_t, std::int64_t, float*,
                       std::size_t);

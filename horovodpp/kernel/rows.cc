@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of double; those of float are in row_loops.cc.
+// The row functions for double; row_loops.cc has those for float.
 #include "horovodpp/kernel/rows.h"
 
 #include <cmath>
@@ -7,7 +7,7 @@
 namespace hvd::autograd::rows {
 namespace {
 
-// Four sums side by side, always in the same order.
+// Four partial sums, always in the same order.
 template <typename Term>
 double summed(std::size_t n, Term term) {
   double lanes[4] = {};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reductions, softmax and losses do with one row of adjacent numbers: for
-// float in vectors, for double step by step.
+// Functions on one row of adjacent numbers, for reductions, softmax and losses:
+// vectorized for float, step by step for double.
 //
-// Sums are made in a fixed order and, of float, in double from block to block,
-// so that their error does not grow with the length. Thread-safe.
+// Sums have a fixed order. Sums of float accumulate in double from block to
+// block, so that their error does not grow with the length. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@
 
 namespace hvd::autograd::rows {
 
-// out[i] = F(x[i], y[i], c); `out` may be x or y, and y null if F ignores it.
+// out[i] = F(x[i], y[i], c); `out` may be x or y, and y may be null if F
+// ignores it.
 template <typename F>
 void apply(const float* x, const float* y, float c, float* out, std::size_t n) {
   float_loop(F::kLoop)(x, y, c, out, n);
@@ -27,7 +28,7 @@ void apply(const double* x, const double* y, double c, double* out,
   }
 }
 
-// sum x and sum x y.
+// sum x, and sum x y.
 double sum(const float* x, std::size_t n);
 double sum(const double* x, std::size_t n);
 double dot(const float* x, const float* y, std::size_t n);
@@ -37,16 +38,15 @@ double dot(const double* x, const double* y, std::size_t n);
 double sum_of_squares(const float* x, std::size_t n);
 double sum_of_squares(const double* x, std::size_t n);
 
-// The largest element, NaN if there is one; and the place of the first such.
-// n > 0.
+// The largest element, NaN if any is NaN; and its first index. n > 0.
 float max(const float* x, std::size_t n);
 double max(const double* x, std::size_t n);
 std::size_t argmax(const float* x, std::size_t n);
 std::size_t argmax(const double* x, std::size_t n);
 
-// sum e^(x - shift), for shift not less than max x; and the same with each e^(x
-// - shift) kept in `out`, which may be x. Below the least normal number they are
-// 0.
+// sum e^(x - shift), for shift not less than max x; optionally storing each
+// e^(x - shift) in `out`, which may be x. Terms below the least normal number
+// are 0.
 double exp_sum(const float* x, float shift, std::size_t n);
 double exp_sum(const double* x, double shift, std::size_t n);
 double exp_sum(const float* x, float shift, float* out, std::size_t n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for the time of a computation, aligned for vectors. It comes from the
-// allocator of tensors, which counts it.
+// Scratch is temporary memory for a computation, aligned for vectors. It comes
+// from the tensor allocator, which counts it.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ namespace hvd::autograd {
 
 class Scratch {
  public:
-  // None.
+  // Empty.
   Scratch() = default;
   // Not initialized.
   explicit Scratch(std::size_t bytes)
       : data_(cpu_allocator().allocate(bytes)), bytes_(bytes) {}
-  // Of `count` elements of type T, not initialized.
+  // `count` elements of type T, not initialized.
   template <typename T>
   static Scratch of(std::size_t count) {
     return Scratch(count * sizeof(T));

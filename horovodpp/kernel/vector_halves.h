@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// f16 and bf16 in vectors: 16 bits in memory, float in registers, with the
-// conversions of core/half.h, bit for bit. The one home of both for all loops
-// over them (halves.h, and those of collective/reduce).
+// f16 and bf16 in vectors: 16 bits in memory, float in registers, converted bit
+// for bit as in core/half.h. All loops over these types use it (halves.h, and
+// collective/reduce).
 //
-// Included once per instruction set: Highway's order.
+// Included once per instruction set, as Highway requires.
 #if defined(HVD_KERNEL_VECTOR_HALVES_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HVD_KERNEL_VECTOR_HALVES_H
 #undef HVD_KERNEL_VECTOR_HALVES_H
@@ -20,9 +20,9 @@ namespace hvd::autograd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whether Highway converts f16 with the instructions for it, which round and
-// treat subnormals, infinities and NaN as core/half.h does. What it makes of
-// them elsewhere does not.
+// Whether Highway converts f16 with hardware instructions, which round and
+// treat subnormals, infinities and NaN as core/half.h does. Its software
+// conversion does not.
 inline constexpr bool kConvertsHalves = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
 
 // The 32 bits of each lane.
@@ -35,7 +35,7 @@ HWY_INLINE hn::Vec<Bits<D>> masked(D, hn::Vec<Bits<D>> bits,
   return hn::And(bits, hn::Set(Bits<D>(), mask));
 }
 
-// The lanes as 16 bits each; they are not greater.
+// Each lane as 16 bits, which it fits.
 template <class D>
 HWY_INLINE hn::Vec<hn::Rebind<std::uint16_t, D>> narrowed(
     D, hn::Vec<Bits<D>> bits) {
@@ -60,14 +60,14 @@ struct BrainHalves {
     return narrowed(d, hn::ShiftRight<16>(rounded(d, bits)));
   }
 
-  // To nearest, ties to even, in the upper 16 bits.
+  // Rounds to the upper 16 bits: to nearest, ties to even.
   template <class D>
   static HWY_INLINE hn::Vec<Bits<D>> rounded(D d, hn::Vec<Bits<D>> bits) {
     const auto odd = masked(d, hn::ShiftRight<16>(bits), 1);
     return hn::Add(hn::Add(bits, hn::Set(Bits<D>(), 0x7fffu)), odd);
   }
 
-  // With any NaN such that rounding leaves its upper bits alone, quiet ones.
+  // Makes NaN quiet, with low bits that rounding does not carry upward.
   template <class D>
   static HWY_INLINE hn::Vec<D> quieted(D d, hn::Vec<D> lanes) {
     const Bits<D> u;
@@ -134,7 +134,7 @@ struct Halves {
     const auto bits = hn::BitCast(u, lanes);
     const auto magnitude = masked(d, bits, 0x7fffffff);
     const auto shifted = hn::ShiftRight<13>(magnitude);
-    // Below the least normal number: the float unit rounds.
+    // Below the least normal number, float addition does the rounding.
     const auto subnormal = hn::Sub(
         hn::BitCast(u, hn::Add(hn::BitCast(d, magnitude), hn::Set(d, 0.5f))),
         hn::Set(u, 0x3f000000u));

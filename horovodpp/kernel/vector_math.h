@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of float32 that the vector loops need, in Highway's terms.
+// Float32 functions for the vector loops, in Highway's terms.
 //
 // Included once per instruction set, hence the guard that Highway prescribes
 // instead of #pragma once. exp and log reduce their argument as Cody and Waite
@@ -68,8 +68,8 @@ HWY_INLINE hn::Vec<D> keeping_nan(D, hn::Vec<D> x, hn::Vec<D> y) {
 
 template <class D>
 HWY_INLINE hn::Vec<D> exp(D d, hn::Vec<D> x) {
-  // Beyond these bounds the result is zero or infinite, and the exponent still
-  // that of a float when halved.
+  // Beyond these bounds the result is zero or infinite. Within them, half the
+  // exponent still fits a float.
   const auto bounded =
       hn::Max(hn::Min(x, hn::Set(d, 90.0f)), hn::Set(d, -105.0f));
   const auto [n, fraction] = split_exponential(d, bounded);
@@ -78,8 +78,7 @@ HWY_INLINE hn::Vec<D> exp(D d, hn::Vec<D> x) {
   return keeping_nan(d, x, hn::Mul(first, power_of_two(d, hn::Sub(n, half))));
 }
 
-// exp(x) for x that is not above 1, and 0 where that would not be a normal
-// number.
+// exp(x) for x not above 1; 0 if the result would be below the normal range.
 template <class D>
 HWY_INLINE hn::Vec<D> exp_of_negative(D d, hn::Vec<D> x) {
   const auto least = hn::Set(d, -87.33f);
@@ -128,7 +127,7 @@ HWY_INLINE hn::Vec<D> sigmoid(D d, hn::Vec<D> x) {
   return hn::Div(one, hn::Add(one, exp(d, hn::Neg(x))));
 }
 
-// Near 0 an odd polynomial, elsewhere by e^(-2|x|).
+// An odd polynomial near 0, elsewhere by e^(-2|x|).
 template <class D>
 HWY_INLINE hn::Vec<D> tanh(D d, hn::Vec<D> x) {
   static constexpr float kOdd[] = {-3.33332819422e-1f, 1.33314422036e-1f,
@@ -143,7 +142,7 @@ HWY_INLINE hn::Vec<D> tanh(D d, hn::Vec<D> x) {
   return hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.625f)), near, far);
 }
 
-// erf below 1, where an odd polynomial serves.
+// erf for |x| below 1, by an odd polynomial.
 template <class D>
 HWY_INLINE hn::Vec<D> erf_near(D d, hn::Vec<D> x) {
   static constexpr float kOdd[] = {
@@ -174,17 +173,16 @@ HWY_INLINE hn::Vec<D> erf(D d, hn::Vec<D> x) {
   return keeping_nan(d, x, y);
 }
 
-// Of a normal variable: the probability that it is less than x, and e^(-x^2/2).
+// The probability that a normal variable is less than x, and e^(-x^2/2).
 template <class D>
 struct Normal {
   hn::Vec<D> below;
   hn::Vec<D> bell;
 };
 
-// With t = |x| / sqrt 2, the probability of the tail is e^(-t^2) times a
-// polynomial of 1 / (1 + 0.4 t), halved; there is no cancellation where x is
-// negative. (The form is that of Hastings, "Approximations for Digital
-// Computers", 1955.)
+// With t = |x| / sqrt 2, the tail's probability is e^(-t^2) times a polynomial
+// of 1 / (1 + 0.4 t), halved. Negative x cause no cancellation. (The form is
+// that of Hastings, "Approximations for Digital Computers", 1955.)
 template <class D>
 HWY_INLINE Normal<D> normal(D d, hn::Vec<D> x) {
   static constexpr float kTail[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rest of a row of float32 that does not fill a vector.
+// Loads and stores of the elements of a float32 row that do not fill a vector.
 //
 // Included once per instruction set, hence the guard that Highway prescribes
 // instead of #pragma once.
@@ -20,11 +20,10 @@ namespace hvd::autograd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whether there are loads and stores of some lanes that leave the memory of the
-// others alone.
+// Whether masked loads and stores leave the memory of the other lanes alone.
 inline constexpr bool kMasksMemory = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
 
-// The first n elements, fewer than a vector, and `rest` in place of the others.
+// The first n elements, fewer than a vector, with `rest` in the other lanes.
 HWY_INLINE hn::Vec<hn::ScalableTag<float>> load_some(const float* x,
                                                      std::size_t n,
                                                      float rest) {

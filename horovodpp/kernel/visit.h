@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code for each of the dtypes that an operation computes in.
+// Dispatch on the dtypes that an operation supports.
 //
 //   visit_floating(x.dtype(), "sort", [&]<typename T>(TypeTag<T>) {
 //     sort(x.data<T>());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank has to say about itself, on stderr, in Horovod's format:
+// A Log writes a rank's messages to stderr in Horovod's format:
 //   [2026-01-31 12:34:56.789012: W] [3]: text
 //
 // A Log belongs to one runtime; there is no global logger. Thread-safe.
@@ -22,7 +22,7 @@ std::optional<LogLevel> log_level_from(const std::string& name);
 class Log {
  public:
   struct Options {
-    LogLevel level = LogLevel::kWarning;  // The least that is written.
+    LogLevel level = LogLevel::kWarning;  // The lowest level written.
     bool hide_time = false;
   };
 
@@ -31,8 +31,8 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  // Whether texts of that level are written: asked by callers before they make one
-  // where that costs something.
+  // Whether texts of that level are written. Check before building a costly
+  // text.
   bool writes(LogLevel level) const { return level >= least_; }
 
   void trace(const std::string& text) { write(LogLevel::kTrace, text); }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGPIPE in a job of several hosts. Open MPI writes to a connection as to a pipe: when
-// the peer has died the system ends the writer, who then never learns of it.
+// Protects ranks on several hosts from SIGPIPE. When a peer has died, Open
+// MPI's write to its TCP connection raises SIGPIPE, which would end the writer
+// before it learns of the death.
 #pragma once
 
 namespace hvd::transport {
 
-// From now on such a write fails with EPIPE. Only where the program has not said itself
-// what is to happen: the action is the whole process's.
+// Makes such writes fail with EPIPE from now on. Applies to the whole process,
+// so only if the program has not set a SIGPIPE action itself.
 void ignore_broken_pipes();
 
 }  // namespace hvd::transport

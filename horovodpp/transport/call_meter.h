@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CallMeter tells other threads of the call that the thread which drives the
-// wires has under way in the library below: those calls return at once, and one
-// that does not has been caught there.
+// A CallMeter shows other threads which library call the wire-driving thread is
+// in. These calls normally return at once; a call that does not return is stuck
+// in the library.
 //
 //   CallMeter::Call call(meter, "looking for mail");     // While it lives.
 //   ...
@@ -32,9 +32,9 @@ class CallMeter {
     CallMeter& meter_;
   };
 
-  // The call under way. Two with equal numbers are one.
+  // The call in progress. Equal numbers mean the same call.
   struct Now {
-    const char* what = nullptr;  // nullptr: there is none.
+    const char* what = nullptr;  // nullptr: none.
     std::uint64_t number = 0;
   };
   Now now() const {

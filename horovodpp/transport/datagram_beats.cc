@@ -18,9 +18,10 @@ using Contact = DatagramBeats::Contact;
 using InternetAddress = std::array<std::uint8_t, 16>;
 
 constexpr std::uint32_t kBeatMagic = 0x62647668;  // "hvdb"
-// A flood of foreign datagrams does not hold this rank up.
+// Limit, so that a flood of foreign datagrams does not delay this rank.
 constexpr int kDatagramsPerCall = 1000;
-constexpr std::size_t kIPv4At = 12;  // In an address that is mapped.
+// Offset of the IPv4 address in a mapped IPv6 address.
+constexpr std::size_t kIPv4At = 12;
 
 struct Beat {
   std::uint32_t magic = kBeatMagic;
@@ -35,7 +36,7 @@ InternetAddress mapped(const in_addr& address) {
   return bytes;
 }
 
-// Whether another host may reach it.
+// Whether another host may reach the interface.
 bool is_reachable(const ifaddrs& entry) {
   if (entry.ifa_addr == nullptr || (entry.ifa_flags & IFF_UP) == 0 ||
       (entry.ifa_flags & IFF_LOOPBACK) != 0) {
@@ -59,7 +60,7 @@ InternetAddress address_of(const ifaddrs& entry) {
   return bytes;
 }
 
-// IPv4 first.
+// Adds the addresses of one family.
 void add_addresses(Contact& contact, int family) {
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return;
@@ -72,7 +73,7 @@ void add_addresses(Contact& contact, int family) {
   ::freeifaddrs(all);
 }
 
-// Of both families; where the system has no IPv6, of IPv4.
+// Opens a socket for both families; without IPv6, IPv4 only.
 OwnedDescriptor open_socket(int family) {
   constexpr int kType = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
   OwnedDescriptor opened(::socket(family, kType, 0));
@@ -97,7 +98,7 @@ int internet_family_of(int socket) {
 }
 
 std::uint16_t port_of(int socket) {
-  sockaddr_in6 bound = {};  // The port of IPv4 lies at the same place.
+  sockaddr_in6 bound = {};  // The IPv4 port has the same offset.
   socklen_t size = sizeof bound;
   if (::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
     return 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramBeats are signs of life between ranks of different hosts, by UDP. A link that was
-// away for some seconds carries a datagram as soon as it is back. TCP, which carries mail,
-// sends what was lost again only after as long a pause as the link was away.
+// DatagramBeats are UDP heartbeats between ranks of different hosts. A link
+// that was down for seconds carries a datagram as soon as it recovers. TCP,
+// which carries mail, retransmits only after a pause as long as the outage.
 //
 //   DatagramBeats beats;                       // Opens a socket.
-//   const auto mine = beats.contact();         // The other ranks are told.
+//   const auto mine = beats.contact();         // Send it to the other ranks.
 //   beats.send(all[3], 0);                     // From rank 0 to rank 3.
-//   for (int rank : beats.receive()) ...       // Whose have come.
+//   for (int rank : beats.receive()) ...       // Ranks heard from.
 //
-// Best effort: where a firewall lets no datagrams through, none comes. A datagram counts
-// if it shows the token that its receiver told the others.
+// Best effort: a firewall may drop all datagrams. A datagram counts only if it
+// carries the receiver's token.
 //
 // For one thread at a time.
 #pragma once
@@ -24,14 +24,14 @@ namespace hvd::transport {
 
 class DatagramBeats {
  public:
-  // Where a rank is reached. Plain bytes.
+  // The address of a rank. Plain bytes.
   struct Contact {
     static constexpr int kMostAddresses = 4;
 
     std::uint64_t token = 0;
-    std::uint16_t port = 0;  // 0: not at all.
+    std::uint16_t port = 0;  // 0: unreachable.
     std::uint16_t addresses = 0;
-    // IPv6; those of IPv4 are mapped.
+    // IPv6; IPv4 addresses are mapped.
     std::array<std::array<std::uint8_t, 16>, kMostAddresses> address = {};
   };
 
@@ -39,10 +39,10 @@ class DatagramBeats {
 
   const Contact& contact() const { return contact_; }
 
-  // Never blocks, and tells of no failure.
+  // Never blocks, and reports no errors.
   void send(const Contact& to, int from) const;
 
-  // The ranks from which beats have come since the last call; never blocks.
+  // Ranks whose beats have arrived since the last call; never blocks.
   std::vector<int> receive() const;
 
  private:

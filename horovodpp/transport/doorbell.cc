@@ -8,7 +8,7 @@
 namespace hvd::transport {
 namespace {
 
-// Each kind of listener has a field of the count, and a bit of the futex's mask.
+// Each kind of listener has a field of the count and a bit of the futex mask.
 constexpr std::uint32_t kFieldBits = 10;
 constexpr std::uint32_t kKinds = 3;
 
@@ -26,8 +26,8 @@ constexpr std::uint32_t field_of(Doorbell::Listener as) {
 
 }  // namespace
 
-// seq_cst throughout: listen() announces the sleeper and ring() looks for one
-// on opposite sides of the caller's flag, so one of the two sees the other.
+// All seq_cst: listen() announces the sleeper and ring() looks for one on
+// opposite sides of the caller's flag, so one of the two sees the other.
 std::uint32_t Doorbell::listen(Listener as) {
   listeners_.fetch_add(one_of(as));
   return rings_.load();
@@ -44,8 +44,8 @@ void Doorbell::sleep(Listener as, std::uint32_t ticket,
 
 void Doorbell::leave(Listener as) { listeners_.fetch_sub(one_of(as)); }
 
-// What is missed is noted before a second look: either that one sees who
-// listens again, or they see the note.
+// Record a missed ring before the second look: either the look sees the new
+// listener, or the listener sees the record.
 void Doorbell::ring() {
   constexpr std::uint32_t kResters = field_of(Listener::kRester);
   if ((listeners_.load() & kResters) == 0) missed_.store(1);

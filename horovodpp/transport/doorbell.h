@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Doorbell wakes the sleeping threads of one rank. It lives in memory that
-// ranks share; a rank sleeps on its own bell, anyone may ring it. Ringing costs
-// a load while nobody listens.
+// ranks share. A rank sleeps on its own bell, and any rank may ring it. Ringing
+// costs one load without listeners.
 //
 // The sleeper:                                  The ringer:
 //   const auto ticket = bell.listen(kDriver);     flag.store(1);   // seq_cst
@@ -21,49 +21,48 @@ namespace hvd::transport {
 
 class alignas(128) Doorbell {
  public:
-  // What a thread sleeps as.
+  // The role in which a thread sleeps.
   enum class Listener : std::uint32_t {
-    kRester,  // Looks after everything, unless a driver does.
-    kDriver,  // Looks after everything while it waits for something of its own.
-    kReader,  // Waits for data in a collective, and hears ring_for_data() too.
+    kRester,  // Handles all events unless a driver does.
+    kDriver,  // Handles all events while waiting for one of its own.
+    kReader,  // Waits for data in a collective; also hears ring_for_data().
   };
 
-  // Announces that the caller is about to sleep; then test what you wait for.
-  // Another thread may leave() for a sleeper, so that rings pass it over, and
-  // listen() for it again; missed() tells then whether there were any.
+  // Announces that the caller is about to sleep; test the awaited condition
+  // after this call. Another thread may call leave() for a sleeper, so that
+  // rings skip it, and listen() again later; missed() then tells whether rings
+  // were skipped.
   std::uint32_t listen(Listener as);
 
-  // Sleeps until a ring after the listen() that gave `ticket`, or until
-  // `patience` is over; may wake for no reason. A negative patience waits for
-  // ever.
+  // Sleeps until a ring after the listen() that returned `ticket`, or until
+  // `patience` is over; may wake spuriously. A negative patience waits forever.
   void sleep(Listener as, std::uint32_t ticket,
              std::chrono::nanoseconds patience);
 
-  // Whether anybody who listens was woken since the listen() that gave `ticket`.
+  // Whether any listener was woken since the listen() that returned `ticket`.
   bool has_rung_since(std::uint32_t ticket) const {
     return rings_.load() != ticket;
   }
 
-  // Ends what listen() began.
+  // Undoes listen().
   void leave(Listener as);
 
-  // Wakes all who listen.
+  // Wakes all listeners.
   void ring();
 
-  // Wakes those who wait for data.
+  // Wakes the listeners that wait for data.
   void ring_for_data();
-  // Whether any listen for data, or sleep.
+  // Whether any thread listens or sleeps as a reader.
   bool has_readers() const;
 
-  // Whether ring() was called when no rester listened, since the last time that
-  // this was asked.
+  // Whether, since the last call, ring() was called without a listening rester.
   bool missed();
 
  private:
   void wake(std::uint32_t listeners);
 
   std::atomic<std::uint32_t> rings_{0};
-  std::atomic<std::uint32_t> listeners_{0};  // How many, of each kind.
+  std::atomic<std::uint32_t> listeners_{0};  // Counts of each kind.
   std::atomic<std::uint32_t> missed_{0};
 };
 

@@ -18,11 +18,11 @@ struct Trailer {
   std::uint32_t kind = 0;
 };
 
-// Before they meet in a later epoch ranks have little to say to each other; one
-// that sends more is faulty.
+// Ranks send little before they meet in a later epoch; a rank that sends more
+// is faulty.
 constexpr int kMostKeptOfARank = 4096;
 
-// What the trailer says; nullopt if there is none.
+// The channel in the trailer; nullopt without a trailer.
 std::optional<EpochRouter::Channel> channel_of(const std::string& bytes) {
   Trailer trailer;
   if (bytes.size() < sizeof(trailer)) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<EpochRouter::Channel> channel_of(const std::string& bytes) {
                               trailer.epoch};
 }
 
-// The same, and cuts it off.
+// The same, and removes the trailer.
 std::optional<EpochRouter::Channel> opened(std::string& bytes) {
   const std::optional<EpochRouter::Channel> channel = channel_of(bytes);
   if (channel) bytes.resize(bytes.size() - sizeof(Trailer));
@@ -111,8 +111,8 @@ std::optional<std::string> EpochRouter::notice_in(const std::string& bytes) {
   return bytes.substr(0, bytes.size() - sizeof(Trailer));
 }
 
-// Wires may look at the low bits of an epoch only. An odd factor keeps epochs
-// that are close apart there, too.
+// Wires may use only the low bits of an epoch. An odd factor keeps close epochs
+// apart in these, too.
 DataTag EpochRouter::folded(std::uint32_t epoch, DataTag tag) {
   tag.epoch += epoch * 0x9e3779b1u;
   return tag;

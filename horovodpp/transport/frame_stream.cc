@@ -16,9 +16,9 @@
 namespace hvd::transport {
 namespace {
 
-// What one call reads into memory that grows.
+// Bytes that one call reads into growing memory.
 constexpr std::size_t kPiece = 256 << 10;
-// How many bytes one call reads at most, so that it stays short.
+// Most bytes that one call reads, so that it stays short.
 constexpr std::size_t kTurn = 4 << 20;
 
 bool is_known(FrameKind kind) {
@@ -26,7 +26,7 @@ bool is_known(FrameKind kind) {
          kind == FrameKind::kData;
 }
 
-// Whether a call found that the other end is gone.
+// Whether a call failed because the other end is gone.
 bool says_closed(int error) {
   return error == EPIPE || error == ECONNRESET || error == ENOTCONN;
 }
@@ -118,7 +118,7 @@ absl::Status FrameStream::read() {
       if (memory_ != nullptr) {
         to = memory_ + read_;
         most = left;
-      } else {  // As it comes: the header may promise what never does.
+      } else {  // Grow as data comes: the header may promise more than arrives.
         most = std::min(left, kPiece);
         collected_.resize(static_cast<std::size_t>(unwanted_ ? 0 : read_) +
                           most);

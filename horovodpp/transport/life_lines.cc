@@ -16,10 +16,10 @@
 namespace hvd::transport {
 namespace {
 
-// No thread's number, nor one with the kernel's marks.
+// Neither a thread id nor a value with kernel flags.
 constexpr std::uint32_t kLetGo = FUTEX_TID_MASK;
 
-// As <linux/futex.h> of Linux 5.16 has them.
+// As in <linux/futex.h> of Linux 5.16.
 constexpr long kFutexWaitv = 449;
 struct Waited {
   std::uint64_t value;
@@ -35,11 +35,11 @@ void wake_all(std::atomic<std::uint32_t>& word) {
 
 }  // namespace
 
-// The kernel goes through the list of a thread that ends; it has one entry.
+// When a thread ends, the kernel walks its robust list, which has one entry
+// here.
 struct alignas(64) LifeLines::Line {
   robust_list entry = {};
-  Word word{
-      0};  // Of the thread that holds it, by its number; 0: nobody came yet.
+  Word word{0};  // The holder's thread id; 0: not held yet.
   robust_list_head list = {};
 };
 
@@ -76,9 +76,9 @@ void LifeLines::take_hold() {
                            reinterpret_cast<char*>(&mine.entry);
   mine.list.list_op_pending = nullptr;
   mine.entry.next = &mine.list.list;
-  // In the place of the C library's, whose robust mutexes this thread has none of.
+  // Replaces the C library's list: this thread holds no robust mutexes.
   if (::syscall(SYS_set_robust_list, &mine.list, sizeof mine.list) != 0) return;
-  // With the mark that somebody waits: the kernel is to wake somebody.
+  // FUTEX_WAITERS makes the kernel wake a waiter when the thread dies.
   mine.word.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)) |
                   FUTEX_WAITERS);
   wake_all(mine.word);
@@ -101,7 +101,7 @@ std::vector<std::uint32_t> LifeLines::look() {
     const bool has_died = (seen[at] & FUTEX_OWNER_DIED) != 0;
     is_over_[at] = has_died || seen[at] == kLetGo;
     if (!has_died) continue;
-    // The kernel wakes one.
+    // The kernel wakes only one.
     wake_all(word);
     dies_(rank);
   }
@@ -132,9 +132,10 @@ void LifeLines::run() {
     while (stops_.load() == 0 && wait(look())) {
     }
   } catch (const std::bad_alloc&) {
-    // A PeerWatch tells of what this one does not.
+    // PeerWatch reports deaths that are not reported here.
   }
-  // Where it cannot wait the others are to see it all the same.
+  // Without waiting, keep the word held, so that others can detect this rank's
+  // death.
   while (stops_.load() == 0) {
     ::syscall(SYS_futex, &stops_, FUTEX_WAIT, 0, nullptr, nullptr, 0);
   }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// LifeLines tell that another process of this node is dying. A PeerWatch hears of that
-// when the system has taken the process's memory apart, which takes a tenth of a
-// second for each gigabyte; these are told before: a thread of each rank holds a word
-// in memory of all, which the kernel marks where the thread ends without having let go
-// (a robust futex, set_robust_list(2)).
+// LifeLines detect early that another process of this node is dying. A
+// PeerWatch notices only after the system has freed the process's memory, which
+// takes a tenth of a second per gigabyte.
 //
-// They are no more than a faster way: where the system lacks what it takes
-// (futex_waitv, Linux 5.16), or the thread, nothing is told.
+// A thread of each rank holds a word in shared memory. The kernel marks the
+// word when the thread ends without releasing it (a robust futex,
+// set_robust_list(2)).
 //
-// The callback comes from a thread of its own, which lives as long as the object.
+// LifeLines are only a faster way: without futex_waitv (Linux 5.16), or without
+// the thread, nothing is reported.
+//
+// The callback runs on a thread of this object, which lives as long as the
+// object.
 #pragma once
 
 #include <atomic>
@@ -23,14 +26,15 @@ namespace hvd::transport {
 
 class LifeLines {
  public:
-  // Of the place among the ranks that share the memory.
+  // Called with the local rank in the shared memory.
   using Callback = std::function<void(int local_rank)>;
 
   static std::size_t bytes_needed(int ranks);
 
-  // `memory` is zeros before the first rank comes, and outlives this. `dies` is called
-  // once for each other rank whose process dies; not for one that has ended this. The
-  // others are told of this one's death from now on.
+  // `memory` starts as zeros before the first rank uses it, and outlives this.
+  // Calls `dies` once for each other rank whose process dies, but not for a
+  // rank that has destroyed its LifeLines. From now on the other ranks can
+  // detect this rank's death.
   LifeLines(std::span<std::byte> memory, int local_rank, int ranks,
             Callback dies);
   ~LifeLines();
@@ -44,8 +48,7 @@ class LifeLines {
   void run();
   void take_hold();
   void let_go();
-  // Tells of those that have died since. Those that are still to be watched, and what
-  // their words are.
+  // Reports new deaths. Returns the words of the ranks that are still watched.
   std::vector<std::uint32_t> look();
   bool wait(const std::vector<std::uint32_t>& seen);
 
@@ -53,7 +56,7 @@ class LifeLines {
   const int local_rank_;
   const int ranks_;
   const Callback dies_;
-  std::vector<bool> is_over_;  // By rank: it has died, or let go.
+  std::vector<bool> is_over_;  // By rank: died, or released its word.
   Word holds_{0};
   Word stops_{0};
   std::thread thread_;

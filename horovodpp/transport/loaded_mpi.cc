@@ -28,8 +28,8 @@ int note_mpi(dl_phdr_info* object, std::size_t, void* found) {
   return 1;
 }
 
-// Where to look for its functions: among the names that all of the program sees, or
-// in a library that was loaded for some of it only, as an extension of Python's is.
+// Scope to look MPI functions up in: the program's global names, or a library
+// loaded locally, as Python loads extensions.
 void* scope_of_mpi() {
   if (::dlsym(RTLD_DEFAULT, "MPI_Initialized") != nullptr) return RTLD_DEFAULT;
   std::string path;
@@ -66,7 +66,7 @@ std::string mpi_flavor_of(const std::string& library_version) {
 LoadedMpi LoadedMpi::find() {
   LoadedMpi mpi;
   void* const scope = scope_of_mpi();
-  // RTLD_DEFAULT is null, too, and then has what is looked for.
+  // A null scope also stands for RTLD_DEFAULT, and then the lookup succeeds.
   mpi.initialized_ = reinterpret_cast<Flag*>(::dlsym(scope, "MPI_Initialized"));
   mpi.finalized_ = reinterpret_cast<Flag*>(::dlsym(scope, "MPI_Finalized"));
   mpi.library_version_ =

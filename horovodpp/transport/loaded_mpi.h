@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MPI that a program has brought itself, asked without being linked.
+// LoadedMpi calls the MPI that the program itself has loaded, without linking
+// it.
 #pragma once
 
 #include <string>
 
 namespace hvd::transport {
 
-// Which module goes with an MPI that says so of itself (MPI_Get_library_version):
-// "Open MPI v4.1.4, package: …" is "openmpi4"; "" if it is not known.
+// The module flavor for the text of MPI_Get_library_version: "Open MPI v4.1.4,
+// package: …" is "openmpi4"; "" if unknown.
 std::string mpi_flavor_of(const std::string& library_version);
 
 class LoadedMpi {
  public:
-  // What this process has loaded by now, in whatever way.
+  // The MPI that this process has loaded by now, in any way.
   static LoadedMpi find();
 
-  // Initialized, and not finalized; false where there is none.
+  // Whether MPI is initialized and not finalized; false without MPI.
   bool is_running() const;
-  // The first line of its MPI_Get_library_version; "" where there is none.
+  // The first line of its MPI_Get_library_version; "" without MPI.
   std::string version() const;
-  // "" where there is none.
+  // "" without MPI.
   std::string flavor() const { return mpi_flavor_of(version()); }
 
  private:

@@ -49,7 +49,7 @@ std::vector<Peer> peers_of(const LocalOptions& options,
   return peers;
 }
 
-// Ranks may be threads of this process, whose end it does not see.
+// Ranks may be threads of this process, whose deaths cannot be watched.
 std::vector<PeerWatch::Process> others(const std::vector<LocalPeer>& met) {
   std::vector<PeerWatch::Process> processes;
   for (std::size_t rank = 0; rank < met.size(); ++rank) {
@@ -184,7 +184,7 @@ class LocalCommunicator : public Communicator,
     return first;
   }
 
-  // Writes what finds room, and reads what has come.
+  // Writes where there is room, and reads what has arrived.
   absl::Status move_on() {
     for (const auto& wire : streams_) {
       if (wire != nullptr && wire->has_unsent()) {
@@ -251,11 +251,11 @@ class LocalCommunicator : public Communicator,
   absl::Status ready_;
   std::deque<Mail> mail_;
   std::deque<Mail> exchange_mail_;
-  bool watched_ = false;  // Somebody is told of losses.
+  bool watched_ = false;  // A callback for losses is set.
 };
 
-// How often each rank of this process has met the others, who meet anew under
-// another name, and which process that was.
+// How often each rank of this process has met the others, and which process it
+// was. Each later meeting uses another name.
 struct Meetings {
   struct Held {
     int count = 0;

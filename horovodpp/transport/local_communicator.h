@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Communicator between processes of one machine that needs no MPI: Unix
-// sockets, which carry what has no place in the memory that the ranks share.
+// A Communicator between processes of one machine, without MPI: Unix sockets
+// carry the data that has no place in the ranks' shared memory.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 namespace hvd::transport {
 
 struct LocalOptions {
-  // By which the ranks of this job find each other; see LocalMeeting.
+  // Name by which the ranks of this job find each other; see LocalMeeting.
   std::string rendezvous;
   int rank = 0;
   int size = 1;
@@ -23,10 +23,10 @@ struct LocalOptions {
       std::chrono::steady_clock::time_point::max();
 };
 
-// Meets the other ranks. Callable again once the communicator is gone: the
-// ranks then meet anew.
-//   FailedPrecondition  this process was forked from one that is a rank; and
-//                       the errors of meet_locally()
+// Meets the other ranks. May be called again after the communicator was
+// destroyed; the ranks then meet again.
+//   FailedPrecondition  this process was forked from one that is a rank
+//   (errors)            of meet_locally()
 absl::StatusOr<std::unique_ptr<Communicator>> make_local_communicator(
     const LocalOptions& options);
 

@@ -24,10 +24,10 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kLongestName = 60;
-// Between two calls on a rank that does not listen yet.
+// Pause between two attempts to connect to a rank that does not listen yet.
 constexpr milliseconds kBetweenCalls(1);
 
-// Whoever calls says who it is.
+// The first message of a caller: its rank.
 struct Hello {
   char magic[8] = {'h', 'v', 'd', 'l', 'o', 'c', 'a', 'l'};
   std::uint32_t version = 1;
@@ -47,7 +47,7 @@ Address address_of(const std::string& name, int rank) {
   const std::string whole = absl::StrCat(name, ".", rank);
   Address address;
   address.socket.sun_family = AF_UNIX;
-  // After a zero, which makes it abstract.
+  // A leading zero byte makes the name abstract.
   whole.copy(address.socket.sun_path + 1, sizeof(address.socket.sun_path) - 1);
   address.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
                                          whole.size());
@@ -59,7 +59,8 @@ OwnedDescriptor new_socket() {
       ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
-// The process at the other end, if it is this user's: names are no secret.
+// The process at the other end, if it belongs to this user. Names are not
+// secret, so the user is checked.
 std::optional<pid_t> trusted_process(const OwnedDescriptor& socket) {
   ucred other = {};
   socklen_t bytes = sizeof(other);
@@ -71,7 +72,7 @@ std::optional<pid_t> trusted_process(const OwnedDescriptor& socket) {
   return other.pid;
 }
 
-// One rank on its way to the others.
+// One rank's side of the meeting.
 class Meeting {
  public:
   explicit Meeting(const LocalMeeting& terms)
@@ -114,7 +115,8 @@ class Meeting {
     return absl::OkStatus();
   }
 
-  // Of a rank that does not listen yet: later again.
+  // Connects to `rank`; if it does not listen yet, returns OK to try again
+  // later.
   absl::Status call(int rank) {
     OwnedDescriptor socket = new_socket();
     if (!socket.is_open()) return errno_error("socket");
@@ -130,7 +132,7 @@ class Meeting {
     const Hello hello = {.rank = terms_.rank};
     if (::send(socket.number(), &hello, sizeof(hello), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(sizeof(hello))) {
-      return absl::OkStatus();  // It has gone.
+      return absl::OkStatus();  // The rank is gone.
     }
     take(rank, std::move(socket), *process);
     return absl::OkStatus();
@@ -213,7 +215,8 @@ class Meeting {
   std::vector<LocalPeer> peers_;
   int missing_ = 0;
   OwnedDescriptor listening_;
-  std::vector<OwnedDescriptor> callers_;  // Who have not said who they are.
+  // Callers that have not sent their rank.
+  std::vector<OwnedDescriptor> callers_;
 };
 
 }  // namespace

@@ -66,8 +66,8 @@ absl::StatusOr<bool> LocalTransfers::test(TransferId id) {
   }
   Transfer& transfer = *found->second;
   const int peer = std::get<0>(transfer.route);
-  // What a rank that is gone would have sent does not come: its end is told by
-  // others (Communicator::on_peer_lost).
+  // A receive from a dead rank never completes; Communicator::on_peer_lost
+  // reports the death.
   if (!transfer.receives && !transfer.done) {
     transfer.done = stream(peer)->was_sent(transfer.number);
   }

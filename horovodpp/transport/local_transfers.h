@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers over frame streams. A frame goes straight into the memory of the
-// receive it belongs to; one that comes before its receive is posted waits in
-// memory of its own.
+// LocalTransfers implements transfers over frame streams. A frame goes directly
+// into the memory of its receive. A frame that arrives before its receive is
+// posted waits in a buffer.
 //
 // One thread drives it.
 #pragma once
@@ -26,19 +26,19 @@ namespace hvd::transport {
 
 class LocalTransfers {
  public:
-  // A stream for each rank, none for this one; borrowed.
+  // One stream per rank, null for this rank; borrowed.
   using Streams = std::vector<std::unique_ptr<FrameStream>>;
   LocalTransfers(int rank, const Streams& streams)
       : rank_(rank), streams_(streams), filling_(streams.size()) {}
 
-  // As Communicator has them; ranks are known to exist. The streams are moved on
-  // by others. After an error from test() the id is forgotten too.
+  // As in Communicator; the ranks are known to exist. The owner of the streams
+  // progresses them. After an error from test() the id is invalid, too.
   TransferId post_send(int to, DataTag tag, std::span<const std::byte> bytes);
   TransferId post_receive(int from, DataTag tag, std::span<std::byte> bytes);
   absl::StatusOr<bool> test(TransferId id);
   void abandon(TransferId id);
 
-  // As FrameReader has them, of frames of data.
+  // As in FrameReader, for data frames.
   std::byte* memory_for(int from, const FrameHeader& header);
   void arrived(int from, const FrameHeader& header, std::string bytes);
 
@@ -49,8 +49,8 @@ class LocalTransfers {
   struct Transfer {
     bool receives = false;
     Route route;
-    std::span<std::byte> target{};   // Of a receive.
-    FrameStream::Number number = 0;  // Of a send to another rank.
+    std::span<std::byte> target{};   // Receives only.
+    FrameStream::Number number = 0;  // Sends to other ranks only.
     bool done = false;
     absl::Status outcome{};
   };
@@ -61,7 +61,7 @@ class LocalTransfers {
   std::optional<TransferId>& filling(int from) {
     return filling_[static_cast<std::size_t>(from)];
   }
-  // The receive that the next frame of `route` belongs to, if it is posted.
+  // The posted receive that the next frame of `route` belongs to, if any.
   std::optional<TransferId> take_expected(const Route& route);
   void complete(Transfer& transfer, std::span<const std::byte> bytes) const;
   absl::Status size_mismatch(const Transfer& transfer,
@@ -71,9 +71,9 @@ class LocalTransfers {
   const Streams& streams_;
   TransferId next_id_ = 1;
   absl::flat_hash_map<TransferId, std::unique_ptr<Transfer>> posted_;
-  std::map<Route, std::deque<TransferId>> expected_;  // Receives.
-  std::map<Route, std::deque<std::string>> early_;    // Of none so far.
-  // The receive whose frame is arriving, of each peer.
+  std::map<Route, std::deque<TransferId>> expected_;  // Posted receives.
+  std::map<Route, std::deque<std::string>> early_;  // Frames without a receive.
+  // For each peer, the receive whose frame is arriving.
   std::vector<std::optional<TransferId>> filling_;
 };
 

@@ -96,9 +96,9 @@ class LoopbackCommunicator : public Communicator {
 
   std::shared_ptr<LoopbackShared> world_;
   const int rank_;
-  LoopbackShared::Watcher watcher_;  // The world's lock guards it.
+  LoopbackShared::Watcher watcher_;  // Guarded by the world's lock.
   std::thread thread_;
-  absl::Status unwatched_;  // Why deaths go unseen, if they do.
+  absl::Status unwatched_;  // Why deaths cannot be detected, if so.
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A LoopbackWorld is a job whose ranks are threads of one process: the
-// Communicators it hands out talk through memory. For tests, and for programs
-// that want ranks without processes.
+// A LoopbackWorld is a job whose ranks are threads of one process. Its
+// Communicators exchange data through memory. For tests, and for programs that
+// want ranks without processes.
 //
 //   LoopbackWorld world(4);
 //   std::thread rank0([&] { run(world.communicator(0)); }); ...
@@ -20,22 +20,21 @@ class LoopbackShared;
 class LoopbackWorld {
  public:
   struct Options {
-    // Pretends that each group of so many ranks is a node of its own; 0: one
-    // node.
+    // Treats each group of this many ranks as a node of its own; 0: one node.
     int ranks_per_node = 0;
   };
 
   explicit LoopbackWorld(int size) : LoopbackWorld(size, Options()) {}
   LoopbackWorld(int size, Options options);
-  ~LoopbackWorld();  // After the communicators.
+  ~LoopbackWorld();  // Destroy the communicators first.
   LoopbackWorld(const LoopbackWorld&) = delete;
   LoopbackWorld& operator=(const LoopbackWorld&) = delete;
 
-  // The end of `rank`, 0 <= rank < size; each is handed out once.
+  // The communicator of `rank`, 0 <= rank < size; call once for each rank.
   std::unique_ptr<Communicator> communicator(int rank);
 
-  // Lets `rank` appear dead: peers are told through on_peer_lost, and nothing
-  // it sends from now on arrives. Thread-safe.
+  // Makes `rank` appear dead: peers are told through on_peer_lost, and nothing
+  // that it sends from now on arrives. Thread-safe.
   void kill(int rank,
             const std::string& how = "was killed by signal 9 (SIGKILL)");
 

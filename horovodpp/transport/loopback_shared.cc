@@ -132,7 +132,7 @@ TransferId LoopbackShared::post(Posted posted) {
   return id;
 }
 
-// Copies under the lock: once abandon() has it, nobody writes any more.
+// Copies under the lock, so that no copy is running once abandon() holds it.
 void LoopbackShared::match(const Route& route) {
   const auto found = waiting_.find(route);
   Waiting& waiting = found->second;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a LoopbackWorld (loopback.h) share: mailboxes, posted
-// transfers, the rounds of exchange() and who is dead. Every method locks; none
-// calls back. Thread-safe.
+// LoopbackShared is the state that the ranks of a LoopbackWorld (loopback.h)
+// share: mailboxes, posted transfers, the rounds of exchange(), and dead ranks.
+// Every method locks; none calls back. Thread-safe.
 #pragma once
 
 #include <deque>
@@ -23,14 +23,14 @@ class LoopbackShared {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // One rank for each of `peers`, which is how they see each other.
+  // One rank for each of `peers`, by which the ranks know each other.
   explicit LoopbackShared(std::vector<Peer> peers);
 
   int size() const { return static_cast<int>(peers_.size()); }
   const std::vector<Peer>& peers() const { return peers_; }
 
-  // False if the rank's communicator was handed out before, or there is no such
-  // rank.
+  // False if the rank's communicator was handed out before, or the rank does
+  // not exist.
   bool hand_out(int rank);
 
   absl::StatusOr<std::vector<std::string>> exchange(int rank,
@@ -49,8 +49,8 @@ class LoopbackShared {
 
   void kill(int rank, const std::string& how);
 
-  // One rank's view of the dead: next() blocks for a death it has not told yet
-  // and returns nullopt once `stopping` was set by stop().
+  // One rank's view of deaths: next_death() blocks for a death that it has not
+  // returned yet, and returns nullopt after stop().
   struct Watcher {
     int rank = 0;
     std::vector<bool> told;
@@ -67,8 +67,8 @@ class LoopbackShared {
     int owner = 0;
     bool sends = false;
     Route route;
-    const std::byte* source = nullptr;  // Of a send,
-    std::byte* target = nullptr;        // of a receive.
+    const std::byte* source = nullptr;  // Sends only.
+    std::byte* target = nullptr;        // Receives only.
     std::size_t bytes = 0;
     bool done = false;
     absl::Status outcome;
@@ -92,13 +92,13 @@ class LoopbackShared {
     return deaths_[static_cast<std::size_t>(rank)].has_value();
   }
   std::string missing_from(const Round& round) const;
-  // Aborted if one of the missing will not come any more.
+  // Aborted if a missing rank is dead.
   absl::Status check_missing(const Round& round) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<Peer> peers_;
   mutable Mutex mutex_;
-  CondVar changed_;  // A round came nearer to its end, a rank died, a stop().
+  CondVar changed_;  // A rank joined a round or died, or stop() was called.
   std::vector<bool> handed_out_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::optional<std::string>> deaths_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::deque<Mail>> mailboxes_ ABSL_GUARDED_BY(mutex_);

@@ -14,9 +14,10 @@ namespace {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-// Rank 0 waits as long as its peers do, and its verdict travels.
+// The other ranks wait this much longer than rank 0, whose verdict must still
+// travel to them.
 constexpr std::chrono::seconds kGrace(1);
-// How long the news that an exchange is off may take to leave this rank.
+// How long the message that calls an exchange off may take to leave this rank.
 constexpr std::chrono::milliseconds kFarewell(100);
 
 enum class ExchangeKind : std::uint8_t {
@@ -26,7 +27,7 @@ enum class ExchangeKind : std::uint8_t {
   kCalledOff = 3
 };
 
-// A message: round, kind, then the body.
+// A message is the round, the kind, then the body.
 struct Header {
   std::uint32_t round = 0;
   ExchangeKind kind = ExchangeKind::kString;
@@ -77,15 +78,14 @@ absl::StatusOr<std::vector<std::string>> split(const std::string& body,
   return strings;
 }
 
-// Whether a message is of `round`. A rank that called an earlier one off is not
-// going to be in this one.
+// Whether a message counts for `round`. A rank that called off an earlier round
+// will not take part in this one.
 bool counts(const Header& header, std::uint32_t round) {
   return header.round == round ||
          (header.kind == ExchangeKind::kCalledOff && header.round < round);
 }
 
-// The next message of `round` with its header cut off, or nullopt at the
-// deadline.
+// The next message of `round` without its header, or nullopt at the deadline.
 absl::StatusOr<std::optional<std::pair<Header, Mail>>> next_of(
     ExchangePost& post, std::uint32_t round, TimePoint deadline) {
   int polls = 0;
@@ -98,7 +98,7 @@ absl::StatusOr<std::optional<std::pair<Header, Mail>>> next_of(
       return std::make_pair(*header, *std::move(mail));
     }
     if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
-    // Start-up of others may take seconds: leave them the cores.
+    // The other ranks' start-up may take seconds: leave them the cores.
     if (++polls < 1000) {
       std::this_thread::yield();
     } else {
@@ -116,7 +116,7 @@ absl::Status flush(ExchangePost& post, TimePoint deadline) {
   return absl::DeadlineExceededError("a rank does not take its mail");
 }
 
-// Those to whom this rank sends in an exchange.
+// The ranks that this rank sends to in an exchange.
 std::vector<int> correspondents(const ExchangePost& post) {
   if (post.rank() != 0) return {0};
   std::vector<int> ranks(post.peers().size() - 1);
@@ -130,7 +130,7 @@ absl::Status call_off(ExchangePost& post, std::uint32_t round,
   const std::string text =
       packed({.round = round, .kind = ExchangeKind::kCalledOff},
              std::string(why.message()));
-  // As well as it goes: some of them may be dead.
+  // Best effort: some ranks may be dead.
   for (int rank : correspondents(post)) post.send(rank, text).IgnoreError();
   const TimePoint end = std::chrono::steady_clock::now() + kFarewell;
   while (!post.flushed().value_or(false) &&
@@ -140,7 +140,7 @@ absl::Status call_off(ExchangePost& post, std::uint32_t round,
   return why;
 }
 
-// The next string of `round`; nullopt at the deadline, or why there is none.
+// The next string of `round`; nullopt at the deadline, or an error.
 absl::StatusOr<std::optional<Mail>> next_string(ExchangePost& post,
                                                 std::uint32_t round,
                                                 TimePoint deadline) {
@@ -222,7 +222,7 @@ absl::StatusOr<std::vector<std::string>> follow(ExchangePost& post,
 absl::StatusOr<std::vector<std::string>> exchange_by_mail(
     ExchangePost& post, std::uint32_t round, const std::string& mine,
     TimePoint deadline) {
-  // So that the grace can be added to it.
+  // Room for adding the grace period.
   if (deadline > TimePoint::max() - kGrace) deadline -= kGrace;
   if (post.rank() == 0) return lead(post, round, mine, deadline);
   return follow(post, round, mine, deadline);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// exchange() by mail: every rank sends its string to rank 0, which sends all of
-// them back. Where ranks are missing, rank 0 knows which, and tells those that
-// came. A rank that sees that another one is dead calls the exchange off.
+// exchange() by mail: every rank sends its string to rank 0, which sends all
+// strings back. If ranks are missing at the deadline, rank 0 tells the others
+// which. A rank that detects a death calls the exchange off.
 #pragma once
 
 #include <chrono>
@@ -16,28 +16,29 @@
 
 namespace hvd::transport {
 
-// Mail that carries nothing but exchanges.
+// ExchangePost is the mail of exchanges only.
 class ExchangePost {
  public:
   virtual ~ExchangePost() = default;
   virtual int rank() const = 0;
   virtual const std::vector<Peer>& peers() const = 0;
   virtual absl::Status send(int to, std::string bytes) = 0;
-  // An error, as that a rank is dead, ends the exchange on all ranks.
+  // An error, such as a dead rank, ends the exchange on all ranks.
   virtual absl::StatusOr<std::optional<Mail>> receive() = 0;
-  // Whether all that was sent has left. An error if it has not and a rank is dead,
-  // which may be the one that does not take it.
+  // Whether everything sent has left. Returns an error if not and a rank is
+  // dead, because the dead rank may be the receiver.
   virtual absl::StatusOr<bool> flushed() = 0;
 };
 
-// One round; all ranks count their rounds alike. Blocks, by polling.
-//   DeadlineExceeded  not all ranks came before `deadline`; names the missing
-//   Aborted           a rank called it, or a round before it, off; says why
+// One round; all ranks number their rounds alike. Blocks, by polling.
+//   DeadlineExceeded  ranks were missing at `deadline`; names them
+//   Aborted           a rank called off this or an earlier round; says why
 absl::StatusOr<std::vector<std::string>> exchange_by_mail(
     ExchangePost& post, std::uint32_t round, const std::string& mine,
     std::chrono::steady_clock::time_point deadline);
 
-// This rank cannot take part: calls the round off on all ranks. Returns `why`.
+// For a rank that cannot take part: calls the round off on all ranks. Returns
+// `why`.
 absl::Status refuse_exchange(ExchangePost& post, std::uint32_t round,
                              const absl::Status& why);
 

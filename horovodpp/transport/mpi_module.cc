@@ -38,7 +38,8 @@ std::string file_of(const MpiFlavor& flavor) {
   return absl::StrCat("libhorovodpp_mpi_", flavor, ".so");
 }
 
-// Where this code lies: the shared library, or the program that it was linked into.
+// The folder of this code: of the shared library, or of the program it is
+// linked into.
 fs::path own_folder() {
   std::error_code error;
   Dl_info info = {};
@@ -47,7 +48,7 @@ fs::path own_folder() {
       info.dli_fname != nullptr) {
     file = info.dli_fname;
   }
-  // A program goes by the name that it was called by.
+  // For a program, dladdr() gives the name it was called by.
   if (!file.is_absolute()) file = fs::read_symlink("/proc/self/exe", error);
   const fs::path real = fs::canonical(file, error);
   return (error ? file : real).parent_path();
@@ -76,7 +77,7 @@ absl::StatusOr<const MpiEntry*> entry_of(void* handle,
                                 "; install both of one version"));
 }
 
-// Plug-ins of Open MPI take its names from what all of the program sees.
+// RTLD_GLOBAL: plug-ins of Open MPI take its symbols from the global scope.
 void* open_module(const std::string& file) {
   return ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
 }
@@ -88,8 +89,8 @@ absl::StatusOr<const MpiEntry*> load_file(const std::string& file) {
       " (is the MPI installed that it was built with?); ", kWaysOut));
 }
 
-// By the ordinary ways of the dynamic linker, as a program needs them that has the
-// library linked in: nullptr if there is no such file.
+// Loads by the dynamic linker's search path, for programs with the library
+// linked in. Returns nullptr if there is no such file.
 absl::StatusOr<const MpiEntry*> load_by_name(const std::string& name) {
   if (void* const handle = open_module(name)) return entry_of(handle, name);
   const std::string error = ::dlerror();
@@ -101,7 +102,7 @@ absl::StatusOr<const MpiEntry*> load_by_name(const std::string& name) {
       " (is the MPI installed that it was built with?); ", kWaysOut));
 }
 
-// Those of `flavors` that lie in `folder`.
+// The module files of `flavors` in `folder`.
 std::vector<std::string> files_in(const fs::path& folder,
                                   const std::vector<MpiFlavor>& flavors) {
   std::vector<std::string> files;

@@ -82,7 +82,7 @@ void NodeMail::ring() {
   }
 }
 
-// Whether there is room for all of it.
+// Writes the message if it fits whole; returns whether it did.
 bool NodeMail::write_whole(Link& link, const std::string& message) {
   Ring& ring = *link.out;
   const std::uint64_t at = ring.written.load(std::memory_order_relaxed);
@@ -105,7 +105,7 @@ bool NodeMail::flush(Link& link) {
   const std::size_t before = link.unwritten.size();
   bool wrote = write_parts(link);
   if (!link.unwritten.empty()) {
-    // Looked at once more: a reader that did not see this rings nobody.
+    // Check again: a reader that missed this store does not ring.
     link.out->room_is_wanted.store(1);
     wrote = write_parts(link) || wrote;
   }
@@ -114,7 +114,7 @@ bool NodeMail::flush(Link& link) {
   return link.unwritten.empty();
 }
 
-// As much as there is room for; whether that is anything.
+// Writes as much as fits; returns whether anything was written.
 bool NodeMail::write_parts(Link& link) {
   bool wrote = false;
   while (!link.unwritten.empty()) {

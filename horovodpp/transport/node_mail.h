@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeMail carries messages between the leader of a node and its other ranks
-// through the memory they share. Unlike mail over a Communicator it needs
-// nobody's progress: what is written is there, and its reader is rung.
+// through shared memory. Unlike mail over a Communicator, it needs no progress:
+// a written message is available at once, and its reader is rung.
 //
-// Each pair has a ring of bytes per direction. A message longer than what is
-// free goes in parts, the rest follows with flush(). Driven by one thread per
-// rank.
+// Each pair has a byte ring per direction. A message longer than the free room
+// goes in parts; flush() sends the rest. Driven by one thread per rank.
 #pragma once
 
 #include <cstddef>
@@ -36,24 +35,24 @@ class NodeMail {
   NodeMail(const NodeSegment& segment, std::span<std::byte> region);
   ~NodeMail();
 
-  // Whether mail goes between this rank and `local_rank`: one of them leads,
-  // and they are two.
+  // Whether mail goes between this rank and `local_rank`: they differ, and one
+  // of them is the leader.
   bool reaches(int local_rank) const;
 
-  // Sends a message to `to`, which reaches() says it can; the bytes are taken
-  // over.
+  // Sends a message to `to`, for which reaches() is true, and takes over its
+  // bytes.
   void send(int to, std::string bytes) {
     post(to, std::move(bytes));
     ring();
   }
-  // The same, of which a sleeping `to` hears with the next ring().
+  // The same, but wakes a sleeping `to` only at the next ring().
   void post(int to, std::string bytes);
   void ring();
 
   // The next message that has arrived whole, if any.
   std::optional<NodeLetter> receive();
 
-  // Writes what found no room so far; whether nothing is left.
+  // Writes pending messages; returns whether none is left.
   bool flush();
   bool has_unwritten() const { return unwritten_ > 0; }
 
@@ -66,9 +65,9 @@ class NodeMail {
     Ring* in = nullptr;
     std::deque<std::string> unwritten = {};
     std::size_t written_of_first = 0;
-    bool is_to_ring = false;  // For what was posted.
-    std::string read = {};    // Out of the ring;
-    std::size_t given = 0;    // so much of it has been given out.
+    bool is_to_ring = false;  // After post().
+    std::string read = {};    // Bytes taken out of the ring,
+    std::size_t given = 0;    // and how many were handed out.
   };
 
   static bool write_whole(Link& link, const std::string& message);
@@ -80,8 +79,8 @@ class NodeMail {
 
   const NodeSegment& segment_;
   std::vector<Link> links_;
-  std::size_t unwritten_ = 0;  // Messages, of all links.
-  std::size_t next_ = 0;       // Whose turn it is to be read first.
+  std::size_t unwritten_ = 0;  // Messages, over all links.
+  std::size_t next_ = 0;       // The link to read first next time.
 };
 
 }  // namespace hvd::transport

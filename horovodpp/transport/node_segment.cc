@@ -37,8 +37,8 @@ std::size_t payload_offset() {
   return (sizeof(Layout) + page - 1) / page * page;
 }
 
-// A status as it travels through exchange(): "" for OK, else the code's number,
-// a blank and the text.
+// A status as sent through exchange(): "" for OK, else the code's number, a
+// blank and the text.
 std::string to_wire(const absl::Status& status) {
   if (status.ok()) return "";
   return absl::StrCat(static_cast<int>(status.code()), " ", status.message());
@@ -99,7 +99,7 @@ class NodeSegment::Mapping {
  public:
   static absl::StatusOr<std::shared_ptr<Mapping>> create(
       int ranks, std::size_t payload_bytes);
-  // `payload_bytes` is what this rank asked for.
+  // `payload_bytes` is the size that this rank requested.
   static absl::StatusOr<std::shared_ptr<Mapping>> attach(
       const SharedMemory::Ticket& ticket, std::size_t payload_bytes);
   ~Mapping();
@@ -111,8 +111,8 @@ class NodeSegment::Mapping {
   SharedMemory& memory() const { return *memory_; }
 
  private:
-  // What this process has mapped, by file number: ranks that are threads share
-  // one mapping, so that sanitizers see one address per word.
+  // Mappings of this process by file number. Ranks that are threads share one
+  // mapping, so sanitizers see one address per word.
   struct Registry {
     Mutex mutex;
     std::map<std::uint64_t, std::weak_ptr<Mapping>> mappings
@@ -190,7 +190,7 @@ NodeSegment::Mapping::attach(const SharedMemory::Ticket& ticket,
 NodeSegment::Mapping::~Mapping() {
   MutexLock lock(registry().mutex);
   const auto found = registry().mappings.find(memory_->ticket().file);
-  // An expired entry is this one's; a live one is of its successor or twin.
+  // An expired entry is this one's; a live one belongs to a successor or twin.
   if (found != registry().mappings.end() && found->second.expired()) {
     registry().mappings.erase(found);
   }
@@ -211,8 +211,8 @@ absl::StatusOr<std::unique_ptr<NodeSegment>> NodeSegment::open(
       offer = mapping->memory().ticket().to_string();
     }
   }
-  // Both exchanges happen whatever went wrong: nobody is left waiting, and an
-  // error anywhere is every rank's result.
+  // Both exchanges always run: no rank is left waiting, and an error anywhere
+  // becomes every rank's result.
   HVD_ASSIGN_OR_RETURN(const auto offers,
                        communicator.exchange(offer, deadline));
   const std::string& offered =

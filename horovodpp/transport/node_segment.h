@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A NodeSegment is memory that the ranks of one node share, with a doorbell for
-// each of them and a break word for all. It is a memfd passed by file
-// descriptor: it has no name, so nothing is left behind however the ranks end.
+// each rank and a break word for all. It is a memfd passed by file descriptor,
+// without a name, so nothing is left behind however the ranks end.
 //
-// Ranks that are threads of one process get the same mapping, so the same code,
+// Ranks that are threads of one process get the same mapping. So the same code,
 // and every sanitizer, serves processes and threads.
 //
 // The segment lives as long as one rank holds it. Its payload starts as zeros.
@@ -25,7 +25,8 @@
 
 namespace hvd::transport {
 
-// The first failure on a node, told to everyone who waits there.
+// A BreakWord publishes the first failure on a node to all ranks that wait
+// there.
 //
 // raise() publishes a text once per segment: the first one stands. raised() is
 // one load, meant for waiting loops.
@@ -34,15 +35,15 @@ class alignas(128) BreakWord {
   static constexpr std::size_t kTextBytes = 4096;
   static constexpr std::size_t kMostSuspects = 256;
 
-  // Publishes the epoch that is broken, why, and whom that suspects
-  // (core/suspects.h); false if someone was first, or if more ranks than there is
-  // room for try at this moment. Longer texts are cut, and so are more suspects.
+  // Publishes the broken epoch, the reason, and its suspects (core/suspects.h).
+  // Returns false if another rank was first, or if too many ranks try at this
+  // moment. Long texts and lists of suspects are cut.
   bool raise(std::uint32_t epoch, const std::string& why,
              const std::vector<int>& suspects = {});
 
   bool raised() const { return chosen_.load() != 0; }
 
-  // What raise() was given; valid once raised() is true.
+  // The arguments of raise(); valid once raised() is true.
   std::uint32_t epoch() const;
   std::string why() const;
   std::vector<int> suspects() const;
@@ -57,16 +58,16 @@ class alignas(128) BreakWord {
   };
   static constexpr std::uint32_t kDrafts = 8;
 
-  // A rank that raises it writes a draft, then makes it the one that stands: a
-  // writer that dies on the way keeps nobody else from it.
-  std::atomic<std::uint32_t> chosen_{0};  // One more than the draft's index.
+  // A rank writes a draft and then publishes it, so a writer that dies midway
+  // does not block others.
+  std::atomic<std::uint32_t> chosen_{0};  // The draft's index plus 1.
   std::atomic<std::uint32_t> begun_{0};
   Draft drafts_[kDrafts] = {};
 };
 
 class NodeSegment {
  public:
-  // As many ranks as one segment serves.
+  // Most ranks per segment.
   static constexpr int kMaxRanks = 64;
 
   // Opens the segment of this rank's node: the node's leader creates it, the
@@ -100,7 +101,7 @@ class NodeSegment {
   class Mapping;
   NodeSegment(std::shared_ptr<Mapping> mapping, int local_rank, int local_size);
   std::shared_ptr<Mapping> mapping_;
-  BreakWord* break_word_;  // In the mapping, as these are.
+  BreakWord* break_word_;  // In the mapping, like doorbells_.
   Doorbell* doorbells_;
   int local_rank_;
   int local_size_;

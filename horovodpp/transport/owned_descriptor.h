@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OwnedDescriptor closes its descriptor. A program, or a library that makes it a
-// daemon, may close all descriptors of its process, those of others included, and then
-// open files that get the same numbers: such a file is left alone.
+// An OwnedDescriptor closes its descriptor. A program, or a library that makes
+// it a daemon, may close all descriptors of its process and then open other
+// files under the same numbers. Such a file is not closed.
 //
 //   OwnedDescriptor wake(::eventfd(0, EFD_CLOEXEC));
 //   if (wake.is_there()) ::eventfd_write(wake.number(), 1);
@@ -23,7 +23,7 @@ class OwnedDescriptor {
 
   int number() const { return number_; }  // -1: none.
   bool is_open() const { return number_ >= 0; }
-  // Whether the number still stands for the file that was opened.
+  // Whether the number still refers to the file that was opened.
   bool is_there() const;
 
  private:

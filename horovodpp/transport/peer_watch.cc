@@ -24,7 +24,7 @@ using Way = WatchedProcess::Way;
 
 constexpr int kLookMs = 50;
 
-// Where its descriptors are closed nothing wakes the thread: it looks after them.
+// If its descriptors were closed, nothing wakes the thread: it checks them.
 constexpr int kLookAtDescriptorsMs = 1000;
 
 }  // namespace
@@ -94,7 +94,7 @@ void PeerWatch::watch(Callback callback) {
   wake();
 }
 
-// Tells the callback of all that have ended.
+// Calls the callback for all processes that have ended.
 void PeerWatch::look() {
   if (!callback_) return;
   for (Watched& watched : watched_) {
@@ -111,7 +111,7 @@ void PeerWatch::run() {
     try {
       goes_on = look_and_sleep();
     } catch (const std::bad_alloc&) {
-      // There may be memory again by the next look.
+      // Memory may be available again at the next attempt.
       std::this_thread::sleep_for(std::chrono::milliseconds(kLookMs));
     }
   }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A PeerWatch notices that other processes of this machine have ended: within
-// microseconds, by a pidfd for each of them, or where the system has none
-// (before Linux 5.3, in a sandbox) within a twentieth of a second, by looking.
-// It cannot tell how they ended: only their parent learns that.
+// A PeerWatch detects the end of other processes of this machine. With a pidfd
+// for each it takes microseconds. Without pidfds (before Linux 5.3, in a
+// sandbox) it polls, within a twentieth of a second. It cannot tell how they
+// ended: only their parent learns that.
 //
 //   PeerWatch watch({{.rank = 1, .pid = 4711}});
 //   watch.watch([](int rank, const std::string& how) { ... });
 //
-// One thread drives it; the callback comes from a thread of its own, which lives
-// as long as the object.
+// One thread drives it; the callback runs on a thread of this object, which
+// lives as long as the object.
 #pragma once
 
 #include <cstdint>
@@ -34,30 +34,30 @@ class PeerWatch {
   using Callback = std::function<void(int rank, const std::string& how)>;
   using Open = std::function<WatchedProcess(std::int64_t pid)>;
 
-  // Takes hold of the processes, so that a later one with the same number is
-  // not mistaken for one of them. Those that cannot be watched at all are left
-  // out; those that are gone already count as ended.
+  // Opens the processes, so that a later process with the same pid is not
+  // mistaken for one. Processes that cannot be watched are left out; processes
+  // already gone count as ended.
   explicit PeerWatch(const std::vector<Process>& processes,
                      const Open& open = WatchedProcess::open);
   ~PeerWatch();
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  // OK, or why it sees nothing.
+  // OK, or why no process can be watched.
   const absl::Status& status() const { return status_; }
 
-  // Whether the end of `rank` would be seen.
+  // Whether the end of `rank` would be detected.
   bool sees(int rank) const;
-  // What is amiss: "" if all ends are seen, and at once.
+  // The limits: "" if all ends are detected, and at once.
   std::string caveat() const;
 
-  // Whether the descriptors that it watches with are there: not where the program has
-  // closed all that its process had. Ends go unseen then.
+  // Whether the watch's descriptors are open. The program may have closed all
+  // descriptors of its process; ends then go undetected.
   bool has_its_descriptors() const { return wake_.is_there(); }
 
-  // Calls `callback` once for every process that ends or has ended. It replaces
-  // an earlier one; an empty one ends it: after that call returns no callback
-  // is running or will run. Not to be called by the callback.
+  // Calls `callback` once for every process that ends or has ended. Replaces an
+  // earlier callback. An empty one removes it: after that call returns, no
+  // callback is running or will run. Must not be called by the callback.
   void watch(Callback callback);
 
  private:
@@ -65,7 +65,7 @@ class PeerWatch {
     int rank = 0;
     WatchedProcess process;
     bool ended = false;
-    bool told = false;  // To the callback at hand.
+    bool told = false;  // To the current callback.
   };
 
   void run();
@@ -75,7 +75,7 @@ class PeerWatch {
   void wake() const;
 
   absl::Status status_;
-  bool polls_ = false;          // Some have to be looked at.
+  bool polls_ = false;          // Some must be polled.
   std::vector<int> not_seen_;   // Ranks.
   const OwnedDescriptor wake_;  // An eventfd.
   std::vector<int> ranks_seen_;

@@ -30,7 +30,7 @@ namespace hvd::transport {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-// MADV_COLLAPSE, since Linux 6.1; C libraries know it later.
+// MADV_COLLAPSE, since Linux 6.1; C libraries define it later.
 constexpr int kCollapse = 25;
 
 // Closes its descriptor unless that is released.
@@ -61,7 +61,7 @@ std::optional<std::uint64_t> number_in(const char* path) {
   return number;
 }
 
-// What the machine, or the container's limit, has left.
+// Memory left on the machine, or under the container's limit.
 std::uint64_t available_memory() {
   std::uint64_t available = std::numeric_limits<std::uint64_t>::max();
   std::ifstream meminfo("/proc/meminfo");
@@ -81,8 +81,8 @@ std::uint64_t available_memory() {
   return available;
 }
 
-// Asks before it takes: the kernel does not refuse pages of a memfd, it kills
-// for them.
+// Check first: the kernel does not refuse pages of a memfd; it kills processes
+// to free memory.
 absl::Status set_size(int descriptor, std::size_t bytes) {
   const std::uint64_t available = available_memory();
   if (bytes > available ||
@@ -98,9 +98,9 @@ absl::Status set_size(int descriptor, std::size_t bytes) {
   return absl::OkStatus();
 }
 
-// Makes the pages that are not there yet.
+// Allocates the missing pages.
 absl::Status allocate(int descriptor, std::size_t bytes) {
-  // In steps: a signal makes fallocate start again.
+  // In steps, because a signal restarts fallocate.
   constexpr std::size_t kStep = std::size_t{16} << 20;
   for (std::size_t done = 0; done < bytes;) {
     const std::size_t step = std::min(kStep, bytes - done);
@@ -114,10 +114,10 @@ absl::Status allocate(int descriptor, std::size_t bytes) {
   return absl::OkStatus();
 }
 
-// Makes the pages that are not there yet, and maps all of them. False if this kernel
-// cannot do it, or there is no memory: some are yet to be made, then. Where all are
-// there, kRead is enough, and takes a third of the time: it maps many at once, and lets
-// them be written to if the mapping does.
+// Allocates the missing pages and maps all. Returns false if this kernel
+// cannot, or memory is short: some pages may then be missing. If all pages
+// exist, kRead suffices and takes a third of the time: it maps many at once,
+// writable if the mapping is.
 enum Populate : int {
   kRead = MADV_POPULATE_READ,
   kWrite = MADV_POPULATE_WRITE
@@ -126,7 +126,7 @@ bool populate(std::byte* data, std::size_t bytes, Populate how) {
   return ::madvise(data, bytes, how) == 0;
 }
 
-// What this thread has computed.
+// Processor time of this thread.
 std::chrono::nanoseconds thread_time() {
   timespec time = {};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -134,10 +134,10 @@ std::chrono::nanoseconds thread_time() {
          std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// Makes whole huge pages, in a tenth of the time that small ones take. A kernel that is
-// asked like this gives them even if it gives none by itself. For what is left, and
-// wherever they take as long as small ones, those are made afterwards: virtual machines
-// that have given their free pages back take longer to get them again.
+// Allocates whole huge pages, in a tenth of the time of small ones.
+// MADV_COLLAPSE works even if the kernel gives no huge pages by itself. Stops
+// when huge pages take as long as small ones, as on virtual machines that
+// return free pages to their host. Small pages then fill the rest.
 void make_huge(std::byte* data, std::size_t bytes) {
   constexpr std::chrono::microseconds kMostForOne(600);
   constexpr std::size_t kMostAtOnce = 8;
@@ -146,7 +146,8 @@ void make_huge(std::byte* data, std::size_t bytes) {
     if (done > 0) count = std::min(kMostAtOnce, all - done);
     std::byte* const first = data + done * kHugePage;
     const auto start = thread_time();
-    // One is put together from small ones, of which there has to be one.
+    // Each huge page is collapsed from small pages, at least one of which must
+    // exist.
     for (std::size_t i = 0; i < count; ++i) {
       if (!populate(first + i * kHugePage, 1, kWrite)) return;
     }
@@ -160,7 +161,8 @@ bool make_pages(std::byte* data, std::size_t bytes, Populate how) {
   return populate(data, bytes, how);
 }
 
-// The same by several threads, as making a page takes longer than filling it.
+// The same with several threads: allocating a page takes longer than filling
+// it.
 bool populate_together(std::byte* data, std::size_t bytes, Populate how) {
   constexpr std::size_t kPart = std::size_t{32} << 20;
   constexpr std::size_t kMostThreads = 4;
@@ -173,14 +175,15 @@ bool populate_together(std::byte* data, std::size_t bytes, Populate how) {
       others.push_back(
           std::async(std::launch::async, make_pages, data + begin, kPart, how));
     }
-  } catch (const std::system_error&) {  // There are no more threads.
+  } catch (const std::system_error&) {  // No more threads available.
   }
   bool all = make_pages(data + begin, bytes - begin, how);
   for (std::future<bool>& other : others) all = other.get() && all;
   return all;
 }
 
-// Maps it where huge pages may be mapped, if it is long enough for one.
+// Maps the file at an address aligned for huge pages, if it is long enough for
+// one.
 void* map_aligned(int descriptor, std::size_t bytes, int protection) {
   if (bytes < kHugePage) {
     return ::mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
@@ -214,7 +217,7 @@ absl::StatusOr<Mapped> map(int descriptor, std::size_t bytes, int protection,
                            Populate how) {
   void* const memory = map_aligned(descriptor, bytes, protection);
   if (memory == MAP_FAILED) return exhausted(bytes, std::strerror(errno));
-  // Both are favours: a kernel may know neither.
+  // Both are optional: a kernel may support neither.
   ::madvise(memory, bytes, MADV_HUGEPAGE);
   auto* const data = static_cast<std::byte*>(memory);
   return Mapped{data, populate_together(data, bytes, how)};
@@ -263,8 +266,8 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::create(
                          .file = about.st_ino,
                          .bytes = bytes};
   std::unique_ptr<SharedMemory> memory(new SharedMemory(ticket, mapped.data));
-  // After the mapping has asked for huge pages, which come only to places that
-  // have none yet.
+  // Only after the mapping has requested huge pages, which go only to places
+  // without pages.
   if (!mapped.is_populated) {
     HVD_RETURN_IF_ERROR(allocate(ticket.descriptor, bytes));
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SharedMemory is a mapping of memory without a name (a memfd) that other
-// processes of this machine can map too, by a ticket that says where its
-// descriptor is. The kernel frees it with its last mapping, however the
-// processes end.
+// A SharedMemory is a mapping of memory without a name (a memfd). Other
+// processes of this machine can map it, too, by a ticket that locates its
+// descriptor. The kernel frees it with its last mapping, however the processes
+// end.
 //
-// All its pages exist and its size is sealed, so that touching it cannot raise
-// SIGBUS. Not thread-safe; the memory itself is whatever its users make it.
+// All its pages exist and its size is sealed, so access cannot raise SIGBUS.
+// Not thread-safe; synchronizing access to the memory is up to its users.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ namespace hvd::transport {
 
 class SharedMemory {
  public:
-  // Where and what the memory is; the numbers of device and file tell it from
-  // another one that a later process put in the same place.
+  // Location and identity of the memory. Device and file numbers tell it from
+  // other memory that a later process put in the same place.
   struct Ticket {
     std::int64_t pid = 0;
     int descriptor = -1;
@@ -29,7 +29,7 @@ class SharedMemory {
     std::size_t bytes = 0;
 
     std::string to_string() const;
-    //   InvalidArgument  `text` is not what to_string() writes
+    //   InvalidArgument  `text` was not written by to_string()
     static absl::StatusOr<Ticket> from_string(const std::string& text);
   };
 
@@ -38,8 +38,8 @@ class SharedMemory {
   static absl::StatusOr<std::unique_ptr<SharedMemory>> create(
       std::size_t bytes);
 
-  // Maps what `ticket` stands for, while its creator holds it open; or only to
-  // read it, so that a write raises SIGSEGV.
+  // Maps the memory of `ticket` while its creator holds it open. With
+  // `read_only`, a write raises SIGSEGV.
   //   FailedPrecondition  this process may not look at the creator's
   //                       descriptors, or the memory is gone
   static absl::StatusOr<std::unique_ptr<SharedMemory>> attach(
@@ -53,14 +53,14 @@ class SharedMemory {
   std::size_t bytes() const { return ticket_.bytes; }
   const Ticket& ticket() const { return ticket_; }
 
-  // Ends attaching: the ticket is void, the mapping stays.
+  // Closes the descriptor: the ticket becomes invalid, the mapping stays.
   void close_descriptor();
 
  private:
   SharedMemory(const Ticket& ticket, std::byte* data)
       : ticket_(ticket), data_(data) {}
 
-  Ticket ticket_;  // Of this process; descriptor -1 once closed.
+  Ticket ticket_;  // For this process; descriptor -1 once closed.
   std::byte* data_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communicator of a process that nobody started as one of several.
+// The communicator of a process that was started alone.
 #pragma once
 
 #include <memory>

@@ -19,8 +19,8 @@ namespace {
 using Kind = EpochRouter::Kind;
 using std::chrono::steady_clock;
 
-// What was sent to ranks that are dead by now may never leave. Mail to members
-// has long left after this time.
+// Mail to dead ranks may never leave. Mail to members has left long before this
+// time.
 constexpr std::chrono::milliseconds kLinger(10);
 
 class SubsetCommunicator : public Communicator, private ExchangePost {
@@ -113,7 +113,7 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
                          std::move(bytes));
   }
   absl::StatusOr<std::optional<Mail>> receive() override {
-    // Asked first, so that what came before a death counts.
+    // Check first, so that mail from before a death counts.
     const absl::Status alive = check_members();
     HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, next(Kind::kExchange));
     if (mail.has_value()) return mail;
@@ -174,7 +174,7 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
   const int rank_;
   std::vector<Peer> peers_;
   std::uint32_t round_ = 0;
-  steady_clock::time_point sent_at_;  // The last mail of an exchange.
+  steady_clock::time_point sent_at_;  // Time of the last exchange mail.
   absl::flat_hash_set<TransferId> posted_;
 };
 

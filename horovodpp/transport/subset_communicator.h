@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A communicator between some of the ranks of another one, for a job that goes
-// on without the rest: its members are numbered anew, from 0 and in the old
-// order. Mail and transfers pass through; what comes from elsewhere, or belongs
-// to another epoch, does not.
+// on without the rest. Its members are renumbered from 0 in the old order. Mail
+// and transfers of members pass through; those of other ranks or epochs do not.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +16,20 @@
 namespace hvd::transport {
 
 struct SubsetOptions {
-  // Ranks of the router's wires, ascending, this one among them; equal on all.
+  // Ranks of the router's wires, ascending, with this rank; equal on all
+  // members.
   std::vector<int> members = {};
-  // Equal on all members, and above that of every earlier one on this router.
+  // Equal on all members, and above every earlier epoch on this router.
   std::uint32_t epoch = 0;
-  // Asked whenever exchange() and receive_mail() find nothing; what it returns
-  // other than OK is their outcome. Notices that have come by then are kept by
-  // the router.
+  // Called when exchange() and receive_mail() find no mail; an error ends them
+  // with that error. The router keeps notices that have arrived in the
+  // meantime.
   std::function<absl::Status()> interrupt = {};
 };
 
-// Keeps the router alive. exchange() goes by mail, and fails at once if a member
-// is dead, with Aborted that names it. Errors of transfers may name ranks as
-// the wires number them.
+// Keeps the router alive. exchange() goes by mail, and fails at once with
+// Aborted, naming the rank, if a member is dead. Errors of transfers may number
+// ranks as the wires do.
 //   InvalidArgument     `members` are no such list
 //   FailedPrecondition  the epoch is not above earlier ones
 absl::StatusOr<std::unique_ptr<Communicator>> make_subset_communicator(

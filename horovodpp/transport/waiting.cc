@@ -9,10 +9,10 @@
 namespace hvd::transport {
 namespace {
 
-// How many looks at the condition there are between two at clock and interrupt.
+// Condition checks between two checks of clock and interrupt.
 constexpr int kLooksPerCheck = 32;
 
-// True if `ready` came true; false when the time for spinning is over.
+// True if `ready` became true; false when the spinning time is over.
 absl::StatusOr<bool> spin(const std::function<bool()>& ready,
                           Interrupt& interrupt,
                           std::chrono::nanoseconds patience) {
@@ -38,8 +38,8 @@ absl::StatusOr<bool> yield(const std::function<bool()>& ready,
   return false;
 }
 
-// How long to sleep at most: as the policy says, but not past what the interrupt has
-// to say.
+// The longest sleep: the policy's limit, but not beyond the interrupt's next
+// verdict.
 std::chrono::nanoseconds patience(const WaitPolicy& policy,
                                   const Interrupt& interrupt) {
   const auto due = interrupt.verdict_due();
@@ -62,7 +62,7 @@ WaitPolicy WaitPolicy::for_node(int ranks_on_node) {
 }
 
 WaitPolicy WaitPolicy::for_wires(int ranks_on_node) {
-  // A millisecond or two, which threads that compute may have instead.
+  // Yields for a millisecond or two, so that computing threads get the core.
   constexpr int kYields = 500;
   WaitPolicy policy = for_node(ranks_on_node);
   policy.yields = kYields;
@@ -80,7 +80,7 @@ absl::Status wait_until(const std::function<bool()>& ready,
   if (yielded) return absl::OkStatus();
   while (true) {
     const std::uint32_t ticket = bell.listen(Doorbell::Listener::kReader);
-    // The interrupt too is asked after listen(): whoever raises what it looks at
+    // Check the interrupt after listen(), too: a thread that raises its cause
     // rings afterwards.
     const bool done = ready();
     const absl::Status status = done ? absl::OkStatus() : interrupt.check();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a rank waits for another: it spins a little where a core is free for
-// that, yields where ranks outnumber cores, then sleeps on its doorbell. While
-// it waits it keeps asking its Interrupt whether waiting still makes sense.
+// How a rank waits for another rank. It spins briefly if a core is free, yields
+// if ranks outnumber cores, then sleeps on its doorbell. While waiting, it
+// keeps asking its Interrupt whether to go on.
 //
 //   HVD_RETURN_IF_ERROR(wait_until([&] { return flag.load() >= step; },
 //                                  interrupt, waiting, own_bell));
@@ -16,13 +16,15 @@
 
 namespace hvd::transport {
 
-// What can end a wait early: a raised break word, a dead peer, a deadline.
+// An Interrupt can end a wait early: a raised break word, a dead peer, a
+// deadline.
 class Interrupt {
  public:
   virtual ~Interrupt() = default;
-  // OK while waiting makes sense, else why not. Cheap: called in waiting loops.
+  // OK to keep waiting, else the error that ends the wait. Cheap: called in
+  // waiting loops.
   virtual absl::Status check() = 0;
-  // When check() may change its answer though nobody rings, if that is so.
+  // When check() may change its answer without a ring, if it may.
   virtual std::optional<std::chrono::steady_clock::time_point> verdict_due()
       const {
     return std::nullopt;
@@ -30,23 +32,22 @@ class Interrupt {
 };
 
 struct WaitPolicy {
-  // Busy waiting before the first sleep. Zero where ranks outnumber cores.
+  // Busy waiting before the first sleep. Zero if ranks outnumber cores.
   std::chrono::nanoseconds spin = std::chrono::microseconds(50);
-  // Between spinning and sleeping: gives the core away this often.
+  // Number of yields between spinning and sleeping.
   int yields = 0;
-  // The longest sleep before the condition and the interrupt are looked at again,
-  // for waits on events that ring no bell (messages between nodes). Negative:
-  // for ever.
+  // Longest sleep before checking the condition and the interrupt again, for
+  // events without a ring (messages between nodes). Negative: forever.
   std::chrono::nanoseconds max_sleep = std::chrono::nanoseconds(-1);
 
   // The policy for `ranks_on_node` ranks on this machine's cores.
   static WaitPolicy for_node(int ranks_on_node);
-  // The same for waits on other nodes, where nobody rings: they yield as long as
-  // a short call takes before a sleep, which takes longer.
+  // The same for waits on other nodes, which do not ring. They yield for the
+  // length of a short call before they sleep, because a sleep takes longer.
   static WaitPolicy for_wires(int ranks_on_node);
 };
 
-// Between two looks of a loop that spins.
+// For spinning loops, between two checks.
 inline void pause_core() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -55,9 +56,9 @@ inline void pause_core() {
 #endif
 }
 
-// Returns OK once `ready()` is true, or the interrupt's error. `ready` is called
-// often and by this thread only; what it reads is stored seq_cst by whoever
-// then rings `bell`, for data or for all.
+// Returns OK once `ready()` is true, or the interrupt's error. `ready` is
+// called often, and only by this thread. The data it reads is stored seq_cst
+// before the writer rings `bell`, for data or for all.
 absl::Status wait_until(const std::function<bool()>& ready,
                         Interrupt& interrupt, const WaitPolicy& policy,
                         Doorbell& bell);

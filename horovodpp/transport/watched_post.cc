@@ -13,11 +13,11 @@ absl::Status WatchedPost::send(int to, std::string bytes) {
 }
 
 absl::StatusOr<std::optional<Mail>> WatchedPost::receive() {
-  // Asked first, so that what came before a death counts.
+  // Check first, so that mail from before a death counts.
   const std::string loss = this->loss();
   HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, post_.receive());
   if (mail.has_value() || loss.empty()) return mail;
-  // It may have said whose fault that is.
+  // The dead rank may have sent the reason.
   if (++polls_after_loss_ <= kPollsForLastWords) return std::nullopt;
   return absl::AbortedError(loss);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A post whose exchange ends when a rank has died.
+// A WatchedPost is an exchange's mail that fails when a rank has died.
 //
-// Driven by one thread; lost() comes from any.
+// Driven by one thread; lost() comes from any thread.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@
 
 namespace hvd::transport {
 
-// How often something is looked for that may be on its way when a rank has died:
-// its last words, say.
+// How often to look for messages in transit from a dead rank, such as its last
+// words.
 inline constexpr int kPollsForLastWords = 100;
 
 class WatchedPost : public ExchangePost {
@@ -31,15 +31,17 @@ class WatchedPost : public ExchangePost {
   absl::StatusOr<std::optional<Mail>> receive() override;
   absl::StatusOr<bool> flushed() override;
 
-  // How the caller sees that ranks die.
+  // How the caller detects deaths.
   struct Watch {
-    // Why it cannot, if it cannot.
+    // The error, if deaths cannot be detected.
     absl::Status seeing = {};
-    // Has a callback told of deaths, or nobody any more; none if that is done already.
+    // Sets, or with an empty argument removes, the callback for deaths; empty
+    // if it is set already.
     std::function<void(Communicator::LostCallback)> listen = {};
   };
-  // The next round of an exchange_by_mail(), which ends when a rank dies. A rank that
-  // cannot see that takes no part in a job: it tells the others so, and returns it.
+  // The next round of exchange_by_mail(), which ends when a rank dies. A rank
+  // that cannot detect deaths takes no part in a job: it tells the other ranks,
+  // and returns that error.
   absl::StatusOr<std::vector<std::string>> exchange(
       const std::string& mine, std::chrono::steady_clock::time_point deadline,
       const Watch& watch);

@@ -35,7 +35,7 @@ WatchedProcess WatchedProcess::open(std::int64_t pid) {
   return open_to_look(pid);
 }
 
-// The file goes on to belong to that one process (kernel: fs/proc/base.c).
+// The open file stays bound to that process (kernel: fs/proc/base.c).
 WatchedProcess WatchedProcess::open_to_look(std::int64_t pid) {
   const std::string path = absl::StrCat("/proc/", pid, "/stat");
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hold on another process of this machine, by which its end can be seen:
-// neither a later process with its number nor one that nobody has reaped is
-// mistaken for it.
+// A WatchedProcess is a handle on another process of this machine that detects
+// its end. Neither a later process with the same pid nor a zombie is mistaken
+// for it.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ namespace hvd::transport {
 class WatchedProcess {
  public:
   enum class Way {
-    kNone,    // It cannot be seen.
-    kGone,    // It has ended already.
-    kPidfd,   // Its descriptor is readable once it has ended (pidfd_open(2)).
-    kByLook,  // has_ended() tells (proc(5), /proc/pid/stat).
+    kNone,    // Cannot be watched.
+    kGone,    // Has already ended.
+    kPidfd,   // The descriptor is readable after the end (pidfd_open(2)).
+    kByLook,  // Poll has_ended() (proc(5), /proc/pid/stat).
   };
 
-  // By the best way that the system has.
+  // Opens `pid` in the best way that the system supports.
   static WatchedProcess open(std::int64_t pid);
-  // By looking.
+  // Opens `pid` for polling.
   static WatchedProcess open_to_look(std::int64_t pid);
-  // Not at all.
+  // A process that cannot be watched.
   static WatchedProcess unseen() { return {Way::kNone, -1}; }
 
-  // kNone, too, once the program has closed the descriptor.
+  // Also kNone once the program has closed the descriptor.
   Way way() const;
   int descriptor() const { return descriptor_.number(); }
   bool has_ended() const;

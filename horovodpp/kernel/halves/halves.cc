@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/kernel/halves/halves.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: this one first.
+// Must follow foreach_target.h and precede the headers below.
 #include <hwy/highway.h>
 
 #include "horovodpp/core/export.h"
@@ -18,7 +18,7 @@ namespace {
 
 using D = hn::ScalableTag<float>;
 
-// out[i] = the float that 16 bits are, and back, in vectors and then one by one.
+// Converts between 16-bit values and float, in vectors and then one by one.
 template <class Type, typename T>
 HWY_INLINE void widen_all(const T* x, float* out, std::size_t n) {
   const auto* bits = reinterpret_cast<const std::uint16_t*>(x);

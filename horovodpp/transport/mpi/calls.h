@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small helpers around MPI calls.
+// Helpers around MPI calls.
 #pragma once
 
 #include <mpi.h>
@@ -14,7 +14,8 @@
 
 namespace hvd::transport {
 
-// A message under way. In a list, so that its bytes stay where MPI knows them.
+// A message in transfer. Kept in a list, so that its bytes stay at the address
+// that MPI uses.
 struct MpiMessage {
   int peer = 0;
   std::string bytes;
@@ -22,25 +23,25 @@ struct MpiMessage {
 };
 using MpiMessages = std::list<MpiMessage>;
 
-// What an MPI call returned, as a Status: Internal "MPI_Isend: <text>". `peer` is the
-// rank it had to do with, if that was one in particular.
+// Converts the result of an MPI call: Internal "MPI_Isend: <text>". `peer` is
+// the rank concerned, if any.
 absl::Status mpi_status(int code, const char* call,
                         std::optional<int> peer = std::nullopt);
-// That rank.
+// The `peer` passed to mpi_status(), if any.
 std::optional<int> peer_of(const absl::Status& status);
 
-// Whether anybody in this process has initialized MPI, and finalized it.
+// Whether MPI was initialized, or finalized, anywhere in this process.
 bool mpi_was_initialized();
 bool mpi_was_finalized();
-// The one, and not the other.
+// Initialized and not finalized.
 bool mpi_runs();
 
-// The MPI library in a few words: "Open MPI v4.1.4".
+// Name and version of the MPI library: "Open MPI v4.1.4".
 std::string mpi_library();
 
-// Polls a request until it is complete, or `check` says why nobody waits for it
-// any more. After an error or DeadlineExceeded the request is still MPI's: its
-// buffers must outlive the process.
+// Polls a request until it is complete, or until `check` returns an error that
+// ends the wait. After an error or DeadlineExceeded, MPI still owns the
+// request: its buffers must outlive the process.
 absl::Status mpi_await(MPI_Request& request, const std::string& what,
                        std::chrono::steady_clock::time_point deadline,
                        const std::function<absl::Status()>& check);

@@ -87,8 +87,9 @@ class MpiCommunicator : public Communicator {
     const CallMeter::Call call(calls_, "sending mail");
     return noted(mailbox_.send(to, std::move(bytes)));
   }
-  // A look is a system call, as is one at data; while that comes in there is one look
-  // at mail for several calls, as no mail is needed for what succeeds.
+  // Looking for mail costs a system call, and so does looking for data. While
+  // data arrives, look for mail only once in several calls: successful
+  // transfers need no mail.
   absl::StatusOr<std::optional<Mail>> receive_mail() override {
     constexpr int kCallsPerLook = 8;
     const std::uint64_t before =
@@ -157,8 +158,8 @@ class MpiCommunicator : public Communicator {
   static const absl::Status& status_of(const absl::StatusOr<T>& value) {
     return value.status();
   }
-  // Passes an outcome on; after a failure MPI is not trusted to end well. One that
-  // has to do with a peer is most likely the peer's end.
+  // Passes an outcome on. After a failure, MPI is not finalized. A failure with
+  // a peer most likely means that the peer has ended.
   template <typename T>
   T noted(T outcome) {
     const absl::Status& status = status_of(outcome);
@@ -178,9 +179,9 @@ class MpiCommunicator : public Communicator {
   MpiWorld& world_;
   const std::vector<Peer> peers_;
   CallMeter calls_;
-  std::uint64_t received_ = 0;  // At the last call of receive_mail().
+  std::uint64_t received_ = 0;  // At the last receive_mail().
   int calls_without_look_ = 0;
-  bool watched_ = false;  // Somebody is told of losses.
+  bool watched_ = false;  // A callback for losses is set.
   MpiExchangePost plain_post_;
   WatchedPost post_;
   MpiMailbox mailbox_;

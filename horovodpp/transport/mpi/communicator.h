@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators over MPI, for the module's entry (module.cc) and for tests of what is
-// inside.
+// Communicators over MPI, for the module's entry point (module.cc) and for
+// tests.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@
 
 namespace hvd::transport {
 
-// As make_mpi_communicator() (transport/mpi_module.h), in this copy of the code.
+// Implements make_mpi_communicator() (transport/mpi_module.h) within this
+// module.
 absl::StatusOr<std::unique_ptr<Communicator>> join_mpi_world(
     const MpiOptions& options);
 

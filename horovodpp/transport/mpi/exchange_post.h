@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The post of an exchange between the ranks of an MPI communicator, on a tag of
-// its own.
+// ExchangePost between the ranks of an MPI communicator, on a tag of its own.
 #pragma once
 
 #include <optional>
@@ -28,7 +27,7 @@ class MpiExchangePost : public ExchangePost {
   absl::StatusOr<std::optional<Mail>> receive() override;
   absl::StatusOr<bool> flushed() override;
 
-  // Adds what MPI still holds.
+  // Adds the messages that MPI still holds.
   void give_up(MpiMessages& leftovers) { mailbox_.give_up(leftovers); }
 
  private:

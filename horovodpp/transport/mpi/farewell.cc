@@ -16,17 +16,18 @@ using std::chrono::steady_clock;
 
 constexpr char kAlone[] = "OMPI_MCA_async_mpi_finalize";
 
-// Others may come hours later.
+// Sleep while waiting: other ranks may come hours later.
 constexpr std::chrono::microseconds kShortestSleep(100);
 constexpr std::chrono::microseconds kLongestSleep(2000);
 
-// A rank that is gone from the second meeting may have left it: whoever is still
-// there follows, at once unless the machine is very busy. Where MPI_Finalize does
-// not wait nothing is lost if that takes longer.
+// If a rank is gone at the second meeting, it may have completed the meeting
+// and left. The remaining ranks then complete it, too, at once unless the
+// machine is very busy. If MPI_Finalize does not wait, a longer timeout does no
+// harm.
 constexpr std::chrono::milliseconds kToFollow(300);
 constexpr std::chrono::milliseconds kToFollowOrFail(3000);
 
-// As long as word of a loss may take to leave this rank.
+// How long the message about a loss may take to leave this rank.
 constexpr std::chrono::milliseconds kFarewellLinger(50);
 
 bool is_told_of_loss(const MpiFarewell& farewell) {
@@ -36,7 +37,7 @@ bool is_told_of_loss(const MpiFarewell& farewell) {
          found != 0;
 }
 
-// Its request outlives this call where it fails, and MPI keeps it.
+// On failure the request outlives this call, and MPI keeps it.
 template <typename GivesUp>
 bool meet(const MpiFarewell& farewell, GivesUp gives_up) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -62,7 +63,7 @@ void tell_of_loss(const MpiFarewell& farewell) {
   }
   const auto end = steady_clock::now() + kFarewellLinger;
   while (!requests.empty() && steady_clock::now() < end) {
-    is_told_of_loss(farewell);  // Any call moves the messages on.
+    is_told_of_loss(farewell);  // Any MPI call progresses the messages.
     std::this_thread::sleep_for(kShortestSleep);
   }
 }
@@ -75,12 +76,12 @@ bool FinalizesAlone::is_possible() {
 
 FinalizesAlone::FinalizesAlone() { ::setenv(kAlone, "1", 1); }
 
-// Programs that this one starts may be others' MPI programs.
+// Child processes may run other MPI programs.
 FinalizesAlone::~FinalizesAlone() { ::unsetenv(kAlone); }
 
-// They meet twice: a rank that comes to the second meeting has had everything
-// that was sent in the first one, so that all connections are there; and one
-// that leaves the second one is not taken for lost by those in the first.
+// The ranks meet twice. A rank that reaches the second meeting has received
+// everything sent in the first, so all connections exist. And a rank that
+// leaves the second meeting is not taken for lost by ranks in the first.
 bool meet_for_farewell(const MpiFarewell& farewell,
                        const std::atomic<bool>& lost) {
   const bool all_came =

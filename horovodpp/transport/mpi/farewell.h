@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last meeting of the ranks of an MPI world. MPI_Finalize waits for all
-// ranks, and for ever if one of them is gone; so it is asked not to wait, and
-// the ranks wait for each other here, where a loss ends it.
+// The final meeting of the ranks of an MPI world. MPI_Finalize waits for all
+// ranks, forever if one is gone. So MPI is asked not to wait; the ranks wait
+// for each other here instead, where a loss ends the wait.
 #pragma once
 
 #include <mpi.h>
@@ -11,11 +11,11 @@
 
 namespace hvd::transport {
 
-// While it lives an MPI that is initialized is one that finalizes alone, where
-// it can.
+// While an object lives, an MPI that is initialized will finalize without
+// waiting, if it can.
 class FinalizesAlone {
  public:
-  // Whether it can: Open MPI.
+  // Whether MPI supports that: Open MPI does.
   static bool is_possible();
 
   FinalizesAlone();
@@ -26,17 +26,17 @@ class FinalizesAlone {
 
 struct MpiFarewell {
   MPI_Comm comm = MPI_COMM_NULL;
-  int tag = 0;  // Of nothing else in `comm`.
-  // Whether MPI_Finalize does not wait for anybody.
+  int tag = 0;  // Used for nothing else in `comm`.
+  // Whether MPI_Finalize waits for no rank.
   bool finalizes_alone = false;
-  // Whom to tell that it came to nothing: ranks that do not see the losses that
-  // are seen here.
+  // Ranks to notify if the meeting fails, because they cannot detect the losses
+  // that this rank detects.
   std::vector<int> remote = {};
 };
 
-// True once all ranks have come and need nothing of each other any more; they
-// may finalize. False once `lost` says that one of them is gone, or another rank
-// does: then MPI_Finalize is not to be called.
+// Returns true once all ranks have come and need nothing more of each other;
+// they may finalize. Returns false once `lost`, or another rank, reports a
+// loss: then MPI_Finalize must not be called.
 bool meet_for_farewell(const MpiFarewell& farewell,
                        const std::atomic<bool>& lost);
 

@@ -13,7 +13,7 @@ void remove_names_of_shared_memory() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     const std::size_t at = line.find(kName);
-    // One that is gone already is said to be "(deleted)", and has no such name.
+    // Files already unlinked end in "(deleted)" and do not match.
     if (at != std::string::npos) ::unlink(line.c_str() + at);
   }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an MPI that is not finalized would leave behind.
+// Cleans up after an MPI that is not finalized.
 #pragma once
 
 namespace hvd::transport {
 
-// Takes the names of memory that MPICH shares between ranks of a machine, and that this
-// process has mapped, out of the file system. Ranks that have it mapped keep it; MPICH
-// itself does so when it is finalized. Of Open MPI there is none that mpirun would leave.
+// Unlinks the files of shared memory that MPICH shares between ranks of a
+// machine and that this process has mapped. Ranks that have the memory mapped
+// keep it; MPICH unlinks the files itself when finalized. Open MPI leaves no
+// files that mpirun does not remove.
 void remove_names_of_shared_memory();
 
 }  // namespace hvd::transport

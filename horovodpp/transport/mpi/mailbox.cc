@@ -16,7 +16,7 @@ struct GenerationTrailer {
   std::uint32_t last = 1;  // 0: more fragments of this message follow.
 };
 
-// How much one call looks after, so that it stays short.
+// Limits per call, so that a call stays short.
 constexpr int kSendsPerTurn = 16;
 constexpr int kArrivalsPerTurn = 64;
 
@@ -60,7 +60,7 @@ absl::Status MpiMailbox::move_sends_on() {
         "MPI_Test of sent mail", outgoing_.front().peer));
     if (done != 0) {
       outgoing_.pop_front();
-    } else {  // The others' turn next time.
+    } else {  // Let other messages go first next time.
       outgoing_.splice(outgoing_.end(), outgoing_, outgoing_.begin());
     }
   }
@@ -70,7 +70,7 @@ absl::Status MpiMailbox::move_sends_on() {
 absl::StatusOr<bool> MpiMailbox::flushed() {
   HVD_RETURN_IF_ERROR(move_sends_on());
   if (!outgoing_.empty()) return false;
-  // What MPI calls sent may still wait in it for somebody to ask it anything.
+  // MPI may progress a completed send only during later calls.
   int found = 0;
   HVD_RETURN_IF_ERROR(
       mpi_status(MPI_Iprobe(MPI_ANY_SOURCE, channel_.tag, channel_.comm, &found,
@@ -111,8 +111,8 @@ absl::StatusOr<std::optional<Mail>> MpiMailbox::receive() {
     own_.pop_front();
     return mail;
   }
-  // A message may overtake those of other peers, which may be dead in the
-  // middle of one, but none of its own sender.
+  // A message may overtake messages of other peers, one of which may be dead in
+  // mid-message, but not an earlier message of its own sender.
   absl::flat_hash_set<int> unfinished;
   for (auto it = incoming_.begin(); it != incoming_.end();) {
     int done = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mail over MPI: non-blocking sends and matched probes on one tag. Large
-// messages travel in fragments; messages of another generation are dropped.
+// MpiMailbox is mail over MPI: non-blocking sends and matched probes on one
+// tag. Large messages travel in fragments. Messages of another generation are
+// dropped.
 #pragma once
 
 #include <mpi.h>
@@ -26,7 +27,7 @@ class MpiMailbox {
     int rank = 0;
     int tag = 0;
     std::uint32_t generation = 0;
-    // The most bytes of one MPI message: its counts are of type int.
+    // Most bytes of one MPI message, whose counts are of type int.
     std::size_t fragment_bytes = std::size_t{1} << 30;
   };
 
@@ -37,7 +38,7 @@ class MpiMailbox {
   absl::StatusOr<std::optional<Mail>> receive();
   absl::StatusOr<bool> flushed();
 
-  // Moves what is still under way to `leftovers`.
+  // Moves unfinished messages to `leftovers`.
   void give_up(MpiMessages& leftovers);
 
  private:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How MPI's tags are divided: one bit tells data from mail, the rest of a data
+// MpiTags divides MPI's tags. One bit tells data from mail; the rest of a data
 // tag holds the low bits of generation, epoch and sequence. A generation is the
-// time between two communicators of a process. MPI promises 15 bits, Open MPI
-// and MPICH give 31 and 20 or more. Messages of calls that were given up stay
-// where they are, so a tag should not come again soon: with 31 bits two
-// generations, and two epochs, share one when they are 1024 apart.
+// lifetime of one communicator in the process.
+//
+// MPI promises 15 bits; Open MPI gives 31, and MPICH 20 or more. Messages of
+// abandoned calls are never removed, so tags should not repeat soon. With 31
+// bits, two generations, or two epochs, share a tag when they are 1024 apart.
 #pragma once
 
 #include <bit>
@@ -29,7 +30,7 @@ class MpiTags {
   int exchange(std::uint32_t generation) const {
     return mail(generation) + (1 << generation_bits_);
   }
-  // Of the last messages, which belong to no generation.
+  // For the final meeting, which belongs to no generation.
   int farewell() const { return 2 << generation_bits_; }
   int data(std::uint32_t generation, DataTag tag) const {
     const int sequence_bits = (data_bits_ - generation_bits_) / 2;
@@ -37,7 +38,8 @@ class MpiTags {
     std::uint32_t bits = 1;
     bits = bits << generation_bits_ | low(generation, generation_bits_);
     bits = bits << epoch_bits | low(tag.epoch, epoch_bits);
-    // The low bits alone are 0 for most batches: they number the calls of one.
+    // Fold high bits in: the low bits number the calls of one batch, and are 0
+    // for most batches.
     bits = bits << sequence_bits |
            low(tag.sequence ^ tag.sequence >> 12, sequence_bits);
     return static_cast<int>(bits);

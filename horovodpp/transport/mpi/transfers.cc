@@ -11,8 +11,8 @@
 namespace hvd::transport {
 namespace {
 
-// How often an abandoned receive whose message is arriving is asked whether it
-// is complete: it is soon, if the sender lives.
+// How often to test an abandoned receive whose message is arriving. It
+// completes soon if the sender is alive.
 constexpr int kAbandonPolls = 10'000;
 
 }  // namespace
@@ -54,7 +54,7 @@ absl::StatusOr<TransferId> MpiTransfers::post_receive(
   return id;
 }
 
-// Gives the chunks that have come on `route` to the receives expected there.
+// Assigns chunks that have arrived on `route` to the expected receives.
 absl::Status MpiTransfers::match(const Route& route) {
   const auto found = expected_.find(route);
   if (found == expected_.end()) return absl::OkStatus();
@@ -100,7 +100,7 @@ absl::Status MpiTransfers::take_in(Transfer& transfer, MPI_Message message,
                                  count, MPI_BYTE, &message, &request),
                       "MPI_Imrecv");
   }
-  // Nobody waits for what is thrown away, but its sender wants to be rid of it.
+  // The discarded message must still be received, because its sender waits.
   MpiMessage& waste = leftovers_.emplace_back();
   waste.bytes.resize(size);
   return mpi_status(
@@ -140,7 +140,7 @@ absl::StatusOr<bool> MpiTransfers::test(TransferId id) {
   }
   HVD_ASSIGN_OR_RETURN(const bool done, complete(transfer));
   if (!done) {
-    // It may not be sent before the peer, or this rank itself, has been answered.
+    // The send may need the peer, or this rank itself, to receive first.
     if (!transfer.receives) HVD_RETURN_IF_ERROR(match_all());
     return false;
   }

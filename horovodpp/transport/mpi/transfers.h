@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers over MPI: sends and receives straight between the callers'
-// memories.
+// MpiTransfers implements transfers over MPI: sends and receives directly
+// between the callers' memories.
 //
-// A transfer travels as full chunks and one shorter, possibly empty, last
-// chunk. A chunk is so short that MPI sends it at once: a longer message waits for
-// its receiver's answer, which on a busy wire queues behind that receiver's own
-// data, and one direction idles. A receive is not posted with MPI before its message has come and is
-// seen to have the right size (a matched probe): MPI libraries overrun memory
-// when a message is too long, and do not always give a posted receive back. A
-// transfer of the wrong size is read to its end and thrown away.
+// A transfer travels as full chunks and a shorter, possibly empty, last chunk.
+// Chunks are short enough for MPI to send at once. A longer message would wait
+// for the receiver's answer, which on a busy wire queues behind the receiver's
+// own data, and one direction would idle.
+//
+// A receive is posted with MPI only after its message has arrived and a matched
+// probe shows the right size. MPI libraries overrun memory if a message is too
+// long, and cannot always cancel a posted receive. A transfer of the wrong size
+// is read to its end and discarded.
 #pragma once
 
 #include <mpi.h>
@@ -37,30 +39,30 @@ class MpiTransfers {
     int rank = 0;
     MpiTags tags;
     std::uint32_t generation = 0;
-    // The most bytes of one MPI message. Open MPI sends 64 KiB at once over TCP,
-    // headers included.
+    // Most bytes of one MPI message. Over TCP, Open MPI sends at once up to 64
+    // KiB, headers included.
     std::size_t chunk_bytes = std::size_t{60} << 10;
-    // Told of what abandon() calls, which takes its time; may be nullptr.
+    // Records the calls within abandon(), which can be slow; may be nullptr.
     CallMeter* calls = nullptr;
   };
 
   explicit MpiTransfers(const Channel& channel) : channel_(channel) {}
 
-  // As Communicator has them; ranks are known to exist. After an error from
-  // test() the id is forgotten too.
+  // As in Communicator; the ranks are known to exist. After an error from
+  // test() the id is invalid, too.
   absl::StatusOr<TransferId> post_send(int to, DataTag tag,
                                        std::span<const std::byte> bytes);
   absl::StatusOr<TransferId> post_receive(int from, DataTag tag,
                                           std::span<std::byte> bytes);
   absl::StatusOr<bool> test(TransferId id);
-  // Waits some milliseconds for a message that is arriving; false if its sender
-  // stops in the middle of it for longer.
+  // Waits some milliseconds for an arriving message; false if its sender stops
+  // midway for longer.
   bool abandon(TransferId id);
 
-  // How many receives have been completed.
+  // Number of completed receives.
   std::uint64_t received() const { return received_; }
 
-  // Abandons everything, and moves the requests that MPI does not give back to
+  // Abandons everything, and moves requests that MPI still holds to
   // `leftovers`.
   void give_up(MpiMessages& leftovers);
 
@@ -71,11 +73,11 @@ class MpiTransfers {
     bool receives = false;
     Route route;
     DataTag tag;
-    std::byte* target = nullptr;  // Of a receive.
-    std::size_t bytes = 0;        // What this side posted,
-    std::size_t sent = 0;         // and what has come so far.
-    bool fits = true;             // What has come is what was expected.
-    bool matched = false;         // Its last chunk has come.
+    std::byte* target = nullptr;  // Receives only.
+    std::size_t bytes = 0;        // Posted on this side.
+    std::size_t sent = 0;         // Sent or received so far.
+    bool fits = true;             // The size received matches.
+    bool matched = false;         // The last chunk has arrived.
     std::vector<MPI_Request> requests;
   };
 
@@ -90,7 +92,7 @@ class MpiTransfers {
   TransferId next_id_ = 1;
   std::uint64_t received_ = 0;
   absl::flat_hash_map<TransferId, Transfer> posted_;
-  // Receives whose last chunk has not come, in the order posted.
+  // Receives whose last chunk has not arrived, in the order posted.
   std::map<Route, std::deque<TransferId>> expected_;
   MpiMessages leftovers_;
 };

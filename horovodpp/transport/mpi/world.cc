@@ -64,7 +64,7 @@ absl::Status MpiWorld::enter(int expected_size,
   }
   HVD_RETURN_IF_ERROR(start_or_adopt());
   HVD_RETURN_IF_ERROR(check_size(expected_size));
-  // Joining involves all ranks, once: its outcome stands.
+  // Joining involves all ranks, once: its outcome is final.
   if (!joined_.has_value()) {
     self_.pid = ::getpid();
     joined_ = join(deadline);
@@ -120,8 +120,8 @@ absl::Status MpiWorld::check_size(int expected_size) const {
                    "; is the program linked with the MPI that started it?"));
 }
 
-// First they tell each other who they are: unlike a collective call of MPI that
-// finds out who is missing.
+// The ranks first exchange identities by mail. Unlike an MPI collective, that
+// finds out which ranks are missing.
 absl::Status MpiWorld::join(std::chrono::steady_clock::time_point deadline) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
@@ -147,7 +147,7 @@ absl::Status MpiWorld::join(std::chrono::steady_clock::time_point deadline) {
     beats_.reset();
   }
 
-  // It writes to this object, which outlives it even if the deadline passes.
+  // Writes to this object, which outlives the call even if the deadline passes.
   MPI_Request request = MPI_REQUEST_NULL;
   HVD_RETURN_IF_ERROR(mpi_status(
       MPI_Comm_idup(MPI_COMM_WORLD, &comm_, &request), "MPI_Comm_idup"));
@@ -156,8 +156,8 @@ absl::Status MpiWorld::join(std::chrono::steady_clock::time_point deadline) {
   return absl::OkStatus();
 }
 
-// A rank that dies meanwhile is waited for no longer; one that had done its part
-// before does not matter here.
+// Stops waiting if a rank dies meanwhile. The death of a rank that had done its
+// part before does not matter here.
 absl::Status MpiWorld::await_duplicate(
     MPI_Request& request, std::chrono::steady_clock::time_point deadline) {
   Mutex mutex;
@@ -189,7 +189,7 @@ absl::Status MpiWorld::meet_members(
   assign(self_.host, host);
   assign(self_.machine, machine_id(host));
   self_.contact = beats_.emplace().contact();
-  // The program's own messages, if it has any, will hardly have the last tag.
+  // The program's own messages, if any, are unlikely to use the last tag.
   const std::vector<Peer> unknown(static_cast<std::size_t>(size_));
   MpiExchangePost post({.comm = MPI_COMM_WORLD,
                         .rank = rank_,
@@ -239,10 +239,10 @@ void MpiWorld::leave(MpiMessages leftovers) {
 }
 
 void MpiWorld::at_exit() {
-  // Held by a thread that still waits to join: there is nothing to end.
+  // Held by a thread that is still joining: nothing to finalize.
   if (!mutex_.try_lock()) return;
   exiting_ = true;
-  // A communicator that dies later, with other objects of static life, ends it.
+  // Otherwise a communicator with static lifetime finalizes MPI when destroyed.
   if (!in_use_) finalize();
   mutex_.unlock();
 }
@@ -259,8 +259,8 @@ void MpiWorld::finalize() {
   }
 }
 
-// MPI's connections have gone with the library's own descriptors: it would call for
-// them without end, and the others wait.
+// MPI's connections were closed with the other descriptors of the process. MPI
+// would retry them forever while the other ranks wait.
 void MpiWorld::end_cut_off() {
   const Peer self{.host = self_.host, .pid = self_.pid, .node = ""};
   std::fprintf(stderr,
@@ -275,7 +275,7 @@ void MpiWorld::end_cut_off() {
 
 bool MpiWorld::may_finalize() {
   if (distrusted_) return false;
-  if (watch_ == nullptr) return true;  // It never met the others.
+  if (watch_ == nullptr) return true;  // Never met the other ranks.
   watch_->watch([this](int, const std::string&) { distrust(); });
   const bool met =
       meet_for_farewell({.comm = comm_,
@@ -287,7 +287,7 @@ bool MpiWorld::may_finalize() {
   return met;
 }
 
-// The end of that one is seen by those beside it.
+// One rank of each other machine, whose end the ranks beside it detect.
 std::vector<int> MpiWorld::one_of_each_other_machine() const {
   std::set<std::string> known = {self_.machine};
   std::vector<int> ranks;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MPI of this process: started or adopted once, with one communicator of
-// our own that every MpiCommunicator in turn makes its wires from. Each turn is
-// a generation. It also decides how MPI ends: what we started is finalized at
-// the exit of the process, unless a job was broken or a rank is lost, which
-// would be waited for; it is then left as it is.
+// MpiWorld is the MPI of this process, started or adopted once. Every
+// MpiCommunicator in turn uses one duplicated MPI communicator; each turn is a
+// generation. MpiWorld also decides how MPI ends. An MPI that it started is
+// finalized at process exit, unless a job broke or a rank is lost: MPI_Finalize
+// would then wait for lost ranks.
 //
-// Thread-safe where it says so; the rest belongs to the thread that drives the
+// Thread-safe where noted; the rest belongs to the thread that drives the
 // current MpiCommunicator.
 #pragma once
 
@@ -32,7 +32,7 @@ namespace hvd::transport {
 
 class MpiWorld {
  public:
-  // Who a rank is, as it told the others. Plain bytes.
+  // Identity of a rank, as exchanged. Plain bytes.
   struct Member {
     std::int64_t pid;
     char host[128];
@@ -44,11 +44,12 @@ class MpiWorld {
   // Lives as long as the process.
   static MpiWorld& instance();
 
-  // Begins a generation, in a world of `expected_size` ranks, of any size if that
-  // is 0. The errors are join_mpi_world()'s. Thread-safe.
+  // Begins a generation, in a world of `expected_size` ranks (0: any size). The
+  // errors are those of join_mpi_world(). Thread-safe.
   absl::Status enter(int expected_size,
                      std::chrono::steady_clock::time_point deadline);
-  // Ends it. Requests that MPI still holds are kept for good. Thread-safe.
+  // Ends the generation. Requests that MPI still holds are kept forever.
+  // Thread-safe.
   void leave(MpiMessages leftovers);
 
   MPI_Comm comm() const { return comm_; }
@@ -61,7 +62,7 @@ class MpiWorld {
   void send_beat(int to) const;
   std::vector<int> receive_beats() const;
 
-  // A peer is lost, or may be, or MPI failed: MPI is not finalized. Thread-safe.
+  // A peer is or may be lost, or MPI failed: do not finalize MPI. Thread-safe.
   void distrust() { distrusted_ = true; }
 
  private:
@@ -83,7 +84,7 @@ class MpiWorld {
   Mutex mutex_;
   bool in_use_ ABSL_GUARDED_BY(mutex_) = false;
   bool exiting_ ABSL_GUARDED_BY(mutex_) = false;
-  pid_t started_by_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: MPI is the program's.
+  pid_t started_by_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: the program started MPI.
   std::optional<absl::Status> joined_ ABSL_GUARDED_BY(mutex_);
   MpiMessages leftovers_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> distrusted_ = false;
@@ -96,7 +97,7 @@ class MpiWorld {
   Member self_ = {};
   std::vector<Member> members_;
   std::unique_ptr<PeerWatch> watch_;
-  std::optional<DatagramBeats> beats_;  // Where there are several machines.
+  std::optional<DatagramBeats> beats_;  // Set if there are several machines.
 };
 
 }  // namespace hvd::transport
