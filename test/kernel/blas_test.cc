@@ -27,7 +27,7 @@ void multiply_in_every_orientation() {
       {{b.data(), 2}, {b_t.data(), 3, true}}};
   for (const auto& left : lefts) {
     for (const auto& right : rights) {
-      // What was there before does not count.
+      // Earlier values of c do not count.
       std::array<T, 4> c{T(NAN), T(NAN), T(NAN), T(NAN)};
       gemm({2, 2, 3}, left, right, Matrix<T>{c.data(), 2});
       EXPECT_THAT(c, testing::ElementsAre(58, 64, 139, 154));

@@ -23,8 +23,8 @@ std::vector<T> all_halves() {
   return halves;
 }
 
-// What 16-bit types hold, what lies on both sides of it and between, and random
-// bits: among them subnormal numbers, ties, infinities and NaN.
+// The values of 16-bit types, their neighbors and midpoints, and random bits:
+// among them subnormal numbers, ties, infinities and NaN.
 std::vector<float> many_floats() {
   std::vector<float> floats;
   const auto add = [&](float value) {

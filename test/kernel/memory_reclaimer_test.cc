@@ -43,14 +43,14 @@ TEST(MemoryReclaimer, IsCalledBeforeItsLimitIsExceeded) {
   void* third = allocator.allocate(kBytes);
   EXPECT_EQ(reserve->asked, std::vector<std::size_t>{kBytes});
   EXPECT_EQ(allocator.stats().peak_bytes, before + 2 * std::int64_t{kBytes});
-  // What has nothing to give does not keep others from allocating, nor is it asked
-  // about what is small, or another allocator's.
+  // An empty reclaimer does not block allocations. It is not asked for small
+  // blocks, nor for those of another allocator.
   void* fourth = allocator.allocate(kBytes);
   EXPECT_EQ(reserve->asked.size(), 2u);
   allocator.deallocate(allocator.allocate(kMaxSmallBlock), kMaxSmallBlock);
   host_allocator().deallocate(host_allocator().allocate(kBytes), kBytes);
   EXPECT_EQ(reserve->asked.size(), 2u);
-  // Whoever is gone is not asked.
+  // A destroyed reclaimer is not asked.
   reserve = nullptr;
   void* fifth = allocator.allocate(kBytes);
   for (void* block : {second, third, fourth, fifth}) {

@@ -12,7 +12,7 @@ import unittest
 
 # By the flavors that modules are named after.
 KIN = {"openmpi4": "Open MPI", "openmpi5": "Open MPI", "mpich": "MPICH"}
-# What a launcher says to its ranks; such a variable would be of another job.
+# Prefixes of the variables that a launcher sets for its ranks. Here they are another job's.
 OF_RANKS = ("OMPI_COMM_", "PMIX_", "PMI_", "HYDI_", "HOROVOD")
 
 options = None

@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-# What each calls a library that the build needs, by the build's name for it.
+# The names of each required library in the package managers, by its name in the build.
 REQUIRED = {
     "absl": {"conan": "abseil/", "spack": "abseil-cpp@", "vcpkg": "abseil"},
     "spdlog": {"conan": "spdlog/", "spack": "spdlog@", "vcpkg": "spdlog"},

@@ -33,7 +33,7 @@ absl::Status allreduce(float* value) {
 
 }  // namespace
 
-// What is recorded: found by their names.
+// The recorded functions, found by their names.
 extern "C" __attribute__((noinline)) void recorded_call(float* value) {
   must(allreduce(value));
 }

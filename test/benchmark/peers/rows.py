@@ -74,31 +74,30 @@ SETTINGS = {
 
 
 COPIED = "copied into the node's memory and back, which the arena saves"
-COPIED_ALIKE = ("each byte is copied into the node's memory and out of it, as MPI does it too; "
-                "what lies in the arena is copied once")
-STREAMED = ("all it does is to copy, as MPI's does; how fast this memory could be copied at best has not "
-            "been measured beside it")
-RECEIVED = ("the root copies each byte into the node's memory while the receiver copies what came before it, "
-            "as MPI's do; what lies in the arena is copied once")
-NOTHING_DONE = ("no thread wakes: MPI's column, which nobody asks to do anything, shows what the "
-                "measurement itself takes")
-LOOKED_AT = ("nothing rings for what comes from another host: an idle rank looks every 50 ms, "
-             "and five times after each heartbeat")
-LAUNCHED = ("the launcher and its agents are processes more, and a rank loads 30 libraries more "
-            "(9 ms of processor time), among them BLAS, oneDNN, and Highway's, which measures a "
-            "clock; its own start takes 4 ms")
-AGREED = ("a call takes 1,550 instructions by handle, 2,400 by name: it counts its arrival, looks "
-          "for mail and agreement, and can be given up. MPI's does none of that")
-NOT_FOUND = "why has not been found"
-COUNTED = "each tensor is submitted and counted by itself, before all go as one call; theirs are one"
-SUBMITTED = "each tensor is submitted, counted and completed by itself, with a future of its own"
-SCATTERED = (SUBMITTED + "; what is known of a name is 1 to 2 KB, and in random order it "
-             "is in no cache near the core when it comes: twice the processor time of the same "
-             "names in order")
-LEARNED = ("ranks tell each other every name once, and give it a number: for rank 0 that is "
+COPIED_ALIKE = ("each byte is copied into the node's memory and out of it, as with MPI; memory in"
+                " the arena is copied once")
+STREAMED = ("the call only copies, as MPI's does; the fastest copy of this memory was not "
+            "measured beside it")
+RECEIVED = ("the root copies each byte into the node's memory while the receiver copies the bytes"
+            " before it, as with MPI; memory in the arena is copied once")
+NOTHING_DONE = ("no thread wakes: MPI's column, in which MPI is idle, shows the cost of the "
+                "measurement itself")
+LOOKED_AT = ("messages from another host ring no doorbell: an idle rank looks every 50 ms, and "
+             "five times after each heartbeat")
+LAUNCHED = ("the launcher starts three processes one after the other, and a rank loads Highway's "
+            "library, which measures a clock for 3.5 ms; its own start takes 4 ms")
+AGREED = ("a call takes 1,550 instructions by handle, 2,400 by name: it counts its arrival, looks"
+          " for mail and agreement, and can be given up. MPI's does none of this")
+NOT_FOUND = "the cause is unknown"
+COUNTED = ("each tensor is submitted and counted separately, before all go as one call; the peers"
+           " make one call")
+SUBMITTED = "each tensor is submitted, counted and completed separately, with its own future"
+SCATTERED = (SUBMITTED + "; the record of a name is 1 to 2 KB, and in random order it is in no near cache "
+             "when it is used: twice the processor time of the same names in order")
+LEARNED = ("ranks tell each other every name once, and give it a number: for rank 0 that takes "
            "18,000 instructions and 2 KB of new memory a name, besides the call's 5,400")
-HEADERS = ("headers of TCP, IP and Ethernet take 4.4 % of the link, and acknowledgements up to "
-           "2.2 %; gloo's column shows the same")
+HEADERS = ("headers of TCP, IP and Ethernet take 4.4 % of the link, and acknowledgments up to 2.2"
+           " %; gloo's column shows the same")
 REASONS = {
     ("100mbit", "allreduce 1 MiB"): HEADERS,
     ("100mbit", "allreduce 4 MiB"): HEADERS,
