@@ -32,7 +32,7 @@ for name, contents in %r.items():
     missing = [content for content in contents.split() if not hasattr(module, content)]
     assert not missing, (name, missing)
 """
-# Of Horovod 0.28, as far as it is for PyTorch and docs/from_horovod.md does not say otherwise.
+# The names of Horovod 0.28 for PyTorch, except where docs/from_horovod.md says otherwise.
 PUBLIC = {
     "horovod": "run __version__",
     "horovod.version": "__version__",
@@ -95,7 +95,7 @@ else:
 
 
 def run_here(program):
-    """In a process that is no rank."""
+    """Runs the program in a process that is not a rank."""
     if hvd.rank() == 0:
         subprocess.run([sys.executable, "-c", program], check=True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collectives on arrays of numpy, and on whatever shows its memory."""
+"""The collectives on numpy arrays, and on other objects with accessible memory."""
 import array
 import sys
 
@@ -66,7 +66,7 @@ def test_what_is_only_moved_may_be_of_any_dtype(rank, size):
 
 
 class Interfaced:
-    """Shows its memory by __array_interface__ alone."""
+    """An array with __array_interface__ only."""
 
     def __init__(self, values):
         self.values = values
@@ -74,7 +74,7 @@ class Interfaced:
 
 
 class Packed:
-    """Shows its memory by DLPack alone."""
+    """An array with DLPack only."""
 
     def __init__(self, values):
         self.values = values

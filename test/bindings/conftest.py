@@ -16,21 +16,23 @@ def pytest_configure(config):
     torch.set_num_threads(1)
     if not _starts_jobs(config):
         hvd.init()
-        # Ranks that share one would tidy up each other's.
+        # Ranks must not share a folder: each would delete the others' files.
         os.makedirs("temporary", exist_ok=True)
         config.option.basetemp = f"temporary/{hvd.rank()}_of_{hvd.size()}"
 
 
 def watchdog(times):
-    """Has a test that takes too long end its rank, after the stacks of its threads, first
-    those of Python: see test/support/watchdog/watchdog.h."""
+    """Ends the rank of a test that takes too long, after printing its threads' stacks.
+
+    Python's stacks come first: see test/support/watchdog/watchdog.h.
+    """
     library, seconds = (os.environ.get(name) for name in (
         "HVD_TEST_WATCHDOG", "HOROVODPP_TEST_CASE_SECONDS"))
     if not library or not seconds:
         return lambda what: None
     library = ctypes.CDLL(library)
     seconds = times * int(seconds)
-    stderr = os.dup(2)  # Pytest keeps what tests write, and would lose it.
+    stderr = os.dup(2)  # Pytest captures the output of tests, and would lose the stacks.
     library.hvd_watch_writes_to(stderr)
 
     def watch(what):
@@ -61,7 +63,7 @@ def size():
 
 @pytest.fixture(autouse=True)
 def same_everywhere(request):
-    """Ranks start a test together, with the same random numbers."""
+    """Makes ranks start a test together, with the same random numbers."""
     torch.manual_seed(1)
     if hvd.is_initialized():
         hvd.barrier()
@@ -69,7 +71,7 @@ def same_everywhere(request):
 
 @pytest.fixture
 def pair(size):
-    """A process set of ranks 0 and 1; skips where it would be all."""
+    """A process set of ranks 0 and 1; skips if these are all ranks."""
     if size < 3:
         pytest.skip("needs three ranks")
     made = hvd.add_process_set([0, 1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays on GPUs, on the stand-in's: what the collectives make of them."""
+"""The collectives on arrays on the fake CUDA library's GPUs."""
 import numpy
 import pytest
 

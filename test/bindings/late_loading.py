@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the package where other libraries have left no memory for thread locals:
+"""Loads the package after other libraries have used up the memory for thread locals:
 
     python test/bindings/late_loading.py EATER
 
-EATER is tls_eater.c as a shared library, of which copies are loaded until one finds none left.
+EATER is tls_eater.c as a shared library. Copies are loaded until no memory is left for one.
 """
 import ctypes
 import pathlib
@@ -11,11 +11,11 @@ import shutil
 import sys
 import tempfile
 
-import numpy  # Before there is no room for what it loads.
+import numpy  # Imported first, while its libraries still find memory.
 
 
 def eat(library):
-    """How many copies could be loaded."""
+    """The number of copies that could be loaded."""
     with tempfile.TemporaryDirectory() as folder:
         for number in range(10_000):
             copy = pathlib.Path(folder) / f"eater_{number}.so"

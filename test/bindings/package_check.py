@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pip makes of the project, in a virtual environment of its own:
+"""Installs the project with pip in its own virtual environment:
 
     python test/bindings/package_check.py FOLDER
 
-builds, installs, trains as the README says, and uninstalls. FOLDER gets the environment, which
-borrows torch, and what the build needs, from the Python that runs this. Exits with 77, which ctest
-counts as skipped, where that has none of them.
+Builds, installs, trains as the README says, and uninstalls. FOLDER gets the environment, which
+borrows torch, and the build's requirements, from the Python that runs this script. Exits with 77,
+which ctest counts as skipped, if that Python lacks them.
 """
 import importlib.util
 import os
@@ -20,7 +20,8 @@ import venv
 TESTS = pathlib.Path(__file__).resolve().parent
 ROOT = TESTS.parents[1]
 SKIPPED = 77
-# What every system has, and MPI, which is the machine's own; all else goes with the package.
+# Libraries that every system has, and MPI, which is the machine's own. The package carries all
+# others.
 OF_THE_SYSTEM = re.compile(r"ld-|linux-vdso|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so|libmpi|"
                            r"libopen-|libpmix|libhwloc|libevent|libz\.|libudev|libcap|libgcrypt|"
                            r"libgpg-error|libmunge|libucp|libuc|libpsm|libfabric|libibverbs|libnl")
@@ -46,7 +47,7 @@ def example_of_the_readme():
 
 
 def linked_by(program):
-    """(name, path) of each shared library that the program is started with."""
+    """(name, path) of each shared library that the program loads at start."""
     listed = subprocess.run(["ldd", program], check=True, stdout=subprocess.PIPE, text=True)
     for line in listed.stdout.splitlines():
         words = line.split()
@@ -63,7 +64,7 @@ def check_what_is_linked(folder, package):
 
 
 def check_licences(package):
-    """Of each library that the package carries."""
+    """Checks that the package has the license of each library that it carries."""
     texts = "".join(path.read_text() for path in
                     package.parent.glob("horovodpp-*.dist-info/**/*LICENSE*"))
     for library in (package / "lib").glob("lib*.so*"):
@@ -95,7 +96,7 @@ def main():
                               **options)
 
     before = files_of(folder)
-    # The kernels for GPUs go in as PTX, as where there is no nvcc: it takes half a minute.
+    # Builds with PTX only, as without nvcc: compiling the GPU kernels takes half a minute.
     run("python", "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation",
         "--config-settings=cmake.define.HVD_WITH_NVCC=OFF", str(ROOT))
     check_what_is_linked(folder, packages / "horovodpp")

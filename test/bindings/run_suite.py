@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the suite of this folder in every rank of a job; or those of its tests that start jobs.
+"""Runs the suite of this folder in every rank of a job, or only its tests that start jobs.
 
-Exits with 77, which ctest counts as skipped, where the package was not built, not for that Python,
-or where that Python lacks PyTorch or pytest.
+Exits with 77, which ctest counts as skipped, if the package was not built, not for that Python, or
+if that Python lacks PyTorch or pytest.
 """
 import argparse
 import os
@@ -31,7 +31,7 @@ for module in ("torch", "pytest"):
 
 
 def check(python, package):
-    """Skips everything unless that Python has what the suite needs."""
+    """Skips everything unless that Python has the suite's requirements."""
     if not list(package.glob("horovodpp/_core*.so")):
         skip("the Python package was not built: -DHVD_BUILD_PYTHON=ON")
     if shutil.which(python) is None:
@@ -57,7 +57,7 @@ def main():
     check(options.python, options.package)
     environment = dict(os.environ, PYTHONPATH=str(options.package), PYTHONDONTWRITEBYTECODE="1",
                        OMP_NUM_THREADS="1", HOROVODRUN=options.horovodrun,
-                       # A rank that fails a test leaves the others alone.
+                       # Ends the other ranks if one fails a test and leaves them alone.
                        HOROVOD_STALL_CHECK_TIME_SECONDS="20",
                        HOROVOD_STALL_SHUTDOWN_TIME_SECONDS="40")
     if options.cuda_library:
@@ -73,7 +73,7 @@ def main():
     if options.ranks is None:
         os.execve(options.python, [*pytest, *(options.arguments or [str(suite / "jobs")])],
                   environment)
-    # Where a rank fails a test, the others cannot go on.
+    # If a rank fails a test, the others cannot continue.
     os.execve(options.horovodrun, [
         options.horovodrun, "-np", options.ranks, *pytest, "-x", "--ignore", str(suite / "jobs"),
         *(options.arguments or [str(suite)])], environment)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times a training step with horovodpp.torch, with torch's DDP over gloo, and without communication.
+"""Times a training step with horovodpp.torch, torch's DDP over gloo, and no communication.
 
     horovodrun -np 2 python test/bindings/benchmark/compare_with_ddp.py
 
-The three take turns in one run, on equal models and batches; each step begins on all ranks together
-and takes as long as the slowest rank's. It reports medians with quartiles, the ratio to a step
-without communication, and beside it what calls and a set of gradients cost by themselves.
+The three contenders take turns in one run, on equal models and batches. Each step begins on all
+ranks together and takes as long as the slowest rank's. The report has medians with quartiles, and
+the ratio to a step without communication. It also has the cost of single calls and of a set of
+gradients.
 
     horovodrun -np 2 python test/bindings/benchmark/compare_with_ddp.py --contender horovodpp
 
-Steps of one of them by itself, since malloc()'s memory and its settings are the whole process's:
-processor time and pages from the system for each, of rank 0.
+Runs the steps of one contender alone, since malloc()'s memory and settings belong to the whole
+process. Reports processor time and pages from the system for each step, of rank 0.
 """
 import argparse
 import copy
@@ -81,7 +82,7 @@ def resnet18():
 MODELS = {"MLP": mlp, "small MLP": small_mlp, "ResNet-18": resnet18}
 
 
-# --- Who takes a step ---
+# --- Contenders ---
 
 def alone(model):
     return model, torch.optim.SGD(model.parameters(), lr=0.01)
@@ -171,7 +172,7 @@ def measure_alone(name, contender, rounds, warm_up=3):
               f"{pages / rounds:.0f} pages")
 
 
-# --- Calls by themselves ---
+# --- Single calls ---
 
 def compare_calls(rounds, calls=200):
     one, of_gloo = torch.ones(1), torch.ones(1)
@@ -209,7 +210,7 @@ def compare_calls(rounds, calls=200):
 
 
 def resnet50_shapes():
-    """161 of them, 25.6 million elements, as in test/benchmark/model_shapes.cc."""
+    """161 gradients with 25.6 million elements, as in test/benchmark/model_shapes.cc."""
     shapes = []
 
     def convolution(inputs, outputs, width):

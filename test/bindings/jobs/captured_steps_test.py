@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps that are captured as graphs, on the stand-ins for CUDA and NCCL; ranks are threads."""
+"""Steps captured as graphs, on the fake CUDA and NCCL libraries; ranks are threads."""
 import os
 
 import numpy
@@ -21,7 +21,7 @@ def nccl(monkeypatch):
 
 
 class SummingStep:
-    """What is in `source`, summed over the ranks, gets to `out`."""
+    """Copies the sum of `source` over the ranks to `out`."""
 
     def __init__(self):
         self.gpu = Gpu(horovodpp.rank())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples in Python, on slices."""
+"""The Python examples, on slices."""
 import os
 import pathlib
 import re
@@ -13,7 +13,7 @@ DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
 
 
 def numbers_of(pattern, script, *arguments):
-    """Runs an example on two ranks; the numbers that the pattern finds in its output."""
+    """Runs an example on two ranks; returns the numbers that the pattern finds in its output."""
     job = subprocess.run(
         [os.environ["HOROVODRUN"], "-np", "2", sys.executable, str(EXAMPLES / script), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What jobs_test.py has ranks do."""
+"""Functions that ranks run for jobs_test.py."""
 import contextlib
 import multiprocessing
 import os
@@ -51,7 +51,7 @@ def puts_a_stream_behind_what_waits_for_a_rank_that_sleeps():
         try:
             horovodpp.wait_in_stream(handle, 0)
         except KeyboardInterrupt:
-            assert not horovodpp.poll(handle)  # It is under way still.
+            assert not horovodpp.poll(handle)  # The operation is still in flight.
             raise
 
     _wait_until_interrupted(wait)
@@ -67,14 +67,14 @@ def _wait_until_interrupted(wait):
     except KeyboardInterrupt:
         if horovodpp.rank() == 0:
             print("interrupted", flush=True)
-        else:  # Whichever rank the signal reaches first, rank 0 ends first.
+        else:  # Rank 0 ends first, whichever rank gets the signal first.
             with contextlib.suppress(horovodpp.HorovodInternalError):
                 horovodpp.barrier()
         raise
 
 
 def die_on_the_way_back():
-    """Rank 5 dies in mid-step, and each of the others but rank 1 at a place further on."""
+    """Rank 5 dies within a step. The others, except rank 1, die at later places, one by one."""
     import torch
 
     import horovodpp.torch as hvd
@@ -109,14 +109,14 @@ def die_on_the_way_back():
     def sync_of_rank_0(sync=state._handlers["optimizer"].sync):
         sync()
         if begun:
-            here("sync")  # The others have its parameters then, and no more.
+            here("sync")  # The others have rank 0's parameters, and nothing else.
 
     state._handlers["optimizer"].sync = sync_of_rank_0
 
     @hvd.elastic.run
     def train(state):
         if begun:
-            # Rank 0 had another commit, of which a part has come.
+            # Rank 0 had another commit, of which the others got a part.
             assert state.step == 2 and not torch.any(model.weight == 100), (state.step, model.weight)
         begun.append(hvd.size())
         while state.step < 5:
@@ -153,7 +153,7 @@ def loads_with_workers():
 
 
 def communicates_in_a_child():
-    """What the child is told."""
+    """Returns the error message that the child gets."""
     horovodpp.init()
     with multiprocessing.get_context("fork").Pool(1) as pool:
         told = pool.apply(_communicates)
@@ -171,7 +171,7 @@ def _communicates():
 
 
 def grows():
-    """Bytes that 2,000 steps add to this process."""
+    """The number of bytes that 2,000 steps add to this process."""
     import torch
 
     import horovodpp.torch as hvd

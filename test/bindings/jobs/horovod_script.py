@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A script as Horovod's users have them: nothing here knows of horovodpp."""
+"""A script as Horovod's users write them: it does not mention horovodpp."""
 import horovod.torch as hvd
 import torch
 import torch.nn.functional as F

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole jobs: horovodpp.run(), scripts of Horovod's, ranks that fail, die or are interrupted."""
+"""Whole jobs: horovodpp.run(), Horovod scripts, ranks that fail, die or are interrupted."""
 import importlib.util
 import io
 import os
@@ -25,13 +25,13 @@ def horovodrun(ranks, *command, **options):
 
 
 def processes_of_session(session):
-    """Those that live, by what they run."""
+    """The names of the session's live processes."""
     found = []
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             name, rest = stat.read_text().rsplit(") ", 1)
         except OSError:
-            continue  # It has ended meanwhile.
+            continue  # The process has ended meanwhile.
         state, _, _, of_session = rest.split()[:4]
         if int(of_session) == session and state != "Z":
             found.append(name)
@@ -162,7 +162,7 @@ def test_an_interrupt_ends_a_wait_and_leaves_nothing(function):
 # --- The module ---
 
 def static_tls_of(library):
-    """Bytes for thread locals at a fixed place in each thread."""
+    """The bytes of the library's thread locals with a fixed place in each thread."""
     listed = subprocess.run(["readelf", "-lW", library], check=True, stdout=subprocess.PIPE,
                             text=True).stdout
     return sum(int(line.split()[5], 16) for line in listed.splitlines()
@@ -176,7 +176,7 @@ def test_it_fits_what_glibc_keeps_for_libraries_that_are_loaded_late():
         mapped = {line.split()[-1] for line in maps if ".so" in line}
     ours = [path for path in mapped if re.search(r"/(_core\.|libhorovodpp)[^/]*$", path)]
     assert ours
-    # glibc.rtld.optional_static_tls, by default, for all of them together.
+    # The default of glibc.rtld.optional_static_tls, for all libraries together.
     assert sum(map(static_tls_of, ours)) <= 512
 
 

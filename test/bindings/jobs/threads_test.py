@@ -46,7 +46,7 @@ def test_process_sets_end_with_them():
         result = None
         if pair.included():
             result = hvd.allreduce(torch.tensor([float(hvd.rank())]), process_set=pair).item()
-        hvd.barrier()  # Nobody leaves before.
+        hvd.barrier()  # Keeps all ranks in the job until here.
         return result
 
     for _ in range(2):
@@ -54,7 +54,7 @@ def test_process_sets_end_with_them():
 
 
 class TellsSlowly(LookupError):
-    """Its text takes a while once the other ranks have been told it."""
+    """An exception whose text takes a while, except the first time."""
     told = False
 
     def __str__(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors that the program itself has in memory from where reducing them costs no copy."""
+"""Tensors that a program allocates in memory that is reduced without a copy."""
 import pytest
 import torch
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each gradient counts once, whatever torch's engine does with it."""
+"""Each gradient is reduced once, whatever torch's engine does with it."""
 import functools
 import warnings
 
@@ -55,7 +55,7 @@ RUNS = {"plain": plain, "reentrant": reentrant, "nonreentrant": nonreentrant, "n
 
 
 def loss_of(model, batch):
-    # A reentrant checkpoint wants an input that requires grad.
+    # A reentrant checkpoint requires an input that requires grad.
     return model(batch.clone().requires_grad_()).square().mean()
 
 

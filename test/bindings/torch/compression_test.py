@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients in fewer bytes, by the library's compressors."""
+"""Gradients compressed by the library's compressors."""
 import functools
 
 import models
@@ -16,7 +16,7 @@ EXCHANGERS = {"int8": hvd.Compression.int8, "top_k": functools.partial(hvd.Compr
 
 
 def train(steps, rank, **options):
-    """The losses of the first steps and of the last."""
+    """The losses of the first steps and of the last steps."""
     model = models.mlp()
     optimizer = models.named(model, torch.optim.SGD(model.parameters(), lr=0.1), **options)
     losses = []
@@ -113,7 +113,7 @@ def test_goes_on_from_its_state(make, rank, size, tmp_path):
         step(again, other)
     models.assert_equal(model, again)
     assert bool(of_optimizer["compression"]) == (size > 1)
-    # An optimizer of torch's takes it, too.
+    # A torch optimizer loads the state too.
     torch.optim.SGD(again.parameters(), lr=0.1, momentum=0.9).load_state_dict(of_optimizer)
 
 

@@ -16,7 +16,7 @@ def sum_of(model, batch):
 
 
 def rows_of(rank, step):
-    """Of each rank another number, and of one none."""
+    """A different number of rows on each rank, and none on one rank."""
     return models.batch_of(rank, (rank + step) % 3)
 
 
@@ -86,7 +86,7 @@ def test_a_scaler_a_norm_and_a_weight_at_once(make, rank, size):
 
 @contextlib.contextmanager
 def counted_reads():
-    """A list of the numbers that the host reads out of tensors: of a GPU, it waits for each."""
+    """A list of the numbers that the host reads out of tensors. On a GPU, each read blocks."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     reads = []

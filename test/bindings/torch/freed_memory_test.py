@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that gradients leave when they move, and that those of the next step get."""
+"""Memory that moved gradients free, and that the next step's gradients use."""
 import os
 import resource
 import subprocess
@@ -10,8 +10,8 @@ import pytest
 _BYTES = 120 << 20
 _PAGES = _BYTES // resource.getpagesize()
 
-# Prints whether memory is kept, and how many pages so many tensors take from the system most
-# times: the heap may have to grow once more.
+# Prints whether memory is kept, and the median number of pages that so many tensors take from the
+# system. The median allows for one more growth of the heap.
 _PROGRAM = f"""
 import resource
 import statistics
@@ -45,7 +45,7 @@ def kept_and_pages(tensors=5, **tuned):
 
 
 def keeps_large_blocks():
-    """Older versions of glibc refuse to: of more than 32 MiB."""
+    """Older versions of glibc cannot keep blocks of more than 32 MiB."""
     program = "import ctypes; print(ctypes.CDLL(None).mallopt(-3, 128 << 20))"  # M_MMAP_THRESHOLD
     return subprocess.run([sys.executable, "-c", program], check=True, text=True,
                           stdout=subprocess.PIPE).stdout.strip() == "1"

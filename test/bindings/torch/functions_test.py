@@ -84,7 +84,7 @@ def test_state_and_options_of_a_rank_become_everyones(make, distributed, rank, s
         of.param_groups[0]["lr"] = of.param_groups[0]["lr"] * 0.5
         of.param_groups[0]["ours"] = "of the root"
 
-    if rank == root:  # The others have no state at all.
+    if rank == root:  # The other ranks have no state at all.
         step(optimizer)
     step(reference)
     if distributed:

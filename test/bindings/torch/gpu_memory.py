@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory on the stand-in's GPUs, for tests: it is written and read by CUDA's driver alone."""
+"""Memory on the fake library's GPUs, for tests. Only CUDA's driver API reads and writes it."""
 import ctypes
 import os
 
@@ -9,7 +9,7 @@ LIBRARY = os.environ.get("HOROVODPP_CUDA_LIBRARY")
 
 
 class Gpu:
-    """A GPU, with a stream that is late on purpose."""
+    """A GPU with a stream that is late on purpose."""
 
     def __init__(self, index=0):
         self._cuda = ctypes.CDLL(LIBRARY)
@@ -38,7 +38,7 @@ class Gpu:
         return address.value
 
     def copy(self, to, source, size):
-        """Put into the stream."""
+        """Copies, in the stream."""
         self._within("cuMemcpyAsync", ctypes.c_uint64(to), ctypes.c_uint64(source),
                      ctypes.c_size_t(size), ctypes.c_void_p(self.stream))
 
@@ -46,16 +46,16 @@ class Gpu:
         self._within("cuStreamSynchronize", ctypes.c_void_p(self.stream))
 
     def put(self, values):
-        """An Array of these values, which are most likely not there yet."""
+        """An Array of these values, whose copy is most likely still in flight."""
         values = numpy.ascontiguousarray(values)
         array = Array(self, self.allocate(values.nbytes), values.dtype, values.shape)
-        array.sent = values  # Until it is copied.
+        array.sent = values  # Kept until it is copied.
         self.copy(array.address, values.ctypes.data, values.nbytes)
         return array
 
 
 class Array:
-    """What cupy's arrays are to the library."""
+    """An array like cupy's, as the library sees it."""
 
     def __init__(self, gpu, address, dtype, shape):
         self.gpu, self.address, self.dtype, self.shape = gpu, address, dtype, shape
@@ -69,7 +69,7 @@ class Array:
 
 
 def values_of(array, gpu):
-    """The values of whatever has __cuda_array_interface__, as an array of numpy."""
+    """The values of any object with __cuda_array_interface__, as a numpy array."""
     interface = array.__cuda_array_interface__
     values = numpy.empty(interface["shape"], interface["typestr"])
     gpu.copy(values.ctypes.data, interface["data"][0], values.nbytes)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of torch on GPUs. This torch need not have been built for any: what stands in for one
-of its tensors says what a real one would, of the stand-in's memory."""
+"""Torch tensors on GPUs. This torch may be built without GPU support.
+
+A fake tensor has the attributes of a real one, and lies in the fake library's memory.
+"""
 import types
 
 import numpy
@@ -19,7 +21,7 @@ _DTYPES = {"float32": torch.float32, "int64": torch.int64}
 
 
 class CudaTensor:
-    """As much of a tensor as the collectives ask for."""
+    """The part of a tensor's interface that the collectives use."""
 
     __class__ = torch.Tensor  # For isinstance().
     layout = torch.strided
@@ -69,7 +71,7 @@ def one_of_two(monkeypatch):
         return types.SimpleNamespace(cuda_stream=gpu.stream)
 
     monkeypatch.setattr(torch.cuda, "current_stream", current_stream)
-    # Of the collectives' modules: what torch does to a tensor of its own.
+    # Replaced in the collectives' modules: written() needs a real tensor.
     from horovodpp.torch.collectives import allreduce, broadcast
     for module in (allreduce, broadcast):
         monkeypatch.setattr(module, "written", lambda tensor: tensor)

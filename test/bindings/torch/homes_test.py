@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients in memory that ranks share, and those that the program keeps where they are."""
+"""Gradients in memory that ranks share, and gradients that stay in place."""
 
 import models
 import pytest
@@ -40,7 +40,7 @@ def test_results_are_the_same_bits(set_to_none, passes, groups, rank, size):
             for number in range(passes):
                 batch = models.batch_of(rank + size * (step + 3 * number))
                 models.loss_of(model, batch).backward()
-            # Those that the program drops are allocated anew, and do not move again.
+            # Gradients that the program drops are allocated again, and are not moved again.
             moved = gradients_in_arena and size > 1 and (step == 0 or not set_to_none)
             assert are_in_the_arena(model) == [moved] * 4
             optimizer.step()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small models, and one process over the whole batch to compare with."""
+"""Small models, and a reference process that trains on the whole batch."""
 import copy
 
 import torch
@@ -34,7 +34,7 @@ def sgd(model, lr=0.1, **options):
 def compare(model, distributed, loss=loss_of, steps=3, make=sgd, tolerance=1e-5):
     """Trains `model` by `distributed(model, optimizer)`, and a copy over the whole batch.
 
-    distributed: makes the optimizer. Every step is optimizer.zero_grad(), backward, step().
+    distributed: creates the optimizer. Every step is optimizer.zero_grad(), backward, step().
     """
     alone = copy.deepcopy(model)
     alone_optimizer = make(alone)
@@ -61,6 +61,6 @@ def named(model, optimizer, **options):
 
 
 def named_and_alone(model, make=sgd, **options):
-    """A distributed optimizer of `model`; a copy for one process, and the optimizer of that."""
+    """A distributed optimizer of `model`; a copy for one process, and the optimizer of the copy."""
     alone = copy.deepcopy(model)
     return named(model, make(model), **options), alone, make(alone)

@@ -16,7 +16,7 @@ MOVED = [*_NUMBERS, *sorted(_MOVED_ONLY, key=str)]
 
 
 def filled(dtype, rows, value):
-    """A tensor [rows, 2] of any dtype; of those that nothing computes with: by their bytes."""
+    """A tensor [rows, 2] of any dtype; dtypes without arithmetic are filled bytewise."""
     if dtype in _NUMBERS:
         return torch.full((rows, 2), value).to(dtype)
     memory = torch.full((rows, 2 * torch.empty(1, dtype=dtype).element_size()), value,
@@ -188,7 +188,7 @@ def test_grouped_gathers_and_scatters(rank, size):
     assert hvd.synchronize(handle)[0].tolist() == [1]
 
 
-# --- What only moves ---
+# --- Collectives that only move data ---
 
 @pytest.mark.parametrize("dtype", MOVED, ids=str)
 def test_every_dtype_is_gathered_broadcast_and_exchanged(dtype, rank, size):
@@ -364,8 +364,8 @@ def unheard_of(tensor):
     yield "scale", lambda: hvd.allreduce_async_(tensor, op=hvd.Sum, postscale_factor=math.inf)
 
 
-# What one rank's arguments alone are wrong about is no failure of a job, which elastic training
-# would begin anew for it.
+# Arguments that are wrong on one rank alone do not break the job, for which elastic training would
+# restart.
 def test_arguments_that_make_no_sense_are_refused_at_once(size):
     for text, call in unheard_of(torch.ones(4)):
         with pytest.raises(ValueError, match=text) as refused:
@@ -409,7 +409,7 @@ def test_ranks_that_disagree_are_told_how(rank, size):
     assert hvd.allreduce(torch.ones(1), name="m.shape", op=hvd.Sum).item() == size
 
 
-# --- Ranks that wait for each other ---
+# --- join and barrier ---
 
 def test_join_returns_who_came_last(rank, size):
     for _ in range(rank):

@@ -12,7 +12,7 @@ from versions import needs_torch
 import horovodpp.torch as hvd
 
 
-# --- How it is made ---
+# --- Construction ---
 
 def test_is_of_the_wrapped_optimizers_class():
     model = models.mlp()
@@ -184,7 +184,7 @@ def test_gradients_wait_for_others_to_go_with_them(rank, size, bucket_bytes):
         models.loss_of(model, models.batch_of(rank)).backward()
     with pytest.raises(AssertionError, match=r"optimizer.zero_grad\(\) was called after "):
         optimizer.zero_grad()
-    optimizer.load_state_dict(optimizer.state_dict())  # Ends what was begun, on all ranks.
+    optimizer.load_state_dict(optimizer.state_dict())  # Ends the begun step, on all ranks.
     optimizer.zero_grad()
     assert len(optimizer._reduction._handles) == 0 and len(optimizer._reduction._held) == 0
 
@@ -200,7 +200,7 @@ def test_gradients_that_all_wait_are_sent_as_one(freezes, rank, size, monkeypatc
     models.loss_of(functools.partial(model, which=0 if freezes else rank % 2),
                    models.batch_of(rank)).backward()
     own = [torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in model.parameters()]
-    if freezes:  # It is sent all the same.
+    if freezes:  # It is sent in any case.
         model.branches[0].bias.requires_grad_(False)
     optimizer.step()
     if size > 1 and not freezes:
@@ -439,7 +439,7 @@ def test_lbfgs(search, rank):
     models.assert_equal(model, alone, 1e-6)
 
 
-# --- What programs read of Horovod's optimizer, though it is private ---
+# --- Private attributes of Horovod's optimizer that programs read ---
 
 @pytest.mark.parametrize("op", [hvd.Average, hvd.Adasum], ids=["average", "adasum"])
 def test_names_of_parameters_are_told(op):
@@ -473,10 +473,10 @@ def test_private_attributes_tell_what_they_tell_in_horovod(rank, size):
             optimizer._requires_update = set()
 
 
-# --- Parameters that have no gradient ---
+# --- Parameters without a gradient ---
 
 class Branches(torch.nn.Module):
-    """Of which a rank uses one."""
+    """A model of which each rank uses one branch."""
 
     def __init__(self):
         super().__init__()
@@ -517,7 +517,7 @@ def test_parameters_that_no_rank_used_stay_as_in_one_process(groups, bucket_byte
         loss = modules[0](batch).square().mean()
         return loss + modules[1](batch).square().mean() if of_rank in users else loss
 
-    # All use the second module, no rank, only rank 0, no rank again.
+    # The users of the second module: all ranks, no rank, only rank 0, and again no rank.
     for users in (range(size), (), (0,), ()):
         optimizer.zero_grad(set_to_none=True)
         loss_of(model, rank, users).backward()
@@ -622,7 +622,7 @@ def test_sparse_gradients_stay_sparse(as_dense, groups, rank, size):
     for step in range(3):
         optimizer.zero_grad()
         inner.zero_grad()
-        # Another table is used on rank 0 alone, and on none at first.
+        # Another table is used on rank 0 alone, and on no rank at first.
         uses = step > 0
         model(torch.tensor([rank, 5, 5]), uses and rank == 0).square().mean().backward()
         optimizer.step()
@@ -661,7 +661,7 @@ def test_a_generator_and_a_discriminator_have_the_same_names(rank):
         (critic(generator(batch).detach()).mean() - critic(batch).mean()).backward()
         of_critic.step()
         of_generator.zero_grad()
-        # The critic gets gradients here too, under way at the same time as the generator's.
+        # The critic gets gradients here too, in flight at the same time as the generator's.
         (-critic(generator(batch)).mean()).backward()
         of_generator.step()
         if hasattr(of_critic, "synchronize"):
@@ -708,7 +708,7 @@ def test_a_scaler_sees_reduced_gradients(rank, size):
 def test_adasum_reduces_steps(rank, size):
     model = models.mlp()
     optimizer, alone, inner = models.named_and_alone(model, op=hvd.Adasum)
-    for _ in range(3):  # Of equal steps Adasum is one of them.
+    for _ in range(3):  # The Adasum of equal steps is one step.
         optimizer.zero_grad()
         models.loss_of(model, models.batch_of(0)).backward()
         if size > 1:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that have different numbers of batches."""
+"""Ranks with different numbers of batches."""
 import models
 import pytest
 import torch
 
 import horovodpp.torch as hvd
 
-COUNTS = [[0, 2, 1, 3], [3, 1, 3, 2], [2, 2, 2, 2]]  # Of batches, by rank.
+COUNTS = [[0, 2, 1, 3], [3, 1, 3, 2], [2, 2, 2, 2]]  # Numbers of batches, by rank.
 
 
 def batches_of(rank, count):
@@ -15,7 +15,7 @@ def batches_of(rank, count):
 
 
 def trained_alone(counts, divisor):
-    """One process that takes the same steps. `divisor`: of gradients, by how many ranks go on."""
+    """One process that takes the same steps. `divisor`: of gradients, given the active ranks."""
     model = models.mlp()
     optimizer = models.sgd(model)
     batches = [batches_of(rank, count) for rank, count in enumerate(counts)]
@@ -68,12 +68,12 @@ def test_goes_through_the_batches_again(rank, size):
         assert loop.last_rank == size - 1
 
 
-# The rank would wait for the others, which may be waiting for what it did not send.
+# A join would wait for other ranks, which may wait for this rank's reductions.
 def test_does_not_join_where_a_step_fails(rank):
     with pytest.raises(ZeroDivisionError):
         for _ in hvd.uneven([1]):
             raise ZeroDivisionError
     for _ in hvd.uneven([1, 2]):
         break
-    # No rank has joined: a broadcast from one that has is refused.
+    # A rank that has joined would refuse this broadcast.
     assert hvd.broadcast(torch.tensor([rank]), 0, name="after").item() == 0

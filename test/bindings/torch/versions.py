@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of what not every supported torch has."""
+"""Tests of features that not every supported torch has."""
 import pytest
 import torch
 

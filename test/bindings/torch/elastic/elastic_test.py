@@ -205,7 +205,7 @@ def test_a_mistake_of_the_program_is_made_once(rank, size):
 
 
 def run_once(func):
-    """elastic.run, where beginning anew is a failure."""
+    """elastic.run, where a restart is a failure."""
     return run_fn(func, reset=lambda: pytest.fail("it begins anew"))
 
 
@@ -234,8 +234,8 @@ def test_a_collective_after_join_is_not_made_again(pair, rank):
             train(hvd.elastic.ObjectState(step=0))
     else:
         train(hvd.elastic.ObjectState(step=0))
-    hvd.barrier()  # Rank 1 has not joined before.
-    # Which of the two was the last one depends on whose word the coordinator has first.
+    hvd.barrier()  # Rank 1 joins only after this.
+    # Either rank may be the last: it depends on the order in which the root hears of the joins.
     if rank == 0:
         assert joined[0].wait() in (0, 1)
     elif rank == 1:
