@@ -21,8 +21,8 @@ class CapturedStep:
 
     Every rank of the process set captures the same collectives. Run one step before you capture:
     NCCL has to connect the ranks first. Collectives that do not use NCCL cannot be captured.
-    Replays are collectives, matched across ranks by `name`. The memory of the step, including its
-    results, stays where it is and is kept alive as long as this object lives. See docs/gpu.md.
+    Replays are collectives, matched across ranks by `name`. As long as you replay the step, keep
+    its memory, including its results, alive and in place. See docs/gpu.md.
 
     step: the function to capture, called once. An exception in it ends the capture and is raised.
     name: the name of the replays: equal on all ranks, and used for nothing else.

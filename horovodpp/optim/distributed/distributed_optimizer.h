@@ -3,7 +3,6 @@
 // mean of all ranks' gradients. The reduction of a gradient starts during
 // backward, as soon as the gradient is final. step() waits for the reductions
 // still in flight.
-// under way.
 //
 //   auto sgd = std::make_unique<hvd::optim::SGD>(model.named_parameters(),
 //                                                hvd::optim::SGDOptions{...});

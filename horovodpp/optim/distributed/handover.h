@@ -39,7 +39,7 @@ class Handover {
   // gradients.
   //   hvd::Error (FailedPrecondition)  a gradient was replaced, or written, meanwhile
   void take_back();
-  // Releases all gradients that were given and that the reducer no longer uses.
+  // Releases all given gradients. The reducer must no longer use them.
   void forget();
 
  private:
