@@ -15,18 +15,19 @@ void add_errors(nanobind::module_& module);
 
 // Raises an error that this rank found by itself, or the state of its job.
 // Needs the GIL.
-//   ValueError             InvalidArgument, Unimplemented: arguments that make no
-//                          sense here; AlreadyExists: a name that is in flight
-//   InvalidCallError       FailedPrecondition: outside of a job, after join(), in a
-//                          forked child; NotFound: a missing library. A
+//   ValueError             InvalidArgument, Unimplemented: arguments that make
+//                          no sense here; AlreadyExists: a name that is in
+//                          flight
+//   InvalidCallError       FailedPrecondition: outside of a job, after join(),
+//                          in a forked child; NotFound: a missing library. A
 //                          HorovodInternalError, and a ValueError
 //   MemoryError            ResourceExhausted
 //   HorovodInternalError   (others): ranks stall, left or died
 [[noreturn]] void raise(const Status& status);
 // Raises the error of a collective, which the ranks find out together. As
 // raise(), but
-//   InvalidCallError       InvalidArgument, Unimplemented: ranks disagree, or no
-//                          plane supports the request
+//   InvalidCallError       InvalidArgument, Unimplemented: ranks disagree, or
+//                          no plane supports the request
 [[noreturn]] void raise_outcome(const Status& status);
 
 inline void raise_if_error(const Status& status) {

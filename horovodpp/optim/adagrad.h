@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adagrad, with the formulas of PyTorch:
 //
-//   g = gradient + weight_decay p               (maximize: -gradient)
-//   s = s + g^2                                 (first: initial_accumulator_value)
+//   g = gradient + weight_decay p         (maximize: -gradient)
+//   s = s + g^2                           (first: initial_accumulator_value)
 //   p = p - learning_rate / (1 + steps learning_rate_decay) g / (sqrt(s) + eps)
 //
 // `steps` counts the steps made before. A step along a sparse gradient leaves

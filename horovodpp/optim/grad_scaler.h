@@ -51,15 +51,15 @@ struct GradScalerOptions {
 
 class GradScaler {
  public:
-  //   InvalidArgument  the scale is not positive, the growth factor not above 1,
-  //                    the backoff factor not between 0 and 1, or the interval
-  //                    below 1
+  //   InvalidArgument  the scale is not positive, the growth factor not above
+  //                    1, the backoff factor not between 0 and 1, or the
+  //                    interval below 1
   explicit GradScaler(const GradScalerOptions& options = {});
 
   // The loss times the factor.
   Tensor scale(const Tensor& loss) const;
 
-  // Divides the gradients of `optimizer` by the factor, and checks that they
+  // Divides the gradients of `optimizer` by the factor, and checks whether they
   // are finite.
   //   hvd::Error (FailedPrecondition)  it has been done since update()
   void unscale_(Optimizer& optimizer);

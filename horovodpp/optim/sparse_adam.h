@@ -4,7 +4,8 @@
 // they are:
 //
 //   hvd::nn::Embedding table(50000, 128, {.sparse = true});
-//   hvd::optim::SparseAdam optimizer(table.named_parameters(), {.learning_rate = 1e-3});
+//   hvd::optim::SparseAdam optimizer(table.named_parameters(),
+//                                    {.learning_rate = 1e-3});
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.

@@ -60,7 +60,7 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   // Returns uninitialized memory of `bytes` (or one byte, if that is 0). A
-  // forked child may use the parent's allocations, but gets no new ones, and its
+  // forked child may use the parent's allocations, but gets no new ones; its
   // deallocate() has no effect.
   //   ResourceExhausted  the machine has no more shared memory, or the limit is
   //                      reached; names the size asked for. Other memory works

@@ -5,14 +5,15 @@
 //
 //   hvd::broadcast_parameters(model.named_parameters(), 0);
 //   hvd::DecentralizedOptimizer optimizer(
-//       std::move(adamw), hvd::optim::periodic_average(
-//                             {.every = 32, .outer_rate = 0.7, .outer_momentum = 0.9}));
+//       std::move(adamw),
+//       hvd::optim::periodic_average(
+//           {.every = 32, .outer_rate = 0.7, .outer_momentum = 0.9}));
 //   for (...) {
 //     optimizer.zero_grad();
 //     loss(model(x), y).backward();
 //     optimizer.step();
 //   }
-//   optimizer.average_weights();          // Before you measure or save the model.
+//   optimizer.average_weights();  // Before you measure or save the model.
 //
 // Ranks have different weights between exchanges. The state of the wrapped
 // optimizer is each rank's own, so each rank saves its own. Not thread-safe.
@@ -54,8 +55,8 @@ class DecentralizedOptimizer : public OptimizerWrapper {
 
   // Makes a step of the wrapped optimizer, then the strategy's exchange. All
   // ranks call it equally often.
-  //   hvd::Error  see WeightStrategy::exchange; or this rank has left the job: this
-  //               rank's own step is made
+  //   hvd::Error  see WeightStrategy::exchange; or this rank has left the job:
+  //               this rank's own step is made
   void step() override;
 
   // Gives all ranks the mean of their weights. All ranks call it.

@@ -6,7 +6,8 @@
 // step plus the reduced difference:
 //
 //   hvd::DeltaOptimizer optimizer(std::make_unique<hvd::optim::AdamW>(
-//       model.named_parameters(), hvd::optim::AdamWOptions{.learning_rate = 3e-4}));
+//       model.named_parameters(),
+//       hvd::optim::AdamWOptions{.learning_rate = 3e-4}));
 //   for (...) {
 //     optimizer.zero_grad();
 //     loss(model(x), y).backward();
@@ -62,9 +63,9 @@ struct DeltaOptions {
 class DeltaOptimizer : public OptimizerWrapper {
  public:
   //   hvd::Error       there is no job; this rank is not in the process set
-  //   InvalidArgument  nothing to wrap; fewer passes than one; the op is neither
-  //                    Adasum nor average; another optimizer reduces one of the
-  //                    parameters; the gradient of one is sparse
+  //   InvalidArgument  nothing to wrap; fewer passes than one; the op is
+  //                    neither Adasum nor average; another optimizer reduces
+  //                    one of the parameters; the gradient of one is sparse
   explicit DeltaOptimizer(std::unique_ptr<Optimizer> wrapped,
                           const DeltaOptions& options = {});
   ~DeltaOptimizer() override;
@@ -78,8 +79,8 @@ class DeltaOptimizer : public OptimizerWrapper {
   // Calls `closure` first, which runs backward, and returns its result.
   Tensor step(const std::function<Tensor()>& closure);
 
-  //   hvd::Error (FailedPrecondition)  deltas are in flight, between backward and
-  //                                    step()
+  //   hvd::Error (FailedPrecondition)  deltas are in flight, between backward
+  //                                    and step()
   void zero_grad(bool set_to_none = true) override;
 
  private:

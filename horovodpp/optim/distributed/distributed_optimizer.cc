@@ -176,7 +176,7 @@ void DistributedOptimizer::reduce() {
     const Stopwatch waiting(exposed_);
     reducer_.finish();
   } catch (...) {
-    // If finish() failed before it waited, the reducer still uses the gradients.
+    // If finish() fails before it waits, the reducer still has the gradients.
     if (!reducer_.is_pending()) handover_->forget();
     throw;
   }

@@ -107,8 +107,8 @@ class DistributedOptimizer : public OptimizerWrapper {
     const bool previous_;
   };
 
-  //   hvd::Error       there is no job; options that make no sense, or this rank
-  //                    is not in the process set (InvalidArgument)
+  //   hvd::Error       there is no job; options that make no sense, or this
+  //                    rank is not in the process set (InvalidArgument)
   //   InvalidArgument  two parameters have one name; another optimizer reduces
   //                    the gradient of one; groups make no sense; the op does
   //                    not support sparse gradients
@@ -136,7 +136,8 @@ class DistributedOptimizer : public OptimizerWrapper {
 
   // Calls synchronize(), unless that has been done since the last backward or
   // is skipped; then makes a step of the wrapped optimizer.
-  //   hvd::Error (FailedPrecondition)  it is skipped, and gradients are in flight
+  //   hvd::Error (FailedPrecondition)  it is skipped, and gradients are in
+  //                                    flight
   //   hvd::Error (DataLoss)            the ranks' parameters differ, see
   //                                    check_parameters_every; names the first
   void step() override;
@@ -154,11 +155,12 @@ class DistributedOptimizer : public OptimizerWrapper {
   // change, one pass over them. If synchronize() is skipped, and has not been
   // called, each rank uses the norm of its own gradients.
   //   InvalidArgument                  the options make no sense
-  //   hvd::Error (OutOfRange)          max_norm is set without a scaler, and the
-  //                                    gradients are not finite: gradients and
-  //                                    parameters are unchanged
-  //   hvd::Error (FailedPrecondition)  the weights of all ranks are 0; or a weight
-  //                                    is set, and the gradients are not reduced
+  //   hvd::Error (OutOfRange)          max_norm is set without a scaler, and
+  //                                    the gradients are not finite: gradients
+  //                                    and parameters are unchanged
+  //   hvd::Error (FailedPrecondition)  the weights of all ranks are 0; or a
+  //                                    weight is set, and the gradients are not
+  //                                    reduced
   //   and as step()
   StepResult step(const DistributedStepOptions& options);
 
@@ -172,8 +174,9 @@ class DistributedOptimizer : public OptimizerWrapper {
 
   // Sets the number of backward passes of a step, from the next step on.
   //   InvalidArgument                  they are fewer than one
-  //   hvd::Error (FailedPrecondition)  gradients are in flight; or they are divided by
-  //                                    the number of passes (average_passes)
+  //   hvd::Error (FailedPrecondition)  gradients are in flight; or they are
+  //                                    divided by the number of passes
+  //                                    (average_passes)
   void set_backward_passes_per_step(int passes);
 
   // Statistics of the gradients handed over so far.

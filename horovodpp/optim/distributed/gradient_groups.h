@@ -27,8 +27,8 @@ class GradientGroups {
       : groups_(groups) {}
 
   // The names of the members of each group.
-  //   InvalidArgument  the number is negative; a tensor is no parameter, or in two
-  //                    groups
+  //   InvalidArgument  the number is negative; a tensor is no parameter, or in
+  //                    two groups
   std::vector<std::vector<std::string>> names_in(
       const std::vector<nn::NamedTensor>& parameters) const;
 

@@ -37,7 +37,8 @@ class Handover {
 
   // Call after the reducer's finish(): the parameters get the reduced
   // gradients.
-  //   hvd::Error (FailedPrecondition)  a gradient was replaced, or written, meanwhile
+  //   hvd::Error (FailedPrecondition)  a gradient was replaced, or written,
+  //                                    meanwhile
   void take_back();
   // Releases all given gradients. The reducer must no longer use them.
   void forget();
