@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""horovodpp: Horovod's programming model over a library in C++.
+"""horovodpp: Horovod's programming model on a C++ library.
 
     import horovodpp.torch as hvd               # For PyTorch.
-    horovodpp.allreduce(array)                  # For numpy, and whatever shows its memory.
-    horovodpp.run(function, args=(1,), np=2)    # A function on two ranks.
-    horovodpp.install_as_horovod()              # `import horovod.torch` is ours from here on.
+    horovodpp.allreduce(array)                  # For numpy and other arrays.
+    horovodpp.run(function, args=(1,), np=2)    # Runs a function on two ranks.
+    horovodpp.install_as_horovod()              # `import horovod.torch` now finds horovodpp.
 """
 try:
     from horovodpp.version import __version__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`horovod` as another name of horovodpp, for scripts that nobody wants to edit."""
+"""Makes `horovod` another name of horovodpp, for scripts that must not be edited."""
 import importlib
 import importlib.abc
 import importlib.util
@@ -7,7 +7,7 @@ import sys
 
 
 class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds horovod.x where horovodpp.x is."""
+    """Finds horovod.x at horovodpp.x."""
 
     def __init__(self):
         self._own_specs = {}
@@ -26,17 +26,16 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return module
 
     def exec_module(self, module):
-        """It was executed under its own name, which it keeps."""
+        """Does nothing: the module was executed under its own name, which it keeps."""
         alias = module.__spec__.name
         module.__spec__ = self._own_specs.pop(alias)
         module.__loader__ = module.__spec__.loader
 
 
 def install_as_horovod():
-    """From here on `import horovod`, `import horovod.torch` and so on find horovodpp.
+    """Makes `import horovod`, `import horovod.torch` and so on find horovodpp from now on.
 
-    A Horovod that is installed is not found any more. Raises ImportError if it was imported
-    already.
+    An installed Horovod is no longer found. Raises ImportError if horovod was already imported.
     """
     if any(isinstance(finder, _Alias) for finder in sys.meta_path):
         return

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collectives on arrays: of numpy, and anything that shows its memory.
+"""The collectives on arrays of numpy and other libraries.
 
     import horovodpp
 
     horovodpp.init()
     mean = horovodpp.allreduce(array, name="loss")
 
-An array is anything with __array_interface__, the buffer protocol or DLPack, in memory of the CPU;
-results are arrays of numpy. Or it has __cuda_array_interface__, and lies on a GPU; results are
-there, too, and have it as well (gpu_arrays.py). The functions are those of horovodpp.torch, with its
-errors, and their names are matched across ranks with its.
+On the CPU, an array is any object with __array_interface__, the buffer protocol or DLPack; results
+are numpy arrays. On a GPU, an array is any object with __cuda_array_interface__; results lie on the
+same GPU and have __cuda_array_interface__ too (gpu_arrays.py). The functions work like those of
+horovodpp.torch and raise the same errors. Names are matched across ranks with those of
+horovodpp.torch.
 """
 import math
 
@@ -34,7 +35,7 @@ def _numpy():
 
 
 def _shown(array):
-    """An array of numpy over the same memory."""
+    """A numpy array over the same memory."""
     numpy = _numpy()
     if isinstance(array, numpy.ndarray):
         return array
@@ -50,9 +51,9 @@ def _shown(array):
 
 
 def _of(array, moved=False, written=False):
-    """The array of numpy, or the GpuArray, and the library's description of it.
+    """The numpy array or GpuArray, and its description for the library.
 
-    moved: its elements are not computed with, so that any dtype will do.
+    moved: the collective only moves elements, so any dtype will do.
     """
     if gpu_arrays.is_on_gpu(array):
         array, (address, gpu, stream) = gpu_arrays.shown(array, _numpy(), written)
@@ -81,7 +82,7 @@ def _check_memory(array, written):
 
 
 def _result(result, like):
-    """(bytes, dtype, shape) as an array of `like`'s dtype, where `like` is."""
+    """(bytes, dtype, shape) as an array of `like`'s dtype, on the device of `like`."""
     memory, number, shape = result
     if like.dtype.name not in _NUMBERS:
         shape = shape[:-1]
@@ -91,11 +92,11 @@ def _result(result, like):
 
 
 def arena_empty(shape, dtype="float32", device="cpu"):
-    """An array of any content, for what is reduced often, in memory from where that costs no copy.
+    """An uninitialized array for repeated reductions: its memory is reduced without a copy.
 
-    On the CPU that is memory that the ranks of a node share, or other memory where it has no room;
-    on a GPU ("cuda:0"), in a job, memory that NCCL knows (docs/gpu.md), of which the result is an
-    array with __cuda_array_interface__.
+    On the CPU, the array lies in memory that the ranks of a node share, or in other memory if that
+    is full. On a GPU ("cuda:0"), in a job, it lies in memory registered with NCCL (docs/gpu.md);
+    the result is an array with __cuda_array_interface__.
     """
     numpy = _numpy()
     dtype = numpy.dtype(dtype)

@@ -1,36 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps with collectives, recorded once as CUDA graphs and done again and again."""
+"""Steps with collectives, recorded once as CUDA graphs and replayed many times."""
 from horovodpp import _core, gpu_arrays
 from horovodpp.common import handles
 from horovodpp.common.process_sets import global_process_set, member
 
 
 class CapturedStep:
-    """What `step()` puts into a stream of a GPU, collectives included.
+    """The work that `step()` puts into a CUDA stream, collectives included.
 
         def step():
-            forward_and_backward(x, gradient)                # Kernels in `stream`, as cupy's are.
+            forward_and_backward(x, gradient)                # Kernels in `stream`, as with cupy.
             handle = horovodpp.allreduce_async_(gradient, name="gradient")
             horovodpp.wait_in_stream(handle, stream)
-            horovodpp.synchronize(handle)                    # It is part of the graph, and is cleared.
+            horovodpp.synchronize(handle)                    # Part of the graph; clears the handle.
             update(x, gradient)
 
         captured = horovodpp.CapturedStep(step, "step", stream)
         for _ in range(10):
             captured.replay()
 
-    Every rank of the process set captures the same collectives, after a step that was not captured,
-    since NCCL has to connect the ranks before; what goes another way cannot be captured. Replays are
-    collectives by the name. The memory of the step, results that it was given included, stays where
-    it is, and kept alive, as long as it is replayed. See docs/gpu.md.
+    Every rank of the process set captures the same collectives. Run one step before you capture:
+    NCCL has to connect the ranks first. Collectives that do not use NCCL cannot be captured.
+    Replays are collectives, matched across ranks by `name`. As long as you replay the step, keep
+    its memory, including its results, alive and in place. See docs/gpu.md.
 
-    step: what is called, once. What it raises ends the capture, and is raised.
-    name: of the replays: equal on all ranks, and of nothing else.
-    stream: that is captured, and not the legacy default one: a number, torch's or cupy's.
+    step: the function to capture, called once. An exception in it ends the capture and is raised.
+    name: the name of the replays: equal on all ranks, and used for nothing else.
+    stream: the stream to capture: a number, or a stream of torch or cupy. Not the legacy default
+        stream.
     device: the stream's GPU.
 
-    Raises ValueError for a stream or GPU that it cannot be, and InvalidCallError if what the step
-    does cannot be captured; so does a replay in another job.
+    Raises ValueError for an unsuitable stream or GPU, and InvalidCallError if the step cannot be
+    captured. A replay in another job also raises InvalidCallError.
     """
 
     def __init__(self, step, name, stream, device="cuda:0", process_set=global_process_set):
@@ -41,9 +42,9 @@ class CapturedStep:
         self._captured = _core.capture(step, name, gpu, handles.stream_number(stream), core)
 
     def replay_async(self):
-        """Does it once more; returns a handle, for wait_in_stream() and synchronize()."""
+        """Replays the step; returns a handle for wait_in_stream() and synchronize()."""
         return handles.add(self._captured.replay(), keep=self)
 
     def replay(self):
-        """Does it once more, and waits for it."""
+        """Replays the step and waits until it is done."""
         handles.synchronize(self.replay_async())

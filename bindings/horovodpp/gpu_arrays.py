@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays on GPUs: of cupy, numba, and whatever else has __cuda_array_interface__."""
+"""Arrays on GPUs: of cupy, numba, and other libraries with __cuda_array_interface__."""
 from horovodpp import _core
 
-# Of the interface: the legacy default stream, which the library calls 0.
+# The legacy default stream in the interface; the library calls it 0.
 _LEGACY_DEFAULT = 1
 
 
 class GpuArray:
-    """Memory of a GPU. Others see it by __cuda_array_interface__: cupy.asarray(x), or
-    torch.as_tensor(x, device="cuda"), which take no copy and keep it alive.
+    """Memory of a GPU, with __cuda_array_interface__.
+
+    cupy.asarray(x) and torch.as_tensor(x, device="cuda") use it without a copy and keep it alive.
     """
 
     def __init__(self, owner, address, dtype, shape):
@@ -23,13 +24,13 @@ class GpuArray:
 
     @property
     def __cuda_array_interface__(self):
-        # Results are in memory, for every stream.
+        # Results are complete in memory, so every stream may read them.
         return {"shape": self.shape, "typestr": self.dtype.str, "data": (self._address, False),
                 "strides": None, "stream": None, "version": 3}
 
 
 def index_of(device):
-    """Which GPU is meant by "cuda:1", "cuda" (the first), 1, or torch's device; or CPU, "cpu"."""
+    """The index of the GPU "cuda:1", "cuda" (the first), 1 or torch's device; CPU for "cpu"."""
     if isinstance(device, int) and device >= 0:
         return device
     kind, _, index = str(device).partition(":")
@@ -45,7 +46,7 @@ def is_on_gpu(array):
 
 
 def shown(array, numpy, written):
-    """A GpuArray over the same memory, and (address, GPU, stream) of it."""
+    """A GpuArray over the same memory, and its (address, GPU, stream)."""
     interface = array.__cuda_array_interface__
     address, read_only = interface["data"]
     if read_only and written:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m horovodpp.run_as_horovod SCRIPT [ARGUMENTS]: runs a script of Horovod's as it is."""
+"""python -m horovodpp.run_as_horovod SCRIPT [ARGUMENTS]: runs a Horovod script unchanged."""
 import os
 import runpy
 import sys

@@ -18,7 +18,7 @@ def _rank():
 
 
 def _leave(folder, name, value):
-    """Whole or not at all, whenever this process ends."""
+    """Writes a file atomically, even if this process ends early."""
     part = folder / f"{name}.part"
     part.write_bytes(value)
     part.rename(folder / name)
@@ -28,7 +28,7 @@ def _dumped(error):
     try:
         pickle.loads(dumps(error))
         return error
-    except Exception:  # Exceptions may hold anything.
+    except Exception:  # Exceptions may hold objects that cannot be pickled.
         return RuntimeError(f"{type(error).__name__}: {error}")
 
 

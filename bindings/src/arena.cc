@@ -16,7 +16,7 @@ using nb::arg;
 nb::object allocate(std::size_t bytes) {
   std::shared_ptr<void> memory;
   {
-    const nb::gil_scoped_release without_gil;  // Its pages are touched here.
+    const nb::gil_scoped_release without_gil;  // allocate() touches the pages.
     memory = arena_alloc_bytes(bytes);
   }
   void* const data = memory.get();

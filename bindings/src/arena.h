@@ -5,7 +5,7 @@
 
 namespace hvd::python {
 
-// Memory that the ranks of a node share, for what is reduced where it lies.
+// Adds the memory that the ranks of a node share, for reductions in place.
 void add_arena(nanobind::module_& module);
 
 }  // namespace hvd::python

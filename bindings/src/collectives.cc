@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives over memory that Python describes: (address, dtype, shape).
+// Collectives over memory that Python describes as (address, dtype, shape).
 #include "src/collectives.h"
 
 #include <nanobind/stl/string.h>
@@ -35,7 +35,7 @@ ConstTensorViews const_views_of(const std::vector<Described>& tensors) {
   return {views.begin(), views.end()};
 }
 
-// What Python says of a reduction.
+// The options of a reduction, as Python passes them.
 struct Reducing {
   std::string name;
   int op;
@@ -44,7 +44,7 @@ struct Reducing {
   const ProcessSet& set;
 };
 
-// AllreduceOptions or ReducescatterOptions.
+// Sets the fields of AllreduceOptions or ReducescatterOptions.
 template <typename Options>
 Options options_of(Reducing reducing, void* stream) {
   Options options;
@@ -57,7 +57,7 @@ Options options_of(Reducing reducing, void* stream) {
   return options;
 }
 
-// AllgatherOptions or BroadcastOptions.
+// Sets the fields of AllgatherOptions or BroadcastOptions.
 template <typename Options>
 Options options_of(std::string name, const ProcessSet& set, void* stream) {
   Options options;

@@ -5,8 +5,8 @@
 
 namespace hvd::python {
 
-// Each starts at once and returns an Operation; the memory that is described
-// lives until that is done.
+// Each collective starts at once and returns an Operation. The described memory
+// must live until the Operation is done.
 void add_collectives(nanobind::module_& module);
 
 }  // namespace hvd::python

@@ -27,7 +27,7 @@ using compression::Exchange;
 using compression::ExchangeOptions;
 using nb::arg;
 
-// A gradient's key, and where it lies.
+// A gradient's key and memory.
 using Named = std::pair<std::string, Described>;
 
 std::unique_ptr<Exchange> start(Compressor& compressor,
@@ -61,7 +61,7 @@ void finish(Exchange& exchange) {
   raise_if_failed(status);
 }
 
-// What is remembered, as pairs of a name and an array of float32.
+// The state of a compressor, as pairs of a name and an array of float32.
 nb::list state_of(const Compressor& compressor) {
   nb::list state;
   for (auto& [name, values] : compressor.state()) {

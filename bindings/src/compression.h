@@ -5,7 +5,8 @@
 
 namespace hvd::python {
 
-// The compressors whose messages cannot be added: every rank gathers all of them.
+// Adds the compressors whose messages cannot be summed: every rank gathers all
+// of them.
 void add_compression(nanobind::module_& module);
 
 }  // namespace hvd::python

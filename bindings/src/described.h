@@ -13,8 +13,8 @@
 
 namespace hvd::python {
 
-// Address, dtype's number, shape, GPU or kCpu, and the stream of its GPU that what
-// produces it has been put into (0: the legacy default stream).
+// Address, dtype number, shape, GPU or kCpu, and the CUDA stream on which the
+// tensor is produced (0: the legacy default stream).
 using Described = std::tuple<std::uintptr_t, int, std::vector<std::int64_t>,
                              int, std::uintptr_t>;
 inline constexpr int kCpu = -1;
@@ -29,7 +29,7 @@ inline TensorView view_of(const Described& tensor) {
 inline void* stream_of(const Described& tensor) {
   return reinterpret_cast<void*>(std::get<4>(tensor));
 }
-// Tensors of a group lie on one device.
+// All tensors of a group lie on one device.
 inline void* stream_of(const std::vector<Described>& tensors) {
   return tensors.empty() ? nullptr : stream_of(tensors.front());
 }

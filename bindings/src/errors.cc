@@ -15,8 +15,9 @@ namespace nb = nanobind;
 PyObject* internal_error = nullptr;
 PyObject* invalid_call_error = nullptr;
 
-// `of_arguments`: that of arguments which would be refused again. What another rank
-// does is Aborted or Cancelled; what is FailedPrecondition is this program's own mistake.
+// `of_arguments` is the type for arguments that would be refused again.
+// Failures of another rank are Aborted or Cancelled. FailedPrecondition is this
+// program's own mistake.
 PyObject* type_for(StatusCode code, PyObject* of_arguments) {
   switch (code) {
     case StatusCode::kInvalidArgument:
@@ -34,7 +35,7 @@ PyObject* type_for(StatusCode code, PyObject* of_arguments) {
   }
 }
 
-// Messages name functions as C++ calls them.
+// Replaces C++ function names in messages by Python names.
 std::string in_python(std::string text) {
   static const std::string colons = "hvd::";
   for (std::size_t at = 0; (at = text.find(colons, at)) != std::string::npos;) {

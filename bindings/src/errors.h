@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Status as the exception that Horovod's users catch.
+// Converts a Status to the exception that Horovod's users catch.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,18 +13,21 @@ namespace hvd::python {
 // Creates the exceptions of the module.
 void add_errors(nanobind::module_& module);
 
-// What this rank refuses by itself, or what its job has come to. Needs the GIL.
-//   ValueError             InvalidArgument, Unimplemented: arguments that make no
-//                          sense here; AlreadyExists: a name that is in flight
-//   InvalidCallError       FailedPrecondition: outside of a job, after join(), in a
-//                          forked child; NotFound: a library that there is not. A
+// Raises an error that this rank found by itself, or the state of its job.
+// Needs the GIL.
+//   ValueError             InvalidArgument, Unimplemented: arguments that make
+//                          no sense here; AlreadyExists: a name that is in
+//                          flight
+//   InvalidCallError       FailedPrecondition: outside of a job, after join(),
+//                          in a forked child; NotFound: a missing library. A
 //                          HorovodInternalError, and a ValueError
 //   MemoryError            ResourceExhausted
 //   HorovodInternalError   (others): ranks stall, left or died
 [[noreturn]] void raise(const Status& status);
-// How a collective has ended, which ranks find out together. The same, but
-//   InvalidCallError       InvalidArgument, Unimplemented: ranks disagree, or nothing
-//                          does what they ask for
+// Raises the error of a collective, which the ranks find out together. As
+// raise(), but
+//   InvalidCallError       InvalidArgument, Unimplemented: ranks disagree, or
+//                          no plane supports the request
 [[noreturn]] void raise_outcome(const Status& status);
 
 inline void raise_if_error(const Status& status) {

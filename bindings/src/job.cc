@@ -33,7 +33,7 @@ void enter(std::vector<std::vector<int>> process_sets) {
     StatusOr<Config> config = Config::from_env();
     if (config.ok()) {
       config->process_sets = std::move(process_sets);
-      // Here it has an effect; see timeline.h.
+      // The option has an effect in Python; see timeline.h.
       auto& unsupported = config->unsupported;
       unsupported.erase(std::remove(unsupported.begin(), unsupported.end(),
                                     "HOROVOD_TIMELINE"),
@@ -52,7 +52,7 @@ void leave() {
     const nb::gil_scoped_release without_gil;
     status = shutdown();
   }
-  // A job that was broken has said so to everyone who waited for something.
+  // A broken job has already reported its error to every waiting call.
   if (status.code() == StatusCode::kFailedPrecondition) raise(status);
 }
 

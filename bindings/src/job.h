@@ -5,7 +5,8 @@
 
 namespace hvd::python {
 
-// Entering and leaving the job, this rank's place in it, what was built.
+// Adds init and shutdown, this rank's place in the job, and the build's
+// features.
 void add_job(nanobind::module_& module);
 
 }  // namespace hvd::python

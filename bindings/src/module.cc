@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// horovodpp._core: the library as Python reaches it. It knows no framework, only
+// horovodpp._core is the library's Python module. It knows no framework, only
 // addresses, dtypes and shapes.
 #include <nanobind/nanobind.h>
 
@@ -14,7 +14,7 @@
 #include "src/timeline.h"
 
 NB_MODULE(_core, module) {
-  // What is in flight when the interpreter ends is kept on purpose.
+  // Operations in flight at interpreter exit are leaked on purpose.
   nanobind::set_leak_warnings(false);
   hvd::python::add_errors(module);
   hvd::python::add_operation(module);

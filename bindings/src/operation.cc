@@ -25,7 +25,7 @@ nb::tuple shape_of(const Shape& shape) {
   return nb::tuple(dims);
 }
 
-// Each thread that is within it has its own.
+// Each thread in its scope has its own.
 class AtOnce {
  public:
   static void enter() { inside_.emplace(); }
@@ -35,7 +35,7 @@ class AtOnce {
   static inline thread_local std::optional<WaitsAtOnce> inside_;
 };
 
-// On a thread that has given the GIL away; the exception stays set.
+// Runs on a thread that has released the GIL; the exception stays set.
 bool handler_has_raised() {
   const nb::gil_scoped_acquire with_gil;
   return PyErr_CheckSignals() != 0;
@@ -89,8 +89,8 @@ nb::object wait(Operation& operation) {
       const nb::gil_scoped_release without_gil;
       done = operation.wait_unless(&handler_has_raised);
     }
-    // An interrupt reaches all ranks: the error of one that has ended by it is
-    // not this one's news.
+    // An interrupt reaches all ranks. The error of an interrupted rank does not
+    // matter here.
     if (!done || PyErr_CheckSignals() != 0) throw nb::python_error();
   }
   return operation.result();

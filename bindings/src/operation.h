@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective under way, as Python sees it: poll(), wait() and what it gave.
+// An Operation is a collective in flight, as Python sees it: poll(), wait() and
+// the result.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,14 +20,15 @@
 
 namespace hvd::python {
 
-// A one-dimensional uint8 array over memory of `device` that `owner` keeps; it speaks
-// DLPack and, on the CPU, the buffer protocol. Needs the GIL.
+// A one-dimensional uint8 array over memory of `device` that `owner` keeps
+// alive. It supports DLPack and, on the CPU, the buffer protocol. Needs the
+// GIL.
 nanobind::object bytes_over(void* memory, std::size_t bytes,
                             std::shared_ptr<const void> owner,
                             const Device& device = Device::cpu());
 
-// A Buffer as (bytes, dtype, shape): `bytes` is a one-dimensional uint8 array
-// over the buffer's memory, which it keeps alive, and speaks DLPack and the
+// A Buffer as (bytes, dtype, shape). `bytes` is a one-dimensional uint8 array
+// over the buffer's memory, which it keeps alive; it supports DLPack and the
 // buffer protocol. Needs the GIL.
 nanobind::object to_python(const Buffer& buffer);
 nanobind::object to_python(const std::vector<Buffer>& buffers);
@@ -39,7 +41,7 @@ Status status_of(const StatusOr<T>& outcome) {
   return outcome.status();
 }
 
-// Where a timeline is written: the beginning of an operation in it.
+// The start of an operation in the timeline, if a timeline is written.
 inline Timeline::Span span_of(const char* kind, const std::string& name) {
   Timeline& timeline = Timeline::instance();
   return timeline.is_on() ? timeline.begin(kind, name) : Timeline::Span();
@@ -49,13 +51,13 @@ class Operation {
  public:
   virtual ~Operation() = default;
   virtual bool poll() const = 0;
-  // Without the GIL; see Future::wait_unless().
+  // Call without the GIL; see Future::wait_unless().
   virtual bool wait_unless(bool (*interrupted)()) const = 0;
-  // Puts a stream of the GPU behind it; nullopt once `interrupted`. Without the GIL;
-  // see Future::wait_unless(stream).
+  // Orders a CUDA stream behind the operation; nullopt once `interrupted`. Call
+  // without the GIL; see Future::wait_unless(stream).
   virtual std::optional<Status> order_unless(void* stream,
                                              bool (*interrupted)()) const = 0;
-  // Once it is done. With the GIL.
+  // Call once the operation is done, with the GIL.
   virtual nanobind::object result() = 0;
 };
 
@@ -63,7 +65,7 @@ template <typename T>
 class FutureOperation final : public Operation {
  public:
   explicit FutureOperation(Future<T> future) : future_(std::move(future)) {}
-  // What is in flight is waited for, and that takes no GIL.
+  // Waiting for an operation in flight needs no GIL.
   ~FutureOperation() override {
     const nanobind::gil_scoped_release without_gil;
     future_ = Future<T>();
@@ -94,15 +96,15 @@ class FutureOperation final : public Operation {
   Future<T> future_;
 };
 
-// Whether no other rank can have caused it.
+// Whether only this rank can have caused the error.
 inline bool is_of_this_rank(StatusCode code) {
   return code == StatusCode::kFailedPrecondition ||
          code == StatusCode::kAlreadyExists;
 }
 
-// `future` as an Operation, of that kind, in the timeline where there is one.
-// Raises at once what this rank refuses by itself: arguments that make no sense, a
-// call outside a job, or under a name that is in flight.
+// Wraps `future` in an Operation of that kind, and adds it to the timeline if
+// present. Raises at once the errors that this rank finds by itself: arguments
+// that make no sense, a call outside a job, or a name that is in flight.
 template <typename T>
 std::unique_ptr<Operation> operation(const Timeline::Span& span,
                                      Future<T> future) {
@@ -119,8 +121,9 @@ std::unique_ptr<Operation> operation(const Timeline::Span& span,
   return std::make_unique<FutureOperation<T>>(std::move(future));
 }
 
-// Sleeps until it is done; a signal's handler may raise meanwhile, and ends the
-// wait. With the GIL, which others have while it sleeps.
+// Blocks until the operation is done. A signal handler may raise meanwhile,
+// which ends the wait. Call with the GIL; other threads have it during the
+// wait.
 nanobind::object wait(Operation& operation);
 
 void add_operation(nanobind::module_& module);

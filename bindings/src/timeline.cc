@@ -27,7 +27,7 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
-// As Horovod shows it: the operation before the name.
+// As in Horovod: the operation before the name.
 std::string label_of(const char* kind, const std::string& tensor) {
   if (tensor.empty()) return kind;
   std::string operation = kind;
@@ -101,7 +101,7 @@ void Timeline::event(const char* phase, const Span& span) {
 }
 
 void Timeline::write(const std::string& line) {
-  std::fseek(out_, -2, SEEK_END);  // Over the closing bracket.
+  std::fseek(out_, -2, SEEK_END);  // Overwrites the closing bracket.
   std::fputs(has_lines_ ? ",\n" : "", out_);
   std::fputs((line + "\n]\n").c_str(), out_);
   std::fflush(out_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rank 0 submits and when it is done, as a file that chrome://tracing and
-// Perfetto show: every tensor is a "process", as in Horovod's timelines.
+// A Timeline writes rank 0's operations, from call to completion, to a file for
+// chrome://tracing and Perfetto. Every tensor is a "process", as in Horovod's
+// timelines:
 //
 //   Timeline::instance().start("timeline.json");
 //   const auto span = Timeline::instance().begin("ALLREDUCE", "loss");
@@ -25,24 +26,25 @@ namespace hvd::python {
 
 class Timeline {
  public:
-  // The file it belongs to, the tensor, the operation. `file` 0: of none.
+  // The file of the operation, the tensor, and the operation. `file` 0: no
+  // file.
   struct Span {
     int file = 0;
     int tensor = 0;
     const char* kind = "";
   };
 
-  // The process's; it is never destroyed, as operations may end late.
+  // The process's timeline. It is never destroyed, as operations may end late.
   static Timeline& instance();
 
-  // Writes to `path` from here on, and no more to another file. False if it
-  // cannot be written.
+  // Closes the present file, if any, and writes to `path` from here on. Returns
+  // false if `path` cannot be written.
   bool start(const std::string& path);
   void stop();
   bool is_on() const { return on_.load(std::memory_order_relaxed); }
 
   Span begin(const char* kind, const std::string& tensor);
-  // Nothing where the file it began in is closed.
+  // Does nothing if the file of `span` is closed.
   void end(const Span& span);
 
  private:
@@ -51,7 +53,7 @@ class Timeline {
   void write(const std::string& line);
 
   std::atomic<bool> on_ = false;
-  std::mutex mutex_;  // Guards what follows.
+  std::mutex mutex_;  // Guards the members below.
   std::FILE* out_ = nullptr;
   int files_ = 0;
   bool has_lines_ = false;

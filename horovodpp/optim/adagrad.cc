@@ -13,7 +13,7 @@ namespace {
 
 enum : std::size_t { kAdagradStep, kSquares };
 
-// What becomes of `count` elements that lie in one row.
+// Updates `count` elements that are contiguous in memory.
 struct Rates {
   double rate = 0.0;
   double decay = 0.0;

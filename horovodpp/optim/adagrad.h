@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adagrad, with the formulas of PyTorch:
 //
-//   g = gradient + weight_decay p               (maximize: -gradient)
-//   s = s + g^2                                 (first: initial_accumulator_value)
+//   g = gradient + weight_decay p         (maximize: -gradient)
+//   s = s + g^2                           (first: initial_accumulator_value)
 //   p = p - learning_rate / (1 + steps learning_rate_decay) g / (sqrt(s) + eps)
 //
-// where `steps` are those made before. Along a sparse gradient rows that it has not
-// stay, with their s; it goes with no weight decay, which moves all rows.
+// `steps` counts the steps made before. A step along a sparse gradient leaves
+// the rows that the gradient lacks unchanged, with their s. Sparse gradients
+// cannot be combined with weight decay, which moves all rows.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
@@ -39,11 +40,11 @@ struct AdagradOptions {
   }
 };
 
-// Remembers "step" and "sum" of every parameter that has had a gradient.
-// A step throws InvalidArgument where one is sparse and there is a weight decay.
+// Keeps "step" and "sum" of every parameter that has had a gradient. A step
+// throws InvalidArgument for a sparse gradient with weight decay.
 class Adagrad : public GroupedOptimizer<AdagradOptions> {
  public:
-  //   InvalidArgument  an option is negative; and as of Optimizer
+  //   InvalidArgument  an option is negative; see also Optimizer
   explicit Adagrad(std::vector<nn::NamedTensor> parameters,
                    const AdagradOptions& options = {});
   explicit Adagrad(const std::vector<Tensor>& parameters,

@@ -32,7 +32,7 @@ struct AdamOptions {
   double weight_decay = 0.0;
   bool amsgrad = false;
   bool maximize = false;
-  bool decoupled = false;  // Weight decay as of AdamW, which sets it.
+  bool decoupled = false;  // Weight decay as in AdamW, which sets it.
 
   void check() const;
   template <typename F>
@@ -58,12 +58,12 @@ struct AdamWOptions {
   bool maximize = false;
 };
 
-// Remembers "step", "exp_avg", "exp_avg_sq" and, with amsgrad,
-// "max_exp_avg_sq" of every parameter that has moved.
+// Keeps "step", "exp_avg", "exp_avg_sq" and, with amsgrad, "max_exp_avg_sq" of
+// every parameter that has moved.
 class Adam : public GroupedOptimizer<AdamOptions> {
  public:
-  //   InvalidArgument  an option is negative, or a beta not in [0, 1); and as
-  //                    of Optimizer
+  //   InvalidArgument  an option is negative, or a beta not in [0, 1); see also
+  //                    Optimizer
   explicit Adam(std::vector<nn::NamedTensor> parameters,
                 const AdamOptions& options = {});
   explicit Adam(const std::vector<Tensor>& parameters,
@@ -73,7 +73,7 @@ class Adam : public GroupedOptimizer<AdamOptions> {
   bool moves_parts() const override { return true; }
 
  protected:
-  // With `always_decoupled`, whatever options say.
+  // `always_decoupled` overrides the options.
   Adam(std::vector<ParameterGroup<AdamOptions>> groups, bool always_decoupled);
 
  private:
@@ -82,8 +82,7 @@ class Adam : public GroupedOptimizer<AdamOptions> {
   const bool always_decoupled_;
 };
 
-// Adam with decoupled weight decay, also after it has loaded the state of an
-// Adam.
+// Adam with decoupled weight decay, also after loading the state of an Adam.
 class AdamW : public Adam {
  public:
   explicit AdamW(std::vector<nn::NamedTensor> parameters,

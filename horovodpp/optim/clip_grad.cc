@@ -15,7 +15,7 @@
 namespace hvd::optim {
 namespace {
 
-// NaN wins.
+// Returns NaN if either value is NaN.
 template <typename T>
 double largest(const T* elements, std::int64_t count) {
   double result = 0.0;
@@ -38,7 +38,8 @@ double sum_of_powers(const T* elements, std::int64_t count, double exponent) {
   return sum;
 }
 
-// Of one gradient: the sum of powers, or the largest element.
+// The part of one gradient in the norm: the sum of powers, or the largest
+// element.
 double contribution(const Tensor& gradient, double norm_type) {
   const UpdateTarget target(gradient);
   double result = 0.0;
@@ -106,7 +107,7 @@ void clip_grad_value_(const std::vector<Tensor>& parameters, double bound) {
                    const auto most = static_cast<Value>(bound);
                    for (std::int64_t i = 0; i < count; ++i) {
                      const Value value = autograd::loaded(elements[i]);
-                     // Comparisons with NaN are false, which keeps it.
+                     // Comparisons with NaN are false, which keeps NaN.
                      const Value low = value < -most ? -most : value;
                      elements[i] = autograd::stored<T>(low > most ? most : low);
                    }

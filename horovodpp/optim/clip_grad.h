@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds on gradients, between backward and step:
+// Limits gradients between backward and step:
 //
 //   loss.backward();
 //   hvd::optim::clip_grad_norm_(model.parameters(), 1.0);
 //   optimizer.step();
 //
-// Under a DistributedOptimizer they bound the reduced ones: see its example.
-// Gradients are changed in place; parameters without one do not count.
+// Under a DistributedOptimizer these functions limit the reduced gradients: see
+// its example. Gradients change in place. Parameters without a gradient are
+// ignored.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
@@ -24,12 +25,12 @@ struct ClipOptions {
   bool error_if_nonfinite = false;
 };
 
-// Multiplies all gradients by min(1, max_norm / (norm + 1e-6)), where `norm`,
-// which is returned, is that of all of them as one vector. It is computed in
-// double, in the order of `parameters`, so that ranks come to the same bits.
+// Multiplies all gradients by min(1, max_norm / (norm + 1e-6)) and returns
+// `norm`: the norm of all gradients as one vector. The norm is computed in
+// double, in the order of `parameters`, so that all ranks get the same bits.
 //   InvalidArgument  max_norm or norm_type makes no sense
 //   hvd::Error (OutOfRange)  the norm is not finite, if that is to be an error;
-//                            gradients are as they were
+//                            gradients are unchanged
 double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm,
                        const ClipOptions& options = {});
 

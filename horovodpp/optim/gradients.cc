@@ -16,14 +16,14 @@ template <typename T>
 GradientFindings look_at_row(const T* elements, std::int64_t count) {
   GradientFindings findings = {.squared_norm = sum_of_squares(elements, count)};
   if (std::isfinite(findings.squared_norm)) return findings;
-  // Of float64 the squares of finite elements may overflow.
+  // In float64, squares of finite elements may overflow.
   findings.is_finite = std::all_of(elements, elements + count, [](T element) {
     return std::isfinite(static_cast<double>(autograd::loaded(element)));
   });
   return findings;
 }
 
-// So far and no further: `index` of `count` parts of `elements`.
+// The first element of part `index`, of `count` parts.
 std::int64_t part_begin(std::int64_t elements, int index, int count) {
   const std::int64_t whole = elements / count;
   return index * whole + std::min<std::int64_t>(index, elements % count);

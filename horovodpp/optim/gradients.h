@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done to all gradients between backward and step: looking at them, and
-// multiplying them.
+// Operations on all gradients between backward and step: checks and scaling.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +11,33 @@
 
 namespace hvd::optim {
 
-// The gradients there are; each once, though parameters may share one. Of sparse
-// ones the values, each row of which is there once from now on. In the
-// order of the parameters: in that of their addresses, ranks would add them up
+// The gradients that exist, each once, though parameters may share one. Of
+// sparse gradients, the values; their rows are unique from then on. In the
+// order of the parameters: the order of addresses would make ranks add them up
 // differently.
 std::vector<Tensor> gradients_of(const std::vector<Tensor>& parameters);
 std::vector<Tensor> gradients_of(
     const std::vector<nn::NamedTensor>& parameters);
 
 struct GradientFindings {
-  // Of all elements, in double.
+  // Sum over all elements, in double.
   double squared_norm = 0.0;
   bool is_finite = true;
 };
 
-// Some elements of a gradient.
+// A part of the elements of a gradient.
 struct GradientPart {
   Tensor gradient;
   ElementRange elements;
 };
 std::vector<GradientPart> whole(const std::vector<Tensor>& gradients);
-// The `index`-th of `count` parts of about as many elements.
+// Part `index` of `count` parts of about equal size.
 GradientPart share_of(const Tensor& gradient, int index, int count);
 
-// Of the elements of `parts`. Reads them once.
+// Checks the elements of `parts`. Reads them once.
 GradientFindings look_at(const std::vector<GradientPart>& parts);
 
-// Multiplies all elements of each; `operation` is for errors.
+// Multiplies all elements by `factor`; `operation` is for errors.
 void scale_gradients(const std::vector<GradientPart>& parts, double factor,
                      const char* operation);
 

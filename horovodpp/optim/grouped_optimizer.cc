@@ -24,7 +24,7 @@ constexpr char kGroups[] = "groups.";
 
 }  // namespace
 
-// What a state_dict holds, as far as it was read.
+// The content of a state_dict, as far as it was read.
 struct StatefulOptimizer::Loading {
   const nn::LoadOptions& options;
   absl::flat_hash_map<std::string, std::size_t> parameters;  // By name.
@@ -73,7 +73,7 @@ void StatefulOptimizer::keep_parts(std::vector<ElementRange> parts) {
   }
 }
 
-// Of a slot of a whole parameter.
+// The value of a slot for a whole parameter.
 Tensor StatefulOptimizer::kept(std::size_t parameter,
                                const Tensor& whole) const {
   const ElementRange* const part = part_of(parameter);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What optimizers have in common: parameters in groups with options of their
-// own, and tensors that they remember of each parameter.
+// Base classes of optimizers: parameters in groups with their own options, and
+// state tensors of each parameter.
 //
 //   const std::vector<ParameterGroup<AdamWOptions>> groups = {
 //       {.parameters = matrices, .options = {.weight_decay = 0.1}},
@@ -30,15 +30,15 @@ struct ParameterGroup {
   Options options = {};
 };
 
-// One tensor that is remembered of each parameter: an int64[] that counts, or
-// one of the parameter's dtype and shape.
+// One state tensor of each parameter: an int64[] that counts, or a tensor of
+// the parameter's dtype and shape.
 struct StateSlot {
   std::string name;
   bool is_count = false;
-  bool may_lack = false;  // Of a parameter whose other slots are there.
+  bool may_lack = false;  // May be absent while other slots exist.
 };
 
-// Some elements of a parameter, counted as they lie in its memory.
+// A part of the elements of a parameter, in memory order.
 struct ElementRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -46,7 +46,7 @@ struct ElementRange {
   std::int64_t count() const { return end - begin; }
 };
 
-// Before the names of what is remembered, in the state of an optimizer.
+// Prefix of the names of state tensors, in the state of an optimizer.
 inline constexpr char kStatePrefix[] = "state.";
 
 class StatefulOptimizer : public Optimizer {
@@ -59,37 +59,37 @@ class StatefulOptimizer : public Optimizer {
   void load_state_dict(const nn::StateDict& state,
                        const nn::LoadOptions& options = {}) override;
 
-  // Whether keep_parts() is possible: move() heeds part_of().
+  // Whether keep_parts() is possible: move() uses part_of().
   virtual bool moves_parts() const { return false; }
-  // From now on only these elements of each parameter are moved, and nothing is
-  // remembered of the others: state() shows those alone, in one row. A
-  // state_dict() that is loaded is still that of whole parameters. Parameters have
-  // no gaps in memory.
+  // From now on only these elements of each parameter are updated and have
+  // state. state() shows the state of these elements, as one row.
+  // load_state_dict() still takes the state of whole parameters. Parameters
+  // have no gaps in memory.
   void keep_parts(std::vector<ElementRange> parts);
 
   const std::vector<StateSlot>& slot_kinds() const { return slot_kinds_; }
-  // What is remembered as slot_kinds()[kind] of a parameter, or of its part.
+  // The state tensor of kind slot_kinds()[kind] of a parameter, or of its part.
   const Tensor& slot(std::size_t parameter, std::size_t kind) const {
     return state_[parameter][kind];
   }
 
  protected:
-  // Of one group: option by option, flags as 0 and 1.
+  // The options of one group, by name; flags are 0 and 1.
   using OptionValues = std::vector<std::pair<std::string, double>>;
-  using Slots = std::vector<Tensor>;  // Undefined: nothing to remember yet.
+  using Slots = std::vector<Tensor>;  // Undefined: no state yet.
 
   StatefulOptimizer(std::vector<nn::NamedTensor> parameters,
                     std::vector<StateSlot> slots);
 
-  // Moves one parameter along its gradient, if it has one. Nothing is recorded.
+  // Updates one parameter along its gradient, if it has one. Records no graph.
   virtual void move(std::size_t index) = 0;
 
   virtual std::vector<OptionValues> option_values() const = 0;
-  // All of them or, if one makes no sense (InvalidArgument), none.
+  // Sets all values or, if one makes no sense (InvalidArgument), none.
   virtual void set_option_values(const std::vector<OptionValues>& values) = 0;
 
   Slots& slots(std::size_t parameter) { return state_[parameter]; }
-  // Null: all of it.
+  // Null: the whole parameter.
   const ElementRange* part_of(std::size_t parameter) const {
     return parts_.empty() || is_whole(parameter) ? nullptr : &parts_[parameter];
   }
@@ -112,9 +112,10 @@ class StatefulOptimizer : public Optimizer {
   std::vector<ElementRange> parts_;  // Likewise; empty: all are whole.
 };
 
-// Throws InvalidArgument unless there are as many rates as groups.
+// Throws InvalidArgument unless the number of rates equals the number of
+// groups.
 void check_group_count(std::size_t rates, std::size_t groups);
-// Throws InvalidArgument unless there is a group of this number.
+// Throws InvalidArgument unless the group exists.
 void check_group(std::size_t group, std::size_t groups);
 
 template <typename Options>
@@ -204,14 +205,14 @@ class GroupedOptimizer : public StatefulOptimizer {
   std::vector<std::size_t> group_of_;  // By parameter.
 };
 
-// Where the elements of a parameter are updated, and in which order they lie
-// there: the parameter itself, or a copy by rows if it has gaps in memory; or a part
-// of a parameter without gaps, in one row.
+// The memory in which the elements of a parameter are updated, and their order
+// there: the parameter itself; a copy by rows if the parameter has gaps in
+// memory; or a part of a parameter without gaps, in one row.
 class UpdateTarget {
  public:
   explicit UpdateTarget(const Tensor& parameter,
                         const ElementRange* part = nullptr);
-  // Says that the parameter changed; brings it what it got.
+  // Marks the parameter as changed, and copies the result back into it.
   void finish() const;
 
   const Tensor& elements() const { return elements_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 16-bit types: converted to float and back in blocks that stay in the
-// cache, where the loops for float do the work.
+// Updates of 16-bit types: converted to float and back in blocks that stay in
+// the cache, where the loops for float do the work.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -17,7 +17,7 @@ constexpr std::int64_t kBlock = 512;
 template <typename T>
 class Block {
  public:
-  // Of `elements` that may be null.
+  // `elements` may be null.
   Block(const T* elements, std::int64_t at, std::int64_t count)
       : present_(elements != nullptr), count_(static_cast<std::size_t>(count)) {
     if (!present_) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learning rates that change with the steps, as PyTorch's schedulers of the same
-// names compute them. A Schedule is a formula: the rate at a step, given the
-// rate to begin with. An LRScheduler follows one for an optimizer:
+// Learning rates that change with the steps, computed like PyTorch's schedulers
+// of the same names. A Schedule is a formula: the rate at a step, given the
+// initial rate. An LRScheduler applies a schedule to an optimizer:
 //
 //   LRScheduler scheduler(
 //       optimizer, sequential_lr({linear_lr({.start_factor = 0.01,
@@ -10,9 +10,8 @@
 //                                {500}));
 //   for (...) { …; optimizer.step(); scheduler.step(); }
 //
-// Rates depend on nothing but the number of the step, so that a schedule that is
-// resumed goes on exactly. A step is whatever the program counts: batches or
-// epochs.
+// Rates depend only on the number of the step, so a resumed schedule continues
+// exactly. A step is whatever unit the program counts: batches or epochs.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
@@ -27,7 +26,7 @@
 namespace HVD_EXPORT hvd {
 namespace optim {
 
-// The rate at `step`, from 0, of a group whose rate was `base` at first.
+// The rate at `step`, from 0, of a group whose initial rate was `base`.
 using Schedule = std::function<double(double base, std::int64_t step)>;
 
 // The functions below throw InvalidArgument if an option makes no sense.
@@ -43,7 +42,7 @@ struct MultiStepOptions {
   std::vector<std::int64_t> milestones = {};  // In ascending order.
   double gamma = 0.1;
 };
-// base gamma^(milestones that are not after step).
+// base gamma^(number of milestones up to and including step).
 Schedule multi_step_lr(const MultiStepOptions& options);
 
 struct CosineAnnealingOptions {
@@ -59,21 +58,21 @@ struct LinearOptions {
   double end_factor = 1.0;
   std::int64_t total_steps = 5;
 };
-// base times a factor that goes from start to end along a line, and stays.
+// base times a factor that goes from start to end linearly, and stays there.
 Schedule linear_lr(const LinearOptions& options);
 
 // base factor(step).
 Schedule lambda_lr(std::function<double(std::int64_t step)> factor);
 
-// schedules[i] from milestone i - 1 on, where its steps begin with 0. There is
-// one milestone less than schedules, in ascending order.
+// schedules[i] from milestone i - 1 on, with its steps counted from 0 there.
+// Milestones are one fewer than schedules, in ascending order.
 Schedule sequential_lr(std::vector<Schedule> schedules,
                        std::vector<std::int64_t> milestones);
 
 // Not thread-safe. The optimizer outlives it.
 class LRScheduler {
  public:
-  // Sets the rates of step 0; those that the optimizer has are the bases.
+  // Sets the rates of step 0; the optimizer's present rates are the bases.
   LRScheduler(Optimizer& optimizer, Schedule schedule);
   LRScheduler(const LRScheduler&) = delete;
   LRScheduler& operator=(const LRScheduler&) = delete;
@@ -83,10 +82,10 @@ class LRScheduler {
 
   std::int64_t num_steps() const { return steps_; }
 
-  // The number of the step and the bases: "step", "base_rates". The formula is
-  // for the program to make again.
+  // The number of the step and the bases: "step", "base_rates". The program
+  // must recreate the schedule itself.
   nn::StateDict state_dict() const;
-  // Goes on from there: sets the rates.
+  // Continues from a state: sets the rates.
   //   InvalidArgument  keys are missing or unknown, the step is negative, or
   //                    there are not as many bases as groups
   void load_state_dict(const nn::StateDict& state,

@@ -40,7 +40,7 @@ Optimizer::Optimizer(std::vector<nn::NamedTensor> parameters)
   }
 }
 
-// What has no gradient stays.
+// Parameters without a gradient stay unchanged.
 void Optimizer::step_of(std::size_t index) {
   std::vector<Tensor> aside(parameters_.size());
   for (std::size_t i = 0; i < aside.size(); ++i) {

@@ -28,45 +28,45 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // Moves every parameter that has a gradient; the others stay.
+  // Updates every parameter that has a gradient; the others stay.
   virtual void step() = 0;
 
-  // step() of one parameter, by its place in the list; the others stay as they are.
+  // step() of one parameter, by its index in the list; the others stay.
   virtual void step_of(std::size_t index);
 
-  // Makes the gradients those that step() will go along, where that takes more
-  // than a backward: whoever changes them before the step calls it first.
+  // Completes the gradients for step(), if that takes more than a backward.
+  // Call it before you change gradients.
   virtual void finish_gradients() {}
 
-  // Forgets the gradients (or fills them with zeros).
+  // Clears the gradients (or fills them with zeros).
   virtual void zero_grad(bool set_to_none = true);
 
   // With the names they have in the model; "0", "1", … if they have none.
   const std::vector<nn::NamedTensor>& parameters() const { return parameters_; }
 
-  // What it remembers between steps, named "<parameter>.<what>". Writing to
-  // these tensors changes what it remembers.
+  // The tensors that the optimizer keeps between steps, named
+  // "<parameter>.<what>". Writing to them changes the optimizer's state.
   virtual std::vector<nn::NamedTensor> state() const = 0;
 
-  // All that it takes to go on exactly from here: the state, named
+  // All data needed to continue exactly from here: the state, named
   // "state.<parameter>.<what>", and the options of each group of parameters,
-  // named "groups.<number>.<option>". Parameters are not part of it.
+  // named "groups.<number>.<option>". Parameters are not part of the state.
   virtual nn::StateDict state_dict() const = 0;
 
-  // Takes a copy of it over; on failure nothing changes.
+  // Copies `state` into the optimizer; on failure nothing changes.
   //   InvalidArgument  says what, expected and found: keys are missing or
   //                    unknown, a shape or dtype differs, an option makes
-  //                    no sense. options.strict is taken for true.
+  //                    no sense. options.strict is ignored: always strict
   virtual void load_state_dict(const nn::StateDict& state,
                                const nn::LoadOptions& options = {}) = 0;
 
-  // Of the groups of parameters, in order (see ParameterGroup); there is at
+  // The rates of the groups of parameters, in order (see ParameterGroup); at
   // least one.
   virtual std::vector<double> learning_rates() const = 0;
   //   InvalidArgument  not as many as groups, or one is negative
   virtual void set_learning_rates(const std::vector<double>& rates) = 0;
 
-  // Of the first group; of all groups alike.
+  // The rate of the first group; the setter sets all groups.
   double learning_rate() const { return learning_rates()[0]; }
   void set_learning_rate(double value) {
     set_learning_rates(std::vector<double>(learning_rates().size(), value));
@@ -81,7 +81,7 @@ class Optimizer {
   std::vector<nn::NamedTensor> parameters_;
 };
 
-// The parameters with their places in the list as names.
+// The parameters, named by their index in the list.
 std::vector<nn::NamedTensor> numbered(const std::vector<Tensor>& tensors);
 
 }  // namespace optim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OptimizerWrapper is an optimizer around another one, which makes the steps: it
-// has its parameters, its state and its learning rates, but for what a child changes.
+// An OptimizerWrapper is an optimizer around another one, which makes the
+// steps. It has the wrapped optimizer's parameters, state and learning rates,
+// unless a derived class changes them.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
@@ -26,7 +27,7 @@ class OptimizerWrapper : public Optimizer {
   void set_learning_rates(const std::vector<double>& rates) override;
 
  protected:
-  // `name` is that of the child, for errors.
+  // `name` is the derived class's name, for errors.
   //   InvalidArgument  there is none to wrap
   OptimizerWrapper(std::unique_ptr<Optimizer> wrapped, const char* name);
 

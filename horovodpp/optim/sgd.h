@@ -5,9 +5,9 @@
 //   b = momentum b + (1 - dampening) g          (first step: b = g)
 //   p = p - learning_rate (nesterov ? g + momentum b : b)
 //
-// Without momentum: p = p - learning_rate g. So too, row by row, along a sparse
-// gradient, which goes neither with momentum nor with weight decay: these move all
-// rows.
+// Without momentum: p = p - learning_rate g. Sparse gradients use the same
+// formula, row by row. They cannot be combined with momentum or weight decay,
+// which move all rows.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
@@ -25,7 +25,7 @@ struct SGDOptions {
   double momentum = 0.0;
   double dampening = 0.0;
   double weight_decay = 0.0;
-  bool nesterov = false;  // Wants momentum and no dampening.
+  bool nesterov = false;  // Requires momentum and no dampening.
   bool maximize = false;
 
   void check() const;
@@ -40,12 +40,12 @@ struct SGDOptions {
   }
 };
 
-// Remembers "momentum_buffer" of every parameter that has moved. A step throws
-// InvalidArgument where a gradient is sparse and there is a momentum or a weight decay.
+// Keeps "momentum_buffer" of every parameter that has moved. A step throws
+// InvalidArgument for a sparse gradient with momentum or weight decay.
 class SGD : public GroupedOptimizer<SGDOptions> {
  public:
   //   InvalidArgument  an option is negative, or nesterov lacks its momentum;
-  //                    and as of Optimizer
+  //                    see also Optimizer
   explicit SGD(std::vector<nn::NamedTensor> parameters,
                const SGDOptions& options = {});
   explicit SGD(const std::vector<Tensor>& parameters,

@@ -70,7 +70,7 @@ void SparseAdam::move(std::size_t index) {
       parameter.dtype(), "SparseAdam", [&]<typename T>(TypeTag<T>) {
         for_rows<T>(gradient, [&](std::int64_t offset, const T* row,
                                   std::int64_t width) {
-          // PyTorch adds eps before the correction, and not after as in Adam.
+          // PyTorch adds eps before the correction, not after it as in Adam.
           update(AdamUpdate<T>{
               .parameter = parameter.data<T>() + offset,
               .gradient = row,

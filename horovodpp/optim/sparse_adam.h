@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adam along sparse gradients, with the formulas of PyTorch's SparseAdam: moments
-// and rows that a gradient has not move as Adam says; the others stay, as if their
-// step had not been.
+// Adam along sparse gradients, with the formulas of PyTorch's SparseAdam. Rows
+// in the gradient, and their moments, move as in Adam; the other rows stay as
+// they are:
 //
 //   hvd::nn::Embedding table(50000, 128, {.sparse = true});
-//   hvd::optim::SparseAdam optimizer(table.named_parameters(), {.learning_rate = 1e-3});
+//   hvd::optim::SparseAdam optimizer(table.named_parameters(),
+//                                    {.learning_rate = 1e-3});
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
@@ -35,12 +36,12 @@ struct SparseAdamOptions {
   }
 };
 
-// Remembers "step", "exp_avg" and "exp_avg_sq" of every parameter that has had a
-// gradient. A step throws InvalidArgument where one is not sparse.
+// Keeps "step", "exp_avg" and "exp_avg_sq" of every parameter that has had a
+// gradient. A step throws InvalidArgument for a dense gradient.
 class SparseAdam : public GroupedOptimizer<SparseAdamOptions> {
  public:
-  //   InvalidArgument  an option is negative, or a beta not in [0, 1); and as
-  //                    of Optimizer
+  //   InvalidArgument  an option is negative, or a beta not in [0, 1); see also
+  //                    Optimizer
   explicit SparseAdam(std::vector<nn::NamedTensor> parameters,
                       const SparseAdamOptions& options = {});
   explicit SparseAdam(const std::vector<Tensor>& parameters,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an optimizer does along a sparse gradient: it moves the rows that are there,
-// and leaves the others, with all that is remembered of them, as they are.
+// The step of an optimizer along a sparse gradient: rows in the gradient move,
+// and the other rows and their state stay.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 namespace hvd::optim {
 
-// The gradient of `parameter`, each row once.
+// The gradient of `parameter`, with unique rows.
 //   InvalidArgument  the parameter does not lie row by row in memory
 SparseRows rows_to_move(const Tensor& parameter, const char* optimizer);
 
-// Throws InvalidArgument if the gradient is sparse; `remedy` says what to do.
+// Throws InvalidArgument if the gradient is sparse; `remedy` is the advice in
+// the message.
 void refuse_sparse(const Tensor& parameter, const char* optimizer,
                    const char* remedy);
 
-// Calls move(offset, gradient, width) for each row: `width` elements from `offset`
-// on in the parameter and in what is remembered of it, and their gradient, a
-// const T*.
+// Calls move(offset, gradient, width) for each row: `width` elements from
+// `offset` on in the parameter and in its state, and their gradient, a const
+// T*.
 template <typename T, typename Move>
 void for_rows(const SparseRows& gradient, Move move) {
   const std::int64_t count = gradient.rows.num_elements();

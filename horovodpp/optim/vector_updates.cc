@@ -8,7 +8,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/optim/vector_updates.cc"
 #include <hwy/foreach_target.h>
-// Highway's order: this one first.
+// Highway requires this include first.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -17,7 +17,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Calls lanes(d, i) for vectors, and then for the single elements that are left.
+// Calls lanes(d, i) for vectors, then for the remaining single elements.
 template <typename T, class Lanes>
 HWY_INLINE void for_each_vector(std::int64_t count, Lanes lanes) {
   const hn::ScalableTag<T> d;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops under optimizers: what one step does to one parameter, in one pass
-// over its memory, in vectors. All arrays have `count` elements and lie in
-// memory alike. Products and sums are rounded one by one, so the results do not
-// depend on the processor: ranks that start alike stay alike.
+// The inner loops of optimizers: one step of one parameter, in one pass over
+// its memory, in vectors. All arrays have `count` elements and the same layout.
+// Products and sums are rounded one by one, so results do not depend on the
+// processor: equal ranks stay equal.
 //
 // T is float, double, f16 or bf16; the last two are computed in float.
 #pragma once

@@ -54,7 +54,7 @@ TEST(Adam, RemembersWhatItNeeds) {
   Tensor w = ones({2}, {.requires_grad = true});
   Adam optimizer({{"w", w}}, {.amsgrad = true});
   EXPECT_TRUE(optimizer.state().empty());
-  optimizer.step();  // There is no gradient.
+  optimizer.step();  // Without a gradient.
   EXPECT_TRUE(optimizer.state().empty());
   w.set_grad(ones({2}));
   optimizer.step();
@@ -139,7 +139,8 @@ TEST(Adam, RefusesOptionsThatMeanNothing) {
   EXPECT_THROW(AdamW(one, {.weight_decay = -1}), InvalidArgument);
 }
 
-// Saved after a few steps, resumed by another: they go on to the same bits.
+// An optimizer that loads the state saved after a few steps continues to the
+// same bits.
 TEST(Adam, GoesOnExactlyFromAFile) {
   TemporaryFolder folder;
   manual_seed(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that is stopped in the middle of an epoch and resumed from its file
-// comes to the same weights, bit by bit, as one that was not.
+// A program that stops in the middle of an epoch and resumes from its file ends
+// with the same weights, bit by bit, as one that runs through.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -31,7 +31,7 @@ class Program {
  public:
   explicit Program(const Make& make) : optimizer_(make(model_)) {}
 
-  // Trains; stops, having saved, after `steps` steps if that is above 0.
+  // Trains. If `steps` is above 0, saves and stops after so many steps.
   void run(int steps, const std::string& path) {
     for (auto epoch = sampler_.epoch(); epoch < kEpochs; ++epoch) {
       sampler_.set_epoch(epoch);

@@ -43,8 +43,8 @@ TEST(ClipGradNorm, LeavesSmallGradientsAlone) {
   EXPECT_EQ(clip_grad_norm_({}, 1.0), 0.0);
 }
 
-// Where gradients lie in memory differs from rank to rank and from run to run; a
-// sum in that order would tell their weights apart.
+// Addresses of gradients differ from rank to rank and from run to run. A sum in
+// their order would make the ranks' weights differ.
 TEST(ClipGradNorm, AddsInTheOrderOfTheParametersWhereverTheyLie) {
   const double tiny = std::ldexp(1.0, -53);  // 1 + tiny is 1.
   std::vector<Tensor> places(4);
@@ -70,7 +70,7 @@ TEST(ClipGradNorm, KnowsOtherNorms) {
               1e-12);
 }
 
-// More elements than a vector, a block of sums and a block of halves have.
+// More elements than a vector, a block of sums and a block of halves.
 TEST(ClipGradNorm, AddsUpGradientsOfAnyTypeSizeAndLayout) {
   for (const DType dtype :
        {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {

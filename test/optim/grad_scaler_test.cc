@@ -21,7 +21,7 @@ struct ScaledModel {
   SGD sgd{std::vector<nn::NamedTensor>{{"w", w}},
           SGDOptions{.learning_rate = 1}};
 
-  // With gradients 3 and 4, times `factor`.
+  // A loss with gradients 3 and 4, times `factor`.
   Tensor loss(float factor = 1) const {
     return (w * from_vector<float>({3 * factor, 4 * factor}, {2})).sum();
   }
@@ -56,7 +56,7 @@ TEST(GradScaler, LeavesOutStepsThatOverflowAndGrowsAgain) {
   EXPECT_EQ(scaler.factor(), 4);
   EXPECT_TRUE(step(1));
   EXPECT_EQ(scaler.factor(), 4);
-  EXPECT_FALSE(step(kOverflow));  // Counting begins anew.
+  EXPECT_FALSE(step(kOverflow));  // Restarts the count.
   EXPECT_EQ(scaler.factor(), 2);
   EXPECT_TRUE(step(1));
   EXPECT_TRUE(step(1));

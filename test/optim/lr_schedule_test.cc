@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Two groups with rates of their own.
+// Two groups with their own rates.
 struct Setting {
   Tensor a = ones({1}, {.requires_grad = true});
   Tensor b = ones({1}, {.requires_grad = true});
@@ -38,7 +38,7 @@ TEST(LRScheduler, GoesOnExactlyWhereItWasSaved) {
                     {3});
   LRScheduler whole(first.optimizer, schedule);
   for (int i = 0; i < 5; ++i) whole.step();
-  // The optimizer that resumes has the rate of then, not the base.
+  // The optimizer that resumes has the present rate, not the base.
   second.optimizer.load_state_dict(first.optimizer.state_dict());
   LRScheduler resumed(second.optimizer, schedule);
   resumed.load_state_dict(whole.state_dict());

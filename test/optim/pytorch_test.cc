@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizers and schedules compute what PyTorch's do: the same start, the same
-// gradients, and then the parameters after 1 and after 20 steps. The numbers
-// are from test/fixtures/make_optim_fixtures.py.
+// Optimizers and schedules compute the same as PyTorch's. From the same start
+// and gradients, the tests compare the parameters after 1 and after 20 steps.
+// The numbers are from test/fixtures/make_optim_fixtures.py.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -65,7 +65,7 @@ void expect_near(const Tensor& found, const Tensor& wanted, double relative,
   const auto f = found.to(DType::kF64).to_vector<double>();
   const auto w = wanted.to(DType::kF64).to_vector<double>();
   for (std::size_t i = 0; i < f.size(); ++i) {
-    // Elements are about 1; one near 0 is the difference of such.
+    // Elements are about 1; one near 0 is a difference of such numbers.
     EXPECT_NEAR(f[i], w[i], relative * std::max(std::abs(w[i]), 0.1))
         << name << " at " << i;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps along sparse gradients, of one process and of several ranks.
+// Steps along sparse gradients, in one process and on several ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ Tensor loss(const Tensor& weight, const Rows& rows, bool sparse = true) {
 using MakeForSparse =
     std::function<std::unique_ptr<Optimizer>(std::vector<Tensor>)>;
 
-// After three steps of which each looks up other rows.
+// The table after three steps, each of which looks up different rows.
 std::vector<double> moved(const MakeForSparse& make, bool sparse) {
   const Tensor weight = table();
   const auto optimizer = make({weight});
@@ -73,7 +73,7 @@ const MakeForSparse kPlainSgd = [](std::vector<Tensor> all) {
   return std::make_unique<SGD>(all, SGDOptions{.learning_rate = 0.1});
 };
 
-// The numbers are those of PyTorch's.
+// PyTorch computed the expected numbers.
 TEST(SparseSteps, AreThoseOfPyTorch) {
   EXPECT_THAT(
       moved(kSparseAdam, true),
@@ -105,7 +105,7 @@ TEST(SparseSteps, OfAdagradAlongDenseGradientsAreThoseOfPyTorch) {
                  3.9516314985501593, 4.8518416238263, 6.143006533986668}));
 }
 
-// Where rows that are not there would not move in any case.
+// For options with which absent rows would not move in a dense step either.
 TEST(SparseSteps, AreTheDenseOnes) {
   EXPECT_EQ(moved(kPlainSgd, true), moved(kPlainSgd, false));
   EXPECT_EQ(moved(kAdagrad, true), moved(kAdagrad, false));
@@ -200,7 +200,7 @@ TEST(SparseGradients, AreForgottenByZeroGrad) {
   }
 }
 
-// What rank r of n looks up in a step: none, one or two rows.
+// The rows that rank r of n looks up in a step: none, one or two.
 Rows rows_of(int rank, int step) {
   Rows rows;
   for (int i = 0; i < (rank + step) % 3; ++i) {
@@ -209,7 +209,7 @@ Rows rows_of(int rank, int step) {
   return rows;
 }
 
-// Of one process along the sum of all ranks' gradients.
+// The result of one process along the sum of all ranks' gradients.
 std::vector<double> expected_table(int ranks, const MakeForSparse& make) {
   const Tensor weight = table();
   const auto optimizer = make({weight});
@@ -280,8 +280,8 @@ TEST(SparseGradients, AreAveraged) {
   });
 }
 
-// A rank whose backward does not reach the table, and one that uses it as a whole.
-// Item 222.
+// One rank's backward does not reach the table, and another rank uses it as a
+// whole. Item 222.
 TEST(SparseGradients, GoTogetherWithNoneAndWithDenseOnes) {
   for (const bool as_dense : {false, true}) {
     run_ranks(3, [&] {
@@ -350,7 +350,7 @@ TEST(SparseGradients, OfTablesOfOtherSizesAreAnError) {
   });
 }
 
-// On ranks that differ in whether the gradient is sparse, and have not been told.
+// Ranks differ in whether the gradient is sparse, and have not been told.
 TEST(SparseGradients, OfOneRankAloneAreAMismatch) {
   run_ranks(2, [] {
     const Tensor weight = table();

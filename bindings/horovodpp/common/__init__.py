@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bindings of all frameworks share."""
+"""Code that the bindings of all frameworks share."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the arguments of collectives come to, for all frameworks."""
+"""Checks and conversions of the arguments of collectives, for all frameworks."""
 
 from horovodpp.common.basics import Adasum
 from horovodpp.common.exceptions import InvalidCallError
@@ -15,21 +15,21 @@ def check_scattered(dimensions, op):
 
 
 def wire(name):
-    """The name that peers see; empty: numbered in the order of calls of this operation."""
+    """The name that ranks match. Without a name, calls of an operation match in order."""
     return name or ""
 
 
 def check_root(root_rank, process_set):
-    """Raises ValueError unless that rank of the job is in the set."""
+    """Raises ValueError unless rank `root_rank` of the job is in the set."""
     if process_set.ranks is not None and root_rank not in process_set.ranks:
         raise ValueError(f"broadcast received invalid root rank {root_rank} for provided process "
                          "set")
 
 
 def splits_of(shape, splits, process_set):
-    """Rows for each rank, as a list; an empty one: equally many.
+    """The number of rows for each rank, as a list. An empty list means equal parts.
 
-    Raises ValueError if they do not fit the tensor, of that shape, or the ranks.
+    Raises ValueError if the splits do not fit a tensor of this shape, or the ranks.
     """
     if len(shape) == 0:
         raise ValueError("alltoall sends rows of the first dimension, and a scalar has none")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job: entering and leaving it, this rank's place in it, what was built."""
+"""The job: entering and leaving it, this rank's place in it, and the features of the build."""
 import atexit
 import os
 import sys
@@ -21,13 +21,14 @@ _may_have_timeline = False
 
 
 def init(comm=None, process_sets=None):
-    """Enters the job this process was started in; without a launcher, a job of one rank.
+    """Enters the job in which this process was started; without a launcher, a job of one rank.
 
-    comm: None, or the list of all ranks. Some of the ranks are a process set.
+    comm: None, or the list of all ranks. For some of the ranks, use a process set.
     process_sets: a list of ProcessSet objects, which become usable; or None, or "dynamic".
 
-    Does nothing but to look up `process_sets` if it was called before.
-    Raises ValueError for arguments that make no sense, or if the job cannot begin: says why.
+    If the process is already in a job, only looks up `process_sets`.
+    Raises ValueError for arguments that make no sense, or if the job cannot begin; the message says
+    why.
     """
     if isinstance(process_sets, str):
         if process_sets.lower() != "dynamic":
@@ -63,7 +64,7 @@ def _begin_timeline():
 
 
 def _write_timeline(path):
-    """An error would end the job for the ranks that write none."""
+    """Only warns on failure: an error would end the job for ranks that write no timeline."""
     if _core.rank() != 0:
         return
     try:
@@ -74,10 +75,11 @@ def _write_timeline(path):
 
 
 def start_timeline(file_path, mark_cycles=False):
-    """Rank 0 writes what it submits, and when it is done, to a file for chrome://tracing.
+    """Makes rank 0 write the start and end of its operations to a file for chrome://tracing.
 
-    It takes the place of a timeline that is written already. `mark_cycles` is accepted as in
-    Horovod; there are no cycles. Warns if the file cannot be written. Raises ValueError if
+    Replaces a timeline that is already being written. `mark_cycles` is accepted as in Horovod, but
+    has
+    no effect: horovodpp has no cycles. Warns if the file cannot be written. Raises ValueError if
     HOROVOD_TIMELINE was not set at init().
     """
     del mark_cycles
@@ -88,7 +90,7 @@ def start_timeline(file_path, mark_cycles=False):
 
 
 def stop_timeline():
-    """Ends the timeline, and closes its file; nothing where none is written."""
+    """Ends the timeline and closes its file. Does nothing if no timeline is being written."""
     check_initialized()
     _core.stop_timeline()
 
@@ -123,7 +125,7 @@ def _check_comm(comm):
 
 
 def _set_hooks():
-    """A rank that ends by an exception tells the others so at once."""
+    """Makes a rank that ends by an exception report it to the others at once."""
     global _hooks_are_set
     if _hooks_are_set:
         return
@@ -136,13 +138,14 @@ def _set_hooks():
         _core.abort(f"raised {kind.__name__}: {error}")
 
     sys.excepthook = tell
-    # The interpreter ends before the process leaves the job: what is in flight keeps its memory.
+    # The interpreter ends before the process leaves the job, so operations in flight must keep
+    # their memory.
     atexit.register(handles.leave_to_the_process)
 
 
 def shutdown():
-    """Leaves the job, once every rank does. What is in flight fails."""
-    if threads.is_rank():  # What follows belongs to all of them.
+    """Leaves the job, once every rank does. Operations in flight fail."""
+    if threads.is_rank():  # The state below belongs to all rank threads.
         _core.shutdown()
         return
     sets.forget()
@@ -152,10 +155,10 @@ def shutdown():
 
 
 def reform():
-    """Goes on without the ranks that are lost, after the job broke. Every survivor calls it.
+    """Continues without the lost ranks after the job broke. Every survivor calls it.
 
-    Afterwards rank(), size() and so on are those of the new job. Process sets have to be added
-    anew, and optimizers to be made anew.
+    Afterwards rank(), size() and so on describe the new job. Add process sets and create optimizers
+    again.
     """
     _core.reform()
     handles.forget_all()
@@ -194,7 +197,7 @@ is_homogeneous.__doc__ = "Whether all nodes have equally many ranks."
 
 
 def mpi_threads_supported():
-    """Whether MPI is used, from several threads."""
+    """Whether MPI is used from several threads."""
     check_initialized()
     return _core.mpi_built()
 
@@ -210,37 +213,38 @@ def mpi_built():
 
 
 def gloo_enabled():
-    """False: there is no Gloo here."""
+    """Always False: horovodpp does not use Gloo."""
     return False
 
 
 def gloo_built():
-    """False: there is no Gloo here."""
+    """Always False: horovodpp does not use Gloo."""
     return False
 
 
 def nccl_built():
-    """The version of NCCL, by which tensors on GPUs go where they can: 22703 is 2.27.3. 0: its
-    library cannot be loaded here. (PyTorch's, where torch was imported before.)
+    """The version of NCCL (22703 is 2.27.3), or 0 if its library cannot be loaded.
+
+    Tensors on GPUs use NCCL where possible. If torch was imported before, this is PyTorch's NCCL.
     """
     return _core.nccl_built()
 
 
 def ddl_built():
-    """False: there is no IBM DDL here."""
+    """Always False: horovodpp does not use IBM DDL."""
     return False
 
 
 def ccl_built():
-    """False: there is no oneCCL here."""
+    """Always False: horovodpp does not use oneCCL."""
     return False
 
 
 def cuda_built():
-    """Whether tensors on NVIDIA's GPUs can be given, where there is a driver: always."""
+    """Whether collectives accept tensors on NVIDIA GPUs, given a driver: always True."""
     return _core.cuda_built()
 
 
 def rocm_built():
-    """Whether ROCm was built in."""
+    """Always False: horovodpp does not support ROCm."""
     return False

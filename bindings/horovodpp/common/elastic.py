@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training that goes on when ranks are lost: state that is committed, restored and synchronized."""
+"""Training that survives lost ranks: its state is committed, restored and synchronized."""
 import abc
 import contextlib
 import copy
@@ -13,9 +13,10 @@ from horovodpp.common.exceptions import (
 
 
 class State(abc.ABC):
-    """What training needs to go on from a commit.
+    """The data that training needs to continue from a commit.
 
-    bcast_object: sends an object of rank 0 to all. get_rank: the number of this rank.
+    bcast_object: a function that sends an object of rank 0 to all ranks.
+    get_rank: a function that returns the number of this rank.
     """
 
     def __init__(self, bcast_object, get_rank):
@@ -26,27 +27,27 @@ class State(abc.ABC):
         self._reset_callbacks = []
 
     def register_reset_callbacks(self, callbacks):
-        """Calls each of them after the ranks have changed: to scale the learning rate, say."""
+        """Adds functions to call after the ranks have changed, say to scale the learning rate."""
         self._reset_callbacks.extend(callbacks)
 
     def on_reset(self):
-        """After the ranks have changed."""
+        """Called after the ranks have changed."""
         self._host_messages = queue.Queue()
         self.reset()
         for callback in self._reset_callbacks:
             callback()
 
     def on_hosts_updated(self, timestamp, update_res):
-        """From whoever watches hosts; update_res: 0 nothing, 1 removed, 2 added, 3 both."""
+        """Called by a host watcher. update_res: 0 nothing, 1 removed, 2 added, 3 both."""
         self._host_messages.put((timestamp, update_res))
 
     def commit(self):
-        """Saves the state, and looks whether hosts have changed."""
+        """Saves the state, and checks whether hosts have changed."""
         self.save()
         self.check_host_updates()
 
     def check_host_updates(self):
-        """Raises HostsUpdatedInterrupt, on every rank, if rank 0 has heard that hosts changed."""
+        """Raises HostsUpdatedInterrupt on every rank if rank 0 has a message that hosts changed."""
         latest = self._last_updated_timestamp
         update = 0
         while not self._host_messages.empty():
@@ -62,18 +63,18 @@ class State(abc.ABC):
 
     @abc.abstractmethod
     def save(self):
-        """Keeps the state in memory."""
+        """Saves the state in memory."""
 
     @abc.abstractmethod
     def restore(self):
-        """Returns to what save() kept."""
+        """Restores the saved state."""
 
     @abc.abstractmethod
     def sync(self):
-        """Makes the state on all ranks that of rank 0."""
+        """Replaces the state on all ranks with that of rank 0."""
 
     def reset(self):
-        """After the ranks have changed, before the callbacks."""
+        """Called after the ranks have changed, before the callbacks."""
 
 
 class ObjectState(State):
@@ -93,7 +94,8 @@ class ObjectState(State):
             setattr(self, name, copy.deepcopy(value))
 
     def sync(self):
-        # Saved once all of it is here: a commit is of one rank, also if the job breaks on the way.
+        # Saved only after all values have arrived: a commit must be from one rank, even if the job
+        # breaks meanwhile.
         values = {name: getattr(self, name) for name in self._saved_state}
         if values:
             for name, value in self._bcast_object(values).items():
@@ -102,30 +104,30 @@ class ObjectState(State):
 
 
 def _reset():
-    """Goes on with the ranks there are."""
+    """Continues with the remaining ranks."""
     if not basics.is_initialized():
         basics.init()
         return
     try:
         basics.reform()
-    except InvalidCallError:  # The job is not broken: the program wants to begin anew.
+    except InvalidCallError:  # The job is not broken: the program wants to restart it.
         _core.abort("begins anew")
         with contextlib.suppress(HorovodInternalError):
-            while True:  # Until this rank, too, knows that it is broken.
+            while True:  # Until this rank, too, knows that the job is broken.
                 joining.barrier()
         basics.reform()
 
 
 def run_fn(func, reset=_reset):
-    """Makes func(state, ...) go on when ranks are lost.
+    """Makes func(state, ...) continue when ranks are lost.
 
-    reset: enters a job of the ranks that are left. Its errors end the training.
+    reset: enters a job of the remaining ranks. An exception in it ends the training.
     """
 
     @functools.wraps(func)
     def wrapper(state, *args, **kwargs):
-        # Each of them may meet another loss, and all of them come anew then. The state is restored
-        # in the new job: broadcasts of the old one may write to it until reset().
+        # Another rank may be lost during any of these steps; then all steps run again. The state is
+        # restored in the new job: broadcasts of the old one may write to it until reset().
         way_back = [state.sync]
         while True:
             try:
@@ -133,7 +135,7 @@ def run_fn(func, reset=_reset):
                     step()
                 return func(state, *args, **kwargs)
             except InvalidCallError:
-                raise  # The program's own mistake, which it would make again.
+                raise  # A mistake of the program, which would recur.
             except HorovodInternalError:
                 way_back = [state.restore, state.on_reset, state.sync]
             except HostsUpdatedInterrupt:

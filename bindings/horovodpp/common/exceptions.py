@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions, under the names and places of Horovod's."""
+"""The exceptions, under Horovod's names."""
 from horovodpp._core import HorovodInternalError, InvalidCallError
 
 __all__ = ["HorovodInternalError", "HostsUpdatedInterrupt", "InvalidCallError"]
@@ -8,8 +8,8 @@ __all__ = ["HorovodInternalError", "HostsUpdatedInterrupt", "InvalidCallError"]
 class HostsUpdatedInterrupt(RuntimeError):
     """The hosts of the job have changed.
 
-    `skip_sync`: hosts were only removed. elastic.run synchronizes the state all the same: ranks that
-    meet a death at that moment have restored theirs.
+    `skip_sync`: hosts were only removed. elastic.run synchronizes the state in any case: ranks that
+    lose a peer at that moment have restored their state.
     """
 
     def __init__(self, skip_sync=False):

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers for operations under way, as poll() and synchronize() take them."""
+"""Handles: numbers of operations in flight, for poll() and synchronize()."""
 import itertools
 import weakref
 
 from horovodpp import _core
 
-# Within it, what is submitted is waited for by this thread, which wakes no other.
+# In its scope, this thread waits for the operations that it submits, and wakes no other thread.
 AT_ONCE = _core.AtOnce()
 _numbers = itertools.count()
-# Number -> (operation, what turns its result into the caller's, what it keeps alive).
+# Number -> (operation, function that converts its result for the caller, objects to keep alive).
 _under_way: dict = {}
 _listeners: weakref.WeakSet = weakref.WeakSet()
 
 
 def add(operation, finish=None, keep=None):
-    """The number of `operation`, whose result `finish` turns into the caller's.
+    """A handle of `operation`. `finish` converts the operation's result for the caller.
 
-    `keep` lives until it is synchronized.
+    `keep` lives until the handle is synchronized.
     """
     number = next(_numbers)
     _under_way[number] = (operation, finish, keep)
@@ -26,7 +26,7 @@ def add(operation, finish=None, keep=None):
 def poll(handle):
     """Whether the operation is done, so that synchronize() returns at once.
 
-    Raises ValueError for a number that is none, or was synchronized.
+    Raises ValueError for a handle that does not exist or was synchronized.
     """
     try:
         operation = _under_way[handle][0]
@@ -36,10 +36,10 @@ def poll(handle):
 
 
 def synchronize(handle):
-    """Waits for the operation, asleep, and returns its result; None for a number that is none.
+    """Blocks until the operation is done, and returns its result; None for an unknown handle.
 
-    Raises HorovodInternalError if it failed; where it would fail again, as the ranks disagree,
-    InvalidCallError, which is one.
+    Raises HorovodInternalError if the operation failed. If it would fail again, because the ranks
+    disagree, the error is an InvalidCallError, which is a HorovodInternalError.
     """
     entry = _under_way.get(handle)
     if entry is None:
@@ -48,7 +48,7 @@ def synchronize(handle):
     try:
         result = operation.wait()
     except KeyboardInterrupt:
-        raise  # It is under way still.
+        raise  # The operation is still in flight.
     except BaseException:
         _under_way.pop(handle, None)
         raise
@@ -59,12 +59,16 @@ def synchronize(handle):
 
 
 def wait_in_stream(handle, stream):
-    """Puts `stream`, a stream of the operation's GPU, behind it; the host does not wait for the GPU.
+    """Makes `stream` wait for the operation on its GPU, without blocking the host for the GPU.
 
-    It returns when the operation is in a stream of that GPU. What comes next in `stream` may work
-    with what it works on; how it ended, synchronize() tells, which is still to be called. stream: a
-    cudaStream_t as a number, or torch's or cupy's. Raises ValueError for a number that is none, and
-    HorovodInternalError if the operation failed before.
+    Returns when the operation is in a stream of that GPU. Later work in `stream` may use the
+    operation's tensors. Call synchronize() afterwards in any case: it reports the outcome.
+
+    stream: a stream of the operation's GPU: a cudaStream_t as a number, or a stream of torch or
+        cupy.
+
+    Raises ValueError for an unknown handle, and HorovodInternalError if the operation failed
+    before.
     """
     entry = _under_way.get(handle)
     if entry is None:
@@ -72,14 +76,14 @@ def wait_in_stream(handle, stream):
     try:
         entry[0].order(stream_number(stream))
     except KeyboardInterrupt:
-        raise  # It is under way still.
+        raise  # The operation is still in flight.
     except BaseException:
         _under_way.pop(handle, None)
         raise
 
 
 def stream_number(stream):
-    """The cudaStream_t of a stream of torch's or cupy's, or that is one already, as a number."""
+    """The cudaStream_t, as a number, of a stream of torch or cupy, or of such a number."""
     for name in ("cuda_stream", "ptr"):
         if hasattr(stream, name):
             return getattr(stream, name)
@@ -87,14 +91,14 @@ def stream_number(stream):
 
 
 def wait_for(start, *arguments, **options):
-    """The result of an _async function that is called with these, and waited for at once."""
+    """Calls an _async function with these arguments, and returns its result."""
     with AT_ONCE:
         handle = start(*arguments, **options)
     return synchronize(handle)
 
 
 def reset_with_job(listener):
-    """Calls listener.reset() when a job ends, while the listener lives."""
+    """Calls listener.reset() when a job ends, as long as the listener lives."""
     _listeners.add(listener)
 
 
@@ -106,7 +110,7 @@ def forget_all():
 
 
 def leave_to_the_process():
-    """Keeps what is in flight, and its memory, beyond the end of the interpreter."""
+    """Keeps operations in flight, and their memory, beyond the end of the interpreter."""
     for entry in _under_way.values():
         if not entry[0].poll():
             _core.keep_for_ever(entry)

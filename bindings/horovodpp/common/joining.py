@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that wait for each other."""
+"""join() and barrier()."""
 from horovodpp import _core
 from horovodpp.common.handles import AT_ONCE
 from horovodpp.common.process_sets import global_process_set, member
 
 
 def join(process_set=global_process_set):
-    """This rank has no more data. Returns the rank that joined last, once all have.
+    """Announces that this rank has no more data. Returns the rank that joined last, once all have.
 
-    Until then it takes part in what the others reduce, with what changes nothing.
+    Until then this rank takes part in the others' reductions, with values that change nothing.
     """
     return _core.join(member("Join", process_set)).wait()
 

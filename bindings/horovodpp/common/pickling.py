@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects as bytes."""
+"""Conversion of objects to bytes."""
 import pickle
 
 
 def dumps(obj):
-    """By cloudpickle where it is installed, which knows functions and classes of __main__ too."""
+    """Uses cloudpickle if installed, which also pickles functions and classes of __main__."""
     try:
         import cloudpickle
     except ImportError:

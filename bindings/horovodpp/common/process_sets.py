@@ -5,13 +5,13 @@ import operator
 from horovodpp import _core
 from horovodpp.common.checks import check_initialized
 
-_known: dict = {}  # Number -> ProcessSet object that stands for it.
+_known: dict = {}  # Number -> ProcessSet object.
 
 
 class ProcessSet:
     """Some ranks of the job, by number.
 
-    It can be used once it was given to init() or add_process_set(); until then, and after
+    A set becomes usable when it is given to init() or add_process_set(). Before that, and after
     remove_process_set(), its process_set_id is None.
     """
 
@@ -31,19 +31,19 @@ class ProcessSet:
                              "an mpi4py Comm object") from None
         self.ranks = sorted(ranks)
         self._core = None
-        # By rank, as ranks may be threads: how many optimizers it has had in this job.
+        # The number of optimizers in this job, by rank, as ranks may be threads.
         self._optimizers: dict = {}
 
     def size(self):
-        """How many ranks it has; None if it cannot be used."""
+        """The number of ranks in the set; None if the set cannot be used."""
         if self._core is None:
             return None
         return len(_core.ranks_of(self._core))
 
     def rank(self):
-        """The place of this rank in it; None if it cannot be used.
+        """The position of this rank in the set; None if the set cannot be used.
 
-        Raises ValueError if this rank is not in it.
+        Raises ValueError if this rank is not in the set.
         """
         if self._core is None:
             return None
@@ -52,24 +52,25 @@ class ProcessSet:
         return _core.rank_in(self._core)
 
     def included(self):
-        """Whether this rank is in it; None if it has no ranks yet."""
+        """Whether this rank is in the set; None if the set has no ranks yet."""
         if self.ranks is None:
             return None
         check_initialized()
         return _core.rank() in self.ranks
 
     def suffix_of_next_optimizer(self):
-        """What tells the next optimizer's gradients from the others', on every rank alike.
+        """A suffix, equal on every rank, that keeps the next optimizer's gradient names unique.
 
-        A generator's and a discriminator's are on their way at the same time, and often have the
-        same names. Every rank makes its optimizers in the same order.
+        The gradients of several optimizers, for example of a generator and a discriminator, are in
+        flight at the same time and often have the same names. Every rank creates its optimizers in
+        the same order.
         """
         number = self._optimizers.get(_core.rank(), 0)
         self._optimizers[_core.rank()] = number + 1
         return f"@{number}" if number else ""
 
     def begin_job(self):
-        """This rank has made no optimizers yet."""
+        """Resets the count of this rank's optimizers."""
         self._optimizers.pop(_core.rank(), None)
 
     def __str__(self):
@@ -96,7 +97,7 @@ def _connect(process_set, core):
 
 
 def resolve(wanted):
-    """Connects objects with the sets of the job that has just begun."""
+    """Connects ProcessSet objects with the sets of the job that has just begun."""
     global_process_set.ranks = list(range(_core.size()))
     global_process_set.begin_job()
     by_ranks = {tuple(_core.ranks_of(core)): core for core in _core.process_sets()}
@@ -112,7 +113,7 @@ def resolve(wanted):
 
 
 def forget():
-    """For a job that ends: its sets end with it."""
+    """Disconnects all sets when their job ends."""
     for process_set in _known.values():
         process_set._core = None
         process_set.process_set_id = None
@@ -121,7 +122,7 @@ def forget():
 
 
 def suspend(ranks):
-    """For a job of threads beside this process's, if any: returns what resume() needs."""
+    """Sets the process's job aside for a job of threads. Returns the argument for resume()."""
     before = (global_process_set.ranks, dict(_known), global_process_set._optimizers)
     _known.clear()
     global_process_set.ranks = list(range(ranks))
@@ -130,14 +131,14 @@ def suspend(ranks):
 
 
 def resume(before):
-    """The threads have ended, and their sets with them."""
+    """Returns to the process's job: the threads and their sets have ended."""
     forget()
     global_process_set.ranks, known, global_process_set._optimizers = before
     _known.update(known)
 
 
 def core_of(process_set):
-    """What the library knows it by. Raises TypeError if it cannot be used."""
+    """The library's object for a set. Raises TypeError if the set cannot be used."""
     if not isinstance(process_set, ProcessSet) or process_set._core is None:
         raise TypeError(f"{process_set} is no process set of this job: add it first, with "
                         "hvd.add_process_set() or hvd.init(process_sets=[...])")
@@ -145,9 +146,9 @@ def core_of(process_set):
 
 
 def member(what, process_set):
-    """core_of() a set that this rank is in; `what` is about to be done.
+    """core_of() a set that this rank is in; `what` names the operation for errors.
 
-    Raises ValueError if it is not.
+    Raises ValueError if this rank is not in the set.
     """
     core = core_of(process_set)
     if process_set is not global_process_set and not process_set.included():
@@ -159,8 +160,8 @@ def member(what, process_set):
 def add_process_set(process_set):
     """Makes a set usable; takes a ProcessSet or a list of ranks, and returns the ProcessSet.
 
-    Every rank of the job calls it, members or not. Raises ValueError if there is such a set, or
-    it names what is no rank.
+    Every rank of the job calls it, members or not. Raises ValueError if the set exists already, or
+    if an entry is not a rank.
     """
     check_initialized()
     if not isinstance(process_set, ProcessSet):
@@ -173,7 +174,7 @@ def add_process_set(process_set):
 
 
 def remove_process_set(process_set):
-    """Ends a set; False if there is none, or for the global one. Every rank calls it."""
+    """Removes a set; False if it does not exist or is the global one. Every rank calls it."""
     check_initialized()
     core = process_set._core
     if core is None or core.id == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that are threads of this process: for a test, or a look with a debugger."""
+"""Ranks that are threads of this process, for tests and debuggers."""
 import threading
 
 from horovodpp import _core
@@ -18,12 +18,13 @@ def run_ranks(ranks, func, args=(), kwargs=None):
 
         losses = horovodpp.run_ranks(2, train, args=(0.1,))
 
-    In each thread hvd.rank(), the collectives and what is built on them are those of its rank.
-    init() finds the job begun. Models, optimizers and loaders are one rank's each. Threads share
-    Python's lock: to compute faster, use run(), whose ranks are processes.
+    In each thread, hvd.rank(), the collectives and all functions that use them act for that
+    thread's rank. The job has already begun, so init() does nothing. Each rank needs its own
+    models, optimizers and loaders. Threads share Python's lock: for speed, use run(), whose ranks
+    are processes.
 
-    Raises what the first rank to fail raised. Process sets are added by the threads, and end with
-    them.
+    Raises the exception of the first rank that fails. The threads add their process sets, which end
+    with the threads.
     """
     results = [None] * ranks
     failures = []
@@ -35,7 +36,7 @@ def run_ranks(ranks, func, args=(), kwargs=None):
         try:
             results[_core.rank()] = func(*args, **(kwargs or {}))
         except BaseException as error:
-            # Before the others can hear of it: theirs are its consequences.
+            # Recorded before abort(), as the other ranks fail only because of this error.
             failures.append(error)
             _core.abort(f"raised {type(error).__name__}: {error}")
             raise

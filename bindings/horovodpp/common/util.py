@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was built, and other small things, under the names of horovod.common.util."""
+"""The features of the build, and small helpers, under the names of horovod.common.util."""
 import contextlib
 import importlib.util
 import os
@@ -37,10 +37,7 @@ def extension_available(ext_base_name, verbose=False):
 
 
 def check_extension(ext_name, ext_env_var, pkg_path, *args):
-    """Raises ImportError unless extension_available() has "horovod.torch", or another one.
-
-    The other arguments are accepted as in Horovod.
-    """
+    """Raises ImportError unless extension_available() for the last part of `ext_name`."""
     del ext_env_var, pkg_path, args
     if not extension_available(ext_name.rpartition(".")[2]):
         raise ImportError(f"Extension {ext_name} has not been built: horovodpp has horovod.torch, "
@@ -48,7 +45,7 @@ def check_extension(ext_name, ext_env_var, pkg_path, *args):
 
 
 def gpu_available(ext_base_name, verbose=False):
-    """Whether that framework, "torch", sees a GPU."""
+    """Whether that framework ("torch") finds a GPU."""
     available = extension_available(ext_base_name)
     if available:
         import torch
@@ -60,7 +57,7 @@ def gpu_available(ext_base_name, verbose=False):
 
 @contextlib.contextmanager
 def env(**kwargs):
-    """Within it, variables of the environment have these values; None: as before."""
+    """Sets environment variables in its scope; variables given as None stay unchanged."""
     wanted = {name: value for name, value in kwargs.items() if value is not None}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
@@ -75,19 +72,19 @@ def env(**kwargs):
 
 
 def num_rank_is_power_2(num_rank):
-    """Whether it is 1, 2, 4, ... Adasum takes any number of ranks here."""
+    """Whether `num_rank` is 1, 2, 4, ... horovodpp's Adasum takes any number of ranks."""
     return num_rank > 0 and num_rank & (num_rank - 1) == 0
 
 
 def split_list(l, n):  # noqa: E741  (Horovod's name.)
-    """The list in n parts, the first ones of which may have one item more."""
+    """Splits the list into n parts; the first parts may have one item more."""
     quotient, rest = divmod(len(l), n)
     ends = [quotient * part + min(part, rest) for part in range(n + 1)]
     return [l[start:end] for start, end in zip(ends, ends[1:])]
 
 
 def is_iterable(x):
-    """Whether iter() takes it."""
+    """Whether iter() accepts `x`."""
     try:
         iter(x)
     except TypeError:

@@ -11,14 +11,14 @@ import threading
 
 
 class BaseDataLoader:
-    """What gives batches: children define __len__ and _iterate."""
+    """A source of batches; derived classes define __len__ and _iterate."""
 
     def __len__(self):
-        """How many batches there are."""
+        """The number of batches."""
         raise NotImplementedError
 
     def _iterate(self):
-        """The batches."""
+        """Iterates over the batches."""
         raise NotImplementedError
 
     def __iter__(self):
@@ -26,7 +26,7 @@ class BaseDataLoader:
             yield self._process_batch(batch)
 
     def _process_batch(self, batch):
-        """What the user gets of a batch; runs in the user's thread."""
+        """Converts a batch for the user; runs in the user's thread."""
         return batch
 
 
@@ -36,9 +36,9 @@ class _Failure:
 
 
 class AsyncDataLoaderMixin:
-    """Lets _iterate() run ahead, in a thread; comes before a BaseDataLoader among the bases.
+    """Makes _iterate() run ahead in a thread. Must precede a BaseDataLoader among the bases.
 
-    async_loader_queue_size: how many batches are prepared at most; 0: no thread.
+    async_loader_queue_size: the most batches to prepare; 0: no thread.
     debug_data_loader: accepted as in Horovod.
     """
 
@@ -47,11 +47,11 @@ class AsyncDataLoaderMixin:
     def __init__(self, async_loader_queue_size=64, debug_data_loader=False, *args, **kwargs):
         self.async_loader_queue_size = async_loader_queue_size
         self.debug_data_loader = debug_data_loader
-        self._running = None  # The thread, its queue, and what tells it to end.
+        self._running = None  # The thread, its queue, and the event that ends it.
         super().__init__(*args, **kwargs)
 
     def close_async_loader(self):
-        """Ends the thread, and waits for it. Batches that are prepared are dropped."""
+        """Ends the thread and waits for it. Prepared batches are dropped."""
         if self._running is None:
             return
         thread, prepared, end = self._running
@@ -59,7 +59,7 @@ class AsyncDataLoaderMixin:
         end.set()
         while thread.is_alive():
             try:
-                prepared.get(timeout=0.05)  # It may be waiting for room.
+                prepared.get(timeout=0.05)  # The thread may be waiting for room.
             except queue.Empty:
                 pass
         thread.join()
@@ -92,6 +92,6 @@ class AsyncDataLoaderMixin:
                 if isinstance(batch, _Failure):
                     raise batch.error
                 yield self._process_batch(batch)
-        finally:  # Also where the loop is left early.
+        finally:  # Also if the loop is left early.
             if self._running is running:
                 self.close_async_loader()

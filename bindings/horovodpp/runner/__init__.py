@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function on several ranks of this machine, from a program or a notebook."""
+"""Runs a function on several ranks of this machine, from a program or a notebook."""
 import os
 import pathlib
 import pickle
@@ -12,7 +12,7 @@ from horovodpp.common.pickling import dumps
 
 
 class _Traceback(Exception):
-    """What a rank's traceback looked like, as the cause of its exception here."""
+    """A rank's traceback as text: the cause of the exception raised here."""
 
     def __str__(self):
         rank, text = self.args
@@ -22,24 +22,24 @@ class _Traceback(Exception):
 def run(func, args=(), kwargs=None, num_proc=None, np=None, mpi_args=None, output_filename=None,
         verbose=False, executable=None, env=None, use_gloo=None, use_mpi=None,
         start_timeout=None):
-    """Calls `func(*args, **kwargs)` on so many ranks of this machine; returns the results by rank.
+    """Calls `func(*args, **kwargs)` on ranks of this machine; returns the results by rank.
 
         def train(rate): ...                    # It calls hvd.init() itself.
 
         losses = horovodpp.run(train, args=(0.1,), np=2)
 
-    func: is sent to other processes. Of a notebook, or a program's main file, that takes
-        cloudpickle.
-    num_proc: how many ranks; np is another name of it.
-    mpi_args, output_filename, verbose: as options of horovodrun.
+    func: the function; it is sent to other processes. A function of a notebook, or of a program's
+        main file, needs cloudpickle.
+    num_proc: the number of ranks; np is another name.
+    mpi_args, output_filename, verbose: as horovodrun's options.
     executable: the Python to use.
-    env: the environment of the ranks; by default this one's.
+    env: the environment of the ranks; by default this process's.
     use_mpi: start the ranks by mpirun; by default only if mpi_args are given.
-    use_gloo: start them without mpirun.
-    start_timeout: as an option of horovodrun, in seconds.
+    use_gloo: start the ranks without mpirun.
+    start_timeout: as horovodrun's option, in seconds.
 
-    Raises the exception that a rank raised first, with its traceback as the cause; RuntimeError if
-    a rank ended otherwise, or if there is no horovodrun.
+    Raises the exception that a rank raised first, with its traceback as the cause. Raises
+    RuntimeError if a rank ended otherwise, or if horovodrun is missing.
     """
     if num_proc is not None and np is not None:
         raise ValueError("num_proc and np are two names of one argument: give one of them")
@@ -72,7 +72,7 @@ def run(func, args=(), kwargs=None, num_proc=None, np=None, mpi_args=None, outpu
 
 
 def launcher():
-    """The file of horovodrun. Raises RuntimeError where there is none."""
+    """The path of horovodrun. Raises RuntimeError if it is missing."""
     beside = pathlib.Path(sys.executable).parent / "horovodrun"
     found = os.environ.get("HOROVODRUN") or (
         str(beside) if beside.exists() else shutil.which("horovodrun"))
@@ -83,7 +83,7 @@ def launcher():
 
 
 def _environment(env):
-    """With this program's modules in reach."""
+    """The environment of the ranks, in which they find this program's modules."""
     environment = dict(os.environ if env is None else env)
     folders = [path or os.getcwd() for path in sys.path]
     environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(folders))
@@ -92,7 +92,7 @@ def _environment(env):
 
 
 def _run(command, environment):
-    """The exit code. What is printed goes to this program's output, in a notebook too."""
+    """Runs a command and returns its exit code. Output goes to this program's output."""
     shown_here = sys.stdout is not sys.__stdout__
     process = subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL,
@@ -104,7 +104,7 @@ def _run(command, environment):
                 sys.stdout.write(line)
         return process.wait()
     except BaseException:
-        process.terminate()  # It ends the ranks, and removes what is left of them.
+        process.terminate()  # horovodrun then ends the ranks and cleans up.
         process.wait()
         raise
     finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launcher, called from Python."""
+"""Starts the launcher from Python."""
 import os
 import sys
 
@@ -7,7 +7,10 @@ from horovodpp.runner import launcher
 
 
 def run_commandline():
-    """Becomes horovodrun, with this program's arguments. RuntimeError: there is no horovodrun."""
+    """Replaces this process by horovodrun, with the same arguments.
+
+    Raises RuntimeError if horovodrun is missing.
+    """
     program = launcher()
     os.execv(program, [program, *sys.argv[1:]])
 

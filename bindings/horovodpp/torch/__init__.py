@@ -7,9 +7,9 @@
     optimizer = hvd.DistributedOptimizer(optimizer, model.named_parameters())
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)
-    ...                                     # The loop as it was.
+    ...                                     # Your training loop, unchanged.
 
-Run by `horovodrun -np 4 python train.py`.
+Run it with `horovodrun -np 4 python train.py`.
 """
 try:
     import torch as _torch  # noqa: F401

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An optimizer of torch each of whose steps is the Adasum of all ranks' steps."""
+"""A torch optimizer whose every step is the Adasum of all ranks' steps."""
 import contextlib
 
 import torch
@@ -11,9 +11,9 @@ from horovodpp.torch.mpi_ops import Adasum, allreduce_async_, synchronize
 
 
 class DistributedAdasumOptimizer(torch.optim.Optimizer):
-    # Methods become those of a class that derives from the wrapped optimizer's: see
-    # DistributedOptimizer(). Each parameter takes its own step as soon as its gradient is there,
-    # and what is reduced is the difference that the step made.
+    # DistributedOptimizer() copies these methods into a class that derives from the wrapped
+    # optimizer's. Each parameter takes its own step as soon as its gradient is complete. The ranks
+    # reduce the difference that this step made.
 
     def _begin(self, named_parameters, compression, backward_passes_per_step=1,
                process_set=global_process_set):
@@ -34,7 +34,7 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
         reset_with_job(self)
 
     def set_backward_passes_per_step(self, passes):
-        """From now on so many backward passes are summed up before a step."""
+        """Sets the number of backward passes of a step, from now on."""
         self.backward_passes_per_step = passes
         self._passes.clear()
 
@@ -57,7 +57,7 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
         return handle, context
 
     def _step_of(self, p):
-        """The wrapped optimizer's step, of this parameter alone."""
+        """The wrapped optimizer's step of this parameter alone."""
         groups = [group["params"] for group in self.param_groups]
         try:
             for group in self.param_groups:
@@ -68,7 +68,7 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
                 group["params"] = params
 
     def synchronize(self):
-        """Does nothing: what is reduced is not the gradients."""
+        """Does nothing: Adasum reduces steps, not gradients."""
 
     @contextlib.contextmanager
     def skip_synchronize(self):
@@ -77,7 +77,7 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
         yield
 
     def step(self, closure=None):
-        """Waits for the ranks' differences, and adds their Adasum."""
+        """Waits for the Adasum of the ranks' steps, and adds it to the parameters."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -97,13 +97,13 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
         return loss
 
     def zero_grad(self, *args, **kwargs):
-        """As the wrapped optimizer's; not while differences are on their way."""
+        """As the wrapped optimizer's. Raises AssertionError while steps are in flight."""
         if self._handles:
             parameters.refuse_zero_grad()
         return self._wrapped.zero_grad(self, *args, **kwargs)
 
     def reset(self):
-        """Drops the differences on their way."""
+        """Drops the steps in flight."""
         self._handles.clear()
         self._passes.clear()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in memory from where reducing them costs no copy."""
+"""Tensors in memory that is reduced without a copy."""
 import math
 
 import torch
@@ -8,12 +8,13 @@ from horovodpp import _core
 
 
 def arena_empty(size, dtype=None, device="cpu"):
-    """A tensor of any content, for what is reduced often.
+    """An uninitialized tensor for repeated reductions: its memory is reduced without a copy.
 
-    On the CPU it lies in memory that the ranks of a node share, or in other memory where that has
-    no room; on a GPU, in a job, in memory that NCCL knows (docs/gpu.md).
+    On the CPU, the tensor lies in memory that the ranks of a node share, or in other memory if that
+    is full. On a GPU, in a job, it lies in memory registered with NCCL (docs/gpu.md).
 
-    size: its shape. dtype: torch's default, unless it is given.
+    size: the shape.
+    dtype: the type; by default torch's default.
     """
     device = torch.device(device)
     dtype = dtype or torch.get_default_dtype()

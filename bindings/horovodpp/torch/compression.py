@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tensors are turned into on their way between ranks."""
+"""Compression of tensors between ranks."""
 import torch
 
 from horovodpp import _core
@@ -13,17 +13,17 @@ class Compressor:
 
     @staticmethod
     def compress(tensor):
-        """The tensor to send, and what decompress() needs besides."""
+        """The tensor to send, and a context for decompress()."""
         raise NotImplementedError
 
     @staticmethod
     def decompress(tensor, ctx):
-        """What was received, as it was before compress()."""
+        """Converts a received tensor to the type that it had before compress()."""
         raise NotImplementedError
 
 
 class NoneCompressor(Compressor):
-    """Sends tensors as they are."""
+    """Sends tensors unchanged."""
 
     @staticmethod
     def compress(tensor):
@@ -62,10 +62,10 @@ class BF16Compressor(_NarrowCompressor):
 
 
 class Exchanger(Compressor):
-    """Sends gradients of float32 in messages that only the whole exchange understands.
+    """Compresses float32 gradients into messages that only the whole exchange can decode.
 
-    What a message leaves out is added to the next gradient of that name, so that each optimizer has
-    an exchanger of its own. Gradients of other types are sent as they are.
+    The error of a message is added to the next gradient of the same name, so each optimizer needs
+    its own exchanger. Gradients of other types are sent unchanged.
     """
 
     def __init__(self, make):
@@ -76,7 +76,7 @@ class Exchanger(Compressor):
         return Exchanger(self._make)
 
     def start(self, names, tensors, op, process_set, prescale_factor=1.0, postscale_factor=1.0):
-        """Sends tensors together; returns what waits and leaves the results in them."""
+        """Sends tensors together; returns a function that waits and writes the results."""
         core = member("Allreduce", process_set)
         gradients = [(name, describe(tensor)) for name, tensor in zip(names, tensors)]
         exchange = self._core.start(gradients, f"compressed.{names[0]}", op, prescale_factor,
@@ -90,25 +90,25 @@ class Exchanger(Compressor):
         return finish
 
     def state(self):
-        """What is remembered of each gradient: "<name>.<what>" -> tensor."""
+        """The state of each gradient: "<name>.<what>" -> tensor."""
         return {name: torch.from_dlpack(memory).view(torch.float32).clone()
                 for name, memory in self._core.state()}
 
     def load_state(self, state):
-        """Remembers that instead."""
+        """Replaces the state."""
         kept = {name: tensor.to("cpu", torch.float32).contiguous()
                 for name, tensor in state.items()}
         self._core.load_state([(name, describe(tensor)) for name, tensor in kept.items()])
 
     @staticmethod
     def compress(tensor):
-        """Raises ValueError: there is no tensor that could be reduced in place of this one."""
+        """Raises ValueError: a single tensor cannot be compressed and then reduced."""
         raise ValueError("this compression is for the gradients of a DistributedOptimizer; other "
                          "collectives take Compression.none, .fp16 and .bf16")
 
 
 class Compression:
-    """The compressors there are."""
+    """The available compressors."""
 
     none = NoneCompressor
     fp16 = FP16Compressor
@@ -116,40 +116,41 @@ class Compression:
 
     @staticmethod
     def int8():
-        """Numbers from -127 to 127, times a factor for every 256 of them: a quarter."""
+        """Numbers from -127 to 127, with a factor for every 256 of them: a quarter of the bytes."""
         return Exchanger(_core.int8_blocks)
 
     @staticmethod
     def top_k(share=0.01, *, momentum=0.0, warmup_steps=0, warmup_share=0.25, mask_velocity=False,
               whole_below=0, max_norm=0.0):
-        """The largest of them, that share of all: twice the share of the bytes.
+        """The largest elements, a share of all. Sends twice that share of the bytes.
 
         The options are those of Lin et al., "Deep gradient compression", 2018:
 
-        momentum: of the velocity that each rank sends instead of its gradients; the wrapped
-            optimizer has none then.
-        warmup_steps, warmup_share: for so many steps the share falls from the latter.
-        mask_velocity: whether the velocity of an element begins anew once it is sent.
-        whole_below: gradients of fewer elements are sent whole, as those of biases.
-        max_norm: each rank clips the norm of each of its gradients to this by the root of the
-            number of ranks; 0: none.
+        momentum: of the velocity that each rank sends instead of its gradients; set the wrapped
+            optimizer's momentum to 0 then.
+        warmup_steps, warmup_share: over so many steps the share falls from warmup_share to share.
+        mask_velocity: whether the velocity of an element restarts once the element is sent.
+        whole_below: gradients with fewer elements, such as those of biases, are sent whole.
+        max_norm: each rank clips the norm of each of its gradients to max_norm divided by the root
+            of the number of ranks; 0: no clipping.
 
-        ValueError: one of them makes no sense.
+        Raises ValueError if an option makes no sense.
         """
         return Exchanger(lambda: _core.top_k(share, momentum, warmup_steps, warmup_share,
                                              mask_velocity, whole_below, max_norm))
 
     @staticmethod
     def signs(*, momentum=0.0, warmup_steps=0):
-        """The sign of each, times the mean of all sizes: a 32nd.
+        """The sign of each element, times the mean absolute value: a 32nd of the bytes.
 
-        For the first `warmup_steps` gradients are sent whole; `momentum` is as for top_k().
+        During the first `warmup_steps` steps gradients are sent whole. `momentum` is as for
+        top_k().
 
-        ValueError: one of them makes no sense.
+        Raises ValueError if an option makes no sense.
         """
         return Exchanger(lambda: _core.signs(momentum, warmup_steps))
 
     @staticmethod
     def power_sgd(rank=4):
-        """A matrix of m x k as rank (m + k) numbers. ValueError for a rank below 1."""
+        """Sends an m x k matrix as rank * (m + k) numbers. Raises ValueError for a rank below 1."""
         return Exchanger(lambda: _core.power_sgd(rank))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a gradient is complete, where torch's engine does not say which contribution is the last.
+"""Detects complete gradients where torch's engine does not mark the last contribution.
 
-A reentrant checkpoint runs backward within backward, and a weight that is tied or used in several
-regions then gets its gradient in parts. How many there are is learned from the step before.
+A reentrant checkpoint runs backward within backward. The gradient of a weight that is tied, or used
+in several regions, then comes in parts. The number of parts is learned from the step before.
 """
 import sys
 import warnings
@@ -14,7 +14,7 @@ _number_of_pass = getattr(torch._C, "_current_graph_task_id", None)
 
 
 class Passes:
-    """Whether the engine runs for a node of another run, as in a reentrant checkpoint."""
+    """Detects whether the engine runs within another run, as in a reentrant checkpoint."""
 
     def __init__(self):
         self._known = -1
@@ -39,22 +39,22 @@ def _is_called_by_a_node():
 
 
 class Contributions:
-    """How many each gradient has had since the last step, and has in a backward pass."""
+    """Counts contributions to each gradient, since the last step and in a backward pass."""
 
     def __init__(self):
         self._came = {}
-        self.parts = {}  # Parameter -> how many come in a backward pass, if not one.
-        self.late = {}  # Parameter -> the gradient that was on its way when more of it came.
+        self.parts = {}  # Parameter -> number of parts in a backward pass, if not one.
+        self.late = {}  # Parameter -> gradient in flight when another part came.
         self._told = False
 
     def add(self, p, passes):
-        """Another one has come; whether it is the last of so many passes, or one beyond."""
+        """Counts a contribution; returns whether it completes, or exceeds, `passes` passes."""
         count = self._came.get(p, 0) + 1
         self._came[p] = count
         return count >= passes * self.parts.get(p, 1)
 
     def put_aside(self, p, name):
-        """Leaves what is on its way alone: the engine makes another gradient of what comes."""
+        """Sets the gradient in flight aside: the engine allocates another one for later parts."""
         self.late[p] = p.grad
         p.grad = None
         if self._told:
@@ -67,11 +67,11 @@ class Contributions:
             "torch.utils.checkpoint(use_reentrant=False) has one part only.", stacklevel=3)
 
     def start_anew(self):
-        """For another number of passes."""
+        """Restarts the counts, for another number of passes."""
         self._came.clear()
 
     def learn(self, passes):
-        """A step is over: so many parts there were."""
+        """Learns the number of parts, at the end of a step."""
         for p, count in self._came.items():
             if p in self.late or p in self.parts:
                 self.parts[p] = -(-count // passes)

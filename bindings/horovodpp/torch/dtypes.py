@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of torch as the library sees them: address, dtype, shape, GPU, stream."""
+"""Descriptions of torch tensors for the library: address, dtype, shape, GPU, stream."""
 import math
 
 import torch
@@ -20,7 +20,7 @@ _NUMBERS = {
     torch.bool: 9,
 }
 _UINT8 = 0
-# Kept as their bytes, where bytes are only moved.
+# Handled as bytes, by collectives that only move elements.
 _MOVED_ONLY = {
     getattr(torch, name)
     for name in ("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
@@ -38,11 +38,10 @@ def _check(tensor):
 
 
 def _place(tensor):
-    """(GPU, stream) of a tensor. The stream is the one that torch works in by now: what it has put
-    there comes before the operation.
+    """(GPU, stream) of a tensor. The stream is torch's current one: earlier work goes first.
 
-    The results are in memory when the operation is synchronized, and until then its handle keeps
-    the tensor, so that torch's allocator cannot give the memory to anybody else.
+    Results are complete in memory when the operation is synchronized. Until then its handle keeps
+    the tensor, so that torch's allocator cannot reuse the memory.
     """
     if tensor.is_cpu:
         return _core.CPU, 0
@@ -57,7 +56,7 @@ def is_on_gpu(tensor):
 
 
 def describe(tensor):
-    """What the library is told of a tensor whose elements are computed with.
+    """The library's description of a tensor whose elements are reduced.
 
     Raises ValueError for a dtype that is not supported, or memory that is not contiguous.
     """
@@ -70,9 +69,9 @@ def describe(tensor):
 
 
 def describe_moved(tensor):
-    """As describe(), of a tensor whose elements only move, so that any dtype will do.
+    """As describe(), for collectives that only move elements, so any dtype will do.
 
-    What the library has no number for is bytes in one dimension more.
+    A dtype that the library lacks is described as bytes, with one more dimension.
     """
     if tensor.dtype not in _MOVED_ONLY:
         return describe(tensor)
@@ -82,7 +81,7 @@ def describe_moved(tensor):
 
 
 def from_result(result, like):
-    """The tensor of `like`'s dtype over the memory of (bytes, dtype, shape)."""
+    """A tensor of `like`'s dtype over the memory of a result (bytes, dtype, shape)."""
     memory, _, shape = result
     shape = tuple(shape)
     if like.dtype in _MOVED_ONLY:

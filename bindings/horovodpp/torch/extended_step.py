@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has to happen between backward and the step, in one call and the only right order."""
+"""All work between backward and the step, in one call and in the only right order."""
 import collections
 import math
 
@@ -9,21 +9,21 @@ from horovodpp.torch import parameters
 from horovodpp.torch.mpi_ops import Average
 
 StepResult = collections.namedtuple("StepResult", "loss stepped norm")
-StepResult.__doc__ = """What optimizer.step(max_norm=..., grad_scaler=..., weight=...) did.
+StepResult.__doc__ = """The result of optimizer.step(max_norm=..., grad_scaler=..., weight=...).
 
-loss: the closure's, on this rank; None without one.
-stepped: False if gradients had overflowed, so that the step was left out.
-norm: of all gradients, before they were clipped, as a tensor without dimensions where they are;
-    None without a max_norm.
+loss: the loss that the closure returned on this rank; None without a closure.
+stepped: False if gradients had overflowed and the step was skipped.
+norm: the norm of all gradients before clipping, as a scalar tensor on their device; None without a
+    max_norm.
 """
 
 
 def take(optimizer, closure, weight, grad_scaler, max_norm, update_scaler):
-    """What step() does with one of these arguments.
+    """step() with at least one of these arguments.
 
-    What is found out about gradients stays on their GPU. The host reads one number, whether they
-    are finite, since it decides then whether there is a step: of a max_norm clip_grad_norm_() does,
-    of a scaler its step().
+    Results about gradients stay on their GPU. The host reads one number, whether all gradients are
+    finite, because it decides whether to step. With max_norm, clip_grad_norm_() reads that number;
+    with a scaler, the scaler's step() does.
     """
     if weight is not None:
         _check_weight(optimizer, weight)
@@ -60,7 +60,7 @@ def _check_weight(optimizer, weight):
 
 
 def _weigh(optimizer, weight):
-    """From the mean of the ranks' gradients to the mean over all samples."""
+    """Converts the mean of the ranks' gradients to the mean over all samples."""
     total = optimizer.sum_over_ranks("weight", weight)
     if total <= 0:
         raise ValueError("the weights of all ranks are 0: there is nothing to step along")

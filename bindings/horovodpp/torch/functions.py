@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes ranks equal: parameters, optimizer states and objects of one for all."""
+"""Copies parameters, optimizer states and objects of one rank to all ranks."""
 import collections
 import ctypes
 import pickle
@@ -13,10 +13,11 @@ from horovodpp.torch.mpi_ops import (
 
 
 def broadcast_parameters(params, root_rank):
-    """Replaces the tensors on every rank by those of rank `root_rank`.
+    """Replaces the tensors on every rank with those of rank `root_rank`.
 
-    params: a state_dict, or a list of tensors or of (name, tensor), as of
-            list(model.named_parameters()).
+    params: a state_dict; or a list of tensors or of (name, tensor), for example
+        list(model.named_parameters()).
+
     Raises ValueError for anything else.
     """
     if isinstance(params, dict):
@@ -43,15 +44,15 @@ def broadcast_parameters(params, root_rank):
 
 
 def broadcast_optimizer_state(optimizer, root_rank, model=None):
-    """Replaces the optimizer's state and options on every rank by those of rank `root_rank`.
+    """Replaces the optimizer's state and options on every rank with those of rank `root_rank`.
 
     `model` is accepted as in Horovod.
     """
     del model
-    # Rank `root_rank` says what there is, and the others make room for it: a rank that has no
-    # state yet needs no step to build one.
+    # Rank `root_rank` sends an outline of its state, and the others allocate tensors for it. So a
+    # rank without a state needs no step to create one.
     state = optimizer.state_dict()
-    own = state.pop("compression", {})  # It stays each rank's own.
+    own = state.pop("compression", {})  # Stays each rank's own.
     tensors = {}
     outline = _outline(state, tensors) if rank() == root_rank else None
     outline = broadcast_object(outline, root_rank, name="optimizer_state")
@@ -67,7 +68,7 @@ _Tensor = collections.namedtuple("_Tensor", "key shape dtype")
 
 
 def _outline(value, tensors, path="optimizer"):
-    """`value` with a _Tensor for each tensor, which goes into `tensors`."""
+    """`value` with a _Tensor in place of each tensor. Adds the tensors to `tensors`."""
     if isinstance(value, torch.Tensor):
         tensors[path] = value.detach()
         return _Tensor(path, tuple(value.shape), value.dtype)
@@ -85,7 +86,7 @@ def _like(value, items):
 
 
 def _filled(value, tensors):
-    """What _outline() was made of, with tensors that have any content."""
+    """Reverses _outline(), with uninitialized tensors."""
     if isinstance(value, _Tensor):
         tensors[value.key] = torch.empty(value.shape, dtype=value.dtype)
         return tensors[value.key]
@@ -97,9 +98,9 @@ def _filled(value, tensors):
 
 
 def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set):
-    """The object of rank `root_rank`, pickled on its way.
+    """The object of rank `root_rank`, sent as a pickle.
 
-    Receive objects only from ranks you trust: unpickling runs what a pickle says.
+    Receive objects only from ranks you trust: unpickling can run any code.
     """
     is_root = rank() == root_rank
     data = dumps(obj) if is_root else b""
@@ -112,17 +113,17 @@ def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set
 
 
 def _bytes_of(memory):
-    """Without numpy, which torch does not need."""
+    """The tensor's bytes, without numpy, which torch does not require."""
     return ctypes.string_at(memory.data_ptr(), memory.numel())
 
 
 def _part(name, part):
-    """Without a name: by the order of calls, as ranks may hold objects of different types."""
+    """The name of a part. Unnamed calls match in order: ranks may hold different types."""
     return f"{name}.{part}" if name else None
 
 
 def allgather_object(obj, name=None):
-    """The objects of all ranks, in rank order, pickled on their way."""
+    """The objects of all ranks, in rank order, sent as pickles."""
     data = torch.frombuffer(bytearray(dumps(obj)), dtype=torch.uint8)
     sizes = allgather_async(torch.tensor([data.numel()], dtype=torch.int64), _part(name, "sz"))
     everything = allgather_async(data, _part(name, "t"))

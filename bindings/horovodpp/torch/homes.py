@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients in memory that the ranks of a node share, where they are reduced without a copy.
+"""Moves gradients to memory that the ranks of a node share, so that they are reduced in place.
 
-torch's engine allocates a gradient wherever p.grad is None. A parameter's first such gradient moves
+torch's engine allocates a gradient if p.grad is None. The first such gradient of a parameter moves
 to shared memory, and later passes accumulate into it in place. A program that drops its gradients
-(zero_grad(set_to_none=True)) has a new one in each step, which stays where it is: moving it costs
-more than reducing it from there. So does a gradient that the program has put into p.grad itself.
+(zero_grad(set_to_none=True)) gets a new gradient in each step. Such a gradient is not moved,
+because a move costs more than the reduction. A gradient that the program has assigned to p.grad is
+not moved either.
 """
 from horovodpp import _core
 from horovodpp.torch.arena import arena_empty
@@ -20,21 +21,21 @@ class Homes:
         self._seen = set()
 
     def expect(self, p):
-        """A contribution to p.grad is about to come."""
+        """Call before a contribution to p.grad."""
         if self._wanted and p not in self._seen:
             self._seen.add(p)
             if p.grad is None:
                 self._expected.add(p)
 
     def take_in(self, p):
-        """It has come: a gradient that was allocated for it moves."""
+        """Call after the contribution. Moves a gradient that was allocated for the contribution."""
         if p not in self._expected:
             return
         self._expected.discard(p)
         gradient = p.grad
         if gradient.is_sparse or gradient.device.type != "cpu" or not gradient.numel():
             return
-        _core.keep_freed_memory()  # The next one is allocated where this one was.
+        _core.keep_freed_memory()  # The next gradient is allocated where this one was.
         home = arena_empty(gradient.shape, gradient.dtype)
         home.copy_(gradient)
-        p.grad = home.detach()  # No view, so that its version counts.
+        p.grad = home.detach()  # Not a view, so that its version counts.

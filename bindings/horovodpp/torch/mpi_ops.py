@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collectives on tensors of torch, under Horovod's names.
+"""The collectives on torch tensors, under Horovod's names.
 
-A name that ends in _ works in place; with _async it returns a number for poll() and
+A name that ends in _ works in place. A name with _async returns a handle for poll() and
 synchronize() at once. Collectives are matched across ranks by name; without a name, by the order of
 calls. Ranks may submit in different orders.
 
-Raises, all of them:
+All of them raise:
   ValueError            the arguments make no sense here: dtype, memory that is not contiguous, a
                         name that is in flight on this rank, a root or splits that do not fit, a
                         process set that this rank is not in
   TypeError             the process set was not added, or was removed
-  HorovodInternalError  the job broke, or a rank left it: says which
-  InvalidCallError      the ranks disagree: says who and how; or there is no job, or this rank has
-                        joined; it is a HorovodInternalError, too
+  HorovodInternalError  the job broke, or a rank left it; names the rank
+  InvalidCallError      the ranks disagree: names the ranks and the difference; or this rank is in
+                        no job, or has joined. It is also a HorovodInternalError
 """
 from horovodpp.common import joining
 from horovodpp.common.basics import (  # noqa: F401  (Horovod has them here, too.)
@@ -42,10 +42,10 @@ from horovodpp.torch.collectives.sparse_allreduce import sparse_allreduce_async 
 
 
 def join(device=-1, process_set=global_process_set):
-    """This rank has no more data. Returns the rank that joined last, once all have.
+    """Announces that this rank has no more data. Returns the rank that joined last, once all have.
 
-    Until then it takes part in what the others reduce, with what changes nothing. `device` is
-    accepted as in Horovod.
+    Until then this rank takes part in the others' reductions, with values that change nothing.
+    `device` is accepted as in Horovod.
     """
     del device
     return joining.join(process_set)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An optimizer of torch whose gradients are reduced over the ranks while backward runs."""
+"""A torch optimizer whose gradients are reduced over the ranks while backward runs."""
 import contextlib
 import warnings
 
@@ -16,8 +16,8 @@ from horovodpp.torch.sending import Sender
 
 
 class _DistributedOptimizer(torch.optim.Optimizer):
-    # Methods become those of a class that derives from the wrapped optimizer's, `_wrapped`: see
-    # DistributedOptimizer().
+    # DistributedOptimizer() copies these methods into a class that derives from the wrapped
+    # optimizer's, `_wrapped`.
 
     def _begin(self, named_parameters, sender, backward_passes_per_step=1, groups=None,
                sparse_as_dense=False, gradients_in_arena=True, bucket_bytes=0,
@@ -42,7 +42,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     @property
     def _handles(self):
-        """Parameter -> its gradient on the way; empty: none is."""
+        """Parameter -> its gradient in flight; empty if none is."""
         return self._reduction.on_their_way()
 
     @property
@@ -66,7 +66,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
                 "it out: requires_grad_(False).", stacklevel=2)
 
     def synchronize(self):
-        """Waits until every gradient is that of all ranks. Gradients may be changed then."""
+        """Waits until all gradients are reduced. You may change gradients afterwards."""
         self._reduction.complete()
 
     def finish_gradients(self):
@@ -76,7 +76,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     @contextlib.contextmanager
     def skip_synchronize(self):
-        """Within it step() takes the gradients as they are: after synchronize()."""
+        """In its scope step() takes the gradients as they are: use it after synchronize()."""
         previous, self._should_synchronize = self._should_synchronize, False
         try:
             yield
@@ -85,10 +85,10 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
     @contextlib.contextmanager
     def no_sync(self):
-        """Within it, what backward adds to gradients stays on this rank, as with torch's DDP.
+        """In its scope, backward adds to gradients on this rank only, as with torch's DDP.
 
-        It is part of what the next backward pass outside completes, or of what step() reduces: for
-        passes whose number is not known before, as backward_passes_per_step is.
+        The next backward pass outside the scope, or step(), reduces the sum. Use it if the number
+        of passes is not known in advance; otherwise use backward_passes_per_step.
         """
         reduction = self._reduction
         previous, reduction.only_accumulates = reduction.only_accumulates, True
@@ -101,20 +101,22 @@ class _DistributedOptimizer(torch.optim.Optimizer):
              update_scaler=True):
         """Waits for the gradients, then takes the wrapped optimizer's step.
 
-        The gradients that `closure` computes are reduced each time it is called, and so is the
-        loss that it returns, since all ranks have to decide alike.
+        Each call of `closure` reduces the gradients that it computes. The loss that it returns is
+        also reduced, since all ranks have to decide alike.
 
-        With one of these arguments or more, the closure is called once, and what happens comes in
-        the order of this list, in place of synchronize(), unscale_(), clip_grad_norm_(),
-        skip_synchronize(), scaler.step() and scaler.update(). Returns a StepResult then.
+        With a weight, a grad_scaler or a max_norm, the closure is called once and step() returns a
+        StepResult. step() then replaces synchronize(), unscale_(), clip_grad_norm_(),
+        skip_synchronize(), scaler.step() and scaler.update(). It applies the arguments in this
+        order:
 
-        weight: how many samples, tokens, ... the loss on this rank is the sum over: the step goes
-            along the mean of all samples of all ranks. It may be 0. Given on all ranks or none.
-        grad_scaler: a torch.amp.GradScaler, which unscales the reduced gradients, takes the step
-            or leaves it out.
+        weight: the number of samples or tokens over which the loss on this rank is a sum. The step
+            goes along the mean of all samples of all ranks. It may be 0. Given on all ranks or
+            none.
+        grad_scaler: a torch.amp.GradScaler, which unscales the reduced gradients, and takes or
+            skips the step.
         max_norm: scales the reduced gradients down to that norm, over all parameters. Without a
-            grad_scaler, RuntimeError if they are not finite.
-        update_scaler: whether the scaler is updated; by default it is.
+            grad_scaler, raises RuntimeError if gradients are not finite.
+        update_scaler: whether to update the scaler; by default True.
         """
         if weight is not None or grad_scaler is not None or max_norm is not None:
             return extended_step.take(self, closure, weight, grad_scaler, max_norm, update_scaler)
@@ -147,27 +149,27 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         return reduced
 
     def sum_over_ranks(self, name, number):
-        """The sum of the numbers that the ranks give, all under the same name."""
+        """The sum of the ranks' numbers; all ranks use the same name."""
         if not self._reduction.is_distributed():
             return number
         return self._sender.sum(f"{name}.{self._reduction.suffix}", number)
 
     def zero_grad(self, *args, **kwargs):
-        """As the wrapped optimizer's; not while gradients are on their way."""
+        """As the wrapped optimizer's. Raises AssertionError while gradients are in flight."""
         if self._reduction.is_under_way():
             parameters.refuse_zero_grad()
         self._reduction.reset()
         return self._wrapped.zero_grad(self, *args, **kwargs)
 
     def set_backward_passes_per_step(self, passes):
-        """From now on so many backward passes are summed up before their sum is reduced."""
+        """Sets the number of backward passes whose sum is reduced, from now on."""
         self.backward_passes_per_step = passes
         self._reduction.start_anew()
 
     def state_dict(self):
-        """The wrapped optimizer's and, as "compression", what compression remembers.
+        """The wrapped optimizer's state, and the state of compression as "compression".
 
-        That is each rank's own, so that each rank saves its own.
+        The state of compression differs between ranks, so each rank saves its own.
         """
         state = self._wrapped.state_dict(self)
         if self._sender.remembers():
@@ -179,7 +181,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         return state
 
     def load_state_dict(self, state_dict):
-        """As the wrapped optimizer's. Gradients that are on their way are waited for first."""
+        """As the wrapped optimizer's. Waits for gradients in flight first."""
         self._reduction.abandon()
         if self._sender.remembers():
             remembered = ((_split(key), tensor)
@@ -191,7 +193,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
 
 
 def _split(key):
-    """(gradient, what is remembered of it)"""
+    """(gradient, name of its state)"""
     name, _, what = key.rpartition(".")
     return name, what
 
@@ -203,10 +205,10 @@ def _take_over(optimizer, methods):
     attributes["_wrapped"] = optimizer.__class__
     wrapper = type(optimizer.__class__.__name__, (optimizer.__class__,), attributes)
     taken = wrapper.__new__(wrapper)
-    # A scheduler puts a step of its own, which is the old optimizer's, among the attributes.
+    # A scheduler replaces the optimizer's step by an attribute, which belongs to the old optimizer.
     taken.__dict__.update((name, value) for name, value in vars(optimizer).items()
                           if name not in ("step", "_wrapped_by_lr_sched"))
-    # A scaler then leaves a step out itself, and does not pass itself to step().
+    # Otherwise a scaler would pass itself to step() instead of skipping the step.
     taken._step_supports_amp_scaling = False
     return taken
 
@@ -216,32 +218,34 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
                          num_groups=0, groups=None, sparse_as_dense=False,
                          process_set=global_process_set, gradients_in_arena=True,
                          bucket_bytes=None, find_unused_parameters=False):
-    """An optimizer of `optimizer`'s class and state, whose gradients are those of all ranks.
+    """An optimizer of `optimizer`'s class and state that reduces gradients over all ranks.
 
-    optimizer: it is not used any more; its parameter groups and state are taken over.
-    named_parameters: (name, parameter) for each parameter, equal on all ranks; without them they
-        are numbered.
-    compression: what gradients are sent as.
-    backward_passes_per_step: so many backward passes are summed up before their sum is reduced.
+    optimizer: the optimizer to wrap; do not use it afterwards. Its parameter groups and state are
+        taken over.
+    named_parameters: (name, parameter) for each parameter, equal on all ranks; by default
+        parameters are numbered.
+    compression: the compression of gradients.
+    backward_passes_per_step: the number of backward passes whose sum is reduced.
     op: Average, Sum, or Adasum.
     gradient_predivide_factor: with Average, gradients are divided by it before the sum and
         multiplied by it after.
     groups: a number of groups, or lists of parameters, that are reduced together. Sparse gradients
-        are reduced by themselves.
-    sparse_as_dense: sparse gradients are reduced as dense ones.
+        are reduced separately.
+    sparse_as_dense: whether sparse gradients are reduced as dense ones.
     process_set: the ranks whose gradients are reduced.
-    gradients_in_arena: a parameter's first gradient is moved to memory that the ranks of a node
-        share. While the program keeps it there, it is reduced without a copy. Not with compression.
-    bucket_bytes: gradients of CPUs that are complete, and in no group, are held back until they
-        have so many bytes, or for the step, and then sent together; 0: none is. By default all
-        wait for the step where the ranks are on one node and compute on all of its cores, so that
-        reducing has no core of its own; elsewhere 0. Not with compression.
-    find_unused_parameters: a parameter whose gradient is None on all ranks keeps it, so that the
-        step passes over it, as in one process. Otherwise its gradient is zeros, by which momentum
-        and weight decay move it. Equal on all ranks; not with Adasum.
+    gradients_in_arena: whether a parameter's first gradient is moved to memory that the ranks of a
+        node share. While the program keeps it there, it is reduced without a copy. Not with
+        compression.
+    bucket_bytes: complete gradients on the CPU, outside groups, are held back until they have so
+        many bytes, or until the step, and then sent together; 0: none is held back. By default all
+        wait for the step if the ranks are on one node and compute on all of its cores, so that the
+        reduction has no core of its own; otherwise 0. Not with compression.
+    find_unused_parameters: whether a parameter whose gradient is None on all ranks keeps it, so
+        that the step skips the parameter, as in one process. Otherwise its gradient is zeros, and
+        momentum and weight decay move it. Equal on all ranks; not with Adasum.
 
-    Every rank of the process set makes the same optimizers in the same order. Raises ValueError for
-    arguments that make no sense.
+    Every rank of the process set creates the same optimizers in the same order. Raises ValueError
+    for arguments that make no sense.
     """
     if gradient_predivide_factor != 1.0 and op != Average:
         raise ValueError("gradient_predivide_factor not supported with op != Average")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the distributed optimizers know of parameters: names, groups, hooks."""
+"""Names, groups and hooks of parameters, for the distributed optimizers."""
 import torch
 
 from horovodpp.common.util import split_list
@@ -14,30 +14,30 @@ def of_groups(param_groups):
 
 
 def numbered_by_group(param_groups):
-    """(name, parameter) by the number of the group and the place in it."""
+    """(name, parameter), named by group number and position in the group."""
     return [(f"allreduce.noname.{i}.{j}", p)
             for i, group in enumerate(param_groups) for j, p in enumerate(group["params"])]
 
 
 def numbered(param_groups):
-    """(name, parameter) by the place among all."""
+    """(name, parameter), named by position among all parameters."""
     return [(f"allreduce.noname.{i}", p) for i, p in enumerate(of_groups(param_groups))]
 
 
 def call_name(name):
-    """An optimizer's own call, apart from calls that the program names like its parameters."""
+    """The name of an optimizer's own call: programs may use parameter names themselves."""
     return f"allreduce.{name}"
 
 
 def refuse_another_pass():
-    """Raises AssertionError: a gradient came, and what it adds to is on its way already."""
+    """Raises AssertionError: a gradient in flight got another contribution."""
     raise AssertionError(
         "Gradients were computed more than backward_passes_per_step times before call to "
         "step(). Increase backward_passes_per_step to accumulate gradients locally.")
 
 
 def refuse_zero_grad():
-    """Raises AssertionError: gradients are to be cleared while they are on their way."""
+    """Raises AssertionError: gradients in flight are to be cleared."""
     raise AssertionError(
         "optimizer.zero_grad() was called after loss.backward() but before "
         "optimizer.step() or optimizer.synchronize(). This is prohibited as it can cause "
@@ -45,9 +45,10 @@ def refuse_zero_grad():
 
 
 def names_of(param_groups, named_parameters):
-    """Parameter -> name, of pairs as model.named_parameters() has them.
+    """Parameter -> name, from pairs as in model.named_parameters().
 
-    Raises ValueError if they are no such pairs, a name is there twice, or a parameter has none.
+    Raises ValueError if an item is not such a pair, a name occurs twice, or a parameter has no
+    name.
     """
     named = list(named_parameters)
     if any(not isinstance(item, tuple) or len(item) != 2 for item in named):
@@ -71,9 +72,9 @@ def names_of(param_groups, named_parameters):
 
 
 def groups_of(groups, names, process_set):
-    """The parameters that are reduced together, in lists.
+    """The lists of parameters that are reduced together.
 
-    groups: None or 0: none; a number of lists, or the lists.
+    groups: None or 0: no lists; else the number of lists, or the lists.
     Raises ValueError for anything else.
     """
     wrong = ValueError("groups should be a non-negative integer or a list of list of "
@@ -97,7 +98,7 @@ def groups_of(groups, names, process_set):
 
 
 def _so_many_groups(groups, names, process_set):
-    # In the order of the first rank, as ranks may have orders of their own.
+    # In the order of the first rank, as ranks may have different orders.
     by_name = {name: p for p, name in names.items() if p.requires_grad}
     order = list(by_name)
     if process_set.included():
@@ -107,9 +108,9 @@ def _so_many_groups(groups, names, process_set):
 
 
 def hook(p, before, after):
-    """Calls before(p) when p.grad is about to get a contribution, and after(p) when it has.
+    """Calls before(p) before each contribution to p.grad, and after(p) after it.
 
-    It takes the place of what the parameter's last optimizer had hooked in.
+    Replaces the hooks of the parameter's last optimizer.
     """
     for handle in getattr(p, "_horovodpp_hooks", ()):
         handle.remove()

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients on their way from backward to the step: the hooks that hear of them send them, and in
-the end they are those of all ranks.
+"""The reduction of gradients between backward and the step. Hooks send complete gradients.
 
-In one step a parameter's gradient is handed over once, after its last contribution. What comes
-after all, since a gradient had more parts than in the step before, is reduced by itself and added,
-with one warning, so that the result is right in any case.
+In each step a parameter's gradient is sent once, after its last contribution. If a gradient has
+more parts than in the step before, late parts are reduced separately and added, with one warning.
+So the result is right in any case.
 """
 import contextlib
 import warnings
@@ -21,21 +20,22 @@ from horovodpp.torch.sending import Sent
 
 
 class Reduction:
-    """Of the gradients of `optimizer`, which says how many passes make a step, and whose groups may
-    come to have more parameters.
+    """Reduces the gradients of `optimizer`, which defines the number of passes in a step.
+
+    The optimizer's groups may gain parameters later.
 
     names: parameter -> its name, equal on all ranks.
-    sender: what gradients are sent with.
-    groups, gradients_in_arena: as DistributedOptimizer() has them.
-    bucket_bytes: so many bytes of gradients are held back at most.
-    find_unused_parameters: as DistributedOptimizer() has it.
+    sender: the Sender of the gradients.
+    groups, gradients_in_arena: as for DistributedOptimizer().
+    bucket_bytes: the most bytes of gradients that are held back.
+    find_unused_parameters: as for DistributedOptimizer().
     """
 
     def __init__(self, optimizer, names, sender, groups=None, gradients_in_arena=True,
                  bucket_bytes=0, find_unused_parameters=False):
         self._optimizer = optimizer
         self.names = names
-        self.only_accumulates = False  # What backward adds stays on this rank.
+        self.only_accumulates = False  # Backward adds to gradients on this rank only.
         self.is_synchronized = False  # Since the last contribution.
         self._sender = sender
         self._process_set = sender.process_set
@@ -59,11 +59,11 @@ class Reduction:
         reset_with_job(self)
 
     def is_distributed(self):
-        """Whether this rank has anybody to reduce with."""
+        """Whether this rank reduces with other ranks."""
         return self._process_set.included() and size() > 1
 
     def wire_name(self, p):
-        """What the gradient of p is called among ranks."""
+        """The name of p's gradient among ranks."""
         return self.names[p] + self.suffix
 
     # --- Hooks ---
@@ -80,7 +80,7 @@ class Reduction:
             parameters.hook(p, self._before_gradient, self._on_gradient)
 
     def _before_gradient(self, p):
-        """A contribution is about to be added to p.grad: not to one that is on its way."""
+        """Called before a contribution to p.grad. Protects a gradient in flight from it."""
         sent = self._handles.get(p) or self._held.get(p)
         if sent is None:
             self._homes.expect(p)
@@ -151,7 +151,7 @@ class Reduction:
     def _gradient(self, p):
         gradient = p.grad
         if gradient is None:
-            # Another part of the model was used on this rank, which adds zeros.
+            # Other ranks used this parameter; this rank adds zeros.
             gradient = p.grad = _nothing(p, self._sparse_dims.get(p))
         elif gradient.is_sparse:
             self._sparse_dims[p] = gradient.sparse_dim()
@@ -179,7 +179,7 @@ class Reduction:
     # --- The end of a step ---
 
     def complete(self):
-        """Waits until every gradient is that of all ranks."""
+        """Waits until all gradients are reduced."""
         # The last survivor of a job still has hooks, which send.
         if self.is_distributed() or self.is_under_way():
             self._register_hooks()  # Of parameters that were added or unfrozen since.
@@ -193,7 +193,7 @@ class Reduction:
         self.is_synchronized = True
 
     def abandon(self):
-        """Waits for the gradients on their way, and drops their values and errors."""
+        """Waits for the gradients in flight, and drops their values and errors."""
         with contextlib.suppress(Exception):
             self._start_held()  # Other ranks may have sent them.
         for sent in dict.fromkeys(self._handles.values()):
@@ -202,19 +202,19 @@ class Reduction:
         self.reset()
 
     def on_their_way(self):
-        """Parameter -> what holds its gradient, which is on its way or about to be."""
+        """Parameter -> Sent, for gradients in flight or waiting to be sent."""
         return {**self._handles, **self._held.waiting()}
 
     def is_under_way(self):
-        """Whether gradients are on their way, or about to be."""
+        """Whether gradients are in flight, or wait to be sent."""
         return bool(self._handles or self._held)
 
     def hooked_parameters(self):
-        """Those whose gradients are reduced."""
+        """The parameters whose gradients are reduced."""
         return set(self._hooked)
 
     def start_anew(self):
-        """For another number of backward passes."""
+        """Restarts the counts, for another number of backward passes."""
         self._contributions.start_anew()
 
     def _in_order(self):
@@ -222,7 +222,7 @@ class Reduction:
                 if p in self._hooked and p.requires_grad]
 
     def _rest(self):
-        """Those that are still to be sent, also if some are sent meanwhile."""
+        """The parameters still to be sent; callers may send some during the iteration."""
         return (p for p in self._in_order() if p not in self._handles and p not in self._unused)
 
     def _send_rest(self):
@@ -232,7 +232,7 @@ class Reduction:
         self._start_held()
 
     def _send_together(self):
-        """Sends all gradients as one, to be waited for by this thread."""
+        """Sends all gradients in one operation, for which this thread waits."""
         self._held.clear()
         together, others = [], []
         for p in self._rest():
@@ -247,11 +247,10 @@ class Reduction:
                 self._start([p], is_nested=False)
 
     def _agree(self):
-        """The parameters of which some rank has a late part: all of them reduce it. And whether all
-        gradients of all ranks wait to be sent.
+        """Returns the parameters with a late part on a rank, and whether all ranks hold everything.
 
-        Learns also whose gradients are sparse somewhere, for a rank that has none of them, and
-        which parameters no rank has a gradient of, if that is asked for.
+        All ranks reduce these late parts. Also learns which gradients are sparse on any rank, for
+        ranks that have no gradient, and, if asked for, which parameters have a gradient on no rank.
         """
         members = self._in_order()
         if not members:
@@ -277,7 +276,7 @@ class Reduction:
             try:
                 with torch.no_grad():
                     sent.finish()
-            except Exception as error:  # The others are waited for all the same.
+            except Exception as error:  # The others are waited for in any case.
                 failure = failure or error
         if failure is None:
             self._complete(late)
@@ -301,7 +300,7 @@ class Reduction:
             "optimizer.step() within `with optimizer.skip_synchronize():`.", stacklevel=6)
 
     def _complete(self, late):
-        """Adds the late parts of all ranks to what was reduced before they came."""
+        """Adds the late parts of all ranks to the gradients that were reduced before."""
         for p in late:
             part = None
             if p in self._contributions.late:
@@ -315,7 +314,7 @@ class Reduction:
                 p.grad = p.grad + part if p.grad.is_sparse else p.grad.add_(part)
 
     def reset(self):
-        """For the next step."""
+        """Prepares the next step."""
         self.is_synchronized = False
         self._handles.clear()
         self._held.clear()
@@ -325,7 +324,7 @@ class Reduction:
 
 
 def _nothing(p, sparse_dim):
-    """A gradient of zeros: sparse, without entries, where others' are."""
+    """A gradient of zeros; sparse and without entries if the others' are sparse."""
     if not sparse_dim:
         return torch.zeros_like(p, memory_format=torch.contiguous_format)
     return torch.sparse_coo_tensor(

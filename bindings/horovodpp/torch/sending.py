@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How gradients go to the other ranks, and come back as those of all."""
+"""Sends gradients to the other ranks, and receives the reduced ones."""
 import torch
 
 from horovodpp.torch.compression import Exchanger, NoneCompressor
@@ -10,18 +10,18 @@ from horovodpp.torch.parameters import call_name
 
 
 class Sent:
-    """Gradients that were sent together, and are on their way."""
+    """Gradients that were sent together and are in flight."""
 
     def __init__(self, gradients, finish, is_nested):
-        # Parameter -> (tensor on its way, its version). Views of one buffer share theirs, which
-        # says nothing of each.
+        # Parameter -> (tensor in flight, its version). Views of one buffer share a version, which
+        # says nothing about a single view.
         self._gradients = {p: (tensor, None if tensor._is_view() else tensor._version)
                            for p, tensor in gradients}
-        self.finish = finish  # Waits, and leaves the result in the parameters' grads.
+        self.finish = finish  # Waits, and writes the result into the parameters' grads.
         self.is_nested = is_nested  # Sent by a backward pass within another.
 
     def has_changed(self, p):
-        """Whether p's gradient was written to, or replaced, since."""
+        """Whether p's gradient was written to, or replaced, since it was sent."""
         if p not in self._gradients:
             return False
         tensor, version = self._gradients[p]
@@ -33,7 +33,7 @@ class Sent:
 
 
 class Sender:
-    """What an optimizer sends its gradients with."""
+    """Sends the gradients of one optimizer."""
 
     def __init__(self, compression, op, gradient_predivide_factor, process_set):
         self.compression = compression
@@ -50,11 +50,11 @@ class Sender:
         return self.compression is NoneCompressor
 
     def remembers(self):
-        """Whether compression remembers anything from step to step."""
+        """Whether compression has a state."""
         return isinstance(self.compression, Exchanger)
 
     def start(self, names, tensors):
-        """Sends dense tensors as one; returns what waits and leaves the results in them."""
+        """Sends dense tensors in one operation. Returns a function that waits for the results."""
         if self.sends_where_they_lie():
             handle = self._submit(names[0], tensors)
             return lambda: synchronize(handle)
@@ -89,7 +89,7 @@ class Sender:
                                         process_set=self.process_set, **self._factors)
 
     def start_sparse(self, name, tensor):
-        """Sends a sparse tensor; returns what waits and returns the result."""
+        """Sends a sparse tensor; returns a function that waits and returns the result."""
         return sparse_allreduce_async(tensor, call_name(name), self.op, self.process_set)
 
     def reduce(self, name, tensor):
@@ -98,7 +98,7 @@ class Sender:
                           **self._factors)
 
     def most(self, name, numbers):
-        """The largest that any rank has of each of these small numbers, as a list."""
+        """The maximum over all ranks of each of these small numbers, as a list."""
         facts = torch.frombuffer(bytearray(numbers), dtype=torch.uint8)
         name = call_name(name)
         return allreduce_(facts, name=name, op=Max, process_set=self.process_set).tolist()

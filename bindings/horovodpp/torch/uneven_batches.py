@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of which ranks have different numbers."""
+"""Loops in which ranks have different numbers of batches."""
 from horovodpp.torch.functions import broadcast_optimizer_state, broadcast_parameters
 from horovodpp.torch.mpi_ops import join
 
@@ -9,14 +9,14 @@ class _Uneven:
         self._batches = batches
         self._model = model
         self._optimizer = optimizer
-        self.last_rank = None  # That had batches, once there are no more.
+        self.last_rank = None  # The last rank that had batches, after the loop.
 
     def __len__(self):
         return len(self._batches)
 
     def __iter__(self):
         yield from self._batches
-        # Not where the loop is left early: an error would wait for the other ranks.
+        # Not if the loop is left early: an exception would then wait for the other ranks.
         self.last_rank = join()
         if self._model is not None:
             broadcast_parameters(self._model.state_dict(), self.last_rank)
@@ -25,17 +25,18 @@ class _Uneven:
 
 
 def uneven(batches, model=None, optimizer=None):
-    """`batches`, such as a DataLoader, of which each rank may have another number, or none.
+    """Wraps `batches`, such as a DataLoader. Ranks may have different numbers of them, or none.
 
         for x, y in hvd.uneven(loader, model, optimizer):
-            ...                             # The step as it was.
+            ...                             # Your training step, unchanged.
 
-    A rank that has no more joins: it adds nothing to what the others reduce, until none has any
-    more. Averages still divide by all ranks; optimizer.step(weight=len(x)) takes the mean over the
-    samples there are. Only the last rank has taken all steps: in the end its parameters and buffers
-    are given to `model` on every rank, and its state to `optimizer`.
+    A rank without further batches joins: it adds nothing to the others' reductions until all ranks
+    have finished. Averages still divide by the number of all ranks; optimizer.step(weight=len(x))
+    takes the mean over the existing samples. Only the last rank has taken all steps. After the
+    loop, `model` on every rank gets that rank's parameters and buffers, and `optimizer` gets its
+    state.
 
-    What this returns has the length of `batches` and, after a loop, the rank that had the last
-    batch, as `last_rank`. A loop that is left by `break` has not joined: call join() after it.
+    The result has the length of `batches` and, after a loop, the attribute `last_rank`: the rank
+    that had the last batch. A loop that is left by `break` has not joined: call join() after it.
     """
     return _Uneven(batches, model, optimizer)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ShmAdasumPlane is a ShmPlane that also reduces by Adasum: an allreduce with
 // ReduceOp::kAdasum of any floating-point type between any number of ranks of a
-// node. adasum_round.h tells how.
+// node. adasum_round.h describes the algorithm.
 //
-// Tensors of one call are merged independently of each other. Small ones go
-// together through a round, for which the plane takes memory: an accumulator for
-// each element, and no more than round_bytes unless a single tensor needs it. A
-// reducescatter by Adasum is refused. Not thread-safe.
+// Tensors of one call are merged independently. Small tensors share a round. A
+// round allocates an accumulator for each element: at most round_bytes, unless
+// a single tensor needs more. A reducescatter by Adasum is refused. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class ShmAdasumPlane : public ShmPlane {
  public:
   static constexpr std::size_t kRoundBytes = std::size_t{32} << 20;
 
-  // As ShmPlane's.
+  // See ShmPlane's constructors.
   ShmAdasumPlane(ShmBoard& board, std::vector<int> members,
                  std::size_t round_bytes = kRoundBytes)
       : ShmPlane(board, std::move(members)), round_bytes_(round_bytes) {}

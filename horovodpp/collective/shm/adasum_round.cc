@@ -47,7 +47,7 @@ absl::Status ShmAdasumRound::run() {
   for (const auto& level : adasum_levels(seat_.ranks())) {
     HVD_RETURN_IF_ERROR(merge(level));
   }
-  // The second vector has gone into the first.
+  // The tree has merged all vectors into the first, so the second is free.
   kernel_.store(vector(0, 0), vector(1, 0), mine().count);
   if (!is_short_) return show_results();
   PieceStream(row_.pieces(), kernel_.element_bytes())
@@ -55,7 +55,7 @@ absl::Status ShmAdasumRound::run() {
   return absl::OkStatus();
 }
 
-// The first is the longest.
+// The first slice is the longest.
 Range ShmAdasumRound::slice_of(int rank) const {
   if (is_short_) return {0, count_};
   const std::int64_t begin = row_.begin(rank);
@@ -96,8 +96,8 @@ absl::Status ShmAdasumRound::share_vectors() {
   return seat_.step_through(1, fill, drain);
 }
 
-// A slot holds a part of each rank's slice, so that all load all the time; what
-// this rank loads of its own needs no copy.
+// A slot holds a part of each rank's slice, so that all ranks load all the
+// time. A rank's own elements need no copy.
 absl::Status ShmAdasumRound::distribute_vectors() {
   const std::int64_t length = slot_elements() / seat_.ranks();
   const auto place_in_slot = [&](int rank) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kListed = 2;  // The input and the output.
 
-// What a rank shows first if the others do not know how much it brings.
+// The first bytes that a rank shows if the others do not know its size.
 struct Brought {
   std::size_t bytes = 0;
   bool has_output = false;

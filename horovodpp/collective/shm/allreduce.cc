@@ -39,7 +39,8 @@ absl::Status ChunkedAllreduce::run() {
   const auto drain = [&](std::uint64_t i, std::uint64_t step) {
     reduce(i, step);
     seat_.board.finish(step);
-    // One step behind: by then the others are through with theirs.
+    // Results are taken one step late, when the other members have reduced
+    // theirs.
     if (i > 0) HVD_RETURN_IF_ERROR(take(i - 1, step - 1));
     return i + 1 < steps ? absl::OkStatus() : take(i, step);
   };
@@ -58,7 +59,7 @@ std::int64_t ChunkedAllreduce::count_of(std::uint64_t i) const {
                   count_ - static_cast<std::int64_t>(i) * per_chunk_);
 }
 
-// Not this rank's slice, which nobody else needs.
+// Skips this rank's own slice: no other member reads it.
 void ChunkedAllreduce::show(std::uint64_t i, std::byte* slot) {
   const Range own = slice_of(seat_.rank, i);
   const std::int64_t end = own.begin + own.count;
@@ -69,7 +70,8 @@ void ChunkedAllreduce::show(std::uint64_t i, std::byte* slot) {
   seat_.writer.finish();
 }
 
-// Only this rank reads its slice of the others' slots: the results get their place.
+// Only this rank reads its slice of the others' slots, so the results overwrite
+// it.
 void ChunkedAllreduce::reduce(std::uint64_t i, std::uint64_t step) {
   const Range own = slice_of(seat_.rank, i);
   std::size_t at = shown_at_ + bytes_of(own.begin);
@@ -94,7 +96,7 @@ void ChunkedAllreduce::fetch_of_others(std::uint64_t step, std::size_t at,
   }
 }
 
-// From where this rank showed what they are the results of: it writes there again.
+// Results lie where this rank showed the inputs.
 absl::Status ChunkedAllreduce::take(std::uint64_t i, std::uint64_t step) {
   HVD_RETURN_IF_ERROR(seat_.board.wait_for_results(step, seat_.interrupt));
   const Range own = slice_of(seat_.rank, i);

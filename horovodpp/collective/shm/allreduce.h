@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allreduces between ranks of a node through the slots of its board. All of them
-// add in the order of the members.
+// Allreduces between ranks of a node through the slots of its board. All add in
+// the order of the members.
 //
 // Not thread-safe.
 #pragma once
@@ -18,31 +18,32 @@
 
 namespace hvd::collective {
 
-// Of no more than a slot: every member shows all of it, and reduces all of it
-// itself.
+// Allreduces at most a slot in one step: every member shows all elements and
+// reduces them all itself.
 absl::Status allreduce_at_once(const BoardSeat& seat,
                                std::span<const Piece> pieces,
                                const ReduceKernel& kernel);
 
-// Of any length, in chunks that stay in the cache: in a step each member shows a
-// chunk, reduces its slice of it, and takes the slices of the chunk before from
-// the others.
+// An allreduce of any length, in chunks that stay in the cache. In each step a
+// member shows a chunk, reduces its slice of that chunk, and takes the other
+// slices of the chunk before.
 class ChunkedAllreduce {
  public:
-  // Borrows its arguments. There is an element.
+  // Borrows its arguments. Requires at least one element.
   ChunkedAllreduce(const BoardSeat& seat, std::span<const Piece> pieces,
                    const ReduceKernel& kernel);
 
-  // Once, within a call on the board.
+  // Call once, within a call on the board.
   absl::Status run();
 
-  // The same of what is one chunk, in two parts: what this member shows, at the same
-  // place of all slots of step 0; and, once all have arrived there, the rest.
+  // run() of a single chunk, in two parts. First, this member shows its
+  // elements, at the same place of all slots of step 0. The rest follows after
+  // all members have arrived.
   void show_only(std::byte* to) { show(0, to); }
   absl::Status run_shown(std::size_t shown_at);
 
  private:
-  // Of the i-th chunk: how many elements, and the slice of a member.
+  // The number of elements in chunk i, and a member's slice of that chunk.
   std::int64_t count_of(std::uint64_t i) const;
   Range slice_of(int position, std::uint64_t i) const {
     return seat_.slice_of(position, count_of(i), element_bytes_);
@@ -51,25 +52,25 @@ class ChunkedAllreduce {
     return static_cast<std::size_t>(count) * element_bytes_;
   }
 
-  // Copies this rank's i-th chunk, but for its own slice, into its slot.
+  // Copies this rank's chunk i, without its own slice, into its slot.
   void show(std::uint64_t i, std::byte* slot);
-  // Reduces this rank's slice into the outputs and into the others' slots.
+  // Reduces this rank's slice into the outputs and the other members' slots.
   void reduce(std::uint64_t i, std::uint64_t step);
-  // Copies the others' slices from this rank's slot into the outputs.
+  // Copies the other members' slices from this rank's slot into the outputs.
   absl::Status take(std::uint64_t i, std::uint64_t step);
   void unpack(const std::byte* from, std::int64_t count);
-  // Has what lies at `at` of the others' slots brought near.
+  // Prefetches the bytes at `at` of the other members' slots.
   void fetch_of_others(std::uint64_t step, std::size_t at,
                        std::size_t bytes) const;
 
-  // Of what is on its way to the cache while what is before it is used.
+  // Bytes that are prefetched while the bytes before them are used.
   static constexpr std::size_t kPortion = 4096;
 
   const BoardSeat& seat_;
   const std::size_t element_bytes_;
   const std::int64_t per_chunk_;
   const std::int64_t count_;
-  std::size_t shown_at_ = 0;  // Where chunks begin in slots.
+  std::size_t shown_at_ = 0;  // The offset of chunks in slots.
   SlotReducer reducer_;
   PieceStream inputs_;
   PieceStream mine_;  // This rank's slices.

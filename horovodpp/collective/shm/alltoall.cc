@@ -227,7 +227,8 @@ void ShmAlltoall::show(const Window& window, std::byte* to) const {
   const auto self = static_cast<std::size_t>(seat_.rank);
   const std::byte* const input = exchange_.input.data();
   const std::size_t own_end = sum(exchange_.send_bytes.first(self + 1));
-  // The stream begins behind what this rank keeps, and goes on at the beginning.
+  // The stream begins behind this rank's own part and wraps around to the
+  // beginning.
   const std::size_t until_end = exchange_.input.size() - own_end;
   const std::size_t turn = std::clamp(until_end, window.begin, window.end);
   seat_.writer.begin_step();
@@ -259,7 +260,7 @@ absl::StatusOr<bool> exchange_if_alike(
   const std::size_t parts = seat.members.size();
   const auto sent = exchange.sizes.subspan(self * parts, parts);
   std::vector<std::size_t> supposed(sent.begin(), sent.end());
-  // A rank without an output expects more of itself than it sends.
+  // A rank without an output expects more from itself than it sends.
   if (exchange.output == nullptr) ++supposed[self];
   const HostPlane::Exchange whole = {exchange.input, sent, exchange.output,
                                      supposed};

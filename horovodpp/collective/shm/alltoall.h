@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ShmAlltoall is an alltoall between ranks of a node. How much goes where, and
-// whether the sizes fit together, is known only once all have shown their sizes. They
-// show what they send along with them if it fits into a slot, unless it lies in an arena
-// and is not little. Otherwise members copy from the arenas of all, or into them, if it
-// lies there; all else is shown in chunks, of which everyone picks what is for it.
+// An ShmAlltoall is an alltoall between ranks of a node. In step 0 all members
+// show their sizes: only then is known how much goes where, and whether the
+// sizes match. Data takes one of three ways:
+// - Data that fits into a slot is shown with the sizes, unless it lies in an
+//   arena and is large.
+// - Members copy from the arenas of all members, or into them, if the data lies
+//   there.
+// - Everything else is shown in chunks, from which each member picks its parts.
 //
 // Not thread-safe.
 #pragma once
@@ -25,30 +28,33 @@ namespace hvd::collective {
 
 class ShmAlltoall {
  public:
-  // Borrows its arguments. No `arenas`: nullptr.
+  // Borrows its arguments. `arenas` may be nullptr.
   ShmAlltoall(const BoardSeat& seat, ArenaMap* arenas,
               const HostPlane::Exchange& exchange);
 
-  // Once, within a call on the board.
+  // Call once, within a call on the board.
   //   InvalidArgument  a rank sends another size than its receiver expects; the
   //                    same on all ranks
   absl::Status run();
 
-  // The same by parts: what this rank shows in step 0 until all have arrived there;
-  // whether the sizes fit together, with run()'s error; and all else.
+  // run() in parts. meet() shows this rank's part of step 0 and waits until all
+  // members have arrived. check_sizes() returns run()'s InvalidArgument.
+  // finish() does the rest.
   absl::Status meet();
   absl::Status check_sizes() const;
   absl::Status finish();
 
-  // After meet(): the bytes that the member at `from` sends to that at `to`.
+  // After meet(): the bytes that the member at `from` sends to the member at
+  // `to`.
   std::size_t sent(std::size_t from, std::size_t to) const {
     return shown(from, to);
   }
 
  private:
-  // What one rank sends to this one: where it lies in the sender's input and in its
-  // stream, and where it goes. A rank's stream is what it sends to others, from the one
-  // after it on and around, so that all send at the same time and to different ranks.
+  // The data that one rank sends to this rank: its place in the sender's input
+  // and stream, and in the output. A rank's stream holds its data for the other
+  // ranks, beginning with the rank after it. So all ranks send at the same time
+  // to different ranks.
   struct Delivery {
     std::size_t in_input = 0;
     std::size_t in_stream = 0;
@@ -58,18 +64,20 @@ class ShmAlltoall {
 
   std::size_t parts() const { return seat_.members.size(); }
   std::size_t row_bytes() const { return 2 * parts() * sizeof(std::size_t); }
-  // Of a member that sends and receives so much. Where it is little on both sides
-  // nobody asks for it.
+  // Whether a member that sends and receives so much lists its memory. If both
+  // sizes are small, no member reads its entry.
   bool lists(std::size_t sent, std::size_t received) const {
     return listing_ && std::max(sent, received) > most_copied_;
   }
   bool all_list() const;
-  // Whether this rank shows its stream in step 0, and whether all have.
+  // Whether this rank, or every rank, shows its stream in step 0.
   bool shows_at_once() const;
   bool have_all_shown() const;
-  // What a rank shows first: what it sends to each, then what it expects from each.
+  // A number that a member shows first: what it sends to each, then what it
+  // expects from each.
   std::size_t shown(std::size_t member, std::size_t column) const;
-  // What a member sends to all, and receives. These are read in the slots of step 0.
+  // The bytes that a member sends in all, and receives. Read from the slots of
+  // step 0.
   std::size_t sent(std::size_t from) const;
   std::size_t received(std::size_t to) const;
 
@@ -79,7 +87,8 @@ class ShmAlltoall {
                          ArenaCopies::Way way);
   absl::Status through_slots();
   ArenaCopies::Way choose(const ArenaTable::Inputs& places) const;
-  // For all that goes to this rank. After share_sizes(), before slots are filled anew.
+  // Copies the parts for this rank. Call after meet() and before slots are
+  // filled again.
   ResultCopy copy_of_parts() const;
   void keep_own(ResultCopy& copy) const;
   // The length of this rank's stream.
@@ -87,31 +96,32 @@ class ShmAlltoall {
     return exchange_.input.size() -
            exchange_.send_bytes[static_cast<std::size_t>(seat_.rank)];
   }
-  // Bytes of a stream.
+  // A range of bytes of a stream.
   struct Window {
     std::size_t begin;
     std::size_t end;
   };
-  // Copies what there is of these of this rank's.
+  // Copies the bytes of this rank's stream that lie in the window.
   void show(const Window& window, std::byte* to) const;
-  // Takes what is for this rank from those of `peer`, which lie at `from`.
+  // Takes this rank's bytes out of the window of `peer`'s stream, which lies at
+  // `from`.
   void pick(int peer, const Window& window, const std::byte* from,
             ResultCopy& copy) const;
 
   const BoardSeat& seat_;
   ArenaMap* const arenas_;
   const HostPlane::Exchange& exchange_;
-  // Nothing, too, where slots have no room for it.
+  // Also nullopt if slots have no room for a listing.
   std::optional<ArenaListing> listing_;
-  // In slots: a row of sizes, the listing, what is shown along with them.
+  // Slots hold a row of sizes, the listing, and the data shown with them.
   std::size_t shown_at_ = 0;
-  std::size_t room_ = 0;              // Of a stream that is;
-  std::size_t most_copied_ = 0;       // wherever it lies.
+  std::size_t room_ = 0;              // Most bytes of a stream in step 0;
+  std::size_t most_copied_ = 0;       // the same for streams in an arena.
   std::vector<Delivery> deliveries_;  // By sender.
   std::size_t most_ = 0;              // The length of the longest stream.
 };
 
-// HostPlane's alltoall_alike(), within a call on the board.
+// HostPlane::alltoall_alike(), within a call on the board.
 absl::StatusOr<bool> exchange_if_alike(
     const BoardSeat& seat, ArenaMap* arenas,
     const HostPlane::ExchangeAlike& exchange);

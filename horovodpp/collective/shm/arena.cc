@@ -18,8 +18,8 @@ namespace hvd {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-// The next extent is at least as long as all there are, up to this length; and at
-// least this part of them.
+// The next extent is at least as long as all present extents together, up to
+// kDoubling, and at least 1/kGrowth of them.
 constexpr std::size_t kDoubling = std::size_t{16} << 20;
 constexpr std::size_t kGrowth = 8;
 
@@ -55,7 +55,7 @@ class Arena::State {
 
   const Options options_;
   const HomeProcess home_{"a rank"};
-  // Written once each, before `count_` tells of it.
+  // Each is written once, before `count_` includes it.
   std::array<std::unique_ptr<transport::SharedMemory>, kMaxExtents> extents_;
   std::atomic<std::uint32_t> count_{0};
 
@@ -122,7 +122,7 @@ absl::Status Arena::State::add_extent(std::size_t bytes) {
   return absl::OkStatus();
 }
 
-// Neighbours become one, but not across the border of an extent.
+// Joins adjacent free blocks, but not across the border of an extent.
 void Arena::State::put_free(Block block) {
   const auto next = free_.lower_bound(block.first);
   if (next != free_.end() && next->first == block.first + block.second &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Arena is memory of one rank that the other ranks of its node reach, too:
-// tensors that lie in it are reduced where they lie, without a copy.
+// An Arena is memory of one rank that the other ranks of its node also map.
+// Collectives reduce tensors in an arena in place, without a copy:
 //
 //   auto memory = runtime->arena()->allocate(bytes);
 //   if (!memory.ok()) ...                      // use memory of another kind
@@ -12,12 +12,13 @@
 //   std::vector<float, hvd::ArenaAllocator<float>> weights(
 //       n, 0.0f, hvd::ArenaAllocator<float>(runtime->arena()));
 //
-// Ranks need not allocate alike. A collective moves without a copy what lies in
-// the arenas of all ranks that share memory, and copies the rest as usual.
+// Ranks need not allocate alike. A collective moves data without a copy if it
+// lies in the arenas of all ranks that share memory, and copies other data as
+// usual.
 //
-// The memory is taken from the machine in extents, which are kept and reused as
-// long as the arena lives. An arena outlives its runtime if something still holds
-// it; what lies in it is then memory like any other. Thread-safe.
+// An arena takes memory from the machine in extents, and keeps and reuses them
+// for its lifetime. Holders may keep an arena beyond its runtime; its content
+// is then ordinary memory. Thread-safe.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -40,15 +41,16 @@ class SharedMemory;
 
 class Arena {
  public:
-  // Of everything allocate() returns; its sizes are rounded up to it.
+  // Alignment of everything allocate() returns; sizes are rounded up to it.
   static constexpr std::size_t kAlignment = 128;
   static constexpr std::size_t kMaxExtents = 256;
 
   struct Options {
-    // Of the first extent. Later ones grow with what there is: there are never
-    // many, and who needs little has little, all pages of which are touched.
+    // Size of the first extent. Later extents grow with the total, so an arena
+    // has few of them. A small first extent saves memory: all pages of an
+    // extent are touched.
     std::size_t first_extent_bytes = std::size_t{256} << 10;
-    // It never takes more than this from the machine.
+    // The most that an arena takes from the machine.
     std::size_t most_bytes = static_cast<std::size_t>(-1);
   };
   Arena() : Arena(Options()) {}
@@ -57,35 +59,37 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Memory with any content, `bytes` long (or one byte, if that is 0). In a forked child
-  // the arena is its parent's: the child may use what it knows of, gets no more, and
-  // takes nothing back.
+  // Returns uninitialized memory of `bytes` (or one byte, if that is 0). A
+  // forked child may use the parent's allocations, but gets no new ones; its
+  // deallocate() has no effect.
   //   ResourceExhausted  the machine has no more shared memory, or the limit is
-  //                      reached; says how much was asked for. Other memory will
-  //                      do, a little more slowly.
-  //   FailedPrecondition  this is a forked child. Likewise.
+  //                      reached; names the size asked for. Other memory works
+  //                      too, a little more slowly.
+  //   FailedPrecondition  this is a forked child. Other memory works too.
   StatusOr<void*> allocate(std::size_t bytes);
 
-  // Takes back what allocate() returned; nothing is in flight that uses it.
-  //   InvalidArgument  it is not this arena's, or was taken back before
+  // Frees an allocation that nothing in flight uses.
+  //   InvalidArgument  it is not this arena's, or was already freed
   Status deallocate(void* memory);
 
-  // Bytes: handed out now, at most so far, and taken from the machine.
+  // Bytes allocated now, the peak of that, and bytes taken from the machine.
   std::size_t in_use() const;
   std::size_t peak() const;
   std::size_t reserved() const;
 
-  // Where something lies.
+  // A place in an arena.
   struct Place {
     std::uint32_t extent = 0;
     std::uint64_t offset = 0;
   };
-  // nullopt unless all of it lies in one extent of this arena. Takes no lock.
+  // Returns nullopt unless all bytes lie in one extent of this arena. Takes no
+  // lock.
   std::optional<Place> find(const void* memory, std::size_t bytes) const;
 
-  // Extents are numbered as they come; they neither move nor go.
+  // The number of extents. Extents are numbered in order of creation; they
+  // neither move nor go.
   std::uint32_t extents() const;
-  // 0 <= extent < extents()
+  // Requires 0 <= extent < extents().
   const transport::SharedMemory& extent(std::uint32_t extent) const;
 
  private:
@@ -93,8 +97,8 @@ class Arena {
   const std::unique_ptr<State> state_;
 };
 
-// Puts containers into an arena. If the arena has no memory left they get other
-// memory.
+// Allocates containers in an arena. If the arena has no memory left, containers
+// get ordinary memory.
 template <typename T>
 class ArenaAllocator {
  public:

@@ -12,8 +12,8 @@
 namespace hvd::collective {
 namespace {
 
-// Calls f(run, skipped, count) for what each run has of the elements of `slice`,
-// a part of all runs.
+// Calls f(run, skipped, count) for each run's part of the elements of `slice`,
+// a slice of all runs.
 template <typename F>
 void for_each_run(const ArenaTable::Runs& runs, const Range& slice, F f) {
   const std::int64_t end = slice.begin + slice.count;
@@ -51,7 +51,8 @@ absl::Status ArenaAllreduce::run_small(std::span<const Piece> pieces,
   return absl::OkStatus();
 }
 
-// What lies partly in the arenas is not shown: most of it may lie there.
+// A chunk that lies partly in the arenas is not shown: most of it may lie
+// there.
 absl::Status ArenaAllreduce::run_chunk(std::span<const Piece> pieces,
                                        ArenaListing& listing) {
   constexpr auto kAll = ArenaListing::Share::kAll;
@@ -87,8 +88,8 @@ absl::Status ArenaAllreduce::reduce_for_all(const ArenaTable::Runs& runs) {
   return arenas_.read_only() ? fetch_slices(runs) : absl::OkStatus();
 }
 
-// This rank's slice, for everybody; or for itself where it may not write into
-// the memory of others.
+// Reduces this rank's slice into all members' memory, or only into its own if
+// it may not write into the others'.
 void ArenaAllreduce::reduce_slice(const ArenaTable::Runs& runs) {
   const auto members = static_cast<std::size_t>(seat_.ranks());
   const auto self = static_cast<std::size_t>(seat_.rank);
@@ -126,7 +127,7 @@ absl::Status ArenaAllreduce::fetch_slices(const ArenaTable::Runs& runs) {
     for_each_run(
         runs, seat_.slice_of(peer, runs.total, kernel_.element_bytes()), fetch);
   }
-  // Nobody changes its own before all have fetched it.
+  // Members keep their slices unchanged until all have fetched them.
   return seat_.meet();
 }
 

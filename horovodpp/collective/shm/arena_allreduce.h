@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ArenaAllreduce reduces what lies in the arenas of all members without a copy:
-// each member reads its slice of everybody's tensors, reduces it, and writes the
-// result into everybody's. What lies elsewhere goes through the slots.
+// An ArenaAllreduce reduces tensors in the arenas of all members without a
+// copy. Each member reads its slice of all members' tensors, reduces it, and
+// writes the result into all members' tensors. Other tensors go through the
+// slots.
 //
 // Not thread-safe.
 #pragma once
@@ -22,16 +23,16 @@ namespace hvd::collective {
 
 class ArenaAllreduce {
  public:
-  // Borrows its arguments. There is an element.
+  // Borrows its arguments. Requires at least one element.
   ArenaAllreduce(const BoardSeat& seat, ArenaMap& arenas,
                  const ReduceKernel& kernel)
       : seat_(seat), arenas_(arenas), kernel_(kernel) {}
 
-  // Once, within a call on the board.
+  // Call once, within a call on the board.
   absl::Status run(std::span<const Piece> pieces);
 
  private:
-  // What every member lists and, if it is little, shows as well.
+  // Reduces pieces that every member lists and, if they are small, also shows.
   absl::Status run_small(std::span<const Piece> pieces, ArenaListing& listing);
   absl::Status run_chunk(std::span<const Piece> pieces, ArenaListing& listing);
   absl::Status run_listed(std::span<const Piece> pieces,

@@ -17,8 +17,8 @@ std::array<Piece, 2> ArenaCopies::listed(std::span<const std::byte> input,
 }
 
 absl::Status ArenaCopies::run() {
-  // Of all blocks in turn, so that what goes to several members is still near when
-  // the next copy of it is made.
+  // Copies go through all blocks in turn, in portions of this size. So data for
+  // several members is still in the cache for its next copy.
   constexpr std::size_t kPortion = std::size_t{128} << 10;
   std::size_t longest = 0;
   std::size_t written = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ArenaCopies are what one member of a call copies from the arenas of the others, or
-// into them, once all have listed where their memory lies (arena_listing.h): each
-// byte once, without a slot in between.
+// ArenaCopies are the copies that one member of a call makes from the arenas of
+// the others, or into them. All members have listed the place of their memory
+// before (arena_listing.h). Each byte is copied once, without a slot in
+// between:
 //
 //   listing.tell(ArenaCopies::listed(input, output, output_bytes), 1);
 //   ...
@@ -27,18 +28,20 @@ namespace hvd::collective {
 
 class ArenaCopies {
  public:
-  // What each member lists, in bytes, and as which piece.
+  // The pieces that each member lists, in bytes.
   static constexpr std::size_t kInput = 0;
   static constexpr std::size_t kOutput = 1;
   static std::array<Piece, 2> listed(std::span<const std::byte> input,
                                      std::byte* output,
                                      std::size_t output_bytes);
 
-  // Where what is copied lies in the arenas of all: every member's output, if it may be
-  // written to, or every member's input. A member that writes into the others' outputs
-  // need not wait for lines that they have just written: so that is the faster way.
+  // The direction of the copies. kIntoOutputs: every member's output lies in an
+  // arena that others may write to. kFromInputs: every member's input lies in
+  // an arena. Writing into outputs is faster: the writer need not wait for
+  // cache lines that others have just written.
   enum class Way { kNone, kFromInputs, kIntoOutputs };
-  // The same on all members. The m-th sends sent(m) bytes and receives received(m).
+  // Returns the same on all members. Member m sends sent(m) bytes and receives
+  // received(m).
   template <typename Sent, typename Received>
   static Way choose(const ArenaTable::Inputs& places, std::size_t members,
                     bool may_write, Sent sent, Received received) {
@@ -56,18 +59,19 @@ class ArenaCopies {
 
   explicit ArenaCopies(const BoardSeat& seat) : seat_(seat) {}
 
-  // The places may be the same, or do not overlap.
+  // The two ranges must be equal or disjoint.
   void add(const std::byte* from, std::byte* to, std::size_t bytes) {
     if (bytes > 0 && from != to) blocks_.push_back({from, to, bytes});
   }
 
-  // Copies as a ResultCopy does, then waits until all members have copied theirs: until
-  // then nobody changes what others read, nor reads what others write. Once, in step 0.
+  // Copies as a ResultCopy does, then waits until all members have copied.
+  // Until then members neither change what others read, nor read what others
+  // write. Call once, in step 0.
   //   (errors)  the interrupt's
   absl::Status run();
 
-  // The same where members write into each other's memory: a member that fails
-  // returns once nobody writes into its own any more.
+  // run() for members that write into each other's memory. A member that fails
+  // returns only after the others have stopped writing into its memory.
   //   Aborted   a member has given the call up
   absl::Status run_into_others();
 

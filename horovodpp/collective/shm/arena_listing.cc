@@ -8,7 +8,7 @@ namespace hvd::collective {
 
 void ArenaListing::tell(std::span<const Piece> pieces,
                         std::size_t element_bytes) {
-  // What is shown begins with a line, as slots do: slices of it are cut along lines.
+  // Shown data begins at a cache line, as slots do: slices are cut along lines.
   constexpr std::size_t kLine = ShmBoard::kAlignment;
   const std::size_t end =
       begin_ + ArenaTable::bytes_needed(pieces.size(), ranks());

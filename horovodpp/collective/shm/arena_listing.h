@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ArenaListing is step 0 of a call whose pieces may lie in the arenas: each
-// member tells the others where its own lie. A member of which they lie elsewhere may
-// show them at once, behind its table, which saves a step if all do.
+// An ArenaListing is step 0 of a call whose pieces may lie in the arenas. Each
+// member tells the others where its pieces lie. A member whose pieces lie
+// elsewhere may show them at once, behind its table; if all members do, that
+// saves a step:
 //
 //   ArenaListing listing(seat, arenas);
 //   listing.tell(pieces, element_bytes);
@@ -11,8 +12,8 @@
 //   if (fits && listing.are_foreign(kAny)) ...  // use what is in the slots
 //   ArenaTable::sort(listing.reading(), ...)    // else find what is in arenas
 //
-// Nobody has written anything before all have arrived there, so the call can be
-// given up like any other. Not thread-safe.
+// Members write nothing before all have arrived, so the call can be given up
+// like any other. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -32,34 +33,38 @@ class ArenaListing {
  public:
   using Share = ArenaTable::Share;
 
-  // Borrows its arguments. The tables begin at `begin` of the slots, on all members.
+  // Borrows its arguments. The tables begin at byte `begin` of the slots, on
+  // all members.
   ArenaListing(const BoardSeat& seat, ArenaMap& arenas, std::size_t begin = 0)
       : seat_(seat), arenas_(arenas), begin_(begin) {}
 
-  // Once. What a member that has not told lists is undefined.
+  // Lists this member's pieces. Call once; before tell() its entries are
+  // undefined.
   void tell(std::span<const Piece> pieces, std::size_t element_bytes);
 
-  // After tell(), and the same on all members that have told of as many pieces: how
-  // much a member may show behind its table, if there is room for that, and where.
+  // The bytes that a member may show behind its table, if the table fits, and
+  // their place. Call after tell(). The same on all members that list the same
+  // number of pieces.
   std::size_t room() const {
     return seat_.slot_bytes() - std::min(shown_at_, seat_.slot_bytes());
   }
   std::size_t shown_at() const { return shown_at_; }
 
-  // Whether any, or all, of what this member has listed lies outside of its arena; if
-  // there is room for more.
+  // Whether any, or all, of this member's pieces lie outside its arena.
+  // Requires room() > 0: then the table lists all pieces.
   bool is_foreign(Share share) const { return is_foreign(mine(), share); }
   // Shows the inputs of all pieces.
   void show(std::span<const Piece> pieces, std::size_t element_bytes);
 
-  // Waits until all members have told.
-  //   (errors)  as of ShmBoard::wait_for_arrivals()
+  // Waits until all members have listed their pieces.
+  //   (errors)  see ShmBoard::wait_for_arrivals()
   absl::Status meet();
-  // The same in a call in which members write into each other's memory: one that fails
-  // returns once nobody writes into its own any more.
+  // meet() for a call in which members write into each other's memory. A member
+  // that fails returns only after the others have stopped writing into its
+  // memory.
   absl::Status meet_to_write();
 
-  // After meet(): is_foreign() of a member, and of each.
+  // After meet(): is_foreign() of one member, and of all members.
   bool is_foreign(int position, Share share) const {
     return is_foreign(slots_[static_cast<std::size_t>(position)], share);
   }

@@ -13,16 +13,17 @@
 namespace hvd::collective {
 namespace {
 
-// Takes a few milliseconds, and less than to copy it once through the slots instead.
+// Mapping this many bytes takes a few milliseconds: less than one copy of them
+// through the slots.
 constexpr std::size_t kMappedAtOnce = std::size_t{64} << 20;
 
-// Differs between processes, also where their numbers do not.
+// A number that differs between processes even where their process IDs do not.
 std::uint64_t process_token() {
   static const std::uint64_t random = [] {
     std::random_device device;
     return (std::uint64_t{device()} << 32) | device();
   }();
-  // A forked child has its parent's number.
+  // A forked child has its parent's random number.
   return random ^ static_cast<std::uint64_t>(::getpid());
 }
 
@@ -53,7 +54,7 @@ void ArenaMap::publish() {
   const std::uint32_t listed = mine.count.load(std::memory_order_relaxed);
   const std::uint32_t count = arena_->extents();
   if (listed == count) return;
-  // Whoever has seen a list that is not empty may read it.
+  // Readers read `process` only of a list that is not empty.
   if (listed == 0) mine.process = process_token();
   for (std::uint32_t i = listed; i < count; ++i) {
     const transport::SharedMemory& extent = arena_->extent(i);
@@ -76,8 +77,8 @@ void ArenaMap::reach() {
 
 bool ArenaMap::reach_next(const List& theirs, Peer& peer) const {
   const Entry& entry = theirs.entries[peer.extents.size()];
-  // Ranks that are threads of one process have one mapping, which is what lets
-  // sanitizers see both.
+  // Ranks that are threads of one process share one mapping, so that sanitizers
+  // see the accesses of both.
   if (theirs.process == process_token()) {
     peer.extents.emplace_back(entry.data, entry.ticket.bytes);
     return true;
@@ -92,7 +93,7 @@ bool ArenaMap::reach_next(const List& theirs, Peer& peer) const {
   if (!peer.next.valid()) {
     try {
       peer.next = std::async(std::launch::async, attach);
-    } catch (const std::system_error&) {  // There are no more threads.
+    } catch (const std::system_error&) {  // No more threads can be started.
       take(attach(), peer);
       return true;
     }

@@ -11,14 +11,14 @@ StatusOr<std::shared_ptr<std::byte>> allocate_held(
   if (!memory.ok()) return memory.status();
   return std::shared_ptr<std::byte>(
       static_cast<std::byte*>(*memory), [arena](std::byte* gone) {
-        // What this arena has given it takes back.
+        // The arena allocated this memory, so deallocate() succeeds.
         static_cast<void>(arena->deallocate(gone));
       });
 }
 
 std::shared_ptr<std::byte> ArenaResults::allocate(std::size_t bytes) {
   State& state = *state_;
-  // Nobody's sum may overflow because of what somebody asks for.
+  // A large request must not overflow the sum.
   if (bytes > state.most) return nullptr;
   if (state.held.fetch_add(bytes) > state.most - bytes) {
     state.held -= bytes;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ArenaResults are the memory of results that their receivers own, in the arena of one
-// rank: the other ranks write their parts straight into it, which is the fastest way
-// there is. An arena keeps what it has taken from the machine, so results get no more
-// of it at a time than a pool of ordinary memory keeps.
+// ArenaResults allocate results in the arena of one rank. The receivers own the
+// results, and the other ranks write their parts straight into them, which is
+// the fastest way. An arena never returns memory to the machine, so results get
+// no more of it at a time than a pool of ordinary memory keeps:
 //
 //   if (auto memory = results.allocate(bytes)) ...   // else any memory will do
 //
@@ -19,8 +19,8 @@
 
 namespace hvd::collective {
 
-// Memory of `arena` that goes back to it with its last holder.
-//   (errors)  as Arena::allocate()
+// Memory of `arena` that its last holder frees.
+//   (errors)  see Arena::allocate()
 StatusOr<std::shared_ptr<std::byte>> allocate_held(
     const std::shared_ptr<Arena>& arena, std::size_t bytes);
 
@@ -31,8 +31,8 @@ class ArenaResults {
                         std::size_t most = kMostKept)
       : state_(std::make_shared<State>(std::move(arena), most)) {}
 
-  // Memory of one byte or more, which may be held beyond the ArenaResults; nullptr
-  // if the arena or the results have no room for it.
+  // Allocates one byte or more; the memory may outlive the ArenaResults.
+  // Returns nullptr if the arena or the results have no room.
   std::shared_ptr<std::byte> allocate(std::size_t bytes);
 
  private:

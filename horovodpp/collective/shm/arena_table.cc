@@ -9,8 +9,8 @@
 namespace hvd::collective {
 namespace {
 
-// In a slot: how far this rank reaches into the arena of each rank, then where
-// input and output of each piece lie.
+// A slot holds the extents that this rank reaches in each rank's arena, then
+// the places of the input and output of each piece.
 using Reach = std::uint32_t;
 struct Entry {
   std::uint64_t input = 0;
@@ -45,7 +45,7 @@ Entry entry_of(const Arena& arena, const Piece& piece, std::size_t bytes) {
   return {input, packed(arena.find(piece.output, bytes))};
 }
 
-// Extents of each member that all reach.
+// For each member, the number of its extents that all members reach.
 std::vector<Reach> usable(const ArenaTable::Reading& reading) {
   std::vector<Reach> usable(reading.members.size());
   for (std::size_t m = 0; m < usable.size(); ++m) {
@@ -61,7 +61,7 @@ std::vector<Reach> usable(const ArenaTable::Reading& reading) {
   return usable;
 }
 
-// What the m-th member tells of a piece.
+// The entry of member m for a piece.
 Entry entry_at(const ArenaTable::Reading& reading, std::size_t m,
                std::size_t piece) {
   Entry entry;
@@ -72,7 +72,8 @@ Entry entry_at(const ArenaTable::Reading& reading, std::size_t m,
   return entry;
 }
 
-// Where that is, if all members reach it; else nullptr.
+// The address of member m's memory at the place `word` if all members reach it;
+// else nullptr.
 std::byte* address(const ArenaTable::Reading& reading,
                    const std::vector<Reach>& usable, std::size_t m,
                    std::uint64_t word, std::size_t bytes) {
@@ -81,8 +82,8 @@ std::byte* address(const ArenaTable::Reading& reading,
   return reading.map.address(reading.members[m], place, bytes);
 }
 
-// Whether the run that begins at `next` goes on where that at `last`, `bytes`
-// long, ends; for all members.
+// Whether, for all members, the run at `next` begins where the run at `last`,
+// `bytes` long, ends.
 bool goes_on(const std::byte* const* last, const std::byte* const* next,
              std::size_t members, std::size_t bytes) {
   for (std::size_t m = 0; m < members; ++m) {
@@ -93,7 +94,7 @@ bool goes_on(const std::byte* const* last, const std::byte* const* next,
 
 void add_run(ArenaTable::Runs& runs, std::int64_t count, std::size_t members,
              std::size_t element_bytes) {
-  // The addresses have been added already.
+  // The addresses are already in `runs`.
   runs.total += count;
   if (!runs.counts.empty()) {
     const std::size_t last = (runs.counts.size() - 1) * members;

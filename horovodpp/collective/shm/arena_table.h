@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ArenaTable is what a rank tells the others, in its slot of a step, about
-// where its pieces of a fused call lie, and which arenas it can reach. From all
-// ranks' tables each rank sees, like all others, which pieces can be reduced
-// where they lie.
+// An ArenaTable is what a rank tells the others, in its slot of a step: the
+// places of its pieces of a fused call, and the arenas it reaches. From all
+// tables, all ranks derive the same list of pieces that can be reduced in
+// place:
 //
 //   ArenaTable::write(slot, map, pieces, element_bytes);
 //   ...                                         // all have arrived
 //   const auto sorted = ArenaTable::sort(reading, pieces, element_bytes);
 //
-// Pure functions.
+// All functions are pure.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +23,20 @@ namespace hvd::collective {
 
 class ArenaTable {
  public:
-  // Whether a slot has room for a table of one piece or more; pieces that it has no
-  // room for count as lying elsewhere.
+  // Whether a slot has room for a table of at least one piece. Pieces that do
+  // not fit count as outside the arenas.
   static bool fits(std::size_t slot_bytes, std::size_t ranks);
 
-  // What a table of so many pieces takes of a slot that has room for it.
+  // The bytes that a table of so many pieces takes of a slot that has room for
+  // it.
   static std::size_t bytes_needed(std::size_t pieces, std::size_t ranks);
 
-  // Also lists and maps what is new in the arenas.
+  // Writes the table. Also lists and maps new extents.
   static void write(std::span<std::byte> slot, ArenaMap& map,
                     std::span<const Piece> pieces, std::size_t element_bytes);
 
-  // Whether any, or all, of the `pieces` that a table in `slot`, with room for all,
-  // tells of lie outside of its rank's arena.
+  // Whether any, or all, of the `pieces` in a table lie outside its rank's
+  // arena. The table lies in `slot` and has room for all pieces.
   enum class Share { kAny, kAll };
   static bool tells_of_foreign(std::span<const std::byte> slot,
                                std::size_t pieces, std::size_t ranks,
@@ -46,20 +47,21 @@ class ArenaTable {
     // The ranks of the call, numbered as in the map, and the slot of each.
     std::span<const int> members;
     std::span<const std::span<const std::byte>> slots;
-    std::size_t ranks;  // In the map.
+    std::size_t ranks;  // Number of ranks in the map.
   };
-  // Where the inputs of a call's pieces lie.
+  // The places of the inputs of a call's pieces.
   class Inputs {
    public:
-    // `reading` outlives it; the tables tell of `pieces`, each as input and
-    // output alike.
+    // `reading` outlives this object. The tables list `pieces` pieces; each
+    // entry is input and output alike.
     Inputs(const Reading& reading, std::size_t pieces);
-    // Puts where each member has the input of a piece, `bytes` long, into
-    // `addresses`; false, on all members, if that is not in the arenas of all.
+    // Puts each member's address of a piece's input, `bytes` long, into
+    // `addresses`. Returns false, on all members, if the inputs do not lie in
+    // the arenas of all.
     bool find(std::size_t piece, std::size_t bytes,
               std::span<const void*> addresses) const;
-    // Where the m-th member has the first `bytes` of a piece's input; nullptr, on
-    // all members, if not all of them reach that.
+    // The address of the first `bytes` of a piece's input on member m; nullptr,
+    // on all members, if not all of them reach it.
     std::byte* at(std::size_t m, std::size_t piece, std::size_t bytes) const;
 
    private:
@@ -68,19 +70,19 @@ class ArenaTable {
     const std::vector<std::uint32_t> usable_;
   };
 
-  // Elements that lie together in the memory of every member.
+  // Elements that are contiguous in the memory of every member.
   struct Runs {
     std::int64_t total = 0;
     std::vector<std::int64_t> counts = {};
-    // Of run r and the m-th member: [r * members + m].
+    // The address of run r on member m is at [r * members + m].
     std::vector<std::byte*> inputs = {};
     std::vector<std::byte*> outputs = {};
   };
   struct Sorted {
-    Runs runs = {};                   // In the arenas of all,
-    std::vector<Piece> foreign = {};  // and the others, with elements.
+    Runs runs = {};                   // In the arenas of all members.
+    std::vector<Piece> foreign = {};  // All other pieces that have elements.
   };
-  // The same on all members, but for addresses.
+  // The result is the same on all members, except for addresses.
   static Sorted sort(const Reading& reading, std::span<const Piece> pieces,
                      std::size_t element_bytes);
 };

@@ -16,12 +16,13 @@ namespace {
 
 constexpr int kKindShift = 56;
 constexpr std::chrono::milliseconds kLinger(250);
-// Of a call that expects to find all members there: some microseconds.
+// Looks of a call that expects all members to be there already: some
+// microseconds.
 constexpr int kQuickLooks = 256;
-// The same where ranks share cores: one comes when another makes room for it.
+// The same where ranks share cores. A yield lets another rank run.
 constexpr int kQuickYields = 4;
 
-// The options, within what is possible.
+// Returns the options, moved into the possible range.
 ShmOptions sound(ShmOptions options, int ranks) {
   constexpr std::size_t kLine = ShmBoard::kAlignment;
   constexpr std::size_t kTwoNumbers = 16;
@@ -32,7 +33,8 @@ ShmOptions sound(ShmOptions options, int ranks) {
   return options;
 }
 
-// Epochs are below 2^31. Even for the first call of a tag.
+// Epochs are below 2^31. The packed label is even for the
+// first call of a tag.
 std::uint64_t pack(const ShmBoard::Label& label) {
   return (std::uint64_t{label.tag.epoch} << 33) |
          (std::uint64_t{label.tag.sequence} << 1) | (label.second ? 1 : 0);
@@ -46,15 +48,16 @@ std::uint64_t pack(char kind, std::uint64_t bytes) {
 
 std::uint64_t epoch_of(std::uint64_t packed) { return packed >> 33; }
 
-// Whether the call of label `a` comes after that of `b`, as far as labels of one
-// epoch can tell.
+// Whether the call of label `a` comes after the call of label `b`, as far as
+// labels of one epoch can tell.
 bool is_later(std::uint64_t a, std::uint64_t b) {
   constexpr int kEpochBits = 31;
   return epoch_of(a) == epoch_of(b) &&
          static_cast<std::int64_t>((a - b) << kEpochBits) > 0;
 }
 
-// The interrupt of a rank that can no longer give the call up: ignores Cancelled.
+// Wraps the interrupt of a rank that can no longer give the call up: ignores
+// Cancelled.
 class Undeterred : public transport::Interrupt {
  public:
   explicit Undeterred(transport::Interrupt& interrupt)
@@ -126,7 +129,8 @@ ShmBoard::ShmBoard(transport::NodeSegment& segment, std::span<std::byte> region,
   }
 }
 
-// In the region: all ranks' lines, all ranks' ends, all ranks' slots.
+// The region holds all ranks' lines, then all ranks' ends, then all ranks'
+// slots.
 ShmBoard::Line& ShmBoard::line(int rank) const {
   return reinterpret_cast<Line*>(region_.data())[rank];
 }
@@ -168,9 +172,9 @@ void ShmBoard::arrive() {
     record.kind_and_bytes.store(pack(label_.kind, label_.bytes),
                                 std::memory_order_relaxed);
     record.first.store(first, std::memory_order_relaxed);
-    // A rank that sees the tag sees the slot too: if the call takes the place of
-    // one that was given up, the counter below does not change.
-    // A vote depends on the order of this store and a load of another word.
+    // A rank that sees the tag must also see the slot: after a call that was
+    // given up, the counter below does not change. A vote depends on the order
+    // of this store and a load of another word.
     record.tag.store(pack(label_), label_.votes ? std::memory_order_seq_cst
                                                 : std::memory_order_release);
   }
@@ -185,8 +189,8 @@ bool ShmBoard::has_come(int member, Word Line::*counter, std::uint64_t step) {
          first_[static_cast<std::size_t>(member)] + step;
 }
 
-// The stores and loads are seq_cst, so the last member to come sees that all others
-// have. A member that sleeps elsewhere has to see that this rank is in another call.
+// Stores and loads are seq_cst, so the last member to arrive sees all others. A
+// member that sleeps elsewhere must learn that this rank is in another call.
 void ShmBoard::ring_if_last(Word Line::*counter, std::uint64_t step) {
   for (const int member : members_) {
     if (member == rank() || has_come(member, counter, step)) continue;
@@ -248,9 +252,9 @@ absl::Status ShmBoard::give_up(const absl::Status& why) {
   return failure_;
 }
 
-// Looks for `member`'s record of the call at hand. The counter is loaded first:
-// the loads around a sleep are ordered by it, and what is seen of it brings the
-// record along.
+// Looks for `member`'s record of the present call. The counter is loaded first:
+// the loads around a sleep are ordered by the counter, and its value makes the
+// record visible.
 bool ShmBoard::has_entered(int member) {
   const Line& theirs = line(member);
   const std::uint64_t arrived = theirs.arrived.load();
@@ -265,9 +269,9 @@ bool ShmBoard::has_entered(int member) {
   return false;
 }
 
-// Whether `member` has gone past the call at hand without entering it. It may
-// have entered it, and another one, between two looks; but then its record
-// stays until this rank has ended the call.
+// Whether `member` has gone past the present call without entering it. Between
+// two looks the member may enter this call and the next one. Its record of this
+// call then stays until this rank has ended the call.
 bool ShmBoard::is_past(int member) {
   for (const Record& record : line(member).records) {
     if (!is_later(record.tag.load(std::memory_order_acquire), pack(label_))) {
@@ -310,7 +314,7 @@ absl::Status ShmBoard::wait(Ready ready, transport::Interrupt& interrupt) {
 
 absl::Status ShmBoard::wait_for_all(Word Line::*counter, std::uint64_t step,
                                     transport::Interrupt& interrupt) {
-  auto behind = members_.begin();  // The first one not yet seen there.
+  auto behind = members_.begin();  // First member not yet seen there.
   const auto all_there = [&] {
     while (behind != members_.end() && has_come(*behind, counter, step)) {
       ++behind;
@@ -343,7 +347,7 @@ bool ShmBoard::have_all_entered() {
                      [&](int member) { return has_entered(member); });
 }
 
-// The outcome of the wait for all to enter, after the vote.
+// Turns the outcome of the wait for all to enter into the outcome of the vote.
 absl::Status ShmBoard::vote(const absl::Status& outcome,
                             transport::Interrupt& interrupt) {
   const std::uint64_t against = pack(label_);
@@ -362,8 +366,8 @@ absl::Status ShmBoard::vote(const absl::Status& outcome,
     const Word& theirs = ended(member).vote;
     HVD_RETURN_IF_ERROR(
         wait([&] { return theirs.load() != against; }, undeterred));
-    // A member that has voted on another call since still has its record of this
-    // one, unless it left it: then the next call's record took its place.
+    // A member that voted on a later call still has its record of this one,
+    // unless it left this call: then the next call's record took its place.
     const bool has_left =
         theirs.load() == (against | 1) || !has_entered(member);
     if (has_left) return wait([] { return false; }, interrupt);
@@ -406,7 +410,7 @@ void ShmBoard::withdraw(std::uint64_t step) {
   }
 }
 
-// Rule 3. A member that is seen in a later call has ended the one before.
+// Rule 3. Entering a later call implies the earlier call ended.
 absl::Status ShmBoard::wait_for_ends(transport::Interrupt& interrupt) {
   if (!have_all_ended()) {
     Word& awaits_ends = ended(rank()).awaits_ends;

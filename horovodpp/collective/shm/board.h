@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ShmBoard is one rank's view of the memory through which the ranks of a node
-// show each other data: slots, and the counters that say what may be read. It
-// serves calls between any of them, one after the other: the ShmPlanes of a
-// rank share its board, and the boards of all ranks share one region.
+// A ShmBoard is one rank's view of the shared memory in which the ranks of a
+// node show each other data: slots, and counters that say which slots may be
+// read. The board serves calls between any of the ranks, one after the other.
+// All ShmPlanes of a rank share its board, and the boards of all ranks share
+// one region:
 //
 //   board.begin(members, label);
 //   fill(board.mine());
@@ -11,60 +12,68 @@
 //   use(board.slot(peer, 0));
 //   board.end();
 //
-// A call takes place in steps. In a step every member fills its slot and
-// arrives; once all have arrived, all may read all slots, and each may
-// overwrite the parts of any slot that nobody else reads with results; once all
-// have finished, all may read the results.
+// A call takes place in steps:
+// - Every member fills its slot and arrives.
+// - After all have arrived, all may read all slots. Each may overwrite with
+//   results the parts of any slot that no other member reads.
+// - After all have finished, all may read the results.
 //
-// A rank has four slots, used in turn, and announces its two latest calls in two
-// records. These rules make them enough:
+// A rank has four slots, used in turn, and announces its two latest calls in
+// two records. Three rules make these enough:
 //   1. A rank arrives at a step only after it has seen all members arrive at
 //      the step before.
-//   2. When it arrives at step s it no longer reads the slots of step s - 3, or
-//      of any before, nor writes to those of others.
-//   3. After the first step of a call, before anything else, it waits until all
-//      members of its previous call have ended that.
-// So nothing is overwritten that somebody reads:
-//   - Before a rank fills the slot of step s it has seen all arrive at s - 1,
-//     so nobody uses that of s - 4, which lies in the same place. Let s be the
-//     first step of a call: it has seen the members of its previous call arrive
-//     at the last step of that, or, if s - 4 belongs to a call further back,
-//     has seen the members of that call end it (3). Let s be the second step:
-//     by then (3) holds for the previous call too.
-//   - A record is overwritten by the call after the next; (3) was kept in
-//     between, so no member of the old call looks for it any more.
-// And nobody waits for ever, even if sets of members overlap, provided that all
-// ranks make their calls in one order: a rank in a call waits for members to enter
-// or continue that call (1), or to end an earlier one (3). Of all calls in which
-// some rank is stuck take the earliest. All its members get as far as to enter it;
-// what they wait for by (3) is earlier still, and so comes to its end; then they
-// all take its steps.
+//   2. A rank that arrives at step s no longer reads the slots of step s - 3 or
+//      earlier, and no longer writes to those of others.
+//   3. After the first step of a call, before anything else, a rank waits until
+//      all members of its previous call have ended that call.
+// Hence a rank never overwrites data that another rank reads:
+// - Slots: before a rank fills the slot of step s it has seen all arrive at
+//   step s - 1. So no rank uses the slot of s - 4, which lies in the same
+//   place. If s is the first step of a call, the rank has seen the members of
+//   its previous call arrive at the last step of that call. If s - 4 belongs to
+//   a call before the previous one, the rank has seen its members end it (3).
+//   If s is the second step, (3) holds for the previous call too.
+// - Records: the call after the next overwrites a record. (3) was kept in
+//   between, so no member of the old call still looks for that record.
 //
-// A call that was given up in its first step, because a member never enters it,
-// has been read by nobody: that member has not arrived. The next call takes its
-// place, record and slot included. Members that still wait in the old call no
-// longer find its tag, or see an arrival while another one is still missing.
+// No rank waits forever, even if sets of members overlap, provided that all
+// ranks make their calls in one order. A rank in a call waits for members to
+// enter or continue that call (1), or to end an earlier one (3). Take the
+// earliest call in which a rank is stuck. All its members enter it. The calls
+// that they wait for by (3) are earlier, and so they end. Then all members take
+// the steps of the call.
 //
-// If the interrupt may say Cancelled although all members of the board have arrived,
-// some members would give the call up and others would not. So they vote. A member
-// that hears Cancelled casts a vote against the call, in a word of its own, then
-// looks for all arrivals once more, and takes the vote back if all are there. A
-// member that has seen all arrive looks at the votes, and waits for those that are
-// not settled. A vote that stands was cast before the arrival that its member
-// missed: so every member that sees all arrive also sees that vote, and none goes
-// on. If nobody votes, or all votes are taken back, all go on, and ignore Cancelled
-// until the call is over. A vote that stands may be replaced by one on a later call,
-// between other members; but by then the record of that call is in the place of this
-// call's record.
+// A call may be given up in its first step, because a member never enters it.
+// No member has read it then, as that member has not arrived. The next call
+// takes its place, record and slot included. Members that still wait in the old
+// call no longer find its tag, or see an arrival while another one is still
+// missing.
 //
-// Members may also write into each other's memory, between arrival and finish().
-// A member that gives such a call up has to be sure that nobody writes any more: it
-// withdraws. A member that has seen all arrive checks that nobody has withdrawn
-// before it writes. So if a member that withdraws then sees that not all have
-// arrived, nobody is going to write; and if all have, it can wait for those that do.
+// The interrupt may say Cancelled although all members of the board have
+// arrived. Some members would then give the call up and others would not, so
+// they vote:
+// - A member that hears Cancelled casts a vote against the call, in its own
+//   word. Then it looks for all arrivals once more, and takes the vote back if
+//   all are there.
+// - A member that has seen all arrive looks at the votes, and waits until each
+//   is settled.
+// - A vote that stands was cast before the arrival that its member missed. So
+//   every member that sees all arrive also sees that vote, and no member goes
+//   on.
+// - If no vote stands, all go on, and ignore Cancelled until the call is over.
+// - A vote on a later call, between other members, may replace a vote that
+//   stands. The record of the later call has then replaced this call's record.
 //
-// Memory that starts as zeros is a board on which nobody has been yet. Not
-// thread-safe.
+// Members may also write into each other's memory, between arrival and
+// finish(). A member that gives such a call up withdraws, to be sure that the
+// writing has stopped:
+// - A member that has seen all arrive checks that no member has withdrawn
+//   before it writes.
+// - If a member withdraws and then sees that not all have arrived, no member
+//   will write.
+// - If all have arrived, the member that withdraws can wait for the writers.
+//
+// Zeroed memory is an unused board. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -87,15 +96,16 @@ class ShmBoard {
  public:
   static constexpr std::size_t kAlignment = 128;
 
-  // What a rank is in: equal on all members.
+  // Identifies the call that a rank is in. Equal on all members.
   struct Label {
     transport::DataTag tag;
-    char kind = 0;            // Of the collective, as in kind_name().
+    char kind = 0;            // The collective, as in kind_name().
     std::uint64_t bytes = 0;  // Below 2^56.
-    // Two calls may have one tag: this one is the first or the second of them.
+    // Tells apart two calls with the same tag: false for the first, true for
+    // the second.
     bool second = false;
-    // The interrupt may say Cancelled because of ranks beyond this board: the members
-    // vote on whether all of them give the call up.
+    // The interrupt may say Cancelled because of ranks beyond this board.
+    // Members then vote on whether all of them give the call up.
     bool votes = false;
 
     bool operator==(const Label& other) const {
@@ -109,9 +119,9 @@ class ShmBoard {
   static std::size_t bytes_needed(int ranks, const ShmOptions& options = {});
 
   // `region` is a part of the segment's payload, aligned to kAlignment, of at
-  // least bytes_needed(), in the same place and with equal options on all ranks
-  // (if it is too small or out of line, every call fails with InvalidArgument).
-  // The segment outlives the board.
+  // least bytes_needed(). Its place and the options are equal on all ranks. If
+  // it is too small or misaligned, every call fails with InvalidArgument. The
+  // segment outlives the board.
   ShmBoard(transport::NodeSegment& segment, std::span<std::byte> region,
            const transport::WaitPolicy& waiting,
            const ShmOptions& options = {});
@@ -120,69 +130,71 @@ class ShmBoard {
   int ranks() const { return segment_.local_size(); }
   const ShmOptions& options() const { return options_; }
 
-  // Which algorithms calls use: at first the options' small_bytes, and whole slots.
-  // To be changed between calls, to the same values on all ranks; both are at most
-  // a slot, and steps are aligned like a slot.
+  // Choose the algorithms of calls. They start as the options' small_bytes and
+  // whole slots. Change them only between calls, to the same values on all
+  // ranks. Both are at most a slot, and step_bytes is aligned like a slot.
   const ShmCrossovers& crossovers() const { return crossovers_; }
   void set_crossovers(const ShmCrossovers& values) { crossovers_ = values; }
 
-  // Begins a call between `members`, local ranks, this one among them; they are
-  // borrowed until it is over. Sequence numbers may wrap: a tag may come again
-  // once every member has made two other calls.
-  // After an arrive_and_look() that was in vain a call of that label goes on with it:
-  // see take_resumed().
+  // Begins a call between `members`, local ranks that include this one. The
+  // call borrows `members`. Sequence numbers may wrap: a tag may be used again
+  // after every member has made two other calls. If arrive_and_look() returned
+  // false, a call with the same label continues that call: see take_resumed().
   //   the reason  why the board cannot be used any more
   absl::Status begin(std::span<const int> members, const Label& label);
 
-  // Whether this call was begun before, and this rank has arrived at step 0. Once.
+  // Whether this call was begun before, and this rank has arrived at step 0.
+  // True only once.
   bool take_resumed() { return std::exchange(is_resumed_, false); }
 
-  // How often this rank has arrived in the call, which is the step it is to
-  // arrive at next, and its slot there.
+  // The number of this rank's arrivals in the call, which is also its next
+  // step, and its slot of that step.
   std::uint64_t steps() const { return steps_; }
   std::byte* mine() const { return slot(rank(), steps_); }
 
-  // Says that mine() is filled.
+  // Announces that mine() is filled.
   void arrive();
 
-  // The same at step 0 of a call without a vote, and some looks at the others:
-  // whether all are there, and what wait_for_arrivals(0) waits for is so. If not,
-  // this call may be begun again.
+  // Arrives at step 0 of a call without a vote, and looks for the others a few
+  // times. Returns whether all are there and the conditions of
+  // wait_for_arrivals(0) hold. If not, this call may be begun again.
   bool arrive_and_look();
 
   // Waits until all members have arrived at `step`; or returns the interrupt's
-  // error. In step 0 the two other rules' conditions are waited for as well. In
-  // a call with a vote, from then on Cancelled is not listened to.
+  // error. Step 0 also waits for the conditions of the two other rules. In a
+  // call with a vote, all later waits ignore Cancelled.
   //   Internal  a member is in another call, or calls it by another label;
   //             names both
   absl::Status wait_for_arrivals(std::uint64_t step,
                                  transport::Interrupt& interrupt);
 
-  // What `member` put into its slot; after wait_for_arrivals(step).
+  // The slot of `member`; call after wait_for_arrivals(step).
   std::byte* slot(int member, std::uint64_t step) const;
 
-  // Says that this rank's result of `step` is in its slot.
+  // Announces that this rank's result of `step` is in its slot.
   void finish(std::uint64_t step);
-  // Waits until all members have said so; or returns the interrupt's error.
+  // Waits until all members have finished `step`; or returns the interrupt's
+  // error.
   absl::Status wait_for_results(std::uint64_t step,
                                 transport::Interrupt& interrupt);
 
-  // After wait_for_arrivals(step): OK if this rank may now write into the
-  // memory of the others, until it finishes.
+  // Returns OK if this rank may write into the memory of the others until it
+  // finishes. Call after wait_for_arrivals(step).
   //   Aborted  a member has given the call up; names it
   absl::Status check_nobody_withdrew() const;
 
-  // This rank's wait for arrivals at `step`, or for its results, failed; others
-  // may write into its memory. Returns once nobody does, or, as a member that
-  // died never finishes, after a quarter of a second.
+  // Call if this rank's wait for arrivals at `step`, or for its results, failed
+  // and others may write into its memory. Returns when the writing has stopped.
+  // A dead member never finishes, so withdraw() returns after a quarter of a
+  // second at the latest.
   void withdraw(std::uint64_t step);
 
-  // Ends the call: this rank has arrived at its last step, and reads nothing of
-  // it any more.
+  // Ends the call: this rank has arrived at its last step and no longer reads
+  // slots.
   void end();
 
-  // Ends a call that has failed, and returns its error. After Cancelled, before
-  // all members had arrived at step 0, the board stays usable.
+  // Ends a failed call and returns its error. After Cancelled, before all
+  // members had arrived at step 0, the board stays usable.
   absl::Status give_up(const absl::Status& why);
 
  private:
@@ -191,22 +203,23 @@ class ShmBoard {
   using Word = std::atomic<std::uint64_t>;
   static_assert(Word::is_always_lock_free);
 
-  // A call that a rank is in or was in. Steps are numbered through over the
-  // life of a board, each rank's for itself.
+  // A call that a rank is in or was in. Each rank numbers its steps through
+  // over the life of a board.
   struct Record {
     Word tag;
     Word kind_and_bytes;
     Word first;  // The number of its step 0.
   };
-  // One rank's words: what others poll, in one cache line.
+  // The words of one rank that others poll, in one cache line.
   struct alignas(kAlignment) Line {
     Word arrived;   // One more than the number of the last step.
     Word finished;  // Likewise.
     std::array<Record, 2> records;
   };
-  // How many steps belong to calls that the rank has ended. Apart, as nobody
-  // looks at it unless sets of members differ. And what hardly changes: whether it
-  // has withdrawn, for good, whether it waits for others' ends, and its vote.
+  // `steps` counts the steps of calls that the rank has ended. It has its own
+  // half of a line: other ranks read it only if sets of members differ. The
+  // other half changes rarely: whether the rank has withdrawn (for good),
+  // whether it waits for others' ends, and its vote.
   struct alignas(kAlignment) Ended {
     Word steps;
     alignas(kAlignment / 2) Word withdrawn;
@@ -217,9 +230,9 @@ class ShmBoard {
   Line& line(int rank) const;
   Ended& ended(int rank) const;
   void ring() const;
-  // Whether `member` has arrived at `step` of the call at hand, or finished it.
+  // Whether `member` has arrived at `step` of the present call, or finished it.
   bool has_come(int member, Word Line::*counter, std::uint64_t step);
-  // Rings, unless a member is awake that has not come yet, and so will ring.
+  // Rings, unless a missing member is awake: that member will ring.
   void ring_if_last(Word Line::*counter, std::uint64_t step);
   bool has_entered(int member);
   bool is_past(int member);
@@ -241,18 +254,19 @@ class ShmBoard {
   const transport::WaitPolicy waiting_;
   absl::Status failure_;
 
-  // The call at hand.
+  // The present call.
   std::span<const int> members_;
   Label label_;
   std::uint64_t steps_ = 0;
   bool complete_ = false;      // All members have arrived.
   bool is_left_open_ = false;  // After arrive_and_look().
   bool is_resumed_ = false;
-  std::size_t record_ = 0;  // This rank's record of it; and everybody's:
+  std::size_t record_ = 0;  // This rank's record of the call, then all ranks'.
   std::array<const Record*, kMaxRanks> records_ = {};
   std::array<std::uint64_t, kMaxRanks> first_ = {};
 
-  // The previous call: whose end is still to be seen, and at which step.
+  // The previous call: the members whose end is still to be seen, and the step
+  // of that end.
   std::vector<int> leaving_;
   std::array<std::uint64_t, kMaxRanks> end_ = {};
 };

@@ -40,7 +40,7 @@ absl::Status ShmBroadcast::in_arenas() {
   const std::byte* const input = places.at(root, 0, broadcast_.bytes);
   if (input == nullptr) return through_slots({});
 
-  std::vector<std::byte*> outputs;  // Of all but the root.
+  std::vector<std::byte*> outputs;  // Of all members but the root.
   for (std::size_t m = 0; m < seat_.members.size(); ++m) {
     if (m != root) outputs.push_back(places.at(m, 0, broadcast_.bytes));
   }
@@ -81,7 +81,8 @@ absl::Status ShmBroadcast::through_slots(const Shown& shown) {
                             });
 }
 
-// The first chunk is all that the others do not copy while the root shows the next.
+// Short chunks overlap sooner: members copy one chunk while the root shows the
+// next, and only the first has no overlap.
 std::size_t ShmBroadcast::chunk_bytes() const {
   constexpr std::size_t kFewSteps = 32;
   return std::min(seat_.chunk_bytes(),

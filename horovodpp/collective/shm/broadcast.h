@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ShmBroadcast is a broadcast between ranks of a node. If what is sent is large,
-// and lies in the root's arena, members copy it from there, and share that work where
-// they may write into each other's arenas; all else passes through the slots in
+// A ShmBroadcast is a broadcast between ranks of a node. Large data in the
+// root's arena is copied from there. Members share that work where they may
+// write into each other's arenas. All other data passes through the slots in
 // chunks.
 //
 // Not thread-safe.
@@ -18,22 +18,22 @@ namespace hvd::collective {
 
 class ShmBroadcast {
  public:
-  // Borrows its arguments. No `arenas`: nullptr.
+  // Borrows its arguments. `arenas` may be nullptr.
   ShmBroadcast(const BoardSeat& seat, ArenaMap* arenas,
                const HostPlane::Broadcast& broadcast)
       : seat_(seat), arenas_(arenas), broadcast_(broadcast) {}
 
-  // Once, within a call on the board.
+  // Call once, within a call on the board.
   absl::Status run();
 
  private:
-  // The root's first bytes, which it shows along with where the others lie.
+  // The root's first bytes, which it shows with the places of the others.
   struct Shown {
     std::size_t bytes = 0;
-    std::size_t at = 0;  // In its slot of step 0.
+    std::size_t at = 0;  // In the root's slot of step 0.
   };
   absl::Status in_arenas();
-  // All but what has been shown.
+  // Sends all bytes that have not been shown.
   absl::Status through_slots(const Shown& shown);
   bool sends() const { return seat_.rank == broadcast_.root; }
   std::size_t chunk_bytes() const;

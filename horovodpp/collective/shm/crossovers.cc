@@ -17,7 +17,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kKiB = 1024;
-// Below the first of them, everyone reduces everything.
+// Below the first of them, every rank reduces everything.
 constexpr std::size_t kLeastSmall = 2 * kKiB;
 constexpr std::array kSmallSizes = {4 * kKiB, 8 * kKiB, 16 * kKiB, 32 * kKiB,
                                     64 * kKiB};
@@ -32,7 +32,7 @@ double median(std::vector<double>& values) {
   return *middle;
 }
 
-// The calls of one measurement.
+// Makes the calls of one measurement.
 class Trial {
  public:
   Trial(ShmBoard& board, ArenaMap* arenas, const MeasureOptions& options,
@@ -46,8 +46,8 @@ class Trial {
         memory_(kLargeSize / sizeof(float)) {}
   ~Trial() { board_.set_crossovers(before_); }
 
-  // The seconds that `bytes` take by each of `ways`, as local rank 0 has seen
-  // them; none, on all ranks, if there was no time to find out.
+  // Returns the seconds that `bytes` take in each of `ways`, as measured by
+  // local rank 0. Returns an empty vector, on all ranks, if time ran out.
   absl::StatusOr<std::vector<double>> measure(
       std::span<const ShmCrossovers> ways, std::size_t bytes) {
     constexpr std::size_t kRounds = 15;
@@ -99,17 +99,17 @@ class Trial {
   std::vector<float> memory_;
 };
 
-// Up to which size it is better that everyone reduces everything. Of all possible
-// limits this takes the one with the least loss over all sizes, so that a single
-// bad measurement does not decide, and only if it is clearly better than the
-// present one. Slices lose more where cores share no cache, and ranks may be moved:
-// so slices have to be clearly faster.
+// Finds the size up to which every rank should reduce everything. The best
+// limit has the least loss over all sizes, so that a single bad measurement
+// does not decide. It replaces the present limit only if it is clearly better.
+// Slices have to be clearly faster too: they lose more where cores share no
+// cache, and the system may move ranks.
 absl::StatusOr<bool> measure_small(Trial& trial, ShmCrossovers& found) {
   constexpr double kAgainstSlices = 1.1;
   constexpr double kClearly = 0.2;  // The logarithm of a ratio.
-  double loss = 0;                  // Of the limit at hand, over having none.
+  double loss = 0;  // Loss of the limit at hand, relative to no limit.
   double least = 0;
-  double before = 0;  // Of the one there was.
+  double before = 0;  // Loss of the present limit.
   std::size_t best = kLeastSmall;
   for (const std::size_t bytes : kSmallSizes) {
     const std::array ways = {ShmCrossovers{bytes, found.step_bytes},
@@ -128,7 +128,7 @@ absl::StatusOr<bool> measure_small(Trial& trial, ShmCrossovers& found) {
   return true;
 }
 
-// Shorter steps than a slot have to be faster by a tenth.
+// Steps shorter than a slot must be faster by a tenth.
 absl::StatusOr<bool> measure_step(Trial& trial, std::size_t slot_bytes,
                                   ShmCrossovers& found) {
   constexpr double kInFavourOfWholeSlots = 0.9;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be chosen about collectives through the memory of a node.
+// Options of collectives through the memory of a node.
 #pragma once
 
 #include <cstddef>
@@ -7,32 +7,33 @@
 namespace hvd::collective {
 
 struct ShmOptions {
-  // Of one rank's slot; made a multiple of 128 that has room for two numbers for
-  // each rank. The region takes four of them for each rank.
+  // Size of one rank's slot. It is rounded to a multiple of 128 that has room
+  // for two numbers for each rank. The region takes four slots for each rank.
   std::size_t chunk_bytes = std::size_t{256} << 10;
-  // Tensors up to this size (and to a chunk's) are reduced by everyone, until
-  // measurements show something else to be faster.
+  // Every rank reduces all elements of tensors up to this size (and to a
+  // chunk's), until measurements find a faster limit.
   std::size_t small_bytes = std::size_t{8} << 10;
-  // So are tensors up to this size if there are arenas: they are copied in less time
-  // than it takes to find out whether they lie in one.
+  // The same limit for nodes with arenas. Copying such tensors takes less time
+  // than finding out whether they lie in an arena.
   std::size_t unlisted_bytes = std::size_t{4} << 10;
-  // What moves without being reduced goes through the slots, whether there are
-  // arenas or not, if no rank sends more than this.
+  // A collective without a reduction goes through the slots, with or without
+  // arenas, if no rank sends more than this.
   std::size_t copied_bytes = std::size_t{16} << 10;
-  // Results that take more, of all ranks together, are written around the caches:
-  // the last one of most machines holds about as much.
+  // Larger results, summed over all ranks, are written around the caches. The
+  // last cache of most machines holds about this much.
   std::size_t cached_bytes = std::size_t{32} << 20;
-  // What a broadcast's root shows in a step, at least: the others copy one step while
-  // it shows the next, so that short ones overlap sooner. Long ones take longer steps.
+  // The least that a broadcast's root shows in a step. The others copy one step
+  // while the root shows the next, so short steps overlap sooner. Long
+  // broadcasts take longer steps.
   std::size_t broadcast_step_bytes = std::size_t{64} << 10;
 };
 
-// From which size on calls use another algorithm: see crossovers.h.
+// Sizes from which calls use another algorithm: see crossovers.h.
 struct ShmCrossovers {
-  // Tensors up to this size are reduced by everyone in one step, unless they lie
-  // in the arenas; larger ones by each rank a slice.
+  // Every rank reduces tensors up to this size in one step, unless they lie in
+  // the arenas. Of larger tensors each rank reduces a slice.
   std::size_t small_bytes = 0;
-  // What a rank shows of a large one in a step; at most a slot.
+  // The bytes of a large tensor that a rank shows in a step; at most a slot.
   std::size_t step_bytes = 0;
 
   friend bool operator==(const ShmCrossovers&, const ShmCrossovers&) = default;

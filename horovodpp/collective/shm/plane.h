@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ShmPlane moves tensors between ranks of one node through memory they
-// share.
+// A ShmPlane moves and reduces tensors between ranks of one node through shared
+// memory:
 //
 //   segment = NodeSegment::open(communicator, topology,
 //                               ShmBoard::bytes_needed(ranks), deadline);
 //   ShmBoard board(*segment, segment->payload(), waiting);
 //   ShmPlane all(board), some(board, {0, 2, 3});
 //
-// Large tensors pass through in chunks that stay in cache: each rank copies its
-// chunk in, straight from the pieces; each reduces its own slice of the chunk
-// from all ranks' copies, in place of its own; each copies the slices out,
-// straight into the pieces. While one chunk is reduced the next is filled and
-// the last is emptied. Small tensors take one step: everyone copies in and
-// reduces everything itself. What lies in the arenas of all members is not
-// copied: each reads its slice of everybody's tensors, reduces it, and writes
-// the result into everybody's. What moves without being reduced is copied from
-// or into the arenas likewise. All add in rank order, so all give the same bits.
+// Data takes one of these ways:
+// - Large tensors pass through in chunks that stay in the cache. Each rank
+//   copies its chunk into its slot, reduces its slice of all copies in place,
+//   and copies all slices out. A rank fills the next chunk and empties the last
+//   while the present one is reduced.
+// - Small tensors take one step: each rank copies its input and reduces
+//   everything itself.
+// - Tensors in the arenas of all members are not copied. Each rank reads its
+//   slice of all members' tensors, reduces it, and writes the result into all
+//   members' tensors.
+// - Data that is only moved is copied from or into the arenas likewise.
 //
-// Ranks in calls are positions in `members`. A plane is light: all that is
-// shared, the failure of a call included, is its board's. Not thread-safe.
+// All ranks add in rank order, so all get the same bits.
+//
+// Ranks in calls are positions in `members`. A plane is light: its board holds
+// all shared state, including the failure of a call. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -38,10 +42,10 @@ namespace hvd::collective {
 
 class ShmPlane : public HostPlane {
  public:
-  // Between `members`, ascending local ranks of the board, this one among them
-  // (else every call fails with InvalidArgument). The board outlives the plane,
-  // and is used by one plane at a time.
-  // So does `arenas`, of the same ranks, where they have some (all or none).
+  // `members` are ascending local ranks of the board that include this one;
+  // otherwise every call fails with InvalidArgument. The board outlives the
+  // plane, and one plane at a time uses it. `arenas`, if not nullptr, also
+  // outlives the plane. Either all ranks have arenas or none.
   ShmPlane(ShmBoard& board, std::vector<int> members,
            ArenaMap* arenas = nullptr);
 
@@ -50,7 +54,7 @@ class ShmPlane : public HostPlane {
 
   // Calls also fail with
   //   Internal  a member is in another call; names both
-  // and after a failure those of all planes of the board fail.
+  // and after a failure the calls of all planes of the board fail.
   std::string name() const override { return "shm"; }
   bool gathers_alike() const override { return true; }
   bool meets_in_broadcast() const override { return true; }
@@ -83,11 +87,12 @@ class ShmPlane : public HostPlane {
   absl::StatusOr<bool> move(const ExchangeAlike& exchange,
                             const Call& call) override;
   absl::Status meet(const Call& call) override;
-  // Whether an allreduce of so many goes by in one step, shown by all.
+  // Whether an allreduce of `bytes` takes one step, in which every member shows
+  // everything.
   bool is_made_at_once(std::size_t bytes) const;
 
   ShmBoard& board_;
-  ArenaMap* const arenas_;  // nullptr: none that a table has room for.
+  ArenaMap* const arenas_;  // nullptr if absent, or if a table has no room.
   const std::vector<int> members_;
   SlotWriter writer_;
 };

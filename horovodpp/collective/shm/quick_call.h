@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The QuickCalls of a ShmPlane: allreduces of no more than a slot, and barriers, as
-// allreduce_at_once() and the plane's barriers make them, in one step.
+// A ShmQuickCall is an allreduce of at most a slot, or a barrier, of a ShmPlane
+// in one step. Its results equal those of allreduce_at_once() and the plane's
+// barriers.
 //
 // Not thread-safe.
 #pragma once
@@ -19,7 +20,7 @@ namespace hvd::collective {
 class ShmQuickCall : public QuickCall {
  public:
   // An allreduce of `bytes`, or, without a kernel, a barrier. The board and
-  // `members` outlive this.
+  // `members` outlive this object.
   ShmQuickCall(ShmBoard& board, std::span<const int> members,
                const std::optional<ReduceKernel>& kernel, std::size_t bytes);
 

@@ -10,15 +10,15 @@
 namespace hvd::collective {
 namespace {
 
-// The same pieces, as a table tells of inputs.
+// Returns the pieces as a table lists inputs.
 std::vector<Piece> inputs_of(std::span<const Piece> pieces) {
   std::vector<Piece> inputs(pieces.begin(), pieces.end());
   for (Piece& piece : inputs) piece.output = const_cast<void*>(piece.input);
   return inputs;
 }
 
-// This rank's part of a piece, all of which begins at `inputs`; these are moved
-// on to the part.
+// Reduces this rank's part of a piece. `inputs` point to the beginning of the
+// whole piece; this function moves them on to the part.
 void reduce_part(std::span<const void*> inputs, void* output,
                  std::span<const std::int64_t> counts, int rank,
                  const ReduceKernel& kernel) {
@@ -75,7 +75,7 @@ absl::Status reducescatter_in_arenas(const BoardSeat& seat, ArenaMap& arenas,
     HVD_RETURN_IF_ERROR(
         ChunkedReducescatter(seat, {foreign, foreign_counts}, kernel).run());
   }
-  // Nobody changes its inputs before all have read them.
+  // Members keep their inputs unchanged until all have read them.
   seat.board.finish(0);
   return seat.board.wait_for_results(0, seat.interrupt);
 }

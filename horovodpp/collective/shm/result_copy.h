@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ResultCopy copies parts of a result from slots, or from the input, to where they
-// belong: around the caches where all ranks' results together have no room in them.
-// Each line of a result is then written without having been read.
+// A ResultCopy copies parts of a result from slots, or from the input, to the
+// output. If all ranks' results together exceed the caches, it writes around
+// them: no line of the result is read before it is written:
 //
 //   ResultCopy copy(seat, bytes_of_all);
 //   copy(output, slot, bytes);
@@ -20,11 +20,12 @@ namespace hvd::collective {
 
 class ResultCopy {
  public:
-  // `bytes_of_all`: how much all members write together, as far as this one knows.
+  // `bytes_of_all`: the bytes that all members write together, as far as this
+  // one knows.
   ResultCopy(const BoardSeat& seat, std::size_t bytes_of_all)
       : streams_(bytes_of_all > seat.board.options().cached_bytes) {}
 
-  // Between places that are the same, or do not overlap.
+  // The two ranges must be equal or disjoint.
   void operator()(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes == 0 || to == from) return;
     if (streams_) {
@@ -34,7 +35,7 @@ class ResultCopy {
     }
   }
 
-  // What was copied is seen before what this thread stores from now on.
+  // Makes the copies visible before this thread's next stores.
   void finish() {
     if (streams_) finish_streams();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SlotReducer combines what all members of a call show in their slots, in the
-// order of the members.
+// A SlotReducer combines the slots of all members of a call, in the order of
+// the members.
 //
 // Belongs to one call. Not thread-safe.
 #pragma once
@@ -18,7 +18,7 @@ namespace hvd::collective {
 
 class SlotReducer {
  public:
-  // Where elements begin in the slots of a step.
+  // The place of elements in the slots of a step.
   struct Place {
     std::uint64_t step = 0;
     std::size_t byte = 0;
@@ -31,17 +31,17 @@ class SlotReducer {
         inputs_(static_cast<std::size_t>(seat.ranks())),
         outputs_(inputs_.size()) {}
 
-  // Combines `count` elements of all slots. `own`, if it is not nullptr, takes
-  // the place of this rank's.
+  // Combines `count` elements of all slots. `own`, if it is not nullptr,
+  // replaces this rank's slot.
   void reduce(const Place& place, void* output, std::int64_t count,
               const void* own = nullptr);
 
-  // Combines what `run` has and what all others show at `place`, into the run's output
-  // and that place of the others' slots.
+  // Combines the elements of `run` with those of all others at `place`. Writes
+  // the result into the run's output and that place of the others' slots.
   void reduce_for_all(const Place& place, const Piece& run);
 
-  // Combines pieces of which all members show all, one behind the other, in step
-  // 0 from `byte` on.
+  // Combines pieces that all members show in full, one behind the other, in
+  // step 0 from `byte` on.
   void reduce_all(std::span<const Piece> pieces, std::size_t byte);
 
  private:

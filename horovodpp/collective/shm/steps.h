@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls on the board of a node, and their steps.
+// Runs calls on the board of a node, and their steps.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace hvd::collective {
 
-// Makes what `body` does a call on the board.
+// Runs `body` as a call on the board.
 template <typename Body>
 absl::Status call_on_board(ShmBoard& board, std::span<const int> members,
                            const ShmBoard::Label& label, Body body) {
   HVD_RETURN_IF_ERROR(board.begin(members, label));
-  // An exception ends the call for good. Until the others know, they may write into
-  // this rank's memory.
+  // An exception ends the call for good. Until the others know, they may write
+  // into this rank's memory.
   absl::Cleanup leave = [&] {
     board.withdraw(0);
     board.give_up(ended_by_exception()).IgnoreError();
@@ -33,10 +33,11 @@ absl::Status call_on_board(ShmBoard& board, std::span<const int> members,
   return absl::OkStatus();
 }
 
-// Takes the next `steps` steps of the call on `board`, one or more: fill(i,
-// slot) writes what this rank shows in the i-th, drain(i, step) uses what
-// everybody shows, and returns nothing or a status. fill runs one step ahead, and is
-// not called for what this rank has shown already (see ShmBoard::arrive_and_look).
+// Takes the next `steps` steps of the call on `board`, at least one. fill(i,
+// slot) writes this rank's slot of step i. drain(i, step) uses the slots of
+// all, and returns nothing or a status. fill runs one step ahead, and is not
+// called for a slot that this rank has already shown (see
+// ShmBoard::arrive_and_look).
 template <typename Fill, typename Drain>
 absl::Status step_on_node(ShmBoard& board, std::uint64_t steps,
                           transport::Interrupt& interrupt, Fill fill,

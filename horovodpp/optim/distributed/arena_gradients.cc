@@ -13,7 +13,7 @@
 namespace hvd::optim {
 namespace {
 
-// What is longer begins on a cache line of its own.
+// Longer gradients begin on their own cache line.
 constexpr std::size_t kAlignment = 64;
 
 std::size_t aligned(std::size_t bytes) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ArenaGradients have the gradients of parameters made in the arena of a job
-// (runtime/arena_alloc.h), next to each other: the ranks of a node then reduce them
-// where they lie, and what is fused is one piece of memory.
+// ArenaGradients allocate the gradients of parameters next to each other in the
+// arena of a job (runtime/arena_alloc.h). The ranks of a node then reduce them
+// in place, and fused gradients are one piece of memory.
 //
-// A gradient that somebody replaces, or whose place is still held, is ordinary, and
-// so are all where the arena has no room. Gradients may outlive this and the job.
+// Some gradients use ordinary memory: those that a caller replaced, those whose
+// place is still held, and all of them if the arena has no room. Gradients may
+// outlive this object and the job.
 //
 // Not thread-safe.
 #pragma once
@@ -25,11 +26,11 @@ class Runtime;
 
 namespace hvd::optim {
 
-// Zeros in the job's arena, or null where it has no room.
+// Zeros in the job's arena, or null if it has no room.
 std::shared_ptr<void> arena_block(Runtime& job, std::size_t bytes);
 
 // The order in which a backward is likely to complete gradients: the last
-// parameters first, but those of a group together.
+// parameters first, but the members of a group together.
 std::vector<std::size_t> order_of_gradients(
     const std::vector<nn::NamedTensor>& parameters,
     const std::vector<std::vector<std::string>>& groups);
@@ -46,12 +47,12 @@ class ArenaGradients {
   ArenaGradients(const ArenaGradients&) = delete;
   ArenaGradients& operator=(const ArenaGradients&) = delete;
 
-  // Those of `parameters`, in this order, from the next backward on. False: the
-  // arena has no room, and they stay as they are.
+  // Places the gradients of `parameters`, in this order, from the next backward
+  // on. Returns false if the arena has no room; the gradients then stay where
+  // they are.
   bool add(Runtime& job, const std::vector<nn::NamedTensor>& parameters);
 
-  // The names of those whose gradients lie elsewhere, and did not when this was
-  // called before.
+  // The names of the gradients that have left the arena since the last call.
   std::vector<std::string> strayed();
 
  private:

@@ -24,10 +24,11 @@ class BackwardWatch::Watching {
   }
 
  private:
-  // A backward of the user's that may reach more than it says.
+  // A backward of the user's that may reach more parameters than its plan
+  // lists.
   struct Open {
     const autograd::BackwardPlan* plan = nullptr;
-    bool is_ours = false;  // It reaches a parameter, as far as is known.
+    bool is_ours = false;  // It reaches a parameter, as far as known.
     std::vector<std::size_t> reached = {};  // In this order.
     std::set<std::size_t> counted = {};     // The same.
   };
@@ -46,7 +47,7 @@ class BackwardWatch::Watching {
   std::map<std::thread::id, Open> open_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The optimizer does not go while a backward of its parameters runs.
+// The optimizer lives until all backward calls of its parameters have ended.
 bool BackwardWatch::Watching::is_ours(
     const autograd::BackwardPlan& plan) const {
   {
@@ -61,7 +62,7 @@ bool BackwardWatch::Watching::is_ours(
 
 void BackwardWatch::Watching::begin(const autograd::BackwardPlan& plan) {
   if (plan.depth() > 0) {
-    // The one around it is ours, too.
+    // If this backward is ours, so is the one around it.
     if (!every_backward_counts_ || !is_ours(plan)) return;
     MutexLock lock(mutex_);
     const auto found = open_.find(std::this_thread::get_id());
@@ -72,7 +73,7 @@ void BackwardWatch::Watching::begin(const autograd::BackwardPlan& plan) {
   const bool ours = every_backward_counts_ && is_ours(plan);
   {
     MutexLock lock(mutex_);
-    // One that failed to begin was not ended.
+    // A backward that failed to begin was not ended.
     open_.erase(std::this_thread::get_id());
     if (may_reach_more && !is_left_) {
       open_[std::this_thread::get_id()] = {.plan = &plan, .is_ours = ours};

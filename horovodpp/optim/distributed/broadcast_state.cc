@@ -17,7 +17,7 @@
 namespace hvd::optim {
 namespace {
 
-// What a file of `state` would begin with: all names, types and shapes.
+// The header of a file of `state`: all names, types and shapes.
 nn::SafetensorsHeader header_of(const nn::StateDict& state) {
   nn::SafetensorsHeader header;
   std::uint64_t end = 0;
@@ -29,7 +29,7 @@ nn::SafetensorsHeader header_of(const nn::StateDict& state) {
   return header;
 }
 
-// Tensors to receive what such a header tells of.
+// Uninitialized tensors with the names, types and shapes of such a header.
 nn::StateDict empty_state(const std::string& text) {
   const std::string json = text.substr(nn::SafetensorsHeader::kPrefixBytes);
   nn::StateDict state;
@@ -73,7 +73,8 @@ void broadcast_state_dict(nn::StateDict& state, int root_rank,
   const auto broadcast = [&](const std::string& what, TensorView view) {
     replica::broadcast(*job, {{what, std::move(view)}}, root_rank, of_all);
   };
-  // The others wait for a header: that there is none has to be told as well.
+  // The other ranks wait for a header, so the root must also tell them that it
+  // has none.
   auto bytes = header.ok() ? static_cast<std::int64_t>(header->size())
                            : std::int64_t{-1};
   broadcast("header size", TensorView::of(&bytes, {1}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes models and optimizers equal: every rank gets those of one.
+// Copies models and optimizers of one rank to all ranks:
 //
 //   hvd::broadcast_parameters(model.named_parameters(), 0);
 //   hvd::broadcast_optimizer_state(optimizer, 0);
@@ -29,8 +29,8 @@ struct BroadcastParametersOptions {
   Runtime* runtime = nullptr;
 };
 
-// Replaces the tensors, matched across ranks by name, by those of rank
-// `root_rank`, which is a rank of the job.
+// Replaces the tensors, matched across ranks by name, with those of rank
+// `root_rank`, a rank of the job.
 //   hvd::Error  there is no job, or a broadcast failed, for instance because
 //               this rank is not in the process set. Or two tensors have one
 //               name (InvalidArgument): nothing was sent
@@ -38,29 +38,29 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
                           int root_rank,
                           const BroadcastParametersOptions& options = {});
 
-// Replaces state and options of `optimizer` by those of the one on rank
-// `root_rank`, for instance after that rank alone has loaded a checkpoint. The
-// optimizers are made alike: parameters of the same names and shapes, in the
-// same groups. What they remember so far may differ; what compression remembers
-// stays each rank's own.
-//   hvd::Error  as broadcast_parameters; or, on all ranks, a name of the root's
-//               is not UTF-8, or there twice
+// Replaces state and options of `optimizer` with those of the one on rank
+// `root_rank`, for instance after that rank alone has loaded a checkpoint. All
+// ranks construct the optimizer alike: parameters of the same names and shapes,
+// in the same groups. Their states may differ. The state of compression stays
+// each rank's own.
+//   hvd::Error  see broadcast_parameters; or, on all ranks, a name of the
+//               root's is not UTF-8, or occurs twice
 void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
                                const BroadcastParametersOptions& options = {});
 
-// Replaces `state` by that of rank `root_rank`; those of the other ranks do not
-// matter. Peers see it as "<name>.…"; `name` is also what errors call its owner.
-//   hvd::Error  as broadcast_optimizer_state
+// Replaces `state` with that of rank `root_rank`; the states of the other ranks
+// do not matter. Collectives are named "<name>.…"; errors call the owner of the
+// state `name`.
+//   hvd::Error  see broadcast_optimizer_state
 void broadcast_state_dict(nn::StateDict& state, int root_rank,
                           const std::string& name,
                           const BroadcastParametersOptions& options = {});
 
-// Splits off, of an optimizer's state whose names begin with `prefix`, what is
-// each rank's own: what compression remembers.
+// Splits each rank's own state, which is that of compression, off an
+// optimizer's state. The optimizer's names begin with `prefix`.
 nn::StateDict take_own_state(nn::StateDict& state, const std::string& prefix);
 
-// `given`, or the current job; that one is kept for as long as somebody works
-// with it.
+// `given`, or the current job, which the result keeps alive.
 //   hvd::Error  there is none
 std::shared_ptr<Runtime> job_of(Runtime* given);
 

@@ -8,7 +8,7 @@
 namespace hvd::optim {
 namespace {
 
-// 2^64 by the golden ratio; odd, so that no product loses a bit.
+// 2^64 divided by the golden ratio; odd, so that no product loses a bit.
 constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;
 constexpr std::size_t kLanes = 4;
 
@@ -19,8 +19,8 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Both halves of a product: the lower one alone carries no bit down, and two signs
-// that flip would undo each other.
+// Combines both halves of a product. The lower half alone carries no bit down,
+// and two flipped signs would cancel.
 std::uint64_t folded(std::uint64_t x) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(x) * kFactor;

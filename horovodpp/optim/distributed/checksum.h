@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number that tells tensors apart which differ in a bit, with all but certainty;
-// not where somebody wants it to be the same. The same on all machines.
+// A checksum that almost certainly differs between tensors that differ in a
+// bit. It gives no protection against forgery. The same on all machines.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace hvd::optim {
 
-// As fast as memory is read.
+// Runs at the speed of memory.
 std::uint64_t checksum(const void* bytes, std::size_t count);
 
-// Of elements, dtype and shape.
+// Covers elements, dtype and shape.
 std::uint64_t checksum(const Tensor& tensor);
 
 // The order matters.

@@ -40,7 +40,7 @@ void warn_if_in_vain(const compression::Compressor& compressor, int ranks,
 std::optional<std::string> advice(const std::string& compressor,
                                   const LinkFindings& found) {
   const double plain = compression::plain_traffic(found.ranks);
-  // What is sent less, in the time that the link takes for it.
+  // The time that the link takes for the bytes saved.
   const double saved =
       found.plain_seconds * std::max(0.0, 1.0 - found.traffic / plain);
   if (found.start_seconds < saved) return std::nullopt;
@@ -56,7 +56,7 @@ std::optional<std::string> advice(const std::string& compressor,
 }
 
 double measure_link(const replica::GradientReducer& reducer) {
-  constexpr int kRounds = 4;  // The first of which agrees on the name.
+  constexpr int kRounds = 4;  // The first round agrees on the name.
   constexpr std::int64_t kElements = (1 << 20) / sizeof(float);
   const replica::ReducerOptions& options = reducer.options();
   const auto job = value_or_throw(reducer.job());

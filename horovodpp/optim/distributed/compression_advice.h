@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether compression can pay: by what it sends, and by the link that was measured.
+// Warnings about compression that cannot pay, given the bytes that it sends and
+// the measured speed of the link.
 #pragma once
 
 #include <optional>
@@ -11,32 +12,33 @@
 
 namespace hvd::optim {
 
-// Warns, once, where what is known before a step says that it cannot.
+// Warns once if the facts known before a step show that compression cannot pay.
 void warn_if_in_vain(const compression::Compressor& compressor, int ranks,
                      const Topology& topology);
 
 struct LinkFindings {
   int ranks = 1;
-  // Of an allreduce: seconds for each byte of gradients.
+  // Seconds of an allreduce for each byte of gradients.
   double plain_seconds = 0.0;
-  // Of compression alone, without what it takes to undo it: likewise.
+  // Seconds of compression alone, without decompression, for each byte.
   double start_seconds = 0.0;
   double traffic = 0.0;  // See Compressor::traffic().
 };
 
-// What to warn of: that compressing takes longer than the whole allreduce, or than
-// the bytes that it saves. Nothing where it may pay.
+// The text of a warning if compressing takes longer than the whole allreduce,
+// or than sending the bytes that it saves. Returns nullopt if it may pay.
 std::optional<std::string> advice(const std::string& compressor,
                                   const LinkFindings& found);
 
-// The seconds that an allreduce of float32 takes for each byte among the reducer's
-// ranks: the best of a few of a MiB. All of them call it.
+// Measures the seconds that an allreduce of float32 takes for each byte among
+// the reducer's ranks: the best of a few runs of a MiB. All these ranks call
+// it.
 //   hvd::Error  an allreduce failed
 double measure_link(const replica::GradientReducer& reducer);
 
-// Warns, once, where the reducer's ranks are on several hosts and what its compressor
-// has taken so far says, beside the speed of the link, that it cannot pay. Measures
-// the link, by a few allreduces of a MiB. All its ranks call it.
+// Warns once if compression cannot pay between several hosts, given its time so
+// far and the speed of the link. Measures the link by a few allreduces of a
+// MiB. All the reducer's ranks call it.
 //   hvd::Error  an allreduce failed
 void warn_if_it_cannot_pay(const replica::GradientReducer& reducer);
 

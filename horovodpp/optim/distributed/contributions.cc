@@ -70,7 +70,7 @@ void Contributions::contribute(std::size_t parameter) {
   if (reducer_.contribute(slots_[parameter])) events_.complete(parameter);
 }
 
-// Before it is added to what is on its way.
+// Checks before the surplus is added to a gradient in flight.
 void Contributions::refuse_surplus(std::size_t parameter) const {
   throw_if_error(reducer_.job().status());
   if (reducer_.owed(slots_[parameter]) > 0) return;

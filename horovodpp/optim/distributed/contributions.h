@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Contributions to the gradients of an optimizer's parameters: hooks of the
-// parameters, which count them with the optimizer's reducer and tell when a gradient
-// has had all of a step. What counts as one is said by a BackwardWatch.
+// Contributions are the hooks on an optimizer's parameters. They count
+// contributions to gradients in the optimizer's reducer, and report each
+// gradient that is complete for a step. A BackwardWatch decides what counts as
+// a contribution.
 //
 // Not thread-safe, but backward may run on other threads.
 #pragma once
@@ -19,22 +20,22 @@
 
 namespace hvd::optim {
 
-// By the place of a parameter in the list.
+// Parameters are given by their index in the list.
 struct ContributionEvents {
-  std::function<void(std::size_t)> complete;  // The gradient is.
+  std::function<void(std::size_t)> complete;  // A gradient is.
   std::function<void()> came = nullptr;       // Any contribution. Or null.
 };
 
 struct ContributionOptions {
   int passes = 1;  // Contributions to each gradient in a step.
   bool every_backward_counts = false;  // See BackwardWatch.
-  // While it is true, what comes is added up and counts as nothing. Null: never.
+  // While true, contributions are added up and do not count. Null: never.
   std::shared_ptr<const std::atomic<bool>> only_accumulates = nullptr;
 };
 
 class Contributions {
  public:
-  // `parameters` and `reducer` outlive it.
+  // `parameters` and `reducer` outlive this object.
   Contributions(const std::vector<nn::NamedTensor>& parameters,
                 replica::GradientReducer& reducer, ContributionEvents events,
                 const ContributionOptions& options);
@@ -42,9 +43,9 @@ class Contributions {
   Contributions(const Contributions&) = delete;
   Contributions& operator=(const Contributions&) = delete;
 
-  // Hooks in at the parameters that require grad now and had no hooks yet.
+  // Adds hooks to the parameters that require grad now and have no hooks yet.
   void attach();
-  // From the next step on.
+  // Takes effect at the next step.
   void expect(int passes);
 
   replica::GradientSlot slot(std::size_t parameter) const {

@@ -99,7 +99,7 @@ void DecentralizedOptimizer::load_state_dict(const nn::StateDict& state,
         absl::StrCat(options.source, ": it lacks '", kSteps, "'"));
   }
   NoGrad no_grad;
-  // Of two that may fail, the one that changes nothing then comes first.
+  // Both calls may fail; the one that changes nothing on failure comes first.
   const nn::StateDict before = wrapped().state_dict();
   wrapped().load_state_dict(rest, options);
   try {

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DecentralizedOptimizer lets each rank step along its own gradients, and the ranks'
-// weights follow each other as a WeightStrategy says: for links on which a
-// reduction in every step takes too long.
+// A DecentralizedOptimizer lets each rank step along its own gradients, and
+// moves the ranks' weights together as a WeightStrategy says. It suits links on
+// which a reduction in every step takes too long:
 //
 //   hvd::broadcast_parameters(model.named_parameters(), 0);
 //   hvd::DecentralizedOptimizer optimizer(
-//       std::move(adamw), hvd::optim::periodic_average(
-//                             {.every = 32, .outer_rate = 0.7, .outer_momentum = 0.9}));
+//       std::move(adamw),
+//       hvd::optim::periodic_average(
+//           {.every = 32, .outer_rate = 0.7, .outer_momentum = 0.9}));
 //   for (...) {
 //     optimizer.zero_grad();
 //     loss(model(x), y).backward();
 //     optimizer.step();
 //   }
-//   optimizer.average_weights();          // Before it is measured, or saved.
+//   optimizer.average_weights();  // Before you measure or save the model.
 //
-// Ranks have other weights between exchanges, and what the wrapped optimizer remembers
-// is each rank's own: each saves its own state. Not thread-safe.
+// Ranks have different weights between exchanges. The state of the wrapped
+// optimizer is each rank's own, so each rank saves its own. Not thread-safe.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
@@ -35,10 +36,10 @@ namespace HVD_EXPORT hvd {
 namespace optim {
 
 struct DecentralizedOptions {
-  // Of the weights, as peers see them. Optimizers at work at the same time have
-  // different ones.
+  // Prefix of the names of collectives. Optimizers that run at the same time
+  // need different names.
   std::string name = "weights";
-  // The ranks that go together; the others have no such optimizer.
+  // The ranks that step together; the other ranks have no such optimizer.
   ProcessSet process_set = ProcessSet::global();
   // The job; by default the current one (see runtime/global.h).
   Runtime* runtime = nullptr;
@@ -52,16 +53,16 @@ class DecentralizedOptimizer : public OptimizerWrapper {
                          std::unique_ptr<WeightStrategy> strategy,
                          const DecentralizedOptions& options = {});
 
-  // A step of the wrapped optimizer, and what the strategy does after it. All ranks
-  // call it equally often.
-  //   hvd::Error  as of WeightStrategy::exchange, or this rank has left the job: this
-  //               rank's own step is made
+  // Makes a step of the wrapped optimizer, then the strategy's exchange. All
+  // ranks call it equally often.
+  //   hvd::Error  see WeightStrategy::exchange; or this rank has left the job:
+  //               this rank's own step is made
   void step() override;
 
-  // Gives all ranks the mean of their weights. All call it.
+  // Gives all ranks the mean of their weights. All ranks call it.
   void average_weights();
 
-  // The wrapped optimizer's and, of the strategy, "strategy.<what>".
+  // The wrapped optimizer's state and the strategy's, named "strategy.<what>".
   nn::StateDict state_dict() const override;
   void load_state_dict(const nn::StateDict& state,
                        const nn::LoadOptions& options = {}) override;

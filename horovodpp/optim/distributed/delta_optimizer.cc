@@ -34,7 +34,7 @@ void check_delta_options(const DeltaOptions& options) {
   }
 }
 
-// A step that one parameter has made, and which is on its way.
+// A step of one parameter whose difference is being reduced.
 struct Delta {
   std::size_t index;
   Tensor delta;
@@ -44,7 +44,7 @@ struct Delta {
 
 class DeltaOptimizer::Deltas {
  public:
-  // `wrapped` outlives it.
+  // `wrapped` outlives this object.
   Deltas(Optimizer& wrapped, const DeltaOptions& options);
   ~Deltas() {
     without_exceptions([&] { reducer_.discard(); });
@@ -63,7 +63,7 @@ class DeltaOptimizer::Deltas {
   Optimizer& wrapped_;
   replica::GradientReducer reducer_;
   ParameterClaim claim_;
-  std::vector<Tensor> starts_;  // By parameter: where this step began.
+  std::vector<Tensor> starts_;  // By parameter: its value before this step.
   Contributions contributions_;
 };
 
@@ -123,7 +123,7 @@ void DeltaOptimizer::Deltas::step() {
     }
     throw;
   }
-  // On one rank the step is made; a difference would only round it.
+  // A single rank keeps its step: taking a difference would only round it.
   if (reducer_.num_ranks() == 1) return;
   for (const std::shared_ptr<const void>& reduced : all) {
     const auto& [index, delta] = *static_cast<const Delta*>(reduced.get());

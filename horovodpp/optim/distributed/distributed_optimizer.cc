@@ -28,7 +28,7 @@
 namespace hvd::optim {
 namespace {
 
-// Before it is known what compression costs.
+// Steps before the cost of compression is known.
 constexpr std::int64_t kTrialSteps = 10;
 
 int checked_passes(int passes) {
@@ -39,8 +39,9 @@ int checked_passes(int passes) {
   return passes;
 }
 
-// Reducing a gradient as soon as it is complete hides it where there is a core for
-// it. Where all cores compute, it stops the computation, as often as that happens.
+// Reducing a gradient as soon as it is complete overlaps with backward if the
+// reduction has a free core. If all cores compute, each reduction interrupts
+// the computation.
 std::size_t bucket_bytes_of(const DistributedOptions& options) {
   constexpr std::size_t kBucketBytes = std::size_t{16} << 20;
   if (options.bucket_bytes) return *options.bucket_bytes;
@@ -122,7 +123,8 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
   contributions_->attach();
 }
 
-// Where the ranks of one node reduce gradients, in memory of all of them.
+// Places gradients in shared memory if all ranks of the reduction are on one
+// node.
 void DistributedOptimizer::place_gradients() {
   if (shards_ != nullptr) {
     shards_->move_in();
@@ -153,8 +155,8 @@ void DistributedOptimizer::place_gradients() {
 DistributedOptimizer::~DistributedOptimizer() {
   contributions_.reset();
   for (autograd::HookHandle& hook : forward_hooks_) hook.remove();
-  // The gradients' memory is borrowed until then. Errors of the job reach the next
-  // call that needs it.
+  // The reducer borrows the gradients' memory until discard(). The next call
+  // that needs the job reports the job's errors.
   without_exceptions([&] { reducer_.discard(); });
   without_exceptions([&] { finish_step(); });
 }
@@ -174,7 +176,7 @@ void DistributedOptimizer::reduce() {
     const Stopwatch waiting(exposed_);
     reducer_.finish();
   } catch (...) {
-    // Unless nothing was waited for.
+    // If finish() fails before it waits, the reducer still has the gradients.
     if (!reducer_.is_pending()) handover_->forget();
     throw;
   }
@@ -189,7 +191,7 @@ void DistributedOptimizer::give_the_rest() {
       finds_unused_ ? users_of_parameters() : std::vector<double>();
   for (std::size_t i = 0; i < parameters().size(); ++i) {
     const Tensor& parameter = parameters()[i].tensor;
-    // A gradient of zeros would have weight decay move what is frozen.
+    // With a gradient of zeros, weight decay would move a frozen parameter.
     const bool moves = parameter.requires_grad() ||
                        autograd::kept_gradient(parameter).defined();
     const bool is_used = users.empty() || users[i] > 0;
@@ -197,7 +199,7 @@ void DistributedOptimizer::give_the_rest() {
   }
 }
 
-// How many ranks have a gradient of each.
+// For each parameter, the number of ranks that have a gradient.
 std::vector<double> DistributedOptimizer::users_of_parameters() const {
   std::vector<double> users;
   for (const auto& [name, parameter] : parameters()) {
@@ -223,7 +225,7 @@ void DistributedOptimizer::finish_gradients() {
 }
 
 void DistributedOptimizer::reduce_unless_done() {
-  // Reduced gradients are not reduced again: a sum would grow with every call.
+  // Reducing a reduced gradient again would make a sum grow with every call.
   if (is_synchronized_) return;
   if (*skips_synchronize_) {
     if (!reducer_.is_pending()) return;

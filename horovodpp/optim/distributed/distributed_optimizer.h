@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A DistributedOptimizer wraps an optimizer so that every rank steps along the
 // mean of all ranks' gradients. The reduction of a gradient starts during
-// backward, as soon as the gradient is final; step() waits for what is still
-// under way.
+// backward, as soon as the gradient is final. step() waits for the reductions
+// still in flight.
 //
 //   auto sgd = std::make_unique<hvd::optim::SGD>(model.named_parameters(),
 //                                                hvd::optim::SGDOptions{...});
@@ -24,24 +24,27 @@
 //   clip(...);
 //   { auto skip = optimizer.skip_synchronize(); optimizer.step(); }
 //
-// A gradient is handed over once per step, after its last contribution, whatever
-// the model uses twice or recomputes (docs/exactly_once.md). Where a reentrant
-// region, or another custom Function, takes part in a backward, which may run
-// backward calls of its own, that is known when it ends, and not earlier. A
-// parameter that no backward has reached contributes zeros when the step is due,
-// or, with `every_backward_counts`, earlier, so that ranks may differ in what they
-// reach. With `find_unused_parameters` one that no rank has reached stays without a
-// gradient. One that does not require grad, on all
-// ranks alike, stays as it is; should it require grad later on, its gradient is
-// reduced as others are from the next zero_grad(), synchronize() or step() on, and
-// when the step is due until then.
+// A gradient is handed over once per step, after its last contribution, even if
+// the model uses a parameter twice or recomputes (docs/exactly_once.md).
+// Special cases:
+// - Reentrant regions and other custom Functions may run their own backward
+//   calls. If a backward contains them, the last contribution is known only
+//   when that backward ends.
+// - A parameter that no backward has reached contributes zeros at the step or,
+//   with `every_backward_counts`, earlier. So ranks may reach different
+//   parameters. With `find_unused_parameters`, a parameter that no rank has
+//   reached keeps no gradient.
+// - A parameter that requires no grad, on all ranks alike, stays unchanged. If
+//   it requires grad later, its gradient is at first reduced at the step. From
+//   the next zero_grad(), synchronize() or step() on it is reduced like others.
 //
-// Several may share a job, each with parameters of its own and, where their
-// gradients are under way at the same time, a name of its own.
+// Several optimizers may share a job. Each needs its own parameters and, if
+// their gradients are in flight at the same time, its own name.
 //
-// It may outlive its job, but not work in another one: once this rank has left
-// (shutdown(), reform()), backward, step() and synchronize() answer
-// FailedPrecondition. Its end waits for the gradients that are under way.
+// A DistributedOptimizer may outlive its job, but cannot work in another one:
+// after this rank has left (shutdown(), reform()), backward, step() and
+// synchronize() fail with FailedPrecondition. The destructor waits for
+// gradients in flight.
 //
 // Not thread-safe, but backward may run on other threads than step().
 #pragma once
@@ -85,12 +88,13 @@ class DistributedOptimizer : public OptimizerWrapper {
     SkipSynchronize& operator=(const SkipSynchronize&) = delete;
 
    private:
-    const std::shared_ptr<bool> skips_;  // The optimizer's, which may be gone.
+    const std::shared_ptr<bool>
+        skips_;  // Shared, as the optimizer may end first.
     const bool previous_;
   };
 
-  // While in scope, what backward calls add to gradients stays on this rank: it is
-  // part of what the next backward outside of it completes.
+  // While in scope, backward calls add to gradients on this rank only. The next
+  // backward outside the scope reduces the sum.
   class NoSync {
    public:
     explicit NoSync(DistributedOptimizer& optimizer);
@@ -103,80 +107,87 @@ class DistributedOptimizer : public OptimizerWrapper {
     const bool previous_;
   };
 
-  //   hvd::Error       there is no job; options that make no sense, or this rank
-  //                    is not in the process set (InvalidArgument)
+  //   hvd::Error       there is no job; options that make no sense, or this
+  //                    rank is not in the process set (InvalidArgument)
   //   InvalidArgument  two parameters have one name; another optimizer reduces
-  //                    the gradient of one; groups make no sense; the op goes
-  //                    with no sparse gradients
+  //                    the gradient of one; groups make no sense; the op does
+  //                    not support sparse gradients
   explicit DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                                 const DistributedOptions& options = {});
   ~DistributedOptimizer() override;
 
-  // Where updates are sharded, what the ranks have moved is gathered while the next
-  // forward of `model` runs: each of its modules waits for its own parameters when
-  // it is called by its operator(). Whoever reads them otherwise calls
-  // finish_step() first. The parameters of modules that are not called in that way
-  // (LSTM, MultiheadAttention) are there when step() returns. `model` outlives
-  // this.
-  //   hvd::Error (FailedPrecondition)  they are not sharded
+  // With sharded updates, gathers the moved parameters during the next forward
+  // of `model`. Each module waits for its own parameters when its operator() is
+  // called. To read parameters otherwise, call finish_step() first. Parameters
+  // of modules that are called in another way (LSTM, MultiheadAttention) are
+  // complete when step() returns. `model` outlives this object.
+  //   hvd::Error (FailedPrecondition)  updates are not sharded
   void gather_during_forward(nn::Module& model);
-  // Waits until all parameters are what step() has made of them; only after
-  // gather_during_forward() may that take a wait.
+  // Waits until all parameters have their values from step(). May block only
+  // after gather_during_forward().
   void finish_step();
 
-  // Waits until the gradients of all parameters are the reduced ones. Every
-  // rank calls it (or step()) equally often.
+  // Waits until all gradients are reduced. All ranks call it (or step())
+  // equally often.
   //   hvd::Error  a reduction failed; says which and why. Or a gradient was
-  //               replaced on its way, or this rank has left the job
+  //               replaced in flight, or this rank has left the job
   //               (FailedPrecondition)
   void synchronize();
 
-  // synchronize(), unless that has been done since the last backward or is
-  // skipped; then a step of the wrapped optimizer.
-  //   hvd::Error (FailedPrecondition)  it is skipped, and gradients are under way
+  // Calls synchronize(), unless that has been done since the last backward or
+  // is skipped; then makes a step of the wrapped optimizer.
+  //   hvd::Error (FailedPrecondition)  it is skipped, and gradients are in
+  //                                    flight
   //   hvd::Error (DataLoss)            the ranks' parameters differ, see
   //                                    check_parameters_every; names the first
   void step() override;
 
-  // What has to happen between backward and the step, in one call and the only
-  // right order: waits for the gradients, agrees with the other ranks on whether
-  // they are finite, divides them by the scaler's factor and the sum of the
-  // weights, clips them, and steps or does not. The norm is that of the reduced
-  // gradients, of which each rank looks at its share; all this costs an allreduce
-  // of three numbers and, if the gradients change, one pass over them. Where
-  // synchronize() is skipped, and has not been called, each rank has the norm of
-  // its own.
+  // Does all work between backward and the step, in one call and in the only
+  // right order:
+  // - waits for the gradients
+  // - agrees with the other ranks on whether they are finite
+  // - divides them by the scaler's factor and the sum of the weights
+  // - clips them
+  // - steps, or skips the step.
+  //
+  // The norm is that of the reduced gradients, of which each rank reads its
+  // share. The cost is an allreduce of three numbers and, if the gradients
+  // change, one pass over them. If synchronize() is skipped, and has not been
+  // called, each rank uses the norm of its own gradients.
   //   InvalidArgument                  the options make no sense
-  //   hvd::Error (OutOfRange)          there is a max_norm and no scaler, and the
-  //                                    gradients are not finite: they and the
-  //                                    parameters are as they were
-  //   hvd::Error (FailedPrecondition)  the weights of all ranks are 0; or there
-  //                                    is one, and the gradients are not reduced
+  //   hvd::Error (OutOfRange)          max_norm is set without a scaler, and
+  //                                    the gradients are not finite: gradients
+  //                                    and parameters are unchanged
+  //   hvd::Error (FailedPrecondition)  the weights of all ranks are 0; or a
+  //                                    weight is set, and the gradients are not
+  //                                    reduced
   //   and as step()
   StepResult step(const DistributedStepOptions& options);
 
-  // synchronize(), unless that has been done since the last backward or is
-  // skipped. Gradients are then whole on all ranks.
+  // Calls synchronize(), unless that has been done since the last backward or
+  // is skipped. Gradients are then complete on all ranks.
   void finish_gradients() override;
 
-  // For how long this rank has waited for the others so far: for gradients that
-  // backward did not hide, and for what sharded updates gather.
+  // The time that this rank has waited for others so far: for gradients that
+  // backward did not overlap, and for the gathering of sharded updates.
   std::chrono::nanoseconds exposed_communication() const { return exposed_; }
 
-  // From the next step on, so many backward passes make one.
+  // Sets the number of backward passes of a step, from the next step on.
   //   InvalidArgument                  they are fewer than one
-  //   hvd::Error (FailedPrecondition)  gradients are under way; or they are divided by
-  //                                    the number of passes (average_passes)
+  //   hvd::Error (FailedPrecondition)  gradients are in flight; or they are
+  //                                    divided by the number of passes
+  //                                    (average_passes)
   void set_backward_passes_per_step(int passes);
 
-  // What was handed over so far.
+  // Statistics of the gradients handed over so far.
   replica::ReducerStats reduced() const { return reducer_.stats(); }
 
   [[nodiscard]] SkipSynchronize skip_synchronize() {
     return SkipSynchronize(*this);
   }
 
-  // For passes whose number is not known before, as backward_passes_per_step is:
+  // Accumulates gradients if the number of passes is not known in advance,
+  // unlike backward_passes_per_step:
   //
   //   for (const Batch& batch : all_but_last) {
   //     auto accumulating = optimizer.no_sync();
@@ -185,22 +196,24 @@ class DistributedOptimizer : public OptimizerWrapper {
   //   loss(last).backward();   // From here on gradients are reduced.
   //   optimizer.step();
   //
-  // Does not count as one of these. A backward under it, where gradients of the
-  // parameters that it reaches are complete, is refused as any other.
+  // A backward under it does not count as one of those passes. As any other
+  // backward, it is refused if gradients of the parameters that it reaches are
+  // complete.
   [[nodiscard]] NoSync no_sync() { return NoSync(*this); }
 
-  //   hvd::Error (FailedPrecondition)  gradients are under way, between
+  //   hvd::Error (FailedPrecondition)  gradients are in flight, between
   //                                    backward and step() or synchronize()
   void zero_grad(bool set_to_none = true) override;
 
-  // The wrapped optimizer's and, of compression, "compression.<parameter>.<what>".
+  // The wrapped optimizer's state and that of compression, named
+  // "compression.<parameter>.<what>".
   nn::StateDict state_dict() const override;
-  // A step that has begun is forgotten, on all ranks alike.
+  // Discards a step that has begun, on all ranks alike.
   void load_state_dict(const nn::StateDict& state,
                        const nn::LoadOptions& options = {}) override;
 
  private:
-  // The factor that gradients are still to be multiplied by, or nothing: no step.
+  // The factor by which to multiply gradients, or nullopt to skip the step.
   std::optional<double> examine(const DistributedStepOptions& options,
                                 StepResult& result);
   void place_gradients();
@@ -213,7 +226,7 @@ class DistributedOptimizer : public OptimizerWrapper {
   void make_step();
   std::vector<GradientPart> parts_to_move() const;
   std::vector<GradientPart> parts_to_look_at() const;
-  // Null where nothing is to be sharded.
+  // Null if updates are not sharded.
   static std::unique_ptr<ParameterShards> shards_of(
       const Optimizer& wrapped, const DistributedOptions& options);
   StatefulOptimizer& sharded();
@@ -221,7 +234,7 @@ class DistributedOptimizer : public OptimizerWrapper {
   nn::StateDict sharded_state_dict() const;
 
   ReduceOp op() const { return reducer_.options().op; }
-  // Null: gradients are sent as they are.
+  // Null: gradients are sent uncompressed.
   const std::shared_ptr<compression::Compressor>& compressor() const {
     return reducer_.options().compressor;
   }
@@ -232,16 +245,16 @@ class DistributedOptimizer : public OptimizerWrapper {
   const int check_every_;
   std::int64_t steps_ = 0;
   std::chrono::nanoseconds exposed_ = {};
-  bool are_replicas_ = true;  // All steps went along reduced gradients.
+  bool are_replicas_ = true;  // All steps used reduced gradients.
   const std::unique_ptr<ParameterShards> shards_;  // Null: not sharded.
-  // Knows how far the gradients of this step are.
+  // Tracks the progress of this step's gradients.
   replica::GradientReducer reducer_;
   std::unique_ptr<ParameterClaim> claim_;
   std::unique_ptr<ArenaGradients> in_arena_;  // Null: gradients lie anywhere.
-  // Whether they are reduced, and no backward has added to one since.
+  // Whether gradients are reduced, and no backward has added to one since.
   std::atomic<bool> is_synchronized_ = false;
   bool synchronized_by_caller_ = false;
-  // Of reduced ones, where updates are sharded.
+  // Whether reduced gradients are complete, where updates are sharded.
   bool gradients_are_whole_ = false;
   bool gathers_during_forward_ = false;
   // Parameters that no module waits for.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a DistributedOptimizer does where updates are sharded.
+// The parts of a DistributedOptimizer that handle sharded updates.
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
 
 #include <memory>
@@ -63,7 +63,7 @@ const StatefulOptimizer& DistributedOptimizer::sharded() const {
   return static_cast<const StatefulOptimizer&>(wrapped());
 }
 
-// Where each rank has its part of the reduced gradients.
+// Completes gradients of which each rank has its reduced part.
 void DistributedOptimizer::complete_gradients() {
   if (gradients_are_whole_ || !is_synchronized_) return;
   {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a DistributedOptimizer saves and loads.
+// Saving and loading the state of a DistributedOptimizer.
 #include <cstdint>
 #include <string>
 #include <vector>

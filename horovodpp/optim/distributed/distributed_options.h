@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a DistributedOptimizer is told, for good and for one step, and what a step
-// tells.
+// Options of a DistributedOptimizer and of one step, and the result of a step.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
@@ -34,85 +33,92 @@ struct DistributedOptions {
   double gradient_predivide_factor = 1.0;
   // Gradients of so many backward passes are added up before they are reduced.
   int backward_passes_per_step = 1;
-  // Whether the sum over them is divided by their number.
+  // Whether the sum over the passes is divided by their number.
   bool average_passes = false;
-  // Whether each of them counts for all parameters, also for those that it does
-  // not reach. These are then known to be complete when the last backward of a
-  // step begins, and are reduced while it runs; as zeros, where none has reached
-  // them. Otherwise that is left to step(), since another backward may reach
-  // them, as where each loss has one of its own.
+  // Whether each backward pass counts for all parameters, also for those that
+  // it does not reach. Gradients that are not reached are then complete when
+  // the last backward of a step begins, and are reduced while it runs; as
+  // zeros, if no pass has reached them. Otherwise step() reduces them, since
+  // another backward may reach them: for example, if each loss has its own
+  // backward.
   bool every_backward_counts = false;
-  // Gradients that are sent together: when the last of a group is complete. They
-  // arrive sooner one by one; a group saves messages where many are small. Equal
-  // on all ranks, where parameters are listed in the same order.
+  // Gradients that are sent together, when the last of a group is complete.
+  // Single gradients arrive sooner; a group saves messages if many gradients
+  // are small. Equal on all ranks, which list parameters in the same order.
   GradientGroups groups = 0;
-  // Gradients that are complete, and in no group, are held back until they have so
-  // many bytes, or for the step, and then sent together. 0: none is. By default that
-  // is up to the machine: where the ranks are on one node and compute on all of its
-  // cores, so that reducing does not get a core of its own, 16 MiB; elsewhere 0. Not
-  // with compression, or where updates are sharded.
+  // Complete gradients outside groups are held back until they have so many
+  // bytes, or until the step, and are then sent together. 0: never held back.
+  // The default depends on the machine: 16 MiB if all ranks are on one node and
+  // compute on all of its cores, so that the reduction has no core of its own;
+  // otherwise 0. Not with compression or sharded updates.
   std::optional<std::size_t> bucket_bytes = std::nullopt;
-  // Sparse gradients (autograd/sparse_gradient.h) are sent as rows, which each rank
-  // may have others of, and none; and are rows afterwards. With this they are sent
-  // whole, as one of the other gradients, and come back as the rows that are not 0:
-  // for tables of which the ranks together reach most rows.
+  // Sparse gradients (autograd/sparse_gradient.h) are sent as rows, and stay
+  // rows. Ranks may have different rows, or none. With this option sparse
+  // gradients are sent dense, like other gradients, and come back as the rows
+  // that are not 0. Use it for tables of which the ranks together reach most
+  // rows.
   bool sparse_as_dense = false;
-  // Whether a parameter of which no rank has a gradient keeps none, so that the step
-  // passes over it, as in one process. Otherwise its gradient is zeros, by which
+  // Whether a parameter for which no rank has a gradient keeps none, so that
+  // the step skips it, as in one process. Otherwise its gradient is zeros, and
   // momentum and weight decay move it. Costs an allreduce of a number for each
   // parameter. Equal on all ranks; not with every_backward_counts.
   bool find_unused_parameters = false;
-  // How gradients are sent; null: as they are. Of no other optimizer. What it
-  // remembers is part of the state_dict(), and another one on each rank.
+  // Compresses gradients; null: sent uncompressed. Each optimizer needs its
+  // own. Its state is part of the state_dict(), and differs between ranks.
   std::shared_ptr<compression::Compressor> compression = nullptr;
-  // Whether each rank moves a part of every parameter, remembers state of that part
-  // alone, and gets from the others what they have moved: the same bits (where one
-  // plane reduces all), in a fraction of the time and the memory of the optimizer's.
-  // For SGD, Adam and AdamW, with op average or sum, without groups and compression.
-  // The parameters are moved into memory of the job's; what is a view of one before
-  // does not follow. Between backward and step() only this rank's part of a gradient
-  // is the reduced one, unless synchronize() completes them. state_dict() is
-  // collective: every rank calls it, and gets all; every rank loads all.
+  // Whether each rank updates a part of every parameter, keeps the state of
+  // that part alone, and gets the other parts from the other ranks. Parameters
+  // get the same bits (if one plane reduces all), in a fraction of the
+  // optimizer's time and memory. Conditions:
+  // - SGD, Adam or AdamW, with op average or sum, without groups and
+  //   compression.
+  // - Parameters are moved into memory of the job. Earlier views of a parameter
+  //   do not follow.
+  // - Between backward and step() only this rank's part of a gradient is
+  //   reduced, unless synchronize() completes it.
+  // - state_dict() is collective: every rank calls it and gets the whole state.
+  //   Every rank loads the whole state.
   bool shard_updates = false;
-  // After every so many steps the parameters of all ranks are compared, by a
-  // checksum; where they differ step() throws on all ranks. 0: never. Nor after a
-  // step along gradients that were not reduced.
+  // Every so many steps, a checksum compares the parameters of all ranks; if
+  // they differ, step() throws on all ranks. 0: never. Also not after a step
+  // along gradients that were not reduced.
   int check_parameters_every = 100;
   std::shared_ptr<replica::GradientObserver> observer = nullptr;  // Or null.
-  // Of the gradients, as peers see them: "<name>.<parameter>". Optimizers whose
-  // gradients are under way at the same time have different ones.
+  // Prefix of the names of gradients: "<name>.<parameter>". Optimizers whose
+  // gradients are in flight at the same time need different names.
   std::string name = "gradient";
-  // The ranks that step together; the others have no such optimizer.
+  // The ranks that step together; the other ranks have no such optimizer.
   ProcessSet process_set = ProcessSet::global();
   // The job; by default the current one (see runtime/global.h).
   Runtime* runtime = nullptr;
 };
 
-// What one call of step() is to do besides. All but the weight is equal on all
-// ranks; so is whether there is a weight.
+// Options of one call of step(). All but the value of the weight is equal on
+// all ranks; so is whether a weight is set.
 struct DistributedStepOptions {
-  // Called first: clears the gradients, runs forward and backward, and returns the
-  // loss.
+  // Called first: clears the gradients, runs forward and backward, and returns
+  // the loss.
   std::function<Tensor()> closure = {};
-  // Gradients are scaled down so that the 2-norm of all of them is at most this.
-  // Infinity: not at all.
+  // Gradients are scaled down so that the 2-norm of all of them is at most
+  // this. Infinity: no clipping.
   double max_norm = std::numeric_limits<double>::infinity();
-  // Whose factor the loss was multiplied by. Gradients are divided by it, the step
-  // is left out if they have overflowed, and the factor becomes that of the next
-  // step.
+  // The scaler whose factor the loss was multiplied by. Gradients are divided
+  // by the factor. If they have overflowed, the step is skipped. The scaler is
+  // then updated for the next step.
   GradScaler* grad_scaler = nullptr;
-  // Whether that is so: otherwise it is for the caller to update() it, after the
-  // steps of several optimizers.
+  // Whether this step updates the scaler. If false, the caller calls update(),
+  // after the steps of several optimizers.
   bool update_scaler = true;
-  // How many samples, tokens, … the loss on this rank is a sum over: then the step
-  // goes along the mean of all samples of all ranks. (Of a loss that is a mean,
-  // multiply it by their number.) May be 0. Only with op average.
+  // The number of samples or tokens over which the loss on this rank is a sum.
+  // The step then goes along the mean of all samples of all ranks. (Multiply a
+  // mean loss by that number.) May be 0. Only with op average.
   std::optional<double> weight = std::nullopt;
 };
 
 struct StepResult {
   bool stepped = true;  // False: gradients had overflowed.
-  // Of the gradients, before they were clipped; if they were to be, or scaled.
+  // Norm of the gradients before clipping; set if they were to be clipped or
+  // scaled.
   std::optional<double> norm = std::nullopt;
   Tensor loss = {};  // The closure's.
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a DistributedOptimizer does between backward and the step, in one call.
+// The work of a DistributedOptimizer between backward and the step, in one
+// call.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -51,7 +52,7 @@ StepResult DistributedOptimizer::step(const DistributedStepOptions& options) {
   return result;
 }
 
-// Of the gradients, what this rank steps along.
+// The parts of gradients along which this rank steps.
 std::vector<GradientPart> DistributedOptimizer::parts_to_move() const {
   if (shards_ == nullptr) return whole(gradients_of(parameters()));
   const std::vector<ElementRange> mine = shards_->parts();
@@ -63,7 +64,8 @@ std::vector<GradientPart> DistributedOptimizer::parts_to_move() const {
   return parts;
 }
 
-// What it looks at: of gradients that all ranks have, its share.
+// The parts that this rank reads: its share of the gradients that all ranks
+// have.
 std::vector<GradientPart> DistributedOptimizer::parts_to_look_at() const {
   const int rank = reducer_.rank();
   const int ranks = reducer_.num_ranks();
@@ -96,7 +98,7 @@ std::optional<double> DistributedOptimizer::examine(
   }
   GradientFindings found;
   if (scales || clips) {
-    // Reduced gradients are the same on all ranks: each looks at its share.
+    // Reduced gradients are the same on all ranks: each rank reads its share.
     found = look_at(is_synchronized_ ? parts_to_look_at() : parts_to_move());
   }
   const std::vector<double> sums = reducer_.sum(
@@ -121,7 +123,7 @@ std::optional<double> DistributedOptimizer::examine(
         " shares are not finite, so they cannot be clipped; the parameters "
         "stay as they are")));
   }
-  // As clip_grad_norm_().
+  // As in clip_grad_norm_().
   const double shrink = options.max_norm / (*result.norm + 1e-6);
   return clips && shrink < 1.0 ? factor * shrink : factor;
 }

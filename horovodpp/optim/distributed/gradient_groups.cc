@@ -24,7 +24,8 @@ std::vector<std::vector<std::string>> GradientGroups::names_in(
   std::vector<std::string> moving;
   for (const auto& [name, tensor] : parameters) {
     names[tensor.impl()] = name;
-    // A group waits for all of its members.
+    // A group waits for all of its members, so it may contain only parameters
+    // that move.
     if (tensor.requires_grad()) moving.push_back(name);
   }
   const std::size_t count =

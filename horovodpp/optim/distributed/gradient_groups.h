@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which gradients are sent together.
+// Groups of gradients that are sent together.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
@@ -16,8 +16,8 @@
 namespace HVD_EXPORT hvd {
 namespace optim {
 
-// So many groups of about equally many parameters, as they are listed (0: none);
-// or some groups of parameters, the others being sent by themselves.
+// A number of groups with about equally many parameters each, in list order (0:
+// none); or explicit groups, the other parameters being sent alone.
 class GradientGroups {
  public:
   GradientGroups(int number) : number_(number) {}          // NOLINT
@@ -27,8 +27,8 @@ class GradientGroups {
       : groups_(groups) {}
 
   // The names of the members of each group.
-  //   InvalidArgument  the number is negative; a tensor is no parameter, or in two
-  //                    groups
+  //   InvalidArgument  the number is negative; a tensor is no parameter, or in
+  //                    two groups
   std::vector<std::vector<std::string>> names_in(
       const std::vector<nn::NamedTensor>& parameters) const;
 

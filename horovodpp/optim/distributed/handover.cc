@@ -35,7 +35,7 @@ void Handover::give(std::size_t parameter) {
   under_way_[parameter] = {gradient, gradient.version()};
 }
 
-// Most lie where they lay in the step before.
+// Most gradients have the same memory as in the step before.
 const TensorView& Handover::view_of(std::size_t parameter,
                                     const Tensor& gradient) {
   TensorView& view = views_[parameter];
@@ -46,7 +46,7 @@ const TensorView& Handover::view_of(std::size_t parameter,
   return view;
 }
 
-// What lies as the other ranks' does.
+// Returns the gradient in the layout that all ranks share.
 Tensor Handover::gradient_of(std::size_t parameter) const {
   const Tensor& tensor = parameters_[parameter].tensor;
   if (shards_ != nullptr && shards_->has(parameter)) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Handover gives the gradients of an optimizer's parameters to its reducer when they
-// are complete, and takes them back when they are reduced: whole ones, where they lie
-// or in the bucket of a shard, and sparse ones as rows. Those that are on their way
-// live here, whatever becomes of the parameter's grad().
+// A Handover gives complete gradients of an optimizer's parameters to its
+// reducer, and takes reduced gradients back. Dense gradients are reduced in
+// place or in the bucket of a shard, sparse ones as rows. The Handover holds
+// gradients in flight, even if the parameter's grad() changes.
 //
-// give() may be called on several threads, for a parameter each; the rest by one, and
-// not meanwhile.
+// Several threads may call give(), each for its own parameter. One thread calls
+// the other functions, and not at the same time.
 #pragma once
 
 #include <cstddef>
@@ -23,30 +23,33 @@ namespace hvd::optim {
 
 class Handover {
  public:
-  // All outlive it. `shards`: null, nothing is sharded.
+  // All arguments outlive this object. `shards`: null if nothing is sharded.
   Handover(const std::vector<nn::NamedTensor>& parameters,
            replica::GradientReducer& reducer,
            const Contributions& contributions, ParameterShards* shards,
            bool sparse_as_dense);
 
-  // Gives the gradient of a parameter; zeros, or no rows, where it has none.
+  // Gives the gradient of a parameter; zeros, or no rows, if it has none.
   void give(std::size_t parameter);
   bool has(std::size_t parameter) const {
     return under_way_[parameter].gradient.defined();
   }
 
-  // The reducer has finish()ed: the gradients are the reduced ones from now on.
-  //   hvd::Error (FailedPrecondition)  one was replaced, or written, meanwhile
+  // Call after the reducer's finish(): the parameters get the reduced
+  // gradients.
+  //   hvd::Error (FailedPrecondition)  a gradient was replaced, or written,
+  //                                    meanwhile
   void take_back();
-  // Lets go of all that was given, which the reducer has done with.
+  // Releases all given gradients. The reducer must no longer use them.
   void forget();
 
  private:
   // A gradient that was given.
   struct Given {
     Tensor gradient;
-    std::uint32_t version = 0;  // Nobody else writes it meanwhile.
-    std::shared_ptr<replica::GatheredRows> rows = nullptr;  // Of a sparse one.
+    std::uint32_t version = 0;  // Must not change in flight.
+    std::shared_ptr<replica::GatheredRows> rows =
+        nullptr;  // Of a sparse gradient.
   };
 
   void give_rows(std::size_t parameter);

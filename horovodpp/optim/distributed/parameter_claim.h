@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ParameterClaim says that one optimizer reduces the gradients of some
-// parameters. Two that did would reduce each gradient twice; so the second is
-// refused when it is made. Claims of a job that this rank has left are void.
+// A ParameterClaim marks parameters as reduced by one optimizer. Two such
+// optimizers would reduce each gradient twice, so constructing the second
+// fails. Claims of a job that this rank has left are void.
 //
 // Thread-safe.
 #pragma once
@@ -16,7 +16,7 @@ namespace hvd::optim {
 
 class ParameterClaim {
  public:
-  // `parameters` outlive it; `name` is the optimizer's.
+  // `parameters` outlive this object; `name` is the optimizer's.
   //   InvalidArgument  another claim has one of them
   ParameterClaim(const std::vector<nn::NamedTensor>& parameters,
                  std::string name, Membership membership);

@@ -22,10 +22,10 @@ namespace {
 using autograd::Ref;
 using autograd::Storage;
 
-// A bucket is sent when backward has completed it: smaller ones overlap better,
-// and larger ones take fewer calls.
+// A bucket is sent when backward has completed it. Smaller buckets overlap
+// better, larger ones need fewer calls.
 constexpr std::size_t kBucketBytes = std::size_t{16} << 20;
-// Parameters, and the shares of the ranks, begin on cache lines of their own.
+// Parameters, and the ranks' shares, begin on their own cache lines.
 constexpr std::int64_t kLine = 64;
 constexpr std::align_val_t kBlockAlignment{64};
 
@@ -33,7 +33,7 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t to) {
   return (count + to - 1) / to * to;
 }
 
-// Zeros, in the arena if there is room.
+// Zeros, in the arena if it has room.
 std::shared_ptr<void> block_of(Runtime& job, std::size_t bytes) {
   if (auto block = arena_block(job, bytes)) return block;
   void* const memory = ::operator new(bytes, kBlockAlignment);
@@ -64,7 +64,8 @@ ParameterShards::~ParameterShards() {
   }
 }
 
-// A bucket is closed when it is long enough, or the next parameter has another type.
+// Closes a bucket when it is long enough, or when the next parameter has
+// another type.
 void ParameterShards::lay_out() {
   for (const std::size_t i : order_of_gradients(parameters_, {})) {
     const Tensor& parameter = parameters_[i].tensor;
@@ -140,7 +141,7 @@ void ParameterShards::move_in() {
       autograd::set_gradient_home(tensor, homes_[i]);
     }
   }
-  // All that the parameters have left is in the allocator's cache now.
+  // The memory that the parameters have left is now in the allocator's cache.
   autograd::release_cached_memory();
 }
 
@@ -254,8 +255,8 @@ nn::StateDict ParameterShards::whole_state(
     const replica::GradientReducer& reducer) const {
   const std::size_t kinds = optimizer.slot_kinds().size();
   const std::vector<ElementRange> mine = parts();
-  // Of each slot: -1 where this rank has no part, 0 where there is none, else 1, or
-  // 1 more than a count.
+  // One number for each slot: -1 if this rank has no part, 0 if the slot is
+  // empty, else 1, or a count plus 1.
   std::vector<std::int64_t> numbers;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     for (std::size_t k = 0; k < kinds; ++k) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// ParameterShards let each rank move a part of all parameters and remember state of
-// that part alone (ZeRO-1; Rajbhandari et al., 2020). Parameters and gradients lie
-// in buckets, one after the other, with as many elements for each rank; from each
-// bucket of gradients a rank gets the reduction of its share, and the shares of the
-// parameters that the ranks have moved are gathered. On one node the buckets lie in
-// the ranks' arenas, so that none of this needs a copy but the gathering.
+// ParameterShards let each rank update a part of all parameters and keep the
+// state of that part alone (ZeRO-1; Rajbhandari et al., 2020). Parameters and
+// gradients lie in buckets, one after the other, with equally many elements for
+// each rank. A rank gets the reduction of its share of each bucket of
+// gradients; the shares of updated parameters are gathered. On one node the
+// buckets lie in the ranks' arenas, so that only gathering needs a copy.
 //
-// A bucket's gathering may go on while the next forward runs, up to a wait_for().
+// Gathering a bucket may overlap with the next forward, until a wait_for().
 //
-// Not thread-safe, but gradient_in_place() may be called on several threads, for a
-// parameter each.
+// Not thread-safe, but several threads may call gradient_in_place(), each for
+// its own parameter.
 #pragma once
 
 #include <cstddef>
@@ -30,46 +30,48 @@ namespace hvd::optim {
 
 class ParameterShards {
  public:
-  // Of those that require grad; `parameters` outlive this. `name` is that of the
-  // gradients.
+  // Shards the parameters that require grad; `parameters` outlive this object.
+  // `name` is the prefix of the names of gradients.
   ParameterShards(Runtime& job, const std::vector<nn::NamedTensor>& parameters,
                   std::string name, const ProcessSet& set);
   ~ParameterShards();
   ParameterShards(const ParameterShards&) = delete;
   ParameterShards& operator=(const ParameterShards&) = delete;
 
-  // Moves the parameters into the buckets. Every handle on one sees it, but a view
-  // of one, or a graph, would not.
+  // Moves the parameters into the buckets. All handles on a parameter follow,
+  // but views and graphs would not.
   //   InvalidArgument                  a parameter is a view
   //   hvd::Error (FailedPrecondition)  a graph of one is alive
   void move_in();
 
-  // How gradients are to be reduced.
+  // The reductions of the gradients.
   std::vector<replica::ScatteredGroup> groups() const;
-  // What this rank moves of each parameter; of those that are in no bucket, all.
+  // The part of each parameter that this rank updates; the whole parameter if
+  // it is in no bucket.
   std::vector<ElementRange> parts() const;
   bool has(std::size_t parameter) const { return places_[parameter].is_in; }
 
-  // The gradient of a parameter in its bucket, where grad() is from then on.
-  //   hvd::Error (FailedPrecondition)  somebody holds an earlier one
+  // Places the gradient of a parameter in its bucket, where grad() lies from
+  // then on.
+  //   hvd::Error (FailedPrecondition)  an earlier one is still held
   Tensor gradient_in_place(std::size_t parameter) const;
 
-  // That all parameters are where they were moved to.
+  // Checks that all parameters are still in their buckets.
   //   hvd::Error (FailedPrecondition)  one is not; names it
   void check_in_place() const;
 
   // Completes the gradients, of which this rank has its part.
   void gather_gradients();
-  // Starts to gather what the ranks have moved.
+  // Starts to gather the updated shares.
   void start_gathering();
-  // Waits until a parameter, or all, have what was gathered.
+  // Waits until a parameter, or all parameters, are gathered.
   void wait_for(std::size_t parameter);
   void wait_for_all();
 
-  // What the ranks remember, as if each remembered all. Every rank of the set calls
-  // it.
-  //   hvd::Error (FailedPrecondition)  some ranks remember nothing of a parameter
-  //                                    of which others do
+  // The state of all ranks together, as if each rank kept all. Every rank of
+  // the set calls it.
+  //   hvd::Error (FailedPrecondition)  some ranks have no state of a parameter
+  //                                    for which others do
   nn::StateDict whole_state(const StatefulOptimizer& optimizer,
                             const replica::GradientReducer& reducer) const;
 

@@ -34,8 +34,8 @@ bool are_equal(const std::vector<Row>& rows, std::size_t column) {
   });
 }
 
-// The ranks that have not what most have; of as many as others have, that of the
-// first rank.
+// The ranks that differ from the majority. Among equally large groups, the
+// group of the first rank is the majority.
 std::vector<std::int64_t> minority(const std::vector<Row>& rows,
                                    std::size_t column) {
   std::map<std::int64_t, int> counts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the parameters of all ranks are still equal.
+// A check that the parameters of all ranks are still equal.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace hvd::optim {
 
-// Compares the parameters of the reducer's ranks, which all call it: reads them
-// once, and gathers two numbers from each rank, or, where they differ, one for each
-// parameter.
+// Compares the parameters of the reducer's ranks, which all call it. Reads the
+// parameters once and gathers two numbers from each rank, or, if they differ,
+// one for each parameter.
 //   hvd::Error (DataLoss)  they differ, on all ranks; names the first parameter
 //                          that does, and the ranks in the minority
 void check_replicas(const std::vector<nn::NamedTensor>& parameters,

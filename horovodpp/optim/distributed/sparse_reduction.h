@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a DistributedOptimizer sends the gradient of a parameter that expects a sparse
-// one: as rows, on all ranks, whatever each rank's own gradient is; or as a whole.
+// The sparse gradients of a DistributedOptimizer. A parameter that expects a
+// sparse gradient is sent as rows on all ranks, whatever each rank's own
+// gradient is; or dense.
 #pragma once
 
 #include <memory>
@@ -19,14 +20,14 @@ bool is_sparse_parameter(const Tensor& parameter);
 void check_sparse_op(const std::vector<nn::NamedTensor>& parameters,
                      ReduceOp op);
 
-// Makes the gradient one of rows, each once: all rows of a dense one, none if there
-// is none.
+// Makes the gradient sparse, with unique rows: all rows of a dense gradient, no
+// rows if absent.
 void make_sparse(const Tensor& parameter);
-// Makes it whole: zeros if there is none.
+// Makes the gradient dense: zeros if absent.
 void make_dense(const Tensor& parameter);
 
-// The gradient becomes what was gathered.
-//   InvalidArgument  a rank has a row that this rank's parameter has not
+// Sets the gradient to the gathered rows.
+//   InvalidArgument  a rank has a row that this rank's parameter lacks
 void take_gathered(const Tensor& parameter,
                    const replica::GatheredRows& gathered);
 

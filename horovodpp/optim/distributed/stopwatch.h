@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long something took, added up.
+// A Stopwatch measures a scope.
 #pragma once
 
 #include <chrono>
 
 namespace hvd::optim {
 
-// Adds its life to a sum.
+// Adds its own lifetime to a sum.
 class Stopwatch {
  public:
   explicit Stopwatch(std::chrono::nanoseconds& sum) : sum_(sum) {}

@@ -82,7 +82,7 @@ void load(const SyncedState& state, const nn::StateDict& all, int root_rank) {
   }
 }
 
-// Of what `mine` and the root's `theirs` do not agree on.
+// The names on which `mine` and the root's `theirs` differ.
 std::vector<std::string> different_names(
     const std::map<std::string, std::uint64_t>& mine,
     const std::map<std::string, std::uint64_t>& theirs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes all that a training program has to remember that of one rank, and tells
-// what was not.
+// Replaces the whole state of a training program with that of one rank, and
+// lists the differences:
 //
 //   hvd::sync_state({.model = &model, .optimizer = &optimizer,
 //                    .scheduler = &schedule, .scaler = &scaler}, 0);
@@ -22,7 +22,7 @@
 namespace HVD_EXPORT hvd {
 namespace optim {
 
-// The same of them on all ranks; null: none.
+// The same members are set on all ranks; null: not synchronized.
 struct SyncedState {
   nn::Module* model = nullptr;  // Parameters and buffers.
   Optimizer* optimizer = nullptr;
@@ -31,16 +31,16 @@ struct SyncedState {
   autograd::Generator* generator = nullptr;
 };
 
-// Something that was not as on the root.
+// A part of the state that differed from the root's.
 struct StateDifference {
   std::string name;  // "model.fc1.weight", "optimizer.state.w.exp_avg", …
   std::vector<int> ranks;  // Places in the process set, ascending.
 };
 
-// Replaces `state` by that of rank `root_rank`, a rank of the job. Where checksums
-// say that nothing differs, nothing else is sent. Returns what differed, the same
-// on all ranks, by name. What compression remembers is each rank's own, and stays.
-//   hvd::Error       as broadcast_optimizer_state
+// Replaces `state` with that of rank `root_rank`, a rank of the job. If
+// checksums are equal, sends nothing else. Returns the differences, the same on
+// all ranks, by name. The state of compression stays each rank's own.
+//   hvd::Error       see broadcast_optimizer_state
 //   InvalidArgument  the state of the root does not fit
 std::vector<StateDifference> sync_state(
     const SyncedState& state, int root_rank,

@@ -30,7 +30,6 @@ void WeightStrategy::load_state(const nn::StateDict& state) {
 
 namespace {
 
-// All weights, one after the other, as bytes.
 std::size_t bytes_of_all(const Weights& weights) {
   std::size_t bytes = 0;
   for (const auto& [name, tensor] : weights.parameters) bytes += tensor.bytes();
@@ -44,8 +43,8 @@ class RingAverage : public WeightStrategy {
   double traffic(int ranks) const override { return ranks > 2 ? 2 : ranks - 1; }
 };
 
-// The rank before it and the one after it, in ascending order of their places; or
-// one, or none, where there are no more.
+// The ranks before and after `rank`, in ascending order; fewer if `size` is
+// less than three.
 std::vector<int> neighbours(int rank, int size) {
   if (size == 1) return {};
   if (size == 2) return {1 - rank};
@@ -96,7 +95,8 @@ void RingAverage::exchange(const Weights& weights, std::int64_t) {
   auto* const first = static_cast<std::byte*>(received.tensor.view().data());
   std::size_t offset = 0;
   for (const auto& [name, tensor] : weights.parameters) {
-    // In the order of ranks, so that it is one mean wherever all have the same three.
+    // Added in rank order, so that ranks with the same three weights get the
+    // same mean.
     Tensor sum;
     const auto add = [&sum](const Tensor& more) {
       sum = sum.defined() ? sum + more : more.clone();
@@ -158,7 +158,7 @@ void PeriodicAverage::begin(const Weights& weights) {
   }
 }
 
-// Those of ranks that have joined are zeros, and not counted.
+// Ranks that have joined contribute zeros and are not counted.
 std::vector<Tensor> PeriodicAverage::mean_deltas(const Weights& weights) const {
   std::vector<Tensor> deltas;
   std::vector<Future<void>> done;

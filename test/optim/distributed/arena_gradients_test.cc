@@ -138,7 +138,7 @@ TEST(ArenaGradients, OfAGroupLieTogether) {
   });
 }
 
-// What happens to gradients between steps must not change a bit of the result.
+// Changes to gradients between steps. None may change a bit of the result.
 enum class BetweenSteps {
   kNothing,
   kZero,
@@ -250,7 +250,7 @@ TEST(ArenaGradients, OutliveOptimizerAndJob) {
   EXPECT_NE(nets[0]->named[0].tensor.grad().raw_data(), before);
 }
 
-// Regions that are recomputed make tensors of all kinds within a formula.
+// Recomputed regions create tensors of all kinds within a formula.
 TEST(ArenaGradients, OfARecomputedRegionLieThereToo) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     ArenaNet net;

@@ -35,7 +35,7 @@ TEST(Checksum, OfATensorIsOfItsElementsShapeAndType) {
   EXPECT_NE(checksum(zeros({2})), checksum(zeros({2}, {.dtype = DType::kI32})));
 }
 
-// Also signs, two of which are the same bit of different words.
+// Also changes of signs, two of which are the same bit of different words.
 TEST(Checksum, ChangesDoNotUndoEachOther) {
   std::vector<float> x(64, 1.0f);
   const std::size_t bytes = x.size() * sizeof(float);

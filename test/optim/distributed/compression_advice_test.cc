@@ -15,7 +15,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// 1 Gbit/s, and a quarter of the bytes; in seconds for each byte of gradients.
+// A link of 1 Gbit/s, and a quarter of the bytes; in seconds for each byte of
+// gradients.
 constexpr double kSlow = 8e-9;
 
 TEST(CompressionAdvice, SaysNothingWhereItMayPay) {

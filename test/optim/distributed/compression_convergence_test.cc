@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training with compressed gradients reaches what training without reaches.
+// Training with compressed gradients reaches the same loss as training without
+// compression.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +33,7 @@ constexpr int kPasses = 4;
 struct Compression {
   const char* name;
   std::shared_ptr<compression::Compressor> (*make)();
-  double tolerance;  // Of the loss, as a share of that without compression.
+  double tolerance;  // Of the loss, relative to that without compression.
 
   friend void PrintTo(const Compression& what, std::ostream* out) {
     *out << what.name;
@@ -62,14 +63,14 @@ const Images& images() {
 
 struct Trained {
   double loss;   // Of all images, after the last step.
-  double share;  // Of the gradients' bytes that were sent.
+  double share;  // Of the gradients' bytes: the part that was sent.
 };
 
 using MakeCompressor =
     std::function<std::shared_ptr<compression::Compressor>()>;
 
 Trained train(const MakeCompressor& make) {
-  images();  // Before ranks ask for them.
+  images();  // Loads them before ranks use them.
   return run_ranks(2, [&] {
     manual_seed(7);
     nn::Sequential model(std::make_shared<nn::Linear>(784, 64),
@@ -151,7 +152,7 @@ TEST(Compression, WarnsWhereItCannotPay) {
   });
 }
 
-// What it remembers is part of the optimizer's state.
+// The state of compression is part of the optimizer's state.
 TEST(Compression, GoesOnFromACheckpoint) {
   run_ranks(2, [] {
     Tensor w = zeros({8, 40}, {.requires_grad = true});

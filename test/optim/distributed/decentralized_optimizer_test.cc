@@ -55,7 +55,8 @@ double mean(const std::vector<Numbers>& all, std::size_t i) {
   return sum / static_cast<double>(all.size());
 }
 
-// Where ranks begin apart and do not move, they come together, and their mean stays.
+// Ranks with different weights and no gradients converge to their mean, which
+// stays the same.
 TEST(RingAverage, ComesToTheMean) {
   for (const int ranks : {1, 2, 3, 4, 6}) {
     std::vector<Numbers> before;
@@ -82,7 +83,7 @@ TEST(RingAverage, ComesToTheMean) {
   }
 }
 
-// One rank's weights reach its neighbours in a step, and no other.
+// One rank's weights reach only its neighbors in a step.
 TEST(RingAverage, ReachesNeighboursOnly) {
   const auto after = run_ranks(5, [] {
     const Tensor w = hvd::leaf({rank() == 2 ? 3.0 : 0.0}, {1});
@@ -117,7 +118,7 @@ TEST(RingAverage, RefusesModelsThatDiffer) {
   });
 }
 
-// Ranks make steps of their own, and are together after every third.
+// Ranks make their own steps, and have equal weights after every third.
 TEST(PeriodicAverage, IsTheMeanOfTheRanksWeights) {
   run_ranks(3, [] {
     const Tensor w = hvd::leaf({0, 10}, {2});
@@ -133,7 +134,8 @@ TEST(PeriodicAverage, IsTheMeanOfTheRanksWeights) {
   });
 }
 
-// With an outer momentum: the formula of SGD with Nesterov's, of mean changes.
+// With an outer momentum: the formula of SGD with Nesterov momentum, applied to
+// mean changes.
 TEST(PeriodicAverage, MovesByAnOuterOptimizer) {
   const auto weight = hvd::leaf({5, 5}, {2});
   SGD outer(
@@ -157,7 +159,7 @@ TEST(PeriodicAverage, MovesByAnOuterOptimizer) {
   EXPECT_THAT(all[0], Pointwise(DoubleNear(1e-12), values(weight)));
 }
 
-// Of ranks without data the mean is not one.
+// The mean leaves out ranks without data.
 TEST(PeriodicAverage, LeavesOutRanksThatHaveJoined) {
   run_ranks(3, [] {
     const Tensor w = hvd::leaf({0}, {1});
@@ -222,7 +224,7 @@ TEST(DecentralizedOptimizer, AveragesAllWeightsWhenAsked) {
   for (const Numbers& each : all) EXPECT_THAT(each, ElementsAre(1.5, 1));
 }
 
-// A rank that goes is an error on the others, and their weights are their own.
+// If a rank leaves, the others get an error and keep their own weights.
 TEST(DecentralizedOptimizer, FailsWhereAPeerIsGone) {
   using MakeStrategy = std::unique_ptr<WeightStrategy> (*)();
   for (const MakeStrategy make :

@@ -44,7 +44,7 @@ const Make kFastAdamW = [](std::vector<nn::NamedTensor> all) {
 
 struct Weights2 {
   std::vector<nn::NamedTensor> named() const { return {{"a", a}, {"b", b}}; }
-  // Of rank r in a step; only some steps of some ranks reach b.
+  // The loss of rank r in a step; only some steps of some ranks reach b.
   Tensor loss(int rank, int step) const {
     const Tensor input = constant({1.0 + rank, -0.5 * step, 2.0 - rank}, {3});
     Tensor all = (a * a * input).sum();
@@ -61,7 +61,7 @@ double dot(const Numbers& x, const Numbers& y) {
   return sum;
 }
 
-// The formula of the paper, of two vectors.
+// The formula of the paper, for two vectors.
 Numbers adasum(const Numbers& x, const Numbers& y) {
   const double xx = dot(x, x);
   const double yy = dot(y, y);
@@ -85,8 +85,9 @@ void set(const Tensor& tensor, const Numbers& numbers) {
   tensor.copy_(constant(numbers, tensor.shape()));
 }
 
-// What two ranks come to, by one process that holds both: each makes the wrapped
-// optimizer's step from where both are, along its gradients or zeros.
+// The result of two ranks, computed by one process that holds both. Each rank
+// makes the wrapped optimizer's step from the common weights, along its
+// gradients or zeros.
 std::vector<Numbers> expected_of_two(const Make& make, int steps) {
   std::vector<Weights2> ranks(2);
   std::vector<std::unique_ptr<Optimizer>> optimizers;
@@ -179,7 +180,8 @@ TEST(DeltaOptimizer, LeavesAllRanksWithTheSameBits) {
   }
 }
 
-// Deltas that are the same on all ranks are one rank's delta: Adasum averages them.
+// If all ranks have the same delta, Adasum averages the deltas: the result is
+// one rank's delta.
 TEST(DeltaOptimizer, AveragesWhatIsParallel) {
   run_ranks(4, [] {
     const Tensor w = hvd::leaf({1, 2}, {2});
@@ -237,7 +239,7 @@ TEST(DeltaOptimizer, PutsWeightsBackIfAReductionFails) {
     DeltaOptimizer optimizer(
         std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", w}},
                               SGDOptions{.learning_rate = 1}));
-    // Before its delta is there: the reduction cannot succeed.
+    // Aborts before its delta is sent, so the reduction cannot succeed.
     if (rank() == 1) current_runtime().abort("this rank has had enough");
     w.sum().backward();
     EXPECT_THROW(optimizer.step(), Error);
@@ -268,7 +270,7 @@ TEST(DeltaOptimizer, RefusesWhatMakesNoSense) {
   });
 }
 
-// An optimizer of the user's has a step, and nothing else.
+// A user-defined optimizer that only implements step().
 class Halving : public Optimizer {
  public:
   explicit Halving(std::vector<nn::NamedTensor> all)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a DistributedOptimizer and its state do among processes.
+// A DistributedOptimizer and its state between processes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,7 +33,8 @@ class Processes : public ::testing::Test {
   }
 };
 
-// A weight that two reentrant regions share, and samples that are unevenly many.
+// Two reentrant regions share a weight, and ranks have different numbers of
+// samples.
 TEST_F(Processes, ClipAndWeighWhatRegionsShare) {
   const Tensor w = ones({1}, {.dtype = DType::kF64, .requires_grad = true});
   const Tensor v = ones({1}, {.dtype = DType::kF64, .requires_grad = true});
@@ -42,7 +43,8 @@ TEST_F(Processes, ClipAndWeighWhatRegionsShare) {
                             SGDOptions{.learning_rate = 1}),
       {.groups = 1, .check_parameters_every = 1});
   GradScaler scaler({.init_scale = 8});
-  // Rank r has r + 1 samples of x = 1: the gradient of each is 2 for w and 1 for v.
+  // Rank r has r + 1 samples of x = 1: the gradient of each is 2 for w and 1
+  // for v.
   const double samples = rank() + 1;
   const Tensor x = ones({1}, {.dtype = DType::kF64, .requires_grad = true});
   const CheckpointOptions reentrant = {.use_reentrant = true};
@@ -58,7 +60,8 @@ TEST_F(Processes, ClipAndWeighWhatRegionsShare) {
   EXPECT_EQ(optimizer.reduced().gradients, 2u);
 }
 
-// Through memory that processes share: gradients in the arena, and parts of it.
+// Through memory that processes share: gradients in the arena, and parts of
+// gradients.
 TEST_F(Processes, MoveTheirPartsToTheBitsOfWholeUpdates) {
   struct Layers {
     explicit Layers(bool shards) {

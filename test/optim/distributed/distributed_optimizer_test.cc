@@ -59,9 +59,9 @@ TEST(DistributedOptimizer, StepsAlongTheMeanOfAllRanksGradients) {
   });
 }
 
-// Item 214 of the autograd contract.
-// One rank has moved already, as after loading a checkpoint: all go on from
-// there, with a schedule and clipped gradients, and stay equal.
+// Item 214 of the autograd contract. One rank has already moved, as after
+// loading a checkpoint. All continue from its state, with a schedule and
+// clipped gradients, and stay equal.
 TEST(DistributedOptimizer, GoesOnFromTheStateOfOneRank) {
   run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
@@ -122,7 +122,7 @@ TEST(DistributedOptimizer, LeavesFrozenParametersWhereTheyAre) {
     EXPECT_FALSE(w.b.grad().defined());
     EXPECT_EQ(w.a.to_vector<float>(), std::vector<float>({0, 0.5}));
 
-    // Thawed, it is reduced as others are; frozen again, it rests.
+    // Unfrozen, its gradient is reduced like others; frozen again, it stays.
     w.b.set_requires_grad(true);
     optimizer.zero_grad();
     w.loss(2 * job.topology().rank()).backward();
@@ -171,7 +171,7 @@ TEST(DistributedOptimizer, StartsTheReductionDuringBackward) {
     Weights w;
     auto optimizer = w.optimizer(job);
     w.loss(1).backward();
-    // What is under way must not be forgotten.
+    // zero_grad() must not discard gradients in flight.
     try {
       optimizer->zero_grad();
       ADD_FAILURE() << "was accepted";
@@ -197,7 +197,8 @@ TEST(DistributedOptimizer, AParameterThatNoBackwardReachedContributesZeros) {
   });
 }
 
-// Whether something of `optimizer` is under way; if not, gradients are zeros now.
+// Whether gradients of `optimizer` are in flight. If not, sets gradients to
+// zeros.
 bool is_busy(DistributedOptimizer& optimizer) {
   try {
     optimizer.zero_grad(false);
@@ -224,10 +225,10 @@ TEST(DistributedOptimizer,
         EXPECT_EQ(is_busy(*optimizer), !reaches_both);
       });
       loss.backward();
-      // Everything is under way: there is no more to come.
+      // All gradients are in flight, so another contribution is an error.
       EXPECT_THROW(w.b.sum().backward(), Error);
       optimizer->step();
-      // Rank 0 has forgotten its first pass.
+      // Rank 0 has discarded its first pass.
       EXPECT_EQ(w.a.grad().to_vector<float>(), std::vector<float>({4, 4}));
       EXPECT_EQ(w.b.grad().item<float>(), 3.0f);
       optimizer->zero_grad();
@@ -238,7 +239,7 @@ TEST(DistributedOptimizer,
 TEST(DistributedOptimizer, ParametersThatNoRankUsedStayAsInOneProcess) {
   const SGDOptions sgd = {
       .learning_rate = 0.5, .momentum = 0.5, .weight_decay = 0.25};
-  // Which ranks use b, in each step.
+  // The ranks that use b, for each step.
   const std::vector<std::vector<bool>> steps = {
       {true, true}, {false, false}, {true, false}, {false, false}};
   const auto loss_of = [](const Weights& w, bool uses_b) {
@@ -280,7 +281,7 @@ TEST(DistributedOptimizer, ABackwardOfEachLossCountsForTheOthers) {
         job, {.backward_passes_per_step = 2, .every_backward_counts = true});
     const Tensor of_b = w.b.sum() * 3;
     w.a.sum().backward();
-    // Another model's is nobody's business here.
+    // A backward of another model does not matter here.
     ones({1}, {.requires_grad = true}).sum().backward();
     of_b.register_hook(
         [&](const Tensor&) { EXPECT_TRUE(is_busy(*optimizer)); });
@@ -288,7 +289,7 @@ TEST(DistributedOptimizer, ABackwardOfEachLossCountsForTheOthers) {
     optimizer->step();
     EXPECT_EQ(w.b.item<float>(), 0.0f);
 
-    // Where not every backward counts, one is enough for each.
+    // If not every backward counts, one is enough for each.
     Weights other;
     auto each = other.optimizer(job, {.name = "each"});
     other.a.sum().backward();
@@ -323,7 +324,7 @@ TEST(DistributedOptimizer, AReentrantRegionMayReachMoreThanItsBackwardSays) {
       EXPECT_EQ(w.b.grad().item<float>(), 2.0f);
       optimizer->zero_grad();
     }
-    // It goes; backward calls do not miss it.
+    // Backward calls work without the optimizer.
     optimizer.reset();
     w.a.sum().backward();
     EXPECT_FALSE(w.b.grad().defined());
@@ -356,7 +357,7 @@ TEST(DistributedOptimizer, SynchronizedGradientsMayBeChangedBeforeTheStep) {
     }
     EXPECT_EQ(w.b.item<float>(), 2.5f);
 
-    // Without skip_synchronize() a sum is not summed again either.
+    // Without skip_synchronize() a sum is not reduced again either.
     optimizer->zero_grad();
     w.loss(1).backward();
     optimizer->synchronize();
@@ -364,7 +365,7 @@ TEST(DistributedOptimizer, SynchronizedGradientsMayBeChangedBeforeTheStep) {
     EXPECT_EQ(w.b.grad().item<float>(), 2.0f);
     EXPECT_EQ(w.b.item<float>(), 0.5f);
 
-    // And the next step reduces as ever.
+    // The next step reduces as usual.
     optimizer->zero_grad();
     w.loss(1).backward();
     optimizer->step();
@@ -388,7 +389,8 @@ TEST(DistributedOptimizer, AddsUpThePassesOfAStep) {
     Weights w;
     auto optimizer = w.optimizer(job, {.backward_passes_per_step = 2});
     w.loss(1).backward();
-    optimizer->zero_grad(false);  // Nothing is under way after the first pass.
+    optimizer->zero_grad(
+        false);  // No gradient is in flight after the first pass.
     w.loss(10).backward();
     optimizer->step();
     EXPECT_EQ(w.b.grad().item<float>(), 10.0f);
@@ -445,7 +447,8 @@ TEST(DistributedOptimizer, AGradientThatIsClearedOnItsWayIsAnErrorAndNoCrash) {
       optimizer->step();
       ADD_FAILURE() << "was accepted";
     } catch (const Error& error) {
-      // Of the one that backward reached first, which compilers may choose.
+      // Names the parameter that backward reached first; the order depends on
+      // the compiler.
       EXPECT_THAT(error.what(),
                   MatchesRegex("the gradient of '[ab]' was replaced.*"));
     }

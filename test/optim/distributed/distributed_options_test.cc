@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which gradients a DistributedOptimizer reduces, together with which others.
+// The groups and buckets in which a DistributedOptimizer reduces gradients.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ struct ThreeWeights {
         std::make_unique<SGD>(named(), SGDOptions{.learning_rate = 1}),
         options);
   }
-  // With gradients `factor`, twice and three times that.
+  // A loss with gradients `factor`, twice and three times that.
   Tensor loss(double factor) const {
     return (a.sum() + b.sum() * 2 + c.sum() * 3) * factor;
   }
@@ -87,14 +87,14 @@ TEST(DistributedOptions, AGroupIsSentWithItsLastMember) {
   });
 }
 
-// Each has 4 bytes.
+// Each gradient has 4 bytes.
 TEST(DistributedOptions, GradientsWaitUntilABucketIsFull) {
   run_ranks(2, [] {
     ThreeWeights m;
     const auto optimizer = m.optimizer({.bucket_bytes = 8});
     for (std::uint64_t step = 0; step < 3; ++step) {
       optimizer->zero_grad();
-      // In another order on the other rank.
+      // The other rank uses another order.
       (rank() == 0 ? m.a : m.b).sum().backward();
       EXPECT_EQ(optimizer->reduced().gradients, 3 * step);
       EXPECT_THROW(optimizer->zero_grad(), Error);
@@ -110,7 +110,8 @@ TEST(DistributedOptions, GradientsWaitUntilABucketIsFull) {
   });
 }
 
-// What one rank has sent and the other has not is sent by it when its optimizer ends.
+// A rank that ends its optimizer sends the gradients that only the other rank
+// has sent.
 TEST(DistributedOptions, AnOptimizerEndsWithGradientsThatWait) {
   run_ranks(2, [] {
     ThreeWeights m;
@@ -151,8 +152,8 @@ TEST(DistributedOptions, AGroupGoesOnWithoutWhatIsFrozen) {
   });
 }
 
-// What a group has not sent when its optimizer goes is not sent, as other ranks
-// may send nothing; the name can be used again.
+// If an optimizer ends, its incomplete groups are not sent, as other ranks may
+// send nothing. The name can be used again.
 TEST(DistributedOptions, AnIncompleteGroupGoesWithItsOptimizer) {
   run_ranks(2, [] {
     ThreeWeights m;
@@ -183,7 +184,8 @@ TEST(DistributedOptions, RefusesGroupsWithoutMeaning) {
   });
 }
 
-// Neither those of the passes before, nor those that the last one does not reach.
+// Holds for gradients of earlier passes, and for those that the last pass does
+// not reach.
 TEST(DistributedOptions, WhatIsAccumulatedWithoutSyncGoesWithTheNextPass) {
   for (const bool every_backward_counts : {false, true}) {
     run_ranks(2, [&] {
@@ -192,7 +194,7 @@ TEST(DistributedOptions, WhatIsAccumulatedWithoutSyncGoesWithTheNextPass) {
           {.every_backward_counts = every_backward_counts, .bucket_bytes = 0});
       for (std::uint64_t step = 0; step < 2; ++step) {
         optimizer->zero_grad();
-        // Another number of passes on each rank.
+        // Ranks differ in the number of passes.
         for (int pass = 0; pass < 1 + 2 * rank(); ++pass) {
           const auto accumulating = optimizer->no_sync();
           m.loss(1).backward();
@@ -222,7 +224,7 @@ TEST(DistributedOptions, AStepReducesWhatWasOnlyAccumulated) {
       m.loss(rank()).backward();
       optimizer->step();
       EXPECT_THAT(m.weights(), ElementsAre(-0.5f, -1, -1.5f));
-      optimizer.reset();  // Before what keeps it from counting.
+      optimizer.reset();  // Before the guard that stops counting.
     }
   });
 }
@@ -268,11 +270,12 @@ TEST(DistributedOptions, TheOptimizerOfALostJobClaimsNothing) {
   ThreeWeights m;
   auto first = run_ranks(1, [&] { return m.optimizer({}); });
   auto second = run_ranks(1, [&] { return m.optimizer({}); });
-  first.clear();  // Takes the other one's claim not along.
+  first.clear();  // Must not remove the other claim.
   run_ranks(1, [&] { EXPECT_NO_THROW(m.optimizer({})); });
 }
 
-// From the next zero_grad() on it is handed over as soon as it is complete.
+// From the next zero_grad() on its gradient is handed over as soon as it is
+// complete.
 TEST(DistributedOptions, AParameterThatThawsGetsItsHooks) {
   run_ranks(2, [] {
     ThreeWeights m;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What DistributedOptimizer::step(options) does between backward and the step.
+// DistributedOptimizer::step(options) between backward and the step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ struct StepModel {
                       SGDOptions{.learning_rate = 1}),
                   options) {}
 
-  // With these gradients.
+  // A loss with these gradients.
   Tensor loss(double a0, double a1, double b0) const {
     return (a * from_vector<double>({a0, a1}, {2})).sum() + b.sum() * b0;
   }
@@ -71,8 +71,8 @@ TEST(DistributedStep, ClipsByTheNormOfTheReducedGradients) {
   });
 }
 
-// The same bits as step by step, on as many ranks as there are shares of a
-// gradient, and on more.
+// The same bits as step by step, on as many ranks as a gradient has shares, and
+// on more.
 TEST(DistributedStep, ComesToWhatTheClassicProtocolComesTo) {
   for (const int ranks : {1, 2, 4}) {
     run_ranks(ranks, [] {
@@ -120,10 +120,10 @@ TEST(DistributedStep, AllRanksLeaveAStepOutIfOneOverflows) {
   });
 }
 
-// Where gradients are each rank's own, so are norms; whether to step is not.
+// Each rank has its own gradients and norms, but all agree on whether to step.
 TEST(DistributedStep, RanksAgreeOnOverflowOfGradientsThatAreNotReduced) {
   run_ranks(2, [] {
-    // So that no backward is the last one of a step.
+    // Prevents any backward from being the last one of a step.
     StepModel m({.backward_passes_per_step = 8});
     GradScaler scaler({.init_scale = 1});
     for (const double worst : {1.0, std::nan("")}) {
@@ -157,7 +157,7 @@ TEST(DistributedStep, WithoutAScalerWhatIsNotFiniteIsAnErrorOfAllRanks) {
   });
 }
 
-// Large numbers are no overflow, even where their squares are not finite.
+// Large numbers are no overflow, even if their squares are not finite.
 TEST(DistributedStep, TellsLargeGradientsFromInfiniteOnes) {
   run_ranks(2, [] {
     StepModel m;
@@ -186,7 +186,8 @@ TEST(DistributedStep, OneScalerServesTwoOptimizers) {
   });
 }
 
-// Rank r has r samples, whose gradients are numbered through: 1 | 2, 3 | 4, 5, 6.
+// Rank r has r samples, whose gradients are numbered through: 1 | 2, 3 | 4, 5,
+// 6.
 TEST(DistributedStep, WeightedByTheSamplesOfEachRank) {
   for (const double predivide : {1.0, 4.0}) {
     run_ranks(4, [&] {
@@ -201,7 +202,7 @@ TEST(DistributedStep, WeightedByTheSamplesOfEachRank) {
       const auto weight = static_cast<double>(rank());
       for (int step = 1; step <= 2; ++step) {
         m.optimizer.zero_grad();
-        // A rank without samples reaches nothing.
+        // A rank without samples reaches no parameter.
         if (rank() > 0) m.loss(sum, 2 * sum, 0).backward();
         m.optimizer.step({.weight = weight});
         EXPECT_NEAR(m.weights()[0], -3.5 * step, 1e-12);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a model uses twice, leaves out or computes again: the gradient of each
-// parameter is reduced once in each step, and it is the right one.
+// The gradient of each parameter is reduced once in each step, and correctly,
+// even if a model uses, skips or recomputes parts.
 //
-// Ranks sum. So what is reduced twice, or before its last contribution, is another
-// number; and the numbers, after each of three steps, are those of one process that
-// computes all ranks' gradients without checkpoints, to the last bit. Item 212.
+// Ranks sum. So a gradient that is reduced twice, or before its last
+// contribution, gives another number. After each of three steps, the numbers
+// equal those of one process that computes all ranks' gradients without
+// checkpoints, to the last bit. Item 212.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -79,7 +80,7 @@ Tensor run_blocks(const std::string& style, const Blocks& blocks, Tensor x) {
   return x;
 }
 
-// The parameters of one rank, and where its program is.
+// The parameters of one rank, and its progress in the program.
 struct Replica {
   explicit Replica(std::string how) : style(std::move(how)) {
     for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -95,7 +96,7 @@ struct Replica {
     return {{"w0", weights[0]}, {"w1", weights[1]}, {"w2", weights[2]}};
   }
 
-  // What the model is given on this rank in this pass of this step.
+  // The model's input on this rank in this pass of this step.
   Tensor input(int pass = 0) const {
     std::vector<double> values;
     for (int k = 0; k < 6; ++k) {
@@ -122,7 +123,7 @@ struct Replica {
   int step = 0;
 };
 
-// What a program does between zero_grad() and step().
+// The work of a program between zero_grad() and step().
 struct Structure {
   const char* name;
   std::function<void(Replica&)> backward;
@@ -203,7 +204,7 @@ const std::vector<Structure>& structures() {
        4},
       {"sparse embedding",
        [](Replica& r) {
-         // Other rows on each rank, in each step; sometimes none.
+         // Rows differ between ranks and steps; sometimes none.
          std::vector<std::int64_t> rows;
          for (int i = 0; i < (r.rank + r.step) % 3; ++i) {
            rows.push_back((2 * r.rank + r.step + i) % 3);
@@ -218,7 +219,8 @@ const std::vector<Structure>& structures() {
          r.backward_of({r.block(0), look_up, r.block(2), look_up});
        }},
       {"grad() before backward", [](Replica& r) {
-         // Through what no region has, which reentrant ones would refuse.
+         // Uses functions outside regions, which reentrant regions would
+         // refuse.
          const Tensor x = r.input();
          const Tensor y = matmul(x, r.weights[2]).sum();
          autograd::grad({y}, {x, r.weights[2]});
@@ -227,7 +229,7 @@ const std::vector<Structure>& structures() {
   return all;
 }
 
-// How the step is made; `optimizers` are of parameters of their own.
+// How the step is made; each of `optimizers` has its own parameters.
 struct Protocol {
   const char* name;
   std::function<void(std::vector<std::unique_ptr<DistributedOptimizer>>&,
@@ -284,12 +286,13 @@ WeightValues weights_of(const Replica& replica) {
   return result;
 }
 
-// How many steps a rank has data for.
+// The number of steps for which a rank has data.
 int steps_of(const Protocol& protocol, int rank) {
   return protocol.joins && rank == 0 ? 1 : kSteps;
 }
 
-// After each step, of one process that does all ranks' work, without checkpoints.
+// The weights after each step, from one process that does all ranks' work,
+// without checkpoints.
 std::vector<WeightValues> expected_weights(const Structure& structure,
                                            const Protocol& protocol,
                                            int ranks) {
@@ -342,7 +345,7 @@ Optimizers optimizers_of(const Replica& replica, const Structure& structure,
   return result;
 }
 
-// A program in one style, as a rank.
+// Runs and checks a program in one style, as one rank.
 void check_rank(const Structure& structure, const Protocol& protocol,
                 const std::string& style,
                 const std::vector<WeightValues>& expected) {
@@ -422,7 +425,7 @@ TEST_P(ExactlyOnce, InEveryStyle) {
 INSTANTIATE_TEST_SUITE_P(Matrix, ExactlyOnce, ::testing::ValuesIn(all_cells()),
                          [](const auto& cell) { return cell.param.name(); });
 
-// The tables of docs/exactly_once.md are those of this test.
+// The tables of docs/exactly_once.md match this test.
 TEST(ExactlyOnceDocument, NamesWhatIsTested) {
   std::vector<std::string> names;
   std::vector<std::string> rules;
@@ -451,7 +454,8 @@ TEST(ExactlyOnceDocument, NamesWhatIsTested) {
   }
 }
 
-// What a script has run with PyTorch's DDP is there for each of these models.
+// The document has the result of PyTorch's DDP, made by a script, for each of
+// these models.
 TEST(ExactlyOnceDocument, HasWhatPyTorchMakesOfThem) {
   std::ifstream file(HVD_FIXTURES "/../../docs/exactly_once.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};

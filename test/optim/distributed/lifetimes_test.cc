@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The orders in which a program may take its job, its optimizer and its gradients
-// apart: each mistake is an error, and none of them touches what is gone.
+// The orders in which a program may end its job, its optimizer and its
+// gradients. Each mistake is an error, and no mistake touches freed objects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ void expect_left(const std::function<void()>& mistake) {
               HasSubstr("this rank has left the job it was made for"));
 }
 
-// Every test begins and ends without a job of the process's.
+// Every test begins and ends without a job in the process.
 class Lifetimes : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(init(Config()), absl::OkStatus()); }
@@ -99,7 +99,7 @@ TEST_F(Lifetimes, AnotherJobAfterTheShutdown) {
   training.step();
   ASSERT_EQ(shutdown(), absl::OkStatus());
   ASSERT_EQ(init(Config()), absl::OkStatus());
-  // The old optimizer does not wander into the new job.
+  // The old optimizer does not join the new job.
   expect_left([&] { training.step(); });
   training.optimizer = training.make_optimizer();
   training.step();
@@ -153,7 +153,7 @@ TEST_F(Lifetimes, AnOptimizerThatEndsWithGradientsUnderWay) {
   });
 }
 
-// Of a gradient that the optimizer still holds, and sends when it ends.
+// Throws for a gradient that the optimizer still holds, and sends when it ends.
 class ThrowingObserver : public replica::GradientObserver {
  public:
   void sent(const std::string&) override { throw 42; }
@@ -243,7 +243,7 @@ TEST_F(Lifetimes, MemoryOfTheArenaAfterTheShutdown) {
   EXPECT_EQ(x.back(), 2.0f);
 }
 
-// The list of names is refused as a whole, on every rank.
+// Every rank refuses the list of names as a whole.
 TEST_F(Lifetimes, NamesThatAreThereTwice) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     const ThreadRuntime scope(job);
@@ -255,7 +255,7 @@ TEST_F(Lifetimes, NamesThatAreThereTwice) {
     EXPECT_THROW(DistributedOptimizer(std::make_unique<SGD>(
                      twice, SGDOptions{.learning_rate = 1})),
                  InvalidArgument);
-    // An optimizer of somebody else's, whose state is such a list.
+    // An optimizer of a user, whose state has duplicate names.
     struct Odd : SGD {
       using SGD::SGD;
       nn::StateDict state_dict() const override {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// While a region is recomputed, the gradients of the one behind it are reduced.
+// While a region is recomputed, the gradients of the region behind it are
+// reduced.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -51,7 +52,7 @@ struct GptBlock {
   nn::Linear narrow;
 };
 
-// What has happened, in the order in which it has, on both ranks.
+// The events on both ranks, in order.
 class OverlapTrace {
  public:
   void note(const std::string& event) {
@@ -96,9 +97,9 @@ class TraceObserver : public replica::GradientObserver {
   OverlapTrace& trace_;
 };
 
-// Rank 1 adds nothing to the gradients of block k + 1 until rank 0 recomputes block
-// k, so their reduction cannot end before; and that recomputation goes on only when
-// it has ended. Item 213.
+// Rank 1 adds nothing to the gradients of block k + 1 until rank 0 recomputes
+// block k, so their reduction cannot end earlier. That recomputation goes on
+// only after the reduction has ended. Item 213.
 TEST(Overlap, GradientsOfABlockAreReducedWhileTheOneBeforeIsRecomputed) {
   OverlapTrace trace;
   std::vector<std::set<std::string>> keys(kBlocks);
@@ -125,7 +126,7 @@ TEST(Overlap, GradientsOfABlockAreReducedWhileTheOneBeforeIsRecomputed) {
         }
       }
     }
-    // Whatever cores there are.
+    // Independent of the number of cores.
     DistributedOptions options = {.bucket_bytes = 0, .runtime = &job};
     if (rank == 0) {
       options.observer = std::make_shared<TraceObserver>(trace);

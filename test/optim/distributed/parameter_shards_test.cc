@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Updates of which each rank makes a part.
+// Sharded updates: each rank updates a part of the parameters.
 #include "horovodpp/optim/distributed/parameter_shards.h"
 
 #include <gmock/gmock.h>
@@ -32,8 +32,8 @@ using transport::LoopbackWorld;
 using MakeOptimizer = std::function<std::unique_ptr<Optimizer>(
     const std::vector<nn::NamedTensor>&)>;
 
-// Of sizes that no number of ranks divides, one in columns, one that nothing
-// reaches, and one that is frozen.
+// Parameters with sizes that no number of ranks divides. One lies by columns,
+// one is not reached, and one is frozen.
 struct ShardedNet : nn::Module {
   explicit ShardedNet(DType dtype = DType::kF32) {
     const auto add = [&](const char* name, const autograd::Dims& shape) {
@@ -232,7 +232,7 @@ TEST(ParameterShards, RememberAPartOnEachRank) {
   EXPECT_EQ(total, 2 * (7 * 13 + 13 + 13 * 301 + 9));
 }
 
-// Of the process, but for memory that ranks share.
+// Resident memory of the process, without memory that ranks share.
 std::int64_t resident_kib() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -243,7 +243,7 @@ std::int64_t resident_kib() {
 }
 
 TEST(ParameterShards, LeaveNothingWhereParametersWere) {
-  // A sanitizer's malloc keeps what is freed, glibc's nothing as long as this.
+  // A sanitizer's malloc keeps freed memory; glibc's frees blocks of this size.
   if (!kForkedMallocWorks) GTEST_SKIP() << "malloc is a sanitizer's";
   constexpr std::int64_t kElements = std::int64_t{9} << 20;
   constexpr std::int64_t kKib = kElements * 4 / 1024;
@@ -266,8 +266,8 @@ TEST(ParameterShards, LeaveNothingWhereParametersWere) {
   });
 }
 
-// Saved whole; loaded by ranks of another number, and by an optimizer that is not
-// sharded.
+// The state is saved whole. A different number of ranks can load it, and an
+// optimizer that is not sharded.
 TEST(ParameterShards, SaveAndLoadWholeState) {
   nn::StateDict saved;
   std::vector<double> there;
@@ -288,7 +288,7 @@ TEST(ParameterShards, SaveAndLoadWholeState) {
       if (loads) optimizer->load_state_dict(saved);
       for (int step = from; step < to; ++step) {
         optimizer->zero_grad();
-        net.loss(0, step).backward();  // Whatever the number of ranks.
+        net.loss(0, step).backward();  // Independent of the number of ranks.
         optimizer->step();
       }
       const nn::StateDict state = optimizer->state_dict();
@@ -338,7 +338,8 @@ TEST(ParameterShards, TakeOverWhatWasRememberedBefore) {
     optimizer.zero_grad();
     alone.loss(0, 1).backward();
     net.loss(0, 1).backward();
-    // What nothing reaches gets zeros from the reduction, and none from one.
+    // A parameter that is not reached gets zeros from the reduction, but none
+    // from a single process.
     alone.named[3].tensor.set_grad(zeros({9}));
     one->step();
     optimizer.step();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are threads train as one rank does over all of their data.
+// Ranks that are threads train like one rank with all of their data.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace hvd::optim {
 namespace {
 
-// The weights after three steps, of every rank.
+// The weights of every rank after three steps.
 std::vector<std::vector<double>> weights_trained_by(int ranks) {
   return run_ranks(ranks, [] {
     manual_seed(7);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks remember is made equal, and whether it stays so is looked at.
+// The ranks' state is made equal, and checked to stay equal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// All there is to a training program, of this rank.
+// The whole state of a training program of this rank.
 struct Program {
   Program() : optimizer(model.named_parameters()) {}
 
@@ -68,7 +68,7 @@ TEST(SyncState, MakesEverythingThatOfOneRank) {
     EXPECT_EQ(program.scaler.factor(), 8);
     EXPECT_EQ(program.schedule.num_steps(), 2);
     EXPECT_TRUE(sync_state(program.state(), 0).empty());
-    // And go on alike.
+    // All ranks go on alike.
     program.step();
     EXPECT_TRUE(sync_state(program.state(), 1).empty());
   });
@@ -138,7 +138,7 @@ TEST(ReplicaCheck, IsMadeAsOftenAsItIsAskedFor) {
   run_ranks(2, [] {
     Replicas replicas(1);
     replicas.step();
-    // From now on each rank goes its own way.
+    // From here on the ranks differ.
     {
       const auto skip = replicas.optimizer.skip_synchronize();
       replicas.a.set_grad(full({2}, rank()));

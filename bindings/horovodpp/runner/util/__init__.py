@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helpers that Horovod's programs import from horovod.runner.util."""
+"""Helpers that Horovod programs import from horovod.runner.util."""

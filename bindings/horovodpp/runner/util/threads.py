@@ -6,7 +6,7 @@ import threading
 
 
 def _logged(function, silent):
-    """`function`; an exception of it ends the thread and, unless `silent`, is logged."""
+    """Wraps `function`: its exceptions end the thread and, unless `silent`, are logged."""
 
     def call(*args):
         try:
@@ -21,11 +21,11 @@ def _logged(function, silent):
 
 
 def in_thread(target, args=(), name=None, daemon=True, silent=False):
-    """Calls `target(*args)` in a new thread, which is returned.
+    """Calls `target(*args)` in a new thread, and returns the thread.
 
     daemon: the process may end before the thread.
     silent: exceptions of `target` are not logged.
-    Raises ValueError if `args` is no tuple or list.
+    Raises ValueError if `args` is not a tuple or a list.
     """
     if not isinstance(args, (tuple, list)):
         raise ValueError(f"args is a tuple or a list, not {type(args).__name__}: for one argument "
@@ -38,10 +38,10 @@ def in_thread(target, args=(), name=None, daemon=True, silent=False):
 
 def on_event(event, func, args=(), stop=None, check_stop_interval_s=1.0, daemon=True,
              silent=False):
-    """Calls `func(*args)` in a thread, which is returned, once `event` is set.
+    """Calls `func(*args)` in a new thread once `event` is set; returns the thread.
 
-    stop: an event that ends the wait without the call; looked at every `check_stop_interval_s`.
-    Raises ValueError for an event, or arguments, of another type.
+    stop: an event that ends the wait without the call; checked every `check_stop_interval_s`
+    seconds. Raises ValueError for an event, or arguments, of another type.
     """
     if not hasattr(event, "wait"):
         raise ValueError(f"event is a threading.Event, not {type(event).__name__}")
@@ -61,10 +61,11 @@ def on_event(event, func, args=(), stop=None, check_stop_interval_s=1.0, daemon=
 
 def execute_function_multithreaded(fn, args_list, block_until_all_done=True,
                                    max_concurrent_executions=1000):
-    """Calls `fn(*args)` for each entry of `args_list`, in so many threads at most.
+    """Calls `fn(*args)` for each entry of `args_list` in threads.
 
-    Returns {index in args_list: result} once all are done, or raises what one of them raised; or
-    returns None at once, without `block_until_all_done`.
+    Runs `max_concurrent_executions` threads at most. Returns {index in args_list: result} once all
+    calls are done, or raises an exception of one of them. Without `block_until_all_done`, returns
+    None at once.
     """
     pool = concurrent.futures.ThreadPoolExecutor(
         max_workers=max(1, min(len(args_list), max_concurrent_executions)))

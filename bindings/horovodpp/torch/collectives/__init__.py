@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collectives on tensors, one file for each kind; mpi_ops has all of them."""
+"""The collectives on tensors, one file for each kind; mpi_ops exports all of them."""

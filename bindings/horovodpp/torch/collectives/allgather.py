@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allgather: the ranks' tensors one after the other, on every rank."""
+"""Allgather: concatenates the ranks' tensors on every rank."""
 import torch
 
 from horovodpp import _core
@@ -37,7 +37,7 @@ class HorovodAllgather(torch.autograd.Function):
 
 
 def _rows_before(rows, process_set):
-    """How many rows of each tensor the ranks before this one have, where it has `rows`."""
+    """For each tensor, the number of rows on lower ranks, given this rank's `rows`."""
     counts = wait_for(allgather_async, torch.tensor([rows], dtype=torch.int64),
                       process_set=process_set)
     return counts[:process_set.rank()].sum(0).tolist()
@@ -53,14 +53,15 @@ def _check_gathered(tensor):
 def allgather(tensor, name=None, process_set=global_process_set):
     """Concatenates the ranks' tensors along the first dimension, in rank order.
 
-    They may differ in the first dimension. The gradient is this rank's rows of the ranks' mean.
+    The ranks' first dimensions may differ. The gradient is this rank's rows of the mean of the
+    ranks' gradients.
     """
     _check_gathered(tensor)
     return HorovodAllgather.apply(tensor, name, process_set)
 
 
 def grouped_allgather_async(tensors, name=None, process_set=global_process_set):
-    """Gathers several tensors as one submission; returns a handle for all of them."""
+    """Gathers several tensors in one operation; returns a handle for all of them."""
     core = member("Allgather", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
     operation = _core.grouped_allgather([describe_moved(tensor) for tensor in tensors],
@@ -86,7 +87,7 @@ class HorovodGroupedAllgather(torch.autograd.Function):
 
 
 def grouped_allgather(tensors, name=None, process_set=global_process_set):
-    """As allgather(), of several tensors; returns a tuple."""
+    """As allgather(), for several tensors; returns a tuple."""
     tensors = list_of(tensors)
     for tensor in tensors:
         _check_gathered(tensor)

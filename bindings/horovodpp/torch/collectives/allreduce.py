@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allreduce: tensors become their reduction over the ranks."""
+"""Allreduce: reduces tensors over the ranks, on every rank."""
 import torch
 
 from horovodpp import _core
@@ -14,9 +14,9 @@ from horovodpp.torch.dtypes import describe, from_result, is_on_gpu
 
 
 def _start(call, tensors, finish, name, op, factors, process_set):
-    """Submits a tensor, or a list of them as one; returns a handle.
+    """Submits a tensor, or a list of tensors as one operation; returns a handle.
 
-    finish: makes the result of what the operation gives.
+    finish: converts the operation's output to the caller's result.
     """
     core = member("Allreduce", process_set)
     is_group = isinstance(tensors, list)
@@ -32,7 +32,7 @@ def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.
     """Reduces over the ranks of `process_set`, into a new tensor; returns a handle."""
     op = op_of(average, op)
     tensor = detached(tensor)
-    if is_on_gpu(tensor):  # torch's allocator makes memory without waiting for the GPU.
+    if is_on_gpu(tensor):  # torch's allocator does not wait for the GPU.
         return allreduce_async_(tensor.clone(memory_format=torch.contiguous_format), None, name,
                                 op, prescale_factor, postscale_factor, process_set)
     return _start(_core.allreduce, tensor, lambda result: from_result(result, tensor), name, op,
@@ -70,7 +70,7 @@ class HorovodAllreduce(torch.autograd.Function):
 
 def allreduce(tensor, average=None, name=None, compression=Compression.none, op=None,
               prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set):
-    """Reduces into a new tensor. Its gradient is reduced likewise."""
+    """Reduces into a new tensor. Its gradient is reduced in the same way."""
     op = op_of(average, op)
     check_tensor(tensor)
     compressed, context = compression.compress(tensor)
@@ -85,7 +85,7 @@ def allreduce(tensor, average=None, name=None, compression=Compression.none, op=
 
 def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_factor=1.0,
                             postscale_factor=1.0, process_set=global_process_set):
-    """Reduces several tensors as one submission; returns a handle for all of them."""
+    """Reduces several tensors in one operation; returns a handle for all of them."""
     op = op_of(average, op)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
     if tensors and all(map(is_on_gpu, tensors)):
@@ -99,7 +99,7 @@ def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_
 
 def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
                              postscale_factor=1.0, process_set=global_process_set):
-    """Reduces several tensors in place, as one submission; returns a handle."""
+    """Reduces several tensors in place, in one operation; returns a handle."""
     op = op_of(average, op)
     tensors = list_of(tensors)
     return _start(_core.grouped_allreduce_, tensors,
@@ -131,7 +131,7 @@ class HorovodGroupedAllreduce(torch.autograd.Function):
 def grouped_allreduce(tensors, average=None, name=None, compression=Compression.none, op=None,
                       prescale_factor=1.0, postscale_factor=1.0,
                       process_set=global_process_set):
-    """Reduces several tensors into new ones, a list. Their gradients are reduced likewise."""
+    """Reduces several tensors into a list of new ones. Gradients are reduced in the same way."""
     op = op_of(average, op)
     compressed, contexts = zip(*(compression.compress(tensor) for tensor in list_of(tensors)))
     reduced = HorovodGroupedAllreduce.apply(op, name, prescale_factor, postscale_factor,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alltoall: rows for each rank."""
+"""Alltoall: sends rows to each rank."""
 import torch
 
 from horovodpp import _core
@@ -23,7 +23,7 @@ def _splits_of(tensor, splits, process_set):
 
 
 def alltoall_async(tensor, splits=None, name=None, process_set=global_process_set):
-    """Sends each rank its rows, and receives those sent here; returns a handle.
+    """Sends each rank its rows, and receives this rank's rows from the others; returns a handle.
 
     With `splits` the result is (output, received_splits), else the output alone.
     """
@@ -60,16 +60,16 @@ class HorovodAlltoall(torch.autograd.Function):
     def backward(ctx, grad, _):
         grad, _ = wait_for(alltoall_async, grad.contiguous(), ctx.received,
                            process_set=ctx.process_set)
-        unsent = ctx.rows - grad.shape[0]  # Rows that splits did not name went nowhere.
+        unsent = ctx.rows - grad.shape[0]  # Rows beyond the splits were not sent.
         if unsent:
             grad = torch.cat([grad, grad.new_zeros(unsent, *grad.shape[1:])])
         return grad, None, None, None
 
 
 def alltoall(tensor, splits=None, name=None, process_set=global_process_set):
-    """Sends each rank its rows of `tensor`: `splits[r]` of them to rank r, or equally many.
+    """Sends each rank its rows of `tensor`: `splits[r]` rows to rank r, or equal parts.
 
-    Returns the rows received, in rank order; with `splits` also how many came from each rank.
+    Returns the rows received, in rank order; with `splits` also the number of rows from each rank.
     """
     output, received = HorovodAlltoall.apply(tensor, splits, name, process_set)
     return output if splits is None else (output, received)

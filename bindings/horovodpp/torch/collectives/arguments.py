@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the arguments of collectives come to, where they are tensors."""
+"""Checks and conversions of the arguments of collectives on tensors."""
 import warnings
 
 import torch
@@ -23,7 +23,7 @@ def op_of(average, op):
 
 
 def check_tensor(tensor):
-    """Raises TypeError unless it is a tensor of torch."""
+    """Raises TypeError unless `tensor` is a torch.Tensor."""
     if not isinstance(tensor, torch.Tensor):
         kind = type(tensor)
         raise TypeError(
@@ -33,7 +33,7 @@ def check_tensor(tensor):
 
 
 def detached(tensor):
-    """The tensor, of which autograd records nothing. TypeError: it is no tensor of torch."""
+    """The tensor, detached from autograd. Raises TypeError unless it is a torch.Tensor."""
     check_tensor(tensor)
     return tensor.detach()
 
@@ -53,7 +53,7 @@ def list_of(tensors):
 
 
 def _write_nothing(tensor):
-    """What increment_version() does, for torch 1.13, which has none."""
+    """Replaces increment_version() for torch 1.13, which lacks it."""
     with torch.no_grad():
         tensor.detach().reshape(-1)[:0].zero_()
 
@@ -62,7 +62,7 @@ _increment_version = getattr(torch.autograd.graph, "increment_version", _write_n
 
 
 def written(tensor):
-    """A tensor that was written into behind torch's back."""
+    """Marks a tensor as changed, after the library wrote to its memory."""
     _increment_version(tensor)
     return tensor
 

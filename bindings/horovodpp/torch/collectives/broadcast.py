@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Broadcast: one rank's tensor on every rank."""
+"""Broadcast: copies one rank's tensor to every rank."""
 import torch
 
 from horovodpp import _core
@@ -23,7 +23,7 @@ def broadcast_async(tensor, root_rank, name=None, process_set=global_process_set
 
 
 def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_set):
-    """Replaces the tensor by that of rank `root_rank`; returns a handle."""
+    """Replaces the tensor with that of rank `root_rank`; returns a handle."""
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     check_tensor(tensor)
@@ -32,7 +32,7 @@ def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_se
 
 
 def broadcast_(tensor, root_rank, name=None, process_set=global_process_set):
-    """Replaces the tensor by that of rank `root_rank`, and returns it."""
+    """Replaces the tensor with that of rank `root_rank`, and returns it."""
     return wait_for(broadcast_async_, tensor, root_rank, name, process_set)
 
 
@@ -53,5 +53,5 @@ class HorovodBroadcast(torch.autograd.Function):
 
 
 def broadcast(tensor, root_rank, name=None, process_set=global_process_set):
-    """The tensor of rank `root_rank`. The gradient is the ranks' mean there, and 0 elsewhere."""
+    """The tensor of rank `root_rank`. On that rank the gradient is the ranks' mean, elsewhere 0."""
     return HorovodBroadcast.apply(tensor, root_rank, name, process_set)

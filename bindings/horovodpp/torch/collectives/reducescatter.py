@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reducescatter: a reduction, of which each rank gets its rows."""
+"""Reducescatter: a reduction of which each rank gets its rows."""
 import torch
 
 from horovodpp import _core
@@ -16,7 +16,7 @@ from horovodpp.torch.dtypes import describe, from_result
 
 def reducescatter_async(tensor, name=None, op=Average, process_set=global_process_set,
                         prescale_factor=1.0, postscale_factor=1.0):
-    """Reduces, and leaves each rank its part of the rows; returns a handle."""
+    """Reduces, and gives each rank its part of the rows; returns a handle."""
     core = member("Reducescatter", process_set)
     tensor = detached(tensor)
     check_scattered(tensor.dim(), op)
@@ -48,9 +48,9 @@ class HorovodReducescatter(torch.autograd.Function):
 
 def reducescatter(tensor, name=None, compression=Compression.none, op=Average,
                   process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
-    """Reduces, and leaves each rank its part of the rows.
+    """Reduces, and gives each rank its part of the rows.
 
-    Of d rows the r-th of n ranks gets d // n, and one more if r < d % n.
+    Of d rows, rank r of n ranks gets d // n rows, and one more if r < d % n.
     """
     check_tensor(tensor)
     compressed, context = compression.compress(tensor)
@@ -61,7 +61,7 @@ def reducescatter(tensor, name=None, compression=Compression.none, op=Average,
 
 def grouped_reducescatter_async(tensors, name=None, op=Average, process_set=global_process_set,
                                 prescale_factor=1.0, postscale_factor=1.0):
-    """Reduces and scatters several tensors as one submission; returns a handle."""
+    """Reduces and scatters several tensors in one operation; returns a handle."""
     core = member("Reducescatter", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
     for tensor in tensors:
@@ -90,7 +90,7 @@ class HorovodGroupedReducescatter(torch.autograd.Function):
 def grouped_reducescatter(tensors, name=None, compression=Compression.none, op=Average,
                           process_set=global_process_set, prescale_factor=1.0,
                           postscale_factor=1.0):
-    """As reducescatter(), of several tensors; returns a list."""
+    """As reducescatter(), for several tensors; returns a list."""
     compressed, contexts = zip(*(compression.compress(tensor) for tensor in list_of(tensors)))
     reduced = HorovodGroupedReducescatter.apply(name, op, process_set, prescale_factor,
                                                 postscale_factor, *compressed)

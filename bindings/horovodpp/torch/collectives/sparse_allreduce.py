@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The allreduce of sparse tensors: their entries are gathered."""
+"""The allreduce of sparse tensors, which gathers their entries."""
 import torch
 
 from horovodpp.common.basics import Average
@@ -12,8 +12,8 @@ from horovodpp.torch.collectives.arguments import check_tensor
 def sparse_allreduce_async(tensor, name, op, process_set=global_process_set):
     """Gathers the entries of a sparse tensor; returns a function that waits for the result.
 
-    The result is not coalesced. With Average its values are divided by the number of ranks; any
-    other op adds.
+    The result is not coalesced. With Average, values are divided by the number of ranks; any other
+    op adds.
     """
     core_of(process_set)
     check_tensor(tensor)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training that goes on when ranks are lost.
+"""Training that survives lost ranks.
 
     @hvd.elastic.run
     def train(state):
@@ -9,10 +9,10 @@
 
     train(hvd.elastic.TorchState(model, optimizer, epoch=0))
 
-When a rank dies, the others go on without it: they restore their last commit, call the reset
-callbacks, take over the state of rank 0 and call train() again. A death on the way back is another
-one. No host is added to a job that runs. Other exceptions of train() are raised, and so is
-InvalidCallError, which would come again.
+When a rank dies, the others continue without it. They restore their last commit, call the reset
+callbacks, copy the state of rank 0 and call train() again. If another rank dies meanwhile, they
+start over. Hosts cannot join a running job. Other exceptions of train() are raised, and so is
+InvalidCallError, which would recur.
 """
 from horovodpp.common.elastic import ObjectState as _ObjectState
 from horovodpp.common.elastic import State, run_fn
@@ -30,7 +30,7 @@ class ObjectState(_ObjectState):
 
 
 def run(func):
-    """Makes func(state, ...) go on from the state's last commit when ranks are lost."""
+    """Makes func(state, ...) continue from the state's last commit when ranks are lost."""
     return run_fn(func)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Indices of a dataset, shared out among ranks that may become fewer within an epoch."""
+"""Distributes the indices of a dataset among ranks whose number may shrink within an epoch."""
 import math
 import random
 
@@ -9,7 +9,7 @@ from horovodpp.torch.mpi_ops import rank, size
 
 
 class ElasticSampler(torch.utils.data.Sampler):
-    """The indices of this rank's part of what is left of an epoch.
+    """This rank's part of the remaining indices of an epoch.
 
         sampler = hvd.elastic.ElasticSampler(dataset)
         loader = DataLoader(dataset, batch_size=32, sampler=sampler)
@@ -17,7 +17,7 @@ class ElasticSampler(torch.utils.data.Sampler):
             ...
             sampler.record_batch(index, 32)
 
-    Every rank gets equally many: where they do not come out even, some come twice.
+    Every rank gets the same number of indices. If they do not divide evenly, some occur twice.
     """
 
     def __init__(self, dataset, shuffle=True, seed=0):
@@ -29,13 +29,13 @@ class ElasticSampler(torch.utils.data.Sampler):
         self.reset()
 
     def set_epoch(self, epoch):
-        """Begins an epoch, with an order of its own."""
+        """Begins an epoch, which has its own order."""
         self.epoch = epoch
         self.processed_num = 0
         self.reset()
 
     def record_batch(self, batch_idx, batch_size):
-        """Batch `batch_idx` was processed, on every rank."""
+        """Records that batch `batch_idx` was processed, on every rank."""
         del batch_idx
         self.processed_num += batch_size * self.num_replicas
 
@@ -48,7 +48,7 @@ class ElasticSampler(torch.utils.data.Sampler):
         self.reset()
 
     def reset(self):
-        """Shares out what is left among the ranks there are."""
+        """Distributes the remaining indices among the present ranks."""
         self.num_replicas = size()
         self.rank = rank()
         indices = list(range(len(self.dataset)))

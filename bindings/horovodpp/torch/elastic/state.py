@@ -12,10 +12,10 @@ from horovodpp.torch.mpi_ops import rank
 
 
 class StateHandler:
-    """How a value of some type is saved, restored and synchronized.
+    """Saves, restores and synchronizes values of one type.
 
-    After sync() comes save(): of all handlers once all are synchronized, so that a loss in between
-    leaves no commit that is half of another rank's.
+    TorchState calls save() on all handlers only after sync() of all. So a rank lost in between
+    leaves no commit that mixes the states of two ranks.
     """
 
     def __init__(self, value):
@@ -70,7 +70,7 @@ _handler_registry = [
 
 
 def get_handler_registry():
-    """(type, handler's class) for what TorchState keeps by handlers; the first that fits."""
+    """(type, handler class) for the values that handlers keep; the first match is used."""
     return _handler_registry
 
 
@@ -80,11 +80,11 @@ def set_handler_registry(registry):
 
 
 class TorchState(ObjectState):
-    """Models, optimizers, samplers, and whatever can be pickled.
+    """A state of models, optimizers, samplers, and other values that can be pickled.
 
         state = TorchState(model, optimizer, sampler=sampler, epoch=0)
 
-    model, optimizer: or any other names, as keywords. What is assigned to one of them is saved.
+    model, optimizer: values to keep. Pass others as keywords. Assigning to one of them saves it.
     """
 
     def __init__(self, model=None, optimizer=None, **kwargs):
