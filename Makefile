@@ -16,10 +16,10 @@ RELEASE := build/release
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test format tidy clean
+.PHONY: help demo test test-all format tidy clean
 
 help:  ## What can be made
-	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo:  ## Train on Fashion-MNIST with two ranks (RANKS=n: with n)
 	@scripts/install_dependencies.sh demo
@@ -29,6 +29,10 @@ demo:  ## Train on Fashion-MNIST with two ranks (RANKS=n: with n)
 test:  ## Build and run every test, also under sanitizers
 	@scripts/install_dependencies.sh test
 	@scripts/build_and_test.py --jobs $(JOBS) $(BUILDS)
+
+test-all:  ## The same, with what takes sanitizers long: before a release
+	@scripts/install_dependencies.sh test
+	@scripts/build_and_test.py --all --jobs $(JOBS) $(BUILDS)
 
 format:  ## Lay out every source as .clang-format says
 	@scripts/format.sh

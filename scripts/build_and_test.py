@@ -96,12 +96,12 @@ def header_options(preset, root=ROOT):
     return options
 
 
-def build(preset, jobs):
+def build(preset, jobs, all_tests):
     """Configures and builds a preset; returns the seconds."""
     print(f"== preset {preset}", flush=True)
     begin = time.monotonic()
     subprocess.run(["cmake", "--preset", preset, "--log-level=WARNING",
-                    *python_options(preset), *mpi_options(preset), *header_options(preset)],
+                    f"-DHVD_ALL_TESTS={'ON' if all_tests else 'OFF'}", *python_options(preset), *mpi_options(preset), *header_options(preset)],
                    cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
     subprocess.run(["cmake", "--build", "--preset", preset, "-j", str(jobs)], cwd=ROOT,
                    check=True)
@@ -129,10 +129,13 @@ def test(builds, jobs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--all", action="store_true",
+                        help="also the tests that take sanitizers long")
     parser.add_argument("presets", nargs="+")
     options = parser.parse_args()
     try:
-        builds = {preset: build(preset, options.jobs) for preset in options.presets}
+        builds = {preset: build(preset, options.jobs, options.all)
+                  for preset in options.presets}
     except subprocess.CalledProcessError as error:
         return error.returncode
     return test(builds, options.jobs)
