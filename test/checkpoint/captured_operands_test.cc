@@ -15,7 +15,7 @@ namespace {
 using autograd::Dims;
 
 // An operation on x [n, n] that reads a captured tensor.
-struct Reader {
+struct OperandReader {
   const char* name;
   Dims shape;  // Of the captured tensor.
   Tensor (*run)(const Tensor& x, const Tensor& captured);
@@ -23,7 +23,7 @@ struct Reader {
 
 Tensor as_image(const Tensor& x) { return x.reshape({1, 1, 2, 2}); }
 
-const Reader kReaders[] = {
+const OperandReader kReaders[] = {
     {"linear's weight",
      {2, 2},
      [](const Tensor& x, const Tensor& w) { return linear(x, w); }},
@@ -118,7 +118,7 @@ const Reader kReaders[] = {
      }},
 };
 
-const Reader kReadersOfIndices[] = {
+const OperandReader kReadersOfIndices[] = {
     {"gather",
      {1, 2},
      [](const Tensor& x, const Tensor& i) { return gather(x, 0, i); }},
@@ -164,7 +164,7 @@ const Reader kReadersOfIndices[] = {
 
 // Whether the write is noticed. The operation is recorded for x, for the captured
 // tensor, for both, or for neither; sin() saves what it makes in any case.
-void expect_noticed(const Reader& reader, bool reentrant, bool of_x,
+void expect_noticed(const OperandReader& reader, bool reentrant, bool of_x,
                     const Tensor& captured) {
   const Tensor x = leaf({0.5, 1.5, -0.5, 2.0}, {2, 2});
   const auto body = [&](const Tensor& in) {
@@ -191,7 +191,7 @@ void expect_noticed(const Reader& reader, bool reentrant, bool of_x,
 }
 
 TEST(CapturedOperands, AreNoticedWhenTheyWereWritten) {
-  for (const Reader& reader : kReaders) {
+  for (const OperandReader& reader : kReaders) {
     for (const bool reentrant : {false, true}) {
       for (const bool of_x : {false, true}) {
         for (const bool of_captured : {false, true}) {
@@ -204,7 +204,7 @@ TEST(CapturedOperands, AreNoticedWhenTheyWereWritten) {
 }
 
 TEST(CapturedOperands, OfIndicesAreNoticedWhenTheyWereWritten) {
-  for (const Reader& reader : kReadersOfIndices) {
+  for (const OperandReader& reader : kReadersOfIndices) {
     for (const bool reentrant : {false, true}) {
       for (const bool of_x : {false, true}) {
         expect_noticed(reader, reentrant, of_x,

@@ -231,14 +231,21 @@ class Run:
         return getattr(self.options, "form", None) or FORMS[program["seed"] % 2::2]
 
     def check(self, form, program, a, b):
-        found = self.difference(form, program, a, b) or self.more_than_rounding(
-            form, program, a, b)
+        found = self.real_difference(form, program, a, b)
         if found is None:
             self.compared[form] += 1
         elif is_expected(form, program, found):
             self.expected[form] += 1
         elif self.found < self.options.most:
             self.report(form, program, found)
+
+    def real_difference(self, form, program, a, b):
+        """The first difference, or None. Values of the reentrant form also have to differ in
+        float64: terms may cancel."""
+        found = self.difference(form, program, a, b)
+        if found and not (form == "reentrant" and found[0].split(" of ")[0].endswith("values")):
+            return found
+        return self.more_than_rounding(form, program, a, b)
 
     def more_than_rounding(self, form, program, a, b):
         """For a program whose bits may differ: the first difference of the same program in
@@ -266,8 +273,7 @@ class Run:
 
         def still_differs(candidate):
             a, b = self.both(candidate, form)
-            again = self.difference(form, candidate, a, b) or self.more_than_rounding(
-                form, candidate, a, b)
+            again = self.real_difference(form, candidate, a, b)
             return (again is not None and again[0].split()[0] == found[0].split()[0]
                     and not is_expected(form, candidate, again))
 

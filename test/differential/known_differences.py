@@ -150,8 +150,8 @@ KNOWN = [
     Known("what has nothing to do returns its operand; PyTorch makes a view of it",
           kind="is_leaf", operation="expand|index|sum_to", ours="True", theirs="False",
           program=one_of_the_same),
-    Known("the same, where the gradient of operand or result is asked for", kind=PRESENCE,
-          program=one_of_the_same),
+    Known("the same, where the gradient of operand or result is asked for",
+          kind=f"gradient's values|{PRESENCE}", program=one_of_the_same),
     Known("the same, where grad has the operand or result as an input", kind="accepted",
           operation="grad", theirs="appears to not have been used", program=one_of_the_same),
     Known("the same; PyTorch's sum_to_size of a scalar is a copy",
@@ -245,6 +245,9 @@ KNOWN = [
     Known("what enable_grad or create_graph records is recorded under inference_mode, too",
           kind="(gradient's )?requires_grad", ours="True", theirs="False",
           program=records_under_inference_mode),
+    Known("the same in a Function's backward, whose gradient PyTorch leaves out", kind=PRESENCE,
+          theirs="None", operation="backward|grad", program=both(
+              within("inference_mode"), does("recomputing"))),
     Known("the same, and so is no leaf", kind="is_leaf", ours="False", theirs="True",
           program=records_under_inference_mode),
     Known("a refused write to an inference tensor leaves it as it was", kind="values",
@@ -292,6 +295,9 @@ KNOWN = [
     Known("an LSTM's output gate has a gradient of 0 times NaN if only the state is asked for; "
           "PyTorch has none", kind=VALUES, ours="nan", program=both(
               has_infinite_values, meets("lstm"), one_is_not_finite)),
+    Known("terms that cancel in a norm's gradient leave a rounding of theirs", kind="gradient's values",
+          operation="backward|end", program=both(
+              meets("batch_norm"), does("index_put_", "index_put_number_"))),
     Known("which of the terms in a norm's gradient are infinite first", kind=VALUES, theirs="nan",
           program=both(has_infinite_values, meets("layer_norm", "batch_norm"), theirs_is_nan)),
     Known("batch_norm with running statistics of images without a channel", kind="accepted",
@@ -325,6 +331,8 @@ KNOWN = [
           ours="picks nothing"),
     Known("an attention can be differentiated twice", kind="accepted", operation="backward|grad",
           theirs="derivative for aten::_scaled_dot_product_flash_attention"),
+    Known("an attention does not need its result in backward", kind="accepted",
+          operation="backward|grad", theirs=MODIFIED + ".*output 0 of ScaledDotProduct"),
     Known("an attention under autocast is bfloat16, which cannot be drawn", kind="refused",
           operation="uniform_|normal_", ours="makes float32 and float64",
           program=meets("scaled_dot_product_attention")),
@@ -369,6 +377,9 @@ KNOWN = [
     Known("what is multiplied by a beta of 0 has no part in addmm, nor the result of relu in "
           "relu_backward", kind="refused", operation="grad", ours="appears to not have been used",
           program=either(meets("addmm", where=adds_nothing_of_the_bias), meets("relu_backward"))),
+    Known("what is multiplied by a beta of 0 may have another dtype in addmm", kind="accepted",
+          operation="addmm", theirs="must have the same dtype", program=meets(
+              "addmm", where=adds_nothing_of_the_bias)),
     Known("what is multiplied by a beta of 0 has no part in addmm",
           kind=f"(gradient's )?requires_grad|is_leaf|{PRESENCE}",
           program=meets("addmm", where=adds_nothing_of_the_bias)),
@@ -430,6 +441,8 @@ KNOWN = [
           ours="None", program=meets("relu_backward")),
     Known("what is near 0 of a gelu or an LSTM is exact to a rounding of 1, and so 1 divided by it "
           "is not", kind=VALUES, operation="number_div|div|pow|log", program=meets("gelu", "lstm")),
+    Known("the same of a batch_norm in 16 bits", kind=VALUES, operation="number_div|div|pow|log",
+          program=both(in_16_bits, meets("batch_norm"))),
     Known("the same of what is computed from such a quotient", kind=VALUES,
           operation="sin|cos|tanh|exp|sigmoid|erf", program=both(
               meets("gelu", "lstm"), meets("number_div", "div", "pow", "log"))),
