@@ -47,7 +47,7 @@ class Site(unittest.TestCase):
         place = header.removeprefix("horovodpp/").removesuffix(".h") + ".html"
         page = (FOLDER / "api" / place).read_text()
         self.assertIn("A ProcessSet names some ranks of a job", page)
-        self.assertIn("The members, ascending", page)
+        self.assertIn("The members, in ascending order", page)
         self.assertNotIn("ranks_(std", page)
         self.assertIn(f'{place}#processset"',
                       (FOLDER / "api/names.html").read_text())
