@@ -96,6 +96,12 @@ def within(scope):
         s["scope"] == scope and s["enabled"] for s in scopes_at(program, difference.at))
 
 
+def within_before(scope):
+    """Whether a statement up to a difference runs in such a scope."""
+    return lambda program, difference: any(
+        s["do"] == "enter" and s["scope"] == scope for s in before(program, difference))
+
+
 under_autocast = within("autocast")
 
 

@@ -18,7 +18,7 @@ from conditions import (ON_IMAGES, SEVERAL_VIEWS, VIEWS, among_rounded_numbers, 
                         returned_gradient, signs_of_infinities_differ, stems_from_the_same,
                         target_is_a_view, theirs_is_nan, theirs_is_the_least, under_autocast,
                         unrecorded, values_are_not_as_many_as_keys, viewed_before_it_required_grad,
-                        within)
+                        within, within_before)
 
 
 @dataclasses.dataclass
@@ -159,6 +159,8 @@ KNOWN = [
               does("sum_to"), stems_from_the_same)),
     Known("the same; PyTorch writes to that copy", kind="refused", operation=".*_",
           ours="a view of a leaf Variable", program=both(does("sum_to"), stems_from_the_same)),
+    Known("the same, where a node saved what is written", kind="refused", operation="backward|grad",
+          ours=MODIFIED, program=does("sum_to")),
     Known("the same, where one of both is made to require grad", kind="requires_grad|is_leaf",
           program=both(does("requires_grad_", "detach_"), stems_from_the_same)),
     Known("the same, where one of both is detached", kind="refused", operation="backward|grad",
@@ -227,6 +229,11 @@ KNOWN = [
     Known("the same, where gradients are recorded under inference_mode", kind="refused",
           operation="backward|grad", ours="Inference tensors cannot be saved",
           program=both(unrecorded, either(creates_graph, does("recomputing")))),
+    Known("the same of what enable_grad records", kind="refused",
+          ours="Inference tensors cannot be saved", program=records_under_inference_mode),
+    Known("the same of an inference tensor that came to require grad", kind="requires_grad",
+          ours="True", theirs="False", program=both(within_before("inference_mode"),
+                                                     does("requires_grad_"))),
     Known("what needs no operand for its gradient takes inference tensors", kind="accepted",
           theirs="Inference tensors cannot be saved", operation="gather|nll_loss|cross_entropy|conv2d"),
     Known("the same of what is copied since it lies otherwise", kind="accepted",
@@ -310,6 +317,18 @@ KNOWN = [
           program=values_are_not_as_many_as_keys),
     Known("a tensor cannot have a grad() that is a view of it", kind="refused",
           operation="set_grad", ours="cannot be its own gradient"),
+    Known("options of conv2d are checked of empty images, too", kind="refused", operation="conv2d",
+          ours="stride and dilation must be positive", program=has_empty_tensors),
+    Known("one row of logits has one target []", kind="refused", operation="nll_loss|cross_entropy",
+          ours="do not go together"),
+    Known("running statistics have no gradient, also if they require grad", kind="accepted",
+          operation="backward|grad", theirs="not differentiable with respect to argument 'running_"),
+    Known("a gradient of nothing that was given is not written", kind="version",
+          operation="backward", program=has_empty_tensors),
+    Known("relu_backward passes no gradient where the result is NaN or 0", kind="gradient's values",
+          theirs="nan", program=both(has_infinite_values, meets("relu_backward"))),
+    Known("a zero of a sum has no sign", kind=VALUES, ours="inf", theirs="-inf",
+          operation="number_div|div", program=signs_of_infinities_differ),
     Known("gather picks from a tensor with dimensions", kind="refused", operation="gather",
           ours="out of range for a tensor of 0 dimensions"),
     Known("PyTorch's pow with an exponent of 0.5 is sqrt, of -inf NaN; C's is inf", kind=VALUES,
@@ -405,7 +424,7 @@ KNOWN = [
           kind="refused", operation="backward|grad", ours=MODIFIED + ".*needed by DivBackward",
           program=either(does("number_div"), both(does("div"), creates_graph))),
     Known("the same, where data() is written, which no version counts", kind="gradient's values",
-          operation="backward|grad|end", program=both(does("data"), does("number_div"))),
+          operation="backward|grad|end", program=both(does("data"), does("number_div", "lstm"))),
     Known("a gradient that is a view of the one given does not require grad, since nothing is "
           "recorded; PyTorch's says so if that one does", kind="(gradient's )?requires_grad",
           operation="grad|backward|end|get_grad", ours="False", theirs="True",
@@ -441,8 +460,8 @@ KNOWN = [
           ours="None", program=meets("relu_backward")),
     Known("what is near 0 of a gelu or an LSTM is exact to a rounding of 1, and so 1 divided by it "
           "is not", kind=VALUES, operation="number_div|div|pow|log", program=meets("gelu", "lstm")),
-    Known("the same of a batch_norm in 16 bits", kind=VALUES, operation="number_div|div|pow|log",
-          program=both(in_16_bits, meets("batch_norm"))),
+    Known("the same of a batch_norm in 16 bits, or of equal numbers", kind=VALUES, operation="number_div|div|pow|log",
+          program=both(either(in_16_bits, does("expand")), meets("batch_norm"))),
     Known("the same of what is computed from such a quotient", kind=VALUES,
           operation="sin|cos|tanh|exp|sigmoid|erf", program=both(
               meets("gelu", "lstm"), meets("number_div", "div", "pow", "log"))),
