@@ -11,7 +11,7 @@
 //   }
 //   loss(x).backward();
 //
-// Nothing is recomputed if memory suffices. No profile and no chain are needed:
+// Regions recompute only if memory is short. No profile and no chain are needed:
 // branches, loops and shapes may depend on data. Only tensors of checkpointed
 // functions can be dropped, so the budget cannot bound other memory. Functions
 // of about equal cost are dropped in the order in which they ran, since

@@ -235,8 +235,8 @@ absl::StatusOr<std::optional<Numbers>> gather_if_alike(PlaneCalls& calls,
   return rows;
 }
 
-// Makes an alltoall if all ranks send each other as many rows as they get, and then
-// gives nothing; else what each sends to each.
+// Tries an alltoall in which each rank gets as many rows as it sends. Returns
+// nullopt on success, else the number of rows from each rank to each.
 absl::StatusOr<std::optional<Table>> exchange_if_alike(PlaneCalls& calls,
                                                        BatchPart& part) {
   const TensorSpec& tensor = part.agreed.tensors.front();
