@@ -31,19 +31,14 @@
 #include "horovodpp/coordinator/batch.h"
 #include "horovodpp/coordinator/message.h"
 #include "horovodpp/coordinator/node_board.h"
+#include "horovodpp/coordinator/outbox.h"
 #include "horovodpp/coordinator/process_sets.h"
 #include "horovodpp/coordinator/rank_protocol.h"
 #include "horovodpp/coordinator/silence.h"
 #include "horovodpp/coordinator/tree.h"
-#include "horovodpp/coordinator/wire.h"
 #include "horovodpp/core/clock.h"
 
 namespace hvd::coordinator {
-
-struct Outgoing {
-  int to = 0;
-  std::string bytes;
-};
 
 // Doorbells to ring after writing to the board.
 struct Bells {
@@ -145,9 +140,10 @@ class Coordinator {
 
   // Whether take_outgoing(), take_bells() or take_warnings() has output.
   bool has_output() const {
-    return !open_.empty() || bells_.leader || bells_.node || !warnings_.empty();
+    return !outbox_.is_empty() || bells_.leader || bells_.node ||
+           !warnings_.empty();
   }
-  std::vector<Outgoing> take_outgoing();
+  std::vector<Outgoing> take_outgoing() { return outbox_.take(); }
   Bells take_bells();
   // Texts for this rank's log: which ranks are missing where.
   std::vector<std::string> take_warnings();
@@ -200,9 +196,6 @@ class Coordinator {
   absl::Status lead(Clock::TimePoint now);
   absl::Status rule(Clock::TimePoint now);
   void write_schedule();
-  void send(int to, const Message& message);
-  void write(const Message& message);
-  void put_into_letter(int to);
 
   const int rank_;
   const std::uint32_t epoch_;
@@ -220,10 +213,7 @@ class Coordinator {
   std::unique_ptr<LeaderPart> leader_;  // Leaders only.
   std::unique_ptr<RootPart> root_;      // Root only.
 
-  std::vector<Outgoing> outgoing_;  // Full letters,
-  std::vector<Outgoing> open_;      // and one open letter for each receiver.
-  std::size_t next_open_ = 0;       // Tried first, as ranks take turns.
-  WireWriter written_;              // The message being written.
+  Outbox outbox_;
   Bells bells_;
   std::vector<std::string> warnings_;
   bool closed_ = false;

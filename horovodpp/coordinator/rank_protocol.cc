@@ -148,18 +148,6 @@ void RankProtocol::submit_known(Operation& operation, Clock::TimePoint now,
   submit_in_cycle(operation);
 }
 
-void RankProtocol::submit_in_cycle(Operation& operation) {
-  const Operation::Place& place = operation.place;
-  if (place.cycle == plan_number_) {
-    operation.state = State::kInCycle;
-    plan_[place.batch].batch.entries[place.entry].mine = operation.mine;
-    cycle_.cycle().submitted_in(place.batch);
-  } else {
-    operation.state = State::kDeferred;
-    stop_cycle();
-  }
-}
-
 void RankProtocol::mark(Operation& operation) {
   operation.state = State::kMarked;
   if (board_.arrive(operation.definition.slot, operation.definition.id,
@@ -321,66 +309,6 @@ absl::StatusOr<const Batch*> RankProtocol::next_batch() {
   return batch_.give_out();
 }
 
-void RankProtocol::enter_cycle_head() {
-  if (cycle_.is_halted()) return;
-  Cycle& cycle = cycle_.cycle();
-  if (!cycle.head_is_ready()) {
-    // The missing submissions of the head may come only after the caller's
-    // wait.
-    const auto in_flight = [this](const Key& key) { return is_in_flight(key); };
-    if (awaited_.any(in_flight)) stop_cycle();
-    return;
-  }
-  entered_ = &plan_[cycle.position()];
-  cycle.enter_head();
-  batch_.make_planned_ready(entered_->batch);
-}
-
-// Only with nothing else in flight: then nothing needs updating when it is
-// over.
-const Batch* RankProtocol::lone_head(Submission& mine) {
-  if (in_flight_ > 0 || !cycle_.goes_on() || batch_.is_ready() ||
-      batch_.is_executing() || !messages_.empty() || !failures_.empty()) {
-    return nullptr;
-  }
-  const Operation* const operation = repeated_by(mine);
-  if (operation == nullptr || operation->place.cycle != plan_number_ ||
-      operation->place.batch != cycle_.cycle().position()) {
-    return nullptr;
-  }
-  const PlannedBatch& head = plan_[operation->place.batch];
-  const bool is_alone = head.operations.size() == 1;
-  return is_alone && !board_.next_record() ? &head.batch : nullptr;
-}
-
-void RankProtocol::enter_lone_head(Submission& mine, Clock::TimePoint now) {
-  Cycle& cycle = cycle_.cycle();
-  PlannedBatch& head = plan_[cycle.position()];
-  Operation& operation = *head.operations.front();
-  operation.mine = head.batch.entries.front().mine = &mine;
-  operation.state = State::kInCycle;
-  ++operation.submissions;
-  ++in_flight_;
-  last_alone_ = operation.definition.id;
-  last_alone_at_ = now;
-  entered_ = &head;
-  cycle.enter_head();
-  batch_.make_planned_ready(head.batch);
-  batch_.give_out();
-}
-
-void RankProtocol::begin_to_wait(Clock::TimePoint now) {
-  Operation& operation = *entered_->operations.front();
-  awaited_.erase(operation.key());
-  operation.since = now;
-  last_alone_ = kNoId;
-  stalls_.submitted(operation.key().name, true, now);
-}
-
-void RankProtocol::go_to(const std::vector<Place>& places) {
-  for (const Place& next : places) next.operation->place = next.place;
-}
-
 void RankProtocol::finished() {
   has_read_ = true;
   const std::vector<std::uint32_t> ids = batch_.end();
@@ -399,35 +327,6 @@ void RankProtocol::finished() {
     operation->state = State::kIdle;
     if (operation->serves_once()) operations_.erase(id);
   }
-}
-
-// Only batches of a cycle are abandoned.
-void RankProtocol::abandoned() {
-  batch_.end();
-  for (Operation* const operation :
-       std::exchange(entered_, nullptr)->operations) {
-    operation->state = State::kDeferred;
-  }
-}
-
-bool RankProtocol::should_abandon() const {
-  if (!batch_.is_executing() || !cycle_.is_in_force() || !cycle_.is_halted()) {
-    return false;
-  }
-  const std::optional<Record> next = board_.next_record();
-  return next && next->kind == RecordKind::kEndCycle &&
-         next->value < cycle_.cycle().entered();
-}
-
-void RankProtocol::halt(const Halt& message) {
-  cycle_.halt(message.run);
-  if (cycle_.is_in_force() && cycle_.is_halted()) {
-    messages_.emplace_back(Halted{message.run, cycle_.cycle().entered()});
-  }
-}
-
-void RankProtocol::stop_cycle() {
-  if (cycle_.ask_for_end()) messages_.emplace_back(Stop{cycle_.run()});
 }
 
 }  // namespace hvd::coordinator

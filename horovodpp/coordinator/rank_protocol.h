@@ -4,7 +4,8 @@
 // a proposal. And it reads the schedule for the next batch to execute.
 //
 // A pure state machine: no thread, no clock of its own, no I/O but the board.
-// rank_protocol_schedule.cc reads the schedule.
+// rank_protocol_schedule.cc reads the schedule, rank_protocol_cycle.cc follows
+// cycles.
 #pragma once
 
 #include <cstdint>

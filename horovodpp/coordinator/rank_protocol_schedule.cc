@@ -9,16 +9,7 @@
 
 namespace hvd::coordinator {
 
-namespace {
-
 using Dropped = std::pair<Key, Submission*>;
-
-absl::Status not_the_roots_cycle() {
-  return absl::InternalError(
-      "the cycle in the schedule is not the one that the root made");
-}
-
-}  // namespace
 
 bool RankProtocol::may_be_read(const std::vector<Record>& records) const {
   return std::all_of(
@@ -221,101 +212,6 @@ void RankProtocol::end(int rank) {
   for (const auto& [key, mine] : dropped) {
     fail(key, mine, cancelled_by(rank, key));
   }
-}
-
-// Reads a cycle, or part of a long one. A kStartCycle without kCycle records
-// restarts the last cycle.
-absl::Status RankProtocol::hear_cycle(const std::vector<Record>& records) {
-  bool lasts = true;  // No id is forgotten after its first run.
-  for (const Record& record : records) {
-    if (record.kind == RecordKind::kStartCycle && lasts) {
-      return start_cycle(record);
-    }
-    lasts = lasts && record.kind == RecordKind::kCycle &&
-            !operations_.find(record.id)->serves_once();
-    cycle_.hear(record.id, record.value != 0);
-  }
-  return lasts ? absl::OkStatus() : not_the_roots_cycle();
-}
-
-absl::Status RankProtocol::start_cycle(const Record& start) {
-  const auto is_known = [this](std::uint32_t id) {
-    return operations_.find(id) != nullptr;
-  };
-  const bool is_new = cycle_.is_being_told();
-  if (!cycle_.begin(start.id, start.value, is_known)) {
-    return not_the_roots_cycle();
-  }
-  if (is_new) plan_cycle();
-  go_to(first_places_);
-  batch_.begin_epoch();
-  // Marks from before the cycle no longer count.
-  for (const std::uint32_t id : operations_.ids_in(State::kMarked)) {
-    Operation& operation = *operations_.find(id);
-    board_.withdraw(operation.definition.slot);
-    submit_in_cycle(operation);
-  }
-  if (cycle_.is_halted()) messages_.emplace_back(Halted{cycle_.run(), 0});
-  return absl::OkStatus();
-}
-
-// A plan stays valid as long as its cycle: forgotten ids are never used again.
-void RankProtocol::plan_cycle() {
-  ++plan_number_;
-  first_places_.clear();
-  absl::flat_hash_map<Operation*, std::vector<Operation::Place>> repeated;
-  const Cycle& cycle = cycle_.cycle();
-  plan_.assign(cycle.batches(), {});
-  for (std::size_t i = 0; i < plan_.size(); ++i) {
-    Batch& batch = plan_[i].batch;
-    std::vector<Operation*>& operations = plan_[i].operations;
-    batch.cycle = plan_number_;
-    batch.place = i;
-    for (const std::uint32_t id : cycle.ids_of(i)) {
-      Operation& operation = *operations_.find(id);
-      const Operation::Place place = {
-          .cycle = plan_number_,
-          .batch = static_cast<std::uint32_t>(i),
-          .entry = static_cast<std::uint32_t>(operations.size())};
-      if (operation.place.cycle == plan_number_) {
-        std::vector<Operation::Place>& places = repeated[&operation];
-        if (places.empty()) places.push_back(operation.place);
-        places.push_back(place);
-      } else {
-        operation.place = place;
-      }
-      operations.push_back(&operation);
-      batch.entries.push_back({.agreed = operation.definition.request});
-      batch.participants = operation.definition.participants;
-    }
-  }
-  for (const auto& [operation, places] : repeated) {
-    first_places_.push_back({operation, places.front()});
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      plan_[places[i].batch].next.push_back(
-          {operation, places[(i + 1) % places.size()]});
-    }
-  }
-}
-
-absl::Status RankProtocol::end_cycle(std::uint64_t executed) {
-  const bool is_in_force = cycle_.is_in_force();
-  const std::uint64_t entered = is_in_force ? cycle_.cycle().entered() : 0;
-  // One more than executed: this batch was abandoned.
-  if (!is_in_force || entered < executed || entered > executed + 1) {
-    return absl::InternalError(
-        absl::StrCat("the schedule ends a cycle after ", executed,
-                     " batches, and this rank has entered ", entered));
-  }
-  cycle_.end();
-  batch_.begin_epoch();
-  std::vector<std::uint32_t> waiting = operations_.ids_in(State::kInCycle);
-  const std::vector<std::uint32_t> deferred =
-      operations_.ids_in(State::kDeferred);
-  waiting.insert(waiting.end(), deferred.begin(), deferred.end());
-  std::sort(waiting.begin(), waiting.end());
-  for (const std::uint32_t id : waiting) mark(*operations_.find(id));
-  return absl::OkStatus();
 }
 
 }  // namespace hvd::coordinator

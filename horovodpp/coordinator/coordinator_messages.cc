@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages of a Coordinator: those that arrive, and their way up and down
+// the tree.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/coordinator/coordinator_parts.h"
+#include "horovodpp/coordinator/message_checks.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/core/suspects.h"
+
+namespace hvd::coordinator {
+
+absl::Status Coordinator::receive(int from, std::string_view letter) {
+  do {
+    absl::StatusOr<Envelope> envelope = decode_first(letter);
+    if (envelope.ok() && envelope->epoch != epoch_) continue;
+    if (envelope.ok()) {
+      if (const auto* broken = std::get_if<Break>(&envelope->message)) {
+        return with_suspects(absl::AbortedError(broken->why), broken->suspects);
+      }
+    }
+    const absl::Status status =
+        envelope.ok() ? deliver(from, std::move(envelope->message))
+                      : envelope.status();
+    if (!status.ok()) {
+      return annotate(status, absl::StrCat("mail from rank ", from));
+    }
+  } while (!letter.empty());
+  return absl::OkStatus();
+}
+
+absl::Status Coordinator::deliver(int from, Message message) {
+  HVD_RETURN_IF_ERROR(
+      check_message(message, {.ranks = tree_.ranks(), .slots = slots_}));
+  switch (direction_of(message)) {
+    case Direction::kAny:
+      return absl::OkStatus();  // The arrival itself is the information.
+    case Direction::kUp:
+      return from_below(from, std::move(message));
+    case Direction::kDown:
+      break;
+  }
+  const int above = !is_leader() ? tree_.leader_of(node_)
+                    : is_root()  ? Tree::kNone
+                                 : tree_.leader_of(tree_.parent(node_));
+  if (from != above) {
+    return absl::InvalidArgumentError(
+        "a message came down the tree from a rank that is not above this one");
+  }
+  return from_above(std::move(message));
+}
+
+absl::Status Coordinator::from_below(int from, Message message) {
+  if (!is_leader()) {
+    return absl::InvalidArgumentError(
+        "a message for a leader reached a rank that leads no node");
+  }
+  // Report earlier completions first.
+  HVD_RETURN_IF_ERROR(collect());
+  if (const auto* stalled = std::get_if<Stalled>(&message)) {
+    return up(*stalled);
+  }
+  if (const auto* answer = std::get_if<Inspected>(&message)) {
+    return leader_->stall_gatherer.receive(from, *answer);
+  }
+  HVD_RETURN_IF_ERROR(leader_->subtree.receive(from, std::move(message)));
+  return pass_on();
+}
+
+// Sends the messages of the whole subtree to the parent.
+absl::Status Coordinator::pass_on() {
+  while (leader_->subtree.has_messages()) {
+    for (Message& message : leader_->subtree.take_messages()) {
+      HVD_RETURN_IF_ERROR(up(std::move(message)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Coordinator::up(Message message) {
+  if (!is_root()) {
+    outbox_.send(tree_.leader_of(tree_.parent(node_)), message);
+    return absl::OkStatus();
+  }
+  if (const auto* stalled = std::get_if<Stalled>(&message)) {
+    const auto question =
+        root_->stall_inspector.stalled(*stalled, clock_.now());
+    return question ? from_above(*question) : absl::OkStatus();
+  }
+  if (const auto* found = std::get_if<Inspected>(&message)) {
+    return report(*found);
+  }
+  HVD_RETURN_IF_ERROR(root_->scheduler.receive(std::move(message)));
+  return announce();
+}
+
+absl::Status Coordinator::announce() {
+  if (root_->scheduler.take_is_full() && slots_ > 0) {
+    warnings_.push_back(absl::StrCat(
+        "this job names more than ", slots_,
+        " tensors: from now on each new name takes the place of the one that "
+        "was used least recently, which is agreed on anew when it comes back; "
+        "name fewer, or set HOROVOD_CACHE_CAPACITY higher"));
+  }
+  for (Message& message : root_->scheduler.take_announcements()) {
+    HVD_RETURN_IF_ERROR(from_above(std::move(message)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Coordinator::report(const Inspected& found) {
+  const auto finding = root_->stall_inspector.answered(found);
+  if (!finding) return absl::OkStatus();
+  std::vector<int> suspects;
+  for (const RankState& state : found.missing) {
+    if (!state.answers) suspects.push_back(state.rank);
+  }
+  return conclude(stall_text(finding->key, finding->waited_ms, found,
+                             [this](int rank) { return described(rank); }),
+                  suspects, finding->is_fatal);
+}
+
+// Checks that the ranks that would ask about stalls are still alive.
+absl::Status Coordinator::listen(Clock::TimePoint now) {
+  const auto finding = silence_.take(now);
+  if (!finding) return absl::OkStatus();
+  const bool is_here = tree_.node_of(finding->rank) == node_;
+  const std::string remark =
+      is_here && remark_ ? remark_(finding->rank) : std::string();
+  return conclude(silence_text(*finding, described(finding->rank), remark),
+                  {finding->rank}, finding->is_fatal);
+}
+
+absl::Status Coordinator::conclude(const std::string& text,
+                                   const std::vector<int>& suspects,
+                                   bool is_fatal) {
+  if (is_fatal) {
+    return with_suspects(absl::AbortedError(absl::StrCat(
+                             "the job has stalled, and is given up: ", text)),
+                         suspects);
+  }
+  warnings_.push_back(text);
+  return absl::OkStatus();
+}
+
+absl::Status Coordinator::from_above(Message message) {
+  if (is_leader()) {
+    auto* const round = std::get_if<Round>(&message);
+    const std::vector<int>& here = tree_.ranks_of(node_);
+    const auto& children = tree_.children(node_);
+    if (!children.empty() || (round == nullptr && here.size() > 1)) {
+      outbox_.write(message);
+    }
+    for (const int child : children)
+      outbox_.send_written(tree_.leader_of(child));
+    if (round != nullptr) return schedule(std::move(round->records));
+    for (const int rank : here) {
+      if (rank != rank_) outbox_.send_written(rank);
+    }
+  }
+  return take(std::move(message));
+}
+
+absl::Status Coordinator::take(Message message) {
+  if (auto* define = std::get_if<Define>(&message)) {
+    if (shared_copy_) define->request = shared_copy_(define->request);
+    if (is_leader()) leader_->subtree.defined(*define);
+    return protocol_.define(*define);
+  }
+  if (const auto* reject = std::get_if<Reject>(&message)) {
+    return protocol_.reject(*reject);
+  }
+  if (const auto* halt = std::get_if<Halt>(&message)) {
+    protocol_.halt(*halt);
+    return absl::OkStatus();
+  }
+  if (const auto* question = std::get_if<Inspect>(&message)) {
+    return answer(*question);
+  }
+  if (std::holds_alternative<Closed>(message)) {
+    closed_ = true;
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "a message for a leader reached a rank that leads no node");
+}
+
+absl::Status Coordinator::answer(const Inspect& question) {
+  const Clock::TimePoint now = clock_.now();
+  silence_.heard(now);
+  const Inspected mine =
+      answer_of(question.query, protocol_.state(question.key, now),
+                protocol_.is_member(question.key.process_set));
+  if (!is_leader()) {
+    outbox_.send(tree_.leader_of(node_), mine);
+    return absl::OkStatus();
+  }
+  leader_->stall_gatherer.begin(question.query, now);
+  return leader_->stall_gatherer.receive(rank_, mine);
+}
+
+}  // namespace hvd::coordinator
