@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/progress/turn.h"
 
-#include <algorithm>
-#include <limits>
 #include <span>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/coordinator/lost_ranks.h"
-#include "horovodpp/coordinator/stall_inspector.h"
 #include "horovodpp/core/interruption.h"
-#include "horovodpp/core/rank_news.h"
-#include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/suspects.h"
-#include "horovodpp/runtime/progress/sleep_limit.h"
-#include "horovodpp/transport/epoch_router.h"
 
 namespace hvd::runtime {
 namespace {
@@ -29,7 +19,6 @@ constexpr int kBeatsPerDeadline = 16;
 // The number of submissions that are taken in before their output is given out.
 // That output then stays in the cache, and other ranks begin with it meanwhile.
 constexpr std::size_t kPortion = 256;
-constexpr std::size_t kPortionBytes = std::size_t{32} << 10;
 
 }  // namespace
 
@@ -140,50 +129,6 @@ absl::StatusOr<bool> Turn::take_in() {
   return moved;
 }
 
-absl::StatusOr<bool> Turn::receive() {
-  std::size_t bytes = 0;
-  for (bool received = false;; received = true) {
-    HVD_ASSIGN_OR_RETURN(std::optional<transport::Mail> mail,
-                         parts_.router.receive());
-    if (!mail) return received;
-    bytes += mail->bytes.size();
-    if (bytes >= kPortionBytes) {
-      bytes = 0;
-      HVD_RETURN_IF_ERROR(give_out().status());
-    }
-    if (beats_) beats_->heard(mail->from, steady_clock::now());
-    if (traces()) {
-      parts_.log.trace(absl::StrCat("received ", mail->bytes.size(),
-                                    " bytes from rank ", mail->from));
-    }
-    if (const auto notice = transport::EpochRouter::notice_in(mail->bytes)) {
-      HVD_RETURN_IF_ERROR(hear_of_losses(mail->from, *notice));
-      continue;
-    }
-    const absl::Status heard =
-        parts_.coordinator.receive(mail->from, mail->bytes);
-    if (heard.ok()) continue;
-    const bool is_of_silence =
-        absl::StrContains(heard.message(), kNodeIsSilent);
-    return is_of_silence && is_given_up(suspects_of(heard))
-               ? given_up_by(mail->from)
-               : heard;
-  }
-}
-
-bool Turn::is_given_up(const std::vector<int>& suspects) const {
-  return contains(suspects, parts_.topology.rank());
-}
-
-// The error for when rank `from` takes this rank for lost. It blames no rank:
-// the link between the hosts was down.
-absl::Status Turn::given_up_by(int from) const {
-  return absl::AbortedError(absl::StrCat(
-      "host '", parts_.topology.peer(from).host, "' (rank ", from,
-      ") has gone on without this one, of which it had not heard for too "
-      "long; the hosts may have been cut off from each other"));
-}
-
 absl::StatusOr<bool> Turn::give_out() {
   // Reads the clock only once.
   const auto taken_at = std::exchange(taken_at_, std::nullopt);
@@ -211,47 +156,6 @@ absl::StatusOr<bool> Turn::give_out() {
     HVD_RETURN_IF_ERROR(parts_.router.flush().status());
   }
   return moved;
-}
-
-// Rank `from` knows of losses already, and has begun to re-form the job.
-absl::Status Turn::hear_of_losses(int from, const std::string& notice) {
-  const absl::StatusOr<coordinator::LostRanksMessage> letter =
-      coordinator::decode_lost_ranks(notice, parts_.topology.size());
-  if (!letter.ok()) {
-    return annotate(letter.status(), absl::StrCat("mail from rank ", from));
-  }
-  const coordinator::LostRanks& lost_ranks = letter->lost_ranks;
-  if (is_given_up(lost_ranks.suspected)) return given_up_by(from);
-  if (!lost_ranks.dead.empty()) {
-    parts_.monitor.left_behind(lost_ranks.dead.front(), kEndedEarly);
-  } else if (!lost_ranks.suspected.empty()) {
-    parts_.monitor.left_behind(lost_ranks.suspected.front(),
-                               coordinator::kDoesNotAnswer,
-                               lost_ranks.suspected);
-  } else {
-    parts_.monitor.left_behind(from, "has begun to re-form the job");
-  }
-  return absl::OkStatus();
-}
-
-// Leaders of neighboring nodes exchange only mail.
-absl::Status Turn::beat() {
-  const auto now = steady_clock::now();
-  const std::vector<int> due = beats_->due(now);
-  for (const int rank : due) {
-    coordinator::Outgoing mail = parts_.coordinator.beat_mail(rank);
-    HVD_RETURN_IF_ERROR(parts_.router.send(mail.to, std::move(mail.bytes)));
-    parts_.router.send_beat(rank);
-  }
-  if (!due.empty()) {
-    for (const int rank : parts_.router.receive_beats()) {
-      beats_->alive(rank, now);
-    }
-  }
-  for (const int rank : beats_->lost(now)) {
-    parts_.monitor.node_lost(rank);
-  }
-  return absl::OkStatus();
 }
 
 void Turn::ring(coordinator::Bells bells) {
@@ -377,68 +281,6 @@ bool Turn::has_ended() const {
   // A leaving rank stays until its messages have found room, because peers wait
   // for them.
   return parts_.coordinator.closed() && !parts_.router.has_unwritten();
-}
-
-// Between steps the first submission always wakes: an idle rank would not
-// notice a missing next one.
-std::int64_t Turn::wakes_at() const {
-  return is_busy() ? static_cast<std::int64_t>(
-                         parts_.coordinator.submissions_to_next())
-                   : 1;
-}
-
-// In a cycle a submission cannot matter before the batch is over; requests of
-// peers are looked at in time.
-std::int64_t Turn::attends_at() const {
-  return parts_.coordinator.follows_cycle()
-             ? std::numeric_limits<std::int64_t>::max()
-             : 1;
-}
-
-bool Turn::is_rung_for_all() const {
-  return !is_busy() && !beats_ && rings_for_all(outlook(false));
-}
-
-std::optional<Clock::Duration> Turn::sleep_limit(bool is_busy,
-                                                 Clock::TimePoint now) const {
-  Outlook ahead = outlook(is_busy);
-  if (beats_) {
-    const auto beat = beats_->next(now);
-    ahead.due = ahead.due ? std::min(*ahead.due, beat) : beat;
-  }
-  if (rings_for_all(ahead)) return std::nullopt;
-  return runtime::sleep_limit(ahead, now);
-}
-
-Outlook Turn::outlook(bool is_busy) const {
-  std::optional<Clock::TimePoint> due = parts_.coordinator.due();
-  const auto loss = parts_.monitor.loss_due();
-  if (loss && (!due || *loss < *due)) due = loss;
-  return {.several_nodes = several_nodes_,
-          .looks_after_wires = parts_.segment.local_rank() == 0 ||
-                               parts_.router.has_used_wires(),
-          .is_busy = is_busy,
-          .helps_after = parts_.router.helps_after(),
-          .wakes_at = wakes_at(),
-          .due = due};
-}
-
-std::optional<Clock::TimePoint> Turn::attend_due() const {
-  auto due = parts_.coordinator.due();
-  // A leader passes on what other ranks wait for, and mail of other nodes wakes
-  // no rank.
-  if (beats_) {
-    const auto look = steady_clock::now() + kBusySleep;
-    due = due ? std::min(*due, look) : look;
-  }
-  if (attends_at() > 1) {
-    const auto look = steady_clock::now() + kUnseen;
-    due = due ? std::min(*due, look) : look;
-  }
-  if (const Interruption* const mine = Interruption::here()) {
-    due = due ? std::min(*due, mine->due()) : mine->due();
-  }
-  return due;
 }
 
 }  // namespace hvd::runtime
