@@ -31,4 +31,14 @@ class ManualClock : public Clock {
   std::atomic<Duration::rep> ticks_{0};
 };
 
+// `now` plus `timeout`, capped at the latest time that the clock can
+// represent.
+inline std::chrono::steady_clock::time_point deadline_after(
+    std::chrono::nanoseconds timeout,
+    std::chrono::steady_clock::time_point now =
+        std::chrono::steady_clock::now()) {
+  constexpr auto kLatest = std::chrono::steady_clock::time_point::max();
+  return timeout > kLatest - now ? kLatest : now + timeout;
+}
+
 }  // namespace hvd

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProcessStat holds fields of /proc/<pid>/stat (proc(5)).
+// The state of another process of this host, seen from outside: fields of
+// /proc/<pid>/stat (proc(5)).
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/strings/string_view.h"
 
@@ -23,5 +25,10 @@ struct ProcessStat {
 
 // nullopt if `text` is not the content of such a file.
 std::optional<ProcessStat> parse_process_stat(absl::string_view text);
+
+// Why the process `pid` may not answer: "it is stopped (SIGSTOP or a
+// debugger)", "it has ended"; empty if its state shows no reason. (proc(5),
+// /proc/pid/stat)
+std::string process_remark(std::int64_t pid);
 
 }  // namespace hvd

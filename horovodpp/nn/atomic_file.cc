@@ -15,7 +15,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/file_error.h"
-#include "horovodpp/core/file_size_signal.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::nn {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/process_stat.h"
 #include "horovodpp/device/gpus.h"
 #include "horovodpp/runtime/execution/gpu_tensors.h"
-#include "horovodpp/runtime/process_state.h"
 #include "horovodpp/runtime/waits_at_once.h"
 
 namespace hvd::runtime {

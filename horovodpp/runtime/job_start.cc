@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/collective/shm/crossovers.h"
-#include "horovodpp/core/deadline.h"
+#include "horovodpp/core/clock.h"
 #include "horovodpp/core/rank_news.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread_start.h"

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "horovodpp/core/deadline.h"
+#include "horovodpp/core/clock.h"
 #include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/job.h"

@@ -16,7 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "horovodpp/coordinator/process_sets.h"
-#include "horovodpp/core/deadline.h"
+#include "horovodpp/core/clock.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/local_communicator.h"
 #include "horovodpp/transport/mpi_module.h"

@@ -22,7 +22,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "horovodpp/core/file_size_signal.h"
+#include "horovodpp/core/file_error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/threads.h"
 

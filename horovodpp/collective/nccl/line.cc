@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/at_exit.h"
-#include "horovodpp/core/deadline.h"
+#include "horovodpp/core/clock.h"
 #include "horovodpp/core/half.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/device/gpu_work.h"

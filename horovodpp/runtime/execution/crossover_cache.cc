@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "horovodpp/core/file_size_signal.h"
+#include "horovodpp/core/file_error.h"
 #include "horovodpp/core/threads.h"
 
 namespace hvd::runtime {

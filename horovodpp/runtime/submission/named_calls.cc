@@ -2,11 +2,11 @@
 #include "horovodpp/runtime/submission/named_calls.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <utility>
 
 #include "horovodpp/core/futex_word.h"
-#include "horovodpp/core/prefetch.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {
@@ -15,6 +15,21 @@ using coordinator::Key;
 using coordinator::Request;
 using coordinator::Submission;
 using coordinator::SubmissionPtr;
+
+namespace {
+
+// Prefetches all cache lines of `object` at once, for a caller that visits
+// objects in turn.
+template <typename T>
+void prefetch_all(const T* object) {
+  constexpr std::size_t kLine = 64;
+  const char* const first = reinterpret_cast<const char*>(object);
+  for (std::size_t at = 0; at < sizeof(T); at += kLine) {
+    __builtin_prefetch(first + at);
+  }
+}
+
+}  // namespace
 
 class NamedCalls::Call final : public Waiter,
                                public std::enable_shared_from_this<Call> {
