@@ -14,7 +14,7 @@ void FutexWord::sleep(std::uint32_t value, std::optional<TimePoint> deadline) {
 
 HVD_EXPORT void FutexWord::wake() {
   if (sleepers_.load() == 0) return;
-  if (WakeTogether::here_ != nullptr) return WakeTogether::here_->add(value_);
+  if (caller_state.wakes != nullptr) return caller_state.wakes->add(value_);
   futex_wake({.word = value_, .is_shared = false});
 }
 

@@ -20,6 +20,8 @@
 #include <optional>
 #include <utility>
 
+#include "horovodpp/core/caller_state.h"
+
 namespace hvd {
 
 class FutexWord {
@@ -52,10 +54,10 @@ class FutexWord {
 // outcomes set in a row, not once for each.
 class WakeTogether {
  public:
-  WakeTogether() : outer_(std::exchange(here_, this)) {}
+  WakeTogether() : outer_(std::exchange(caller_state.wakes, this)) {}
   ~WakeTogether() {
     wake_all();
-    here_ = outer_;
+    caller_state.wakes = outer_;
   }
   WakeTogether(const WakeTogether&) = delete;
   WakeTogether& operator=(const WakeTogether&) = delete;
@@ -63,7 +65,7 @@ class WakeTogether {
   // Sends the delayed wake-ups of this thread. Call before running foreign
   // code, which may wait for the woken threads.
   static void flush() {
-    if (here_ != nullptr) here_->wake_all();
+    if (caller_state.wakes != nullptr) caller_state.wakes->wake_all();
   }
 
  private:
@@ -72,8 +74,6 @@ class WakeTogether {
   // Sleepers on `word` will be woken; `word` may be freed before that.
   void add(const std::atomic<std::uint32_t>& word);
   void wake_all();
-
-  static inline thread_local WakeTogether* here_ = nullptr;
 
   WakeTogether* const outer_;
   std::array<const std::atomic<std::uint32_t>*, 8> words_ = {};

@@ -6,6 +6,8 @@
 
 #include <chrono>
 
+#include "horovodpp/core/caller_state.h"
+
 namespace hvd {
 
 class Interruption {
@@ -16,15 +18,15 @@ class Interruption {
 
   // `ask(context)` returns whether to stop waiting.
   Interruption(bool (*ask)(void* context), void* context)
-      : ask_(ask), context_(context), previous_(here_) {
-    here_ = this;
+      : ask_(ask), context_(context), previous_(caller_state.interruption) {
+    caller_state.interruption = this;
   }
-  ~Interruption() { here_ = previous_; }
+  ~Interruption() { caller_state.interruption = previous_; }
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
   // The innermost one of this thread; nullptr: waits cannot be interrupted.
-  static Interruption* here() { return here_; }
+  static Interruption* here() { return caller_state.interruption; }
 
   // Asks if the interval has passed. Once true, always true.
   bool is_due_to_stop() {
@@ -38,8 +40,6 @@ class Interruption {
   Clock::time_point due() const { return due_; }
 
  private:
-  static inline thread_local Interruption* here_ = nullptr;
-
   bool (*const ask_)(void*);
   void* const context_;
   Interruption* const previous_;

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/at_exit.h"
+#include "horovodpp/core/caller_state.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/runtime.h"
@@ -20,14 +21,14 @@
 #include "horovodpp/transport/mpi_module.h"
 
 namespace hvd {
-namespace {
 
 // The job of a thread that holds a ThreadRuntime.
 struct ThreadJob {
   std::shared_ptr<Runtime> runtime;
   bool was_left = false;  // By shutdown().
 };
-thread_local ThreadJob* thread_job = nullptr;
+
+namespace {
 
 // The job of the process. Never destroyed, so that exit order cannot matter.
 struct Process {
@@ -143,7 +144,7 @@ Status init(Headers headers) {
 
 Status init(const Config& config, Headers headers) {
   if (!headers.go_with_library()) return other_headers(headers);
-  if (thread_job != nullptr) {
+  if (caller_state.job != nullptr) {
     HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
     return part_in(*runtime);
   }
@@ -164,9 +165,9 @@ Status init(const Config& config, Headers headers) {
 }
 
 Status shutdown() {
-  if (thread_job != nullptr) {
-    const absl::Status status = thread_job->runtime->stop();
-    if (!absl::IsFailedPrecondition(status)) thread_job->was_left = true;
+  if (caller_state.job != nullptr) {
+    const absl::Status status = caller_state.job->runtime->stop();
+    if (!absl::IsFailedPrecondition(status)) caller_state.job->was_left = true;
     return status;
   }
   const std::shared_ptr<Runtime> runtime = take_runtime();
@@ -174,7 +175,7 @@ Status shutdown() {
 }
 
 Status reform() {
-  if (thread_job != nullptr) {
+  if (caller_state.job != nullptr) {
     return absl::FailedPreconditionError(
         "this thread has a job of its own; call Runtime::reform() on it");
   }
@@ -196,8 +197,8 @@ bool is_initialized() {
 }
 
 StatusOr<std::shared_ptr<Runtime>> find_runtime() {
-  if (thread_job != nullptr) {
-    if (!thread_job->was_left) return thread_job->runtime;
+  if (caller_state.job != nullptr) {
+    if (!caller_state.job->was_left) return caller_state.job->runtime;
     return absl::FailedPreconditionError(
         "this thread's rank has been shut down, and whoever started it starts "
         "the next");
@@ -232,13 +233,13 @@ struct ThreadRuntime::Scope {
 ThreadRuntime::ThreadRuntime(std::shared_ptr<Runtime> runtime)
     : scope_(std::make_unique<Scope>()) {
   scope_->job.runtime = std::move(runtime);
-  scope_->previous = std::exchange(thread_job, &scope_->job);
+  scope_->previous = std::exchange(caller_state.job, &scope_->job);
 }
 
 ThreadRuntime::ThreadRuntime(Runtime& runtime)
     : ThreadRuntime(
           std::shared_ptr<Runtime>(std::shared_ptr<void>(), &runtime)) {}
 
-ThreadRuntime::~ThreadRuntime() { thread_job = scope_->previous; }
+ThreadRuntime::~ThreadRuntime() { caller_state.job = scope_->previous; }
 
 }  // namespace hvd

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/waits_at_once.h"
 
+#include "horovodpp/core/caller_state.h"
+
 namespace hvd {
-namespace {
 
-thread_local int at_once_depth = 0;
-
-}  // namespace
-
-WaitsAtOnce::WaitsAtOnce() { ++at_once_depth; }
-WaitsAtOnce::~WaitsAtOnce() { --at_once_depth; }
-bool WaitsAtOnce::here() { return at_once_depth > 0; }
+WaitsAtOnce::WaitsAtOnce() { ++caller_state.waits_at_once; }
+WaitsAtOnce::~WaitsAtOnce() { --caller_state.waits_at_once; }
+bool WaitsAtOnce::here() { return caller_state.waits_at_once > 0; }
 
 }  // namespace hvd
