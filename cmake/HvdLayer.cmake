@@ -3,8 +3,8 @@
 #
 # A folder of horovodpp/ is a layer, or a room of a layer (`collective/shm`), and a target
 # (hvd_collective_shm). MAY_INCLUDE lists the folders, besides its own, whose headers its
-# files may include. A layer does not include its rooms, and a room does not include its
-# layer, unless named. test/house/layers.py checks every #include. A file named
+# files may include; `core/*` lists core and its rooms. A layer does not include its rooms,
+# and a room does not include its layer, unless named. test/house/layers.py checks every #include. A file named
 # <mechanism>_*.cc is compiled only if <mechanism> is among BACKENDS; otherwise
 # no_<mechanism>.cc replaces it. A folder that is APART is not a part of the library.
 define_property(GLOBAL PROPERTY HVD_LAYER_TARGETS BRIEF_DOCS "Targets of all layers and rooms")
@@ -43,4 +43,26 @@ function(hvd_layer folder)
       set_property(GLOBAL APPEND PROPERTY HVD_LAYER_TARGETS ${target})
     endif()
   endif()
+endfunction()
+
+# hvd_layer_targets(<variable> <layer>...): the targets of these layers and of their rooms.
+function(hvd_layer_targets variable)
+  get_property(all GLOBAL PROPERTY HVD_LAYER_TARGETS)
+  set(found "")
+  foreach(layer ${ARGN})
+    set(own ${all})
+    list(FILTER own INCLUDE REGEX "^hvd_${layer}(_|$)")
+    if(NOT own)
+      message(FATAL_ERROR "no layer is called ${layer}")
+    endif()
+    list(APPEND found ${own})
+  endforeach()
+  set(${variable} ${found} PARENT_SCOPE)
+endfunction()
+
+# hvd_layer_objects(<variable> <layer>...): their object files.
+function(hvd_layer_objects variable)
+  hvd_layer_targets(objects ${ARGN})
+  list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+  set(${variable} ${objects} PARENT_SCOPE)
 endfunction()

@@ -55,8 +55,8 @@ function(hvd_wrapped_mpi target wrapper)
 endfunction()
 
 # The linker takes only the used parts of an archive.
-add_library(hvd_wires STATIC EXCLUDE_FROM_ALL
-  $<TARGET_OBJECTS:hvd_core> $<TARGET_OBJECTS:hvd_transport>)
+hvd_layer_objects(objects core transport)
+add_library(hvd_wires STATIC EXCLUDE_FROM_ALL ${objects})
 set_target_properties(hvd_wires PROPERTIES LINKER_LANGUAGE CXX)
 
 # hvd_mpi_module(<target> <flavor> <wrapper> <mpi> <source>...): the module for the MPI of

@@ -40,7 +40,10 @@ SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 
 
 def granted_folders(cmake_text):
-    """{folder: the folders it may include}, from the hvd_layer(...) lines."""
+    """{folder: the folders it may include}, from the hvd_layer(...) lines.
+
+    `core/*` grants core and all its rooms.
+    """
     granted = {}
     for call in LAYER.finditer(cmake_text):
         name, *words = call.group(1).split()
@@ -50,7 +53,15 @@ def granted_folders(cmake_text):
         words = words[words.index("MAY_INCLUDE") + 1 :]
         end = next((i for i, word in enumerate(words) if word.isupper()), len(words))
         granted[name] = set(words[:end])
-    return granted
+    return {name: with_rooms(folders, granted) - {name} for name, folders in granted.items()}
+
+
+def with_rooms(folders, all_folders):
+    """`folders`, where `<layer>/*` has become the layer and its rooms."""
+    named = {folder for folder in folders if not folder.endswith("/*")}
+    layers = [folder.removesuffix("/*") for folder in folders - named]
+    rooms = {f for f in all_folders for layer in layers if f.startswith(layer + "/")}
+    return named | set(layers) | rooms
 
 
 def shortest_cycle(graph, start):

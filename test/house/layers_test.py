@@ -117,6 +117,18 @@ class Layers(unittest.TestCase):
             found, ["horovodpp/CMakeLists.txt: 'core/a/b' is more than two folders deep"]
         )
 
+    def test_a_layer_may_be_granted_with_its_rooms(self):
+        cmake = (
+            "hvd_layer(core)\nhvd_layer(core/thread MAY_INCLUDE core)\n"
+            "hvd_layer(coreless)\nhvd_layer(transport MAY_INCLUDE core/* USES x)\n"
+        )
+        granted = layers.granted_folders(cmake)
+        self.assertEqual(granted["transport"], {"core", "core/thread"})
+        self.assertEqual(granted["core/thread"], {"core"})
+        self.assertEqual(found_in({"transport/a.h": '#include "horovodpp/coreless/b.h"'}, cmake)[0:1],
+                         ["horovodpp/transport/a.h:1: includes horovodpp/coreless/b.h, but "
+                          "'transport' may not include 'coreless'"])
+
     def test_layers_in_a_circle_are_found(self):
         circle = "hvd_layer(a MAY_INCLUDE b)\nhvd_layer(b MAY_INCLUDE a)\n"
         self.assertEqual(
