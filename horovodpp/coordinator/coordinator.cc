@@ -75,7 +75,7 @@ absl::Status Coordinator::schedule(std::vector<Record> records) {
         "the schedule names an operation that was not defined");
   }
   // Take completions from before the end of a cycle now: they do not count.
-  HVD_RETURN_IF_ERROR(collect());
+  HVD_RETURN_IF_ERROR(collect_completed());
   // Count before any rank or child can act on the records.
   leader_->subtree.scheduled(
       records, [this](std::uint32_t id) { return protocol_.definition(id); });
@@ -84,7 +84,7 @@ absl::Status Coordinator::schedule(std::vector<Record> records) {
 }
 
 // Leader: takes the completed ids off the board.
-absl::Status Coordinator::collect() {
+absl::Status Coordinator::collect_completed() {
   while (const auto id = board_.next_completed()) {
     const Define* definition = protocol_.definition(*id);
     if (definition == nullptr) continue;  // Retired in the meantime.
@@ -95,21 +95,21 @@ absl::Status Coordinator::collect() {
 }
 
 absl::Status Coordinator::step(Clock::TimePoint now) {
-  if (protocol_.is_due(now)) protocol_.look(now);
-  if (protocol_.has_messages()) HVD_RETURN_IF_ERROR(say(now));
-  if (silence_.is_due(now)) HVD_RETURN_IF_ERROR(listen(now));
+  if (protocol_.is_due(now)) protocol_.report_stalls(now);
+  if (protocol_.has_messages()) HVD_RETURN_IF_ERROR(send_messages(now));
+  if (silence_.is_due(now)) HVD_RETURN_IF_ERROR(check_silence(now));
   if (protocol_.take_leader_is_wanted()) bells_.leader = true;
-  return leader_ == nullptr ? absl::OkStatus() : lead(now);
+  return leader_ == nullptr ? absl::OkStatus() : step_as_leader(now);
 }
 
 // Sends this rank's messages.
-absl::Status Coordinator::say(Clock::TimePoint now) {
+absl::Status Coordinator::send_messages(Clock::TimePoint now) {
   for (Message& message : protocol_.take_messages()) {
     if (const auto* stalled = std::get_if<Stalled>(&message)) {
       silence_.said(*stalled, now);
     }
     if (is_leader()) {
-      HVD_RETURN_IF_ERROR(from_below(rank_, std::move(message)));
+      HVD_RETURN_IF_ERROR(receive_from_below(rank_, std::move(message)));
     } else {
       outbox_.send(tree_.leader_of(node_), message);
     }
@@ -118,26 +118,26 @@ absl::Status Coordinator::say(Clock::TimePoint now) {
 }
 
 // The leader's part of a step.
-absl::Status Coordinator::lead(Clock::TimePoint now) {
-  HVD_RETURN_IF_ERROR(collect());
-  if (leader_->subtree.has_messages()) HVD_RETURN_IF_ERROR(pass_on());
+absl::Status Coordinator::step_as_leader(Clock::TimePoint now) {
+  HVD_RETURN_IF_ERROR(collect_completed());
+  if (leader_->subtree.has_messages()) HVD_RETURN_IF_ERROR(forward_subtree());
   if (leader_->stall_gatherer.is_asking()) {
     for (Inspected& answers : leader_->stall_gatherer.take(now)) {
-      HVD_RETURN_IF_ERROR(up(std::move(answers)));
+      HVD_RETURN_IF_ERROR(send_up(std::move(answers)));
     }
   }
   if (root_ != nullptr) {
     // Clear the flag first: the root decides below about everything read so
     // far.
     protocol_.take_has_read();
-    if (root_->has_work()) HVD_RETURN_IF_ERROR(rule(now));
+    if (root_->has_work()) HVD_RETURN_IF_ERROR(extend_schedule(now));
   }
   if (!leader_->unwritten.empty()) write_schedule();
   return absl::OkStatus();
 }
 
 // The root extends the schedule.
-absl::Status Coordinator::rule(Clock::TimePoint now) {
+absl::Status Coordinator::extend_schedule(Clock::TimePoint now) {
   // While this rank waits in a collective, submissions can gather into larger
   // batches. With other nodes or process sets, do not keep these waiting.
   const bool ahead = tree_.nodes() > 1 || protocol_.process_sets().count() > 1;
@@ -146,13 +146,13 @@ absl::Status Coordinator::rule(Clock::TimePoint now) {
         leader_->unwritten.empty() && protocol_.may_be_given_more(ahead);
     std::vector<Record> records = root_->scheduler.cut(now, is_idle);
     if (records.empty()) break;
-    HVD_RETURN_IF_ERROR(from_above(Round{std::move(records)}));
+    HVD_RETURN_IF_ERROR(receive_from_above(Round{std::move(records)}));
     write_schedule();
   }
   // Send Closed last, so that every node has the whole schedule before.
   if (root_->scheduler.finished() && !root_->has_said_closed) {
     root_->has_said_closed = true;
-    return from_above(Closed{});
+    return receive_from_above(Closed{});
   }
   return absl::OkStatus();
 }

@@ -178,23 +178,23 @@ class Coordinator {
   bool owes_nothing() const;
 
   absl::Status deliver(int from, Message message);
-  absl::Status from_below(int from, Message message);
-  absl::Status from_above(Message message);
-  absl::Status take(Message message);
-  absl::Status up(Message message);
-  absl::Status pass_on();
+  absl::Status receive_from_below(int from, Message message);
+  absl::Status receive_from_above(Message message);
+  absl::Status apply(Message message);
+  absl::Status send_up(Message message);
+  absl::Status forward_subtree();
   absl::Status announce();
-  absl::Status answer(const Inspect& question);
-  absl::Status report(const Inspected& found);
-  absl::Status listen(Clock::TimePoint now);
-  absl::Status conclude(const std::string& text,
-                        const std::vector<int>& suspects, bool is_fatal);
+  absl::Status answer_inspection(const Inspect& question);
+  absl::Status report_stall(const Inspected& found);
+  absl::Status check_silence(Clock::TimePoint now);
+  absl::Status warn_or_abort(const std::string& text,
+                             const std::vector<int>& suspects, bool is_fatal);
   std::string described(int rank) const;
   absl::Status schedule(std::vector<Record> records);
-  absl::Status collect();
-  absl::Status say(Clock::TimePoint now);
-  absl::Status lead(Clock::TimePoint now);
-  absl::Status rule(Clock::TimePoint now);
+  absl::Status collect_completed();
+  absl::Status send_messages(Clock::TimePoint now);
+  absl::Status step_as_leader(Clock::TimePoint now);
+  absl::Status extend_schedule(Clock::TimePoint now);
   void write_schedule();
 
   const int rank_;

@@ -37,7 +37,7 @@ absl::Status Coordinator::deliver(int from, Message message) {
     case Direction::kAny:
       return absl::OkStatus();  // The arrival itself is the information.
     case Direction::kUp:
-      return from_below(from, std::move(message));
+      return receive_from_below(from, std::move(message));
     case Direction::kDown:
       break;
   }
@@ -48,37 +48,37 @@ absl::Status Coordinator::deliver(int from, Message message) {
     return absl::InvalidArgumentError(
         "a message came down the tree from a rank that is not above this one");
   }
-  return from_above(std::move(message));
+  return receive_from_above(std::move(message));
 }
 
-absl::Status Coordinator::from_below(int from, Message message) {
+absl::Status Coordinator::receive_from_below(int from, Message message) {
   if (!is_leader()) {
     return absl::InvalidArgumentError(
         "a message for a leader reached a rank that leads no node");
   }
   // Report earlier completions first.
-  HVD_RETURN_IF_ERROR(collect());
+  HVD_RETURN_IF_ERROR(collect_completed());
   if (const auto* stalled = std::get_if<Stalled>(&message)) {
-    return up(*stalled);
+    return send_up(*stalled);
   }
   if (const auto* answer = std::get_if<Inspected>(&message)) {
     return leader_->stall_gatherer.receive(from, *answer);
   }
   HVD_RETURN_IF_ERROR(leader_->subtree.receive(from, std::move(message)));
-  return pass_on();
+  return forward_subtree();
 }
 
 // Sends the messages of the whole subtree to the parent.
-absl::Status Coordinator::pass_on() {
+absl::Status Coordinator::forward_subtree() {
   while (leader_->subtree.has_messages()) {
     for (Message& message : leader_->subtree.take_messages()) {
-      HVD_RETURN_IF_ERROR(up(std::move(message)));
+      HVD_RETURN_IF_ERROR(send_up(std::move(message)));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::up(Message message) {
+absl::Status Coordinator::send_up(Message message) {
   if (!is_root()) {
     outbox_.send(tree_.leader_of(tree_.parent(node_)), message);
     return absl::OkStatus();
@@ -86,10 +86,10 @@ absl::Status Coordinator::up(Message message) {
   if (const auto* stalled = std::get_if<Stalled>(&message)) {
     const auto question =
         root_->stall_inspector.stalled(*stalled, clock_.now());
-    return question ? from_above(*question) : absl::OkStatus();
+    return question ? receive_from_above(*question) : absl::OkStatus();
   }
   if (const auto* found = std::get_if<Inspected>(&message)) {
-    return report(*found);
+    return report_stall(*found);
   }
   HVD_RETURN_IF_ERROR(root_->scheduler.receive(std::move(message)));
   return announce();
@@ -104,37 +104,37 @@ absl::Status Coordinator::announce() {
         "name fewer, or set HOROVOD_CACHE_CAPACITY higher"));
   }
   for (Message& message : root_->scheduler.take_announcements()) {
-    HVD_RETURN_IF_ERROR(from_above(std::move(message)));
+    HVD_RETURN_IF_ERROR(receive_from_above(std::move(message)));
   }
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::report(const Inspected& found) {
+absl::Status Coordinator::report_stall(const Inspected& found) {
   const auto finding = root_->stall_inspector.answered(found);
   if (!finding) return absl::OkStatus();
   std::vector<int> suspects;
   for (const RankState& state : found.missing) {
     if (!state.answers) suspects.push_back(state.rank);
   }
-  return conclude(stall_text(finding->key, finding->waited_ms, found,
-                             [this](int rank) { return described(rank); }),
-                  suspects, finding->is_fatal);
+  return warn_or_abort(stall_text(finding->key, finding->waited_ms, found,
+                                  [this](int rank) { return described(rank); }),
+                       suspects, finding->is_fatal);
 }
 
 // Checks that the ranks that would ask about stalls are still alive.
-absl::Status Coordinator::listen(Clock::TimePoint now) {
+absl::Status Coordinator::check_silence(Clock::TimePoint now) {
   const auto finding = silence_.take(now);
   if (!finding) return absl::OkStatus();
   const bool is_here = tree_.node_of(finding->rank) == node_;
   const std::string remark =
       is_here && remark_ ? remark_(finding->rank) : std::string();
-  return conclude(silence_text(*finding, described(finding->rank), remark),
-                  {finding->rank}, finding->is_fatal);
+  return warn_or_abort(silence_text(*finding, described(finding->rank), remark),
+                       {finding->rank}, finding->is_fatal);
 }
 
-absl::Status Coordinator::conclude(const std::string& text,
-                                   const std::vector<int>& suspects,
-                                   bool is_fatal) {
+absl::Status Coordinator::warn_or_abort(const std::string& text,
+                                        const std::vector<int>& suspects,
+                                        bool is_fatal) {
   if (is_fatal) {
     return with_suspects(absl::AbortedError(absl::StrCat(
                              "the job has stalled, and is given up: ", text)),
@@ -144,7 +144,7 @@ absl::Status Coordinator::conclude(const std::string& text,
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::from_above(Message message) {
+absl::Status Coordinator::receive_from_above(Message message) {
   if (is_leader()) {
     auto* const round = std::get_if<Round>(&message);
     const std::vector<int>& here = tree_.ranks_of(node_);
@@ -159,10 +159,10 @@ absl::Status Coordinator::from_above(Message message) {
       if (rank != rank_) outbox_.send_written(rank);
     }
   }
-  return take(std::move(message));
+  return apply(std::move(message));
 }
 
-absl::Status Coordinator::take(Message message) {
+absl::Status Coordinator::apply(Message message) {
   if (auto* define = std::get_if<Define>(&message)) {
     if (shared_copy_) define->request = shared_copy_(define->request);
     if (is_leader()) leader_->subtree.defined(*define);
@@ -176,7 +176,7 @@ absl::Status Coordinator::take(Message message) {
     return absl::OkStatus();
   }
   if (const auto* question = std::get_if<Inspect>(&message)) {
-    return answer(*question);
+    return answer_inspection(*question);
   }
   if (std::holds_alternative<Closed>(message)) {
     closed_ = true;
@@ -186,7 +186,7 @@ absl::Status Coordinator::take(Message message) {
       "a message for a leader reached a rank that leads no node");
 }
 
-absl::Status Coordinator::answer(const Inspect& question) {
+absl::Status Coordinator::answer_inspection(const Inspect& question) {
   const Clock::TimePoint now = clock_.now();
   silence_.heard(now);
   const Inspected mine =

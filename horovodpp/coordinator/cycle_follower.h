@@ -18,17 +18,19 @@ class CycleFollower {
  public:
   // The announced cycle continues with `id`; `ends_batch` marks the end of a
   // batch.
-  void hear(std::uint32_t id, bool ends_batch) { told_.add(id, ends_batch); }
+  void announce(std::uint32_t id, bool ends_batch) {
+    announced_.add(id, ends_batch);
+  }
   // Whether part of a new cycle has been announced.
-  bool is_being_told() const { return told_.batches() > 0; }
+  bool is_being_announced() const { return announced_.batches() > 0; }
 
   // Puts the announced cycle in force as number `run`; without an announcement,
   // puts the last cycle in force again. Returns false if the hash differs, or
   // if `is_known(id)` is false for an id of the last cycle.
   template <typename IsKnown>
   bool begin(std::uint32_t run, std::uint64_t hash, IsKnown is_known) {
-    const bool is_new = is_being_told();
-    if (is_new) cycle_ = std::exchange(told_, Cycle());
+    const bool is_new = is_being_announced();
+    if (is_new) cycle_ = std::exchange(announced_, Cycle());
     if (cycle_.batches() == 0 || cycle_.hash() != hash) return false;
     if (!is_new && !cycle_.all_of_ids(is_known)) return false;
     cycle_.restart();
@@ -63,7 +65,7 @@ class CycleFollower {
   bool goes_on() const { return is_in_force() && !is_halted() && !has_asked_; }
 
  private:
-  Cycle told_;
+  Cycle announced_;
   Cycle cycle_;  // In force, or the last cycle that was.
   bool is_in_force_ = false;
   std::uint32_t run_ = 0;

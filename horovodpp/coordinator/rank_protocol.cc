@@ -223,7 +223,7 @@ void RankProtocol::apply_reject(std::uint32_t number) {
        absl::Status(static_cast<absl::StatusCode>(reject.code), reject.why));
 }
 
-void RankProtocol::look(Clock::TimePoint now) {
+void RankProtocol::report_stalls(Clock::TimePoint now) {
   std::vector<StallReporter::Waiting> waiting;
   for (const auto& [id, operation] : operations_) {
     if (operation.state == State::kIdle) continue;
@@ -316,7 +316,7 @@ void RankProtocol::finished() {
     for (Operation* const operation : planned->operations) {
       operation->state = State::kIdle;
     }
-    go_to(planned->next);
+    set_places(planned->next);
     in_flight_ -= static_cast<int>(planned->operations.size());
     return;
   }

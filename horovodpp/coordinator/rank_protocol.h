@@ -72,8 +72,8 @@ class RankProtocol {
   void halt(const Halt& message);
 
   // Reports submissions that have waited too long. Call when is_due().
-  void look(Clock::TimePoint now);
-  // When look() is due next.
+  void report_stalls(Clock::TimePoint now);
+  // When report_stalls() is due next.
   std::optional<Clock::TimePoint> due() const {
     return in_flight_ > 0 ? stalls_.due() : std::nullopt;
   }
@@ -192,11 +192,11 @@ class RankProtocol {
   absl::Status end_join(ProcessSetId set, int last_rank);
   void remove_set(ProcessSetId set);
   void end(int rank);
-  absl::Status hear_cycle(const std::vector<Record>& records);
+  absl::Status read_cycle(const std::vector<Record>& records);
   absl::Status start_cycle(const Record& start);
   absl::Status end_cycle(std::uint64_t executed);
   void plan_cycle();
-  static void go_to(const std::vector<Place>& places);
+  static void set_places(const std::vector<Place>& places);
   void enter_cycle_head();
   void stop_cycle();
 

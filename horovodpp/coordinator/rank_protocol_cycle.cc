@@ -11,7 +11,7 @@
 namespace hvd::coordinator {
 namespace {
 
-absl::Status not_the_roots_cycle() {
+absl::Status cycle_mismatch() {
   return absl::InternalError(
       "the cycle in the schedule is not the one that the root made");
 }
@@ -20,7 +20,7 @@ absl::Status not_the_roots_cycle() {
 
 // Reads a cycle, or part of a long one. A kStartCycle without kCycle records
 // restarts the last cycle.
-absl::Status RankProtocol::hear_cycle(const std::vector<Record>& records) {
+absl::Status RankProtocol::read_cycle(const std::vector<Record>& records) {
   bool lasts = true;  // No id is forgotten after its first run.
   for (const Record& record : records) {
     if (record.kind == RecordKind::kStartCycle && lasts) {
@@ -28,21 +28,21 @@ absl::Status RankProtocol::hear_cycle(const std::vector<Record>& records) {
     }
     lasts = lasts && record.kind == RecordKind::kCycle &&
             !operations_.find(record.id)->serves_once();
-    cycle_.hear(record.id, record.value != 0);
+    cycle_.announce(record.id, record.value != 0);
   }
-  return lasts ? absl::OkStatus() : not_the_roots_cycle();
+  return lasts ? absl::OkStatus() : cycle_mismatch();
 }
 
 absl::Status RankProtocol::start_cycle(const Record& start) {
   const auto is_known = [this](std::uint32_t id) {
     return operations_.find(id) != nullptr;
   };
-  const bool is_new = cycle_.is_being_told();
+  const bool is_new = cycle_.is_being_announced();
   if (!cycle_.begin(start.id, start.value, is_known)) {
-    return not_the_roots_cycle();
+    return cycle_mismatch();
   }
   if (is_new) plan_cycle();
-  go_to(first_places_);
+  set_places(first_places_);
   batch_.begin_epoch();
   // Marks from before the cycle no longer count.
   for (const std::uint32_t id : operations_.ids_in(State::kMarked)) {
@@ -181,7 +181,7 @@ void RankProtocol::begin_to_wait(Clock::TimePoint now) {
   stalls_.submitted(operation.key().name, true, now);
 }
 
-void RankProtocol::go_to(const std::vector<Place>& places) {
+void RankProtocol::set_places(const std::vector<Place>& places) {
   for (const Place& next : places) next.operation->place = next.place;
 }
 

@@ -25,7 +25,7 @@ absl::Status RankProtocol::read(const std::vector<Record>& records) {
     return absl::InternalError(
         "the schedule goes on while a cycle is in force");
   }
-  if (cycle_.is_being_told() && first.kind != RecordKind::kCycle &&
+  if (cycle_.is_being_announced() && first.kind != RecordKind::kCycle &&
       first.kind != RecordKind::kStartCycle) {
     return absl::InternalError(
         "the schedule goes on in the middle of a cycle's definition");
@@ -49,7 +49,7 @@ absl::Status RankProtocol::read(const std::vector<Record>& records) {
       return end_join(first.id, static_cast<int>(first.value));
     case RecordKind::kCycle:
     case RecordKind::kStartCycle:
-      return hear_cycle(records);
+      return read_cycle(records);
     case RecordKind::kEndCycle:
       return end_cycle(first.value);
   }

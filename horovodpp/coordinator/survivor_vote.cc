@@ -80,7 +80,7 @@ absl::Status SurvivorVote::receive(int from, const std::string& bytes) {
   }
   // Messages of a suspect do not count, but the suspect is told its state.
   if (lost_ranks_.counts_out(from) || phase_ == Phase::kStopped) {
-    if (letter->asks) tell(from, /*asks=*/false);
+    if (letter->asks) send(from, /*asks=*/false);
     return absl::OkStatus();
   }
   // No epoch can contain both ranks. The others' messages will show which
@@ -93,7 +93,7 @@ absl::Status SurvivorVote::receive(int from, const std::string& bytes) {
   told_[at(from)] = letter->lost_ranks;
   const bool news = lost_ranks_.merge(letter->lost_ranks);
   settle(news);
-  if (letter->asks && !news && votes()) tell(from, /*asks=*/false);
+  if (letter->asks && !news && votes()) send(from, /*asks=*/false);
   return absl::OkStatus();
 }
 
@@ -163,7 +163,7 @@ void SurvivorVote::stop(const absl::Status& why) {
   tell_everybody(/*asks=*/false);
 }
 
-void SurvivorVote::tell(int to, bool asks) {
+void SurvivorVote::send(int to, bool asks) {
   outgoing_.push_back({to, encode({.lost_ranks = lost_ranks_,
                                    .asks = asks,
                                    .leaves = phase_ == Phase::kStopped},
@@ -173,7 +173,7 @@ void SurvivorVote::tell(int to, bool asks) {
 // Suspects are told, too: a suspect that is alive should know.
 void SurvivorVote::tell_everybody(bool asks) {
   for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_ && !lost_ranks_.knows_dead(rank)) tell(rank, asks);
+    if (rank != rank_ && !lost_ranks_.knows_dead(rank)) send(rank, asks);
   }
 }
 

@@ -119,7 +119,7 @@ class SurvivorVote {
   Members members_of(const LostRanks& lost_ranks) const;
   // Whether the known losses are still those of the decision.
   bool still_decided() const;
-  void tell(int to, bool asks);
+  void send(int to, bool asks);
   void tell_everybody(bool asks);
   // Re-evaluates after an event; `news`: the event changed the known losses.
   void settle(bool news);

@@ -50,7 +50,7 @@ void TensorQueue::keep_name(Submission& submission) {
   submission.keeps_name = true;
 }
 
-void TensorQueue::let_go(Submission& submission) {
+void TensorQueue::drop_name(Submission& submission) {
   submission.keeps_name = false;
   std::exchange(submission.name, nullptr)->users.fetch_sub(1);
 }
@@ -73,7 +73,7 @@ absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission,
   QueuedName& name = *mine.name;
   Stage free = Stage::kFree;
   if (!name.stage.compare_exchange_strong(free, Stage::kClaimed)) {
-    if (!mine.keeps_name) let_go(mine);
+    if (!mine.keeps_name) drop_name(mine);
     return absl::AlreadyExistsError(
         absl::StrCat("a tensor named ", mine.request.key.to_string(),
                      " is in flight on this rank; wait for it or give this "
@@ -195,7 +195,7 @@ void TensorQueue::release_one(Submission& submission) {
   name.holder = nullptr;
   name.stage.store(Stage::kFree, std::memory_order_release);
   if (submission.keeps_name) return;
-  let_go(submission);
+  drop_name(submission);
   if (submission.request.once) forget(submission.request.key);
 }
 

@@ -67,9 +67,9 @@ class TensorQueue {
                             bool waits_at_once = false);
 
   // `submission` will be pushed several times: looks its name up now and keeps
-  // the entry until let_go(). Call both while it is not in flight.
+  // the entry until drop_name(). Call both while it is not in flight.
   void keep_name(Submission& submission);
-  void let_go(Submission& submission);
+  void drop_name(Submission& submission);
 
   // The driving thread is about to sleep and listens for the doorbell: wake it
   // only when `unsent` submissions are queued. Returns whether they already

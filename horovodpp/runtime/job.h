@@ -97,7 +97,7 @@ class Job : public SubmissionSink {
   }
   void expect_no_more(coordinator::Submission& submission) override {
     if (submission.name != nullptr && !is_of_a_parent()) {
-      queue_.let_go(submission);
+      queue_.drop_name(submission);
     }
   }
   void callback_threw(const std::string& what) override;

@@ -13,11 +13,11 @@ void begin(CycleFollower& follower, std::uint32_t run) {
   Cycle cycle;
   cycle.add(1, false);
   cycle.add(2, true);
-  follower.hear(1, false);
-  EXPECT_TRUE(follower.is_being_told());
-  follower.hear(2, true);
+  follower.announce(1, false);
+  EXPECT_TRUE(follower.is_being_announced());
+  follower.announce(2, true);
   EXPECT_TRUE(follower.begin(run, cycle.hash(), is_known));
-  EXPECT_FALSE(follower.is_being_told());
+  EXPECT_FALSE(follower.is_being_announced());
 }
 
 TEST(CycleFollower, WaitsForAllOfTheNextBatch) {

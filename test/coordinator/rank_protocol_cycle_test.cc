@@ -518,7 +518,7 @@ TEST_F(LoneHeadOfACycle, IsReportedWhereItWaitsForLong) {
   EXPECT_FALSE(protocol_->is_due(now_));
   now_ += std::chrono::seconds(1);
   ASSERT_TRUE(protocol_->is_due(now_));
-  protocol_->look(now_);
+  protocol_->report_stalls(now_);
   const auto stalled = only_said<Stalled>();
   EXPECT_EQ(stalled.key.name, "a");
   EXPECT_EQ(stalled.waited_ms, 1000u);

@@ -437,11 +437,11 @@ TEST_F(RankProtocolTest, SaysWhatHasWaitedTooLong) {
   submit(allreduce("a"));
   said();
   now_ += std::chrono::seconds(1);
-  protocol_->look(now_);
+  protocol_->report_stalls(now_);
   EXPECT_THAT(said(), IsEmpty());
   ASSERT_TRUE(protocol_->due().has_value());
   now_ = *protocol_->due();
-  protocol_->look(now_);
+  protocol_->report_stalls(now_);
   const auto stalled = only_said<Stalled>();
   EXPECT_EQ(stalled.key, key("a"));
   EXPECT_EQ(stalled.waited_ms, 2000u);

@@ -289,7 +289,7 @@ TEST_F(TensorQueueTest, WhatKeepsItsNameIsPushedAgainAndAgain) {
     queue_.release(*take({"a"}));
     take_unsent();
   }
-  queue_.let_go(*kept);
+  queue_.drop_name(*kept);
   EXPECT_TRUE(push("a").ok());
 }
 
@@ -421,7 +421,7 @@ TEST_F(TensorQueueTest, WhatIsTakenAtOnceIsToldToNobody) {
   EXPECT_FALSE(queue_.take_at_once(*kept));
   ASSERT_TRUE(take({"a"}).ok());
   queue_.release({pushed_["a"]});
-  queue_.let_go(*kept);
+  queue_.drop_name(*kept);
   EXPECT_TRUE(outcomes_.empty());
 }
 
@@ -443,7 +443,7 @@ TEST_F(TensorQueueTest, WhatIsTakenAtOnceCanBeLeftInFlight) {
   queue_.leave_in_flight(kept);
   queue_.close(absl::AbortedError("broken"));
   EXPECT_EQ(outcome_of("a").message(), "broken");
-  queue_.let_go(*kept);
+  queue_.drop_name(*kept);
 }
 
 }  // namespace

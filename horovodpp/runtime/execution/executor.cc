@@ -136,11 +136,11 @@ void Executor::complete_later(const Batch& batch,
 
 void Executor::fail(const std::vector<SubmissionPtr>& submissions,
                     const absl::Status& why) {
-  const auto tell = [submissions, why](const absl::Status&) {
+  const auto fail_all = [submissions, why](const absl::Status&) {
     for (const SubmissionPtr& submission : submissions) submission->done(why);
   };
   const auto work = std::exchange(work_, nullptr);
-  work == nullptr ? tell(why) : work->when_over(tell);
+  work == nullptr ? fail_all(why) : work->when_over(fail_all);
 }
 
 absl::Status Executor::set_parts(

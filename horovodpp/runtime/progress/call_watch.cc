@@ -25,7 +25,7 @@ absl::Status CallWatch::start() {
   return absl::OkStatus();
 }
 
-bool CallWatch::look() {
+bool CallWatch::poll() {
   const transport::CallMeter::Now now = calls_.now();
   if (now.what == nullptr) {
     looks_ = 0;
@@ -44,7 +44,7 @@ void CallWatch::run() {
     const auto next = std::chrono::steady_clock::now() + interval;
     while (!stopped_ && stop_.wait_until(mutex_, next)) {
     }
-    if (stopped_ || !look()) continue;
+    if (stopped_ || !poll()) continue;
     const char* const what = calls_.now().what;
     if (what == nullptr) continue;  // It returned just now.
     on_caught_(what);

@@ -53,7 +53,7 @@ class CallWatch {
   static constexpr int kLooksIfBroken = 2;
 
   // Polls once; returns whether too many polls have seen the current call.
-  bool look();
+  bool poll();
 
  private:
   void run();

@@ -13,11 +13,11 @@
 
 namespace hvd::runtime {
 void LauncherChannel::joining() const {
-  tell({.kind = RankNews::Kind::kJoining});
+  send({.kind = RankNews::Kind::kJoining});
 }
 
 void LauncherChannel::connected() const {
-  tell({.kind = RankNews::Kind::kConnected});
+  send({.kind = RankNews::Kind::kConnected});
 }
 
 void LauncherChannel::broken(const absl::Status& why) const {
@@ -29,22 +29,22 @@ void LauncherChannel::hindered(const absl::Status& why) const {
 }
 
 void LauncherChannel::reforming(std::chrono::nanoseconds patience) const {
-  tell({.kind = RankNews::Kind::kReforming,
+  send({.kind = RankNews::Kind::kReforming,
         .patience = std::chrono::ceil<std::chrono::milliseconds>(patience)});
 }
 
 void LauncherChannel::reformed(std::vector<int> lost) const {
-  tell({.kind = RankNews::Kind::kReformed, .lost = std::move(lost)});
+  send({.kind = RankNews::Kind::kReformed, .lost = std::move(lost)});
 }
 
 void LauncherChannel::tell_reason(RankNews::Kind kind,
                                   const absl::Status& why) const {
   RankNews news = {.kind = kind};
   news.set_reason(std::string(why.message()));
-  tell(std::move(news));
+  send(std::move(news));
 }
 
-void LauncherChannel::tell(RankNews news) const {
+void LauncherChannel::send(RankNews news) const {
   sockaddr_un address = {};
   if (socket_name_.empty() || socket_name_.size() >= sizeof(address.sun_path)) {
     return;

@@ -34,7 +34,7 @@ class LauncherChannel {
 
  private:
   void tell_reason(RankNews::Kind kind, const absl::Status& why) const;
-  void tell(RankNews news) const;
+  void send(RankNews news) const;
 
   const std::string socket_name_;
 };

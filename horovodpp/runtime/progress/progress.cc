@@ -115,7 +115,7 @@ bool Progress::is_to_hand_over() {
 // this thread has done. Returns whether the resting thread has to go on.
 bool Progress::look_again() {
   if (end_) return true;
-  const absl::StatusOr<bool> more = turn_.look();
+  const absl::StatusOr<bool> more = turn_.move_on_without_batches();
   if (more.ok()) return *more;
   end_ = job_end_.break_down(more.status());
   return true;

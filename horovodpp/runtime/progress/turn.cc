@@ -66,7 +66,7 @@ Quick Turn::try_at_once(const coordinator::SubmissionPtr& submission,
   return Quick::kBegun;
 }
 
-absl::StatusOr<bool> Turn::look() {
+absl::StatusOr<bool> Turn::move_on_without_batches() {
   HVD_ASSIGN_OR_RETURN(const bool agreed, agree());
   HVD_ASSIGN_OR_RETURN(const bool failed, read_schedule());
   return agreed || failed || parts_.coordinator.wants_step();
@@ -79,7 +79,7 @@ absl::StatusOr<bool> Turn::agree() {
     HVD_RETURN_IF_ERROR(parts_.monitor.judge());
   }
   if (beats_) HVD_RETURN_IF_ERROR(beat());
-  HVD_ASSIGN_OR_RETURN(const bool out, give_out());
+  HVD_ASSIGN_OR_RETURN(const bool out, send_output());
   return in || out;
 }
 
@@ -95,7 +95,7 @@ absl::Status Turn::attend() {
   do {
     HVD_RETURN_IF_ERROR(take_in().status());
     if (beats_) HVD_RETURN_IF_ERROR(beat());
-    HVD_RETURN_IF_ERROR(give_out().status());
+    HVD_RETURN_IF_ERROR(send_output().status());
   } while (parts_.queue.wake_at(attends_at()));
   if (!parts_.coordinator.should_abandon()) return absl::OkStatus();
   return absl::CancelledError("the cycle ended before all ranks came here");
@@ -113,7 +113,7 @@ absl::StatusOr<bool> Turn::take_in() {
     std::span<coordinator::Submission* const> unsent = news_.unsent;
     for (; unsent.size() > kPortion; unsent = unsent.subspan(kPortion)) {
       taken_at_ = parts_.coordinator.submit(unsent.first(kPortion));
-      HVD_RETURN_IF_ERROR(give_out().status());
+      HVD_RETURN_IF_ERROR(send_output().status());
     }
     taken_at_ = parts_.coordinator.submit(unsent);
     for (const coordinator::Key& key : news_.waited_for) {
@@ -129,7 +129,7 @@ absl::StatusOr<bool> Turn::take_in() {
   return moved;
 }
 
-absl::StatusOr<bool> Turn::give_out() {
+absl::StatusOr<bool> Turn::send_output() {
   // Reads the clock only once.
   const auto taken_at = std::exchange(taken_at_, std::nullopt);
   HVD_RETURN_IF_ERROR(taken_at ? parts_.coordinator.step(*taken_at)

@@ -50,7 +50,7 @@ class Turn {
 
   // Does everything but batches; returns whether the next driver has more to
   // do.
-  absl::StatusOr<bool> look();
+  absl::StatusOr<bool> move_on_without_batches();
 
   // Does everything but batches once, during a wait of a plane.
   //   Cancelled  the batch being executed is to be abandoned
@@ -86,12 +86,12 @@ class Turn {
   absl::StatusOr<bool> agree();
   absl::StatusOr<bool> take_in();
   absl::StatusOr<bool> receive();
-  absl::StatusOr<bool> give_out();
+  absl::StatusOr<bool> send_output();
   absl::Status beat();
-  absl::Status hear_of_losses(int from, const std::string& notice);
+  absl::Status receive_losses(int from, const std::string& notice);
   // Whether this rank is among `suspects`.
-  bool is_given_up(const std::vector<int>& suspects) const;
-  absl::Status given_up_by(int from) const;
+  bool is_among_lost(const std::vector<int>& suspects) const;
+  absl::Status dropped_by(int from) const;
   void ring(coordinator::Bells bells);
   absl::StatusOr<bool> execute(const Ready* awaited);
   // Reads up to the next batch; returns whether a submission failed.

@@ -33,7 +33,7 @@ absl::StatusOr<bool> Turn::receive() {
     bytes += mail->bytes.size();
     if (bytes >= kPortionBytes) {
       bytes = 0;
-      HVD_RETURN_IF_ERROR(give_out().status());
+      HVD_RETURN_IF_ERROR(send_output().status());
     }
     if (beats_) beats_->heard(mail->from, steady_clock::now());
     if (traces()) {
@@ -41,7 +41,7 @@ absl::StatusOr<bool> Turn::receive() {
                                     " bytes from rank ", mail->from));
     }
     if (const auto notice = transport::EpochRouter::notice_in(mail->bytes)) {
-      HVD_RETURN_IF_ERROR(hear_of_losses(mail->from, *notice));
+      HVD_RETURN_IF_ERROR(receive_losses(mail->from, *notice));
       continue;
     }
     const absl::Status heard =
@@ -49,19 +49,19 @@ absl::StatusOr<bool> Turn::receive() {
     if (heard.ok()) continue;
     const bool is_of_silence =
         absl::StrContains(heard.message(), kNodeIsSilent);
-    return is_of_silence && is_given_up(suspects_of(heard))
-               ? given_up_by(mail->from)
+    return is_of_silence && is_among_lost(suspects_of(heard))
+               ? dropped_by(mail->from)
                : heard;
   }
 }
 
-bool Turn::is_given_up(const std::vector<int>& suspects) const {
+bool Turn::is_among_lost(const std::vector<int>& suspects) const {
   return contains(suspects, parts_.topology.rank());
 }
 
 // The error for when rank `from` takes this rank for lost. It blames no rank:
 // the link between the hosts was down.
-absl::Status Turn::given_up_by(int from) const {
+absl::Status Turn::dropped_by(int from) const {
   return absl::AbortedError(absl::StrCat(
       "host '", parts_.topology.peer(from).host, "' (rank ", from,
       ") has gone on without this one, of which it had not heard for too "
@@ -69,14 +69,14 @@ absl::Status Turn::given_up_by(int from) const {
 }
 
 // Rank `from` knows of losses already, and has begun to re-form the job.
-absl::Status Turn::hear_of_losses(int from, const std::string& notice) {
+absl::Status Turn::receive_losses(int from, const std::string& notice) {
   const absl::StatusOr<coordinator::LostRanksMessage> letter =
       coordinator::decode_lost_ranks(notice, parts_.topology.size());
   if (!letter.ok()) {
     return annotate(letter.status(), absl::StrCat("mail from rank ", from));
   }
   const coordinator::LostRanks& lost_ranks = letter->lost_ranks;
-  if (is_given_up(lost_ranks.suspected)) return given_up_by(from);
+  if (is_among_lost(lost_ranks.suspected)) return dropped_by(from);
   if (!lost_ranks.dead.empty()) {
     parts_.monitor.left_behind(lost_ranks.dead.front(), kEndedEarly);
   } else if (!lost_ranks.suspected.empty()) {

@@ -166,12 +166,13 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
     if (goes_on) submit(&SubmissionSink::submit_for_another);
     for (Item& item : ended) {
       if (auto* const promise = std::get_if<Promise<void>>(&item)) {
-        tell(*promise, outcome);
+        resolve(*promise, outcome);
       }
     }
   }
 
-  void tell(const Promise<void>& promise, const absl::Status& outcome) const {
+  void resolve(const Promise<void>& promise,
+               const absl::Status& outcome) const {
     try {
       promise.set(outcome);
     } catch (const std::exception& e) {
