@@ -112,8 +112,10 @@ def place_all(pages):
     for page in pages:
         place(page.header, "api/" + page.header.removeprefix("horovodpp/")[:-2] + ".md")
     place("README.md", "index.md")
-    for file in sorted(ROOT.glob("docs/*")):
-        place(f"docs/{file.name}", file.name)
+    docs = ROOT / "docs"
+    for file in sorted(docs.rglob("*.*")):
+        there = file.relative_to(docs).as_posix()
+        place(f"docs/{there}", there)
     for paper in PAPERS:
         if (ROOT / paper).exists():
             place(paper, paper.lower())
