@@ -126,7 +126,7 @@ class Table(unittest.TestCase):
         text = table.table([one, other], results, 2, {"gloo": "no torch"})
         self.assertEqual(text.count("— [1] |"), 2)
         self.assertIn("| [1] | not done in 60 s |", text)
-        self.assertIn("[2] no cma.", text)
+        self.assertIn("| [2] | no cma |", text)
         self.assertIn("gloo was not measured: no torch.", text)
 
     def test_what_falls_short_has_its_reason_beside_it(self):
