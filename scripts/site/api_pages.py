@@ -44,7 +44,6 @@ INTERNAL = {f"horovodpp/{name}.h" for name in """
     autograd/operation_observer
     checkpoint/budget_family checkpoint/budget_holder checkpoint/operation_log checkpoint/recording
     checkpoint/region checkpoint/replay_group
-    collective/shm/arena
     core/clip_findings core/lockable core/spin_lock
     kernel/philox
     libtorch/ambient_state libtorch/gradient_home libtorch/gradient_hook libtorch/parameter_delta

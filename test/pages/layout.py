@@ -3,7 +3,7 @@
 
     layout.py <root>     fails where a line is too long, or a column of a table has no name
 
-Tables, headings (which quote messages) and comments may be longer, and so may output.
+Tables, headings (which quote messages), comments, output and addresses may be longer.
 """
 
 import pathlib
@@ -13,6 +13,7 @@ import pages
 
 LONGEST = 100
 NOT_WRAPPED = ("|", "#", "<!--")
+ADDRESS = "](https://"
 OUTPUT = ("```", "```text", "```output")
 
 
@@ -28,7 +29,8 @@ def mistakes(text):
         if line.startswith("```"):
             fence = "" if fence else line
         is_output = bool(fence) and fence in OUTPUT
-        if len(line) > LONGEST and not is_output and not line.lstrip().startswith(NOT_WRAPPED):
+        may_be_long = is_output or ADDRESS in line or line.lstrip().startswith(NOT_WRAPPED)
+        if len(line) > LONGEST and not may_be_long:
             yield number, f"{len(line)} characters; {LONGEST} is the most"
         if line.startswith("|---") and any(not cell.strip() for cell in before.split("|")[1:-1]):
             yield number - 1, "a column of the table has no name"

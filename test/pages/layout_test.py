@@ -16,8 +16,9 @@ class Layout(unittest.TestCase):
         self.assertEqual(self.numbers("short", LONG), [2])
         self.assertEqual(self.numbers("```cpp", LONG, "```", LONG), [2, 4])
 
-    def test_lets_tables_headings_comments_and_output_be_long(self):
+    def test_lets_tables_headings_comments_output_and_addresses_be_long(self):
         self.assertEqual(self.numbers(f"| {LONG} |", f"## {LONG}", f"<!-- {LONG} -->"), [])
+        self.assertEqual(self.numbers("[x](https://" + 100 * "x" + ")"), [])
         self.assertEqual(self.numbers("```text", LONG, "```"), [])
 
     def test_finds_a_column_without_a_name(self):
