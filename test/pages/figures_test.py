@@ -3,7 +3,7 @@
 
     figures_test.py <root> <python with Matplotlib>
 
-Exits with 77, which ctest counts as skipped, where that Python is missing.
+Exits with 77, which ctest counts as skipped, where that Python or its Matplotlib is missing.
 """
 
 import pathlib
@@ -59,7 +59,8 @@ class Figures(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not PYTHON.exists():
-        print(f"SKIPPED: no {PYTHON}: scripts/install_dependencies.sh test")
+    if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import matplotlib"],
+                                             stderr=subprocess.DEVNULL).returncode:
+        print(f"SKIPPED: no {PYTHON} with Matplotlib: scripts/install_dependencies.sh test")
         sys.exit(SKIPPED)
     unittest.main(argv=sys.argv[:1])
