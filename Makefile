@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A thin front over the CMake presets: `make help`.
 
-# What install_dependencies.sh had to bring itself goes before the system's.
+# Tools that install_dependencies.sh brought go before the system's.
 export PATH := $(CURDIR)/build/tools/bin:$(PATH)
 SHELL := /bin/sh
 
@@ -18,7 +18,7 @@ RELEASE := build/release
 .NOTPARALLEL:
 .PHONY: help demo test test-all format tidy clean
 
-help:  ## What can be made
+help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo:  ## Train on Fashion-MNIST with two ranks (RANKS=n: with n)
@@ -30,11 +30,11 @@ test:  ## Build and run every test, also under sanitizers
 	@scripts/install_dependencies.sh test
 	@scripts/build_and_test.py --jobs $(JOBS) $(BUILDS)
 
-test-all:  ## The same, with what takes sanitizers long: before a release
+test-all:  ## The same, with the tests that take sanitizers long: before a release
 	@scripts/install_dependencies.sh test
 	@scripts/build_and_test.py --all --jobs $(JOBS) $(BUILDS)
 
-format:  ## Lay out every source as .clang-format says
+format:  ## Format every source by .clang-format
 	@scripts/format.sh
 
 tidy:  ## Run all of clang-tidy over every source by itself
@@ -42,7 +42,7 @@ tidy:  ## Run all of clang-tidy over every source by itself
 	  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON --log-level=WARNING > /dev/null
 	@run-clang-tidy -quiet -j $(JOBS) -p build/tidy '$(CURDIR)/(horovodpp|horovodrun|examples|test)/'
 
-clean:  ## Remove what was built
+clean:  ## Remove the builds
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name tools -exec rm -rf {} +
 
 # Configures and builds the preset $(1).

@@ -25,7 +25,7 @@ flavor mpich
   set(flavor ${CMAKE_MATCH_1}${CMAKE_MATCH_2})
   get_property(built GLOBAL PROPERTY HVD_MPI_FLAVORS)
   if(flavor IN_LIST built)
-    message(FATAL_ERROR "There is a module for ${flavor} already: ${how} is one more")
+    message(FATAL_ERROR "Two MPIs of flavor ${flavor}: a module exists already, and ${how} asks for another")
   endif()
   set_property(GLOBAL APPEND PROPERTY HVD_MPI_FLAVORS ${flavor})
   set(${variable} ${flavor} PARENT_SCOPE)

@@ -8,14 +8,16 @@
 
 Prints a table of the CPU time for forward and backward, and of the peak memory of tensors during
 them, without parameters and gradients. With --write the table replaces the one in that file, and
-the memory over one step of a GPT is drawn next to it, as checkpointing.svg. With --torch, a Python
-that has PyTorch, the table of compare_with_torch.py --checkpoint is replaced as well.
+the memory over one step of a GPT is recorded in docs/figures; draw the figures then anew
+(scripts/figures). With --torch, a Python that has PyTorch, the table of compare_with_torch.py
+--checkpoint is replaced as well.
 
 All kinds of a model take turns, a step each. For a budget the program also finds the fastest
 number of segments of checkpoint_sequential within the bytes that the plan took.
 """
 
 import argparse
+import itertools
 import pathlib
 import re
 import subprocess
@@ -23,6 +25,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test" / "benchmark"))
+sys.path.insert(0, str(ROOT / "scripts" / "figures"))
+import records  # noqa: E402
 from contenders import Contender, Ended, contend, slowdown  # noqa: E402
 
 MODELS = ("gpt12", "resnet50", "swin", "densenet")
@@ -158,59 +162,21 @@ def write_between(path, begin, end, lines):
     path.write_text(f"{before}{begin}\n{lines}\n{end}{after}")
 
 
-def picture(ways):
-    """Memory over one step, as SVG."""
-    width, height, left, bottom, top, right = 760, 330, 56, 40, 16, 16
-    colours = ("#555555", "#c0504d", "#1f77b4", "#2ca02c")
-    longest = max(way.memory["trace"][-1][0] for way in ways)
-    most = max(way.bytes for way in ways) / MIB
-
-    def x(seconds):
-        return left + (width - left - right) * seconds / longest
-
-    def y(mebibytes):
-        return height - bottom - (height - bottom - top) * mebibytes / most
-
-    def text(at_x, at_y, words, anchor="middle", colour="#333333"):
-        return (
-            f'<text x="{at_x:.0f}" y="{at_y:.0f}" text-anchor="{anchor}" '
-            f'fill="{colour}">{words}</text>'
-        )
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        'font-family="sans-serif" font-size="12">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-    ]
-    for i in range(5):
-        value = most * i / 4
-        parts.append(
-            f'<line x1="{left}" y1="{y(value):.1f}" x2="{width - right}" y2="{y(value):.1f}" '
-            'stroke="#dddddd"/>'
-        )
-        parts.append(text(left - 6, y(value) + 4, f"{value:.0f}", "end"))
-        parts.append(text(x(longest * i / 4), height - 22, f"{longest * i / 4 * 1e3:.0f} ms"))
-    parts.append(text(left - 6, top - 4, "MiB", "end"))
-    for i, (way, colour) in enumerate(zip(ways, colours)):
-        points = " ".join(f"{x(s):.1f},{y(b / MIB):.1f}" for s, b in thinned(way.memory["trace"]))
-        parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
-        )
-        label = f"{way.name}: {way.bytes / MIB:.0f} MiB"
-        parts.append(text(left + 12, top + 16 + 16 * i, label, "start", colour))
-    parts.append("</svg>")
-    return "\n".join(parts) + "\n"
+def trace(way, intervals=250):
+    """Milliseconds and MiB over one step: the extremes of each interval, in their order."""
+    points = [tuple(point) for point in way.memory["trace"]]
+    length = points[-1][0] / intervals
+    for _, group in itertools.groupby(points, key=lambda point: int(point[0] / length)):
+        group = list(group)
+        extremes = {max(group, key=lambda point: point[1]), min(group, key=lambda point: point[1])}
+        for seconds, count in sorted(extremes):
+            yield round(seconds * 1e3, 1), round(count / MIB, 1)
 
 
-def thinned(trace, count=500):
-    """The largest and the smallest value of each of `count` intervals, in their order."""
-    step = trace[-1][0] / count
-    intervals = {}
-    for point in trace:
-        intervals.setdefault(int(point[0] / step), []).append(point)
-    for points in intervals.values():
-        extremes = [max(points, key=lambda p: p[1]), min(points, key=lambda p: p[1])]
-        yield from sorted(extremes, key=lambda p: p[0])
+def record_memory(ways):
+    """Writes the data of the figure of memory over one step."""
+    records.write("checkpoint_memory", "scripts/checkpoint_table.py PROGRAM --write FILE",
+                  ways={way.name: list(trace(way)) for way in ways if way.name in DRAWN})
 
 
 def main():
@@ -232,8 +198,7 @@ def main():
             if way.name.startswith("budget"):
                 print(f"{model} {way.name}: {way.memory['plan']}", file=sys.stderr, flush=True)
         if options.write and model == options.models.split(",")[0]:
-            drawn = [way for way in ways if way.name in DRAWN]
-            options.write.with_name("checkpointing.svg").write_text(picture(drawn))
+            record_memory(ways)
     print(table(lines))
     if options.write:
         write_between(options.write, BEGIN, END, table(lines))

@@ -17,13 +17,13 @@ Horovod if it has that; and root for several hosts.
 import argparse
 import os
 import pathlib
-import platform
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test" / "benchmark" / "peers"))
 import jobs  # noqa: E402
+import machine  # noqa: E402
 import table  # noqa: E402
 from rows import ROWS, SETTINGS  # noqa: E402
 
@@ -75,17 +75,9 @@ def measure_all(rows, contenders, hosts, options):
     return results
 
 
-def processor():
-    for text in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if text.startswith("model name"):
-            return text.partition(":")[2].strip()
-    return platform.machine()
-
-
 def head(options):
     rounds = f"{options.rounds} round{'s' * (options.rounds != 1)}"
-    return (f"{processor()}, {jobs.CORES} cores, Linux {platform.release()}; {rounds} of "
-            f"{options.seconds:g} s for each row; load {os.getloadavg()[0]:.1f} in the end.")
+    return (f"{machine.described()}; {rounds} of {options.seconds:g} s for each row; load {os.getloadavg()[0]:.1f} in the end.")
 
 
 def arguments():

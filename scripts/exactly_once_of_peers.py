@@ -284,7 +284,7 @@ def short(error):
 
 def table(names, show_texts):
     columns = [(mode, options, style) for mode, options in MODES.items() for style in CHECKPOINTS]
-    lines = ["| | " + " | ".join(f"{mode}: {style}" for mode, _, style in columns) + " |",
+    lines = ["| model | " + " | ".join(f"{mode}: {style}" for mode, _, style in columns) + " |",
              "|---|" + ":-:|" * len(columns)]
     notes = {}
     for name in names:

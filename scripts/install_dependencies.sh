@@ -8,7 +8,7 @@
 # For tests it also installs into build/tools:
 # - python: PyTorch and the other packages that the Python package is built and tested with,
 #   by pip;
-# - site: the tools of the documentation site;
+# - site: the tools of the documentation site and its figures;
 # - mpich and openmpi5: two further MPIs;
 # - gpu_headers: the headers of CUDA and NCCL.
 # If that fails, their tests are skipped, and ctest says so.
@@ -138,7 +138,7 @@ if [ "$1" = test ]; then
     "the comparisons of declarations with the headers of CUDA and NCCL" &
   environment mpich test/mpi_flavors/mpich.txt "the tests with MPICH" &
   environment openmpi5 test/mpi_flavors/openmpi5.txt "the tests with Open MPI 5" &
-  environment site scripts/site/requirements.txt "the test of the documentation site" &
+  environment site scripts/site/requirements.txt "the tests of the documentation site and its figures" &
   wait
 fi
 

@@ -12,11 +12,11 @@ class InvalidCallError(HorovodInternalError, ValueError):
     """A call that would fail again."""
 
 def address_of(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]) -> int:
-    """Where the memory of a result lies, on any device."""
+    """The address of a result's memory, on any device."""
 
 class AtOnce:
     """
-    Within it, what this thread submits is waited for by it right away, so that no other thread is woken.
+    A scope in which this thread waits at once for each submission, so that no other thread is woken.
     """
 
     def __init__(self) -> None: ...
@@ -26,21 +26,19 @@ class AtOnce:
     def __exit__(self, *args) -> None: ...
 
 class Operation:
-    """
-    A collective under way. What it works on is kept alive by whoever holds it.
-    """
+    """A collective in flight. Its holder keeps its memory alive."""
 
     def poll(self) -> bool:
         """Whether it is done."""
 
     def order(self, stream: int) -> None:
         """
-        Returns when it is in a stream of its GPU, and puts `stream` behind it.
+        Returns when the collective is in a stream of its GPU, and puts `stream` behind it.
         """
 
     def wait(self) -> object:
         """
-        Sleeps until it is done and returns what it gave: None in place, (bytes, dtype, shape), a list of them, or with the splits that were received. May be called again.
+        Sleeps until the end and returns the result: None in place, (bytes, dtype, shape), a list of these, or one with the received splits. May be called again.
         """
 
 class ProcessSet:
@@ -60,7 +58,7 @@ def ranks_of(process_set: ProcessSet) -> list[int]:
     """The members, ascending."""
 
 def rank_in(process_set: ProcessSet) -> int:
-    """The place of this rank among them."""
+    """The place of this rank among the members."""
 
 def add_process_set(ranks: Sequence[int]) -> ProcessSet:
     """Every rank of the job calls it."""
@@ -74,7 +72,7 @@ def shutdown() -> None: ...
 
 def reform() -> None:
     """
-    Goes on without the ranks that are lost, after the job broke. Every survivor calls it.
+    After the job broke, continues without the lost ranks. Every survivor calls it.
     """
 
 def run_ranks(ranks: int, body: Callable) -> None:
@@ -110,7 +108,7 @@ def nccl_built() -> int: ...
 CPU: int = -1
 
 def gpu_of(address: int) -> int:
-    """Which GPU memory lies on."""
+    """The number of this memory's GPU."""
 
 def keep_for_ever(thing: object) -> None: ...
 
@@ -142,46 +140,46 @@ def barrier(process_set: ProcessSet) -> Operation: ...
 
 def arena_alloc(bytes: int) -> object:
     """
-    So many bytes of any content, as an array: in the arena of the job, or elsewhere if there is none, or it has no room.
+    Uninitialized bytes as an array: in the job's arena, or elsewhere if the job has none or no room.
     """
 
 def arena_alloc_on(gpu: int, bytes: int) -> object:
-    """So many bytes of any content on a GPU, as an array, for the job."""
+    """Uninitialized bytes on a GPU as an array, for the job."""
 
 def is_in_arena(address: int, bytes: int) -> bool: ...
 
 def keep_freed_memory() -> bool:
     """
-    Has malloc() keep up to 256 MiB that are free for this process, for the gradients that come after those that moved; whether it does.
+    Makes malloc() keep up to 256 MiB of freed memory for the next gradients. Returns whether it does.
     """
 
 class CapturedStep:
-    """What `capture` has recorded of a stream."""
+    """The recording that `capture` made of a stream."""
 
     def replay(self) -> Operation:
-        """Does it once more."""
+        """Repeats the recorded step."""
 
 def capture(step: Callable, name: str, gpu: int, stream: int, process_set: ProcessSet) -> CapturedStep:
-    """Calls `step`, and records what it puts into the stream of that GPU."""
+    """Calls `step`, and records its work in that GPU's stream."""
 
 class Exchange:
-    """Gradients on their way."""
+    """Gradients in flight."""
 
     def finish(self) -> None:
         """Waits, and writes the reduced gradients."""
 
 class Compressor:
     """
-    Sends gradients of float32 in fewer bytes, and adds what was left out to the next ones of their keys.
+    Sends float32 gradients in fewer bytes. Adds the omitted part to the next gradient of the same key.
     """
 
     def start(self, gradients: Sequence[tuple[str, tuple[int, int, Sequence[int], int, int]]], name: str, op: int, prescale_factor: float, postscale_factor: float, process_set: ProcessSet) -> Exchange: ...
 
     def state(self) -> list:
-        """What it remembers: (name, bytes of float32), of '<key>.<what>'."""
+        """The parts it remembers: (name, bytes of float32) of '<key>.<part>'."""
 
     def load_state(self, state: Sequence[tuple[str, tuple[int, int, Sequence[int], int, int]]]) -> None:
-        """Remembers that instead: (name, tensor of float32)."""
+        """Replaces these parts: (name, tensor of float32)."""
 
 def int8_blocks() -> Compressor: ...
 

@@ -37,11 +37,10 @@ nb::object allocate_on(int gpu, std::size_t bytes) {
 
 void add_arena(nb::module_& module) {
   module.def("arena_alloc", &allocate, arg("bytes"),
-             "So many bytes of any content, as an array: in the arena of the "
-             "job, or elsewhere if there is none, or it has no room.");
-  module.def(
-      "arena_alloc_on", &allocate_on, arg("gpu"), arg("bytes"),
-      "So many bytes of any content on a GPU, as an array, for the job.");
+             "Uninitialized bytes as an array: in the job's arena, or "
+             "elsewhere if the job has none or no room.");
+  module.def("arena_alloc_on", &allocate_on, arg("gpu"), arg("bytes"),
+             "Uninitialized bytes on a GPU as an array, for the job.");
   module.def(
       "is_in_arena",
       [](std::uintptr_t address, std::size_t bytes) {
@@ -49,9 +48,8 @@ void add_arena(nb::module_& module) {
       },
       arg("address"), arg("bytes"));
   module.def("keep_freed_memory", &keep_freed_memory,
-             "Has malloc() keep up to 256 MiB that are free for this process, "
-             "for the gradients that come after those that moved; whether it "
-             "does.");
+             "Makes malloc() keep up to 256 MiB of freed memory for the next "
+             "gradients. Returns whether it does.");
 }
 
 }  // namespace hvd::python

@@ -42,17 +42,16 @@ CapturedStep capture(const nb::callable& step, std::string name, int gpu,
 
 void add_captured_steps(nb::module_& module) {
   nb::class_<CapturedStep>(module, "CapturedStep",
-                           "What `capture` has recorded of a stream.")
+                           "The recording that `capture` made of a stream.")
       .def(
           "replay",
           [](CapturedStep& step) {
             return operation(Timeline::Span(), step.replay());
           },
-          "Does it once more.");
+          "Repeats the recorded step.");
   module.def("capture", &capture, arg("step"), arg("name"), arg("gpu"),
              arg("stream"), arg("process_set"),
-             "Calls `step`, and records what it puts into the stream of that "
-             "GPU.");
+             "Calls `step`, and records its work in that GPU's stream.");
 }
 
 }  // namespace hvd::python

@@ -88,17 +88,18 @@ void load_state(Compressor& compressor,
 }  // namespace
 
 void add_compression(nb::module_& module) {
-  nb::class_<Exchange>(module, "Exchange", "Gradients on their way.")
+  nb::class_<Exchange>(module, "Exchange", "Gradients in flight.")
       .def("finish", &finish, "Waits, and writes the reduced gradients.");
   nb::class_<Compressor>(module, "Compressor",
-                         "Sends gradients of float32 in fewer bytes, and adds "
-                         "what was left out to the next ones of their keys.")
+                         "Sends float32 gradients in fewer bytes. Adds the "
+                         "omitted part to the next gradient of the same key.")
       .def("start", &start, arg("gradients"), arg("name"), arg("op"),
            arg("prescale_factor"), arg("postscale_factor"), arg("process_set"))
-      .def("state", &state_of,
-           "What it remembers: (name, bytes of float32), of '<key>.<what>'.")
+      .def(
+          "state", &state_of,
+          "The parts it remembers: (name, bytes of float32) of '<key>.<part>'.")
       .def("load_state", &load_state, arg("state"),
-           "Remembers that instead: (name, tensor of float32).");
+           "Replaces these parts: (name, tensor of float32).");
   module.def("int8_blocks", &compression::int8_blocks);
   module.def(
       "top_k",

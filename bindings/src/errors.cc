@@ -69,9 +69,9 @@ void add_errors(nb::module_& module) {
       PyExc_RuntimeError);
   invalid_call_error = new_exception(
       module, "InvalidCallError",
-      "A call that would fail again: the ranks disagree, nothing does what "
-      "they ask for, or it came before init(), after shutdown() or after "
-      "join(). The job, if there is one, goes on.",
+      "A call that would fail again: the ranks disagree, no plane supports it, "
+      "or it came before init(), after shutdown() or after join(). A job goes "
+      "on.",
       nb::make_tuple(nb::handle(internal_error), nb::handle(PyExc_ValueError))
           .ptr());
   nb::register_exception_translator(

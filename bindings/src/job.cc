@@ -83,8 +83,8 @@ void add_job(nb::module_& module) {
   module.def("init", &enter, arg("process_sets"));
   module.def("shutdown", &leave);
   module.def("reform", &go_on,
-             "Goes on without the ranks that are lost, after the job broke. "
-             "Every survivor calls it.");
+             "After the job broke, continues without the lost ranks. Every "
+             "survivor calls it.");
   module.def("run_ranks", &on_threads, arg("ranks"), arg("body"),
              "Calls `body` in a thread for each rank of a job of their own.");
   module.def("abort", &give_up, arg("why"),
@@ -109,7 +109,7 @@ void add_job(nb::module_& module) {
         return value_or_raise(gpu_of(reinterpret_cast<const void*>(address)))
             .index;
       },
-      arg("address"), "Which GPU memory lies on.");
+      arg("address"), "The number of this memory's GPU.");
   module.def(
       "keep_for_ever", [](nb::object thing) { thing.release(); }, arg("thing"));
   module.def("version", [] { return std::string(version()); });

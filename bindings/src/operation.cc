@@ -102,24 +102,24 @@ void add_operation(nb::module_& module) {
       [](const nb::ndarray<const std::uint8_t, nb::ndim<1>>& bytes) {
         return reinterpret_cast<std::uintptr_t>(bytes.data());
       },
-      nb::arg("bytes"), "Where the memory of a result lies, on any device.");
+      nb::arg("bytes"), "The address of a result's memory, on any device.");
   nb::class_<AtOnce>(module, "AtOnce",
-                     "Within it, what this thread submits is waited for by it "
-                     "right away, so that no other thread is woken.")
+                     "A scope in which this thread waits at once for each "
+                     "submission, so that no other thread is woken.")
       .def(nb::init<>())
       .def("__enter__", [](AtOnce&) { AtOnce::enter(); })
       .def("__exit__", [](AtOnce&, nb::args) { AtOnce::leave(); });
-  nb::class_<Operation>(module, "Operation",
-                        "A collective under way. What it works on is kept "
-                        "alive by whoever holds it.")
+  nb::class_<Operation>(
+      module, "Operation",
+      "A collective in flight. Its holder keeps its memory alive.")
       .def("poll", &Operation::poll, "Whether it is done.")
       .def("order", &order, nb::arg("stream"),
-           "Returns when it is in a stream of its GPU, and puts `stream` "
-           "behind it.")
+           "Returns when the collective is in a stream of its GPU, and puts "
+           "`stream` behind it.")
       .def("wait", &wait,
-           "Sleeps until it is done and returns what it gave: None in place, "
-           "(bytes, dtype, shape), a list of them, or with the splits that "
-           "were received. May be called again.");
+           "Sleeps until the end and returns the result: None in place, "
+           "(bytes, dtype, shape), a list of these, or one with the received "
+           "splits. May be called again.");
 }
 
 }  // namespace hvd::python

@@ -55,7 +55,7 @@ void add_process_sets(nb::module_& module) {
   module.def("ranks_of", &ranks_of, arg("process_set"),
              "The members, ascending.");
   module.def("rank_in", &rank_in, arg("process_set"),
-             "The place of this rank among them.");
+             "The place of this rank among the members.");
   module.def("add_process_set", &add_set, arg("ranks"),
              "Every rank of the job calls it.");
   module.def("remove_process_set", &start_removal, arg("process_set"),

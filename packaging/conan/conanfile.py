@@ -71,7 +71,7 @@ class Horovodpp(ConanFile):
             copy(self, paper, self.source_folder, pathlib.Path(self.package_folder, "licenses"))
 
     def package_info(self):
-        # What the library installs for find_package() says more than Conan could.
+        # The library's own files for find_package() know more than Conan does.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs.append("lib/cmake/horovodpp")
         self.cpp_info.libs = ["horovodpp"]

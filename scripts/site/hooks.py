@@ -23,6 +23,7 @@ import api_pages  # noqa: E402
 PAPERS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "THIRD_PARTY.md")
 FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(\]\()([^)\s#]*)(#[^)\s]*)?(\))")
+FILE_AS_TEXT = re.compile(r"\[([\w./]+\.md)\]\(([^)\s#]*\1)(?=[#)])")
 LIST = re.compile(r"^(?![-|#>\s]|\d+\. )(.+)\n(- |1\. )", re.MULTILINE)
 LANGUAGES = {".cc": "cpp", ".h": "cpp", ".c": "c", ".py": "python", ".sh": "sh",
              ".cmake": "cmake", ".json": "json", ".yml": "yaml", ".toml": "toml"}
@@ -63,9 +64,16 @@ def rewritten(page, text):
         there = posixpath.relpath(site_of[target_of(page, found[2])], here or ".")
         return found[1] + there + (found[3] or "") + found[4]
 
+    def titled(found):
+        return f"[{title_of(target_of(page, found[2]))}]({found[2]}"
+
     parts = FENCE.split(text)
-    parts[::2] = [LINK.sub(link, part) for part in parts[::2]]
+    parts[::2] = [LINK.sub(link, FILE_AS_TEXT.sub(titled, part)) for part in parts[::2]]
     return "".join(parts)
+
+
+def title_of(file):
+    return re.search(r"^# (.+)$", (ROOT / file).read_text(), re.MULTILINE)[1]
 
 
 def lists_apart(text):
@@ -84,13 +92,14 @@ def source_page(file):
 
 def index_of_api(pages):
     out = ["# API reference", "",
-           "Every header that is installed, with what it says and declares. Most programs include "
-           "`horovodpp/horovodpp.h`, or `horovodpp/collectives.h`, which has no tensors.", ""]
+           "For C++ programmers: the headers that a program may include, with their contracts and "
+           "declarations. Most programs include `horovodpp/horovodpp.h`, or "
+           "`horovodpp/collectives.h`, which has no tensors.", ""]
     folder = None
     for page in pages:
         if posixpath.dirname(page.header) != folder:
             folder = posixpath.dirname(page.header)
-            out += ["", f"## {folder}", "", "| header | |", "|---|---|"]
+            out += ["", f"## {folder}", "", "| header | contents |", "|---|---|"]
         link = posixpath.relpath(site_of[page.header], "api")
         out.append(f"| [{posixpath.basename(page.header)}]({link}) | "
                    f"{page.summary.replace('|', chr(92) + '|')} |")
@@ -112,8 +121,10 @@ def place_all(pages):
     for page in pages:
         place(page.header, "api/" + page.header.removeprefix("horovodpp/")[:-2] + ".md")
     place("README.md", "index.md")
-    for file in sorted(ROOT.glob("docs/*")):
-        place(f"docs/{file.name}", file.name)
+    docs = ROOT / "docs"
+    for file in sorted(docs.rglob("*.*")):
+        there = file.relative_to(docs).as_posix()
+        place(f"docs/{there}", there)
     for paper in PAPERS:
         if (ROOT / paper).exists():
             place(paper, paper.lower())
@@ -137,6 +148,7 @@ def on_files(files, config):
             texts[there] = source_page(file)
         elif there not in texts and not file.startswith("docs/"):
             texts[there] = (ROOT / file).read_text()
+    texts["site.css"] = (pathlib.Path(__file__).parent / "site.css").read_text()
     for there, text in texts.items():
         files.append(File.generated(config, there, content=text))
     return files

@@ -55,6 +55,12 @@ class Rows(unittest.TestCase):
     def test_segments_are_those_of_the_library(self):
         self.assertEqual(checkpoint_table.segments_plan(10, 3), "(0 1 2) (3 4 5) 6 7 8 9")
 
+    def test_a_trace_keeps_the_extremes_of_each_interval(self):
+        one = unittest.mock.Mock(memory={"trace": [[0, 0], [0.1, 3 << 20], [0.2, 1 << 20],
+                                                   [0.7, 2 << 20], [1, 0]]})
+        self.assertEqual(list(checkpoint_table.trace(one, intervals=2)),
+                         [(0.0, 0.0), (100.0, 3.0), (700.0, 2.0), (1000.0, 0.0)])
+
 
 if __name__ == "__main__":
     unittest.main()

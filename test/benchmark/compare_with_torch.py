@@ -156,7 +156,7 @@ def main():
     parser.add_argument("--models", help="of: " + ", ".join(SETTINGS))
     parser.add_argument("--seconds", type=float, default=20, help="for each model")
     parser.add_argument(
-        "--checkpoint", action="store_true", help="what recomputing each block costs on both sides"
+        "--checkpoint", action="store_true", help="the cost of recomputing each block on both sides"
     )
     parser.add_argument("--serve", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -170,7 +170,7 @@ def main():
         if kind not in SETTINGS:
             parser.error(f"no model {kind}")
     if options.checkpoint:
-        columns = "ms | recomputing | costs | MiB | recomputing"
+        columns = "ms | ms, recomputing | costs | MiB | MiB, recomputing"
         sides = [
             " | ".join(f"{side} {column}" for column in columns.split(" | "))
             for side in ("horovodpp", "PyTorch")

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -126,18 +127,23 @@ struct parameter_groups : Common {
   std::vector<hvd::nn::NamedTensor> the_rest = model.named_parameters();
 };
 
-struct load_checkpoint : Common {
-  load_checkpoint() {
+struct Saved : Common {
+  explicit Saved(const char* file) {
     hvd::nn::StateDict all = hvd::nn::with_prefix("model.", model.state_dict());
     hvd::nn::append(all,
                     hvd::nn::with_prefix("optimizer.", optimizer.state_dict()));
     hvd::nn::append(all,
                     hvd::nn::with_prefix("schedule.", schedule.state_dict()));
     hvd::nn::append(all, {{"sampler", sampler.state()}});
-    if (hvd::rank() == 0)
-      hvd::nn::save_safetensors("checkpoint.safetensors", all);
+    if (hvd::rank() == 0) hvd::nn::save_safetensors(file, all);
     hvd::throw_if_error(hvd::barrier());
   }
+};
+struct load_checkpoint : Saved {
+  load_checkpoint() : Saved("checkpoint.safetensors") {}
+};
+struct tutorial_load : Saved {
+  tutorial_load() : Saved("train.safetensors") {}
 };
 
 struct own_loop_reducer : Common {

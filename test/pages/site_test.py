@@ -41,6 +41,16 @@ class Site(unittest.TestCase):
             name = header.removeprefix("horovodpp/").removesuffix(".h") + ".html"
             self.assertTrue((FOLDER / "api" / name).exists(), name)
 
+    def test_internals_have_no_page(self):
+        installed = set(api_pages.installed_headers(ROOT))
+        self.assertEqual(api_pages.INTERNAL - installed, set(), "not installed any more")
+        self.assertFalse((FOLDER / "api" / "autograd" / "graph_state.html").exists())
+
+    def test_a_link_named_by_its_file_shows_the_title_of_the_page(self):
+        page = (FOLDER / "tutorial.html").read_text()
+        self.assertIn('<a href="torch.html">PyTorch</a>', page)
+        self.assertNotIn(">torch.md<", page)
+
     def test_a_declaration_is_shown_with_its_contract_and_without_its_body(self):
         header, = (header for header in api_pages.public_headers(ROOT)
                    if header.endswith("/process_set.h"))

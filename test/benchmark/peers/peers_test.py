@@ -125,15 +125,15 @@ class Table(unittest.TestCase):
         self.assertFalse(results.holds(one))
         text = table.table([one, other], results, 2, {"gloo": "no torch"})
         self.assertEqual(text.count("— [1] |"), 2)
-        self.assertIn("[1] not done in 60 s.", text)
-        self.assertIn("[2] no cma.", text)
+        self.assertIn("| [1] | not done in 60 s |", text)
+        self.assertIn("| [2] | no cma |", text)
         self.assertIn("gloo was not measured: no torch.", text)
 
     def test_what_falls_short_has_its_reason_beside_it(self):
         one = row(setting="hosts", name="processor time, 2 s idle")
         text = table.table([one], results_of(one, own=[9], mpi=[1], cma=[1]), 2, {})
         self.assertIn("| no [1] |", text)
-        self.assertIn(f"[1] {rows.LOOKED_AT}.", text)
+        self.assertIn(f"| [1] | {rows.LOOKED_AT} |", text)
         text = table.table([one], results_of(one, own=[1], mpi=[1], cma=[1]), 2, {})
         self.assertIn("| yes |", text)
         self.assertNotIn("[1]", text)

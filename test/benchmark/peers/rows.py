@@ -86,7 +86,7 @@ LOOKED_AT = ("messages from another host ring no doorbell: an idle rank looks ev
              "five times after each heartbeat")
 LAUNCHED = ("the launcher starts three processes one after the other, and a rank loads Highway's "
             "library, which measures a clock for 3.5 ms; its own start takes 4 ms")
-AGREED = ("a call takes 1,550 instructions by handle, 2,400 by name: it counts its arrival, looks"
+AGREED = ("a call takes 1,600 instructions by handle, 2,500 by name: it counts its arrival, looks"
           " for mail and agreement, and can be given up. MPI's does none of this")
 NOT_FOUND = "the cause is unknown"
 COUNTED = ("each tensor is submitted and counted separately, before all go as one call; the peers"

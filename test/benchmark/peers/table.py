@@ -115,9 +115,11 @@ def table(rows, results, cores, missing):
             f"| {title} | " + " | ".join(shown) + " | ratio | to reach | holds |",
             "|---|" + "---:|" * len(shown) + "---:|---|---|",
             *(line(row, visible, notes) for row in of_setting)]))
-    reasons = [f"[{number}] {why}." for why, number in notes.items()]
-    reasons += [f"{name} was not measured: {why}." for name, why in missing.items()]
-    return "\n\n".join(parts + (["  \n".join(reasons)] if reasons else []))
+    if notes:
+        rows_of_notes = [f"| [{number}] | {why} |" for why, number in notes.items()]
+        parts.append("\n".join(["| note | reason |", "|---|---|", *rows_of_notes]))
+    parts += [f"{name} was not measured: {why}." for name, why in missing.items()]
+    return "\n\n".join(parts)
 
 
 def write(path, text):

@@ -434,7 +434,7 @@ TEST(ExactlyOnceDocument, NamesWhatIsTested) {
     rules.push_back(":-:");
   }
   std::string table =
-      absl::StrCat("| | ", absl::StrJoin(names, " | "), " |\n|---|",
+      absl::StrCat("| model | ", absl::StrJoin(names, " | "), " |\n|---|",
                    absl::StrJoin(rules, "|"), "|\n");
   for (const Structure& structure : structures()) {
     absl::StrAppend(&table, "| ", structure.name, " |");
