@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/autograd/surroundings.h"
-#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/graph/graph_state.h"
 
-#include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/tensor/generator.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
+#include "horovodpp/tensor/base/generator.h"
 
 namespace hvd::autograd {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Surroundings is a snapshot of the thread state that operations use
-// (tensor/thread_state.h, graph_state.h), to be restored on another thread or
+// (tensor/base/thread_state.h, graph_state.h), to be restored on another thread or
 // later.
 #pragma once
 
-#include "horovodpp/autograd/graph_state.h"
-#include "horovodpp/tensor/intrusive_ptr.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/tensor/base/intrusive_ptr.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::autograd {
 

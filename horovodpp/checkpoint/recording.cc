@@ -6,12 +6,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/graph_state.h"
-#include "horovodpp/checkpoint/budget_ledger.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/checkpoint/budgets/budget_ledger.h"
 #include "horovodpp/checkpoint/kept_results.h"
 #include "horovodpp/checkpoint/thread_time.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::autograd {
 

@@ -18,20 +18,20 @@
 #include <string_view>
 #include <vector>
 
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/captured_tensors.h"
-#include "horovodpp/autograd/effects.h"
-#include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/operation_observer.h"
-#include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/checkpoint/budget_family.h"
-#include "horovodpp/checkpoint/budget_holder.h"
+#include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/graph/operation_observer.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/captured_tensors.h"
+#include "horovodpp/autograd/record/effects.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
+#include "horovodpp/checkpoint/budgets/budget_family.h"
+#include "horovodpp/checkpoint/budgets/budget_holder.h"
 #include "horovodpp/checkpoint/operation_log.h"
-#include "horovodpp/checkpoint/options.h"
+#include "horovodpp/checkpoint/policies/options.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/lockable.h"
 #include "horovodpp/core/spin_lock.h"
-#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/base/generator.h"
 
 namespace HVD_EXPORT hvd {
 namespace autograd {

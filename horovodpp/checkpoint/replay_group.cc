@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/checkpoint/replay_group.h"
 
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/autograd/graph_task.h"
 #include "horovodpp/checkpoint/replay.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::autograd {
 namespace {

@@ -5,7 +5,7 @@
 // uses them.
 #pragma once
 
-#include "horovodpp/autograd/graph_ops.h"  // IWYU pragma: export
+#include "horovodpp/autograd/graph/graph_ops.h"  // IWYU pragma: export
 #include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 

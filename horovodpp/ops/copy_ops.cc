@@ -3,9 +3,9 @@
 #include "horovodpp/ops/copy_ops.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/graph_ops.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/graph/graph_ops.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"

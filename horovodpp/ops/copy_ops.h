@@ -3,7 +3,7 @@
 // graph_ops.h copies to other strides.)
 #pragma once
 
-#include "horovodpp/autograd/graph_ops.h"  // IWYU pragma: export
+#include "horovodpp/autograd/graph/graph_ops.h"  // IWYU pragma: export
 #include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 

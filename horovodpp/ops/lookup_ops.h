@@ -17,7 +17,7 @@ struct EmbeddingOptions {
   // The row without a gradient; a negative index counts from the end.
   std::optional<std::int64_t> padding_index = std::nullopt;
   // Whether the gradient of the table is sparse: see
-  // autograd/sparse_gradient.h.
+  // autograd/graph/sparse_gradient.h.
   bool sparse = false;
 };
 

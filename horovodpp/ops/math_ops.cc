@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/ops/choice_ops.h"
 #include "horovodpp/ops/unary_ops.h"

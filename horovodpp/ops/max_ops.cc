@@ -4,10 +4,10 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/kernel/rows.h"
+#include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/ops/choice_ops.h"
 #include "horovodpp/ops/copy_ops.h"

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "horovodpp/autograd/graph_ops.h"  // IWYU pragma: export
+#include "horovodpp/autograd/graph/graph_ops.h"  // IWYU pragma: export
 #include "horovodpp/core/export.h"
-#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace HVD_EXPORT hvd {

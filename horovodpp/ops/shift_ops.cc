@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/tensor/base/named_dims.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/named_dims.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/convert.h"

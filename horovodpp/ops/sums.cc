@@ -5,9 +5,9 @@
 #include <array>
 #include <vector>
 
-#include "horovodpp/autograd/graph_ops.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/kernel/rows.h"
+#include "horovodpp/autograd/graph/graph_ops.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/walk.h"
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/graph_ops.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/graph/graph_ops.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/copy_ops.h"
 #include "horovodpp/tensor/factories.h"

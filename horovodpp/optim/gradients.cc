@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "absl/container/flat_hash_set.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/optim/vector_updates.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::optim {
 namespace {

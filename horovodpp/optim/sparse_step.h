@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/tensor/tensor.h"
 #include "horovodpp/tensor/walk.h"
 

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/base/generator.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/gradient_home.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd {
 namespace {

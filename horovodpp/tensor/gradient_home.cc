@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "horovodpp/tensor/storage.h"
+#include "horovodpp/tensor/base/storage.h"
 
 namespace hvd::autograd {
 

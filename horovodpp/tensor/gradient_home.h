@@ -4,7 +4,7 @@
 // tensor uses the memory. Otherwise the gradient is an ordinary tensor.
 //
 //   auto home = std::make_shared<GradientHome>(memory, parameter);
-//   set_gradient_home(parameter, home);      // autograd/accumulate_grad.h
+//   set_gradient_home(parameter, home);      // autograd/graph/accumulate_grad.h
 //
 // Thread-safe.
 #pragma once
@@ -15,7 +15,7 @@
 #include <memory>
 
 #include "horovodpp/core/dtype.h"
-#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd {

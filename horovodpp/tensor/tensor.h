@@ -15,7 +15,7 @@
 //
 // Misuse, such as any use of an undefined tensor, throws InvalidArgument. An
 // operation that the graph forbids throws a subclass of autograd::AutogradError
-// (autograd/error.h).
+// (autograd/graph/error.h).
 //
 // All methods are declared in this header, in the lowest layer that has
 // tensors, and are defined in the layer that implements them: memory in this
@@ -37,9 +37,9 @@
 #include "horovodpp/core/dtype.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/tensor_view.h"
-#include "horovodpp/tensor/dims.h"
-#include "horovodpp/tensor/hook_handle.h"
-#include "horovodpp/tensor/intrusive_ptr.h"
+#include "horovodpp/tensor/base/dims.h"
+#include "horovodpp/tensor/base/hook_handle.h"
+#include "horovodpp/tensor/base/intrusive_ptr.h"
 #include "horovodpp/tensor/tensor_impl.h"
 
 namespace HVD_EXPORT hvd {

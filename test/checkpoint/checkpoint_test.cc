@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/checkpoint/replay_group.h"
 #include "horovodpp/core/invalid_argument.h"

@@ -66,7 +66,7 @@ class Layers(unittest.TestCase):
             ("collective/shm/a.cc", '#include "horovodpp/collective/shm/b.h"'),
             ("collective/shm/a.cc", '#include "horovodpp/collective/reduce/b.h"'),
             ("collective/shm/a.cc", '#include "horovodpp/collective/b.h"'),
-            ("kernel/gemm.cc", "#include <cblas.h>"),
+            ("kernel/products/gemm.cc", "#include <cblas.h>"),
             ("runtime/settings/config.cc", 'auto* x = std::getenv("X");'),
             ("core/a.h", "// Not what getenv says."),
             ("horovodpp.h", '#include "horovodpp/runtime/api.h"'),

@@ -7,11 +7,11 @@
 #include <memory>
 #include <string>
 
-#include "horovodpp/nn/activation.h"
-#include "horovodpp/nn/batch_norm.h"
-#include "horovodpp/nn/conv2d.h"
-#include "horovodpp/nn/dropout.h"
-#include "horovodpp/nn/linear.h"
+#include "horovodpp/nn/layers/activation.h"
+#include "horovodpp/nn/layers/batch_norm.h"
+#include "horovodpp/nn/layers/conv2d.h"
+#include "horovodpp/nn/layers/dropout.h"
+#include "horovodpp/nn/layers/linear.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

@@ -5,7 +5,7 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/nn/linear.h"
+#include "horovodpp/nn/layers/linear.h"
 
 namespace hvd::nn {
 namespace {

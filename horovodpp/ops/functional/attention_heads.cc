@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "horovodpp/kernel/blas.h"
-#include "horovodpp/kernel/rows.h"
+#include "horovodpp/kernel/loops/rows.h"
+#include "horovodpp/kernel/products/blas.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/ops/functional/attention_scores.h"

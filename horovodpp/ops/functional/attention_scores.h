@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "horovodpp/kernel/rows.h"
+#include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/ops/copy_ops.h"
 #include "horovodpp/ops/functional/attention_call.h"
 #include "horovodpp/ops/products.h"

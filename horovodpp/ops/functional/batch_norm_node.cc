@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/functional/batch_norm_node.h"
 
-#include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/functional/layout.h"
+#include "horovodpp/ops/images/layout.h"
 #include "horovodpp/ops/math_ops.h"
 #include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/ops/view_ops.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "horovodpp/kernel/norm_loops.h"
+#include "horovodpp/kernel/loops/norm_loops.h"
 #include "horovodpp/ops/functional/norm_node.h"
 #include "horovodpp/tensor/tensor.h"
 

@@ -2,7 +2,7 @@
 #include "horovodpp/ops/functional/composed.h"
 
 #include "horovodpp/autograd/engine.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::autograd {

@@ -6,11 +6,11 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/halves.h"
-#include "horovodpp/kernel/mask_loops.h"
+#include "horovodpp/kernel/loops/mask_loops.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/tensor/factories.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/functional/losses.h"
 
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
-#include "horovodpp/kernel/rows.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
+#include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/arithmetic_ops.h"
 #include "horovodpp/ops/copy_ops.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/functional/lstm_steps.h"
 
-#include "horovodpp/autograd/graph_ops.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/kernel/blas.h"
-#include "horovodpp/kernel/lstm_cell.h"
+#include "horovodpp/autograd/graph/graph_ops.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/kernel/loops/lstm_cell.h"
+#include "horovodpp/kernel/products/blas.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/copy_ops.h"
 #include "horovodpp/ops/matmul_ops.h"

@@ -3,9 +3,9 @@
 // weight + bias, where weight and bias may be missing.
 #pragma once
 
-#include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {

@@ -2,8 +2,8 @@
 #include "horovodpp/ops/functional/targets.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/ops/copy_ops.h"
 #include "horovodpp/ops/functional/loss_options.h"
 #include "horovodpp/tensor/walk.h"

@@ -16,7 +16,7 @@
 #include "horovodpp/nn/named_tensor.h"
 #include "horovodpp/optim/distributed/backward_watch.h"
 #include "horovodpp/replica/gradient_reducer.h"
-#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/base/hook_handle.h"
 
 namespace hvd::optim {
 

@@ -15,8 +15,8 @@
 #include "horovodpp/optim/distributed/sparse_reduction.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::optim {
 namespace {

@@ -5,7 +5,7 @@
 #include "horovodpp/autograd/reentrant_checkpoint.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/functional/batch_norm.h"
-#include "horovodpp/ops/functional/layout.h"
+#include "horovodpp/ops/images/layout.h"
 #include "test/autograd/near.h"
 #include "test/autograd/support.h"
 

@@ -14,7 +14,7 @@
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/compression/compressors.h"
 #include "horovodpp/data/idx_reader.h"
-#include "horovodpp/nn/nn.h"
+#include "horovodpp/nn.h"
 #include "horovodpp/ops/functional/cross_entropy.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/autograd/record/function_node.h"
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/graph/gradient_checks.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/tensor/factories.h"
+
+namespace hvd::autograd {
+namespace {
+
+// The history of the gradients of a once-differentiable function: throws.
+struct TwiceDifferentiatedError : Node {
+  const char* name() const override { return "TwiceDifferentiatedError"; }
+  void apply(std::span<Tensor>, std::span<Tensor>) override {
+    throw AutogradError(absl::StrCat(
+        "trying to differentiate twice a function that was marked with "
+        "once_differentiable: ",
+        function));
+  }
+  std::string function;
+};
+
+}  // namespace
+
+void FunctionNode::apply(std::span<Tensor> gradients,
+                         std::span<Tensor> results) {
+  const bool recording = is_grad_enabled();
+  expose(gradients);
+  const std::vector<Tensor> arguments = materialized(gradients);
+  std::vector<Tensor> returned;
+  {
+    SetGradEnabled mode(recording && !traits_.once_differentiable);
+    returned = traits_.backward(context, arguments);
+  }
+  check(returned);
+  Ref<TwiceDifferentiatedError> error;
+  if (recording && traits_.once_differentiable) {
+    error = make_node<TwiceDifferentiatedError>();
+    error->function = traits_.name;
+    for (const Edge& edge : next_edges()) error->add_edge(edge);
+    for (const Tensor& gradient : arguments) {
+      error->add_edge(gradient.defined() ? gradient_edge(gradient) : Edge());
+    }
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!wants(i) || !returned[i].defined()) continue;
+    results[i] = std::move(returned[i]);
+    if (!error) continue;
+    results[i] = results[i].detach();
+    set_history(results[i], error);
+  }
+}
+
+void FunctionNode::release_saved() {
+  for (SavedTensor& saved : context.saved_) saved.release();
+}
+
+std::vector<Tensor> FunctionNode::materialized(
+    std::span<Tensor> gradients) const {
+  std::vector<Tensor> result(gradients.begin(), gradients.end());
+  if (!context.materialize_grads_) return result;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (result[i].defined()) continue;
+    const InputMetadata& wanted = inputs()[i];
+    result[i] = zeros(wanted.shape, {.dtype = wanted.dtype});
+  }
+  return result;
+}
+
+void FunctionNode::check(const std::vector<Tensor>& returned) const {
+  if (returned.size() != next_edges().size()) {
+    throw AutogradError(
+        absl::StrCat("Function ", name(),
+                     " returned an incorrect number of gradients (expected ",
+                     next_edges().size(), ", got ", returned.size(), ")"));
+  }
+  for (std::size_t i = 0; i < returned.size(); ++i) {
+    if (context.is_tensor_[i] || !returned[i].defined()) continue;
+    throw AutogradError(absl::StrCat(
+        "Function ", name(), " returned a gradient at position ", i,
+        ", where forward took no tensor; return an undefined one"));
+  }
+}
+
+}  // namespace hvd::autograd

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/nn/layers/batch_norm.h"
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/ops/functional/batch_norm.h"
+#include "horovodpp/tensor/base/thread_state.h"
+#include "horovodpp/tensor/factories.h"
+
+namespace hvd::nn {
+
+BatchNorm2d::BatchNorm2d(std::int64_t num_features,
+                         const BatchNorm2dOptions& options)
+    : options_(options) {
+  if (num_features <= 0) {
+    throw InvalidArgument(
+        absl::StrCat("BatchNorm2d of ", num_features, " features"));
+  }
+  const TensorOptions learnt{.dtype = options.dtype, .requires_grad = true};
+  if (options.affine) {
+    weight_ = register_parameter("weight", ones({num_features}, learnt));
+    bias_ = register_parameter("bias", zeros({num_features}, learnt));
+  }
+  if (options.track_running_stats) {
+    running_mean_ = register_buffer(
+        "running_mean", zeros({num_features}, {.dtype = options.dtype}));
+    running_var_ = register_buffer(
+        "running_var", ones({num_features}, {.dtype = options.dtype}));
+    num_batches_tracked_ = register_buffer("num_batches_tracked",
+                                           zeros({}, {.dtype = DType::kI64}));
+  }
+}
+
+double BatchNorm2d::count_batch() {
+  if (!autograd::is_recomputing()) {
+    *num_batches_tracked_.data<std::int64_t>() += 1;
+    num_batches_tracked_.bump_version();
+  }
+  if (options_.momentum) return *options_.momentum;
+  return 1.0 / static_cast<double>(num_batches_tracked_.item<std::int64_t>());
+}
+
+Tensor BatchNorm2d::forward(const Tensor& input) {
+  if (input.dim() != 4) {
+    throw InvalidArgument(absl::StrCat(
+        "BatchNorm2d: wanted is [n, c, h, w], but got ", input.describe()));
+  }
+  const bool tracks = num_batches_tracked_.defined();
+  BatchNormOptions options{.training = is_training() || !tracks,
+                           .eps = options_.eps};
+  if (is_training() && tracks) options.momentum = count_batch();
+  return batch_norm(input, running_mean_, running_var_, weight_, bias_,
+                    options);
+}
+
+}  // namespace hvd::nn
