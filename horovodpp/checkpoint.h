@@ -9,7 +9,7 @@
 #include "horovodpp/checkpoint/budgets/memory_budget.h"  // IWYU pragma: export
 #include "horovodpp/checkpoint/checkpoint.h"             // IWYU pragma: export
 #include "horovodpp/checkpoint/planned_chain.h"          // IWYU pragma: export
-#include "horovodpp/checkpoint/plans/plan_drawing.h"     // IWYU pragma: export
+#include "horovodpp/checkpoint/plans/plan.h"             // IWYU pragma: export
 #include "horovodpp/checkpoint/policies/offload.h"       // IWYU pragma: export
 #include "horovodpp/checkpoint/policies/policy.h"        // IWYU pragma: export
 #include "horovodpp/checkpoint/replay_group.h"           // IWYU pragma: export

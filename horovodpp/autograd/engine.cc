@@ -35,20 +35,21 @@ HookList<BackwardObserver>& observers() {
 class TaskScope {
  public:
   explicit TaskScope(GraphTask& task)
-      : mode_(task.options().create_graph), saved_(graph_state) {
-    graph_state.graph_task = &task;
-    graph_state.backward_depth = task.options().depth + 1;
-  }
+      : mode_(task.options().create_graph),
+        outer_(std::exchange(graph_state.graph_task, &task)),
+        outer_depth_(std::exchange(graph_state.backward_depth,
+                                   task.options().depth + 1)) {}
   ~TaskScope() {
-    graph_state.graph_task = saved_.graph_task;
-    graph_state.backward_depth = saved_.backward_depth;
+    graph_state.graph_task = outer_;
+    graph_state.backward_depth = outer_depth_;
   }
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
 
  private:
   SetGradEnabled mode_;
-  GraphState saved_;
+  GraphTask* const outer_;
+  const int outer_depth_;
 };
 
 void run_here(GraphTask& task) {

@@ -131,7 +131,7 @@ Recomputed recompute(const Region& region, const Tensors& saved) {
   const InferenceMode recorded(false);
   EnableGrad enable_grad;
   Recomputing recomputing;
-  const EffectLog::Scope effects(region.effects.get(), true);
+  const EffectScope effects(region.effects.get(), true);
   const WatchRecomputation watch(*region.captured);
   return {inputs, region.function(inputs)};
 }
@@ -158,7 +158,7 @@ struct ReentrantCheckpoint : Function<ReentrantCheckpoint> {
                          const Tensors& inputs) {
     context.save_for_backward(inputs);
     context.saved_data["region"] = region;
-    const EffectLog::Scope effects(region.effects.get(), false);
+    const EffectScope effects(region.effects.get(), false);
     const WatchForward watch(*region.captured);
     Tensors results = region.function(inputs);
     watch.finish();

@@ -8,14 +8,9 @@
 namespace hvd::autograd {
 namespace {
 
-// Sets all state except the engine's part of each thread.
-void put_in_force(const ThreadState& thread, const GraphState& graph) {
-  thread_state = thread;
-  GraphState next = graph;
-  next.graph_task = graph_state.graph_task;
-  next.backward_depth = graph_state.backward_depth;
-  next.next_sequence = graph_state.next_sequence;
-  graph_state = next;
+void put_in_force(const ThreadModes& thread, const GraphScopes& graph) {
+  static_cast<ThreadModes&>(thread_state) = thread;
+  static_cast<GraphScopes&>(graph_state) = graph;
 }
 
 }  // namespace

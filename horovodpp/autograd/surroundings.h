@@ -26,8 +26,8 @@ class Surroundings {
     Scope& operator=(const Scope&) = delete;
 
    private:
-    ThreadState thread_;
-    GraphState graph_;
+    ThreadModes thread_;
+    GraphScopes graph_;
   };
 
   ~Surroundings();
@@ -36,9 +36,8 @@ class Surroundings {
 
  private:
   Surroundings() = default;
-  ThreadState thread_;
-  // Only the part that a scope sets, without the engine's part.
-  GraphState graph_;
+  ThreadModes thread_;
+  GraphScopes graph_;
   Ref<SavedTensorKeeper> saved_tensor_keeper_;
 };
 

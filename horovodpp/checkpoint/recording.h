@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Recording is the record that one call of a checkpointed function leaves for
-// backward. It stands in for the tensors that inner operations saved. It either
-// holds them, and may drop them at any time (drop()), or knows only their
-// shape, dtype and version.
-//
-// A Recording is a node without incoming edges. So it has a name and a place in
-// the order of nodes, and long chains of regions are destroyed without
-// recursion. One thread runs forward; later changes may come from any thread.
+// The operations that a run of a checkpointed function recorded, in order. The
+// error for two runs that differ prints them.
 #pragma once
 
 #include <atomic>
@@ -24,9 +18,7 @@
 #include "horovodpp/autograd/record/captured_tensors.h"
 #include "horovodpp/autograd/record/effects.h"
 #include "horovodpp/autograd/saved/saved_tensor.h"
-#include "horovodpp/checkpoint/budgets/budget_family.h"
 #include "horovodpp/checkpoint/budgets/budget_holder.h"
-#include "horovodpp/checkpoint/operation_log.h"
 #include "horovodpp/checkpoint/policies/options.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/lockable.h"
@@ -35,6 +27,31 @@
 
 namespace HVD_EXPORT hvd {
 namespace autograd {
+
+class OperationLog {
+ public:
+  // Records the call stack as well. `operation` has static lifetime.
+  void add(const char* operation);
+  bool empty() const { return entries_.empty(); }
+  // One line per operation, followed by its call stack.
+  std::string to_string() const;
+
+ private:
+  struct Entry {
+    const char* operation;
+    std::vector<void*> calls;
+  };
+  std::vector<Entry> entries_;
+};
+
+// A Recording is the record that one call of a checkpointed function leaves for
+// backward. It stands in for the tensors that inner operations saved. It either
+// holds them, and may drop them at any time (drop()), or knows only their
+// shape, dtype and version.
+//
+// A Recording is a node without incoming edges. So it has a name and a place in
+// the order of nodes, and long chains of regions are destroyed without
+// recursion. One thread runs forward; later changes may come from any thread.
 
 class BudgetLedger;
 class KeptResults;
@@ -71,7 +88,7 @@ class Recording : public Node,
     BudgetFamily::Scope family_scope_;
     SavedTensorKeeper::Scope keeper_;
     OperationObserver::Scope observer_;
-    EffectLog::Scope effects_;
+    EffectScope effects_;
   };
 
   // The description of one saved tensor.

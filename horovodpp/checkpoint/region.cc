@@ -103,7 +103,7 @@ void Region::replay_into(Replay& replay) {
   BudgetFamily family =
       ledger() == nullptr ? BudgetFamily() : BudgetFamily(ledger(), children());
   const BudgetFamily::Scope members(family);
-  const EffectLog::Scope effects(&this->effects(), true);
+  const EffectScope effects(&this->effects(), true);
   try {
     call_again(inputs);
   } catch (const ReplayIsComplete&) {

@@ -14,7 +14,6 @@
 #include "horovodpp/autograd/graph/operation_observer.h"
 #include "horovodpp/autograd/record/captured_tensors.h"
 #include "horovodpp/autograd/saved/saved_tensor.h"
-#include "horovodpp/checkpoint/operation_log.h"
 #include "horovodpp/checkpoint/recording.h"
 
 namespace hvd::autograd {

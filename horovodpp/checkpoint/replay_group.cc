@@ -8,24 +8,19 @@
 #include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::autograd {
-namespace {
-
-thread_local ReplayGroup* current_group = nullptr;
-
-}  // namespace
 
 ReplayGroup::ReplayGroup() {
-  if (current_group != nullptr) {
+  if (graph_state.replay_group != nullptr) {
     throw CheckpointError(
         "ReplayGroup: there is one on this thread already; "
         "groups do not nest");
   }
-  current_group = this;
+  graph_state.replay_group = this;
 }
 
-ReplayGroup::~ReplayGroup() { current_group = nullptr; }
+ReplayGroup::~ReplayGroup() { graph_state.replay_group = nullptr; }
 
-ReplayGroup* ReplayGroup::current() { return current_group; }
+ReplayGroup* ReplayGroup::current() { return graph_state.replay_group; }
 
 // Each backward holds a token while it runs.
 void ReplayGroup::check_alone() {

@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/nn/named_tensor.h"
 #include "horovodpp/nn/state_dict.h"
 #include "horovodpp/tensor/base/hook_handle.h"
 #include "horovodpp/tensor/tensor.h"

@@ -1,4 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+// A tensor with its name in a model, an optimizer or a file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "horovodpp/core/export.h"
+#include "horovodpp/tensor/tensor.h"
+
+namespace HVD_EXPORT hvd {
+namespace nn {
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
 // A StateDict is the state of a model, an optimizer or a learning-rate schedule
 // as named tensors. Several StateDicts form one checkpoint, which is written
 // in one step:
@@ -10,17 +28,6 @@
 //   all = load_safetensors("checkpoint.safetensors").tensors;
 //   model.load_state_dict(without_prefix("model.", all));
 //   optimizer.load_state_dict(without_prefix("optimizer.", all));
-#pragma once
-
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "horovodpp/core/export.h"
-#include "horovodpp/nn/named_tensor.h"
-
-namespace HVD_EXPORT hvd {
-namespace nn {
 
 using StateDict = std::vector<NamedTensor>;
 

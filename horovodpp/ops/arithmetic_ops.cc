@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 
 #include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/autograd/record/autocast.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/gather_ops.h"
+#include "horovodpp/ops/index_ops.h"
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/autocast.h"
@@ -7,9 +7,7 @@
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/slice_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

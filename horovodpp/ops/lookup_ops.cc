@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/lookup_ops.h"
+#include "horovodpp/ops/index_ops.h"
 
 #include <cstring>
 #include <vector>
@@ -11,8 +11,7 @@
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

@@ -7,10 +7,10 @@
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/products.h"
 #include "horovodpp/ops/reduce_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/elementwise.h"
 
 namespace hvd {

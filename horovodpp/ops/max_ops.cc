@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/max_ops.h"
+#include "horovodpp/ops/reduce_ops.h"
 
 #include <functional>
 
@@ -8,11 +8,8 @@
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/loops/rows.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/choice_ops.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/reduce_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/slice_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

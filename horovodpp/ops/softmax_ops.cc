@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/softmax_ops.h"
+#include "horovodpp/ops/reduce_ops.h"
 
 #include <cmath>
 
@@ -9,11 +9,8 @@
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/reduce_ops.h"
-#include "horovodpp/ops/unary_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 

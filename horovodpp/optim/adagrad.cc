@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/optim/sparse_step.h"
+#include "horovodpp/optim/gradients.h"
 
 namespace hvd::optim {
 namespace {

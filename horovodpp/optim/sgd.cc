@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/optim/sparse_step.h"
+#include "horovodpp/optim/gradients.h"
 #include "horovodpp/optim/vector_updates.h"
 #include "horovodpp/tensor/walk.h"
 

@@ -32,8 +32,10 @@ Tensor allocate(const Dims& shape, const Dims& strides, DType dtype) {
   if (count > INT64_MAX / static_cast<std::int64_t>(element)) {
     autograd::throw_bad_shape(shape, element);
   }
-  if (autograd::expected_gradients != nullptr && !is_grad_enabled()) {
-    Tensor made = autograd::expected_gradients->make(shape, strides, dtype);
+  if (autograd::thread_state.expected_gradients != nullptr &&
+      !is_grad_enabled()) {
+    Tensor made =
+        autograd::thread_state.expected_gradients->make(shape, strides, dtype);
     if (made.defined()) return made;
   }
   auto storage =

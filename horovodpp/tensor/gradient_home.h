@@ -78,10 +78,5 @@ class ExpectedGradients {
   std::size_t count_ = 0;
 };
 
-// The innermost scope of this thread, or null.
-[[gnu::tls_model(
-    "initial-exec")]] extern constinit thread_local const ExpectedGradients*
-    expected_gradients;
-
 }  // namespace autograd
 }  // namespace hvd

@@ -19,7 +19,8 @@ hvd_layer(collective/shm
               collective collective/reduce
   USES hwy::hwy)
 hvd_layer(autograd MAY_INCLUDE core kernel)
-hvd_layer(kernel MAY_INCLUDE core
+hvd_layer(kernel MAY_INCLUDE core)
+hvd_layer(kernel/products MAY_INCLUDE core
           USES BLAS::BLAS)
 hvd_layer(runtime/settings MAY_INCLUDE core)
 hvd_layer(runtime MAY_INCLUDE core transport collective)

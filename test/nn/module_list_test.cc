@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/nn/module_list.h"
+#include "horovodpp/nn/containers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/nn/sequential.h"
+#include "horovodpp/nn/containers.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/nn/layers/embedding.h"
+#include "horovodpp/nn/layers/linear.h"
 #include "horovodpp/optim/adagrad.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/clip_grad.h"

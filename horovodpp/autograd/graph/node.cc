@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/autograd/graph/node.h"
 
 #include <algorithm>
 #include <memory>
 
 #include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/autograd/graph/node_hooks.h"
 
 namespace hvd::autograd {
-namespace {
 
-// The nodes of this thread that wait for destruction. Plain pointers: a static
-// tensor may be destroyed after thread-local objects.
-struct Destruction {
-  Node* waiting;
-  bool running;
-};
-constinit thread_local Destruction destruction{};
-
-}  // namespace
+constinit thread_local GraphState graph_state{};
 
 Node::Node() : sequence_nr_(graph_state.next_sequence++) {
   if (graph_state.detect_anomaly) remember_calls();
@@ -27,18 +18,19 @@ Node::Node() : sequence_nr_(graph_state.next_sequence++) {
 Node::~Node() { delete hooks(); }
 
 void Node::destroy(Node* node) {
-  node->next_to_destroy_ = destruction.waiting;
-  destruction.waiting = node;
+  GraphState& here = graph_state;
+  node->next_to_destroy_ = here.nodes_to_destroy;
+  here.nodes_to_destroy = node;
   // A node released inside another destructor is left to the loop below,
   // further up the stack.
-  if (destruction.running) return;
-  destruction.running = true;
-  while (destruction.waiting != nullptr) {
-    Node* next = destruction.waiting;
-    destruction.waiting = next->next_to_destroy_;
+  if (here.destroys_nodes) return;
+  here.destroys_nodes = true;
+  while (here.nodes_to_destroy != nullptr) {
+    Node* next = here.nodes_to_destroy;
+    here.nodes_to_destroy = next->next_to_destroy_;
     delete next;
   }
-  destruction.running = false;
+  here.destroys_nodes = false;
 }
 
 void Node::free_saved() {

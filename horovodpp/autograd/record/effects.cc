@@ -4,24 +4,12 @@
 #include "horovodpp/autograd/graph/error.h"
 
 namespace hvd::autograd {
-namespace {
-
-thread_local EffectLog::Scope* innermost_effects = nullptr;
-
-}  // namespace
-
-EffectLog::Scope::Scope(EffectLog* log, bool replay)
-    : log_(log), replay_(replay), outer_(innermost_effects) {
-  innermost_effects = this;
-}
-
-EffectLog::Scope::~Scope() { innermost_effects = outer_; }
 
 const std::any* EffectLog::replayed() {
   const std::any* result = nullptr;
   // The innermost replay decides. A region inside a replay records the values
   // that the outer region replays.
-  for (Scope* scope = innermost_effects; scope != nullptr;
+  for (EffectScope* scope = graph_state.effects; scope != nullptr;
        scope = scope->outer_) {
     if (!scope->replay_) continue;
     const auto& results = scope->log_->results_;
@@ -36,13 +24,11 @@ const std::any* EffectLog::replayed() {
 }
 
 void EffectLog::record(const std::any& result) {
-  for (Scope* scope = innermost_effects; scope != nullptr;
+  for (EffectScope* scope = graph_state.effects; scope != nullptr;
        scope = scope->outer_) {
     if (!scope->replay_) scope->log_->results_.push_back(result);
   }
 }
-
-bool EffectLog::is_in_force() { return innermost_effects != nullptr; }
 
 void throw_other_effect() {
   throw CheckpointError(

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/autograd/graph/operation_observer.h"
 #include "horovodpp/core/export.h"
 
@@ -24,33 +25,38 @@ namespace HVD_EXPORT hvd {
 
 namespace autograd {
 
+class EffectLog;
+
+// Puts `log` in force on this thread: the log records the results of effects
+// or, with `replay`, supplies them.
+class EffectScope {
+ public:
+  EffectScope(EffectLog* log, bool replay)
+      : log_(log),
+        replay_(replay),
+        outer_(std::exchange(graph_state.effects, this)) {}
+  ~EffectScope() { graph_state.effects = outer_; }
+  EffectScope(const EffectScope&) = delete;
+  EffectScope& operator=(const EffectScope&) = delete;
+
+ private:
+  friend class EffectLog;
+  EffectLog* const log_;
+  const bool replay_;
+  std::size_t next_ = 0;
+  EffectScope* const outer_;
+};
+
 // The results of the effects of one run of a region, in order.
 class EffectLog {
  public:
-  // Puts `log` in force on this thread: the log records the results of effects
-  // or, with `replay`, supplies them.
-  class Scope {
-   public:
-    Scope(EffectLog* log, bool replay);
-    ~Scope();
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    friend class EffectLog;
-    EffectLog* const log_;
-    const bool replay_;
-    std::size_t next_ = 0;
-    Scope* const outer_;
-  };
-
   // The recorded result of the next effect if this thread replays, or null.
   //   CheckpointError  the recorded run had fewer effects
   static const std::any* replayed();
   // Records `result` in every log in force that is not replayed.
   static void record(const std::any& result);
   // Whether there is a log in force on this thread.
-  static bool is_in_force();
+  static bool is_in_force() { return graph_state.effects != nullptr; }
 
  private:
   std::vector<std::any> results_;

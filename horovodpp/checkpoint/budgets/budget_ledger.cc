@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/checkpoint/budgets/budget_ledger.h"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/accumulate_grad.h"
+#include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/checkpoint/budgets/budget_ledger.h"
+#include "horovodpp/checkpoint/budgets/memory_budget.h"
 
 namespace hvd::autograd {
 namespace {
-
-thread_local std::shared_ptr<BudgetLedger> ledger_in_force;
 
 // Costs within this factor count as equal, since each is measured only once.
 constexpr double kAboutTheSame = 1.25;
@@ -30,15 +31,6 @@ std::shared_ptr<BudgetLedger> BudgetLedger::make(std::int64_t bytes,
       new BudgetLedger(bytes, allocator));
   add_reclaimer(allocator, ledger->before_ + bytes, ledger);
   return ledger;
-}
-
-const std::shared_ptr<BudgetLedger>& BudgetLedger::current() {
-  return ledger_in_force;
-}
-
-std::shared_ptr<BudgetLedger> BudgetLedger::exchange(
-    std::shared_ptr<BudgetLedger> ledger) {
-  return std::exchange(ledger_in_force, std::move(ledger));
 }
 
 void BudgetLedger::add(BudgetHolder* holder) {
@@ -124,7 +116,7 @@ std::vector<std::uint64_t> BudgetLedger::children_of(std::uint64_t mark) const {
 
 // Ignores other threads outside a backward: they may hold any lock.
 void BudgetLedger::reclaim(std::size_t bytes) {
-  if (ledger_in_force.get() != this && graph_state.graph_task == nullptr) {
+  if (graph_state.budget_ledger != this && graph_state.graph_task == nullptr) {
     return;
   }
   make_room(static_cast<std::int64_t>(bytes));
@@ -136,3 +128,21 @@ MemoryBudgetStats BudgetLedger::stats() const {
 }
 
 }  // namespace hvd::autograd
+
+namespace hvd {
+
+MemoryBudget::MemoryBudget(std::int64_t bytes, autograd::Allocator& allocator) {
+  if (bytes < 0) {
+    throw InvalidArgument(absl::StrCat("a memory budget of ", bytes,
+                                       " bytes; wanted is 0 or "
+                                       "more"));
+  }
+  ledger_ = autograd::BudgetLedger::make(bytes, allocator);
+  outer_ = std::exchange(autograd::graph_state.budget_ledger, ledger_.get());
+}
+
+MemoryBudget::~MemoryBudget() { autograd::graph_state.budget_ledger = outer_; }
+
+MemoryBudgetStats MemoryBudget::stats() const { return ledger_->stats(); }
+
+}  // namespace hvd

@@ -11,24 +11,19 @@
 #include <vector>
 
 #include "horovodpp/checkpoint/budgets/budget_holder.h"
-#include "horovodpp/checkpoint/budgets/budget_stats.h"
+#include "horovodpp/checkpoint/budgets/memory_budget.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/kernel/memory_reclaimer.h"
 
 namespace hvd::autograd {
 
-class BudgetLedger final : public MemoryReclaimer {
+class BudgetLedger final : public MemoryReclaimer,
+                           public std::enable_shared_from_this<BudgetLedger> {
  public:
   // Makes room for allocations of `allocator` as well while the ledger lives.
   static std::shared_ptr<BudgetLedger> make(std::int64_t bytes,
                                             Allocator& allocator);
-
-  // The ledger in force on this thread, or null.
-  static const std::shared_ptr<BudgetLedger>& current();
-  // Puts `ledger` in force; returns the former one.
-  static std::shared_ptr<BudgetLedger> exchange(
-      std::shared_ptr<BudgetLedger> ledger);
 
   // Registers `holder` until remove().
   void add(BudgetHolder* holder);

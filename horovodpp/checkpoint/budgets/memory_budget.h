@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "horovodpp/checkpoint/budgets/budget_stats.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/kernel/allocator.h"
 
@@ -30,6 +29,13 @@ namespace HVD_EXPORT hvd {
 namespace autograd {
 class BudgetLedger;
 }
+
+// Statistics of the checkpointed functions under a budget.
+struct MemoryBudgetStats {
+  std::int64_t regions = 0;        // Calls of checkpointed functions so far.
+  std::int64_t dropped = 0;        // Calls whose tensors were dropped.
+  std::int64_t dropped_bytes = 0;  // Bytes that they held.
+};
 
 class MemoryBudget {
  public:
@@ -45,7 +51,7 @@ class MemoryBudget {
 
  private:
   std::shared_ptr<autograd::BudgetLedger> ledger_;
-  std::shared_ptr<autograd::BudgetLedger> outer_;
+  autograd::BudgetLedger* outer_;
 };
 
 }  // namespace hvd

@@ -128,4 +128,14 @@ CheckpointPlan plan_checkpoints(const ChainCost& chain,
 // The least number of bytes that a plan needs.
 std::int64_t least_memory(const ChainCost& chain);
 
+// Draws a plan (plan.h): when each stage runs forward, recomputes, runs
+// backward and communicates, and the memory in use.
+//
+//   std::ofstream("plan.svg") << hvd::draw(plan, chain.cost_for(x));
+
+// An SVG for these costs: time from left to right, one row per stage, memory
+// below.
+//   InvalidArgument  the plan is for another number of stages
+std::string draw(const CheckpointPlan& plan, const ChainCost& chain);
+
 }  // namespace hvd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/checkpoint/plans/plan_drawing.h"
+#include "horovodpp/checkpoint/plans/plan.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/checkpoint/plans/overlap_planner.h"
-#include "horovodpp/checkpoint/plans/pair_table.h"
 #include "horovodpp/checkpoint/plans/plan.h"
 #include "horovodpp/checkpoint/plans/plan_cost.h"
 #include "horovodpp/core/error.h"

@@ -5,28 +5,27 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/graph/graph_state.h"
 
 namespace hvd {
-namespace {
-
-thread_local std::optional<bool> early_stop_of_scope;
-thread_local std::optional<bool> debug_of_scope;
-
-}  // namespace
 
 CheckpointEarlyStop::CheckpointEarlyStop(bool enabled)
-    : outer_(std::exchange(early_stop_of_scope, enabled)) {}
-CheckpointEarlyStop::~CheckpointEarlyStop() { early_stop_of_scope = outer_; }
+    : outer_(std::exchange(autograd::graph_state.early_stop, enabled)) {}
+CheckpointEarlyStop::~CheckpointEarlyStop() {
+  autograd::graph_state.early_stop = outer_;
+}
 
 CheckpointDebug::CheckpointDebug(std::optional<bool> enabled)
-    : outer_(std::exchange(debug_of_scope, enabled)) {}
-CheckpointDebug::~CheckpointDebug() { debug_of_scope = outer_; }
+    : outer_(std::exchange(autograd::graph_state.checkpoint_debug, enabled)) {}
+CheckpointDebug::~CheckpointDebug() {
+  autograd::graph_state.checkpoint_debug = outer_;
+}
 
 namespace autograd {
 
 CheckpointOptions in_scope(CheckpointOptions options) {
-  if (early_stop_of_scope) options.early_stop = *early_stop_of_scope;
-  if (debug_of_scope) options.debug = *debug_of_scope;
+  options.early_stop = graph_state.early_stop.value_or(options.early_stop);
+  options.debug = graph_state.checkpoint_debug.value_or(options.debug);
   return options;
 }
 

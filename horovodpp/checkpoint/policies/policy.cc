@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/operation_observer.h"
-#include "horovodpp/autograd/record/operation_name.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/tensor/walk.h"
 

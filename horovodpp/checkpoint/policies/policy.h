@@ -13,7 +13,7 @@
 //                    : hvd::CheckpointPolicy::kPreferRecompute;
 //       }});
 //
-// autograd/record/operation_name.h lists the names of operations. Views and in-place
+// autograd/record/result_of.h lists the names of operations. Views and in-place
 // writes are not included, since they have no result to keep.
 #pragma once
 

@@ -7,8 +7,6 @@
 #pragma once
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/ops/functional/cross_entropy.h"
-#include "horovodpp/ops/functional/loss_options.h"
 #include "horovodpp/ops/functional/losses.h"
 
 namespace HVD_EXPORT hvd {

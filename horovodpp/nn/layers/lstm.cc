@@ -8,8 +8,8 @@
 #include "horovodpp/nn/init.h"
 #include "horovodpp/ops/functional/dropout.h"
 #include "horovodpp/ops/functional/lstm.h"
-#include "horovodpp/ops/lookup_ops.h"
-#include "horovodpp/ops/part_ops.h"
+#include "horovodpp/ops/index_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::nn {

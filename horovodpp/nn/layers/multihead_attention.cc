@@ -8,12 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/init.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/choice_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/attention.h"
 #include "horovodpp/ops/functional/dropout.h"
 #include "horovodpp/ops/matmul_ops.h"
-#include "horovodpp/ops/softmax_ops.h"
+#include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::nn {

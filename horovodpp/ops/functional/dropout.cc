@@ -12,7 +12,7 @@
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/loops/mask_loops.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 

@@ -6,11 +6,10 @@
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/functional/loss_options.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/targets.h"
 #include "horovodpp/ops/reduce_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/images/average_pool.h"
+#include "horovodpp/ops/images/images.h"
 
 #include <algorithm>
 
@@ -8,10 +8,8 @@
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/images/layout.h"
 #include "horovodpp/ops/images/windows.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/images/conv2d.h"
+#include "horovodpp/ops/images/images.h"
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/autocast.h"
@@ -8,11 +8,9 @@
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/products/convolution.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/images/layout.h"
 #include "horovodpp/ops/images/windows.h"
 #include "horovodpp/ops/reduce_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

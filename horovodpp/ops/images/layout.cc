@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/images/layout.h"
+#include "horovodpp/ops/images/images.h"
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/graph_ops.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {

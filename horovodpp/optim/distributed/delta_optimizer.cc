@@ -8,7 +8,7 @@
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/without_exceptions.h"
-#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/optim/distributed/broadcast_state.h"
 #include "horovodpp/optim/distributed/contributions.h"
 #include "horovodpp/optim/distributed/parameter_claim.h"

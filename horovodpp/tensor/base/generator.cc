@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/tensor/base/generator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/base/thread_state.h"
+
+namespace hvd::autograd {
+
+constinit thread_local ThreadState thread_state{};
+
+}  // namespace hvd::autograd
 
 namespace hvd {
 namespace autograd {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The per-thread state of operations: whether they are recorded, and the source
-// of random numbers. (autograd/graph/graph_state.h has the graph's per-thread state.)
-// Scopes set it:
+// The per-thread state of operations: whether they are recorded, the source of
+// random numbers, and the memory for gradients. autograd/graph/graph_state.h has
+// the graph's, and names what else is per thread. Scopes set it:
 //
 //   {
 //     hvd::NoGrad no_grad;
@@ -15,13 +15,20 @@ namespace HVD_EXPORT hvd {
 
 namespace autograd {
 
+class ExpectedGradients;
 class Generator;
 
-// Plain data, so that a read costs one or two instructions.
-struct ThreadState {
+// The part that a snapshot (autograd/surroundings.h) takes to another thread.
+struct ThreadModes {
   bool grad_enabled = true;
   bool inference_mode = false;
   Generator* generator = nullptr;  // Null: the thread's default.
+};
+
+// Plain data, so that a read costs one or two instructions.
+struct ThreadState : ThreadModes {
+  // The innermost scope (gradient_home.h), or null.
+  const ExpectedGradients* expected_gradients = nullptr;
 };
 
 // initial-exec: a fixed offset from the thread pointer, also in a shared

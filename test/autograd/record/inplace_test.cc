@@ -8,8 +8,7 @@
 #include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/images/conv2d.h"
-#include "horovodpp/ops/images/max_pool.h"
+#include "horovodpp/ops/images/images.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

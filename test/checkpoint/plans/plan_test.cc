@@ -8,7 +8,6 @@
 #include <random>
 
 #include "horovodpp/autograd/graph/error.h"
-#include "horovodpp/checkpoint/plans/plan_drawing.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/nn/layers/activation.h"
+#include "horovodpp/nn/layers/functions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/nn/layers/batch_norm.h"
+#include "horovodpp/nn/layers/norms.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

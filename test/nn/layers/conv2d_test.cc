@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/nn/layers/conv2d.h"
+#include "horovodpp/nn/layers/linear.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,7 @@
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/threads.h"
 #include "horovodpp/kernel/products/convolution.h"
-#include "horovodpp/ops/images/conv2d.h"
-#include "horovodpp/ops/images/layout.h"
+#include "horovodpp/ops/images/images.h"
 #include "test/autograd/near.h"
 #include "test/autograd/support.h"
 

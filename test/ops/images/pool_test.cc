@@ -4,9 +4,7 @@
 
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/images/average_pool.h"
-#include "horovodpp/ops/images/layout.h"
-#include "horovodpp/ops/images/max_pool.h"
+#include "horovodpp/ops/images/images.h"
 #include "test/autograd/near.h"
 #include "test/autograd/support.h"
 

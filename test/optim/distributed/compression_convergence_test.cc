@@ -15,7 +15,7 @@
 #include "horovodpp/compression/compressors.h"
 #include "horovodpp/data/idx_reader.h"
 #include "horovodpp/nn.h"
-#include "horovodpp/ops/functional/cross_entropy.h"
+#include "horovodpp/ops/functional/losses.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"
 #include "horovodpp/runtime/global.h"

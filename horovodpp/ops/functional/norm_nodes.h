@@ -1,16 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operands and the graph node of batch_norm.
+// The nodes of batch_norm and layer_norm.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/kernel/loops/norm_loops.h"
-#include "horovodpp/ops/functional/norm_node.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
+
+// The base of the nodes of batch_norm and layer_norm: y = (x - mean) rstd
+// weight + bias, where weight and bias may be missing.
+
+struct NormNode : Node {
+  void release_saved() override;
+
+  SavedTensor input;
+  SavedTensor weight;
+  SavedTensor mean;
+  SavedTensor rstd;
+  DType dtypes[2] = {DType::kF32, DType::kF32};  // Of weight and bias.
+  double eps = 0.0;
+};
+
+struct NormOperands {
+  const Tensor& x;
+  const Tensor& weight;
+  const Tensor& bias;
+};
+
+bool needs_grad(const NormOperands& operands);
+
+// Gives the new `node` its three edges and its saved tensors.
+void save_norm(NormNode& node, const NormOperands& operands, const Tensor& mean,
+               const Tensor& rstd);
+
+// The operands and the graph node of batch_norm.
 
 // x [n, c, ...] as a matrix with one column per channel: x itself or a copy,
 // not recorded.

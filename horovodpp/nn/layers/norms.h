@@ -1,4 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+// Batch and layer normalization, as modules.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "horovodpp/core/export.h"
+#include "horovodpp/nn/module.h"
+#include "horovodpp/tensor/base/dims.h"
+
+namespace HVD_EXPORT hvd {
+namespace nn {
+
 // BatchNorm2d normalizes every channel of images [n, c, h, w] to mean 0 and
 // variance 1, then scales and shifts it.
 //
@@ -8,16 +21,6 @@
 //   y = norm(x);                // Evaluation: uses the running averages.
 //
 // Only one thread may call it in training.
-#pragma once
-
-#include <cstdint>
-#include <optional>
-
-#include "horovodpp/core/export.h"
-#include "horovodpp/nn/module.h"
-
-namespace HVD_EXPORT hvd {
-namespace nn {
 
 struct BatchNorm2dOptions {
   double eps = 1e-5;
@@ -60,6 +63,38 @@ class BatchNorm2d : public Module {
   Tensor running_mean_;
   Tensor running_var_;
   Tensor num_batches_tracked_;
+};
+
+// LayerNorm normalizes the last dimensions of each item to mean 0 and variance
+// 1, then scales and shifts them.
+//
+//   hvd::nn::LayerNorm norm({128});
+//   hvd::Tensor y = norm(x);             // [n, t, 128] -> the same
+
+struct LayerNormOptions {
+  double eps = 1e-5;
+  bool elementwise_affine = true;  // Whether to scale and shift.
+  bool bias = true;                // Whether to shift.
+  DType dtype = DType::kF32;
+};
+
+class LayerNorm : public Module {
+ public:
+  // "weight" (1) and "bias" (0), of the normalized shape.
+  //   InvalidArgument  the shape is empty, or a size is not positive
+  explicit LayerNorm(const autograd::Dims& normalized_shape,
+                     const LayerNormOptions& options = {});
+
+  Tensor forward(const Tensor& input) override;
+
+  const Tensor& weight() const { return weight_; }  // Undefined if absent.
+  const Tensor& bias() const { return bias_; }
+
+ private:
+  const autograd::Dims shape_;
+  const double eps_;
+  Tensor weight_;
+  Tensor bias_;
 };
 
 }  // namespace nn

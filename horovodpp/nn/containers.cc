@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/nn/sequential.h"
 
 #include <string>
 #include <utility>
+
+#include "horovodpp/nn/containers.h"
 
 namespace hvd::nn {
 

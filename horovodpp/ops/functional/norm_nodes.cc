@@ -1,19 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/functional/batch_norm_node.h"
 
+#include "horovodpp/ops/functional/norm_nodes.h"
 #include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/images/layout.h"
-#include "horovodpp/ops/math_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/images/images.h"
 #include "horovodpp/ops/reduce_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
+namespace {
+
+Edge edge_to(const Tensor& parameter) {
+  return parameter.defined() ? gradient_edge(parameter) : Edge();
+}
+
+}  // namespace
+
+void NormNode::release_saved() {
+  input.release();
+  weight.release();
+  mean.release();
+  rstd.release();
+}
+
+bool needs_grad(const NormOperands& operands) {
+  return needs_grad(operands.x, operands.weight, operands.bias);
+}
+
+void save_norm(NormNode& node, const NormOperands& operands, const Tensor& mean,
+               const Tensor& rstd) {
+  node.add_edge(gradient_edge(operands.x));
+  node.add_edge(edge_to(operands.weight));
+  node.add_edge(edge_to(operands.bias));
+  node.input.save(operands.x);
+  if (operands.weight.defined()) {
+    node.weight.save(operands.weight);
+    node.dtypes[0] = operands.weight.dtype();
+  }
+  if (operands.bias.defined()) node.dtypes[1] = operands.bias.dtype();
+  node.mean.save(mean);
+  node.rstd.save(rstd);
+}
+
 namespace {
 
 // [c] as [1, c, 1, ...], with as many dimensions as x.

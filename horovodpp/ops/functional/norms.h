@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch normalization: normalizes each channel over a batch.
+// Batch and layer normalization.
 #pragma once
 
 #include "horovodpp/core/export.h"
+#include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace HVD_EXPORT hvd {
+
+// Batch normalization: normalizes each channel over a batch.
 
 struct BatchNormOptions {
   bool training = false;
@@ -24,5 +27,14 @@ struct BatchNormOptions {
 Tensor batch_norm(const Tensor& x, const Tensor& running_mean,
                   const Tensor& running_var, const Tensor& weight,
                   const Tensor& bias, const BatchNormOptions& options = {});
+
+// Layer normalization: normalizes each row.
+
+// (x - mean) / sqrt(var + eps) * weight + bias over the last dimensions of x.
+// `normalized_shape` is the shape of these dimensions and of weight and bias,
+// which may be undefined.
+Tensor layer_norm(const Tensor& x, const autograd::Dims& normalized_shape,
+                  const Tensor& weight = Tensor(),
+                  const Tensor& bias = Tensor(), double eps = 1e-5);
 
 }  // namespace hvd
