@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/formula.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
@@ -196,21 +197,6 @@ ReducedDims reduced_dims_of(const Tensor& x, const Dims& dims,
   return result;
 }
 
-// y = sum x / divisor:  dx = dy / divisor, expanded to x's shape
-struct SumBackward : Node {
-  const char* name() const override {
-    return is_mean ? "MeanBackward" : "SumBackward";
-  }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor repeated = expand(reshape(grads[0], kept), shape);
-    results[0] = is_mean ? mul(repeated, factor) : repeated;
-  }
-  Dims kept;
-  Dims shape;
-  double factor = 1.0;
-  bool is_mean = false;
-};
-
 // Sums use float32 at least, and int64 for integers.
 DType dtype_of_sums(DType dtype) {
   if (dtype == DType::kF64) return dtype;
@@ -248,12 +234,18 @@ Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim,
   Tensor out =
       result_of(name, [&] { return reduced(x, reduction, keepdim, is_mean); });
   if (needs_grad(x)) {
-    auto node = make_node<SumBackward>(x);
-    node->kept = reduction.kept;
-    node->shape = x.shape();
-    if (is_mean) node->factor = 1.0 / static_cast<double>(reduction.count);
-    node->is_mean = is_mean;
-    set_history(out, std::move(node));
+    const auto repeated = [kept = reduction.kept,
+                           shape = x.shape()](Tensor& dy) {
+      return expand(reshape(dy, kept), shape);
+    };
+    if (is_mean) {
+      const double share = 1.0 / static_cast<double>(reduction.count);
+      record(out, "MeanBackward", x, [repeated, share](Tensor& dy) {
+        return mul(repeated(dy), share);
+      });
+    } else {
+      record(out, "SumBackward", x, repeated);
+    }
   }
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/graph_ops.h"
+#include "horovodpp/autograd/record/formula.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
@@ -15,26 +16,7 @@
 
 namespace hvd {
 namespace autograd {
-namespace {
-
-// y = x in another dtype:  dx = dy in x's dtype
-struct ToBackward : Node {
-  const char* name() const override { return "ToBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = to(grads[0], dtype);
-  }
-  DType dtype = DType::kF32;
-};
-
-// y = x:  dx = dy
-struct CloneBackward : Node {
-  const char* name() const override { return "CloneBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = std::move(grads[0]);
-  }
-};
-
-}  // namespace
+namespace {}  // namespace
 
 Tensor clone_with_strides(const Tensor& x, const Dims& strides) {
   if (strides.size() != x.shape().size() || !is_dense(x.shape(), strides)) {
@@ -47,7 +29,9 @@ Tensor clone_with_strides(const Tensor& x, const Dims& strides) {
     convert_into(copy, x);
     return copy;
   });
-  if (needs_grad(x)) set_history(out, make_node<CloneBackward>(x));
+  if (needs_grad(x)) {  // y = x:  dx = dy
+    record(out, "CloneBackward", x, [](Tensor& dy) { return std::move(dy); });
+  }
   return out;
 }
 
@@ -67,9 +51,10 @@ Tensor to(const Tensor& x, DType dtype) {
     return converted;
   });
   if (needs_grad(x) && is_floating_point(dtype)) {
-    auto node = make_node<autograd::ToBackward>(x);
-    node->dtype = x.dtype();
-    set_history(out, std::move(node));
+    // dx = dy in x's dtype
+    autograd::record(out, "ToBackward", x, [before = x.dtype()](Tensor& dy) {
+      return to(dy, before);
+    });
   }
   return out;
 }
@@ -82,33 +67,6 @@ Tensor clone(const Tensor& x) {
 
 namespace autograd {
 namespace {
-
-// y = reshape(x):  dx = dy in x's shape
-struct ReshapeBackward : Node {
-  const char* name() const override { return "ReshapeBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = reshape(grads[0], shape);
-  }
-  Dims shape;
-};
-
-// y = permute(x, order):  dx = permute(dy, inverse order)
-struct PermuteBackward : Node {
-  const char* name() const override { return "PermuteBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = permute(grads[0], inverse);
-  }
-  Dims inverse;
-};
-
-// y = expand(x):  dx = dy summed down to x's shape
-struct ExpandBackward : Node {
-  const char* name() const override { return "ExpandBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = sum_to(grads[0], shape);
-  }
-  Dims shape;
-};
 
 // `shape` with its -1, if any, inferred.
 Dims inferred(const Tensor& x, Dims shape, const char* operation) {
@@ -175,13 +133,16 @@ Dims expanded_shape(const Dims& from, Dims to) {
                                      " does not repeat to ", to.to_string()));
 }
 
+// dx = dy in x's shape
+void record_reshape(const Tensor& out, const Tensor& x) {
+  if (!needs_grad(x)) return;
+  record(out, "ReshapeBackward", x,
+         [shape = x.shape()](Tensor& dy) { return reshape(dy, shape); });
+}
+
 Tensor viewed(const Tensor& x, const Dims& shape, const Dims& strides) {
   Tensor out = make_view(x, shape, strides, x.storage_offset());
-  if (needs_grad(x)) {
-    auto node = make_node<ReshapeBackward>(x);
-    node->shape = x.shape();
-    set_history(out, std::move(node));
-  }
+  record_reshape(out, x);
   return out;
 }
 
@@ -191,11 +152,7 @@ Tensor resized(const Tensor& made, const Dims& shape) {
   const auto strides = view_strides(made, shape);
   if (!strides) return resized(clone(made), shape);
   Tensor out = made.alias(shape, *strides, made.storage_offset());
-  if (needs_grad(made)) {
-    auto node = make_node<ReshapeBackward>(made);
-    node->shape = made.shape();
-    set_history(out, std::move(node));
-  }
+  record_reshape(out, made);
   return out;
 }
 
@@ -252,9 +209,8 @@ Tensor permute(const Tensor& x, const Dims& order) {
   }
   Tensor out = autograd::make_view(x, shape, strides, x.storage_offset());
   if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::PermuteBackward>(x);
-    node->inverse = inverse;
-    autograd::set_history(out, std::move(node));
+    autograd::record(out, "PermuteBackward", x,
+                     [inverse](Tensor& dy) { return permute(dy, inverse); });
   }
   return out;
 }
@@ -281,9 +237,11 @@ Tensor expand(const Tensor& x, const Dims& wanted) {
   Tensor out = autograd::make_view(
       x, shape, autograd::broadcast_strides(x, shape), x.storage_offset());
   if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::ExpandBackward>(x);
-    node->shape = x.shape();
-    autograd::set_history(out, std::move(node));
+    // dx = dy summed down to x's shape
+    autograd::record(out, "ExpandBackward", x,
+                     [before = x.shape()](Tensor& dy) {
+                       return autograd::sum_to(dy, before);
+                     });
   }
   return out;
 }

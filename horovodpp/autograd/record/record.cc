@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/formula.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -16,31 +17,13 @@
 namespace hvd::autograd {
 namespace {
 
-// y = moved(x, from, to):  dx = moved(dy, to, from)
-struct MovedBackward : Node {
-  const char* name() const override { return "MovedBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = moved(grads[0], to, from);
-  }
-  Geometry from;
-  Geometry to;
-};
-
 // y = as_strided(x):  dx = as_strided_backward(dy)
-struct AsStridedBackward : Node {
-  const char* name() const override { return "AsStridedBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = as_strided_backward(grads[0], base, view);
-  }
-  Geometry base;
-  Geometry view;
-};
-
 Ref<Node> as_strided_node(const Tensor& base, const Tensor& view) {
-  auto node = make_node<AsStridedBackward>(base);
-  node->base = Geometry::of(base);
-  node->view = Geometry::of(view);
-  return node;
+  return make_formula<FormulaNode>(
+      "AsStridedBackward", base,
+      [from = Geometry::of(base), to = Geometry::of(view)](Tensor& dy) {
+        return as_strided_backward(dy, from, to);
+      });
 }
 
 // Whether every element lies within the storage of x.
@@ -172,10 +155,8 @@ Tensor moved(const Tensor& x, const Geometry& from, const Geometry& to) {
     out = is_all ? at(to) : with_layout(at(to), to);
   }
   if (needs_grad(x)) {
-    auto node = make_node<MovedBackward>(x);
-    node->from = from;
-    node->to = to;
-    set_history(out, std::move(node));
+    record(out, "MovedBackward", x,
+           [from, to](Tensor& dy) { return moved(dy, to, from); });
   }
   return out;
 }

@@ -47,15 +47,18 @@ void tell_reads(const Tensors&... inputs) {
 // leaf. Updates a stale view.
 Edge current_edge(const Tensor& tensor);
 
-// A new node with one edge for each input.
+// `node`, which is new, with one edge for each input.
 template <typename N, typename... Tensors>
-Ref<N> make_node(const Tensors&... inputs) {
-  auto node = Ref<N>::adopt(new N);
+Ref<N> connected(Ref<N> node, const Tensors&... inputs) {
   (node->add_edge(gradient_edge(inputs)), ...);
   if (graph_state.operation_observer != nullptr) [[unlikely]] {
     graph_state.operation_observer->records(*node);
   }
   return node;
+}
+template <typename N, typename... Tensors>
+Ref<N> make_node(const Tensors&... inputs) {
+  return connected(Ref<N>::adopt(new N), inputs...);
 }
 
 // Makes `result`, fresh and unshared, the next result of `node`.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/record/formula.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
@@ -65,21 +66,9 @@ void divide_by_counts(const Grid& grid, const Dims& shape, const T* from,
 }
 
 // averaged(): the means of windows. spread(): each element of x distributed
-// over its window.
+// over its window. Both are linear, and derivatives of each other.
 Tensor averaged(const Tensor& x, const Grid& grid);
 Tensor spread(const Tensor& x, const Grid& grid);
-
-// averaged() or spread(); both are linear, and derivatives of each other.
-struct AveragePoolNode : Node {
-  const char* name() const override {
-    return averages ? "AvgPool2dBackward" : "AvgPool2dBackwardBackward";
-  }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = averages ? spread(grads[0], grid) : averaged(grads[0], grid);
-  }
-  Grid grid;
-  bool averages = true;
-};
 
 // Computes either direction for x [n, c, ...]. 16-bit types use float32 sums.
 Tensor computed(const Tensor& input, const Grid& grid, bool averages) {
@@ -117,23 +106,23 @@ Tensor computed(const Tensor& input, const Grid& grid, bool averages) {
   return to(out, input.dtype());
 }
 
-Tensor recorded(const Tensor& x, const Grid& grid, bool averages) {
-  Tensor out =
-      result_of("avg_pool2d", [&] { return computed(x, grid, averages); });
+Tensor averaged(const Tensor& x, const Grid& grid) {
+  Tensor out = result_of("avg_pool2d", [&] { return computed(x, grid, true); });
   if (needs_grad(x)) {
-    auto node = make_node<AveragePoolNode>(x);
-    node->grid = grid;
-    node->averages = averages;
-    set_history(out, std::move(node));
+    record(out, "AvgPool2dBackward", x,
+           [grid](Tensor& dy) { return spread(dy, grid); });
   }
   return out;
 }
 
-Tensor averaged(const Tensor& x, const Grid& grid) {
-  return recorded(x, grid, true);
-}
 Tensor spread(const Tensor& x, const Grid& grid) {
-  return recorded(x, grid, false);
+  Tensor out =
+      result_of("avg_pool2d", [&] { return computed(x, grid, false); });
+  if (needs_grad(x)) {
+    record(out, "AvgPool2dBackwardBackward", x,
+           [grid](Tensor& dy) { return averaged(dy, grid); });
+  }
+  return out;
 }
 
 struct AveragedLine {

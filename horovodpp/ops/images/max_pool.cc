@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/record/formula.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
@@ -28,33 +29,18 @@ using MaxPlaces = Tensor;
 constexpr std::int32_t kNowhere = -1;
 
 // taken(): the elements of x at `places`, 0 for kNowhere. put(): the elements
-// of y added at `places`, in images of this size.
+// of y added at `places`, in images of this size. Both are linear, and
+// derivatives of each other.
 Tensor taken(const Tensor& x, const MaxPlaces& places);
 Tensor put(const Tensor& y, const MaxPlaces& places, const Pair& image);
 
-// taken() or put(); both are linear, and derivatives of each other.
-struct MaxPoolNode : Node {
-  const char* name() const override {
-    return takes ? "MaxPool2dBackward" : "MaxPool2dBackwardBackward";
-  }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor at = places.unpack(*this);
-    results[0] = takes ? put(grads[0], at, image) : taken(grads[0], at);
-  }
-  void release_saved() override { places.release(); }
-  SavedTensor places;
-  Pair image = 0;
-  bool takes = true;
-};
-
-void record(const Tensor& out, const Tensor& x, const MaxPlaces& places,
-            const Pair& image, bool takes) {
+// Records `out` as taken from x.
+void record_taken(const Tensor& out, const Tensor& x, const MaxPlaces& places,
+                  const Pair& image) {
   if (!needs_grad(x)) return;
-  auto node = make_node<MaxPoolNode>(x);
-  node->places.save(places);
-  node->image = image;
-  node->takes = takes;
-  set_history(out, std::move(node));
+  record_saving(
+      out, "MaxPool2dBackward", x, places,
+      [image](Tensor& dy, const Tensor& at) { return put(dy, at, image); });
 }
 
 // Calls f(output offset, offset of its place) for outputs that have a place,
@@ -87,7 +73,7 @@ Tensor taken(const Tensor& input, const MaxPlaces& places) {
     for_each_place(places, image,
                    [&](auto at, auto place) { to[at] = from[place]; });
   });
-  record(out, input, places, image, true);
+  record_taken(out, input, places, image);
   return out;
 }
 
@@ -109,7 +95,10 @@ Tensor put(const Tensor& input, const MaxPlaces& places, const Pair& image) {
     });
     out = to(sums, input.dtype());
   }
-  record(out, input, places, image, false);
+  if (needs_grad(input)) {
+    record_saving(out, "MaxPool2dBackwardBackward", input, places,
+                  [](Tensor& dy, const Tensor& at) { return taken(dy, at); });
+  }
   return out;
 }
 
@@ -222,7 +211,7 @@ Tensor max_pool2d(const Tensor& input, const MaxPool2dOptions& o) {
         });
     return made;
   });
-  autograd::record(y, x, places, pooling.image, true);
+  autograd::record_taken(y, x, places, pooling.image);
   return input.dim() == 3 ? autograd::without(y, 0) : y;
 }
 
