@@ -16,13 +16,13 @@
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/ops/shape_ops.h"
-#include "horovodpp/ops/sums.h"
 #include "horovodpp/tensor/base/named_dims.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 
-namespace hvd::autograd {
+namespace hvd {
+namespace autograd {
 namespace {
 
 template <typename Sum, typename T>
@@ -155,8 +155,10 @@ Ordered in_memory_order(const Tensor& x, const Dims& out_strides) {
   return {x.alias(shape, strides, x.storage_offset()), out};
 }
 
-}  // namespace
-
+// out += x, both of float32, float64 or int64. `out` starts as zeros.
+// `out_strides` are its strides along the dimensions of x, 0 in reduced
+// dimensions. `count` elements of x become one. float32 sums keep an error of a
+// few roundings for any count.
 void add_sums(const Tensor& out, const Dims& out_strides, const Tensor& x,
               std::int64_t count) {
   const Ordered ordered = in_memory_order(x, out_strides);
@@ -166,12 +168,6 @@ void add_sums(const Tensor& out, const Dims& out_strides, const Tensor& x,
     }
   });
 }
-
-}  // namespace hvd::autograd
-
-namespace hvd {
-namespace autograd {
-namespace {
 
 struct ReducedDims {
   Dims kept;      // The shape with 1 in place of each reduced dimension.
