@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/checkpoint/recording.h"
 
 #include <string_view>
 #include <utility>
@@ -11,7 +12,6 @@
 #include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/checkpoint/budgets/budget_ledger.h"
 #include "horovodpp/checkpoint/kept_results.h"
-#include "horovodpp/checkpoint/recording.h"
 #include "horovodpp/checkpoint/thread_time.h"
 #include "horovodpp/tensor/base/thread_state.h"
 

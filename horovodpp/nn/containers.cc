@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/nn/containers.h"
 
 #include <string>
 #include <utility>
-
-#include "horovodpp/nn/containers.h"
 
 namespace hvd::nn {
 

@@ -3,7 +3,6 @@
 
 #include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/autograd/record/autocast.h"
-#include "horovodpp/autograd/record/formula.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/tensor/elementwise.h"

@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "horovodpp/autograd/record/autocast.h"
-#include "horovodpp/autograd/record/formula.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/kernel/visit.h"

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/autocast.h"
-#include "horovodpp/autograd/record/formula.h"
 #include "horovodpp/autograd/record/inplace.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/invalid_argument.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/ops/reduce_ops.h"
 
 #include <algorithm>
 #include <array>
@@ -7,14 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/autograd/record/autocast.h"
-#include "horovodpp/autograd/record/formula.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
-#include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/base/named_dims.h"
 #include "horovodpp/tensor/convert.h"

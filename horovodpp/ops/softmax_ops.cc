@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/autocast.h"
-#include "horovodpp/autograd/record/formula.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/kernel/loops/rows.h"

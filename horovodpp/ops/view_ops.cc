@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/graph_ops.h"
-#include "horovodpp/autograd/record/formula.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/optim/gradients.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/optim/gradients.h"
 #include "horovodpp/optim/vector_updates.h"
 #include "horovodpp/tensor/base/thread_state.h"
 
@@ -100,10 +100,6 @@ void scale_gradients(const std::vector<GradientPart>& parts, double factor,
     });
   }
 }
-
-}  // namespace hvd::optim
-
-namespace hvd::optim {
 
 SparseRows rows_to_move(const Tensor& parameter, const char* optimizer) {
   if (!parameter.is_contiguous()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "horovodpp/tensor/tensor.h"
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/tensor/tensor_impl.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/autograd/graph/node.h"
 
 #include <algorithm>
 #include <memory>
 
 #include "horovodpp/autograd/graph/graph_state.h"
-#include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/autograd/graph/node_hooks.h"
 
 namespace hvd::autograd {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/autograd/record/function_node.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +9,6 @@
 #include "horovodpp/autograd/graph/gradient_checks.h"
 #include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/autograd/record/function_context.h"
-#include "horovodpp/autograd/record/function_node.h"
 #include "horovodpp/autograd/record/inplace.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/tensor/base/thread_state.h"

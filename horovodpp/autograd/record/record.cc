@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/autograd/record/record.h"
-#include "horovodpp/autograd/record/formula.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/checkpoint/budgets/budget_ledger.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,7 +9,6 @@
 #include "horovodpp/autograd/graph/accumulate_grad.h"
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/autograd/graph/graph_state.h"
-#include "horovodpp/checkpoint/budgets/budget_ledger.h"
 #include "horovodpp/checkpoint/budgets/memory_budget.h"
 
 namespace hvd::autograd {

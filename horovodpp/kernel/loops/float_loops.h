@@ -12,7 +12,7 @@
 
 #include <cstddef>
 
-#include "horovodpp/kernel/loops/loop_id.h"
+#include "horovodpp/kernel/loops/functors.h"
 
 namespace hvd::autograd {
 

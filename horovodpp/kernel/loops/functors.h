@@ -7,11 +7,47 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
-#include "horovodpp/kernel/loops/loop_id.h"
+namespace hvd::autograd {
 
-namespace hvd::autograd::functors {
+// Names of the vector loops over float (float_loops.h). The functor of the same
+// name defines the result of a loop.
+enum class LoopId : std::uint8_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kAddScaled,
+  kSubScaled,
+  kAddScalar,
+  kMulScalar,
+  kNeg,
+  kAbs,
+  kRelu,
+  kReluBackward,
+  kSqrt,
+  kSqrtBackward,
+  kExp,
+  kExpShifted,
+  kLog,
+  kTanh,
+  kTanhBackward,
+  kSigmoid,
+  kSigmoidBackward,
+  kErf,
+  kErfBackward,
+  kGelu,
+  kGeluBackward,
+  kGeluTanh,
+  kGeluTanhBackward,
+  kSoftmaxBackward,
+  kLogSoftmaxBackward,
+  kCount,
+};
+
+namespace functors {
 
 template <LoopId kId, bool kOfIntegersToo = false>
 struct Functor {
@@ -24,154 +60,54 @@ inline constexpr double kGeluScale =
     std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 inline constexpr double kGeluCubic = 0.044715;
 
-struct Add : Functor<LoopId::kAdd, true> {
-  template <typename T>
-  T operator()(T x, T y, T) const {
-    return static_cast<T>(x + y);
+// HVD_FUNCTOR(name, whether it takes integers, formula of x, y and c as T)
+#define HVD_FUNCTOR(Name, takes_integers, formula)           \
+  struct Name : Functor<LoopId::k##Name, takes_integers> {   \
+    template <typename T>                                    \
+    T operator()([[maybe_unused]] T x, [[maybe_unused]] T y, \
+                 [[maybe_unused]] T c) const {               \
+      return static_cast<T>(formula);                        \
+    }                                                        \
   }
-};
-struct Sub : Functor<LoopId::kSub, true> {
-  template <typename T>
-  T operator()(T x, T y, T) const {
-    return static_cast<T>(x - y);
-  }
-};
-struct Mul : Functor<LoopId::kMul, true> {
-  template <typename T>
-  T operator()(T x, T y, T) const {
-    return static_cast<T>(x * y);
-  }
-};
-struct Div : Functor<LoopId::kDiv> {
-  template <typename T>
-  T operator()(T x, T y, T) const {
-    return x / y;
-  }
-};
-struct AddScaled : Functor<LoopId::kAddScaled, true> {
-  template <typename T>
-  T operator()(T x, T y, T c) const {
-    return static_cast<T>(x + c * y);
-  }
-};
-struct SubScaled : Functor<LoopId::kSubScaled> {
-  template <typename T>
-  T operator()(T x, T y, T c) const {
-    return c * (x - y);
-  }
-};
-struct AddScalar : Functor<LoopId::kAddScalar, true> {
-  template <typename T>
-  T operator()(T x, T, T c) const {
-    return static_cast<T>(x + c);
-  }
-};
-struct MulScalar : Functor<LoopId::kMulScalar, true> {
-  template <typename T>
-  T operator()(T x, T, T c) const {
-    return static_cast<T>(x * c);
-  }
-};
-struct Neg : Functor<LoopId::kNeg, true> {
-  template <typename T>
-  T operator()(T x, T, T) const {
-    return static_cast<T>(-x);
-  }
-};
-struct Abs : Functor<LoopId::kAbs> {
-  template <typename T>
-  T operator()(T x, T, T) const {
-    return std::abs(x);
-  }
-};
+
+HVD_FUNCTOR(Add, true, x + y);
+HVD_FUNCTOR(Sub, true, x - y);
+HVD_FUNCTOR(Mul, true, x* y);
+HVD_FUNCTOR(Div, false, x / y);
+HVD_FUNCTOR(AddScaled, true, x + c * y);
+HVD_FUNCTOR(SubScaled, false, c*(x - y));
+HVD_FUNCTOR(AddScalar, true, x + c);
+HVD_FUNCTOR(MulScalar, true, x* c);
+HVD_FUNCTOR(Neg, true, -x);
+HVD_FUNCTOR(Abs, false, std::abs(x));
 // Ordered so that NaN stays NaN.
-struct Relu : Functor<LoopId::kRelu> {
-  template <typename T>
-  T operator()(T x, T, T) const {
-    return x < T(0) ? T(0) : x;
-  }
-};
+HVD_FUNCTOR(Relu, false, x < T(0) ? T(0) : x);
 // The slope at NaN is 1, so that NaN propagates.
-struct ReluBackward : Functor<LoopId::kReluBackward> {
-  template <typename T>
-  T operator()(T grad, T result, T) const {
-    return result <= T(0) ? T(0) : grad;
-  }
-};
-struct Sqrt : Functor<LoopId::kSqrt> {
-  template <typename T>
-  T operator()(T x, T, T) const {
-    return std::sqrt(x);
-  }
-};
-struct SqrtBackward : Functor<LoopId::kSqrtBackward> {
-  template <typename T>
-  T operator()(T grad, T result, T) const {
-    return grad / (T(2) * result);
-  }
-};
-struct Exp : Functor<LoopId::kExp> {
-  template <typename T>
-  T operator()(T x, T, T) const {
-    return std::exp(x);
-  }
-};
-// e^(x - c)
-struct ExpShifted : Functor<LoopId::kExpShifted> {
-  template <typename T>
-  T operator()(T x, T, T c) const {
-    return std::exp(x - c);
-  }
-};
-struct Log : Functor<LoopId::kLog> {
-  template <typename T>
-  T operator()(T x, T, T) const {
-    return std::log(x);
-  }
-};
-struct Tanh : Functor<LoopId::kTanh> {
-  template <typename T>
-  T operator()(T x, T, T) const {
-    return std::tanh(x);
-  }
-};
-struct TanhBackward : Functor<LoopId::kTanhBackward> {
-  template <typename T>
-  T operator()(T grad, T result, T) const {
-    return grad * (T(1) - result * result);
-  }
-};
-struct Sigmoid : Functor<LoopId::kSigmoid> {
-  template <typename T>
-  T operator()(T x, T, T) const {
-    return T(1) / (T(1) + std::exp(-x));
-  }
-};
-struct SigmoidBackward : Functor<LoopId::kSigmoidBackward> {
-  template <typename T>
-  T operator()(T grad, T result, T) const {
-    return grad * (result * (T(1) - result));
-  }
-};
-struct Erf : Functor<LoopId::kErf> {
-  template <typename T>
-  T operator()(T x, T, T) const {
-    return std::erf(x);
-  }
-};
-struct ErfBackward : Functor<LoopId::kErfBackward> {
-  template <typename T>
-  T operator()(T grad, T x, T) const {
-    return grad * (T(2.0 * std::numbers::inv_sqrtpi) * std::exp(-x * x));
-  }
-};
+HVD_FUNCTOR(ReluBackward, false, y <= T(0) ? T(0) : x);
+HVD_FUNCTOR(Sqrt, false, std::sqrt(x));
+HVD_FUNCTOR(SqrtBackward, false, x / (T(2) * y));
+HVD_FUNCTOR(Exp, false, std::exp(x));
+HVD_FUNCTOR(ExpShifted, false, std::exp(x - c));
+HVD_FUNCTOR(Log, false, std::log(x));
+HVD_FUNCTOR(Tanh, false, std::tanh(x));
+HVD_FUNCTOR(TanhBackward, false, x*(T(1) - y * y));
+HVD_FUNCTOR(Sigmoid, false, T(1) / (T(1) + std::exp(-x)));
+HVD_FUNCTOR(SigmoidBackward, false, x*(y*(T(1) - y)));
+HVD_FUNCTOR(Erf, false, std::erf(x));
+HVD_FUNCTOR(ErfBackward, false,
+            x*(T(2.0 * std::numbers::inv_sqrtpi) * std::exp(-y * y)));
 // x times the probability that a normal variable is less than x.
-struct Gelu : Functor<LoopId::kGelu> {
-  template <typename T>
-  T operator()(T x, T, T) const {
-    return x * T(0.5) * (T(1) + std::erf(x * T(1.0 / std::numbers::sqrt2)));
-  }
-};
+HVD_FUNCTOR(Gelu, false,
+            x* T(0.5) * (T(1) + std::erf(x * T(1.0 / std::numbers::sqrt2))));
+HVD_FUNCTOR(GeluTanh, false,
+            x* T(0.5) * (T(1) + std::tanh(T(kGeluScale) *
+                                          (x + T(kGeluCubic) * x * x * x))));
+// c: the sum of grad times result over the row
+HVD_FUNCTOR(SoftmaxBackward, false, y*(x - c));
+// c: the sum of grad over the row
+HVD_FUNCTOR(LogSoftmaxBackward, false, x - std::exp(y) * c);
+#undef HVD_FUNCTOR
+
 struct GeluBackward : Functor<LoopId::kGeluBackward> {
   template <typename T>
   T operator()(T grad, T x, T) const {
@@ -179,13 +115,6 @@ struct GeluBackward : Functor<LoopId::kGeluBackward> {
         T(0.5) * (T(1) + std::erf(x * T(1.0 / std::numbers::sqrt2)));
     const T density = T(0.5 * kGeluScale) * std::exp(T(-0.5) * x * x);
     return grad * (below + x * density);
-  }
-};
-struct GeluTanh : Functor<LoopId::kGeluTanh> {
-  template <typename T>
-  T operator()(T x, T, T) const {
-    const T inner = T(kGeluScale) * (x + T(kGeluCubic) * x * x * x);
-    return x * T(0.5) * (T(1) + std::tanh(inner));
   }
 };
 struct GeluTanhBackward : Functor<LoopId::kGeluTanhBackward> {
@@ -197,19 +126,6 @@ struct GeluTanhBackward : Functor<LoopId::kGeluTanhBackward> {
     return grad * T(0.5) * (T(1) + t + x * (T(1) - t * t) * slope);
   }
 };
-// c: the sum of grad times result over the row
-struct SoftmaxBackward : Functor<LoopId::kSoftmaxBackward> {
-  template <typename T>
-  T operator()(T grad, T result, T c) const {
-    return result * (grad - c);
-  }
-};
-// c: the sum of grad over the row
-struct LogSoftmaxBackward : Functor<LoopId::kLogSoftmaxBackward> {
-  template <typename T>
-  T operator()(T grad, T result, T c) const {
-    return grad - std::exp(result) * c;
-  }
-};
 
-}  // namespace hvd::autograd::functors
+}  // namespace functors
+}  // namespace hvd::autograd

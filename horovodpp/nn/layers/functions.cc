@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "horovodpp/nn/layers/functions.h"
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops/functional/dropout.h"
@@ -18,10 +18,6 @@ Dropout::Dropout(double p) : p_(p) {
 Tensor Dropout::forward(const Tensor& input) {
   return dropout(input, p_, is_training());
 }
-
-}  // namespace hvd::nn
-
-namespace hvd::nn {
 
 Tensor Flatten::forward(const Tensor& input) {
   const auto rank = static_cast<std::size_t>(input.dim());

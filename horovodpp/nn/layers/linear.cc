@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "horovodpp/nn/layers/linear.h"
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/core/invalid_argument.h"
@@ -31,10 +31,6 @@ Linear::Linear(std::int64_t in_features, std::int64_t out_features,
 Tensor Linear::forward(const Tensor& input) {
   return linear(input, weight_, bias_);
 }
-
-}  // namespace hvd::nn
-
-namespace hvd::nn {
 
 Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, Pair kernel,
                const Conv2dOptions& options)
@@ -70,10 +66,6 @@ Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, Pair kernel,
 Tensor Conv2d::forward(const Tensor& input) {
   return conv2d(input, weight_, bias_, options_);
 }
-
-}  // namespace hvd::nn
-
-namespace hvd::nn {
 
 Embedding::Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim,
                      const EmbeddingOptions& options)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/nn/layers/norms.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/nn/layers/norms.h"
 #include "horovodpp/ops/functional/norms.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
@@ -55,10 +55,6 @@ Tensor BatchNorm2d::forward(const Tensor& input) {
   return batch_norm(input, running_mean_, running_var_, weight_, bias_,
                     options);
 }
-
-}  // namespace hvd::nn
-
-namespace hvd::nn {
 
 LayerNorm::LayerNorm(const autograd::Dims& normalized_shape,
                      const LayerNormOptions& options)

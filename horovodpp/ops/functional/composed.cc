@@ -2,7 +2,6 @@
 #include "horovodpp/ops/functional/composed.h"
 
 #include "horovodpp/autograd/engine.h"
-#include "horovodpp/autograd/record/formula.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/tensor/factories.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "horovodpp/ops/functional/norm_nodes.h"
+
 #include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "horovodpp/ops/functional/targets.h"
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/autograd/record/record.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/tensor/base/generator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::autograd {
