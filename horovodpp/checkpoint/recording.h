@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that a run of a checkpointed function recorded, in order. The
-// error for two runs that differ prints them.
+// A Recording is the record that one call of a checkpointed function leaves for
+// backward. It stands in for the tensors that inner operations saved. It either
+// holds them, and may drop them at any time (drop()), or knows only their
+// shape, dtype and version.
+//
+// A Recording is a node without incoming edges. So it has a name and a place in
+// the order of nodes, and long chains of regions are destroyed without
+// recursion. One thread runs forward; later changes may come from any thread.
 #pragma once
 
 #include <atomic>
@@ -28,6 +34,8 @@
 namespace HVD_EXPORT hvd {
 namespace autograd {
 
+// The operations that a run of a checkpointed function recorded, in order. The
+// error for two runs that differ prints them.
 class OperationLog {
  public:
   // Records the call stack as well. `operation` has static lifetime.
@@ -43,15 +51,6 @@ class OperationLog {
   };
   std::vector<Entry> entries_;
 };
-
-// A Recording is the record that one call of a checkpointed function leaves for
-// backward. It stands in for the tensors that inner operations saved. It either
-// holds them, and may drop them at any time (drop()), or knows only their
-// shape, dtype and version.
-//
-// A Recording is a node without incoming edges. So it has a name and a place in
-// the order of nodes, and long chains of regions are destroyed without
-// recursion. One thread runs forward; later changes may come from any thread.
 
 class BudgetLedger;
 class KeptResults;

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor with its name in a model, an optimizer or a file.
+// A StateDict is the state of a model, an optimizer or a learning-rate schedule
+// as named tensors. Several StateDicts form one checkpoint, which is written
+// in one step:
+//
+//   StateDict all = with_prefix("model.", model.state_dict());
+//   append(all, with_prefix("optimizer.", optimizer.state_dict()));
+//   save_safetensors("checkpoint.safetensors", all);
+//   ...
+//   all = load_safetensors("checkpoint.safetensors").tensors;
+//   model.load_state_dict(without_prefix("model.", all));
+//   optimizer.load_state_dict(without_prefix("optimizer.", all));
 #pragma once
 
 #include <cstdint>
@@ -12,22 +22,11 @@
 namespace HVD_EXPORT hvd {
 namespace nn {
 
+// A tensor with its name in a model, an optimizer or a file.
 struct NamedTensor {
   std::string name;
   Tensor tensor;
 };
-
-// A StateDict is the state of a model, an optimizer or a learning-rate schedule
-// as named tensors. Several StateDicts form one checkpoint, which is written
-// in one step:
-//
-//   StateDict all = with_prefix("model.", model.state_dict());
-//   append(all, with_prefix("optimizer.", optimizer.state_dict()));
-//   save_safetensors("checkpoint.safetensors", all);
-//   ...
-//   all = load_safetensors("checkpoint.safetensors").tensors;
-//   model.load_state_dict(without_prefix("model.", all));
-//   optimizer.load_state_dict(without_prefix("optimizer.", all));
 
 using StateDict = std::vector<NamedTensor>;
 

@@ -1,5 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grow-only list that stores up to N members inline, without allocation.
+// A Node is a recorded operation: its saved inputs, and the formula that turns
+// gradients of its results into gradients of its inputs. Its edges point to the
+// nodes that produced the inputs.
+//
+//   struct ExpBackward : Node {                       // y = exp(x)
+//     const char* name() const override { return "ExpBackward"; }
+//     void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+//       results[0] = grads[0] * result.unpack(*this);   // dx = dy y
+//     }
+//     void release_saved() override { result.release(); }
+//     SavedTensor result;
+//   };
+//
+// Reference-counted. After forward only hooks and the release of saved tensors
+// change a node, so several backward calls may use it at once. Graphs of any
+// depth are destroyed without recursion.
 #pragma once
 
 #include <array>
@@ -21,6 +36,7 @@
 namespace HVD_EXPORT hvd {
 namespace autograd {
 
+// A grow-only list that stores up to N members inline, without allocation.
 template <typename T, std::size_t N>
 class Few {
  public:
@@ -50,23 +66,6 @@ class Few {
   std::array<T, N> few_;
   std::vector<T> many_;  // All members, once there are more than N.
 };
-
-// A Node is a recorded operation: its saved inputs, and the formula that turns
-// gradients of its results into gradients of its inputs. Its edges point to the
-// nodes that produced the inputs.
-//
-//   struct ExpBackward : Node {                       // y = exp(x)
-//     const char* name() const override { return "ExpBackward"; }
-//     void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-//       results[0] = grads[0] * result.unpack(*this);   // dx = dy y
-//     }
-//     void release_saved() override { result.release(); }
-//     SavedTensor result;
-//   };
-//
-// Reference-counted. After forward only hooks and the release of saved tensors
-// change a node, so several backward calls may use it at once. Graphs of any
-// depth are destroyed without recursion.
 
 class Node;
 

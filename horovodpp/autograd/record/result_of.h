@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of the operations whose results a checkpointed region may keep
-// (checkpoint/policies/policy.h): those that compute. Views and in-place writes are
-// excluded.
+// Wraps the computation of an operation's result, so that a checkpointed region
+// can keep the result and its recomputation can reuse it:
+//
+//   Tensor out = result_of("exp", [&] {
+//     return elementwise<functors::Exp>(x, "exp");
+//   });
+//
+// `compute` returns a Tensor or an array of tensors, each in its own memory.
+// Operations that it uses count as part of this one.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +23,8 @@
 
 namespace hvd::autograd {
 
+// The names of the operations whose results a checkpointed region may keep:
+// those that compute. Views and in-place writes are excluded.
 inline constexpr std::array<std::string_view, 55> kOperationNames = {
     "abs",
     "add",
@@ -94,16 +102,6 @@ class OperationName {
  private:
   const char* text_;
 };
-
-// Wraps the computation of an operation's result, so that a checkpointed region
-// can keep the result and its recomputation can reuse it:
-//
-//   Tensor out = result_of("exp", [&] {
-//     return elementwise<functors::Exp>(x, "exp");
-//   });
-//
-// `compute` returns a Tensor or an array of tensors, each in its own memory.
-// Operations that it uses count as part of this one.
 
 inline std::vector<Tensor> as_vector(const Tensor& tensor) { return {tensor}; }
 template <std::size_t kCount>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables for dynamic programming over pairs of stages of a chain.
+// The planner for chains whose stages communicate.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,6 @@ struct PlanSlots {
     return size / bytes + (size % bytes != 0);
   }
 };
-
-// The planner for chains whose stages communicate.
 
 // The plan with the least step_seconds in these slots; no stages if none is
 // found.
