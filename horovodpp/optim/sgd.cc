@@ -24,15 +24,9 @@ void SGDOptions::check() const {
   }
 }
 
-SGD::SGD(std::vector<ParameterGroup<SGDOptions>> groups)
-    : GroupedOptimizer(std::move(groups), {{.name = "momentum_buffer"}}) {}
-
-SGD::SGD(std::vector<nn::NamedTensor> parameters, const SGDOptions& options)
-    : SGD(std::vector<ParameterGroup<SGDOptions>>{
-          {std::move(parameters), options}}) {}
-
-SGD::SGD(const std::vector<Tensor>& parameters, const SGDOptions& options)
-    : SGD(numbered(parameters), options) {}
+std::vector<StateSlot> SGDOptions::slots() {
+  return {{.name = "momentum_buffer"}};
+}
 
 namespace {
 

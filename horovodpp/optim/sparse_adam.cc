@@ -32,19 +32,11 @@ void SparseAdamOptions::check() const {
   }
 }
 
-SparseAdam::SparseAdam(std::vector<ParameterGroup<SparseAdamOptions>> groups)
-    : GroupedOptimizer(std::move(groups), {{.name = "step", .is_count = true},
-                                           {.name = "exp_avg"},
-                                           {.name = "exp_avg_sq"}}) {}
-
-SparseAdam::SparseAdam(std::vector<nn::NamedTensor> parameters,
-                       const SparseAdamOptions& options)
-    : SparseAdam(std::vector<ParameterGroup<SparseAdamOptions>>{
-          {std::move(parameters), options}}) {}
-
-SparseAdam::SparseAdam(const std::vector<Tensor>& parameters,
-                       const SparseAdamOptions& options)
-    : SparseAdam(numbered(parameters), options) {}
+std::vector<StateSlot> SparseAdamOptions::slots() {
+  return {{.name = "step", .is_count = true},
+          {.name = "exp_avg"},
+          {.name = "exp_avg_sq"}};
+}
 
 void SparseAdam::move(std::size_t index) {
   const Tensor& parameter = parameters()[index].tensor;
