@@ -8,18 +8,22 @@
 namespace hvd::autograd {
 namespace {
 
+// The parts of this thread's state that a snapshot takes.
+ThreadModes& modes() { return thread_state; }
+GraphScopes& scopes() { return graph_state; }
+
 void put_in_force(const ThreadModes& thread, const GraphScopes& graph) {
-  static_cast<ThreadModes&>(thread_state) = thread;
-  static_cast<GraphScopes&>(graph_state) = graph;
+  modes() = thread;
+  scopes() = graph;
 }
 
 }  // namespace
 
 Surroundings Surroundings::capture() {
   Surroundings result;
-  result.thread_ = thread_state;
+  result.thread_ = modes();
   result.thread_.generator = &default_generator();
-  result.graph_ = graph_state;
+  result.graph_ = scopes();
   result.saved_tensor_keeper_ =
       Ref<SavedTensorKeeper>::share(graph_state.saved_tensor_keeper);
   return result;
@@ -29,7 +33,7 @@ Surroundings::Surroundings(const Surroundings& other) = default;
 Surroundings::~Surroundings() = default;
 
 Surroundings::Scope::Scope(const Surroundings& surroundings)
-    : thread_(thread_state), graph_(graph_state) {
+    : thread_(modes()), graph_(scopes()) {
   put_in_force(surroundings.thread_, surroundings.graph_);
 }
 
