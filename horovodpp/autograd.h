@@ -13,14 +13,14 @@
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
-#include "horovodpp/autograd/autocast.h"    // IWYU pragma: export
-#include "horovodpp/autograd/dot.h"         // IWYU pragma: export
-#include "horovodpp/autograd/engine.h"      // IWYU pragma: export
-#include "horovodpp/autograd/error.h"       // IWYU pragma: export
-#include "horovodpp/autograd/function.h"    // IWYU pragma: export
-#include "horovodpp/ops.h"                  // IWYU pragma: export
-#include "horovodpp/ops/index.h"            // IWYU pragma: export
-#include "horovodpp/tensor/factories.h"     // IWYU pragma: export
-#include "horovodpp/tensor/generator.h"     // IWYU pragma: export
-#include "horovodpp/tensor/tensor.h"        // IWYU pragma: export
-#include "horovodpp/tensor/thread_state.h"  // IWYU pragma: export
+#include "horovodpp/autograd/dot.h"              // IWYU pragma: export
+#include "horovodpp/autograd/engine.h"           // IWYU pragma: export
+#include "horovodpp/autograd/graph/error.h"      // IWYU pragma: export
+#include "horovodpp/autograd/record/autocast.h"  // IWYU pragma: export
+#include "horovodpp/autograd/record/function.h"  // IWYU pragma: export
+#include "horovodpp/ops.h"                       // IWYU pragma: export
+#include "horovodpp/ops/index_ops.h"             // IWYU pragma: export
+#include "horovodpp/tensor/base/generator.h"     // IWYU pragma: export
+#include "horovodpp/tensor/base/thread_state.h"  // IWYU pragma: export
+#include "horovodpp/tensor/factories.h"          // IWYU pragma: export
+#include "horovodpp/tensor/tensor.h"             // IWYU pragma: export

@@ -5,13 +5,13 @@
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
 #include "horovodpp/autograd.h"                        // IWYU pragma: export
-#include "horovodpp/autograd/sparse_gradient.h"        // IWYU pragma: export
+#include "horovodpp/autograd/graph/sparse_gradient.h"  // IWYU pragma: export
 #include "horovodpp/checkpoint.h"                      // IWYU pragma: export
 #include "horovodpp/collectives.h"                     // IWYU pragma: export
 #include "horovodpp/data/data.h"                       // IWYU pragma: export
 #include "horovodpp/distributed/sync_batch_norm.h"     // IWYU pragma: export
 #include "horovodpp/distributed/tensor_collectives.h"  // IWYU pragma: export
-#include "horovodpp/nn/nn.h"                           // IWYU pragma: export
+#include "horovodpp/nn.h"                              // IWYU pragma: export
 #include "horovodpp/optim/adagrad.h"                   // IWYU pragma: export
 #include "horovodpp/optim/adam.h"                      // IWYU pragma: export
 #include "horovodpp/optim/clip_grad.h"                 // IWYU pragma: export

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include <horovodpp/nn/nn.h>
+#include <horovodpp/nn.h>
 
 struct SampleOptions {
   std::int64_t length = 200;   // Bytes to draw.

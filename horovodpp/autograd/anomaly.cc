@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/graph_state.h"
-#include "horovodpp/autograd/node_hooks.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/autograd/graph/node_hooks.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/walk.h"

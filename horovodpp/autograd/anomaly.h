@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/core/export.h"
 
 namespace HVD_EXPORT hvd {

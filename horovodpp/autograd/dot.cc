@@ -3,9 +3,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/accumulate_grad.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/graph/accumulate_grad.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/record/record.h"
 
 namespace hvd::autograd {
 namespace {

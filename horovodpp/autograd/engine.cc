@@ -6,18 +6,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/accumulate_grad.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/graph/accumulate_grad.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/autograd/graph_task.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/surroundings.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread_start.h"
+#include "horovodpp/tensor/base/hook_list.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/hook_list.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {
@@ -35,20 +35,21 @@ HookList<BackwardObserver>& observers() {
 class TaskScope {
  public:
   explicit TaskScope(GraphTask& task)
-      : mode_(task.options().create_graph), saved_(graph_state) {
-    graph_state.graph_task = &task;
-    graph_state.backward_depth = task.options().depth + 1;
-  }
+      : mode_(task.options().create_graph),
+        outer_(std::exchange(graph_state.graph_task, &task)),
+        outer_depth_(std::exchange(graph_state.backward_depth,
+                                   task.options().depth + 1)) {}
   ~TaskScope() {
-    graph_state.graph_task = saved_.graph_task;
-    graph_state.backward_depth = saved_.backward_depth;
+    graph_state.graph_task = outer_;
+    graph_state.backward_depth = outer_depth_;
   }
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
 
  private:
   SetGradEnabled mode_;
-  GraphState saved_;
+  GraphTask* const outer_;
+  const int outer_depth_;
 };
 
 void run_here(GraphTask& task) {

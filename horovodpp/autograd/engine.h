@@ -15,9 +15,9 @@
 #include <optional>
 #include <vector>
 
-#include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/core/export.h"
-#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/base/hook_handle.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace HVD_EXPORT hvd {

@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/engine.h"
-#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/tensor/base/generator.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/generator.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {

@@ -6,17 +6,17 @@
 #include <optional>
 #include <utility>
 
-#include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/anomaly.h"
-#include "horovodpp/autograd/function_node.h"
-#include "horovodpp/autograd/gradient_checks.h"
-#include "horovodpp/autograd/graph_ops.h"
-#include "horovodpp/autograd/graph_state.h"
-#include "horovodpp/autograd/node_hooks.h"
-#include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/graph/accumulate_grad.h"
+#include "horovodpp/autograd/graph/gradient_checks.h"
+#include "horovodpp/autograd/graph/graph_ops.h"
+#include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/autograd/graph/node_hooks.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
+#include "horovodpp/autograd/record/function_node.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/gradient_home.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::autograd {
 namespace {

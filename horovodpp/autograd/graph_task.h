@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "horovodpp/autograd/node.h"
+#include "horovodpp/autograd/graph/node.h"
 
 namespace hvd::autograd {
 

@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include "horovodpp/autograd/accumulate_grad.h"
-#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/graph/accumulate_grad.h"
+#include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/autograd/graph_task.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/record/record.h"
 
 namespace hvd::autograd {
 namespace {

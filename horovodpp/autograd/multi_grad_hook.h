@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/base/hook_handle.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace HVD_EXPORT hvd {

@@ -8,17 +8,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/captured_tensors.h"
-#include "horovodpp/autograd/effects.h"
 #include "horovodpp/autograd/engine.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/function.h"
-#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/autograd/graph_task.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/captured_tensors.h"
+#include "horovodpp/autograd/record/effects.h"
+#include "horovodpp/autograd/record/function.h"
 #include "horovodpp/autograd/warning.h"
-#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/base/generator.h"
 
 namespace hvd::autograd {
 namespace {
@@ -131,7 +131,7 @@ Recomputed recompute(const Region& region, const Tensors& saved) {
   const InferenceMode recorded(false);
   EnableGrad enable_grad;
   Recomputing recomputing;
-  const EffectLog::Scope effects(region.effects.get(), true);
+  const EffectScope effects(region.effects.get(), true);
   const WatchRecomputation watch(*region.captured);
   return {inputs, region.function(inputs)};
 }
@@ -158,7 +158,7 @@ struct ReentrantCheckpoint : Function<ReentrantCheckpoint> {
                          const Tensors& inputs) {
     context.save_for_backward(inputs);
     context.saved_data["region"] = region;
-    const EffectLog::Scope effects(region.effects.get(), false);
+    const EffectScope effects(region.effects.get(), false);
     const WatchForward watch(*region.captured);
     Tensors results = region.function(inputs);
     watch.finish();

@@ -3,7 +3,7 @@
 
 #include <any>
 
-#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/tensor_copy.h"
 
 namespace hvd::autograd {

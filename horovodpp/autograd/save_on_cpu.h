@@ -12,7 +12,7 @@
 // Leaves (mostly parameters) stay where they are: they have another owner.
 #pragma once
 
-#include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/kernel/allocator.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Surroundings is a snapshot of the thread state that operations use
-// (tensor/thread_state.h, graph_state.h), to be restored on another thread or
+// (tensor/base/thread_state.h, graph_state.h), to be restored on another thread or
 // later.
 #pragma once
 
-#include "horovodpp/autograd/graph_state.h"
-#include "horovodpp/tensor/intrusive_ptr.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/tensor/base/intrusive_ptr.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::autograd {
 
@@ -26,8 +26,8 @@ class Surroundings {
     Scope& operator=(const Scope&) = delete;
 
    private:
-    ThreadState thread_;
-    GraphState graph_;
+    ThreadModes thread_;
+    GraphScopes graph_;
   };
 
   ~Surroundings();
@@ -36,9 +36,8 @@ class Surroundings {
 
  private:
   Surroundings() = default;
-  ThreadState thread_;
-  // Only the part that a scope sets, without the engine's part.
-  GraphState graph_;
+  ThreadModes thread_;
+  GraphScopes graph_;
   Ref<SavedTensorKeeper> saved_tensor_keeper_;
 };
 

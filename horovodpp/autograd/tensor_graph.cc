@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The methods of Tensor that use the graph.
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/autograd_meta.h"
-#include "horovodpp/autograd/captured_tensors.h"
 #include "horovodpp/autograd/engine.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/node_hooks.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/graph/autograd_meta.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/graph/node_hooks.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
+#include "horovodpp/autograd/record/captured_tensors.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/tensor/tensor.h"
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/core/mutex.h"
 
 namespace hvd::autograd {

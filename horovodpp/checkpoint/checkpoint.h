@@ -34,11 +34,11 @@
 #include <vector>
 
 #include "horovodpp/autograd/reentrant_checkpoint.h"
-#include "horovodpp/checkpoint/options.h"
+#include "horovodpp/checkpoint/policies/options.h"
 #include "horovodpp/checkpoint/region.h"
 #include "horovodpp/checkpoint/tensors_in.h"
 #include "horovodpp/core/export.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace HVD_EXPORT hvd {
 

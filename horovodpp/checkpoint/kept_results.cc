@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/tensor/tensor_copy.h"
 
 namespace hvd::autograd {

@@ -15,12 +15,12 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "horovodpp/autograd/operation_observer.h"
-#include "horovodpp/checkpoint/offload_pool.h"
-#include "horovodpp/checkpoint/options.h"
-#include "horovodpp/checkpoint/policy.h"
+#include "horovodpp/autograd/graph/operation_observer.h"
+#include "horovodpp/checkpoint/policies/offload_pool.h"
+#include "horovodpp/checkpoint/policies/options.h"
+#include "horovodpp/checkpoint/policies/policy.h"
 #include "horovodpp/core/spin_lock.h"
-#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd {
 namespace {

@@ -18,8 +18,8 @@
 #include <optional>
 #include <vector>
 
-#include "horovodpp/checkpoint/options.h"
-#include "horovodpp/checkpoint/plan.h"
+#include "horovodpp/checkpoint/plans/plan.h"
+#include "horovodpp/checkpoint/policies/options.h"
 #include "horovodpp/checkpoint/profile.h"
 #include "horovodpp/checkpoint/sequential.h"
 #include "horovodpp/core/export.h"

@@ -8,19 +8,19 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/autograd_meta.h"
 #include "horovodpp/autograd/engine.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/graph_state.h"
-#include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/node_hooks.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/graph/autograd_meta.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/graph/node_hooks.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/checkpoint/thread_time.h"
 #include "horovodpp/core/spin_lock.h"
+#include "horovodpp/tensor/base/generator.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/generator.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd {
 namespace autograd {

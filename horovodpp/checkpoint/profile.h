@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "horovodpp/checkpoint/plan.h"
+#include "horovodpp/checkpoint/plans/plan.h"
 #include "horovodpp/checkpoint/sequential.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/kernel/allocator.h"

@@ -6,14 +6,29 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/graph_state.h"
-#include "horovodpp/checkpoint/budget_ledger.h"
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/anomaly.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/checkpoint/budgets/budget_ledger.h"
 #include "horovodpp/checkpoint/kept_results.h"
 #include "horovodpp/checkpoint/thread_time.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::autograd {
+
+void OperationLog::add(const char* operation) {
+  entries_.push_back({operation, calls_here()});
+}
+
+std::string OperationLog::to_string() const {
+  std::string text;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    absl::StrAppend(&text, i, ": ", entries_[i].operation, ", called\n",
+                    describe_calls(entries_[i].calls), "\n");
+  }
+  return text;
+}
 
 std::uint64_t checksum(const Tensor& tensor) {
   NoGrad no_grad;
@@ -35,8 +50,8 @@ Recording::Recording(const CheckpointOptions& options)
     if (family != nullptr) twin_ = family->next_twin();
     return;
   }
-  if (BudgetLedger::current() == nullptr) return;
-  ledger_ = BudgetLedger::current();
+  if (graph_state.budget_ledger == nullptr) return;
+  ledger_ = graph_state.budget_ledger->shared_from_this();
   if (family != nullptr) family->add(mark_);
   {
     SpinLockHolder lock(lock_);

@@ -18,23 +18,39 @@
 #include <string_view>
 #include <vector>
 
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/captured_tensors.h"
-#include "horovodpp/autograd/effects.h"
-#include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/operation_observer.h"
-#include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/checkpoint/budget_family.h"
-#include "horovodpp/checkpoint/budget_holder.h"
-#include "horovodpp/checkpoint/operation_log.h"
-#include "horovodpp/checkpoint/options.h"
+#include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/graph/operation_observer.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/captured_tensors.h"
+#include "horovodpp/autograd/record/effects.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
+#include "horovodpp/checkpoint/budgets/budget_holder.h"
+#include "horovodpp/checkpoint/policies/options.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/lockable.h"
 #include "horovodpp/core/spin_lock.h"
-#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/base/generator.h"
 
 namespace HVD_EXPORT hvd {
 namespace autograd {
+
+// The operations that a run of a checkpointed function recorded, in order. The
+// error for two runs that differ prints them.
+class OperationLog {
+ public:
+  // Records the call stack as well. `operation` has static lifetime.
+  void add(const char* operation);
+  bool empty() const { return entries_.empty(); }
+  // One line per operation, followed by its call stack.
+  std::string to_string() const;
+
+ private:
+  struct Entry {
+    const char* operation;
+    std::vector<void*> calls;
+  };
+  std::vector<Entry> entries_;
+};
 
 class BudgetLedger;
 class KeptResults;
@@ -71,7 +87,7 @@ class Recording : public Node,
     BudgetFamily::Scope family_scope_;
     SavedTensorKeeper::Scope keeper_;
     OperationObserver::Scope observer_;
-    EffectLog::Scope effects_;
+    EffectScope effects_;
   };
 
   // The description of one saved tensor.

@@ -5,13 +5,13 @@
 #include <optional>
 #include <utility>
 
-#include "horovodpp/autograd/captured_tensors.h"
-#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/autograd/graph_task.h"
-#include "horovodpp/checkpoint/budget_ledger.h"
+#include "horovodpp/autograd/record/captured_tensors.h"
+#include "horovodpp/checkpoint/budgets/budget_ledger.h"
 #include "horovodpp/checkpoint/replay.h"
 #include "horovodpp/checkpoint/replay_group.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::autograd {
 namespace {
@@ -103,7 +103,7 @@ void Region::replay_into(Replay& replay) {
   BudgetFamily family =
       ledger() == nullptr ? BudgetFamily() : BudgetFamily(ledger(), children());
   const BudgetFamily::Scope members(family);
-  const EffectLog::Scope effects(&this->effects(), true);
+  const EffectScope effects(&this->effects(), true);
   try {
     call_again(inputs);
   } catch (const ReplayIsComplete&) {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/anomaly.h"
-#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/checkpoint/kept_results.h"
 
 namespace hvd::autograd {

@@ -11,10 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "horovodpp/autograd/captured_tensors.h"
-#include "horovodpp/autograd/operation_observer.h"
-#include "horovodpp/autograd/saved_tensor.h"
-#include "horovodpp/checkpoint/operation_log.h"
+#include "horovodpp/autograd/graph/operation_observer.h"
+#include "horovodpp/autograd/record/captured_tensors.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/checkpoint/recording.h"
 
 namespace hvd::autograd {

@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/checkpoint/replay_group.h"
 
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/autograd/graph_task.h"
 #include "horovodpp/checkpoint/replay.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::autograd {
-namespace {
-
-thread_local ReplayGroup* current_group = nullptr;
-
-}  // namespace
 
 ReplayGroup::ReplayGroup() {
-  if (current_group != nullptr) {
+  if (graph_state.replay_group != nullptr) {
     throw CheckpointError(
         "ReplayGroup: there is one on this thread already; "
         "groups do not nest");
   }
-  current_group = this;
+  graph_state.replay_group = this;
 }
 
-ReplayGroup::~ReplayGroup() { current_group = nullptr; }
+ReplayGroup::~ReplayGroup() { graph_state.replay_group = nullptr; }
 
-ReplayGroup* ReplayGroup::current() { return current_group; }
+ReplayGroup* ReplayGroup::current() { return graph_state.replay_group; }
 
 // Each backward holds a token while it runs.
 void ReplayGroup::check_alone() {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/tensor/intrusive_ptr.h"
+#include "horovodpp/tensor/base/intrusive_ptr.h"
 
 namespace HVD_EXPORT hvd {
 namespace autograd {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
+#include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/checkpoint/checkpoint.h"
 
 namespace hvd {

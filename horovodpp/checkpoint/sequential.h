@@ -9,8 +9,8 @@
 #include <functional>
 #include <vector>
 
-#include "horovodpp/checkpoint/options.h"
-#include "horovodpp/checkpoint/plan.h"
+#include "horovodpp/checkpoint/plans/plan.h"
+#include "horovodpp/checkpoint/policies/options.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
 

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/data/gz_file.h"
+#include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/generator.h"
 
 namespace hvd::data {
 namespace {

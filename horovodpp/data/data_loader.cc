@@ -12,8 +12,8 @@
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread_start.h"
-#include "horovodpp/tensor/generator.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/generator.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::data {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/ops/part_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::data {

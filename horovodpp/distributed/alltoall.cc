@@ -9,7 +9,7 @@
 #include "horovodpp/distributed/exchange.h"
 #include "horovodpp/distributed/on_job.h"
 #include "horovodpp/distributed/tensor_collectives.h"
-#include "horovodpp/ops/part_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd {

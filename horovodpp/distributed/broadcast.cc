@@ -7,7 +7,7 @@
 #include "horovodpp/distributed/exchange.h"
 #include "horovodpp/distributed/on_job.h"
 #include "horovodpp/distributed/tensor_collectives.h"
-#include "horovodpp/ops/choice_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd {

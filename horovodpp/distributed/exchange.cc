@@ -2,9 +2,9 @@
 #include "horovodpp/distributed/exchange.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/effects.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/inplace.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/record/effects.h"
+#include "horovodpp/autograd/record/inplace.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 

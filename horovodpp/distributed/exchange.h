@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/reduce_op.h"
@@ -24,8 +24,8 @@
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/options.h"
 #include "horovodpp/runtime/waits_at_once.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/tensor.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::distributed {
 

@@ -10,7 +10,7 @@
 #include "horovodpp/distributed/exchange.h"
 #include "horovodpp/distributed/on_job.h"
 #include "horovodpp/distributed/tensor_collectives.h"
-#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 
 namespace hvd {
 namespace distributed {

@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/graph_state.h"
+#include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/distributed/tensor_collectives.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/functional/batch_norm.h"
-#include "horovodpp/ops/math_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/functional/norms.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::nn {
 

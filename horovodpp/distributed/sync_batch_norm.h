@@ -18,7 +18,7 @@
 #include <cstdint>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/nn/batch_norm.h"
+#include "horovodpp/nn/layers/norms.h"
 #include "horovodpp/runtime/settings/process_set.h"
 
 namespace HVD_EXPORT hvd {

@@ -22,11 +22,11 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/checkpoint/options.h"
-#include "horovodpp/checkpoint/plan.h"
+#include "horovodpp/checkpoint/plans/plan.h"
+#include "horovodpp/checkpoint/policies/options.h"
 #include "horovodpp/core/export.h"
+#include "horovodpp/nn/containers.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/nn/sequential.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {

@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/accumulate_grad.h"
-#include "horovodpp/autograd/autograd_meta.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/graph/accumulate_grad.h"
+#include "horovodpp/autograd/graph/autograd_meta.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::nn {
 namespace {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/error.h"
-#include "horovodpp/autograd/function.h"
+#include "horovodpp/autograd/graph/error.h"
+#include "horovodpp/autograd/record/function.h"
 #include "horovodpp/checkpoint/checkpoint.h"
 #include "horovodpp/core/mutex.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::nn {
 namespace {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <optional>
 
-#include "horovodpp/checkpoint/options.h"
+#include "horovodpp/checkpoint/policies/options.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/tensor/hook_list.h"
+#include "horovodpp/tensor/base/hook_list.h"
 
 namespace hvd::nn {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/nn/named_tensor.h"
+#include "horovodpp/nn/state_dict.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {

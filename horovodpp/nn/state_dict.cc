@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::nn {
 namespace {

@@ -17,10 +17,16 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/nn/named_tensor.h"
+#include "horovodpp/tensor/tensor.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {
+
+// A tensor with its name in a model, an optimizer or a file.
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
 
 using StateDict = std::vector<NamedTensor>;
 

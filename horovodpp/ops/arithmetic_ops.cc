@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/graph_ops.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/graph/graph_ops.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -71,43 +71,21 @@ struct DivBackward : SavesBoth {
   }
 };
 
-// z = a + c:  da = dz
-struct AddScalarBackward : Node {
-  const char* name() const override { return "AddBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = std::move(grads[0]);
-  }
-};
-
-// z = a c:  da = dz c
-struct MulScalarBackward : Node {
-  const char* name() const override { return "MulBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = mul(grads[0], factor);
-  }
-  double factor = 1.0;
-};
-
-// y = -x:  dx = -dy
-struct NegBackward : Node {
-  const char* name() const override { return "NegBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = neg(grads[0]);
-  }
-};
-
 }  // namespace
 }  // namespace autograd
 
+using autograd::elementwise;
 using autograd::make_node;
 using autograd::needs_grad;
+using autograd::record;
+using autograd::result_of;
 using autograd::set_history;
+namespace functors = autograd::functors;
 
 Tensor add(const Tensor& a, const Tensor& b) {
   if (autograd::autocast_promotes(a, b)) return autograd::promoted(add, a, b);
-  Tensor out = autograd::result_of("add", [&] {
-    return autograd::elementwise<autograd::functors::Add>(a, b, "add");
-  });
+  Tensor out =
+      result_of("add", [&] { return elementwise<functors::Add>(a, b, "add"); });
   if (needs_grad(a, b)) {
     set_history(out, make_node<autograd::AddBackward>(a, b));
   }
@@ -116,9 +94,8 @@ Tensor add(const Tensor& a, const Tensor& b) {
 
 Tensor sub(const Tensor& a, const Tensor& b) {
   if (autograd::autocast_promotes(a, b)) return autograd::promoted(sub, a, b);
-  Tensor out = autograd::result_of("sub", [&] {
-    return autograd::elementwise<autograd::functors::Sub>(a, b, "sub");
-  });
+  Tensor out =
+      result_of("sub", [&] { return elementwise<functors::Sub>(a, b, "sub"); });
   if (needs_grad(a, b)) {
     set_history(out, make_node<autograd::SubBackward>(a, b));
   }
@@ -127,9 +104,8 @@ Tensor sub(const Tensor& a, const Tensor& b) {
 
 Tensor mul(const Tensor& a, const Tensor& b) {
   if (autograd::autocast_promotes(a, b)) return autograd::promoted(mul, a, b);
-  Tensor out = autograd::result_of("mul", [&] {
-    return autograd::elementwise<autograd::functors::Mul>(a, b, "mul");
-  });
+  Tensor out =
+      result_of("mul", [&] { return elementwise<functors::Mul>(a, b, "mul"); });
   if (needs_grad(a, b)) {
     auto node = make_node<autograd::MulBackward>(a, b);
     if (node->wants(1)) node->a.save(a);
@@ -141,9 +117,8 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 
 Tensor div(const Tensor& a, const Tensor& b) {
   if (autograd::autocast_promotes(a, b)) return autograd::promoted(div, a, b);
-  Tensor out = autograd::result_of("div", [&] {
-    return autograd::elementwise<autograd::functors::Div>(a, b, "div");
-  });
+  Tensor out =
+      result_of("div", [&] { return elementwise<functors::Div>(a, b, "div"); });
   if (needs_grad(a, b)) {
     auto node = make_node<autograd::DivBackward>(a, b);
     if (node->wants(1)) node->a.save(a);
@@ -153,33 +128,33 @@ Tensor div(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+// z = a + b:  da = dz
 Tensor add(const Tensor& a, double b) {
-  Tensor out = autograd::result_of("add", [&] {
-    return autograd::elementwise<autograd::functors::AddScalar>(a, "add", b);
-  });
+  Tensor out = result_of(
+      "add", [&] { return elementwise<functors::AddScalar>(a, "add", b); });
   if (needs_grad(a)) {
-    set_history(out, make_node<autograd::AddScalarBackward>(a));
+    record(out, "AddBackward", a, [](Tensor& dz) { return std::move(dz); });
   }
   return out;
 }
 
+// z = a b:  da = dz b
 Tensor mul(const Tensor& a, double b) {
-  Tensor out = autograd::result_of("mul", [&] {
-    return autograd::elementwise<autograd::functors::MulScalar>(a, "mul", b);
-  });
+  Tensor out = result_of(
+      "mul", [&] { return elementwise<functors::MulScalar>(a, "mul", b); });
   if (needs_grad(a)) {
-    auto node = make_node<autograd::MulScalarBackward>(a);
-    node->factor = b;
-    set_history(out, std::move(node));
+    record(out, "MulBackward", a, [b](Tensor& dz) { return mul(dz, b); });
   }
   return out;
 }
 
+// y = -x:  dx = -dy
 Tensor neg(const Tensor& x) {
-  Tensor out = autograd::result_of("neg", [&] {
-    return autograd::elementwise<autograd::functors::Neg>(x, "neg");
-  });
-  if (needs_grad(x)) set_history(out, make_node<autograd::NegBackward>(x));
+  Tensor out =
+      result_of("neg", [&] { return elementwise<functors::Neg>(x, "neg"); });
+  if (needs_grad(x)) {
+    record(out, "NegBackward", x, [](Tensor& dy) { return neg(dy); });
+  }
   return out;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/choice_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 
 #include <functional>
 
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
@@ -79,19 +79,6 @@ void choose(const Tensor& out, const Tensor& condition, const Tensor& a,
     }
   });
 }
-
-// y = min(max(x, low), high):  dx = dy where low <= x <= high, else 0
-struct ClampBackward : Node {
-  const char* name() const override { return "ClampBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor x = self.unpack(*this).detach();
-    results[0] = where(ge(x, low), where(le(x, high), grads[0], 0.0), 0.0);
-  }
-  void release_saved() override { self.release(); }
-  SavedTensor self;
-  double low = 0.0;
-  double high = 0.0;
-};
 
 }  // namespace
 }  // namespace autograd
@@ -183,11 +170,12 @@ Tensor clamp(const Tensor& x, double low, double high) {
     });
   });
   if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::ClampBackward>(x);
-    node->self.save(x);
-    node->low = low;
-    node->high = high;
-    autograd::set_history(out, std::move(node));
+    // dx = dy where low <= x <= high, else 0
+    autograd::record_saving(
+        out, "ClampBackward", x, x, [low, high](Tensor& dy, const Tensor& in) {
+          const Tensor at = in.detach();
+          return where(ge(at, low), where(le(at, high), dy, 0.0), 0.0);
+        });
   }
   return out;
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/gather_ops.h"
+#include "horovodpp/ops/index_ops.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/slice_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
@@ -59,19 +57,6 @@ void for_each_named(const Tensor& index, const Dims& shape, Dims strides,
     }
   });
 }
-
-// y = gather(x):  dx = dy summed at its indices, 0 elsewhere
-struct GatherBackward : Node {
-  const char* name() const override { return "GatherBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = scatter_add(zeros(shape, {.dtype = grads[0].dtype()}), dim,
-                             index.unpack(*this), grads[0]);
-  }
-  void release_saved() override { index.release(); }
-  SavedTensor index;
-  Dims shape;
-  std::int64_t dim = 0;
-};
 
 // y = x with s added:  dx = dy,  ds = gather(dy)
 struct ScatterAddBackward : Node {
@@ -125,11 +110,14 @@ Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
   });
   autograd::tell_reads(index);
   if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::GatherBackward>(x);
-    node->index.save(index);
-    node->shape = x.shape();
-    node->dim = static_cast<std::int64_t>(d);
-    autograd::set_history(out, std::move(node));
+    // dx = dy summed at its indices, 0 elsewhere
+    autograd::record_saving(
+        out, "GatherBackward", x, index,
+        [shape = x.shape(), along = static_cast<std::int64_t>(d)](
+            Tensor& dy, const Tensor& places) {
+          return scatter_add(zeros(shape, {.dtype = dy.dtype()}), along, places,
+                             dy);
+        });
   }
   return out;
 }

@@ -4,14 +4,11 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/choice_ops.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/index.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/picks.h"
-#include "horovodpp/ops/slice_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 

@@ -5,15 +5,13 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/inplace.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/inplace.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/math_ops.h"
-#include "horovodpp/ops/unary_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
@@ -51,15 +49,6 @@ struct MulInplaceBackward : Node {
   SavedTensor before;
 };
 
-// x *= c:  dx = dx c
-struct MulScalarInplaceBackward : Node {
-  const char* name() const override { return "MulBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = mul(grads[0], factor);
-  }
-  double factor = 1.0;
-};
-
 // x = y, or a constant:  dx = 0,  dy = dx
 struct CopyBackward : Node {
   const char* name() const override { return "CopyBackward"; }
@@ -69,35 +58,20 @@ struct CopyBackward : Node {
   }
 };
 
-// x = max(x, 0):  dx = 0 where the new x <= 0, else dx
-struct ReluInplaceBackward : Node {
-  const char* name() const override { return "ReluBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = relu_backward(grads[0], result.unpack(*this));
-  }
-  void release_saved() override { result.release(); }
-  SavedTensor result;
-};
-
-// x = e^x:  dx = dx times the new x
-struct ExpInplaceBackward : Node {
-  const char* name() const override { return "ExpBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = mul(grads[0], result.unpack(*this));
-  }
-  void release_saved() override { result.release(); }
-  SavedTensor result;
-};
-
-// x = sin x:  dx = dx cos x, of the old x
-struct SinInplaceBackward : Node {
-  const char* name() const override { return "SinBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = mul(grads[0], cos(before.unpack(*this)));
-  }
-  void release_saved() override { before.release(); }
-  SavedTensor before;
-};
+// An in-place operation on x alone: checks, then `make_node` (if recorded), then
+// `write`, then the history. Returns the node.
+template <typename MakeNode, typename Write>
+auto write_recorded(const Tensor& x, const char* operation, MakeNode make_node,
+                    Write write) {
+  check_defined(x, operation);
+  const bool recorded = needs_grad(x);
+  check_inplace(x, recorded, operation);
+  decltype(make_node()) node;
+  if (recorded) node = make_node();
+  write();
+  finish_inplace(x, node);
+  return node;
+}
 
 // `other`, checked to broadcast to `self`, and copied if it shares memory with
 // `self`.
@@ -138,10 +112,14 @@ void run_add(const Tensor& self, const Tensor& other, double alpha) {
 using autograd::check_fill;
 using autograd::check_inplace;
 using autograd::finish_inplace;
+using autograd::FormulaNode;
+using autograd::make_formula;
 using autograd::make_node;
 using autograd::needs_grad;
 using autograd::Node;
 using autograd::Ref;
+using autograd::SavingNode;
+namespace functors = autograd::functors;
 
 const Tensor& Tensor::add_(const Tensor& addend, double alpha) const {
   const Tensor other = autograd::arithmetic_operand(*this, addend, "add_");
@@ -162,14 +140,13 @@ const Tensor& Tensor::sub_(const Tensor& other) const {
 }
 
 const Tensor& Tensor::add_(double value) const {
-  autograd::check_defined(*this, "add_");
-  const bool recorded = needs_grad(*this);
-  check_inplace(*this, recorded, "add_");
-  Ref<Node> node;
-  if (recorded) node = make_node<autograd::AddInplaceBackward>(*this);
-  autograd::run<autograd::functors::AddScalar>(
-      {.out = *this, .x = *this, .c = value}, "add_");
-  finish_inplace(*this, std::move(node));
+  autograd::write_recorded(
+      *this, "add_",
+      [&] { return make_node<autograd::AddInplaceBackward>(*this); },
+      [&] {
+        autograd::run<functors::AddScalar>(
+            {.out = *this, .x = *this, .c = value}, "add_");
+      });
   return *this;
 }
 
@@ -183,24 +160,24 @@ const Tensor& Tensor::mul_(const Tensor& factor) const {
     if (node->wants(0)) node->other.save(other);
     if (node->wants(1)) node->before.save(hvd::clone(*this));
   }
-  autograd::run<autograd::functors::Mul>(
-      {.out = *this, .x = *this, .y = &other}, "mul_");
+  autograd::run<functors::Mul>({.out = *this, .x = *this, .y = &other}, "mul_");
   finish_inplace(*this, std::move(node));
   return *this;
 }
 
+// x *= c:  dx = dx c
 const Tensor& Tensor::mul_(double value) const {
-  autograd::check_defined(*this, "mul_");
-  const bool recorded = needs_grad(*this);
-  check_inplace(*this, recorded, "mul_");
-  Ref<autograd::MulScalarInplaceBackward> node;
-  if (recorded) {
-    node = make_node<autograd::MulScalarInplaceBackward>(*this);
-    node->factor = value;
-  }
-  autograd::run<autograd::functors::MulScalar>(
-      {.out = *this, .x = *this, .c = value}, "mul_");
-  finish_inplace(*this, std::move(node));
+  autograd::write_recorded(
+      *this, "mul_",
+      [&] {
+        return make_formula<FormulaNode>(
+            "MulBackward", *this,
+            [value](Tensor& dx) { return hvd::mul(dx, value); });
+      },
+      [&] {
+        autograd::run<functors::MulScalar>(
+            {.out = *this, .x = *this, .c = value}, "mul_");
+      });
   return *this;
 }
 
@@ -235,43 +212,58 @@ const Tensor& Tensor::copy_(const Tensor& from) const {
   return *this;
 }
 
+// x = e^x:  dx = dx times the new x
 const Tensor& Tensor::exp_() const {
-  autograd::check_defined(*this, "exp_");
-  const bool recorded = needs_grad(*this);
-  check_inplace(*this, recorded, "exp_");
-  Ref<autograd::ExpInplaceBackward> node;
-  if (recorded) node = make_node<autograd::ExpInplaceBackward>(*this);
-  autograd::run<autograd::functors::Exp>({.out = *this, .x = *this}, "exp_");
-  finish_inplace(*this, node);
-  if (node) node->result.save_output(*this);
+  const auto node = autograd::write_recorded(
+      *this, "exp_",
+      [&] {
+        return make_formula<SavingNode>(
+            "ExpBackward", *this,
+            [](Tensor& dx, const Tensor& y) { return hvd::mul(dx, y); });
+      },
+      [&] {
+        autograd::run<functors::Exp>({.out = *this, .x = *this}, "exp_");
+      });
+  if (node) node->saved.save_output(*this);
   return *this;
 }
 
+// x = sin x:  dx = dx cos x, of the old x
 const Tensor& Tensor::sin_() const {
-  autograd::check_defined(*this, "sin_");
-  const bool recorded = needs_grad(*this);
-  check_inplace(*this, recorded, "sin_");
-  Ref<autograd::SinInplaceBackward> node;
-  if (recorded) {
-    node = make_node<autograd::SinInplaceBackward>(*this);
-    node->before.save(hvd::clone(*this));
-  }
-  autograd::visit_any_floating(dtype(), "sin_", [&]<typename T>(TypeTag<T>) {
-    autograd::map<T, T>(*this, *this, [](auto v) { return std::sin(v); });
-  });
-  finish_inplace(*this, std::move(node));
+  autograd::write_recorded(
+      *this, "sin_",
+      [&] {
+        auto node = make_formula<SavingNode>(
+            "SinBackward", *this, [](Tensor& dx, const Tensor& before) {
+              return hvd::mul(dx, hvd::cos(before));
+            });
+        node->saved.save(hvd::clone(*this));
+        return node;
+      },
+      [&] {
+        autograd::visit_any_floating(
+            dtype(), "sin_", [&]<typename T>(TypeTag<T>) {
+              autograd::map<T, T>(*this, *this,
+                                  [](auto v) { return std::sin(v); });
+            });
+      });
   return *this;
 }
 
+// x = max(x, 0):  dx = 0 where the new x <= 0, else dx
 const Tensor& Tensor::relu_() const {
-  autograd::check_defined(*this, "relu_");
-  const bool recorded = needs_grad(*this);
-  check_inplace(*this, recorded, "relu_");
-  Ref<autograd::ReluInplaceBackward> node;
-  if (recorded) node = make_node<autograd::ReluInplaceBackward>(*this);
-  autograd::run<autograd::functors::Relu>({.out = *this, .x = *this}, "relu_");
-  finish_inplace(*this, node);
-  if (node) node->result.save(detach());
+  const auto node = autograd::write_recorded(
+      *this, "relu_",
+      [&] {
+        return make_formula<SavingNode>("ReluBackward", *this,
+                                        [](Tensor& dx, const Tensor& y) {
+                                          return autograd::relu_backward(dx, y);
+                                        });
+      },
+      [&] {
+        autograd::run<functors::Relu>({.out = *this, .x = *this}, "relu_");
+      });
+  if (node) node->saved.save(detach());
   return *this;
 }
 

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/lookup_ops.h"
+#include "horovodpp/ops/index_ops.h"
 
 #include <cstring>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/kernel/rows.h"
+#include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
@@ -130,12 +129,6 @@ Tensor added(const Tensor& grad, const Tensor& indices, const Choice& choice) {
 Tensor add_rows(const Tensor& grad, const Tensor& indices,
                 const Choice& choice);
 
-struct SavesChoice : Node {
-  void release_saved() override { indices.release(); }
-  SavedTensor indices;
-  Choice choice;
-};
-
 // dy as sparse rows, without the skipped row.
 Tensor sparse_rows(const Tensor& grad, const Tensor& indices,
                    const Choice& choice) {
@@ -161,17 +154,6 @@ Tensor sparse_rows(const Tensor& grad, const Tensor& indices,
   return as_gradient({from_vector(kept, {count}), kept_values, shape});
 }
 
-// y = rows of x:  dx = add_rows(dy), or sparse rows
-struct IndexSelectBackward : SavesChoice {
-  const char* name() const override { return "IndexSelectBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor chosen = indices.unpack(*this);
-    results[0] = choice.sparse && !is_grad_enabled()
-                     ? sparse_rows(grads[0], chosen, choice)
-                     : add_rows(grads[0], chosen, choice);
-  }
-};
-
 // Rows of x; the skipped row reads as 0 only with `zero_skipped`.
 Tensor take_rows(const Tensor& x, const Tensor& indices, const Choice& choice,
                  bool zero_skipped) {
@@ -181,31 +163,26 @@ Tensor take_rows(const Tensor& x, const Tensor& indices, const Choice& choice,
       result_of(choice.operation, [&] { return taken(x, indices, forward); });
   tell_reads(indices);
   if (needs_grad(x)) {
-    auto node = make_node<IndexSelectBackward>(x);
-    node->indices.save(indices);
-    node->choice = choice;
-    set_history(out, std::move(node));
+    // dx = add_rows(dy), or sparse rows
+    record_saving(out, "IndexSelectBackward", x, indices,
+                  [choice](Tensor& dy, const Tensor& rows) {
+                    return choice.sparse && !is_grad_enabled()
+                               ? sparse_rows(dy, rows, choice)
+                               : add_rows(dy, rows, choice);
+                  });
   }
   return out;
 }
-
-// dx = add_rows(dy):  ddy = rows of ddx
-struct IndexAddBackward : SavesChoice {
-  const char* name() const override { return "IndexAddBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = take_rows(grads[0], indices.unpack(*this), choice, true);
-  }
-};
 
 Tensor add_rows(const Tensor& grad, const Tensor& indices,
                 const Choice& choice) {
   Tensor out =
       result_of(choice.operation, [&] { return added(grad, indices, choice); });
   if (needs_grad(grad)) {
-    auto node = make_node<IndexAddBackward>(grad);
-    node->indices.save(indices);
-    node->choice = choice;
-    set_history(out, std::move(node));
+    record_saving(out, "IndexAddBackward", grad, indices,
+                  [choice](Tensor& ddx, const Tensor& rows) {
+                    return take_rows(ddx, rows, choice, true);
+                  });
   }
   return out;
 }

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/math_ops.h"
 
 #include <cmath>
 #include <numbers>
 
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/choice_ops.h"
-#include "horovodpp/ops/unary_ops.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -17,247 +14,218 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-struct SavesInput : Node {
-  void release_saved() override { self.release(); }
-  SavedTensor self;
-};
-
-struct SavesResult : Node {
-  void release_saved() override { result.release(); }
-  SavedTensor result;
-};
-
-// y = x^c:  dx = dy c x^(c-1)
-struct PowBackward : SavesInput {
-  const char* name() const override { return "PowBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor x = self.unpack(*this);
-    results[0] = exponent == 0.0
-                     ? zeros_like(grads[0])
-                     : mul(grads[0], mul(pow(x, exponent - 1.0), exponent));
-  }
-  double exponent = 1.0;
-};
-
-// y = sqrt x:  dx = dy / 2y
-struct SqrtBackward : SavesResult {
-  const char* name() const override { return "SqrtBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    if (!is_grad_enabled()) {
-      results[0] = elementwise<functors::SqrtBackward>(
-          grads[0], result.unpack(*this), name());
-      return;
-    }
-    results[0] = div(grads[0], mul(result.unpack(*this), 2.0));
-  }
-};
-
-// y = sin x:  dx = dy cos x
-struct SinBackward : SavesInput {
-  const char* name() const override { return "SinBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = mul(grads[0], cos(self.unpack(*this)));
-  }
-};
-
-// y = cos x:  dx = -dy sin x
-struct CosBackward : SavesInput {
-  const char* name() const override { return "CosBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = neg(mul(grads[0], sin(self.unpack(*this))));
-  }
-};
-
-// y = tanh x:  dx = dy (1 - y^2)
-struct TanhBackward : SavesResult {
-  const char* name() const override { return "TanhBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    if (!is_grad_enabled()) {
-      results[0] = elementwise<functors::TanhBackward>(
-          grads[0], result.unpack(*this), name());
-      return;
-    }
-    const Tensor y = result.unpack(*this);
-    results[0] = mul(grads[0], 1.0 - mul(y, y));
-  }
-};
-
-// y = 1 / (1 + e^-x):  dx = dy y (1 - y)
-struct SigmoidBackward : SavesResult {
-  const char* name() const override { return "SigmoidBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    if (!is_grad_enabled()) {
-      results[0] = elementwise<functors::SigmoidBackward>(
-          grads[0], result.unpack(*this), name());
-      return;
-    }
-    const Tensor y = result.unpack(*this);
-    results[0] = mul(grads[0], mul(y, 1.0 - y));
-  }
-};
-
-// y = erf x:  dx = dy 2 / sqrt(pi) e^(-x^2)
-struct ErfBackward : SavesInput {
-  const char* name() const override { return "ErfBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    if (!is_grad_enabled()) {
-      results[0] = elementwise<functors::ErfBackward>(
-          grads[0], self.unpack(*this), name());
-      return;
-    }
-    const Tensor x = self.unpack(*this);
-    results[0] =
-        mul(grads[0], mul(exp(neg(mul(x, x))), 2.0 * std::numbers::inv_sqrtpi));
-  }
-};
-
-// y = x P(x), with P the normal distribution function or its approximation by
-// tanh:  dx = dy (P(x) + x P'(x))
-struct GeluBackward : SavesInput {
-  const char* name() const override { return "GeluBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor x = self.unpack(*this);
-    const Tensor& grad = grads[0];
-    if (is_grad_enabled()) {
-      results[0] =
-          mul(grad, form == GeluForm::kExact ? exact_slope(x) : tanh_slope(x));
-    } else if (form == GeluForm::kExact) {
-      results[0] = elementwise<functors::GeluBackward>(grad, x, name());
-    } else {
-      results[0] = elementwise<functors::GeluTanhBackward>(grad, x, name());
-    }
-  }
-  static Tensor exact_slope(const Tensor& x) {
-    const Tensor below = (erf(x * (1.0 / std::numbers::sqrt2)) + 1.0) * 0.5;
-    return below + x * exp(x * x * -0.5) * (0.5 * functors::kGeluScale);
-  }
-  static Tensor tanh_slope(const Tensor& x) {
-    const Tensor square = x * x;
-    const Tensor t =
-        tanh(x * (square * functors::kGeluCubic + 1.0) * functors::kGeluScale);
-    const Tensor slope =
-        (square * (3.0 * functors::kGeluCubic) + 1.0) * functors::kGeluScale;
-    return (t + 1.0 + x * (1.0 - t * t) * slope) * 0.5;
-  }
-  GeluForm form = GeluForm::kExact;
-};
-
-// y = |x|:  dx = dy sign x
-struct AbsBackward : SavesInput {
-  const char* name() const override { return "AbsBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor x = self.unpack(*this).detach();
-    const Tensor one = full({}, 1.0, {.dtype = x.dtype()});
-    const Tensor sign =
-        where(gt(x, 0.0), one, where(lt(x, 0.0), neg(one), 0.0));
-    // The product keeps NaN where dy is NaN and x is NaN or 0.
-    results[0] = mul(grads[0], sign);
-  }
-};
+// The derivatives of functions of one element. While derivatives are recorded,
+// each is made of operations; otherwise F computes dx from dy and a, the input
+// or the result, in one pass.
+template <typename F, typename Recorded>
+Tensor derivative(const Tensor& dy, const Tensor& a, const char* name,
+                  Recorded recorded) {
+  return is_grad_enabled() ? recorded() : elementwise<F>(dy, a, name);
+}
 
 // y = compute(), whose node saves x. Saves before computing, so that a
 // recomputation can stop after the last saved tensor.
-template <typename N, typename Compute>
-Tensor saving_input(const Tensor& x, OperationName operation, Compute compute) {
-  Ref<N> node;
+template <typename Compute, typename Formula>
+Tensor saving_input(const Tensor& x, OperationName operation, const char* name,
+                    Compute compute, Formula formula) {
+  Ref<SavingNode<Formula>> node;
   if (needs_grad(x)) {
-    node = make_node<N>(x);
-    node->self.save(x);
+    node = make_formula<SavingNode>(name, x, std::move(formula));
+    node->saved.save(x);
   }
   Tensor out = result_of(operation, compute);
   if (node) set_history(out, std::move(node));
   return out;
 }
 
-// y = f(x), whose node saves y.
-template <typename N, typename Compute>
-Tensor saving_result(const Tensor& x, OperationName operation,
-                     Compute compute) {
-  Tensor out = result_of(operation, compute);
-  if (needs_grad(x)) {
-    auto node = make_node<N>(x);
-    set_history(out, node);
-    node->result.save_output(out);
+// y = F(x), whose node saves y.
+template <typename F, typename Formula>
+Tensor saving_result(const Tensor& x, OperationName operation, const char* name,
+                     Formula formula) {
+  Tensor out =
+      result_of(operation, [&] { return elementwise<F>(x, operation.text()); });
+  if (needs_grad(x)) record_saving_result(out, name, x, std::move(formula));
+  return out;
+}
+
+// The slopes of gelu: y = x P(x), with P the normal distribution function or
+// its approximation by tanh:  dx = dy (P(x) + x P'(x))
+Tensor exact_slope(const Tensor& x) {
+  const Tensor below = (erf(x * (1.0 / std::numbers::sqrt2)) + 1.0) * 0.5;
+  return below + x * exp(x * x * -0.5) * (0.5 * functors::kGeluScale);
+}
+Tensor tanh_slope(const Tensor& x) {
+  const Tensor square = x * x;
+  const Tensor t =
+      tanh(x * (square * functors::kGeluCubic + 1.0) * functors::kGeluScale);
+  const Tensor slope =
+      (square * (3.0 * functors::kGeluCubic) + 1.0) * functors::kGeluScale;
+  return (t + 1.0 + x * (1.0 - t * t) * slope) * 0.5;
+}
+
+}  // namespace
+
+// dx = relu_backward(dy, y), linear in dy:  ddy = relu_backward(ddx, y)
+Tensor relu_backward(const Tensor& grad, const Tensor& y) {
+  Tensor out = elementwise<functors::ReluBackward>(grad, y, "relu");
+  if (needs_grad(grad)) {
+    record_saving(out, "ReluBackwardBackward", grad, y.detach(),
+                  [](Tensor& ddx, const Tensor& result) {
+                    return relu_backward(ddx, result);
+                  });
   }
   return out;
 }
 
-}  // namespace
 }  // namespace autograd
 
+using autograd::derivative;
 using autograd::elementwise;
 using autograd::floating;
+using autograd::needs_grad;
+using autograd::record_saving;
+using autograd::result_of;
 using autograd::saving_input;
 using autograd::saving_result;
 namespace functors = autograd::functors;
 
+// dx = dy y
+Tensor exp(const Tensor& x) {
+  if (autograd::autocast_widens(x)) return exp(autograd::autocast_wider(x));
+  return saving_result<functors::Exp>(
+      x, "exp", "ExpBackward",
+      [](Tensor& dy, const Tensor& y) { return mul(dy, y); });
+}
+
+// dx = dy / x
+Tensor log(const Tensor& x) {
+  if (autograd::autocast_widens(x)) return log(autograd::autocast_wider(x));
+  Tensor out =
+      result_of("log", [&] { return elementwise<functors::Log>(x, "log"); });
+  if (needs_grad(x)) {
+    record_saving(out, "LogBackward", x, x,
+                  [](Tensor& dy, const Tensor& in) { return div(dy, in); });
+  }
+  return out;
+}
+
+// dx = 0 where y <= 0, else dy
+Tensor relu(const Tensor& x) {
+  return saving_result<functors::Relu>(x, "relu", "ReluBackward",
+                                       [](Tensor& dy, const Tensor& y) {
+                                         return autograd::relu_backward(dy, y);
+                                       });
+}
+
+// y = x^c:  dx = dy c x^(c-1)
 Tensor pow(const Tensor& input, double exponent) {
   const Tensor x = autograd::autocast_wider(input);
-  Tensor out = autograd::result_of("pow", [&] {
-    return autograd::floating(x, "pow", [exponent](auto v) {
+  Tensor out = result_of("pow", [&] {
+    return floating(x, "pow", [exponent](auto v) {
       return std::pow(v, static_cast<decltype(v)>(exponent));
     });
   });
-  if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::PowBackward>(x);
-    node->self.save(x);
-    node->exponent = exponent;
-    autograd::set_history(out, std::move(node));
+  if (needs_grad(x)) {
+    record_saving(out, "PowBackward", x, x,
+                  [exponent](Tensor& dy, const Tensor& in) {
+                    if (exponent == 0.0) return zeros_like(dy);
+                    return mul(dy, mul(pow(in, exponent - 1.0), exponent));
+                  });
   }
   return out;
 }
 
+// dx = dy / 2y
 Tensor sqrt(const Tensor& x) {
-  return saving_result<autograd::SqrtBackward>(
-      x, "sqrt", [&] { return elementwise<functors::Sqrt>(x, "sqrt"); });
+  constexpr const char* kNode = "SqrtBackward";
+  return saving_result<functors::Sqrt>(
+      x, "sqrt", kNode, [](Tensor& dy, const Tensor& y) {
+        return derivative<functors::SqrtBackward>(
+            dy, y, kNode, [&] { return div(dy, mul(y, 2.0)); });
+      });
 }
 
+// dx = dy cos x
 Tensor sin(const Tensor& x) {
-  return saving_input<autograd::SinBackward>(x, "sin", [&] {
-    return floating(x, "sin", [](auto v) { return std::sin(v); });
-  });
+  return saving_input(
+      x, "sin", "SinBackward",
+      [&] { return floating(x, "sin", [](auto v) { return std::sin(v); }); },
+      [](Tensor& dy, const Tensor& in) { return mul(dy, cos(in)); });
 }
 
+// dx = -dy sin x
 Tensor cos(const Tensor& x) {
-  return saving_input<autograd::CosBackward>(x, "cos", [&] {
-    return floating(x, "cos", [](auto v) { return std::cos(v); });
-  });
+  return saving_input(
+      x, "cos", "CosBackward",
+      [&] { return floating(x, "cos", [](auto v) { return std::cos(v); }); },
+      [](Tensor& dy, const Tensor& in) { return neg(mul(dy, sin(in))); });
 }
 
+// dx = dy (1 - y^2)
 Tensor tanh(const Tensor& x) {
-  return saving_result<autograd::TanhBackward>(
-      x, "tanh", [&] { return elementwise<functors::Tanh>(x, "tanh"); });
+  constexpr const char* kNode = "TanhBackward";
+  return saving_result<functors::Tanh>(
+      x, "tanh", kNode, [](Tensor& dy, const Tensor& y) {
+        return derivative<functors::TanhBackward>(
+            dy, y, kNode, [&] { return mul(dy, 1.0 - mul(y, y)); });
+      });
 }
 
+// dx = dy y (1 - y)
 Tensor sigmoid(const Tensor& x) {
-  return saving_result<autograd::SigmoidBackward>(x, "sigmoid", [&] {
-    return elementwise<functors::Sigmoid>(x, "sigmoid");
-  });
+  constexpr const char* kNode = "SigmoidBackward";
+  return saving_result<functors::Sigmoid>(
+      x, "sigmoid", kNode, [](Tensor& dy, const Tensor& y) {
+        return derivative<functors::SigmoidBackward>(
+            dy, y, kNode, [&] { return mul(dy, mul(y, 1.0 - y)); });
+      });
 }
 
+// dx = dy 2 / sqrt(pi) e^(-x^2)
 Tensor erf(const Tensor& x) {
-  return saving_input<autograd::ErfBackward>(
-      x, "erf", [&] { return elementwise<functors::Erf>(x, "erf"); });
+  constexpr const char* kNode = "ErfBackward";
+  return saving_input(
+      x, "erf", kNode, [&] { return elementwise<functors::Erf>(x, "erf"); },
+      [](Tensor& dy, const Tensor& in) {
+        return derivative<functors::ErfBackward>(dy, in, kNode, [&] {
+          return mul(
+              dy, mul(exp(neg(mul(in, in))), 2.0 * std::numbers::inv_sqrtpi));
+        });
+      });
 }
 
 Tensor gelu(const Tensor& x, GeluForm form) {
+  constexpr const char* kNode = "GeluBackward";
   const bool exact = form == GeluForm::kExact;
-  Tensor out = autograd::result_of("gelu", [&] {
+  Tensor out = result_of("gelu", [&] {
     return exact ? elementwise<functors::Gelu>(x, "gelu")
                  : elementwise<functors::GeluTanh>(x, "gelu");
   });
-  if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::GeluBackward>(x);
-    node->self.save(x);
-    node->form = form;
-    autograd::set_history(out, std::move(node));
-  }
+  if (!needs_grad(x)) return out;
+  record_saving(out, kNode, x, x, [exact](Tensor& dy, const Tensor& in) {
+    const auto slope = [&] {
+      return mul(dy,
+                 exact ? autograd::exact_slope(in) : autograd::tanh_slope(in));
+    };
+    return exact ? derivative<functors::GeluBackward>(dy, in, kNode, slope)
+                 : derivative<functors::GeluTanhBackward>(dy, in, kNode, slope);
+  });
   return out;
 }
 
+// dx = dy sign x
 Tensor abs(const Tensor& x) {
-  return saving_input<autograd::AbsBackward>(
-      x, "abs", [&] { return elementwise<functors::Abs>(x, "abs"); });
+  return saving_input(
+      x, "abs", "AbsBackward",
+      [&] { return elementwise<functors::Abs>(x, "abs"); },
+      [](Tensor& dy, const Tensor& in) {
+        const Tensor at = in.detach();
+        const Tensor one = full({}, 1.0, {.dtype = at.dtype()});
+        const Tensor sign =
+            where(gt(at, 0.0), one, where(lt(at, 0.0), neg(one), 0.0));
+        // The product keeps NaN where dy is NaN and x is NaN or 0.
+        return mul(dy, sign);
+      });
 }
 
 }  // namespace hvd

@@ -2,15 +2,15 @@
 #include "horovodpp/ops/matmul_ops.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/graph_ops.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/graph/graph_ops.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/products.h"
 #include "horovodpp/ops/reduce_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/elementwise.h"
 
 namespace hvd {

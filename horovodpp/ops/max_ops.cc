@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/max_ops.h"
+#include "horovodpp/ops/reduce_ops.h"
 
 #include <functional>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/kernel/rows.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/choice_ops.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/reduce_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/kernel/loops/rows.h"
+#include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 
@@ -21,33 +18,11 @@ namespace autograd {
 namespace {
 
 // take(): the elements of x at `indices` (size 1 along `dim`). take_backward():
-// a tensor of `shape` with `values` at `indices`, 0 elsewhere.
+// a tensor of `shape` with `values` at `indices`, 0 elsewhere. Both are linear,
+// and derivatives of each other.
 Tensor take(const Tensor& x, const Tensor& indices, std::int64_t dim);
 Tensor take_backward(const Tensor& values, const Tensor& indices,
                      const Dims& shape, std::int64_t dim);
-
-struct SavesIndices : Node {
-  void release_saved() override { indices.release(); }
-  SavedTensor indices;
-  std::int64_t dim = 0;
-};
-
-// y = take(x):  dx = take_backward(dy)
-struct MaxBackward : SavesIndices {
-  const char* name() const override { return "MaxBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = take_backward(grads[0], indices.unpack(*this), shape, dim);
-  }
-  Dims shape;
-};
-
-// dx = take_backward(dy):  ddy = take(ddx)
-struct MaxBackwardBackward : SavesIndices {
-  const char* name() const override { return "MaxBackwardBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = take(grads[0], indices.unpack(*this), dim);
-  }
-};
 
 // Calls f(offset for `strides`, offset in the contiguous `indices`).
 template <typename F>
@@ -76,11 +51,10 @@ Tensor take(const Tensor& x, const Tensor& indices, std::int64_t dim) {
     return taken;
   });
   if (needs_grad(x)) {
-    auto node = make_node<MaxBackward>(x);
-    node->indices.save(indices);
-    node->dim = dim;
-    node->shape = x.shape();
-    set_history(out, std::move(node));
+    record_saving(out, "MaxBackward", x, indices,
+                  [dim, shape = x.shape()](Tensor& dy, const Tensor& places) {
+                    return take_backward(dy, places, shape, dim);
+                  });
   }
   return out;
 }
@@ -96,10 +70,10 @@ Tensor take_backward(const Tensor& values, const Tensor& indices,
                    [&](auto at, auto other) { to[at] = from[other]; });
   });
   if (needs_grad(values)) {
-    auto node = make_node<MaxBackwardBackward>(values);
-    node->indices.save(indices);
-    node->dim = dim;
-    set_history(out, std::move(node));
+    record_saving(out, "MaxBackwardBackward", values, indices,
+                  [dim](Tensor& dy, const Tensor& places) {
+                    return take(dy, places, dim);
+                  });
   }
   return out;
 }

@@ -4,12 +4,11 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/inplace.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/record/inplace.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/memory.h"
 #include "horovodpp/tensor/walk.h"

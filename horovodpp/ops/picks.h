@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Indexing by tensors: the part of x[…] that remains after numbers and slices
-// have become views (index.h).
+// have become views (index_ops.h).
 #pragma once
 
 #include <vector>

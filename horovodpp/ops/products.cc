@@ -2,7 +2,7 @@
 #include "horovodpp/ops/products.h"
 
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "horovodpp/kernel/blas.h"
+#include "horovodpp/kernel/products/blas.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/shift_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/tensor/base/named_dims.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/named_dims.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {
@@ -33,18 +33,6 @@ void copy_part(const Tensor& out, const Dims& to, const Tensor& x,
   convert_into(out.alias(shape, out.strides(), offset_of(out, to)),
                x.alias(shape, x.strides(), offset_of(x, from)));
 }
-
-// y = roll(x, shifts):  dx = roll(dy, -shifts)
-struct RollBackward : Node {
-  const char* name() const override { return "RollBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    Widths back = shifts;
-    for (std::int64_t& shift : back) shift = -shift;
-    results[0] = roll(grads[0], back, dims);
-  }
-  Widths shifts;
-  Dims dims;
-};
 
 // The total shift of each dimension, in [0, size).
 Dims total_shifts(const Dims& shape, const Widths& shifts, const Dims& dims) {
@@ -77,16 +65,10 @@ void roll_into(const Tensor& out, const Tensor& x, const Dims& shifts) {
   }
 }
 
-// y = pad(x, widths):  dx = pad(dy, -widths) with 0
-struct PadBackward : Node {
-  const char* name() const override { return "PadBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    Widths back = widths;
-    for (std::int64_t& width : back) width = -width;
-    results[0] = pad(grads[0], back);
-  }
-  Widths widths;
-};
+Widths negated(Widths widths) {
+  for (std::int64_t& width : widths) width = -width;
+  return widths;
+}
 
 Dims padded_shape(const Tensor& x, const Widths& widths) {
   Dims shape = x.shape();
@@ -108,15 +90,6 @@ Dims padded_shape(const Tensor& x, const Widths& widths) {
                         : "; wanted are two per dimension"));
 }
 
-// y = x reversed:  dx = dy reversed
-struct FlipBackward : Node {
-  const char* name() const override { return "FlipBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = flip(grads[0], dims);
-  }
-  Dims dims;
-};
-
 }  // namespace
 }  // namespace autograd
 
@@ -136,10 +109,10 @@ Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts,
     return rolled;
   });
   if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::RollBackward>(x);
-    node->shifts = shifts;
-    node->dims = dims;
-    autograd::set_history(out, std::move(node));
+    // dx = roll(dy, -shifts)
+    autograd::record(out, "RollBackward", x, [shifts, dims](Tensor& dy) {
+      return roll(dy, autograd::negated(shifts), dims);
+    });
   }
   return out;
 }
@@ -163,9 +136,10 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
     return padded;
   });
   if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::PadBackward>(x);
-    node->widths = widths;
-    autograd::set_history(out, std::move(node));
+    // dx = pad(dy, -widths) with 0
+    autograd::record(out, "PadBackward", x, [widths](Tensor& dy) {
+      return pad(dy, autograd::negated(widths));
+    });
   }
   return out;
 }
@@ -188,9 +162,8 @@ Tensor flip(const Tensor& x, const Dims& dims) {
     return reversed;
   });
   if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::FlipBackward>(x);
-    node->dims = dims;
-    autograd::set_history(out, std::move(node));
+    autograd::record(out, "FlipBackward", x,
+                     [dims](Tensor& dy) { return flip(dy, dims); });
   }
   return out;
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/slice_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/view_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
@@ -15,62 +14,20 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-Tensor narrow_backward(const Tensor& grad, const Dims& shape, std::size_t dim,
-                       std::int64_t start);
-
-// dx = narrow_backward(dy):  ddy = narrow(ddx)
-struct NarrowBackwardBackward : Node {
-  const char* name() const override { return "NarrowBackwardBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] =
-        narrow(grads[0], static_cast<std::int64_t>(dim), start, length);
-  }
-  std::size_t dim = 0;
-  std::int64_t start = 0;
-  std::int64_t length = 0;
-};
-
-// y = narrow(x):  dx = dy in that range, 0 elsewhere
-struct NarrowBackward : Node {
-  const char* name() const override { return "NarrowBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = narrow_backward(grads[0], shape, dim, start);
-  }
-  Dims shape;
-  std::size_t dim = 0;
-  std::int64_t start = 0;
-};
-
+// `grad` in the range of a tensor of this shape, 0 elsewhere.
 Tensor narrow_backward(const Tensor& grad, const Dims& shape, std::size_t dim,
                        std::int64_t start) {
   Tensor out = zeros(shape, {.dtype = grad.dtype()});
   convert_into(
       out.alias(grad.shape(), out.strides(), start * out.strides()[dim]), grad);
   if (needs_grad(grad)) {
-    auto node = make_node<NarrowBackwardBackward>(grad);
-    node->dim = dim;
-    node->start = start;
-    node->length = grad.shape()[dim];
-    set_history(out, std::move(node));
+    record(out, "NarrowBackwardBackward", grad,
+           [dim, start, length = grad.shape()[dim]](Tensor& dy) {
+             return narrow(dy, static_cast<std::int64_t>(dim), start, length);
+           });
   }
   return out;
 }
-
-// y = slice(x):  dx = dy at those elements, 0 elsewhere
-struct SliceBackward : Node {
-  const char* name() const override { return "SliceBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    Tensor out = zeros(shape, {.dtype = grads[0].dtype()});
-    slice(out, static_cast<std::int64_t>(dim), start, end, step)
-        .copy_(grads[0]);
-    results[0] = std::move(out);
-  }
-  Dims shape;
-  std::size_t dim = 0;
-  std::int64_t start = 0;
-  std::int64_t end = 0;
-  std::int64_t step = 1;
-};
 
 }  // namespace
 }  // namespace autograd
@@ -94,11 +51,10 @@ Tensor narrow(const Tensor& x, std::int64_t dim, std::int64_t start,
   Tensor out = autograd::make_view(x, shape, x.strides(),
                                    x.storage_offset() + start * x.strides()[d]);
   if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::NarrowBackward>(x);
-    node->shape = x.shape();
-    node->dim = d;
-    node->start = start;
-    autograd::set_history(out, std::move(node));
+    autograd::record(out, "NarrowBackward", x,
+                     [whole = x.shape(), d, start](Tensor& dy) {
+                       return autograd::narrow_backward(dy, whole, d, start);
+                     });
   }
   return out;
 }
@@ -127,13 +83,14 @@ Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start,
   Tensor out = autograd::make_view(x, shape, strides,
                                    x.storage_offset() + start * x.strides()[d]);
   if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::SliceBackward>(x);
-    node->shape = x.shape();
-    node->dim = d;
-    node->start = start;
-    node->end = end;
-    node->step = step;
-    autograd::set_history(out, std::move(node));
+    // dx = dy at those elements, 0 elsewhere
+    autograd::record(
+        out, "SliceBackward", x,
+        [whole = x.shape(), d, start, end, step](Tensor& dy) {
+          Tensor dx = zeros(whole, {.dtype = dy.dtype()});
+          slice(dx, static_cast<std::int64_t>(d), start, end, step).copy_(dy);
+          return dx;
+        });
   }
   return out;
 }

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/softmax_ops.h"
+#include "horovodpp/ops/reduce_ops.h"
 
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
-#include "horovodpp/kernel/rows.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
+#include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/reduce_ops.h"
-#include "horovodpp/ops/unary_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 
@@ -60,43 +57,6 @@ Tensor rows_backward(const Tensor& gradient, const Tensor& result,
   return restored(out, dim, gradient.dtype());
 }
 
-struct SavesSoftmax : Node {
-  void release_saved() override { result.release(); }
-  SavedTensor result;
-  std::int64_t dim = -1;
-};
-
-// y = e^x / sum e^x:  dx = y (dy - sum dy y)
-struct SoftmaxBackward : SavesSoftmax {
-  const char* name() const override { return "SoftmaxBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor& grad = grads[0];
-    const Tensor y = result.unpack(*this);
-    if (is_grad_enabled()) {
-      results[0] = y * (grad - sum(grad * y, {dim}, true));
-    } else {
-      results[0] = rows_backward<functors::SoftmaxBackward>(
-          grad, y, dim,
-          [](auto* g, auto* v, auto n) { return rows::dot(g, v, n); });
-    }
-  }
-};
-
-// y = x - ln sum e^x:  dx = dy - e^y sum dy
-struct LogSoftmaxBackward : SavesSoftmax {
-  const char* name() const override { return "LogSoftmaxBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor& grad = grads[0];
-    const Tensor y = result.unpack(*this);
-    if (is_grad_enabled()) {
-      results[0] = grad - exp(y) * sum(grad, {dim}, true);
-    } else {
-      results[0] = rows_backward<functors::LogSoftmaxBackward>(
-          grad, y, dim, [](auto* g, auto*, auto n) { return rows::sum(g, n); });
-    }
-  }
-};
-
 template <typename T>
 void softmax_row(const T* x, T* out, std::size_t n) {
   const double total = rows::exp_sum(x, rows::max(x, n), out, n);
@@ -115,10 +75,10 @@ void log_softmax_row(const T* x, T* out, std::size_t n) {
                                    static_cast<T>(-std::log(total)), out, n);
 }
 
-// Runs `row` on each row, recorded as N.
-template <typename N, typename Row>
+// Runs `row` on each row. Backward is `formula(dy, result, dim)`.
+template <typename Row, typename Formula>
 Tensor along(const Tensor& input, std::int64_t dim, OperationName name,
-             Row row) {
+             const char* node_name, Row row, Formula formula) {
   const char* operation = name.text();
   const Tensor x = autocast_wider(input);
   check_defined(x, operation);
@@ -126,7 +86,8 @@ Tensor along(const Tensor& input, std::int64_t dim, OperationName name,
     throw_bad_dtype(x.dtype(), operation, "floating point");
   }
   if (x.dim() == 0) {
-    return resized(along<N>(reshape(x, {1}), dim, name, row), {});
+    return resized(along(reshape(x, {1}), dim, name, node_name, row, formula),
+                   {});
   }
   const auto d =
       static_cast<std::int64_t>(checked_dim(dim, x.shape().size(), operation));
@@ -143,29 +104,48 @@ Tensor along(const Tensor& input, std::int64_t dim, OperationName name,
     return restored(made, d, x.dtype()).detach();
   });
   if (needs_grad(x)) {
-    auto node = make_node<N>(x);
-    node->dim = d;
-    set_history(out, node);
-    node->result.save_output(out);
+    record_saving_result(out, node_name, x,
+                         [d, formula](Tensor& dy, const Tensor& y) {
+                           return formula(dy, y, d);
+                         });
   }
   return out;
+}
+
+// y = e^x / sum e^x:  dx = y (dy - sum dy y)
+Tensor softmax_backward(const Tensor& dy, const Tensor& y, std::int64_t dim) {
+  if (is_grad_enabled()) return y * (dy - sum(dy * y, {dim}, true));
+  return rows_backward<functors::SoftmaxBackward>(
+      dy, y, dim, [](auto* g, auto* v, auto n) { return rows::dot(g, v, n); });
+}
+
+// y = x - ln sum e^x:  dx = dy - e^y sum dy
+Tensor log_softmax_backward(const Tensor& dy, const Tensor& y,
+                            std::int64_t dim) {
+  if (is_grad_enabled()) return dy - exp(y) * sum(dy, {dim}, true);
+  return rows_backward<functors::LogSoftmaxBackward>(
+      dy, y, dim, [](auto* g, auto*, auto n) { return rows::sum(g, n); });
 }
 
 }  // namespace
 }  // namespace autograd
 
 Tensor softmax(const Tensor& x, std::int64_t dim) {
-  return autograd::along<autograd::SoftmaxBackward>(
-      x, dim, "softmax", [](const auto* in, auto* out, std::size_t n) {
+  return autograd::along(
+      x, dim, "softmax", "SoftmaxBackward",
+      [](const auto* in, auto* out, std::size_t n) {
         autograd::softmax_row(in, out, n);
-      });
+      },
+      autograd::softmax_backward);
 }
 
 Tensor log_softmax(const Tensor& x, std::int64_t dim) {
-  return autograd::along<autograd::LogSoftmaxBackward>(
-      x, dim, "log_softmax", [](const auto* in, auto* out, std::size_t n) {
+  return autograd::along(
+      x, dim, "log_softmax", "LogSoftmaxBackward",
+      [](const auto* in, auto* out, std::size_t n) {
         autograd::log_softmax_row(in, out, n);
-      });
+      },
+      autograd::log_softmax_backward);
 }
 
 }  // namespace hvd

@@ -3,15 +3,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/matmul_ops.h"
-#include "horovodpp/ops/max_ops.h"
-#include "horovodpp/ops/part_ops.h"
 #include "horovodpp/ops/reduce_ops.h"
-#include "horovodpp/ops/slice_ops.h"
-#include "horovodpp/ops/softmax_ops.h"
-#include "horovodpp/ops/unary_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/tensor.h"
 

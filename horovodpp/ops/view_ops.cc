@@ -1,47 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/view_ops.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/graph_ops.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/graph/graph_ops.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/ops/shape_ops.h"
+#include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {
 namespace autograd {
+namespace {}  // namespace
+
+Tensor clone_with_strides(const Tensor& x, const Dims& strides) {
+  if (strides.size() != x.shape().size() || !is_dense(x.shape(), strides)) {
+    throw InvalidArgument(
+        absl::StrCat("clone_with_strides: ", strides.to_string(),
+                     " are no dense strides of ", x.shape().to_string()));
+  }
+  Tensor out = result_of("clone", [&] {
+    const Tensor copy = empty_strided(x.shape(), strides, x.dtype());
+    convert_into(copy, x);
+    return copy;
+  });
+  if (needs_grad(x)) {  // y = x:  dx = dy
+    record(out, "CloneBackward", x, [](Tensor& dy) { return std::move(dy); });
+  }
+  return out;
+}
+
+}  // namespace autograd
+
+using autograd::make_node;
+using autograd::needs_grad;
+using autograd::set_history;
+
+Tensor to(const Tensor& x, DType dtype) {
+  autograd::check_defined(x, "to");
+  if (x.dtype() == dtype) return x;
+  Tensor out = autograd::result_of("to", [&] {
+    const Tensor converted = autograd::empty_strided(
+        x.shape(), autograd::strides_like(x.shape(), x.strides()), dtype);
+    autograd::convert_into(converted, x);
+    return converted;
+  });
+  if (needs_grad(x) && is_floating_point(dtype)) {
+    // dx = dy in x's dtype
+    autograd::record(out, "ToBackward", x, [before = x.dtype()](Tensor& dy) {
+      return to(dy, before);
+    });
+  }
+  return out;
+}
+
+Tensor clone(const Tensor& x) {
+  autograd::check_defined(x, "clone");
+  return autograd::clone_with_strides(x,
+                                      autograd::contiguous_strides(x.shape()));
+}
+
+namespace autograd {
 namespace {
-
-// y = reshape(x):  dx = dy in x's shape
-struct ReshapeBackward : Node {
-  const char* name() const override { return "ReshapeBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = reshape(grads[0], shape);
-  }
-  Dims shape;
-};
-
-// y = permute(x, order):  dx = permute(dy, inverse order)
-struct PermuteBackward : Node {
-  const char* name() const override { return "PermuteBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = permute(grads[0], inverse);
-  }
-  Dims inverse;
-};
-
-// y = expand(x):  dx = dy summed down to x's shape
-struct ExpandBackward : Node {
-  const char* name() const override { return "ExpandBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = sum_to(grads[0], shape);
-  }
-  Dims shape;
-};
 
 // `shape` with its -1, if any, inferred.
 Dims inferred(const Tensor& x, Dims shape, const char* operation) {
@@ -108,13 +132,16 @@ Dims expanded_shape(const Dims& from, Dims to) {
                                      " does not repeat to ", to.to_string()));
 }
 
+// dx = dy in x's shape
+void record_reshape(const Tensor& out, const Tensor& x) {
+  if (!needs_grad(x)) return;
+  record(out, "ReshapeBackward", x,
+         [shape = x.shape()](Tensor& dy) { return reshape(dy, shape); });
+}
+
 Tensor viewed(const Tensor& x, const Dims& shape, const Dims& strides) {
   Tensor out = make_view(x, shape, strides, x.storage_offset());
-  if (needs_grad(x)) {
-    auto node = make_node<ReshapeBackward>(x);
-    node->shape = x.shape();
-    set_history(out, std::move(node));
-  }
+  record_reshape(out, x);
   return out;
 }
 
@@ -124,11 +151,7 @@ Tensor resized(const Tensor& made, const Dims& shape) {
   const auto strides = view_strides(made, shape);
   if (!strides) return resized(clone(made), shape);
   Tensor out = made.alias(shape, *strides, made.storage_offset());
-  if (needs_grad(made)) {
-    auto node = make_node<ReshapeBackward>(made);
-    node->shape = made.shape();
-    set_history(out, std::move(node));
-  }
+  record_reshape(out, made);
   return out;
 }
 
@@ -185,9 +208,8 @@ Tensor permute(const Tensor& x, const Dims& order) {
   }
   Tensor out = autograd::make_view(x, shape, strides, x.storage_offset());
   if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::PermuteBackward>(x);
-    node->inverse = inverse;
-    autograd::set_history(out, std::move(node));
+    autograd::record(out, "PermuteBackward", x,
+                     [inverse](Tensor& dy) { return permute(dy, inverse); });
   }
   return out;
 }
@@ -214,9 +236,11 @@ Tensor expand(const Tensor& x, const Dims& wanted) {
   Tensor out = autograd::make_view(
       x, shape, autograd::broadcast_strides(x, shape), x.storage_offset());
   if (autograd::needs_grad(x)) {
-    auto node = autograd::make_node<autograd::ExpandBackward>(x);
-    node->shape = x.shape();
-    autograd::set_history(out, std::move(node));
+    // dx = dy summed down to x's shape
+    autograd::record(out, "ExpandBackward", x,
+                     [before = x.shape()](Tensor& dy) {
+                       return autograd::sum_to(dy, before);
+                     });
   }
   return out;
 }

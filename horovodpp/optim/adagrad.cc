@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/optim/sparse_step.h"
+#include "horovodpp/optim/gradients.h"
 
 namespace hvd::optim {
 namespace {
@@ -52,18 +52,9 @@ void AdagradOptions::check() const {
       eps, " must not be negative"));
 }
 
-Adagrad::Adagrad(std::vector<ParameterGroup<AdagradOptions>> groups)
-    : GroupedOptimizer(std::move(groups),
-                       {{.name = "step", .is_count = true}, {.name = "sum"}}) {}
-
-Adagrad::Adagrad(std::vector<nn::NamedTensor> parameters,
-                 const AdagradOptions& options)
-    : Adagrad(std::vector<ParameterGroup<AdagradOptions>>{
-          {std::move(parameters), options}}) {}
-
-Adagrad::Adagrad(const std::vector<Tensor>& parameters,
-                 const AdagradOptions& options)
-    : Adagrad(numbered(parameters), options) {}
+std::vector<StateSlot> AdagradOptions::slots() {
+  return {{.name = "step", .is_count = true}, {.name = "sum"}};
+}
 
 void Adagrad::move(std::size_t index) {
   const Tensor& parameter = parameters()[index].tensor;

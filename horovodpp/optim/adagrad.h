@@ -29,6 +29,7 @@ struct AdagradOptions {
   bool maximize = false;
 
   void check() const;
+  static std::vector<StateSlot> slots();
   template <typename F>
   void visit(F f) {
     f("learning_rate", learning_rate);
@@ -45,11 +46,7 @@ struct AdagradOptions {
 class Adagrad : public GroupedOptimizer<AdagradOptions> {
  public:
   //   InvalidArgument  an option is negative; see also Optimizer
-  explicit Adagrad(std::vector<nn::NamedTensor> parameters,
-                   const AdagradOptions& options = {});
-  explicit Adagrad(const std::vector<Tensor>& parameters,
-                   const AdagradOptions& options = {});
-  explicit Adagrad(std::vector<ParameterGroup<AdagradOptions>> groups);
+  using GroupedOptimizer<AdagradOptions>::GroupedOptimizer;
 
  private:
   void move(std::size_t index) override;

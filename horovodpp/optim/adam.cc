@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/optim/sparse_step.h"
+#include "horovodpp/optim/gradients.h"
 #include "horovodpp/optim/vector_updates.h"
 #include "horovodpp/tensor/walk.h"
 
@@ -52,24 +52,12 @@ void AdamOptions::check() const {
   }
 }
 
-Adam::Adam(std::vector<ParameterGroup<AdamOptions>> groups)
-    : Adam(std::move(groups), false) {}
-
-Adam::Adam(std::vector<ParameterGroup<AdamOptions>> groups,
-           bool always_decoupled)
-    : GroupedOptimizer(std::move(groups),
-                       {{.name = "step", .is_count = true},
-                        {.name = "exp_avg"},
-                        {.name = "exp_avg_sq"},
-                        {.name = "max_exp_avg_sq", .may_lack = true}}),
-      always_decoupled_(always_decoupled) {}
-
-Adam::Adam(std::vector<nn::NamedTensor> parameters, const AdamOptions& options)
-    : Adam(std::vector<ParameterGroup<AdamOptions>>{
-          {std::move(parameters), options}}) {}
-
-Adam::Adam(const std::vector<Tensor>& parameters, const AdamOptions& options)
-    : Adam(numbered(parameters), options) {}
+std::vector<StateSlot> AdamOptions::slots() {
+  return {{.name = "step", .is_count = true},
+          {.name = "exp_avg"},
+          {.name = "exp_avg_sq"},
+          {.name = "max_exp_avg_sq", .may_lack = true}};
+}
 
 void Adam::move(std::size_t index) {
   const Tensor& parameter = parameters()[index].tensor;
@@ -124,6 +112,8 @@ AdamW::AdamW(const std::vector<Tensor>& parameters, const AdamWOptions& options)
     : AdamW(numbered(parameters), options) {}
 
 AdamW::AdamW(const std::vector<ParameterGroup<AdamWOptions>>& groups)
-    : Adam(decoupled(groups), true) {}
+    : Adam(decoupled(groups)) {
+  always_decoupled_ = true;
+}
 
 }  // namespace hvd::optim

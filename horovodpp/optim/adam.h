@@ -35,6 +35,7 @@ struct AdamOptions {
   bool decoupled = false;  // Weight decay as in AdamW, which sets it.
 
   void check() const;
+  static std::vector<StateSlot> slots();
   template <typename F>
   void visit(F f) {
     f("learning_rate", learning_rate);
@@ -64,22 +65,15 @@ class Adam : public GroupedOptimizer<AdamOptions> {
  public:
   //   InvalidArgument  an option is negative, or a beta not in [0, 1); see also
   //                    Optimizer
-  explicit Adam(std::vector<nn::NamedTensor> parameters,
-                const AdamOptions& options = {});
-  explicit Adam(const std::vector<Tensor>& parameters,
-                const AdamOptions& options = {});
-  explicit Adam(std::vector<ParameterGroup<AdamOptions>> groups);
+  using GroupedOptimizer<AdamOptions>::GroupedOptimizer;
 
   bool moves_parts() const override { return true; }
 
  protected:
-  // `always_decoupled` overrides the options.
-  Adam(std::vector<ParameterGroup<AdamOptions>> groups, bool always_decoupled);
+  bool always_decoupled_ = false;  // Overrides the options.
 
  private:
   void move(std::size_t index) override;
-
-  const bool always_decoupled_;
 };
 
 // Adam with decoupled weight decay, also after loading the state of an Adam.

@@ -9,7 +9,7 @@
 #include "horovodpp/optim/gradients.h"
 #include "horovodpp/optim/grouped_optimizer.h"
 #include "horovodpp/optim/vector_updates.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::optim {

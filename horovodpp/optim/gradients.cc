@@ -5,9 +5,11 @@
 #include <cmath>
 
 #include "absl/container/flat_hash_set.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
+#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/optim/vector_updates.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::optim {
 namespace {
@@ -97,6 +99,25 @@ void scale_gradients(const std::vector<GradientPart>& parts, double factor,
       scale(elements + part.elements.begin, part.elements.count(), factor);
     });
   }
+}
+
+SparseRows rows_to_move(const Tensor& parameter, const char* optimizer) {
+  if (!parameter.is_contiguous()) {
+    throw InvalidArgument(
+        absl::StrCat(optimizer, ": a ", parameter.describe(),
+                     " with a sparse gradient must lie row by row in memory"));
+  }
+  return coalesced(autograd::sparse_grad(parameter));
+}
+
+void refuse_sparse(const Tensor& parameter, const char* optimizer,
+                   const char* remedy) {
+  if (!autograd::has_sparse_grad(parameter)) return;
+  throw InvalidArgument(absl::StrCat(optimizer,
+                                     " does not go along the sparse "
+                                     "gradient of a ",
+                                     parameter.describe(), "; ", remedy,
+                                     ", or look rows up without .sparse"));
 }
 
 }  // namespace hvd::optim

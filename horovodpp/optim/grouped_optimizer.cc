@@ -7,10 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/graph_ops.h"
+#include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::optim {
 namespace {

@@ -9,7 +9,8 @@
 //   optimizer.options(1);      // Of the second group.
 //
 // An Options type is an aggregate with check(), which throws InvalidArgument,
-// and visit(f), which calls f(name, field) for each field.
+// visit(f), which calls f(name, field) for each field, and slots(), the state
+// of each parameter.
 #pragma once
 
 #include <cstddef>
@@ -118,9 +119,28 @@ void check_group_count(std::size_t rates, std::size_t groups);
 // Throws InvalidArgument unless the group exists.
 void check_group(std::size_t group, std::size_t groups);
 
+// An optimizer with options by group; its constructors are those of the
+// optimizers.
 template <typename Options>
 class GroupedOptimizer : public StatefulOptimizer {
  public:
+  //   InvalidArgument  an option makes no sense; see also Optimizer
+  explicit GroupedOptimizer(std::vector<ParameterGroup<Options>> groups)
+      : StatefulOptimizer(all_of(groups), Options::slots()) {
+    for (const auto& [parameters, options] : groups) {
+      options.check();
+      group_of_.insert(group_of_.end(), parameters.size(), options_.size());
+      options_.push_back(options);
+    }
+  }
+  explicit GroupedOptimizer(std::vector<nn::NamedTensor> parameters,
+                            const Options& options = {})
+      : GroupedOptimizer(std::vector<ParameterGroup<Options>>{
+            {std::move(parameters), options}}) {}
+  explicit GroupedOptimizer(const std::vector<Tensor>& parameters,
+                            const Options& options = {})
+      : GroupedOptimizer(numbered(parameters), options) {}
+
   std::size_t num_groups() const { return options_.size(); }
   //   InvalidArgument  there is no such group
   const Options& options(std::size_t group = 0) const {
@@ -152,16 +172,6 @@ class GroupedOptimizer : public StatefulOptimizer {
   }
 
  protected:
-  GroupedOptimizer(std::vector<ParameterGroup<Options>> groups,
-                   std::vector<StateSlot> slots)
-      : StatefulOptimizer(all_of(groups), std::move(slots)) {
-    for (const auto& [parameters, options] : groups) {
-      options.check();
-      group_of_.insert(group_of_.end(), parameters.size(), options_.size());
-      options_.push_back(options);
-    }
-  }
-
   const Options& options_of(std::size_t parameter) const {
     return options_[group_of_[parameter]];
   }

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/optim/sparse_step.h"
+#include "horovodpp/optim/gradients.h"
 #include "horovodpp/optim/vector_updates.h"
 #include "horovodpp/tensor/walk.h"
 
@@ -24,15 +24,9 @@ void SGDOptions::check() const {
   }
 }
 
-SGD::SGD(std::vector<ParameterGroup<SGDOptions>> groups)
-    : GroupedOptimizer(std::move(groups), {{.name = "momentum_buffer"}}) {}
-
-SGD::SGD(std::vector<nn::NamedTensor> parameters, const SGDOptions& options)
-    : SGD(std::vector<ParameterGroup<SGDOptions>>{
-          {std::move(parameters), options}}) {}
-
-SGD::SGD(const std::vector<Tensor>& parameters, const SGDOptions& options)
-    : SGD(numbered(parameters), options) {}
+std::vector<StateSlot> SGDOptions::slots() {
+  return {{.name = "momentum_buffer"}};
+}
 
 namespace {
 

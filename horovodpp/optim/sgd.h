@@ -29,6 +29,7 @@ struct SGDOptions {
   bool maximize = false;
 
   void check() const;
+  static std::vector<StateSlot> slots();
   template <typename F>
   void visit(F f) {
     f("learning_rate", learning_rate);
@@ -46,11 +47,7 @@ class SGD : public GroupedOptimizer<SGDOptions> {
  public:
   //   InvalidArgument  an option is negative, or nesterov lacks its momentum;
   //                    see also Optimizer
-  explicit SGD(std::vector<nn::NamedTensor> parameters,
-               const SGDOptions& options = {});
-  explicit SGD(const std::vector<Tensor>& parameters,
-               const SGDOptions& options = {});
-  explicit SGD(std::vector<ParameterGroup<SGDOptions>> groups);
+  using GroupedOptimizer<SGDOptions>::GroupedOptimizer;
 
   bool moves_parts() const override { return true; }
 

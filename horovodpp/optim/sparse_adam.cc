@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/optim/sparse_step.h"
+#include "horovodpp/optim/gradients.h"
 #include "horovodpp/optim/vector_updates.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -32,19 +32,11 @@ void SparseAdamOptions::check() const {
   }
 }
 
-SparseAdam::SparseAdam(std::vector<ParameterGroup<SparseAdamOptions>> groups)
-    : GroupedOptimizer(std::move(groups), {{.name = "step", .is_count = true},
-                                           {.name = "exp_avg"},
-                                           {.name = "exp_avg_sq"}}) {}
-
-SparseAdam::SparseAdam(std::vector<nn::NamedTensor> parameters,
-                       const SparseAdamOptions& options)
-    : SparseAdam(std::vector<ParameterGroup<SparseAdamOptions>>{
-          {std::move(parameters), options}}) {}
-
-SparseAdam::SparseAdam(const std::vector<Tensor>& parameters,
-                       const SparseAdamOptions& options)
-    : SparseAdam(numbered(parameters), options) {}
+std::vector<StateSlot> SparseAdamOptions::slots() {
+  return {{.name = "step", .is_count = true},
+          {.name = "exp_avg"},
+          {.name = "exp_avg_sq"}};
+}
 
 void SparseAdam::move(std::size_t index) {
   const Tensor& parameter = parameters()[index].tensor;

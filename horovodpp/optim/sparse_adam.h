@@ -26,6 +26,7 @@ struct SparseAdamOptions {
   bool maximize = false;
 
   void check() const;
+  static std::vector<StateSlot> slots();
   template <typename F>
   void visit(F f) {
     f("learning_rate", learning_rate);
@@ -42,11 +43,7 @@ class SparseAdam : public GroupedOptimizer<SparseAdamOptions> {
  public:
   //   InvalidArgument  an option is negative, or a beta not in [0, 1); see also
   //                    Optimizer
-  explicit SparseAdam(std::vector<nn::NamedTensor> parameters,
-                      const SparseAdamOptions& options = {});
-  explicit SparseAdam(const std::vector<Tensor>& parameters,
-                      const SparseAdamOptions& options = {});
-  explicit SparseAdam(std::vector<ParameterGroup<SparseAdamOptions>> groups);
+  using GroupedOptimizer<SparseAdamOptions>::GroupedOptimizer;
 
  private:
   void move(std::size_t index) override;

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "horovodpp/kernel/rows.h"
+#include "horovodpp/kernel/loops/rows.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/optim/vector_updates.cc"

@@ -6,8 +6,8 @@
 //   Tensor y = elementwise<functors::Tanh>(x, "tanh");
 #pragma once
 
-#include "horovodpp/kernel/float_loops.h"
-#include "horovodpp/kernel/functors.h"
+#include "horovodpp/kernel/loops/float_loops.h"
+#include "horovodpp/kernel/loops/functors.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

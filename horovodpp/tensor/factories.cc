@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/base/generator.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/gradient_home.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd {
 namespace {
@@ -32,8 +32,10 @@ Tensor allocate(const Dims& shape, const Dims& strides, DType dtype) {
   if (count > INT64_MAX / static_cast<std::int64_t>(element)) {
     autograd::throw_bad_shape(shape, element);
   }
-  if (autograd::expected_gradients != nullptr && !is_grad_enabled()) {
-    Tensor made = autograd::expected_gradients->make(shape, strides, dtype);
+  if (autograd::thread_state.expected_gradients != nullptr &&
+      !is_grad_enabled()) {
+    Tensor made =
+        autograd::thread_state.expected_gradients->make(shape, strides, dtype);
     if (made.defined()) return made;
   }
   auto storage =

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace HVD_EXPORT hvd {

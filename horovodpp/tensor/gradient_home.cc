@@ -3,12 +3,12 @@
 
 #include <utility>
 
-#include "horovodpp/tensor/storage.h"
+#include "horovodpp/tensor/base/storage.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::autograd {
 
 constinit std::atomic<int> GradientHome::count{0};
-constinit thread_local const ExpectedGradients* expected_gradients = nullptr;
 
 GradientHome::GradientHome(std::shared_ptr<void> memory, const Dims& shape,
                            const Dims& strides, DType dtype)
@@ -38,10 +38,13 @@ bool GradientHome::holds(const Tensor& tensor) const {
          fits(tensor.shape(), tensor.strides(), tensor.dtype());
 }
 
-ExpectedGradients::ExpectedGradients() : before_(expected_gradients) {
-  expected_gradients = this;
+ExpectedGradients::ExpectedGradients()
+    : before_(thread_state.expected_gradients) {
+  thread_state.expected_gradients = this;
 }
-ExpectedGradients::~ExpectedGradients() { expected_gradients = before_; }
+ExpectedGradients::~ExpectedGradients() {
+  thread_state.expected_gradients = before_;
+}
 
 Tensor ExpectedGradients::make(const Dims& shape, const Dims& strides,
                                DType dtype) const {

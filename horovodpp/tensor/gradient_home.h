@@ -4,7 +4,7 @@
 // tensor uses the memory. Otherwise the gradient is an ordinary tensor.
 //
 //   auto home = std::make_shared<GradientHome>(memory, parameter);
-//   set_gradient_home(parameter, home);      // autograd/accumulate_grad.h
+//   set_gradient_home(parameter, home);      // autograd/graph/accumulate_grad.h
 //
 // Thread-safe.
 #pragma once
@@ -15,7 +15,7 @@
 #include <memory>
 
 #include "horovodpp/core/dtype.h"
-#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd {
@@ -77,11 +77,6 @@ class ExpectedGradients {
   std::array<GradientHome*, 8> homes_ = {};
   std::size_t count_ = 0;
 };
-
-// The innermost scope of this thread, or null.
-[[gnu::tls_model(
-    "initial-exec")]] extern constinit thread_local const ExpectedGradients*
-    expected_gradients;
 
 }  // namespace autograd
 }  // namespace hvd

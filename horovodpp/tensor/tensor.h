@@ -15,7 +15,7 @@
 //
 // Misuse, such as any use of an undefined tensor, throws InvalidArgument. An
 // operation that the graph forbids throws a subclass of autograd::AutogradError
-// (autograd/error.h).
+// (autograd/graph/error.h).
 //
 // All methods are declared in this header, in the lowest layer that has
 // tensors, and are defined in the layer that implements them: memory in this
@@ -37,9 +37,9 @@
 #include "horovodpp/core/dtype.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/tensor_view.h"
-#include "horovodpp/tensor/dims.h"
-#include "horovodpp/tensor/hook_handle.h"
-#include "horovodpp/tensor/intrusive_ptr.h"
+#include "horovodpp/tensor/base/dims.h"
+#include "horovodpp/tensor/base/hook_handle.h"
+#include "horovodpp/tensor/base/intrusive_ptr.h"
 #include "horovodpp/tensor/tensor_impl.h"
 
 namespace HVD_EXPORT hvd {
@@ -200,7 +200,7 @@ class Tensor {
   std::vector<Tensor> split(std::int64_t size, std::int64_t dim = 0) const;
   std::vector<Tensor> chunk(std::int64_t chunks, std::int64_t dim = 0) const;
   std::vector<Tensor> unbind(std::int64_t dim = 0) const;
-  // x[…] and x[…] = value: see index.h.
+  // x[…] and x[…] = value: see ops/index_ops.h.
   Tensor index(const std::vector<autograd::Index>& indices) const;
   const Tensor& index_put_(const std::vector<autograd::Index>& indices,
                            const Tensor& value) const;

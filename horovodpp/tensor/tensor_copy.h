@@ -7,8 +7,8 @@
 
 #include "horovodpp/core/dtype.h"
 #include "horovodpp/kernel/allocator.h"
+#include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/convert.h"
-#include "horovodpp/tensor/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {

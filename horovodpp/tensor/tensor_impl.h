@@ -15,10 +15,10 @@
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/lockable.h"
 #include "horovodpp/core/spin_lock.h"
-#include "horovodpp/tensor/dims.h"
-#include "horovodpp/tensor/intrusive_ptr.h"
-#include "horovodpp/tensor/storage.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/dims.h"
+#include "horovodpp/tensor/base/intrusive_ptr.h"
+#include "horovodpp/tensor/base/storage.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace HVD_EXPORT hvd {
 namespace autograd {

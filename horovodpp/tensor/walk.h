@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/tensor/dims.h"
+#include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "horovodpp/autograd/engine.h"
-#include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "test/autograd/support.h"
 

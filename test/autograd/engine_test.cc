@@ -6,10 +6,10 @@
 #include <memory>
 #include <thread>
 
-#include "horovodpp/autograd/accumulate_grad.h"
 #include "horovodpp/autograd/engine.h"
-#include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/graph/accumulate_grad.h"
+#include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/tensor/gradient_home.h"
 #include "test/autograd/support.h"

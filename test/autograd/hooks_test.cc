@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "horovodpp/autograd/engine.h"
-#include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/record/record.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

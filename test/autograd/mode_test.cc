@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "horovodpp/autograd/anomaly.h"
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/function.h"
-#include "horovodpp/autograd/graph_state.h"
-#include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/function.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "test/autograd/support.h"

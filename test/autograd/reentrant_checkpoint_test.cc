@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/saved_tensor.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/autograd/warning.h"
 #include "test/autograd/support.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <random>
 
-#include "horovodpp/checkpoint/plan.h"
+#include "horovodpp/checkpoint/plans/plan.h"
 
 namespace hvd {
 namespace {

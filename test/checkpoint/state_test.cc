@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/effects.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/effects.h"
 #include "horovodpp/autograd/reentrant_checkpoint.h"
 #include "horovodpp/checkpoint/checkpoint.h"
 #include "test/autograd/support.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/autograd/function.h"
+#include "horovodpp/autograd/record/function.h"
 #include "horovodpp/autograd/reentrant_checkpoint.h"
 #include "operations.h"
 

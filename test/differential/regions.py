@@ -14,7 +14,7 @@ OUTSIDE = {"backward", "grad", "get_grad", "set_grad", "retain_grad", "scaling_h
            "requires_grad_", "detach_"}
 LONGEST = 12  # Statements of a region.
 BUDGETS = (0, 200, 2000, 20000)  # Bytes; tensors have up to 150 elements.
-# The policies of horovodpp/checkpoint/policy.h, used in turn for the
+# The policies of horovodpp/checkpoint/policies/policy.h, used in turn for the
 # operations' results.
 POLICIES = ("must_save", "prefer_save", "must_recompute", "prefer_recompute", "must_offload",
             "prefer_offload")

@@ -7,7 +7,7 @@
 
 #include "horovodpp/checkpoint/checkpoint.h"
 #include "horovodpp/distributed/sync_batch_norm.h"
-#include "horovodpp/nn/batch_norm.h"
+#include "horovodpp/nn/layers/norms.h"
 #include "test/distributed/suite_support.h"
 
 namespace hvd::suite {

@@ -25,9 +25,9 @@ LEASHES = [
     (r"mpi\.h|mpi/.*", r"transport/mpi/[^/]*"),
     (r"nccl.*", r"(?!)"),
     (r"(cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"device/kernels/elements\.h"),
-    (r"(.*/)?(cblas|openblas_config)\.h", r"kernel/[^/]*"),
+    (r"(.*/)?(cblas|openblas_config)\.h", r"kernel/products/[^/]*"),
     (r"nlohmann/.*", r"nn/safetensors_header\.cc"),
-    (r"(oneapi/dnnl/)?dnnl.*", r"kernel/dnnl_[^/]*"),
+    (r"(oneapi/dnnl/)?dnnl.*", r"kernel/products/dnnl_[^/]*"),
     (r"nanobind/.*|Python\.h", r"(?!)"),
     (r"(torch|ATen|c10)/.*", r"libtorch/[^/]*"),
 ]

@@ -19,7 +19,8 @@ hvd_layer(collective/shm
               collective collective/reduce
   USES hwy::hwy)
 hvd_layer(autograd MAY_INCLUDE core kernel)
-hvd_layer(kernel MAY_INCLUDE core
+hvd_layer(kernel MAY_INCLUDE core)
+hvd_layer(kernel/products MAY_INCLUDE core
           USES BLAS::BLAS)
 hvd_layer(runtime/settings MAY_INCLUDE core)
 hvd_layer(runtime MAY_INCLUDE core transport collective)
@@ -66,7 +67,7 @@ class Layers(unittest.TestCase):
             ("collective/shm/a.cc", '#include "horovodpp/collective/shm/b.h"'),
             ("collective/shm/a.cc", '#include "horovodpp/collective/reduce/b.h"'),
             ("collective/shm/a.cc", '#include "horovodpp/collective/b.h"'),
-            ("kernel/gemm.cc", "#include <cblas.h>"),
+            ("kernel/products/gemm.cc", "#include <cblas.h>"),
             ("runtime/settings/config.cc", 'auto* x = std::getenv("X");'),
             ("core/a.h", "// Not what getenv says."),
             ("horovodpp.h", '#include "horovodpp/runtime/api.h"'),

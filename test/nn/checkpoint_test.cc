@@ -7,11 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "horovodpp/nn/activation.h"
-#include "horovodpp/nn/batch_norm.h"
-#include "horovodpp/nn/conv2d.h"
-#include "horovodpp/nn/dropout.h"
-#include "horovodpp/nn/linear.h"
+#include "horovodpp/nn/layers/functions.h"
+#include "horovodpp/nn/layers/linear.h"
+#include "horovodpp/nn/layers/norms.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "horovodpp/autograd.h"
-#include "horovodpp/nn/nn.h"
+#include "horovodpp/nn.h"
 
 namespace hvd::nn {
 namespace {

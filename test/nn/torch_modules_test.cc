@@ -4,7 +4,7 @@
 // numbers.
 #include <gtest/gtest.h>
 
-#include "horovodpp/nn/nn.h"
+#include "horovodpp/nn.h"
 #include "test/autograd/near.h"
 #include "test/models/same_numbers.h"
 

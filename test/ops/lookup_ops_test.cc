@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/lookup_ops.h"
+#include "horovodpp/ops/index_ops.h"
 
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops.h"

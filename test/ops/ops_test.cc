@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "horovodpp/autograd/gradcheck.h"
-#include "horovodpp/autograd/node.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/index.h"
+#include "horovodpp/ops/index_ops.h"
 #include "horovodpp/tensor/walk.h"
 #include "test/autograd/grid.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/shift_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/ops.h"

@@ -7,7 +7,7 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/data/data.h"
-#include "horovodpp/nn/nn.h"
+#include "horovodpp/nn.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/clip_grad.h"
 #include "horovodpp/optim/lr_schedule.h"

@@ -11,7 +11,7 @@
 #include <ostream>
 
 #include "horovodpp/autograd.h"
-#include "horovodpp/nn/nn.h"
+#include "horovodpp/nn.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/lr_schedule.h"
 #include "horovodpp/optim/sgd.h"

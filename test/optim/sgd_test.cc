@@ -6,7 +6,7 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/nn/nn.h"
+#include "horovodpp/nn.h"
 
 namespace hvd::optim {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "horovodpp/autograd.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/nn/embedding.h"
+#include "horovodpp/nn/layers/linear.h"
 #include "horovodpp/optim/adagrad.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/clip_grad.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/catalog.h"
 
-#include <horovodpp/autograd/error.h>
+#include <horovodpp/autograd/graph/error.h>
 
 #include "models/char_lstm.h"
 #include "models/densenet.h"

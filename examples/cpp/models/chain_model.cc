@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/chain_model.h"
 
-#include <horovodpp/tensor/thread_state.h>
+#include <horovodpp/tensor/base/thread_state.h>
 
 #include <cmath>
 #include <span>

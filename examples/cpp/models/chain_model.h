@@ -11,7 +11,7 @@
 #pragma once
 
 #include <horovodpp/checkpoint.h>
-#include <horovodpp/nn/nn.h>
+#include <horovodpp/nn.h>
 
 #include <memory>
 #include <string>

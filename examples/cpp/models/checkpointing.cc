@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/checkpointing.h"
 
-#include <horovodpp/autograd/error.h>
+#include <horovodpp/autograd/graph/error.h>
 
 #include <algorithm>
 #include <cctype>

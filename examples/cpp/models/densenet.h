@@ -10,7 +10,7 @@
 // again.
 #pragma once
 
-#include <horovodpp/nn/nn.h>
+#include <horovodpp/nn.h>
 
 #include <cstdint>
 #include <memory>

@@ -6,7 +6,7 @@
 //   hvd::Tensor logits = model(tokens);  // int64 [n, t] -> [n, t, 256]
 #pragma once
 
-#include <horovodpp/nn/nn.h>
+#include <horovodpp/nn.h>
 
 #include <cstdint>
 #include <memory>

@@ -6,7 +6,7 @@
 //   hvd::Tensor logits = model(images);  // [n, 1, 28, 28] -> [n, 10]
 #pragma once
 
-#include <horovodpp/nn/nn.h>
+#include <horovodpp/nn.h>
 
 #include <cstdint>
 #include <memory>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <horovodpp/checkpoint.h>
-#include <horovodpp/nn/nn.h>
+#include <horovodpp/nn.h>
 
 #include <vector>
 

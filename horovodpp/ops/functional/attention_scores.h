@@ -8,10 +8,10 @@
 #include <limits>
 #include <vector>
 
-#include "horovodpp/kernel/rows.h"
-#include "horovodpp/ops/copy_ops.h"
+#include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/ops/functional/attention_call.h"
 #include "horovodpp/ops/products.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/functional/batch_norm.h"
+#include "horovodpp/ops/functional/norms.h"
 
 #include <cmath>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/graph_state.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/kernel/norm_loops.h"
+#include "horovodpp/kernel/loops/norm_loops.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/functional/batch_norm_node.h"
-#include "horovodpp/ops/functional/layout.h"
-#include "horovodpp/ops/functional/norm_node.h"
+#include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/functional/norm_nodes.h"
+#include "horovodpp/ops/images/images.h"
 #include "horovodpp/ops/reduce_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

@@ -2,18 +2,11 @@
 #include "horovodpp/ops/functional/composed.h"
 
 #include "horovodpp/autograd/engine.h"
-#include "horovodpp/autograd/record.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::autograd {
 namespace {
-
-struct IdentityBackward : Node {
-  const char* name() const override { return "IdentityBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = std::move(grads[0]);
-  }
-};
 
 // A stand-in for x, which separates this operation's use of x from others. A
 // leaf frozen since forward gets a new leaf as stand-in; the engine drops its
@@ -22,7 +15,8 @@ Tensor stand_in(const Tensor& x, bool wanted) {
   if (!x.defined() || !(x.requires_grad() || wanted)) return x;
   Tensor result = x.detach();
   if (x.requires_grad()) {
-    set_history(result, make_node<IdentityBackward>(x));
+    record(result, "IdentityBackward", x,
+           [](Tensor& dy) { return std::move(dy); });
   } else {
     result.set_requires_grad(true);
   }

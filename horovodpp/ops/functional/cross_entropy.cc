@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross entropy of logits. For each row, forward keeps the largest logit m and
 // the sum of e^(logit - m). Backward then gets each probability with one e^x.
-#include "horovodpp/ops/functional/cross_entropy.h"
+#include "horovodpp/ops/functional/losses.h"
 
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/kernel/rows.h"
+#include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/functional/loss_options.h"
-#include "horovodpp/ops/functional/soft_targets.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/targets.h"
-#include "horovodpp/ops/softmax_ops.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/reduce_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 

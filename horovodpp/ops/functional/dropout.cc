@@ -6,13 +6,13 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/halves.h"
-#include "horovodpp/kernel/mask_loops.h"
+#include "horovodpp/kernel/loops/mask_loops.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 
@@ -48,25 +48,13 @@ Tensor masked(const Tensor& x, const DropoutMask& mask) {
   return out;
 }
 
-Tensor masked_and_recorded(const Tensor& x,
-                           const std::shared_ptr<const DropoutMask>& mask);
-
 // y = m x, with a drawn mask m:  dx = m dy, with m drawn again
-struct DropoutBackward : Node {
-  const char* name() const override { return "DropoutBackward"; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    results[0] = masked_and_recorded(grads[0], mask);
-  }
-  std::shared_ptr<const DropoutMask> mask;
-};
-
 Tensor masked_and_recorded(const Tensor& x,
                            const std::shared_ptr<const DropoutMask>& mask) {
   Tensor out = result_of("dropout", [&] { return masked(x, *mask); });
   if (needs_grad(x)) {
-    auto node = make_node<DropoutBackward>(x);
-    node->mask = mask;
-    set_history(out, std::move(node));
+    record(out, "DropoutBackward", x,
+           [mask](Tensor& dy) { return masked_and_recorded(dy, mask); });
   }
   return out;
 }

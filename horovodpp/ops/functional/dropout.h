@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace HVD_EXPORT hvd {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/functional/losses.h"
 
-#include "horovodpp/autograd/autocast.h"
-#include "horovodpp/autograd/record.h"
-#include "horovodpp/autograd/result_of.h"
-#include "horovodpp/kernel/rows.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
+#include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/visit.h"
-#include "horovodpp/ops/arithmetic_ops.h"
-#include "horovodpp/ops/copy_ops.h"
-#include "horovodpp/ops/functional/loss_options.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/targets.h"
 #include "horovodpp/ops/reduce_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 

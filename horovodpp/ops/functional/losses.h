@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses of predictions against targets; cross_entropy.h has cross_entropy().
+// Losses of predictions against targets.
 #pragma once
 
 #include "horovodpp/core/export.h"
@@ -17,5 +17,17 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& targets,
 // (x - target)^2,  x ~ target
 Tensor mse_loss(const Tensor& x, const Tensor& target,
                 Reduction reduction = Reduction::kMean);
+
+// The cross entropy of logits, a classification loss.
+//
+//   Tensor loss = hvd::cross_entropy(model(x), labels,
+//                                    {.label_smoothing = 0.1});
+
+// nll_loss(log_softmax(logits, 1), targets), in one pass, with the shapes of
+// nll_loss. Floating-point targets have the shape of the logits and give the
+// probability p of each class: -sum_c weight[c] p[c] log_softmax(logits)[c]. A
+// mean then divides by n (and by further dimensions), and no target is ignored.
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
+                     const CrossEntropyOptions& options = {});
 
 }  // namespace hvd

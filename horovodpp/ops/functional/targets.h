@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "horovodpp/ops/functional/loss_options.h"
-#include "horovodpp/ops/view_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
@@ -63,5 +63,13 @@ Tensor loss_of_rows(const Tensor& x, const Tensor& targets,
   const Tensor result = loss(rows, reshape(targets, {targets.num_elements()}));
   return result.dim() == 0 ? result : resized(result, targets.shape());
 }
+
+// Cross entropy with a target probability for each class.
+
+// As cross_entropy() with floating-point targets. The gradient of the targets
+// is recorded as well.
+//   InvalidArgument  shapes do not fit, or ignore_index is set
+Tensor soft_cross_entropy(const Tensor& logits, const Tensor& targets,
+                          const CrossEntropyOptions& options);
 
 }  // namespace hvd::autograd

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "horovodpp/autograd/accumulate_grad.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/graph/accumulate_grad.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/runtime/arena_alloc.h"
 #include "horovodpp/runtime/runtime.h"
 

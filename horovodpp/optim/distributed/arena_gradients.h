@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/nn/named_tensor.h"
+#include "horovodpp/nn/state_dict.h"
 #include "horovodpp/tensor/gradient_home.h"
 #include "horovodpp/tensor/tensor.h"
 

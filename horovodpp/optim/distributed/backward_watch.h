@@ -30,7 +30,7 @@
 #include "absl/base/thread_annotations.h"
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/core/mutex.h"
-#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/base/hook_handle.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::optim {

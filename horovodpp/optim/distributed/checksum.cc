@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::optim {
 namespace {

@@ -13,10 +13,10 @@
 #include <memory>
 #include <vector>
 
-#include "horovodpp/nn/named_tensor.h"
+#include "horovodpp/nn/state_dict.h"
 #include "horovodpp/optim/distributed/backward_watch.h"
 #include "horovodpp/replica/gradient_reducer.h"
-#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/base/hook_handle.h"
 
 namespace hvd::optim {
 

@@ -10,7 +10,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/optim/distributed/broadcast_state.h"
 #include "horovodpp/runtime/runtime.h"
-#include "horovodpp/tensor/thread_state.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::optim {
 namespace {

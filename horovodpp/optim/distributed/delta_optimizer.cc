@@ -8,15 +8,15 @@
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/without_exceptions.h"
-#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/optim/distributed/broadcast_state.h"
 #include "horovodpp/optim/distributed/contributions.h"
 #include "horovodpp/optim/distributed/parameter_claim.h"
 #include "horovodpp/optim/distributed/sparse_reduction.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::optim {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"

@@ -64,7 +64,7 @@
 #include "horovodpp/optim/distributed/distributed_options.h"  // IWYU pragma: export
 #include "horovodpp/optim/optimizer_wrapper.h"
 #include "horovodpp/replica/gradient_reducer.h"
-#include "horovodpp/tensor/hook_handle.h"
+#include "horovodpp/tensor/base/hook_handle.h"
 
 namespace HVD_EXPORT hvd {
 namespace optim {

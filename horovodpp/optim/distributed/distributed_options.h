@@ -52,7 +52,7 @@ struct DistributedOptions {
   // compute on all of its cores, so that the reduction has no core of its own;
   // otherwise 0. Not with compression or sharded updates.
   std::optional<std::size_t> bucket_bytes = std::nullopt;
-  // Sparse gradients (autograd/sparse_gradient.h) are sent as rows, and stay
+  // Sparse gradients (autograd/graph/sparse_gradient.h) are sent as rows, and stay
   // rows. Ranks may have different rows, or none. With this option sparse
   // gradients are sent dense, like other gradients, and come back as the rows
   // that are not 0. Use it for tables of which the ranks together reach most

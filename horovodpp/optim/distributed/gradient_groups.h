@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/nn/named_tensor.h"
+#include "horovodpp/nn/state_dict.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace HVD_EXPORT hvd {

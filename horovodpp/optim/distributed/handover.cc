@@ -5,7 +5,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/optim/distributed/sparse_reduction.h"
 #include "horovodpp/tensor/factories.h"

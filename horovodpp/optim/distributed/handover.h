@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "horovodpp/nn/named_tensor.h"
+#include "horovodpp/nn/state_dict.h"
 #include "horovodpp/optim/distributed/contributions.h"
 #include "horovodpp/optim/distributed/parameter_shards.h"
 #include "horovodpp/replica/gradient_reducer.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/nn/named_tensor.h"
+#include "horovodpp/nn/state_dict.h"
 #include "horovodpp/runtime/membership.h"
 
 namespace hvd::optim {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/accumulate_grad.h"
-#include "horovodpp/autograd/autograd_meta.h"
+#include "horovodpp/autograd/graph/accumulate_grad.h"
+#include "horovodpp/autograd/graph/autograd_meta.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/kernel/allocator.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "horovodpp/nn/named_tensor.h"
+#include "horovodpp/nn/state_dict.h"
 #include "horovodpp/replica/gradient_reducer.h"
 
 namespace hvd::optim {

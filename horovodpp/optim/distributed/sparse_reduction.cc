@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/core/buffer.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/optim/gradients.h"

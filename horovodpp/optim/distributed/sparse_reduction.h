@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "horovodpp/core/reduce_op.h"
-#include "horovodpp/nn/named_tensor.h"
+#include "horovodpp/nn/state_dict.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/tensor/tensor.h"
 

@@ -17,7 +17,7 @@
 #include "horovodpp/optim/grad_scaler.h"
 #include "horovodpp/optim/lr_schedule.h"
 #include "horovodpp/optim/optimizer.h"
-#include "horovodpp/tensor/generator.h"
+#include "horovodpp/tensor/base/generator.h"
 
 namespace HVD_EXPORT hvd {
 namespace optim {

@@ -12,10 +12,10 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/ops/arithmetic_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/thread_state.h"
 
 namespace hvd::optim {
 

@@ -4,8 +4,8 @@
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/reentrant_checkpoint.h"
 #include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/ops/functional/batch_norm.h"
-#include "horovodpp/ops/functional/layout.h"
+#include "horovodpp/ops/functional/norms.h"
+#include "horovodpp/ops/images/images.h"
 #include "test/autograd/near.h"
 #include "test/autograd/support.h"
 

@@ -10,7 +10,7 @@
 #include "horovodpp/autograd.h"
 #include "horovodpp/checkpoint.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/nn/nn.h"
+#include "horovodpp/nn.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/distributed/decentralized_optimizer.h"
 #include "horovodpp/optim/distributed/delta_optimizer.h"

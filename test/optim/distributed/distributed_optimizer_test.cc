@@ -12,7 +12,7 @@
 #include "horovodpp/autograd.h"
 #include "horovodpp/autograd/reentrant_checkpoint.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/nn/nn.h"
+#include "horovodpp/nn.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/clip_grad.h"
 #include "horovodpp/optim/lr_schedule.h"

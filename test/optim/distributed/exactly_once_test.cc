@@ -23,7 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/autograd.h"
-#include "horovodpp/autograd/sparse_gradient.h"
+#include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/checkpoint.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"

@@ -13,7 +13,7 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/checkpoint/checkpoint.h"
-#include "horovodpp/nn/nn.h"
+#include "horovodpp/nn.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
 #include "test/runtime/world.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "horovodpp/autograd.h"
-#include "horovodpp/nn/nn.h"
+#include "horovodpp/nn.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"
 #include "horovodpp/runtime/global.h"

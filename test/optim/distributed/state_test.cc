@@ -9,7 +9,7 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/nn/nn.h"
+#include "horovodpp/nn.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
 #include "horovodpp/optim/distributed/sync_state.h"

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wraps the computation of an operation's result, so that a checkpointed region
+// can keep the result and its recomputation can reuse it:
+//
+//   Tensor out = result_of("exp", [&] {
+//     return elementwise<functors::Exp>(x, "exp");
+//   });
+//
+// `compute` returns a Tensor or an array of tensors, each in its own memory.
+// Operations that it uses count as part of this one.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/autograd/graph/graph_state.h"
+#include "horovodpp/autograd/graph/operation_observer.h"
+#include "horovodpp/tensor/tensor.h"
+
+namespace hvd::autograd {
+
+// The names of the operations whose results a checkpointed region may keep:
+// those that compute. Views and in-place writes are excluded.
+inline constexpr std::array<std::string_view, 55> kOperationNames = {
+    "abs",
+    "add",
+    "attention",
+    "avg_pool2d",
+    "batch_norm",
+    "cat",
+    "clamp",
+    "clone",
+    "conv2d",
+    "cos",
+    "cross_entropy",
+    "div",
+    "dropout",
+    "embedding",
+    "eq",
+    "erf",
+    "exp",
+    "flip",
+    "gather",
+    "ge",
+    "gelu",
+    "gt",
+    "index",
+    "index_select",
+    "layer_norm",
+    "le",
+    "linear",
+    "log",
+    "log_softmax",
+    "lstm",
+    "lt",
+    "matmul",
+    "max",
+    "max_pool2d",
+    "mean",
+    "min",
+    "mse_loss",
+    "mul",
+    "ne",
+    "neg",
+    "nll_loss",
+    "pad",
+    "pow",
+    "relu",
+    "roll",
+    "scatter_add",
+    "sigmoid",
+    "sin",
+    "softmax",
+    "sqrt",
+    "sub",
+    "sum",
+    "tanh",
+    "to",
+    "where"};
+
+constexpr bool is_operation_name(std::string_view name) {
+  return std::find(kOperationNames.begin(), kOperationNames.end(), name) !=
+         kOperationNames.end();
+}
+
+// Not constexpr: a call at compile time stops the build with this name.
+inline void no_operation_of_this_name() {}
+
+// A name of kOperationNames; any other literal does not compile.
+class OperationName {
+ public:
+  consteval OperationName(const char* name) : text_(name) {  // NOLINT
+    if (!is_operation_name(name)) no_operation_of_this_name();
+  }
+  // Static lifetime.
+  constexpr const char* text() const { return text_; }
+
+ private:
+  const char* text_;
+};
+
+inline std::vector<Tensor> as_vector(const Tensor& tensor) { return {tensor}; }
+template <std::size_t kCount>
+std::vector<Tensor> as_vector(const std::array<Tensor, kCount>& tensors) {
+  return {tensors.begin(), tensors.end()};
+}
+
+inline void assign(Tensor& tensor, const std::vector<Tensor>& from) {
+  tensor = from[0];
+}
+template <std::size_t kCount>
+void assign(std::array<Tensor, kCount>& tensors,
+            const std::vector<Tensor>& from) {
+  std::copy_n(from.begin(), kCount, tensors.begin());
+}
+
+template <typename Compute>
+auto result_of(OperationName operation, Compute compute) {
+  OperationObserver* observer = OperationObserver::of_results();
+  if (observer == nullptr) [[likely]]
+    return compute();
+  decltype(compute()) result;
+  OperationResults kept;
+  if (observer->recalls(operation.text(), kept)) {
+    assign(result, kept.tensors);
+    return result;
+  }
+  {
+    const WithinOperation within;
+    result = compute();
+  }
+  observer->made(operation.text(), {as_vector(result), {}});
+  return result;
+}
+
+}  // namespace hvd::autograd

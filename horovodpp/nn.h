@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nn folder in one include: modules, losses, initialization, and files.
+#pragma once
+
+#include "horovodpp/core/needs_cxx20.h"  // Comes first.
+
+#include "horovodpp/nn/checkpoint.h"                  // IWYU pragma: export
+#include "horovodpp/nn/containers.h"                  // IWYU pragma: export
+#include "horovodpp/nn/init.h"                        // IWYU pragma: export
+#include "horovodpp/nn/layers/functions.h"            // IWYU pragma: export
+#include "horovodpp/nn/layers/linear.h"               // IWYU pragma: export
+#include "horovodpp/nn/layers/loss.h"                 // IWYU pragma: export
+#include "horovodpp/nn/layers/lstm.h"                 // IWYU pragma: export
+#include "horovodpp/nn/layers/multihead_attention.h"  // IWYU pragma: export
+#include "horovodpp/nn/layers/norms.h"                // IWYU pragma: export
+#include "horovodpp/nn/module.h"                      // IWYU pragma: export
+#include "horovodpp/nn/safetensors.h"                 // IWYU pragma: export
+#include "horovodpp/nn/state_dict.h"                  // IWYU pragma: export

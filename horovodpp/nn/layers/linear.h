@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules with a weight that maps their input: linear, convolution, lookup.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "horovodpp/core/export.h"
+#include "horovodpp/nn/module.h"
+#include "horovodpp/ops/images/images.h"
+#include "horovodpp/ops/index_ops.h"
+
+namespace HVD_EXPORT hvd {
+namespace nn {
+
+// Linear: y = x W^T + b, the fully connected layer.
+//
+//   hvd::nn::Linear fc(784, 10);
+//   hvd::Tensor logits = fc(images);        // [n, 784] -> [n, 10]
+
+struct LinearOptions {
+  bool bias = true;
+  DType dtype = DType::kF32;
+};
+
+class Linear : public Module {
+ public:
+  // "weight" [out, in] and "bias" [out], both uniform in ±1/sqrt(in), from this
+  // thread's generator (He et al. 2015, with a = sqrt 5, as in PyTorch).
+  //   InvalidArgument  a size is not positive
+  Linear(std::int64_t in_features, std::int64_t out_features,
+         const LinearOptions& options = {});
+
+  Tensor forward(const Tensor& input) override;
+
+  const Tensor& weight() const { return weight_; }
+  const Tensor& bias() const { return bias_; }  // Undefined without bias.
+
+ private:
+  Tensor weight_;
+  Tensor bias_;
+};
+
+// Conv2d: 2-d convolution (cross-correlation) of images [n, in, h, w].
+//
+//   hvd::nn::Conv2d conv(1, 6, 5, {.padding = 2});
+//   hvd::Tensor y = conv(images);        // [n, 1, 28, 28] -> [n, 6, 28, 28]
+
+struct Conv2dOptions {
+  Pair stride = 1;
+  Pair padding = 0;  // Zeros on each side of the image.
+  Pair dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;
+  DType dtype = DType::kF32;
+};
+
+class Conv2d : public Module {
+ public:
+  // "weight" [out, in / groups, kh, kw] and "bias" [out], both uniform in
+  // ±1/sqrt(in / groups kh kw).
+  //   InvalidArgument  a size is not positive, or the groups do not divide the
+  //                    channels
+  Conv2d(std::int64_t in_channels, std::int64_t out_channels, Pair kernel,
+         const Conv2dOptions& options = {});
+
+  Tensor forward(const Tensor& input) override;
+
+  const Tensor& weight() const { return weight_; }
+  const Tensor& bias() const { return bias_; }  // Undefined without bias.
+
+ private:
+  const hvd::Conv2dOptions options_;
+  Tensor weight_;
+  Tensor bias_;
+};
+
+// Embedding: looks up a row of a table for each index.
+//
+//   hvd::nn::Embedding table(256, 128);
+//   hvd::Tensor y = table(tokens);       // int64 [n, t] -> [n, t, 128]
+
+struct EmbeddingOptions {
+  // The row that starts as 0 and gets no gradient; a negative index counts from
+  // the end.
+  std::optional<std::int64_t> padding_index = std::nullopt;
+  // Whether the gradient is sparse (autograd/graph/sparse_gradient.h). SGD without
+  // momentum, Adagrad and SparseAdam accept sparse gradients.
+  bool sparse = false;
+  DType dtype = DType::kF32;
+};
+
+class Embedding : public Module {
+ public:
+  // "weight" [rows, width], normal with mean 0 and variance 1.
+  //   InvalidArgument  a size is not positive, or the padding index is out of
+  //                    range
+  Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim,
+            const EmbeddingOptions& options = {});
+
+  Tensor forward(const Tensor& indices) override;
+
+  const Tensor& weight() const { return weight_; }
+
+ private:
+  const hvd::EmbeddingOptions options_;
+  Tensor weight_;
+};
+
+}  // namespace nn
+}  // namespace hvd

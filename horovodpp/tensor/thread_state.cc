@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/tensor/thread_state.h"
-
-namespace hvd::autograd {
-
-constinit thread_local ThreadState thread_state{};
-
-}  // namespace hvd::autograd
