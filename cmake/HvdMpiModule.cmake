@@ -56,7 +56,8 @@ endfunction()
 
 # The linker takes only the used parts of an archive.
 add_library(hvd_wires STATIC EXCLUDE_FROM_ALL
-  $<TARGET_OBJECTS:hvd_core> $<TARGET_OBJECTS:hvd_transport>)
+  $<TARGET_OBJECTS:hvd_core> $<TARGET_OBJECTS:hvd_transport>
+  $<TARGET_OBJECTS:hvd_transport_system>)
 set_target_properties(hvd_wires PROPERTIES LINKER_LANGUAGE CXX)
 
 # hvd_mpi_module(<target> <flavor> <wrapper> <mpi> <source>...): the module for the MPI of

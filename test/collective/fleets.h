@@ -16,14 +16,14 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/collective/arena/arena.h"
+#include "horovodpp/collective/arena/map.h"
 #include "horovodpp/collective/ring/plane.h"
-#include "horovodpp/collective/shm/arena.h"
-#include "horovodpp/collective/shm/arena_map.h"
 #include "horovodpp/collective/shm/plane.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/topology.h"
-#include "horovodpp/transport/loopback.h"
-#include "horovodpp/transport/node_segment.h"
+#include "horovodpp/transport/loopback/loopback.h"
+#include "horovodpp/transport/node/segment.h"
 #include "test/collective/placement.h"
 #include "test/support/rank_thread.h"
 

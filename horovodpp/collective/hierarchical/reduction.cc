@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "horovodpp/collective/board/steps.h"
 #include "horovodpp/collective/ring/doubling.h"
-#include "horovodpp/collective/shm/steps.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {

@@ -41,6 +41,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/board/board.h"
 #include "horovodpp/collective/hierarchical/lane_traffic.h"
 #include "horovodpp/collective/hierarchical/lanes.h"
 #include "horovodpp/collective/hierarchical/seat.h"
@@ -48,7 +49,6 @@
 #include "horovodpp/collective/reduce/part_table.h"
 #include "horovodpp/collective/reduce/piece_stream.h"
 #include "horovodpp/collective/ring/staging.h"
-#include "horovodpp/collective/shm/board.h"
 
 namespace hvd::collective {
 

@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/hierarchical/lanes.h"
 #include "horovodpp/collective/ring/chunk_link.h"
 #include "horovodpp/collective/ring/circuit.h"
 #include "horovodpp/collective/ring/direct_circuit.h"
-#include "horovodpp/collective/shm/seat.h"
 
 namespace hvd::collective {
 

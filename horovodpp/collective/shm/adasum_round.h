@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/reduce/adasum_math.h"
 #include "horovodpp/collective/reduce/adasum_row.h"
 #include "horovodpp/collective/reduce/kernel.h"
@@ -31,7 +32,6 @@
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/reduce/piece_stream.h"
 #include "horovodpp/collective/reduce/reduction.h"
-#include "horovodpp/collective/shm/seat.h"
 #include "horovodpp/core/buffer.h"
 
 namespace hvd::collective {

@@ -10,10 +10,10 @@
 #include <span>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/reduce/kernel.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/reduce/piece_stream.h"
-#include "horovodpp/collective/shm/seat.h"
 #include "horovodpp/collective/shm/slot_reducer.h"
 
 namespace hvd::collective {

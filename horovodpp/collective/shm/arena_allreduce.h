@@ -12,12 +12,12 @@
 #include <span>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/arena/map.h"
+#include "horovodpp/collective/arena/table.h"
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/reduce/kernel.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/shm/arena_listing.h"
-#include "horovodpp/collective/shm/arena_map.h"
-#include "horovodpp/collective/shm/arena_table.h"
-#include "horovodpp/collective/shm/seat.h"
 
 namespace hvd::collective {
 

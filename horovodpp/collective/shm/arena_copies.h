@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/arena/table.h"
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/reduce/piece.h"
-#include "horovodpp/collective/shm/arena_table.h"
-#include "horovodpp/collective/shm/seat.h"
 
 namespace hvd::collective {
 

@@ -22,10 +22,10 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
+#include "horovodpp/collective/arena/map.h"
+#include "horovodpp/collective/arena/table.h"
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/reduce/piece.h"
-#include "horovodpp/collective/shm/arena_map.h"
-#include "horovodpp/collective/shm/arena_table.h"
-#include "horovodpp/collective/shm/seat.h"
 
 namespace hvd::collective {
 

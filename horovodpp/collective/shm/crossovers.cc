@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "horovodpp/collective/shm/board.h"
+#include "horovodpp/collective/board/board.h"
 #include "horovodpp/collective/shm/plane.h"
 #include "horovodpp/core/status.h"
 

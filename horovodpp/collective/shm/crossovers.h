@@ -15,9 +15,9 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "horovodpp/collective/shm/arena_map.h"
-#include "horovodpp/collective/shm/board.h"
-#include "horovodpp/collective/shm/options.h"
+#include "horovodpp/collective/arena/map.h"
+#include "horovodpp/collective/board/board.h"
+#include "horovodpp/collective/board/options.h"
 #include "horovodpp/transport/waiting.h"
 
 namespace hvd::collective {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "horovodpp/collective/arena/table.h"
 #include "horovodpp/collective/shm/arena_listing.h"
-#include "horovodpp/collective/shm/arena_table.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {

@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "horovodpp/collective/shm/arena.h"
-#include "horovodpp/collective/shm/arena_map.h"
+#include "horovodpp/collective/arena/arena.h"
+#include "horovodpp/collective/arena/map.h"
 #include "test/collective/conformance_suite.h"
 #include "test/collective/set_suite.h"
 
