@@ -19,7 +19,7 @@
 #include "horovodpp/core/deadline.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/local/communicator.h"
-#include "horovodpp/transport/loopback/solo.h"
+#include "horovodpp/transport/loopback/loopback.h"
 #include "horovodpp/transport/mpi_module.h"
 
 namespace hvd::runtime {

@@ -8,13 +8,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "horovodpp/collective/board/board.h"
-#include "horovodpp/collective/board/steps.h"
+#include "horovodpp/collective/guarded.h"
 #include "horovodpp/collective/reduce/part_table.h"
 #include "horovodpp/collective/reduce/slot_writer.h"
+#include "horovodpp/core/status.h"
 #include "horovodpp/transport/waiting.h"
 
 namespace hvd::collective {
@@ -56,15 +59,47 @@ struct BoardSeat {
     return board.wait_for_arrivals(step, interrupt);
   }
 
-  // See call_on_board() and step_on_node().
+  // Runs `body` as a call on the board.
   template <typename Body>
   absl::Status call(const ShmBoard::Label& label, Body body) const {
-    return call_on_board(board, members, label, std::move(body));
+    HVD_RETURN_IF_ERROR(board.begin(members, label));
+    // An exception ends the call for good. Until the others know, they may
+    // write into this rank's memory.
+    absl::Cleanup leave = [&] {
+      board.withdraw(0);
+      board.give_up(ended_by_exception()).IgnoreError();
+    };
+    const absl::Status status = body();
+    std::move(leave).Cancel();
+    if (!status.ok()) return board.give_up(status);
+    board.end();
+    return absl::OkStatus();
   }
+
+  // Takes the next `steps` steps of the call, at least one. fill(i, slot)
+  // writes this rank's slot of step i. drain(i, step) uses the slots of all,
+  // and returns nothing or a status. fill runs one step ahead, and is not
+  // called for a slot that this rank has already shown (see
+  // ShmBoard::arrive_and_look).
   template <typename Fill, typename Drain>
   absl::Status step_through(std::uint64_t steps, Fill fill, Drain drain) const {
-    return step_on_node(board, steps, interrupt, std::move(fill),
-                        std::move(drain));
+    const bool is_shown = board.take_resumed();
+    const std::uint64_t first = is_shown ? 0 : board.steps();
+    const auto arrive = [&](std::uint64_t i) {
+      fill(i, board.mine());
+      board.arrive();
+    };
+    if (!is_shown) arrive(0);
+    for (std::uint64_t i = 0; i < steps; ++i) {
+      HVD_RETURN_IF_ERROR(board.wait_for_arrivals(first + i, interrupt));
+      if (i + 1 < steps) arrive(i + 1);
+      if constexpr (std::is_void_v<decltype(drain(i, first + i))>) {
+        drain(i, first + i);
+      } else {
+        HVD_RETURN_IF_ERROR(drain(i, first + i));
+      }
+    }
+    return absl::OkStatus();
   }
 };
 

@@ -20,7 +20,7 @@
 #include "horovodpp/collective/arena/map.h"
 #include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/host_plane.h"
-#include "horovodpp/collective/shm/arena_listing.h"
+#include "horovodpp/collective/shm/arena_copies.h"
 
 namespace hvd::collective {
 

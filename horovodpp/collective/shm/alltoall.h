@@ -21,7 +21,6 @@
 #include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/host_plane.h"
 #include "horovodpp/collective/shm/arena_copies.h"
-#include "horovodpp/collective/shm/arena_listing.h"
 #include "horovodpp/collective/shm/result_copy.h"
 
 namespace hvd::collective {

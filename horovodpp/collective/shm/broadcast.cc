@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "horovodpp/collective/shm/arena_copies.h"
-#include "horovodpp/collective/shm/arena_listing.h"
 #include "horovodpp/collective/shm/result_copy.h"
 #include "horovodpp/core/status.h"
 

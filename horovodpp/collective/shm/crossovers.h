@@ -17,7 +17,6 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/arena/map.h"
 #include "horovodpp/collective/board/board.h"
-#include "horovodpp/collective/board/options.h"
 #include "horovodpp/transport/waiting.h"
 
 namespace hvd::collective {

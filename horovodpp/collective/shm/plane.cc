@@ -11,7 +11,6 @@
 #include "horovodpp/collective/shm/allgather.h"
 #include "horovodpp/collective/shm/allreduce.h"
 #include "horovodpp/collective/shm/alltoall.h"
-#include "horovodpp/collective/shm/arena_allreduce.h"
 #include "horovodpp/collective/shm/broadcast.h"
 #include "horovodpp/collective/shm/quick_call.h"
 #include "horovodpp/collective/shm/reducescatter.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "horovodpp/collective/arena/table.h"
-#include "horovodpp/collective/shm/arena_listing.h"
+#include "horovodpp/collective/shm/arena_copies.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {

@@ -22,7 +22,7 @@
 #include "horovodpp/transport/local/socket.h"
 #include "horovodpp/transport/local/transfers.h"
 #include "horovodpp/transport/mail_exchange.h"
-#include "horovodpp/transport/system/machine_id.h"
+#include "horovodpp/transport/system/host.h"
 #include "horovodpp/transport/system/peer_watch.h"
 #include "horovodpp/transport/watched_post.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "horovodpp/transport/loopback/loopback.h"
 
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "horovodpp/transport/loopback/shared.h"
 
 namespace hvd::transport {
+
 namespace {
 
 std::vector<Peer> peers_of(int size, int ranks_per_node) {
@@ -116,6 +118,10 @@ std::unique_ptr<Communicator> LoopbackWorld::communicator(int rank) {
 
 void LoopbackWorld::kill(int rank, const std::string& how) {
   shared_->kill(rank, how);
+}
+
+std::unique_ptr<Communicator> make_solo_communicator() {
+  return LoopbackWorld(1).communicator(0);
 }
 
 }  // namespace hvd::transport

@@ -42,4 +42,8 @@ class LoopbackWorld {
   std::shared_ptr<LoopbackShared> shared_;
 };
 
+// The communicator of a process that was started alone: a job of one rank,
+// without a launcher and without MPI.
+std::unique_ptr<Communicator> make_solo_communicator();
+
 }  // namespace hvd::transport

@@ -10,7 +10,6 @@
 #include "horovodpp/transport/call_meter.h"
 #include "horovodpp/transport/mail_exchange.h"
 #include "horovodpp/transport/mpi/calls.h"
-#include "horovodpp/transport/mpi/exchange_post.h"
 #include "horovodpp/transport/mpi/mailbox.h"
 #include "horovodpp/transport/mpi/transfers.h"
 #include "horovodpp/transport/mpi/world.h"

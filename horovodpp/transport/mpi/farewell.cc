@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "horovodpp/transport/mpi/farewell.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <list>
+#include <string>
 #include <thread>
 
 #include "horovodpp/transport/mpi/calls.h"
 
 namespace hvd::transport {
+
 namespace {
 
 using std::chrono::steady_clock;
@@ -98,6 +104,16 @@ bool meet_for_farewell(const MpiFarewell& farewell,
     return now >= end;
   });
   return all_followed || farewell.finalizes_alone;
+}
+
+void remove_names_of_shared_memory() {
+  constexpr char kName[] = "/dev/shm/mpich_shm_";
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t at = line.find(kName);
+    // Files already unlinked end in "(deleted)" and do not match.
+    if (at != std::string::npos) ::unlink(line.c_str() + at);
+  }
 }
 
 }  // namespace hvd::transport

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "horovodpp/transport/mpi/mailbox.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "horovodpp/core/status.h"
 
 namespace hvd::transport {
+
 namespace {
 
 // Follows the bytes of every fragment.
@@ -155,5 +157,15 @@ void MpiMailbox::give_up(MpiMessages& leftovers) {
   leftovers.splice(leftovers.end(), outgoing_);
   leftovers.splice(leftovers.end(), incoming_);
 }
+
+absl::Status MpiExchangePost::send(int to, std::string bytes) {
+  return mailbox_.send(to, std::move(bytes));
+}
+
+absl::StatusOr<std::optional<Mail>> MpiExchangePost::receive() {
+  return mailbox_.receive();
+}
+
+absl::StatusOr<bool> MpiExchangePost::flushed() { return mailbox_.flushed(); }
 
 }  // namespace hvd::transport

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "horovodpp/collective/nccl/library.h"
+#include "horovodpp/collective/nccl/api.h"
 #include "horovodpp/device/cuda_memory.h"
 #include "test/support/fake_cuda/fake_cuda.h"
 #include "test/support/fake_nccl/fake_nccl.h"

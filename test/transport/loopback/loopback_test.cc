@@ -8,7 +8,6 @@
 
 #include "horovodpp/core/promise.h"
 #include "horovodpp/core/topology.h"
-#include "horovodpp/transport/loopback/solo.h"
 #include "test/transport/communicator_suite.h"
 #include "test/transport/routed_world.h"
 
@@ -210,6 +209,12 @@ TEST(LoopbackWorld, ForgetsTheTransfersOfACommunicatorThatIsGone) {
   const auto receive = rank0->post_receive(
       1, {}, std::as_writable_bytes(std::span(got.data(), 4)));
   EXPECT_FALSE(*rank0->test(*receive));
+}
+
+TEST(SoloCommunicator, IsAJobOfOne) {
+  const auto solo = make_solo_communicator();
+  EXPECT_EQ(solo->rank(), 0);
+  EXPECT_EQ(solo->size(), 1);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/collective/hierarchical/lane_flow.h"
+#include "horovodpp/collective/hierarchical/lane_traffic.h"
 
 #include <gtest/gtest.h>
 

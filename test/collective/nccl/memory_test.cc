@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/collective/nccl/windows.h"
+#include "horovodpp/collective/nccl/memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/system/broken_pipe.h"
+#include "horovodpp/transport/system/host.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

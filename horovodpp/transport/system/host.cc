@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/system/machine_id.h"
 
+#include "horovodpp/transport/system/host.h"
+
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +21,16 @@ std::string machine_id(const std::string& host) {
     processes[0] = '\0';
   }
   return absl::StrCat(host, "/", boot, "/", processes.data());
+}
+
+void ignore_broken_pipes() {
+  struct sigaction action = {};
+  if (::sigaction(SIGPIPE, nullptr, &action) != 0) return;
+  if ((action.sa_flags & SA_SIGINFO) != 0 || action.sa_handler != SIG_DFL) {
+    return;
+  }
+  action.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &action, nullptr);
 }
 
 }  // namespace hvd::transport
