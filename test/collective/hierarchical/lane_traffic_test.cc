@@ -72,31 +72,5 @@ TEST(LaneFlow, BringsResultsToNodesThatNeedThem) {
   EXPECT_EQ(flow.needed(0, {7, 5}).count, 0);
 }
 
-// Accumulators have four bytes, results two.
-TEST(LaneFlow, MergesWhatNodesHaveReduced) {
-  for (const int nodes : {2, 3, 5}) {
-    for (const std::int64_t count : {0, 1, 16, 17, 1000}) {
-      const ReduceKernel kernel(
-          {.dtype = DType::kI16, .op = ReduceOp::kAverage}, nodes);
-      const Needed by_all;
-      on_links(nodes, [&](const DirectSeat& seat, ChunkLink& link) {
-        const auto length = static_cast<std::size_t>(count);
-        std::vector<std::int32_t> accumulators(length, seat.position + 1);
-        std::vector<std::int16_t> results(length, -1);
-        LaneFlow flow(
-            seat.shape(),
-            {.accumulators = reinterpret_cast<std::byte*>(accumulators.data()),
-             .results = reinterpret_cast<std::byte*>(results.data()),
-             .range = {0, count}},
-            kernel, by_all);
-        ASSERT_TRUE(exchange_directly(seat, flow, link).ok());
-        EXPECT_EQ(results,
-                  std::vector<std::int16_t>(
-                      length, static_cast<std::int16_t>((nodes + 1) / 2)));
-      });
-    }
-  }
-}
-
 }  // namespace
 }  // namespace hvd::collective

@@ -68,14 +68,16 @@ TEST(HierarchicalLanes, HaveOneDriverOnEveryNodeAndKeepEverybodyBusy) {
 void on_hierarchical_seat(
     int position, const std::vector<std::string>& nodes,
     const std::function<void(const HierarchicalSeat&)>& body) {
-  constexpr ShmOptions kOptions = {.chunk_bytes = 256, .small_bytes = 0};
+  constexpr ShmOptions kSeatOptions = {.chunk_bytes = 256, .small_bytes = 0};
   on_loopback(1, [&](transport::Communicator& communicator) {
     const auto topology =
         Topology::from_peers(communicator.rank(), communicator.peers());
     auto segment = transport::NodeSegment::open(
-        communicator, *topology, ShmBoard::bytes_needed(1, kOptions), soon());
+        communicator, *topology, ShmBoard::bytes_needed(1, kSeatOptions),
+        soon());
     ASSERT_TRUE(segment.ok()) << segment.status();
-    ShmBoard board(**segment, (*segment)->payload(), test_waiting(1), kOptions);
+    ShmBoard board(**segment, (*segment)->payload(), test_waiting(1),
+                   kSeatOptions);
     Staging staging = direct_staging(1, 0, 64);
     ASSERT_TRUE(staging.map().ok());
     NeverInterrupt interrupt;

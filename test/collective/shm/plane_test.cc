@@ -14,8 +14,8 @@
 
 #include "horovodpp/collective/arena/arena.h"
 #include "horovodpp/collective/arena/map.h"
-#include "test/collective/conformance_suite.h"
-#include "test/collective/set_suite.h"
+#include "test/collective/conformance.h"
+#include "test/collective/conforming_calls.h"
 
 namespace hvd::collective {
 namespace {
@@ -24,21 +24,21 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfThreads, PlaneConformance, ShmOfThreads);
-INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfThreads, SetConformance, ShmOfThreads);
+INSTANTIATE_TEST_SUITE_P(ShmOfThreads, PlaneConformance, Of<ShmOfThreads>());
+INSTANTIATE_TEST_SUITE_P(ShmOfThreads, SetConformance, Of<ShmOfThreads>());
 
 using Kind = Placement::Kind;
 using InArenas = ArenasOfThreads<Kind::kArena, false>;
 using BesideArenas = ArenasOfThreads<Kind::kHeap, false>;
 using PartlyInArenas = ArenasOfThreads<Kind::kMixed, false>;
 using InReadOnlyArenas = ArenasOfThreads<Kind::kMixed, true>;
-INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, PlaneConformance, InArenas);
-INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, SetConformance, InArenas);
-INSTANTIATE_TYPED_TEST_SUITE_P(BesideArenas, PlaneConformance, BesideArenas);
-INSTANTIATE_TYPED_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
-                               PartlyInArenas);
-INSTANTIATE_TYPED_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
-                               InReadOnlyArenas);
+INSTANTIATE_TEST_SUITE_P(InArenas, PlaneConformance, Of<InArenas>());
+INSTANTIATE_TEST_SUITE_P(InArenas, SetConformance, Of<InArenas>());
+INSTANTIATE_TEST_SUITE_P(BesideArenas, PlaneConformance, Of<BesideArenas>());
+INSTANTIATE_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
+                         Of<PartlyInArenas>());
+INSTANTIATE_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
+                         Of<InReadOnlyArenas>());
 
 // Fails once the node's break word is raised.
 class BreakInterrupt : public transport::Interrupt {

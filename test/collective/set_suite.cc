@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of planes that share a medium, and of abandoned calls, as tests
-// over a Fleet (see fleets.h):
-//
-//   INSTANTIATE_TYPED_TEST_SUITE_P(Ring, SetConformance, RingOfThreads);
-#pragma once
-
+// The contract of planes that share a medium, and of abandoned calls
+// (conformance.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,100 +8,14 @@
 #include <random>
 #include <vector>
 
+#include "test/collective/adasum_reference.h"
+#include "test/collective/conformance.h"
 #include "test/collective/conforming_calls.h"
+#include "test/collective/doomed_call.h"
 
 namespace hvd::collective {
 
-// A call that another member never enters. All kinds leave memory unchanged
-// when they are abandoned.
-struct DoomedCall {
-  enum Kind {
-    kAllreduce,
-    kReducescatter,
-    kAllgather,
-    kBarrier,
-    kAllgatherAlike,  // Planes may support these three;
-    kAlltoallAlike,   // else barriers.
-    kBroadcast,
-    kKinds
-  };
-  Kind kind;
-  std::int64_t count;
-  bool in_place;
-  bool fused;
-
-  static DoomedCall numbered(unsigned number, std::int64_t count) {
-    return {static_cast<Kind>(number % kKinds), count, number / kKinds % 2 == 0,
-            number / (2 * kKinds) % 3 == 0};
-  }
-};
-
-// The interrupt abandons the call after `patience` successful checks.
-inline bool is_given_up_without_trace(Member& member, const DoomedCall& doomed,
-                                      int patience) {
-  FailingInterrupt interrupt(patience,
-                             absl::CancelledError("somebody stays away"));
-  const Call call = {member.next().tag, interrupt};
-  const auto ranks = static_cast<std::size_t>(member.ranks);
-  Tensors tensors(DType::kF32, cut(doomed.count, doomed.fused));
-  for (Bytes& input : tensors.inputs) {
-    input = bytes_of(member.rank, input.size());
-  }
-  std::vector<Piece> pieces = tensors.pieces(doomed.in_place);
-  std::vector<std::size_t> sizes(ranks, tensors.inputs.back().size());
-  std::vector<std::size_t> sent;
-  Bytes gathered(ranks * sizes[0], std::byte{0x77});
-  const std::vector<Bytes> inputs = tensors.inputs;
-  const std::vector<Bytes> outputs = tensors.outputs;
-  const Bytes gathered_before = gathered;
-
-  const auto make_call = [&] {
-    std::vector<std::int64_t> counts(pieces.size() * ranks);
-    std::span<const std::byte> mine = tensors.inputs.back();
-    switch (doomed.kind) {
-      case DoomedCall::kAllreduce:
-        return member.plane.allreduce(pieces, {}, call);
-      case DoomedCall::kReducescatter:
-        for (std::size_t p = 0; p < pieces.size(); ++p) {
-          pieces[p].output = tensors.outputs[p].data();
-          const auto whole = static_cast<std::size_t>(doomed.count) % ranks;
-          counts[p * ranks + whole] = pieces[p].count;
-        }
-        return member.plane.reducescatter(pieces, counts, {}, call);
-      case DoomedCall::kAllgather:
-        if (doomed.in_place) {
-          const auto rank = static_cast<std::size_t>(member.rank);
-          mine = std::span(gathered).subspan(rank * sizes[0], sizes[0]);
-        }
-        return member.plane.allgather(mine, sizes, gathered.data(), call);
-      case DoomedCall::kAllgatherAlike:
-        if (!member.plane.gathers_alike()) return member.plane.barrier(call);
-        return member.plane.allgather_alike(mine, sizes, gathered.data(), call)
-            .status();
-      case DoomedCall::kAlltoallAlike:
-        if (!member.plane.gathers_alike()) return member.plane.barrier(call);
-        sent.assign(ranks * ranks, mine.size() / ranks);
-        return member.plane
-            .alltoall_alike(mine.first(mine.size() / ranks * ranks), sent,
-                            gathered.data(), call)
-            .status();
-      case DoomedCall::kBroadcast:
-        if (!member.plane.meets_in_broadcast() || mine.empty()) {
-          return member.plane.barrier(call);
-        }
-        return member.plane.broadcast(mine.data(), gathered.data(), mine.size(),
-                                      0, call);
-      default:
-        return member.plane.barrier(call);
-    }
-  };
-  const absl::Status status = make_call();
-  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
-  const bool intact = tensors.inputs == inputs && tensors.outputs == outputs &&
-                      gathered == gathered_before;
-  EXPECT_TRUE(intact) << "kind " << doomed.kind << " of " << doomed.count;
-  return intact && absl::IsCancelled(status);
-}
+namespace {
 
 // A call between some of the ranks, equal on all ranks that know its number.
 struct SetCall {
@@ -150,6 +60,11 @@ struct SetCall {
       case 5:
         return !member.plane.gathers_alike() ||
                alltoall_alike_conforms(member, [&](int, int) { return bytes; });
+      case 6:
+        if (member.plane.reduces_by(ReduceOp::kAdasum)) {
+          return adasum_conforms(member, {.counts = {size, 3, size / 2}});
+        }
+        [[fallthrough]];
       default:
         return allreduce_conforms(member, {{.dtype = DType::kI32}, {size}});
     }
@@ -158,7 +73,7 @@ struct SetCall {
 
 // Calls of random sets of ranks. All ranks agree on the order; each rank makes
 // its own calls at its own pace.
-inline void sets_conform(Member& member, unsigned chance) {
+void sets_conform(Member& member, unsigned chance) {
   constexpr int kCalls = 300;
   std::mt19937 plan(23);
   std::mt19937 pace(static_cast<unsigned>(member.rank));
@@ -197,21 +112,20 @@ inline void sets_conform(Member& member, unsigned chance) {
   }
 }
 
-template <typename Fleet>
-class SetConformance : public ::testing::Test {};
-TYPED_TEST_SUITE_P(SetConformance);
+// Jobs without MPI do not instantiate it.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SetConformance);
 
-TYPED_TEST_P(SetConformance, SetsOfRanksThatOverlapDoNotDisturbEachOther) {
+TEST_P(SetConformance, SetsOfRanksThatOverlapDoNotDisturbEachOther) {
   constexpr unsigned kNever = 1'000'000'000;
-  TypeParam().run([](Member& member) { sets_conform(member, kNever); });
+  GetParam()([](Member& member) { sets_conform(member, kNever); });
 }
 
-TYPED_TEST_P(SetConformance, CallsOfOverlappingSetsCanBeGivenUpAmongOthers) {
-  TypeParam().run([](Member& member) { sets_conform(member, 5); });
+TEST_P(SetConformance, CallsOfOverlappingSetsCanBeGivenUpAmongOthers) {
+  GetParam()([](Member& member) { sets_conform(member, 5); });
 }
 
-TYPED_TEST_P(SetConformance, ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace) {
-  TypeParam().run([](Member& member) {
+TEST_P(SetConformance, ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace) {
+  GetParam()([](Member& member) {
     if (member.ranks == 1) return;  // No other rank can stay away.
     std::mt19937 pace(static_cast<unsigned>(member.rank));
     // DoomedCall::numbered() has 42 calls; each runs twice.
@@ -238,8 +152,8 @@ TYPED_TEST_P(SetConformance, ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace) {
 
 // A rank that goes on must not be matched with ranks that still wait in the
 // previous call.
-TYPED_TEST_P(SetConformance, BroadcastAndAlltoallLeaveThePlaneUsableToo) {
-  TypeParam().run([](Member& member) {
+TEST_P(SetConformance, BroadcastAndAlltoallLeaveThePlaneUsableToo) {
+  GetParam()([](Member& member) {
     if (member.ranks == 1) return;
     const auto ranks = static_cast<std::size_t>(member.ranks);
     for (int round = 0; round < 12; ++round, ++member.epoch) {
@@ -265,10 +179,5 @@ TYPED_TEST_P(SetConformance, BroadcastAndAlltoallLeaveThePlaneUsableToo) {
   });
 }
 
-REGISTER_TYPED_TEST_SUITE_P(SetConformance,
-                            SetsOfRanksThatOverlapDoNotDisturbEachOther,
-                            CallsOfOverlappingSetsCanBeGivenUpAmongOthers,
-                            ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace,
-                            BroadcastAndAlltoallLeaveThePlaneUsableToo);
-
+}  // namespace
 }  // namespace hvd::collective

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of every plane, as tests over a Fleet (see fleets.h):
-//
-//   INSTANTIATE_TYPED_TEST_SUITE_P(Ring, PlaneConformance, RingOfThreads);
-#pragma once
-
+// The contract of every plane (conformance.h).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "test/collective/conformance.h"
 #include "test/collective/conforming_calls.h"
 #include "test/collective/fused_calls.h"
 
 namespace hvd::collective {
+namespace {
 
-inline std::vector<Reduction> all_reductions() {
+std::vector<Reduction> all_reductions() {
   std::vector<Reduction> all;
   for (const DType dtype : kAllDTypes) {
     for (const ReduceOp op : kAllOps) {
@@ -32,13 +30,9 @@ inline std::vector<Reduction> all_reductions() {
   return all;
 }
 
-template <typename Fleet>
-class PlaneConformance : public ::testing::Test {};
-TYPED_TEST_SUITE_P(PlaneConformance);
-
 // Each reduction at each size, alternating in-place and not, fused and not.
-TYPED_TEST_P(PlaneConformance, AllreduceEqualsTheReference) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, AllreduceEqualsTheReference) {
+  GetParam()([](Member& member) {
     unsigned turn = 0;
     for (const Reduction& reduction : all_reductions()) {
       for (const std::int64_t count : {0, 1, 37, 1001}) {
@@ -53,8 +47,8 @@ TYPED_TEST_P(PlaneConformance, AllreduceEqualsTheReference) {
   });
 }
 
-TYPED_TEST_P(PlaneConformance, AnAverageDividesByThoseWhoTakePart) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, AnAverageDividesByThoseWhoTakePart) {
+  GetParam()([](Member& member) {
     for (const DType dtype : {DType::kI32, DType::kI8, DType::kF32}) {
       for (const int participants : {1, 2, 3, 49}) {
         const Reduction reduction = {.dtype = dtype,
@@ -67,8 +61,8 @@ TYPED_TEST_P(PlaneConformance, AnAverageDividesByThoseWhoTakePart) {
   });
 }
 
-TYPED_TEST_P(PlaneConformance, ReducescatterGivesEachRankItsPartOfAnAllreduce) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, ReducescatterGivesEachRankItsPartOfAnAllreduce) {
+  GetParam()([](Member& member) {
     const auto parts = [&](std::int64_t count, int way) {
       return parts_of(count, member.ranks, way);
     };
@@ -100,8 +94,8 @@ TYPED_TEST_P(PlaneConformance, ReducescatterGivesEachRankItsPartOfAnAllreduce) {
   });
 }
 
-TYPED_TEST_P(PlaneConformance, AlltoallBringsEachRankWhatItIsSent) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, AlltoallBringsEachRankWhatItIsSent) {
+  GetParam()([](Member& member) {
     for (const std::size_t size : std::vector<std::size_t>{0, 1, 37, 1500}) {
       const bool well =
           alltoall_conforms(member, [&](int, int) { return size; }) &&
@@ -135,10 +129,10 @@ class UntilNoticed : public transport::Interrupt {
   int checks_;
 };
 
-TYPED_TEST_P(PlaneConformance, AlltoallOfSizesThatDisagreeIsAnError) {
+TEST_P(PlaneConformance, AlltoallOfSizesThatDisagreeIsAnError) {
   for (const std::size_t too_much : {1u, 1000u}) {
     std::atomic<bool> noticed = false;
-    TypeParam().run([&](Member& member) {
+    GetParam()([&](Member& member) {
       if (member.ranks == 1) return;
       // Rank 0 sends rank 1 more than rank 1 expects.
       std::vector<std::size_t> sent(static_cast<std::size_t>(member.ranks), 8);
@@ -164,59 +158,8 @@ TYPED_TEST_P(PlaneConformance, AlltoallOfSizesThatDisagreeIsAnError) {
   }
 }
 
-// Whether all ranks have the same bytes. Every rank calls it.
-inline bool equal_on_all_ranks(Member& member, const Bytes& mine) {
-  const std::vector<std::size_t> sizes(static_cast<std::size_t>(member.ranks),
-                                       mine.size());
-  Bytes all(mine.size() * sizes.size());
-  const absl::Status status =
-      member.plane.allgather(mine, sizes, all.data(), member.next());
-  EXPECT_TRUE(status.ok()) << status;
-  for (auto part = all.begin(); part != all.end();) {
-    if (!std::equal(mine.begin(), mine.end(), part)) return false;
-    part += static_cast<std::ptrdiff_t>(mine.size());
-  }
-  return status.ok();
-}
-
-// Reduces random numbers in [-1, 1). The result must be close to the sum in
-// double, and have the same bits on all ranks and in a second run.
-inline void random_floats_conform(Member& member, const Reduction& reduction,
-                                  std::int64_t count) {
-  const DType dtype = reduction.dtype;
-  std::mt19937 random(static_cast<unsigned>(count));
-  std::uniform_real_distribution<double> unit(-1, 1);
-  Tensors tensors(dtype, {count});
-  std::vector<double> expected(static_cast<std::size_t>(count));
-  Bytes rounded(size_of(dtype));
-  for (int r = 0; r < member.ranks; ++r) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      put(dtype, rounded.data(), 0, unit(random));
-      const double value = get(dtype, rounded.data(), 0);
-      expected[static_cast<std::size_t>(i)] += value;
-      if (r == member.rank) put(dtype, tensors.inputs[0].data(), i, value);
-    }
-  }
-  const double divisor = reduction.op == ReduceOp::kAverage ? member.ranks : 1;
-  Bytes first;
-  for (int run = 0; run < 2; ++run) {
-    ASSERT_TRUE(
-        member.plane.allreduce(tensors.pieces(false), reduction, member.next())
-            .ok());
-    if (run == 0) first = tensors.outputs[0];
-  }
-  EXPECT_EQ(tensors.outputs[0], first) << describe(reduction);
-  for (std::int64_t i = 0; i < count; ++i) {
-    ASSERT_NEAR(get(dtype, first.data(), i),
-                expected[static_cast<std::size_t>(i)] / divisor,
-                std::max(4, member.ranks) * epsilon(dtype))
-        << describe(reduction);
-  }
-  EXPECT_TRUE(equal_on_all_ranks(member, first)) << describe(reduction);
-}
-
-TYPED_TEST_P(PlaneConformance, FloatsAreBitEqualOnAllRanksAndInAllRuns) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, FloatsAreBitEqualOnAllRanksAndInAllRuns) {
+  GetParam()([](Member& member) {
     for (const DType dtype :
          {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
       for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage}) {
@@ -228,8 +171,8 @@ TYPED_TEST_P(PlaneConformance, FloatsAreBitEqualOnAllRanksAndInAllRuns) {
 }
 
 // Alone, first, in the middle, or last.
-TYPED_TEST_P(PlaneConformance, GivesATensorTheSameBitsWhateverItIsFusedWith) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, GivesATensorTheSameBitsWhateverItIsFusedWith) {
+  GetParam()([](Member& member) {
     std::vector<Reduction> reductions = {
         {.dtype = DType::kF32, .op = ReduceOp::kAverage},
         {.dtype = DType::kF64, .prescale = 0.3, .postscale = 1.7},
@@ -245,8 +188,8 @@ TYPED_TEST_P(PlaneConformance, GivesATensorTheSameBitsWhateverItIsFusedWith) {
   });
 }
 
-TYPED_TEST_P(PlaneConformance, AllgatherPutsUnevenPartsInRankOrder) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, AllgatherPutsUnevenPartsInRankOrder) {
+  GetParam()([](Member& member) {
     const auto ranks = static_cast<std::size_t>(member.ranks);
     for (const bool in_place : {false, true}) {
       for (const std::size_t size : std::vector<std::size_t>{0, 1, 37, 5000}) {
@@ -262,8 +205,8 @@ TYPED_TEST_P(PlaneConformance, AllgatherPutsUnevenPartsInRankOrder) {
   });
 }
 
-TYPED_TEST_P(PlaneConformance, AllgatherFindsOutWhetherPartsAreAlike) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, AllgatherFindsOutWhetherPartsAreAlike) {
+  GetParam()([](Member& member) {
     if (!member.plane.gathers_alike()) return;
     const auto ranks = static_cast<std::size_t>(member.ranks);
     for (const std::size_t size :
@@ -277,8 +220,8 @@ TYPED_TEST_P(PlaneConformance, AllgatherFindsOutWhetherPartsAreAlike) {
   });
 }
 
-TYPED_TEST_P(PlaneConformance, AlltoallFindsOutWhetherSizesAreAlike) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, AlltoallFindsOutWhetherSizesAreAlike) {
+  GetParam()([](Member& member) {
     if (!member.plane.gathers_alike()) return;
     for (const std::size_t size :
          std::vector<std::size_t>{0, 1, 37, 300, 5000}) {
@@ -299,8 +242,8 @@ TYPED_TEST_P(PlaneConformance, AlltoallFindsOutWhetherSizesAreAlike) {
   });
 }
 
-TYPED_TEST_P(PlaneConformance, BroadcastReachesEveryRankFromEveryRoot) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, BroadcastReachesEveryRankFromEveryRoot) {
+  GetParam()([](Member& member) {
     for (int root = 0; root < member.ranks; ++root) {
       for (const std::size_t size :
            std::vector<std::size_t>{0, 1, 37, 256, 5000}) {
@@ -312,10 +255,10 @@ TYPED_TEST_P(PlaneConformance, BroadcastReachesEveryRankFromEveryRoot) {
   });
 }
 
-TYPED_TEST_P(PlaneConformance, BarrierLetsNobodyGoBeforeAllHaveCome) {
+TEST_P(PlaneConformance, BarrierLetsNobodyGoBeforeAllHaveCome) {
   // Indexed by number of ranks: runs of a fleet do not share a counter.
   std::array<std::atomic<int>, 65> came = {};
-  TypeParam().run([&](Member& member) {
+  GetParam()([&](Member& member) {
     std::atomic<int>& count = came[static_cast<std::size_t>(member.ranks)];
     for (int round = 1; round <= 20; ++round) {
       ++count;
@@ -325,8 +268,8 @@ TYPED_TEST_P(PlaneConformance, BarrierLetsNobodyGoBeforeAllHaveCome) {
   });
 }
 
-TYPED_TEST_P(PlaneConformance, CallsOfAllKindsFollowEachOtherAtAnyPace) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, CallsOfAllKindsFollowEachOtherAtAnyPace) {
+  GetParam()([](Member& member) {
     std::mt19937 plan(17);  // Equal on all ranks.
     std::mt19937 pace(static_cast<unsigned>(member.rank));  // Differs.
     for (int call = 0; call < 150; ++call) {
@@ -368,8 +311,8 @@ TYPED_TEST_P(PlaneConformance, CallsOfAllKindsFollowEachOtherAtAnyPace) {
   });
 }
 
-TYPED_TEST_P(PlaneConformance, RefusesWhatHasNoMeaningAndGoesOn) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, RefusesWhatHasNoMeaningAndGoesOn) {
+  GetParam()([](Member& member) {
     using ::absl::StatusCode;
     DataPlane& plane = member.plane;
     bool truth = true;
@@ -406,16 +349,19 @@ TYPED_TEST_P(PlaneConformance, RefusesWhatHasNoMeaningAndGoesOn) {
   });
 }
 
-TYPED_TEST_P(PlaneConformance, AFailingInterruptEndsTheCallOfAllWhoWait) {
-  TypeParam().run([](Member& member) {
+TEST_P(PlaneConformance, AFailingInterruptEndsTheCallOfAllWhoWait) {
+  GetParam()([](Member& member) {
     ASSERT_TRUE(member.plane.barrier(member.next()).ok());
     if (member.rank == 0) return;  // Never enters.
     FailingInterrupt interrupt(100 * member.rank);
     Tensors tensors(DType::kF32, {3000});
     const std::vector<Bytes> before = tensors.inputs;
     const Call call = {member.next().tag, interrupt};
-    const absl::Status status = member.plane.allreduce(
-        tensors.pieces(false), {.dtype = DType::kF32}, call);
+    const bool adds = !member.plane.reduces_by(ReduceOp::kAdasum);
+    const Reduction reduction = {.op =
+                                     adds ? ReduceOp::kSum : ReduceOp::kAdasum};
+    const absl::Status status =
+        member.plane.allreduce(tensors.pieces(false), reduction, call);
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
     EXPECT_EQ(status.message(), "rank 7 was killed by signal 9");
     EXPECT_EQ(tensors.inputs, before);
@@ -423,20 +369,5 @@ TYPED_TEST_P(PlaneConformance, AFailingInterruptEndsTheCallOfAllWhoWait) {
   });
 }
 
-REGISTER_TYPED_TEST_SUITE_P(PlaneConformance, AllreduceEqualsTheReference,
-                            AnAverageDividesByThoseWhoTakePart,
-                            ReducescatterGivesEachRankItsPartOfAnAllreduce,
-                            AlltoallBringsEachRankWhatItIsSent,
-                            AlltoallOfSizesThatDisagreeIsAnError,
-                            FloatsAreBitEqualOnAllRanksAndInAllRuns,
-                            GivesATensorTheSameBitsWhateverItIsFusedWith,
-                            AllgatherPutsUnevenPartsInRankOrder,
-                            AllgatherFindsOutWhetherPartsAreAlike,
-                            AlltoallFindsOutWhetherSizesAreAlike,
-                            BroadcastReachesEveryRankFromEveryRoot,
-                            BarrierLetsNobodyGoBeforeAllHaveCome,
-                            CallsOfAllKindsFollowEachOtherAtAnyPace,
-                            RefusesWhatHasNoMeaningAndGoesOn,
-                            AFailingInterruptEndsTheCallOfAllWhoWait);
-
+}  // namespace
 }  // namespace hvd::collective
