@@ -54,8 +54,12 @@ TEST_P(PlaneConformance, AnAverageDividesByThoseWhoTakePart) {
         const Reduction reduction = {.dtype = dtype,
                                      .op = ReduceOp::kAverage,
                                      .participants = participants};
-        if (!allreduce_conforms(member, {reduction, {37, 1}})) return;
-        if (!allreduce_conforms(member, {reduction, {3000}})) return;
+        const bool in_place = participants % 2 == 0;
+        for (const std::int64_t count : {0, 1, 38, 3000}) {
+          const AllreduceCase test = {reduction, cut(count, in_place),
+                                      !in_place};
+          if (!allreduce_conforms(member, test)) return;
+        }
       }
     }
   });

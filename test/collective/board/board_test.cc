@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "test/collective/fleets.h"
+#include "test/collective/rank_board.h"
 
 namespace hvd::collective {
 namespace {
@@ -35,15 +36,8 @@ const std::vector<int> kThree = {0, 1, 2};
 template <typename Body>
 void on_boards_and_segments(int ranks, Body body) {
   on_loopback(ranks, [&](transport::Communicator& communicator) {
-    const auto topology =
-        Topology::from_peers(communicator.rank(), communicator.peers());
-    auto segment = transport::NodeSegment::open(
-        communicator, *topology, ShmBoard::bytes_needed(ranks, kOptions),
-        soon());
-    ASSERT_TRUE(segment.ok()) << segment.status();
-    ShmBoard board(**segment, (*segment)->payload(), test_waiting(ranks),
-                   kOptions);
-    body(board, **segment);
+    RankBoard board(communicator, kOptions);
+    body(board.board(), board.segment());
   });
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "test/collective/fleets.h"
+#include "test/collective/rank_board.h"
 
 namespace hvd::collective {
 namespace {
@@ -16,17 +17,10 @@ void on_seat(std::span<const int> members,
              const std::function<void(const BoardSeat&)>& body) {
   constexpr ShmOptions kSeatOptions = {.chunk_bytes = 256, .small_bytes = 0};
   on_loopback(1, [&](transport::Communicator& communicator) {
-    const auto topology =
-        Topology::from_peers(communicator.rank(), communicator.peers());
-    auto segment = transport::NodeSegment::open(
-        communicator, *topology, ShmBoard::bytes_needed(1, kSeatOptions),
-        soon());
-    ASSERT_TRUE(segment.ok()) << segment.status();
-    ShmBoard board(**segment, (*segment)->payload(), test_waiting(1),
-                   kSeatOptions);
+    RankBoard board(communicator, kSeatOptions);
     SlotWriter writer;
     NeverInterrupt interrupt;
-    body({.board = board,
+    body({.board = board.board(),
           .members = members,
           .rank = 0,
           .writer = writer,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "test/collective/fleets.h"
+#include "test/collective/rank_board.h"
 #include "test/collective/ring/links.h"
 
 namespace hvd::collective {
@@ -70,14 +71,7 @@ void on_hierarchical_seat(
     const std::function<void(const HierarchicalSeat&)>& body) {
   constexpr ShmOptions kSeatOptions = {.chunk_bytes = 256, .small_bytes = 0};
   on_loopback(1, [&](transport::Communicator& communicator) {
-    const auto topology =
-        Topology::from_peers(communicator.rank(), communicator.peers());
-    auto segment = transport::NodeSegment::open(
-        communicator, *topology, ShmBoard::bytes_needed(1, kSeatOptions),
-        soon());
-    ASSERT_TRUE(segment.ok()) << segment.status();
-    ShmBoard board(**segment, (*segment)->payload(), test_waiting(1),
-                   kSeatOptions);
+    RankBoard board(communicator, kSeatOptions);
     Staging staging = direct_staging(1, 0, 64);
     ASSERT_TRUE(staging.map().ok());
     NeverInterrupt interrupt;
@@ -89,7 +83,7 @@ void on_hierarchical_seat(
     SlotWriter writer;
     body({.lanes = lanes,
           .members = members,
-          .local = {.board = board,
+          .local = {.board = board.board(),
                     .members = {},
                     .rank = lanes.place(),
                     .writer = writer,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "test/collective/fleets.h"
+#include "test/collective/rank_board.h"
 
 namespace hvd::collective {
 namespace {
@@ -17,15 +18,7 @@ constexpr std::size_t kCrossoverSlot = std::size_t{256} << 10;
 void on_boards(int ranks, const std::function<void(ShmBoard&)>& body,
                const ShmOptions& options = {}) {
   on_loopback(ranks, [&](transport::Communicator& communicator) {
-    const auto topology =
-        Topology::from_peers(communicator.rank(), communicator.peers());
-    auto segment = transport::NodeSegment::open(
-        communicator, *topology, ShmBoard::bytes_needed(ranks, options),
-        soon());
-    ASSERT_TRUE(segment.ok()) << segment.status();
-    ShmBoard board(**segment, (*segment)->payload(), test_waiting(ranks),
-                   options);
-    body(board);
+    body(RankBoard(communicator, options).board());
   });
 }
 
