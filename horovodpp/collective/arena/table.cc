@@ -122,9 +122,9 @@ std::size_t ArenaTable::bytes_needed(std::size_t pieces, std::size_t ranks) {
   return entries_at(ranks) + pieces * sizeof(Entry);
 }
 
-bool ArenaTable::tells_of_foreign(std::span<const std::byte> slot,
-                                  std::size_t pieces, std::size_t ranks,
-                                  Share share) {
+bool ArenaTable::lists_foreign(std::span<const std::byte> slot,
+                               std::size_t pieces, std::size_t ranks,
+                               Share share) {
   const bool any = share == Share::kAny;
   const std::byte* at = slot.data() + entries_at(ranks);
   for (std::size_t i = 0; i < pieces; ++i, at += sizeof(Entry)) {

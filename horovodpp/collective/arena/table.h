@@ -38,9 +38,8 @@ class ArenaTable {
   // Whether any, or all, of the `pieces` in a table lie outside its rank's
   // arena. The table lies in `slot` and has room for all pieces.
   enum class Share { kAny, kAll };
-  static bool tells_of_foreign(std::span<const std::byte> slot,
-                               std::size_t pieces, std::size_t ranks,
-                               Share share);
+  static bool lists_foreign(std::span<const std::byte> slot, std::size_t pieces,
+                            std::size_t ranks, Share share);
 
   struct Reading {
     const ArenaMap& map;

@@ -58,9 +58,9 @@ bool is_later(std::uint64_t a, std::uint64_t b) {
 
 // Wraps the interrupt of a rank that can no longer give the call up: ignores
 // Cancelled.
-class Undeterred : public transport::Interrupt {
+class IgnoringCancelled : public transport::Interrupt {
  public:
-  explicit Undeterred(transport::Interrupt& interrupt)
+  explicit IgnoringCancelled(transport::Interrupt& interrupt)
       : interrupt_(interrupt) {}
   absl::Status check() override {
     const absl::Status status = interrupt_.check();
@@ -304,11 +304,11 @@ absl::Status ShmBoard::check_labels() const {
 template <typename Ready>
 absl::Status ShmBoard::wait(Ready ready, transport::Interrupt& interrupt) {
   if (ready()) return absl::OkStatus();
-  Undeterred undeterred(interrupt);
+  IgnoringCancelled ignoring(interrupt);
   const bool is_decided = label_.votes && complete_;
   return transport::wait_until(
       std::ref(ready),
-      is_decided ? static_cast<transport::Interrupt&>(undeterred) : interrupt,
+      is_decided ? static_cast<transport::Interrupt&>(ignoring) : interrupt,
       waiting_, segment_.doorbell(rank()));
 }
 
@@ -361,11 +361,11 @@ absl::Status ShmBoard::vote(const absl::Status& outcome,
   } else {
     HVD_RETURN_IF_ERROR(outcome);
   }
-  Undeterred undeterred(interrupt);
+  IgnoringCancelled ignoring(interrupt);
   for (const int member : members_) {
     const Word& theirs = ended(member).vote;
     HVD_RETURN_IF_ERROR(
-        wait([&] { return theirs.load() != against; }, undeterred));
+        wait([&] { return theirs.load() != against; }, ignoring));
     // A member that voted on a later call still has its record of this one,
     // unless it left this call: then the next call's record took its place.
     const bool has_left =

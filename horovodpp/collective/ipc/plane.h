@@ -160,7 +160,7 @@ class IpcPlane : public DataPlane {
   absl::Status show_window(const BoardSeat& seat, const Device& mine,
                            const Prepare& prepare);
   absl::StatusOr<bool> do_all_reach(const BoardSeat& seat);
-  void let_go_of_window();
+  void release_window();
   absl::Status noted(const absl::Status& outcome);
   // Records the outcome of `f`, or that it has thrown.
   template <typename F>

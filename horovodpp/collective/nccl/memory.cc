@@ -27,9 +27,9 @@ absl::StatusOr<std::shared_ptr<std::byte>> NcclArena::allocate(
   }
   const std::shared_ptr<std::byte> memory(
       static_cast<std::byte*>(place),
-      [context, give_back = nccl.ncclMemFree](std::byte* gone) {
+      [context, free = nccl.ncclMemFree](std::byte* gone) {
         const device::CurrentContext owner(context);
-        give_back(gone);
+        free(gone);
       });
   const MutexLock lock(mutex_);
   known_.push_back({.memory = memory, .bytes = bytes, .gpu = context.index});

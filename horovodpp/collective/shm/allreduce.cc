@@ -145,7 +145,7 @@ void for_each_run(const ArenaTable::Runs& runs, const Range& slice, F f) {
 absl::Status ArenaAllreduce::run(std::span<const Piece> pieces) {
   const std::size_t bytes = bytes_of(total_count(pieces));
   ArenaListing listing(seat_, arenas_);
-  listing.tell(pieces, kernel_.element_bytes());
+  listing.list(pieces, kernel_.element_bytes());
   if (bytes <= std::min(listing.room(), seat_.chunk_bytes())) {
     return bytes <= seat_.board.crossovers().small_bytes
                ? run_small(pieces, listing)

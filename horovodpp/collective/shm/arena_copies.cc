@@ -10,7 +10,7 @@
 
 namespace hvd::collective {
 
-void ArenaListing::tell(std::span<const Piece> pieces,
+void ArenaListing::list(std::span<const Piece> pieces,
                         std::size_t element_bytes) {
   // Shown data begins at a cache line, as slots do: slices are cut along lines.
   constexpr std::size_t kLine = ShmBoard::kAlignment;

@@ -4,7 +4,7 @@
 // before (arena_listing.h). Each byte is copied once, without a slot in
 // between:
 //
-//   listing.tell(ArenaCopies::listed(input, output, output_bytes), 1);
+//   listing.list(ArenaCopies::listed(input, output, output_bytes), 1);
 //   ...
 //   ArenaCopies copies(seat);
 //   copies.add(theirs, mine, bytes);
@@ -35,7 +35,7 @@ namespace hvd::collective {
 // saves a step:
 //
 //   ArenaListing listing(seat, arenas);
-//   listing.tell(pieces, element_bytes);
+//   listing.list(pieces, element_bytes);
 //   const bool fits = bytes <= listing.room();
 //   if (fits && listing.is_foreign(kAny)) listing.show(pieces, element_bytes);
 //   HVD_RETURN_IF_ERROR(listing.meet());
@@ -53,12 +53,12 @@ class ArenaListing {
   ArenaListing(const BoardSeat& seat, ArenaMap& arenas, std::size_t begin = 0)
       : seat_(seat), arenas_(arenas), begin_(begin) {}
 
-  // Lists this member's pieces. Call once; before tell() its entries are
+  // Lists this member's pieces. Call once; before list() its entries are
   // undefined.
-  void tell(std::span<const Piece> pieces, std::size_t element_bytes);
+  void list(std::span<const Piece> pieces, std::size_t element_bytes);
 
   // The bytes that a member may show behind its table, if the table fits, and
-  // their place. Call after tell(). The same on all members that list the same
+  // their place. Call after list(). The same on all members that list the same
   // number of pieces.
   std::size_t room() const {
     return seat_.slot_bytes() - std::min(shown_at_, seat_.slot_bytes());
@@ -97,7 +97,7 @@ class ArenaListing {
     return static_cast<std::size_t>(seat_.board.ranks());
   }
   bool is_foreign(std::span<const std::byte> slot, Share share) const {
-    return ArenaTable::tells_of_foreign(slot, pieces_, ranks(), share);
+    return ArenaTable::lists_foreign(slot, pieces_, ranks(), share);
   }
   std::span<std::byte> mine() const {
     return {seat_.board.mine() + begin_, seat_.slot_bytes() - begin_};

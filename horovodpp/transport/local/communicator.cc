@@ -88,7 +88,6 @@ class LocalCommunicator : public Communicator,
   const absl::Status& ready() const { return ready_; }
 
   int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(peers_.size()); }
   const std::vector<Peer>& peers() const override { return peers_; }
 
   absl::StatusOr<std::vector<std::string>> exchange(
@@ -147,12 +146,6 @@ class LocalCommunicator : public Communicator,
  private:
   FrameStream& stream(int rank) const {
     return *streams_[static_cast<std::size_t>(rank)];
-  }
-
-  absl::Status check_rank(int rank) const {
-    if (rank >= 0 && rank < size()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no rank ", rank, " in a job of ", size()));
   }
 
   void add_event(int rank) {

@@ -173,7 +173,7 @@ void FrameStream::end_frame() {
   collected_ = {};
 }
 
-void FrameStream::leave_memory_alone() {
+void FrameStream::release_memory() {
   if (memory_ == nullptr) return;
   memory_ = nullptr;
   unwanted_ = true;

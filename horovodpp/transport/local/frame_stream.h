@@ -63,7 +63,7 @@ class FrameStream {
   //   Internal  the peer sent an invalid frame
   absl::Status read();
   // Stops using the memory being read into; the rest of its frame is discarded.
-  void leave_memory_alone();
+  void release_memory();
 
  private:
   struct Frame {

@@ -86,7 +86,7 @@ void LocalTransfers::abandon(TransferId id) {
   if (!transfer.receives) {
     if (peer != rank_) stream(peer)->own(transfer.number);
   } else if (filling(peer) == id) {
-    stream(peer)->leave_memory_alone();
+    stream(peer)->release_memory();
     filling(peer).reset();
   } else if (const auto expected = expected_.find(transfer.route);
              expected != expected_.end()) {

@@ -41,7 +41,6 @@ class LoopbackCommunicator : public Communicator {
   }
 
   int rank() const override { return rank_; }
-  int size() const override { return world_->size(); }
   const std::vector<Peer>& peers() const override { return world_->peers(); }
 
   absl::StatusOr<std::vector<std::string>> exchange(
@@ -51,7 +50,9 @@ class LoopbackCommunicator : public Communicator {
   }
 
   absl::Status send_mail(int to, std::string bytes) override {
-    return world_->send_mail(rank_, to, std::move(bytes));
+    HVD_RETURN_IF_ERROR(check_rank(to));
+    world_->send_mail(rank_, to, std::move(bytes));
+    return absl::OkStatus();
   }
   absl::StatusOr<std::optional<Mail>> receive_mail() override {
     HVD_RETURN_IF_ERROR(unwatched_);
@@ -61,10 +62,12 @@ class LoopbackCommunicator : public Communicator {
 
   absl::StatusOr<TransferId> post_send(
       int to, DataTag tag, std::span<const std::byte> bytes) override {
+    HVD_RETURN_IF_ERROR(check_rank(to));
     return world_->post_send(rank_, to, tag, bytes);
   }
   absl::StatusOr<TransferId> post_receive(int from, DataTag tag,
                                           std::span<std::byte> bytes) override {
+    HVD_RETURN_IF_ERROR(check_rank(from));
     return world_->post_receive(rank_, from, tag, bytes);
   }
   absl::StatusOr<bool> test(TransferId id) override {

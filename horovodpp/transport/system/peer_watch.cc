@@ -175,7 +175,7 @@ void PeerWatch::run() {
 bool PeerWatch::look_and_sleep() {
   std::vector<pollfd> polled = {
       {.fd = wake_.number(), .events = POLLIN, .revents = 0}};
-  int patience = kLookAtDescriptorsMs;
+  int timeout = kLookAtDescriptorsMs;
   {
     MutexLock lock(mutex_);
     if (stopped_) return false;
@@ -185,10 +185,10 @@ bool PeerWatch::look_and_sleep() {
       polled.push_back(
           {.fd = watched.process.descriptor(), .events = POLLIN, .revents = 0});
     }
-    if (callback_ && polls_) patience = kLookMs;
+    if (callback_ && polls_) timeout = kLookMs;
     if (!callback_) polled.resize(1);
   }
-  if (::poll(polled.data(), polled.size(), patience) < 0) return errno == EINTR;
+  if (::poll(polled.data(), polled.size(), timeout) < 0) return errno == EINTR;
   eventfd_t value = 0;
   if ((polled.front().revents & POLLIN) != 0) {
     ::eventfd_read(wake_.number(), &value);

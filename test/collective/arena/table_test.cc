@@ -163,7 +163,7 @@ TEST_F(ArenaTableTest, SaysWhoHasSomethingElsewhere) {
   const auto slots = tables({0, 1}, pieces);
   const auto tells = [&](std::size_t rank, std::size_t of,
                          ArenaTable::Share share) {
-    return ArenaTable::tells_of_foreign(slots[rank], of, kRanks, share);
+    return ArenaTable::lists_foreign(slots[rank], of, kRanks, share);
   };
   using enum ArenaTable::Share;
   EXPECT_FALSE(tells(0, 2, kAny));
@@ -173,7 +173,7 @@ TEST_F(ArenaTableTest, SaysWhoHasSomethingElsewhere) {
   const std::vector<std::vector<Piece>> foreign = {
       {in_place(elsewhere, 4), in_place(elsewhere + 4, 4)}};
   const auto others = tables({0}, foreign);
-  EXPECT_TRUE(ArenaTable::tells_of_foreign(others[0], 2, kRanks, kAll));
+  EXPECT_TRUE(ArenaTable::lists_foreign(others[0], 2, kRanks, kAll));
 }
 
 TEST_F(ArenaTableTest, NeighboursBecomeOneRunIfTheyAreOnEveryRank) {

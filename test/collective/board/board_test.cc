@@ -229,27 +229,6 @@ TEST(ShmBoard, TheLastToComeWakesTheOthers) {
       });
 }
 
-// Rank 1 alternates between two sets; other ranks see it at its own step
-// numbers.
-TEST(ShmBoard, ServesSetsThatOverlap) {
-  on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
-    NeverInterrupt interrupt;
-    for (std::uint32_t call = 0; call < 300; ++call) {
-      const std::vector<int> members =
-          call % 3 == 0 ? std::vector<int>{1, 2} : std::vector<int>{0, 1};
-      if (std::find(members.begin(), members.end(), board.rank()) ==
-          members.end()) {
-        continue;
-      }
-      ASSERT_TRUE(board.begin(members, label_of(call)).ok());
-      arrive_with(board, call);
-      ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
-      for (const int peer : members) ASSERT_EQ(value_of(board, peer, 0), call);
-      board.end();
-    }
-  });
-}
-
 TEST(ShmBoard, WaitsForWhoStillReadsACallOfOthers) {
   on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
     NeverInterrupt interrupt;

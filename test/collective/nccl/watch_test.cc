@@ -42,7 +42,7 @@ class Sum {
     await();
     const auto work = std::make_shared<device::GpuWork>(
         device::GpuWork::Span{std::move(began), point()}, "a sum");
-    work->when_over(
+    work->on_end(
         [this](const absl::Status& status) { outcome_.set_value(status); });
     watch.watch(work, communicator_);
   }

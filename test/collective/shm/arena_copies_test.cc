@@ -63,7 +63,7 @@ struct Resident {
 void on_residents(int ranks, bool read_only,
                   const std::function<void(Resident&)>& body) {
   on_loopback(ranks, [&](transport::Communicator& communicator) {
-    RankBoard board(communicator, kShortSlots, ArenaMap::bytes_needed(ranks));
+    RankBoard board(communicator, kShortSlots, ArenaMap::bytes_needed);
     const auto arena = std::make_shared<Arena>(
         Arena::Options{.first_extent_bytes = std::size_t{1} << 20});
     ArenaMap map(arena, {.rank = board.rank(), .ranks = ranks}, board.before(),

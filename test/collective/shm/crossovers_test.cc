@@ -29,7 +29,7 @@ TEST(MeasureCrossovers, FindsTheSameOnAllRanksAndLeavesTheBoardAsItWas) {
       const ShmCrossovers before = board.crossovers();
       NeverInterrupt interrupt;
       const auto measured = measure_crossovers(
-          board, nullptr, {.patience = std::chrono::seconds(60)}, interrupt);
+          board, nullptr, {.timeout = std::chrono::seconds(60)}, interrupt);
       ASSERT_EQ(measured.status(), absl::OkStatus());
       EXPECT_EQ(board.crossovers(), before);
       ASSERT_TRUE(measured->has_value());
@@ -48,7 +48,7 @@ TEST(MeasureCrossovers, FindsNothingOutIfThereIsNoTime) {
   on_boards(2, [](ShmBoard& board) {
     NeverInterrupt interrupt;
     const auto measured = measure_crossovers(
-        board, nullptr, {.patience = std::chrono::nanoseconds(-1)}, interrupt);
+        board, nullptr, {.timeout = std::chrono::nanoseconds(-1)}, interrupt);
     ASSERT_EQ(measured.status(), absl::OkStatus());
     EXPECT_EQ(*measured, std::nullopt);
   });

@@ -36,7 +36,7 @@ TEST(ArenasOfProcesses, AreReachedSoonWhereExtentsAreLong) {
   const auto communicator = transport::make_mpi_communicator({});
   ASSERT_TRUE(communicator.ok()) << communicator.status();
   const int ranks = (*communicator)->size();
-  RankBoard board(**communicator, kShm, ArenaMap::bytes_needed(ranks));
+  RankBoard board(**communicator, kShm, ArenaMap::bytes_needed);
   const auto arena = std::make_shared<Arena>(
       Arena::Options{.first_extent_bytes = std::size_t{4} << 20});
   ArenaMap map(arena, {.rank = board.rank(), .ranks = ranks}, board.before());

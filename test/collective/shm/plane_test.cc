@@ -97,7 +97,8 @@ TEST(ShmPlane, WakesRanksThatSleepAtOnce) {
         }
       }
     };
-    run_on_shm(communicator, 3, body, kSmallShm, &sleepy);
+    RankBoard rank(communicator, kSmallShm, RankBoard::nothing, sleepy);
+    run_on_board(rank, nullptr, 3, body);
   });
 }
 
@@ -266,21 +267,15 @@ TEST(ShmPlane, MakesSoundOptionsOfOddOnes) {
 // Calls body(board, plane, region) on two ranks that have arenas, of default options.
 void on_two_with_arenas(const std::function<void(ShmBoard&, ShmPlane&,
                                                  std::span<std::byte>)>& body) {
-  constexpr std::size_t kArenaExtent = 64 << 10;
-  const std::size_t lists = ArenaMap::bytes_needed(2);
-  on_segments(2, lists + ShmBoard::bytes_needed(2),
-              [&](transport::NodeSegment& segment) {
-                const std::span<std::byte> memory = segment.payload();
-                const std::span<std::byte> region =
-                    memory.subspan(lists, ShmBoard::bytes_needed(2));
-                ShmBoard board(segment, region, test_waiting(2));
-                ArenaMap arenas(std::make_shared<Arena>(Arena::Options{
-                                    .first_extent_bytes = kArenaExtent}),
-                                {.rank = segment.local_rank(), .ranks = 2},
-                                memory.first(lists), false);
-                ShmPlane plane(board, &arenas);
-                body(board, plane, region);
-              });
+  on_loopback(2, [&](transport::Communicator& communicator) {
+    RankBoard rank(communicator, {}, ArenaMap::bytes_needed);
+    ArenaMap arenas(
+        std::make_shared<Arena>(Arena::Options{.first_extent_bytes = 64 << 10}),
+        {.rank = rank.rank(), .ranks = 2}, rank.before(), false);
+    ShmPlane plane(rank.board(), &arenas);
+    const auto memory = rank.segment().payload();
+    body(rank.board(), plane, memory.subspan(rank.before().size()));
+  });
 }
 
 TEST(ShmPlane, AlltoallsBesideArenasTakeOneStepIfSlotsHoldThem) {

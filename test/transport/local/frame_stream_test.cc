@@ -76,7 +76,7 @@ TEST_F(FrameStreams, MemoryThatIsGivenUpIsLeftAlone) {
   ASSERT_TRUE(here_->write().ok());
   ASSERT_TRUE(there_->read().ok());
   ASSERT_EQ(target[0], 'a');
-  there_->leave_memory_alone();
+  there_->release_memory();
   target.assign(target.size(), '!');
   here_->send({.kind = FrameKind::kMail}, "next");
   pass(1);
