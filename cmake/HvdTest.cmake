@@ -134,7 +134,7 @@ set(HVD_LEFT_OUT_address_collective_test
   "*AllreduceEqualsTheReference*:*ReducescatterGivesEachRank*:*FloatsAreBitEqual*\
 :*GivesATensorTheSameBits*:ReduceKernelBits*:LargeTensor*:AdasumPlane.FollowsTheFormulaInDefault*\
 :AdasumPlane.MergesEachTensor*:DirectCircuit.GivesTheSame*:*MovesLargeTensorsWithTheDefaults\
-:AdasumOfThreads/Plane*:BesideArenas*:PartlyInArenas*:NodesBesideMemory*:StagedOfThreads*Pace*\
+:AdasumOfThreads/Plane*:BesideArenas*:PartlyInArenas*:NodesBesideMemory*\
 :IpcOfNodes/Set*")
 # Large tensors use one node, several nodes, and nodes of two sizes.
 set(large_elsewhere "*LargeTensorsArriveWholeOn1:*LargeTensorsArriveWholeOn3:*LargeTensorsArriveWholeOn4\

@@ -2,7 +2,7 @@
 // The contracts of planes, as tests over a Fleet (see fleets.h). The tests are
 // in conformance_suite.cc and set_suite.cc; a plane's test instantiates them:
 //
-//   INSTANTIATE_TEST_SUITE_P(Ring, PlaneConformance, Of<RingOfThreads>());
+//   INSTANTIATE_TEST_SUITE_P(Ring, PlaneConformance, of_fleet<RingOfThreads>());
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace hvd::collective {
 using RunFleet = void (*)(const Body&);
 
 template <typename Fleet>
-auto Of() {
+auto of_fleet() {
   return ::testing::Values(
       RunFleet([](const Body& body) { Fleet().run(body); }));
 }

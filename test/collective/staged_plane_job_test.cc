@@ -23,7 +23,7 @@ class StagedOfProcesses {
 };
 
 INSTANTIATE_TEST_SUITE_P(StagedOfProcesses, PlaneConformance,
-                         Of<StagedOfProcesses>());
+                         of_fleet<StagedOfProcesses>());
 
 }  // namespace
 }  // namespace hvd::collective

@@ -10,7 +10,7 @@ namespace hvd::collective {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(StagedOfThreads, PlaneConformance,
-                         Of<StagedOfThreads>());
+                         of_fleet<StagedOfThreads>());
 
 }  // namespace
 }  // namespace hvd::collective

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kListed = 2;  // The input and the output.
 
 // The first bytes that a rank shows if the others do not know its size.
-struct Offer {
+struct Brought {
   std::size_t bytes = 0;
   bool has_output = false;
 };
@@ -136,7 +136,7 @@ void ShmAllgather::take(std::uint64_t i, std::uint64_t step,
 
 absl::StatusOr<bool> gather_if_alike(const BoardSeat& seat, ArenaMap* arenas,
                                      const HostPlane::GatherAlike& gather) {
-  const Offer mine = {gather.mine.size(), gather.output != nullptr};
+  const Brought mine = {gather.mine.size(), gather.output != nullptr};
   std::memcpy(seat.board.mine(), &mine, sizeof(mine));
   std::fill(gather.bytes_of_rank.begin(), gather.bytes_of_rank.end(),
             mine.bytes);
@@ -146,7 +146,7 @@ absl::StatusOr<bool> gather_if_alike(const BoardSeat& seat, ArenaMap* arenas,
   HVD_RETURN_IF_ERROR(attempt.meet());
   bool is_alike = true;
   for (int peer = 0; peer < seat.ranks(); ++peer) {
-    Offer theirs;
+    Brought theirs;
     std::memcpy(&theirs, seat.slot(peer, 0), sizeof(theirs));
     gather.bytes_of_rank[static_cast<std::size_t>(peer)] = theirs.bytes;
     is_alike = is_alike && theirs.has_output && theirs.bytes == mine.bytes;

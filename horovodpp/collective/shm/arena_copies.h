@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ArenaCopies are the copies that one member of a call makes from the arenas of
 // the others, or into them. All members have listed the place of their memory
-// before (arena_listing.h). Each byte is copied once, without a slot in
+// before (ArenaListing). Each byte is copied once, without a slot in
 // between:
 //
 //   listing.list(ArenaCopies::listed(input, output, output_bytes), 1);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "horovodpp/transport/system/peer_watch.h"
 
 #include <fcntl.h>

@@ -29,10 +29,10 @@ class NodesOfProcesses {
 
 using LastApart = NodesOfProcesses<false, false>;
 using InTurn = NodesOfProcesses<true, true>;
-INSTANTIATE_TEST_SUITE_P(LastApart, PlaneConformance, Of<LastApart>());
-INSTANTIATE_TEST_SUITE_P(LastApart, SetConformance, Of<LastApart>());
-INSTANTIATE_TEST_SUITE_P(InTurn, PlaneConformance, Of<InTurn>());
-INSTANTIATE_TEST_SUITE_P(InTurn, SetConformance, Of<InTurn>());
+INSTANTIATE_TEST_SUITE_P(LastApart, PlaneConformance, of_fleet<LastApart>());
+INSTANTIATE_TEST_SUITE_P(LastApart, SetConformance, of_fleet<LastApart>());
+INSTANTIATE_TEST_SUITE_P(InTurn, PlaneConformance, of_fleet<InTurn>());
+INSTANTIATE_TEST_SUITE_P(InTurn, SetConformance, of_fleet<InTurn>());
 
 // Messages so large that MPI does not buffer them.
 TEST(HierarchicalPlaneOverMpi, MovesLargeTensorsWithTheDefaults) {

@@ -17,11 +17,11 @@ namespace hvd::collective {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(NodesOfThreads, PlaneConformance,
-                         Of<NodesOfThreads<false>>());
+                         of_fleet<NodesOfThreads<false>>());
 INSTANTIATE_TEST_SUITE_P(NodesOfThreads, SetConformance,
-                         Of<NodesOfThreads<false>>());
+                         of_fleet<NodesOfThreads<false>>());
 INSTANTIATE_TEST_SUITE_P(NodesBesideMemory, SetConformance,
-                         Of<NodesOfThreads<true>>());
+                         of_fleet<NodesOfThreads<true>>());
 
 void on_seats(const Seating& seating, const Body& body,
               const HierarchicalOptions& options = kSmallBlocks) {

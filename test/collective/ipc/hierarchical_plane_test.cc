@@ -34,8 +34,8 @@ class IpcOfNodes {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(IpcOfNodes, PlaneConformance, Of<IpcOfNodes>());
-INSTANTIATE_TEST_SUITE_P(IpcOfNodes, SetConformance, Of<IpcOfNodes>());
+INSTANTIATE_TEST_SUITE_P(IpcOfNodes, PlaneConformance, of_fleet<IpcOfNodes>());
+INSTANTIATE_TEST_SUITE_P(IpcOfNodes, SetConformance, of_fleet<IpcOfNodes>());
 
 using OnSeat = std::function<void(IpcNodesSeat& seat, Member& member)>;
 

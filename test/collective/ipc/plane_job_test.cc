@@ -33,7 +33,7 @@ class IpcOfProcesses {
 };
 
 INSTANTIATE_TEST_SUITE_P(IpcOfProcesses, PlaneConformance,
-                         Of<IpcOfProcesses>());
+                         of_fleet<IpcOfProcesses>());
 
 TEST(IpcPlaneOfProcesses, ReducesByKernels) {
   IpcOfProcesses().run([](Member& member) {

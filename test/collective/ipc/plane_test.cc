@@ -21,9 +21,11 @@ namespace {
 
 using ::testing::Each;
 
-INSTANTIATE_TEST_SUITE_P(IpcOfThreads, PlaneConformance, Of<IpcOfThreads>());
+INSTANTIATE_TEST_SUITE_P(IpcOfThreads, PlaneConformance,
+                         of_fleet<IpcOfThreads>());
 // The process sets of a rank share its window.
-INSTANTIATE_TEST_SUITE_P(IpcOfThreads, SetConformance, Of<IpcOfThreads>());
+INSTANTIATE_TEST_SUITE_P(IpcOfThreads, SetConformance,
+                         of_fleet<IpcOfThreads>());
 
 // Adds ones on four ranks and two GPUs, three times; returns the number of
 // kernel launches.

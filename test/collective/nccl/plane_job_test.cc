@@ -32,7 +32,7 @@ class NcclOfProcesses {
 };
 
 INSTANTIATE_TEST_SUITE_P(NcclOfProcesses, PlaneConformance,
-                         Of<NcclOfProcesses>());
+                         of_fleet<NcclOfProcesses>());
 
 }  // namespace
 }  // namespace hvd::collective

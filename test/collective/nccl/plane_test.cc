@@ -16,7 +16,8 @@ namespace {
 
 using ::testing::Each;
 
-INSTANTIATE_TEST_SUITE_P(NcclOfThreads, PlaneConformance, Of<NcclOfThreads>());
+INSTANTIATE_TEST_SUITE_P(NcclOfThreads, PlaneConformance,
+                         of_fleet<NcclOfThreads>());
 
 constexpr int kRanks = 2;
 

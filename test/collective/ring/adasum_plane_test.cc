@@ -62,9 +62,9 @@ class AdasumOfThreads {
 // Other ops use the ring or the shared-memory plane. A call or a set that
 // could use Adasum does.
 INSTANTIATE_TEST_SUITE_P(AdasumOfThreads, PlaneConformance,
-                         Of<AdasumOfThreads>());
+                         of_fleet<AdasumOfThreads>());
 INSTANTIATE_TEST_SUITE_P(AdasumOfThreads, SetConformance,
-                         Of<AdasumOfThreads>());
+                         of_fleet<AdasumOfThreads>());
 
 const std::vector<int> kUpToNine = {1, 2, 3, 4, 5, 6, 7, 8, 9};
 

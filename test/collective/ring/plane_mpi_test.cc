@@ -7,12 +7,13 @@ namespace hvd::collective {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(RingOfProcesses, PlaneConformance,
-                         Of<RingOfProcesses<0>>());
+                         of_fleet<RingOfProcesses<0>>());
 INSTANTIATE_TEST_SUITE_P(RingOfProcesses, SetConformance,
-                         Of<RingOfProcesses<0>>());
+                         of_fleet<RingOfProcesses<0>>());
 INSTANTIATE_TEST_SUITE_P(RingOfNodes, PlaneConformance,
-                         Of<RingOfProcesses<1>>());
-INSTANTIATE_TEST_SUITE_P(RingOfNodes, SetConformance, Of<RingOfProcesses<1>>());
+                         of_fleet<RingOfProcesses<1>>());
+INSTANTIATE_TEST_SUITE_P(RingOfNodes, SetConformance,
+                         of_fleet<RingOfProcesses<1>>());
 
 // Chunks so large that MPI does not buffer them: after a call is abandoned, MPI
 // keeps their memory for good.

@@ -10,8 +10,10 @@
 namespace hvd::collective {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(RingOfThreads, PlaneConformance, Of<RingOfThreads>());
-INSTANTIATE_TEST_SUITE_P(RingOfThreads, SetConformance, Of<RingOfThreads>());
+INSTANTIATE_TEST_SUITE_P(RingOfThreads, PlaneConformance,
+                         of_fleet<RingOfThreads>());
+INSTANTIATE_TEST_SUITE_P(RingOfThreads, SetConformance,
+                         of_fleet<RingOfThreads>());
 
 Member member_of(DataPlane& plane, int rank, int ranks,
                  transport::Interrupt& interrupt) {

@@ -7,24 +7,24 @@ namespace hvd::collective {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(ShmOfProcesses, PlaneConformance,
-                         Of<ShmOfProcesses<0>>());
+                         of_fleet<ShmOfProcesses<0>>());
 INSTANTIATE_TEST_SUITE_P(ShmOfProcesses, SetConformance,
-                         Of<ShmOfProcesses<0>>());
+                         of_fleet<ShmOfProcesses<0>>());
 INSTANTIATE_TEST_SUITE_P(ShmOfTwoNodes, PlaneConformance,
-                         Of<ShmOfProcesses<2>>());
+                         of_fleet<ShmOfProcesses<2>>());
 INSTANTIATE_TEST_SUITE_P(ShmOfTwoNodes, SetConformance,
-                         Of<ShmOfProcesses<2>>());
+                         of_fleet<ShmOfProcesses<2>>());
 
 using Kind = Placement::Kind;
 using InArenas = ArenasOfProcesses<Kind::kArena, false, 0>;
 using PartlyInArenas = ArenasOfProcesses<Kind::kMixed, false, 2>;
 using InReadOnlyArenas = ArenasOfProcesses<Kind::kMixed, true, 0>;
-INSTANTIATE_TEST_SUITE_P(InArenas, PlaneConformance, Of<InArenas>());
-INSTANTIATE_TEST_SUITE_P(InArenas, SetConformance, Of<InArenas>());
+INSTANTIATE_TEST_SUITE_P(InArenas, PlaneConformance, of_fleet<InArenas>());
+INSTANTIATE_TEST_SUITE_P(InArenas, SetConformance, of_fleet<InArenas>());
 INSTANTIATE_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
-                         Of<PartlyInArenas>());
+                         of_fleet<PartlyInArenas>());
 INSTANTIATE_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
-                         Of<InReadOnlyArenas>());
+                         of_fleet<InReadOnlyArenas>());
 
 // Processes map each other's extents. Mapping long extents takes a while, and
 // calls go on meanwhile.

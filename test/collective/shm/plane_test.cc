@@ -24,21 +24,24 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-INSTANTIATE_TEST_SUITE_P(ShmOfThreads, PlaneConformance, Of<ShmOfThreads>());
-INSTANTIATE_TEST_SUITE_P(ShmOfThreads, SetConformance, Of<ShmOfThreads>());
+INSTANTIATE_TEST_SUITE_P(ShmOfThreads, PlaneConformance,
+                         of_fleet<ShmOfThreads>());
+INSTANTIATE_TEST_SUITE_P(ShmOfThreads, SetConformance,
+                         of_fleet<ShmOfThreads>());
 
 using Kind = Placement::Kind;
 using InArenas = ArenasOfThreads<Kind::kArena, false>;
 using BesideArenas = ArenasOfThreads<Kind::kHeap, false>;
 using PartlyInArenas = ArenasOfThreads<Kind::kMixed, false>;
 using InReadOnlyArenas = ArenasOfThreads<Kind::kMixed, true>;
-INSTANTIATE_TEST_SUITE_P(InArenas, PlaneConformance, Of<InArenas>());
-INSTANTIATE_TEST_SUITE_P(InArenas, SetConformance, Of<InArenas>());
-INSTANTIATE_TEST_SUITE_P(BesideArenas, PlaneConformance, Of<BesideArenas>());
+INSTANTIATE_TEST_SUITE_P(InArenas, PlaneConformance, of_fleet<InArenas>());
+INSTANTIATE_TEST_SUITE_P(InArenas, SetConformance, of_fleet<InArenas>());
+INSTANTIATE_TEST_SUITE_P(BesideArenas, PlaneConformance,
+                         of_fleet<BesideArenas>());
 INSTANTIATE_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
-                         Of<PartlyInArenas>());
+                         of_fleet<PartlyInArenas>());
 INSTANTIATE_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
-                         Of<InReadOnlyArenas>());
+                         of_fleet<InReadOnlyArenas>());
 
 // Fails once the node's break word is raised.
 class BreakInterrupt : public transport::Interrupt {
