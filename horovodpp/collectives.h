@@ -16,7 +16,7 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
-#include "horovodpp/collective/shm/arena.h"          // IWYU pragma: export
+#include "horovodpp/collective/arena/arena.h"        // IWYU pragma: export
 #include "horovodpp/core/buffer.h"                   // IWYU pragma: export
 #include "horovodpp/core/error.h"                    // IWYU pragma: export
 #include "horovodpp/core/future.h"                   // IWYU pragma: export

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/arena/arena.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/threads.h"
 #include "horovodpp/runtime/global.h"

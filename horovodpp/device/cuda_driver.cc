@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/at_exit.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/device/cuda_upkeep.h"
+#include "horovodpp/device/cuda_context.h"
 
 namespace hvd::device {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "horovodpp/core/status.h"
-#include "horovodpp/device/cuda_upkeep.h"
+#include "horovodpp/device/cuda_context.h"
 
 namespace hvd::device {
 namespace {

@@ -7,30 +7,30 @@ Status GpuWork::order(void* stream) const {
   return span_.done.hold_up(static_cast<CuStream>(stream));
 }
 
-void GpuWork::when_over(Tell tell) {
+void GpuWork::on_end(Notify notify) {
   absl::Status outcome;
   {
     const MutexLock lock(mutex_);
     if (!is_over_) {
-      told_.push_back(std::move(tell));
+      waiting_.push_back(std::move(notify));
       return;
     }
     outcome = outcome_;
   }
-  tell(outcome);
+  notify(outcome);
 }
 
 void GpuWork::end(const absl::Status& outcome) {
-  std::vector<Tell> told;
+  std::vector<Notify> waiting;
   {
     const MutexLock lock(mutex_);
     if (is_over_) return;
     is_over_ = true;
     outcome_ = outcome;
-    told.swap(told_);
+    waiting.swap(waiting_);
   }
-  // Call without the lock, because `tell` may call this object again.
-  for (const Tell& tell : told) tell(outcome);
+  // Call without the lock, because `notify` may call this object again.
+  for (const Notify& notify : waiting) notify(outcome);
 }
 
 }  // namespace hvd::device

@@ -4,7 +4,7 @@
 // end.
 //
 //   auto work = std::make_shared<GpuWork>(GpuWork::Span{began, done}, "allreduce");
-//   work->when_over([](const absl::Status& status) { ... });
+//   work->on_end([](const absl::Status& status) { ... });
 //   ...
 //   if (work->is_done().value_or(false)) work->end(absl::OkStatus());
 //
@@ -47,10 +47,10 @@ class GpuWork : public Enqueued {
   absl::StatusOr<bool> has_begun() const { return span_.began.has_happened(); }
   absl::StatusOr<bool> is_done() const { return span_.done.has_happened(); }
 
-  // Calls `tell` once, with OK, or with the reason why there will be no result:
+  // Calls `notify` once, with OK, or with the reason why there will be no result:
   // on the thread that calls end(), or at once if that was called.
-  using Tell = std::function<void(const absl::Status&)>;
-  void when_over(Tell tell);
+  using Notify = std::function<void(const absl::Status&)>;
+  void on_end(Notify notify);
 
   // Ends the work. Only the first call has an effect.
   void end(const absl::Status& outcome);
@@ -62,7 +62,7 @@ class GpuWork : public Enqueued {
   Mutex mutex_;
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status outcome_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Tell> told_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Notify> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hvd::device

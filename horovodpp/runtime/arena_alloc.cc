@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <new>
 
-#include "horovodpp/collective/shm/arena_results.h"
+#include "horovodpp/collective/arena/results.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
 

@@ -21,7 +21,7 @@
 #include <new>
 #include <type_traits>
 
-#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/arena/arena.h"
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/outcome.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/gpu_choice.h"
 
-#include "horovodpp/collective/nccl/library.h"
+#include "horovodpp/collective/nccl/api.h"
 #include "horovodpp/device/gpus.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/settings/config.h"

@@ -17,10 +17,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/collective/arena/arena.h"
+#include "horovodpp/collective/arena/map.h"
+#include "horovodpp/collective/board/board.h"
 #include "horovodpp/collective/nccl/session.h"
-#include "horovodpp/collective/shm/arena.h"
-#include "horovodpp/collective/shm/arena_map.h"
-#include "horovodpp/collective/shm/board.h"
 #include "horovodpp/collective/shm/crossovers.h"
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/node_board.h"
@@ -42,9 +42,9 @@
 #include "horovodpp/runtime/submission/submission_sink.h"
 #include "horovodpp/telemetry/log.h"
 #include "horovodpp/transport/communicator.h"
-#include "horovodpp/transport/life_lines.h"
-#include "horovodpp/transport/node_mail.h"
-#include "horovodpp/transport/node_segment.h"
+#include "horovodpp/transport/node/life_lines.h"
+#include "horovodpp/transport/node/mail.h"
+#include "horovodpp/transport/node/segment.h"
 
 namespace hvd::runtime {
 

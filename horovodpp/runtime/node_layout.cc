@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/node_layout.h"
 
-#include "horovodpp/collective/shm/arena_map.h"
-#include "horovodpp/collective/shm/board.h"
+#include "horovodpp/collective/arena/map.h"
+#include "horovodpp/collective/board/board.h"
 #include "horovodpp/coordinator/node_board.h"
-#include "horovodpp/transport/life_lines.h"
-#include "horovodpp/transport/node_mail.h"
-#include "horovodpp/transport/node_segment.h"
+#include "horovodpp/transport/node/life_lines.h"
+#include "horovodpp/transport/node/mail.h"
+#include "horovodpp/transport/node/segment.h"
 
 namespace hvd::runtime {
 

@@ -14,7 +14,7 @@
 #include "horovodpp/core/thread_start.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
-#include "horovodpp/transport/loopback.h"
+#include "horovodpp/transport/loopback/loopback.h"
 
 namespace hvd::internal {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "horovodpp/collective/shm/arena.h"
-#include "horovodpp/collective/shm/arena_results.h"
+#include "horovodpp/collective/arena/arena.h"
+#include "horovodpp/collective/arena/results.h"
 #include "horovodpp/core/promise.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/suspects.h"

@@ -18,9 +18,9 @@
 #include "horovodpp/coordinator/process_sets.h"
 #include "horovodpp/core/clock.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/transport/local_communicator.h"
+#include "horovodpp/transport/local/communicator.h"
+#include "horovodpp/transport/loopback/loopback.h"
 #include "horovodpp/transport/mpi_module.h"
-#include "horovodpp/transport/solo.h"
 
 namespace hvd::runtime {
 

@@ -12,7 +12,7 @@
 #include "horovodpp/core/topology.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/communicator.h"
-#include "horovodpp/transport/node_segment.h"
+#include "horovodpp/transport/node/segment.h"
 
 namespace hvd::runtime {
 

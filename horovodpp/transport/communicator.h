@@ -53,7 +53,7 @@ class Communicator {
   virtual ~Communicator() = default;
 
   virtual int rank() const = 0;
-  virtual int size() const = 0;
+  virtual int size() const { return static_cast<int>(peers().size()); }
   // Host, pid and node of every rank, gathered at start-up.
   virtual const std::vector<Peer>& peers() const = 0;
 
@@ -117,6 +117,10 @@ class Communicator {
   // detected. From now on nothing waits for any rank, not even the end of the
   // process. Thread-safe.
   virtual void distrust() {}
+
+ protected:
+  //   InvalidArgument  there is no rank `rank`
+  absl::Status check_rank(int rank) const;
 };
 
 }  // namespace hvd::transport

@@ -34,10 +34,10 @@ std::uint32_t Doorbell::listen(Listener as) {
 }
 
 void Doorbell::sleep(Listener as, std::uint32_t ticket,
-                     std::chrono::nanoseconds patience) {
+                     std::chrono::nanoseconds timeout) {
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  if (patience.count() >= 0) {
-    deadline = std::chrono::steady_clock::now() + patience;
+  if (timeout.count() >= 0) {
+    deadline = std::chrono::steady_clock::now() + timeout;
   }
   futex_wait({.word = rings_, .mask = bit_of(as)}, ticket, deadline);
 }

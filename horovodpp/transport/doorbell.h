@@ -35,9 +35,9 @@ class alignas(128) Doorbell {
   std::uint32_t listen(Listener as);
 
   // Sleeps until a ring after the listen() that returned `ticket`, or until
-  // `patience` is over; may wake spuriously. A negative patience waits forever.
+  // `timeout` is over; may wake spuriously. A negative timeout waits forever.
   void sleep(Listener as, std::uint32_t ticket,
-             std::chrono::nanoseconds patience);
+             std::chrono::nanoseconds timeout);
 
   // Whether any listener was woken since the listen() that returned `ticket`.
   bool has_rung_since(std::uint32_t ticket) const {

@@ -44,7 +44,6 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
   }
 
   int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(members_.size()); }
   const std::vector<Peer>& peers() const override { return peers_; }
 
   absl::StatusOr<std::vector<std::string>> exchange(
@@ -156,11 +155,6 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
   }
   std::optional<int> number_of(int rank) const {
     return position_in(members_, rank);
-  }
-  absl::Status check_rank(int rank) const {
-    if (rank >= 0 && rank < size()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no rank ", rank, " in a job of ", size()));
   }
   absl::StatusOr<TransferId> noted(absl::StatusOr<TransferId> id) {
     if (id.ok()) posted_.insert(*id);

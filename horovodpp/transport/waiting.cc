@@ -15,9 +15,9 @@ constexpr int kLooksPerCheck = 32;
 // True if `ready` became true; false when the spinning time is over.
 absl::StatusOr<bool> spin(const std::function<bool()>& ready,
                           Interrupt& interrupt,
-                          std::chrono::nanoseconds patience) {
-  if (patience.count() <= 0) return false;
-  const auto end = std::chrono::steady_clock::now() + patience;
+                          std::chrono::nanoseconds timeout) {
+  if (timeout.count() <= 0) return false;
+  const auto end = std::chrono::steady_clock::now() + timeout;
   do {
     for (int look = 0; look < kLooksPerCheck; ++look) {
       if (ready()) return true;
@@ -40,8 +40,8 @@ absl::StatusOr<bool> yield(const std::function<bool()>& ready,
 
 // The longest sleep: the policy's limit, but not beyond the interrupt's next
 // verdict.
-std::chrono::nanoseconds patience(const WaitPolicy& policy,
-                                  const Interrupt& interrupt) {
+std::chrono::nanoseconds longest_sleep(const WaitPolicy& policy,
+                                       const Interrupt& interrupt) {
   const auto due = interrupt.verdict_due();
   if (!due) return policy.max_sleep;
   const std::chrono::nanoseconds left =
@@ -86,7 +86,7 @@ absl::Status wait_until(const std::function<bool()>& ready,
     const absl::Status status = done ? absl::OkStatus() : interrupt.check();
     if (!done && status.ok()) {
       bell.sleep(Doorbell::Listener::kReader, ticket,
-                 patience(policy, interrupt));
+                 longest_sleep(policy, interrupt));
     }
     bell.leave(Doorbell::Listener::kReader);
     if (done || !status.ok()) return status;

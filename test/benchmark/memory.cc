@@ -4,7 +4,7 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/arena/arena.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"

@@ -16,52 +16,18 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/collective/arena/arena.h"
+#include "horovodpp/collective/arena/map.h"
 #include "horovodpp/collective/ring/plane.h"
-#include "horovodpp/collective/shm/arena.h"
-#include "horovodpp/collective/shm/arena_map.h"
 #include "horovodpp/collective/shm/plane.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/topology.h"
-#include "horovodpp/transport/loopback.h"
-#include "horovodpp/transport/node_segment.h"
+#include "horovodpp/transport/loopback/loopback.h"
+#include "test/collective/interrupts.h"
 #include "test/collective/placement.h"
+#include "test/collective/rank_board.h"
 #include "test/support/rank_thread.h"
 
 namespace hvd::collective {
-
-using Clock = std::chrono::steady_clock;
-
-inline Clock::time_point soon() {
-  return Clock::now() + std::chrono::seconds(100);
-}
-
-// Interrupts a call only after so long that it must hang.
-class NeverInterrupt : public transport::Interrupt {
- public:
-  absl::Status check() override {
-    if (Clock::now() < deadline_) return absl::OkStatus();
-    return absl::DeadlineExceededError("the test hangs");
-  }
-
- private:
-  const Clock::time_point deadline_ = soon();
-};
-
-// Fails from the given check on.
-class FailingInterrupt : public transport::Interrupt {
- public:
-  explicit FailingInterrupt(int checks,
-                            absl::Status failure = absl::UnavailableError(
-                                "rank 7 was killed by signal 9"))
-      : checks_(checks), failure_(std::move(failure)) {}
-  absl::Status check() override {
-    return checks_-- > 0 ? absl::OkStatus() : failure_;
-  }
-
- private:
-  int checks_;
-  const absl::Status failure_;
-};
 
 // Makes a plane between `members`, which include this rank, next to existing
 // planes.
@@ -101,13 +67,7 @@ inline void on_threads(int count, const std::function<void(int)>& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Small chunks, so that small tensors have many; short sleeps, for interrupts
-// that ring no doorbell.
-inline transport::WaitPolicy test_waiting(int ranks) {
-  transport::WaitPolicy policy = transport::WaitPolicy::for_node(ranks);
-  policy.max_sleep = std::chrono::microseconds(50);
-  return policy;
-}
+// Small chunks, so that small tensors have many.
 inline constexpr RingOptions kSmallRing = {.chunk_bytes = 256, .depth = 2};
 inline constexpr ShmOptions kSmallShm = {.chunk_bytes = 512,
                                          .small_bytes = 128,
@@ -132,30 +92,28 @@ inline void run_on_ring(transport::Communicator& communicator, int ranks_here,
   body(member);
 }
 
-inline void run_on_shm(transport::Communicator& communicator, int ranks_here,
-                       const Body& body, const ShmOptions& options = kSmallShm,
-                       const transport::WaitPolicy* waiting = nullptr) {
-  const auto topology =
-      Topology::from_peers(communicator.rank(), communicator.peers());
-  ASSERT_TRUE(topology.ok()) << topology.status();
-  const int ranks = topology->local_size();
-  auto segment = transport::NodeSegment::open(
-      communicator, *topology, ShmBoard::bytes_needed(ranks, options), soon());
-  ASSERT_TRUE(segment.ok()) << segment.status();
-  ShmBoard board(**segment, (*segment)->payload(),
-                 waiting != nullptr ? *waiting : test_waiting(ranks), options);
-  ShmPlane plane(board);
+// Runs `body` with a ShmPlane. `arenas` may be nullptr.
+inline void run_on_board(RankBoard& rank, ArenaMap* arenas, int ranks_here,
+                         const Body& body) {
+  ShmPlane plane(rank.board(), arenas);
   NeverInterrupt interrupt;
   Member member = {plane,
-                   topology->local_rank(),
-                   ranks,
+                   rank.rank(),
+                   rank.ranks(),
                    ranks_here,
                    interrupt,
                    [&](std::vector<int> members) {
-                     return std::make_unique<ShmPlane>(board,
-                                                       std::move(members));
+                     return std::make_unique<ShmPlane>(
+                         rank.board(), std::move(members), arenas);
                    }};
   body(member);
+}
+
+inline void run_on_shm(transport::Communicator& communicator, int ranks_here,
+                       const Body& body,
+                       const ShmOptions& options = kSmallShm) {
+  RankBoard rank(communicator, options);
+  run_on_board(rank, nullptr, ranks_here, body);
 }
 
 // Like run_on_shm, with some or all tensors of `body` in the rank's arena.
@@ -172,34 +130,13 @@ inline void run_on_arenas(transport::Communicator& communicator, int ranks_here,
                                .small_bytes = 512,
                                .unlisted_bytes = 64,
                                .copied_bytes = 64};
-  const auto topology =
-      Topology::from_peers(communicator.rank(), communicator.peers());
-  ASSERT_TRUE(topology.ok()) << topology.status();
-  const int ranks = topology->local_size();
-  const std::size_t lists = ArenaMap::bytes_needed(ranks);
-  auto segment = transport::NodeSegment::open(
-      communicator, *topology, lists + ShmBoard::bytes_needed(ranks, kShm),
-      soon());
-  ASSERT_TRUE(segment.ok()) << segment.status();
-  const auto payload = (*segment)->payload();
-  ShmBoard board(**segment, payload.subspan(lists), test_waiting(ranks), kShm);
+  RankBoard rank(communicator, kShm, ArenaMap::bytes_needed);
   const auto arena = std::make_shared<Arena>(
       Arena::Options{.first_extent_bytes = kExtentBytes});
-  ArenaMap map(arena, {.rank = topology->local_rank(), .ranks = ranks},
-               payload.first(lists), options.read_only);
-  ShmPlane plane(board, &map);
-  NeverInterrupt interrupt;
-  Member member = {plane,
-                   topology->local_rank(),
-                   ranks,
-                   ranks_here,
-                   interrupt,
-                   [&](std::vector<int> members) {
-                     return std::make_unique<ShmPlane>(
-                         board, std::move(members), &map);
-                   }};
+  ArenaMap map(arena, {.rank = rank.rank(), .ranks = rank.ranks()},
+               rank.before(), options.read_only);
   const Placement placement(options.placement, arena);
-  body(member);
+  run_on_board(rank, &map, ranks_here, body);
 }
 
 // Calls body(communicator) on each of `ranks` threads.

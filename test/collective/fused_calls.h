@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bits of one tensor, reduced alone and fused with others. For tests of
-// planes.
+// The bits of results: of one tensor, reduced alone and fused with others, and
+// of floats on all ranks. For tests of planes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -123,6 +123,57 @@ inline bool is_reduced_alike_in_any_company(Member& member,
   }
   EXPECT_TRUE(well) << what("allreduce or reducescatter");
   return well;
+}
+
+// Whether all ranks have the same bytes. Every rank calls it.
+inline bool equal_on_all_ranks(Member& member, const Bytes& mine) {
+  const std::vector<std::size_t> sizes(static_cast<std::size_t>(member.ranks),
+                                       mine.size());
+  Bytes all(mine.size() * sizes.size());
+  const absl::Status status =
+      member.plane.allgather(mine, sizes, all.data(), member.next());
+  EXPECT_TRUE(status.ok()) << status;
+  for (auto part = all.begin(); part != all.end();) {
+    if (!std::equal(mine.begin(), mine.end(), part)) return false;
+    part += static_cast<std::ptrdiff_t>(mine.size());
+  }
+  return status.ok();
+}
+
+// Reduces random numbers in [-1, 1). The result must be close to the sum in
+// double, and have the same bits on all ranks and in a second run.
+inline void random_floats_conform(Member& member, const Reduction& reduction,
+                                  std::int64_t count) {
+  const DType dtype = reduction.dtype;
+  std::mt19937 random(static_cast<unsigned>(count));
+  std::uniform_real_distribution<double> unit(-1, 1);
+  Tensors tensors(dtype, {count});
+  std::vector<double> expected(static_cast<std::size_t>(count));
+  Bytes rounded(size_of(dtype));
+  for (int r = 0; r < member.ranks; ++r) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      put(dtype, rounded.data(), 0, unit(random));
+      const double value = get(dtype, rounded.data(), 0);
+      expected[static_cast<std::size_t>(i)] += value;
+      if (r == member.rank) put(dtype, tensors.inputs[0].data(), i, value);
+    }
+  }
+  const double divisor = reduction.op == ReduceOp::kAverage ? member.ranks : 1;
+  Bytes first;
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE(
+        member.plane.allreduce(tensors.pieces(false), reduction, member.next())
+            .ok());
+    if (run == 0) first = tensors.outputs[0];
+  }
+  EXPECT_EQ(tensors.outputs[0], first) << describe(reduction);
+  for (std::int64_t i = 0; i < count; ++i) {
+    ASSERT_NEAR(get(dtype, first.data(), i),
+                expected[static_cast<std::size_t>(i)] / divisor,
+                std::max(4, member.ranks) * epsilon(dtype))
+        << describe(reduction);
+  }
+  EXPECT_TRUE(equal_on_all_ranks(member, first)) << describe(reduction);
 }
 
 }  // namespace hvd::collective

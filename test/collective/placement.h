@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/arena/arena.h"
 
 namespace hvd::collective {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "test/collective/conformance_suite.h"
+#include "test/collective/conformance.h"
 #include "test/collective/gpu_fleet.h"
 #include "test/collective/job_fleets.h"
 
@@ -22,8 +22,8 @@ class StagedOfProcesses {
   }
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(StagedOfProcesses, PlaneConformance,
-                               StagedOfProcesses);
+INSTANTIATE_TEST_SUITE_P(StagedOfProcesses, PlaneConformance,
+                         of_fleet<StagedOfProcesses>());
 
 }  // namespace
 }  // namespace hvd::collective

@@ -3,14 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "test/collective/conformance_suite.h"
+#include "test/collective/conformance.h"
 #include "test/collective/gpu_fleet.h"
 
 namespace hvd::collective {
 namespace {
 
-INSTANTIATE_TYPED_TEST_SUITE_P(StagedOfThreads, PlaneConformance,
-                               StagedOfThreads);
+INSTANTIATE_TEST_SUITE_P(StagedOfThreads, PlaneConformance,
+                         of_fleet<StagedOfThreads>());
 
 }  // namespace
 }  // namespace hvd::collective

@@ -16,7 +16,7 @@
 #include "horovodpp/core/rank_news.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
-#include "horovodpp/transport/loopback.h"
+#include "horovodpp/transport/loopback/loopback.h"
 #include "test/runtime/relayed_wires.h"
 
 namespace hvd {

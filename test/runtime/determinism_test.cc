@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/arena/arena.h"
 #include "test/collective/reference.h"
 #include "test/runtime/world.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "horovodpp/transport/loopback.h"
+#include "horovodpp/transport/loopback/loopback.h"
 #include "test/runtime/relayed_wires.h"
 
 namespace hvd {

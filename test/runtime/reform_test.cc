@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/arena/arena.h"
 #include "horovodpp/coordinator/lost_ranks.h"
 #include "horovodpp/coordinator/message.h"
 #include "horovodpp/runtime/runtime.h"

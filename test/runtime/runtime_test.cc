@@ -18,7 +18,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/collective/shm/board.h"
+#include "horovodpp/collective/board/board.h"
 #include "horovodpp/core/promise.h"
 #include "horovodpp/core/version.h"
 #include "horovodpp/runtime/execution/crossover_cache.h"

@@ -11,7 +11,7 @@
 
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
-#include "horovodpp/transport/loopback.h"
+#include "horovodpp/transport/loopback/loopback.h"
 #include "test/support/rank_thread.h"
 
 namespace hvd {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "horovodpp/transport/loopback.h"
+#include "horovodpp/transport/loopback/loopback.h"
 
 namespace hvd::transport {
 namespace {

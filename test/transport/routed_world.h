@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "horovodpp/transport/epoch_router.h"
-#include "horovodpp/transport/loopback.h"
+#include "horovodpp/transport/loopback/loopback.h"
 #include "horovodpp/transport/subset_communicator.h"
 
 namespace hvd::transport {

@@ -13,7 +13,7 @@
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
-#include "horovodpp/transport/loopback.h"
+#include "horovodpp/transport/loopback/loopback.h"
 
 namespace {
 

@@ -6,7 +6,6 @@
 
 #include "horovodpp/collective/reduce/piece_stream.h"
 #include "horovodpp/collective/ring/circuit.h"
-#include "horovodpp/collective/ring/flow.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -43,10 +42,12 @@ absl::Status HierarchicalGather::circulate_parts() {
     }
     const RingSeat in_lane = seat_.in_ring(lane);
     const bool is_home = contributor(seat_.lanes.node(), lane) == position_;
-    AllgatherFlow flow(in_lane.shape,
-                       is_home ? gather_.mine : std::span<const std::byte>(),
-                       bytes, places_in_lane);
-    HVD_RETURN_IF_ERROR(circulate(in_lane, flow, seat_.link));
+    HVD_RETURN_IF_ERROR(circulate(
+        in_lane,
+        {.mine = is_home ? gather_.mine : std::span<const std::byte>(),
+         .bytes_of_rank = bytes,
+         .places = places_in_lane},
+        seat_.link));
   }
   // Complete all sends: a rank that waits at the board does not drive the
   // wires.

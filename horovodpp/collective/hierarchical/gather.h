@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "horovodpp/collective/hierarchical/seat.h"
+#include "horovodpp/collective/hierarchical/lanes.h"
 #include "horovodpp/collective/host_plane.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/transport/communicator.h"

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 
 #include "horovodpp/collective/hierarchical/gather.h"
-#include "horovodpp/collective/ring/dissemination.h"
 #include "horovodpp/collective/ring/doubling.h"
+#include "horovodpp/collective/ring/team.h"
 #include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 
@@ -141,7 +141,7 @@ absl::Status HierarchicalPlane::reduce_small(std::span<const Piece> pieces,
     if (lane > mine.begin) of_all = of_node;
     const std::vector<int> drivers = seat.drivers_of(lane);
     HVD_RETURN_IF_ERROR(
-        merge_by_doubling({.ranks = drivers, .rank = lanes_.node()},
+        merge_by_doubling({.members = drivers, .rank = lanes_.node()},
                           of_all.data(), count, kernel, seat.link));
   }
   std::vector<std::byte> results(elements * kernel.element_bytes());

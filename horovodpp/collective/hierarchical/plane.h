@@ -35,11 +35,11 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/collective/board/board.h"
 #include "horovodpp/collective/hierarchical/lanes.h"
 #include "horovodpp/collective/hierarchical/reduction.h"
 #include "horovodpp/collective/ring/plane.h"
 #include "horovodpp/collective/ring/staging.h"
-#include "horovodpp/collective/shm/board.h"
 #include "horovodpp/core/topology.h"
 
 namespace hvd::collective {

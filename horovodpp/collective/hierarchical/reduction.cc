@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/ring/doubling.h"
-#include "horovodpp/collective/shm/steps.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -157,8 +157,7 @@ absl::Status HierarchicalReduction::reduce_on_node(const Block& block) {
     reduce_part(data_of(block, part), place_in_slot(self), step);
     keep_traffic_going();
   };
-  return step_on_node(seat_.local.board, parts_in(block, length), interrupt(),
-                      fill, drain);
+  return on_node().step_through(parts_in(block, length), fill, drain);
 }
 
 void HierarchicalReduction::reduce_part(const LaneData& part, std::size_t at,
@@ -235,7 +234,7 @@ absl::Status HierarchicalReduction::reduce_by_doubling(
   const LaneData& data = lane.data;
   if (data.range.count == 0) return absl::OkStatus();
   HVD_RETURN_IF_ERROR(merge_by_doubling(
-      {.ranks = seat_.drivers_of(lane.number), .rank = seat_.lanes.node()},
+      {.members = seat_.drivers_of(lane.number), .rank = seat_.lanes.node()},
       data.accumulators, data.range.count, kernel_, seat_.link));
   kernel_.store(data.accumulators, data.results, data.range.count);
   return absl::OkStatus();
@@ -265,8 +264,7 @@ absl::Status HierarchicalReduction::spread_on_node(const Block& block,
     }
     keep_traffic_going();
   };
-  return step_on_node(seat_.local.board, parts_in(block, length), interrupt(),
-                      fill, drain);
+  return on_node().step_through(parts_in(block, length), fill, drain);
 }
 
 }  // namespace hvd::collective

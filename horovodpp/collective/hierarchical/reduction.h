@@ -41,14 +41,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/board/board.h"
 #include "horovodpp/collective/hierarchical/lane_traffic.h"
 #include "horovodpp/collective/hierarchical/lanes.h"
-#include "horovodpp/collective/hierarchical/seat.h"
 #include "horovodpp/collective/reduce/kernel.h"
 #include "horovodpp/collective/reduce/part_table.h"
 #include "horovodpp/collective/reduce/piece_stream.h"
 #include "horovodpp/collective/ring/staging.h"
-#include "horovodpp/collective/shm/board.h"
 
 namespace hvd::collective {
 
@@ -104,8 +103,14 @@ class HierarchicalReduction {
   std::size_t slot_elements() const;
 
   absl::Status reduce_on_node(const Block& block);
-  transport::Interrupt& interrupt() const {
-    return meanwhile_ != nullptr ? *meanwhile_ : seat_.local.interrupt;
+  // The seat on the node, whose waits also keep the traffic going.
+  BoardSeat on_node() const {
+    const BoardSeat& seat = seat_.local;
+    return {.board = seat.board,
+            .members = seat.members,
+            .rank = seat.rank,
+            .writer = seat.writer,
+            .interrupt = meanwhile_ != nullptr ? *meanwhile_ : seat.interrupt};
   }
   void reduce_part(const LaneData& part, std::size_t at, std::uint64_t step);
   absl::Status reduce_first_between_nodes();

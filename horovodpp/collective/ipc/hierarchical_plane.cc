@@ -9,8 +9,8 @@
 #include "horovodpp/collective/reduce/kernel.h"
 #include "horovodpp/collective/reduce/part_table.h"
 #include "horovodpp/collective/ring/direct_circuit.h"
-#include "horovodpp/collective/ring/dissemination.h"
 #include "horovodpp/collective/ring/doubling.h"
+#include "horovodpp/collective/ring/team.h"
 #include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 
@@ -82,8 +82,9 @@ absl::StatusOr<bool> HierarchicalIpcPlane::connect(const Device& mine,
     everywhere = on_node ? std::byte{1} : std::byte{0};
     const ReduceKernel least({.dtype = DType::kU8, .op = ReduceOp::kMin},
                              position().ranks);
-    return merge_by_doubling({.ranks = nodes_.members, .rank = position().rank},
-                             &everywhere, 1, least, seat.link);
+    return merge_by_doubling(
+        {.members = nodes_.members, .rank = position().rank}, &everywhere, 1,
+        least, seat.link);
   };
   HVD_RETURN_IF_ERROR(run(call, agree));
   const bool connected = everywhere != std::byte{0};

@@ -20,7 +20,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/hierarchical/lanes.h"
-#include "horovodpp/collective/hierarchical/seat.h"
 #include "horovodpp/collective/ipc/plane.h"
 #include "horovodpp/collective/ring/chunk_link.h"
 #include "horovodpp/collective/ring/plane.h"

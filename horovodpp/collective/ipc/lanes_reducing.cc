@@ -230,7 +230,7 @@ absl::Status IpcLanesReducing::spread_on_node(const Chunk& chunk) {
          .count = static_cast<std::int64_t>(bytes)});
   }
   HVD_RETURN_IF_ERROR(window_.kernels().copy(window_.stream(), copies));
-  return window_.tell_reduced(chunk.number);
+  return window_.announce_reduced(chunk.number);
 }
 
 }  // namespace hvd::collective

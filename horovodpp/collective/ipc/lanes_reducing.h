@@ -49,7 +49,6 @@
 #include "horovodpp/collective/gpu_wait.h"
 #include "horovodpp/collective/hierarchical/lane_traffic.h"
 #include "horovodpp/collective/hierarchical/lanes.h"
-#include "horovodpp/collective/hierarchical/seat.h"
 #include "horovodpp/collective/ipc/packing.h"
 #include "horovodpp/collective/ipc/window.h"
 #include "horovodpp/collective/reduce/kernel.h"

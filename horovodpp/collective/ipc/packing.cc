@@ -103,7 +103,7 @@ absl::Status IpcPacking::pack(std::uint64_t number, std::span<const Run> runs) {
                                         .count = run.count * size});
   }
   HVD_RETURN_IF_ERROR(copy(copies));
-  return window_.tell_packed(number);
+  return window_.announce_packed(number);
 }
 
 absl::Status IpcPacking::unpack(std::uint64_t number,

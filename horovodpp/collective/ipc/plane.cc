@@ -45,7 +45,7 @@ IpcPlane::IpcPlane(Means&& means, const Options& options,
 IpcPlane::~IpcPlane() {
   if (window_ == nullptr) return;
   if (failure_.ok()) {
-    let_go_of_window();
+    release_window();
     return;
   }
   static Mutex mutex;
@@ -55,7 +55,7 @@ IpcPlane::~IpcPlane() {
   left->emplace_back(std::move(window_), std::move(all_));
 }
 
-void IpcPlane::let_go_of_window() {
+void IpcPlane::release_window() {
   all_.reset();
   window_.reset();
 }
@@ -103,7 +103,7 @@ absl::Status IpcPlane::introduce(const Device& mine, Call call) {
     return absl::OkStatus();
   });
   // A call that was given up has opened nothing.
-  if (!connected_.value_or(false) && failure_.ok()) let_go_of_window();
+  if (!connected_.value_or(false) && failure_.ok()) release_window();
   return status;
 }
 

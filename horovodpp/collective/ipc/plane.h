@@ -34,14 +34,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/collective/board/board.h"
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/gpu_wait.h"
 #include "horovodpp/collective/guarded.h"
 #include "horovodpp/collective/ipc/window.h"
 #include "horovodpp/collective/reduce/part_table.h"
 #include "horovodpp/collective/reduce/slot_writer.h"
-#include "horovodpp/collective/shm/board.h"
-#include "horovodpp/collective/shm/seat.h"
 #include "horovodpp/device/gpus.h"
 
 namespace hvd::collective {
@@ -160,7 +160,7 @@ class IpcPlane : public DataPlane {
   absl::Status show_window(const BoardSeat& seat, const Device& mine,
                            const Prepare& prepare);
   absl::StatusOr<bool> do_all_reach(const BoardSeat& seat);
-  void let_go_of_window();
+  void release_window();
   absl::Status noted(const absl::Status& outcome);
   // Records the outcome of `f`, or that it has thrown.
   template <typename F>

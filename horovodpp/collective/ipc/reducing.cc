@@ -82,7 +82,7 @@ absl::Status IpcReducing::reduce(std::uint64_t number,
   }
   HVD_RETURN_IF_ERROR(
       window_.kernels().reduce(window_.stream(), reduction_.dtype, arguments));
-  return window_.tell_reduced(number);
+  return window_.announce_reduced(number);
 }
 
 }  // namespace hvd::collective

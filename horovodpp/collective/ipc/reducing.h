@@ -24,6 +24,7 @@
 #include <span>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/chunks.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/gpu_wait.h"
@@ -32,7 +33,6 @@
 #include "horovodpp/collective/reduce/part_table.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/reduce/reduction.h"
-#include "horovodpp/collective/shm/seat.h"
 
 namespace hvd::collective {
 

@@ -100,10 +100,10 @@ class IpcWindow {
   absl::StatusOr<const std::byte*> neutral(const Reduction& reduction);
 
   // Records the events of a half.
-  absl::Status tell_packed(std::uint64_t number) {
+  absl::Status announce_packed(std::uint64_t number) {
     return packed_[number % kWindowHalves].record(stream_);
   }
-  absl::Status tell_reduced(std::uint64_t number) {
+  absl::Status announce_reduced(std::uint64_t number) {
     return reduced_[number % kWindowHalves].record(stream_);
   }
 

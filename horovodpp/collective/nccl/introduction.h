@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/nccl/api.h"
-#include "horovodpp/collective/nccl/arena.h"
+#include "horovodpp/collective/nccl/memory.h"
 #include "horovodpp/device/cuda_api.h"
 
 namespace hvd::collective {

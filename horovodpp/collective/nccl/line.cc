@@ -98,8 +98,8 @@ absl::Status NcclLine::open(const NcclUniqueId& id, int gpu,
 }
 
 absl::Status NcclLine::await_others(transport::Interrupt& interrupt) {
-  const auto patience = session_.options().connect_timeout;
-  const auto deadline = deadline_after(patience);
+  const auto timeout = session_.options().connect_timeout;
+  const auto deadline = deadline_after(timeout);
   return annotate(
       until(
           [&]() -> absl::StatusOr<bool> {
@@ -108,7 +108,7 @@ absl::Status NcclLine::await_others(transport::Interrupt& interrupt) {
             }
             return absl::DeadlineExceededError(absl::StrCat(
                 "it has not done so for ",
-                std::chrono::duration<double>(patience).count(),
+                std::chrono::duration<double>(timeout).count(),
                 " s (HOROVOD_START_TIMEOUT); NCCL_DEBUG=INFO shows what it "
                 "waits for"));
           },

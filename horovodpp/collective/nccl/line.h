@@ -23,8 +23,8 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/nccl/communicator.h"
+#include "horovodpp/collective/nccl/memory.h"
 #include "horovodpp/collective/nccl/session.h"
-#include "horovodpp/collective/nccl/windows.h"
 #include "horovodpp/device/cuda_graph.h"
 #include "horovodpp/device/cuda_stream.h"
 

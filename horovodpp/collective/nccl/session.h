@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "horovodpp/collective/nccl/arena.h"
-#include "horovodpp/collective/nccl/library.h"
+#include "horovodpp/collective/nccl/api.h"
+#include "horovodpp/collective/nccl/memory.h"
 #include "horovodpp/collective/nccl/watch.h"
 #include "horovodpp/collective/stream_room.h"
 #include "horovodpp/device/cuda_graph.h"

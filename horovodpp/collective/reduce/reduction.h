@@ -14,7 +14,7 @@ namespace hvd::collective {
 // in double, truncated toward zero and clamped to the limits of their type (NaN
 // becomes 0); an average of integers is the exact sum divided, rounded toward
 // zero. Min and max propagate NaN. For bool: min and product are "and", max and
-// sum are "or". Adasum (adasum_math.h) reduces each piece as a whole, and only
+// sum are "or". Adasum (adasum.h) reduces each piece as a whole, and only
 // floating-point numbers.
 struct Reduction {
   DType dtype = DType::kF32;

@@ -52,4 +52,13 @@ class SlotWriter {
   bool streams_ = false;
 };
 
+// Begins to fetch `bytes` for this core alone: lines that another core has
+// written, and that this core will write. A load leaves the lines with both cores, and the later store has to ask the
+// other core to release them, which takes as long again. If a store is known to
+// follow, one request does both.
+//
+//   fetch_to_write(slot + kPortion, kPortion);  // while this portion is used
+//   reduce(slot, ...);
+void fetch_to_write(const std::byte* memory, std::size_t bytes);
+
 }  // namespace hvd::collective

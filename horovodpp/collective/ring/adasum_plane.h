@@ -2,7 +2,7 @@
 // An AdasumPlane is a RingPlane that also reduces by Adasum, which most other
 // planes do not support: an allreduce with ReduceOp::kAdasum of any
 // floating-point type between any number of ranks. For the method and the order
-// in which ranks are merged see adasum_round.h.
+// in which ranks are merged see adasum_plane.cc.
 //
 // Tensors of one call are merged independently of each other. Small ones go
 // through a round together. A round's memory is two accumulators for each
@@ -13,8 +13,10 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "horovodpp/collective/ring/plane.h"
 
 namespace hvd::collective {

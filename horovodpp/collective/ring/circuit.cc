@@ -2,28 +2,52 @@
 #include "horovodpp/collective/ring/circuit.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
+namespace {
 
-RingCircuit::RingCircuit(const RingSeat& seat, RingFlow& flow, ChunkLink& link)
+std::int64_t rounds_of(const RingShape& shape, const RingGather& gather) {
+  const std::size_t per_round =
+      static_cast<std::size_t>(shape.depth) * shape.slot_bytes;
+  const std::size_t most = *std::max_element(gather.bytes_of_rank.begin(),
+                                             gather.bytes_of_rank.end());
+  return static_cast<std::int64_t>((most + per_round - 1) / per_round);
+}
+
+}  // namespace
+
+RingCircuit::RingCircuit(const RingSeat& seat, const RingGather& gather,
+                         ChunkLink& link)
     : seat_(seat),
-      flow_(flow),
+      gather_(gather),
       link_(link),
-      per_round_(std::int64_t{flow.steps()} * seat.shape.depth),
-      total_(flow.rounds() * per_round_) {}
+      per_round_(std::int64_t{seat.shape.ranks - 1} * seat.shape.depth),
+      total_(rounds_of(seat.shape, gather) * per_round_) {}
 
-RingChunk RingCircuit::incoming(std::int64_t number) const {
+RingCircuit::Chunk RingCircuit::chunk_of(std::size_t segment,
+                                         std::int64_t round, int chunk) const {
+  const auto before =
+      static_cast<std::size_t>(round * seat_.shape.depth + chunk);
+  const std::size_t all = gather_.bytes_of_rank[segment];
+  const std::size_t begin = before * seat_.shape.slot_bytes;
+  return {
+      .segment = segment,
+      .begin = begin,
+      .bytes = std::min(all - std::min(all, begin), seat_.shape.slot_bytes)};
+}
+
+RingCircuit::Chunk RingCircuit::incoming(std::int64_t number) const {
   const int ranks = seat_.shape.ranks;
-  const int depth = seat_.shape.depth;
   const int place = static_cast<int>(number % per_round_);
-  const int step = place / depth;
-  const int behind = (step + 1) % ranks;
-  return {.round = number / per_round_,
-          .step = step,
-          .segment = (seat_.shape.rank + ranks - behind) % ranks,
-          .chunk = place % depth};
+  const int step = place / seat_.shape.depth;
+  const int segment = (seat_.shape.rank + ranks - step - 1) % ranks;
+  Chunk chunk = chunk_of(static_cast<std::size_t>(segment), number / per_round_,
+                         place % seat_.shape.depth);
+  chunk.step = step;
+  return chunk;
 }
 
 absl::StatusOr<Advance> RingCircuit::advance() {
@@ -47,7 +71,7 @@ absl::StatusOr<Advance> RingCircuit::advance() {
 
 absl::Status RingCircuit::post_receives() {
   for (; posted_ < std::min(total_, number_ + seat_.shape.depth); ++posted_) {
-    const std::size_t bytes = flow_.bytes(incoming(posted_));
+    const std::size_t bytes = incoming(posted_).bytes;
     if (bytes == 0) continue;
     HVD_RETURN_IF_ERROR(link_.post_receive(seat_.previous, bytes));
   }
@@ -55,34 +79,31 @@ absl::Status RingCircuit::post_receives() {
 }
 
 absl::StatusOr<bool> RingCircuit::send_own() {
-  const RingChunk chunk = {.round = number_ / per_round_,
-                           .step = 0,
-                           .segment = seat_.shape.rank,
-                           .chunk = own_};
-  const std::size_t bytes = flow_.bytes(chunk);
-  if (bytes == 0) return true;
+  const Chunk chunk = chunk_of(static_cast<std::size_t>(seat_.shape.rank),
+                               number_ / per_round_, own_);
+  if (chunk.bytes == 0) return true;
   HVD_ASSIGN_OR_RETURN(const bool free, link_.can_send());
   if (!free) return false;
   HVD_ASSIGN_OR_RETURN(std::byte * slot, link_.take());
-  flow_.load(chunk, slot);
-  HVD_RETURN_IF_ERROR(link_.send(seat_.next, slot, bytes));
+  std::memcpy(slot, gather_.mine.data() + chunk.begin, chunk.bytes);
+  HVD_RETURN_IF_ERROR(link_.send(seat_.next, slot, chunk.bytes));
   return true;
 }
 
 absl::StatusOr<bool> RingCircuit::pass_on() {
-  RingChunk chunk = incoming(number_);
-  if (flow_.bytes(chunk) == 0) return true;
+  const Chunk chunk = incoming(number_);
+  if (chunk.bytes == 0) return true;
   if (held_ == nullptr) {
     HVD_ASSIGN_OR_RETURN(held_, link_.try_receive());
     if (held_ == nullptr) return false;
-    flow_.receive(chunk, held_);
+    std::memcpy(gather_.places[chunk.segment] + chunk.begin, held_,
+                chunk.bytes);
   }
-  ++chunk.step;
-  const std::size_t bytes = chunk.step < flow_.steps() ? flow_.bytes(chunk) : 0;
-  if (bytes > 0) {
+  const bool is_last_step = chunk.step + 2 == seat_.shape.ranks;
+  if (!is_last_step) {
     HVD_ASSIGN_OR_RETURN(const bool free, link_.can_send());
     if (!free) return false;
-    HVD_RETURN_IF_ERROR(link_.send(seat_.next, held_, bytes));
+    HVD_RETURN_IF_ERROR(link_.send(seat_.next, held_, chunk.bytes));
   } else {
     link_.release(held_);
   }
@@ -90,8 +111,9 @@ absl::StatusOr<bool> RingCircuit::pass_on() {
   return true;
 }
 
-absl::Status circulate(const RingSeat& seat, RingFlow& flow, ChunkLink& link) {
-  RingCircuit circuit(seat, flow, link);
+absl::Status circulate(const RingSeat& seat, const RingGather& gather,
+                       ChunkLink& link) {
+  RingCircuit circuit(seat, gather, link);
   return link.drive([&] { return circuit.advance(); });
 }
 

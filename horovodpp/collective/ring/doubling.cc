@@ -12,8 +12,8 @@ namespace {
 // One rank's part in the doubling.
 class Doubling {
  public:
-  Doubling(const DoublingSeat& seat, std::span<std::byte> mine, ChunkLink& link)
-      : seat_(seat), mine_(mine), link_(link) {}
+  Doubling(const RingTeam& team, std::span<std::byte> mine, ChunkLink& link)
+      : team_(team), mine_(mine), link_(link) {}
 
   absl::Status send_to(int rank) {
     HVD_ASSIGN_OR_RETURN(std::byte * slot, link_.take());
@@ -27,7 +27,7 @@ class Doubling {
   absl::Status merge_with(int rank, std::int64_t count,
                           const ReduceKernel& kernel) {
     HVD_ASSIGN_OR_RETURN(std::byte * theirs, link_.receive());
-    if (rank < seat_.rank) {
+    if (rank < team_.rank) {
       kernel.merge(theirs, mine_.data(), count);
       std::memcpy(mine_.data(), theirs, mine_.size());
     } else {
@@ -45,38 +45,38 @@ class Doubling {
 
  private:
   int number_of(int rank) const {
-    return seat_.ranks[static_cast<std::size_t>(rank)];
+    return team_.members[static_cast<std::size_t>(rank)];
   }
 
-  const DoublingSeat seat_;
+  const RingTeam team_;
   const std::span<std::byte> mine_;
   ChunkLink& link_;
 };
 
 }  // namespace
 
-absl::Status merge_by_doubling(const DoublingSeat& seat,
-                               std::byte* accumulators, std::int64_t count,
-                               const ReduceKernel& kernel, ChunkLink& link) {
-  const int ranks = static_cast<int>(seat.ranks.size());
+absl::Status merge_by_doubling(const RingTeam& team, std::byte* accumulators,
+                               std::int64_t count, const ReduceKernel& kernel,
+                               ChunkLink& link) {
+  const int ranks = team.ranks();
   const int core =
       static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)));
-  Doubling part(seat,
+  Doubling part(team,
                 {accumulators,
                  static_cast<std::size_t>(count) * kernel.accumulator_bytes()},
                 link);
-  if (seat.rank >= core) {
-    HVD_RETURN_IF_ERROR(part.post_receive(seat.rank - core));
-    HVD_RETURN_IF_ERROR(part.send_to(seat.rank - core));
+  if (team.rank >= core) {
+    HVD_RETURN_IF_ERROR(part.post_receive(team.rank - core));
+    HVD_RETURN_IF_ERROR(part.send_to(team.rank - core));
     return part.take_over();
   }
-  const int extra = seat.rank + core;
+  const int extra = team.rank + core;
   if (extra < ranks) {
     HVD_RETURN_IF_ERROR(part.post_receive(extra));
     HVD_RETURN_IF_ERROR(part.merge_with(extra, count, kernel));
   }
   for (int distance = 1; distance < core; distance *= 2) {
-    const int peer = seat.rank ^ distance;
+    const int peer = team.rank ^ distance;
     HVD_RETURN_IF_ERROR(part.post_receive(peer));
     HVD_RETURN_IF_ERROR(part.send_to(peer));
     HVD_RETURN_IF_ERROR(part.merge_with(peer, count, kernel));

@@ -14,20 +14,16 @@
 #include "absl/status/status.h"
 #include "horovodpp/collective/reduce/kernel.h"
 #include "horovodpp/collective/ring/chunk_link.h"
+#include "horovodpp/collective/ring/team.h"
 
 namespace hvd::collective {
 
-struct DoublingSeat {
-  std::span<const int> ranks;  // As the link numbers them; two or more.
-  int rank = 0;                // This one's position among them.
-};
-
 // Replaces `count` accumulators, which fit into a slot of the link, by the
-// merged accumulators of all ranks, with the same bits on all of them. Returns
+// merged accumulators of two or more ranks, with the same bits on all of them. Returns
 // OK once all ranks have contributed; the last send may be under way.
-absl::Status merge_by_doubling(const DoublingSeat& seat,
-                               std::byte* accumulators, std::int64_t count,
-                               const ReduceKernel& kernel, ChunkLink& link);
+absl::Status merge_by_doubling(const RingTeam& team, std::byte* accumulators,
+                               std::int64_t count, const ReduceKernel& kernel,
+                               ChunkLink& link);
 
 // The same merge in one place: merges accumulators[r], of rank r, into
 // accumulators[0], with the same bits, and overwrites the others.

@@ -5,12 +5,10 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/collective/ring/alltoall.h"
-#include "horovodpp/collective/ring/broadcast.h"
 #include "horovodpp/collective/ring/chunk_link.h"
 #include "horovodpp/collective/ring/circuit.h"
 #include "horovodpp/collective/ring/direct_flow.h"
-#include "horovodpp/collective/ring/dissemination.h"
+#include "horovodpp/collective/ring/team.h"
 #include "horovodpp/core/ranks.h"
 #include "horovodpp/core/status.h"
 
@@ -141,8 +139,7 @@ absl::Status RingPlane::move(const Gather& gather, const Call& call) {
   return run(call, [&](ChunkLink& link) {
     if (!call.certain) HVD_RETURN_IF_ERROR(disseminate(team(), link));
     const std::vector<std::byte*> places = gather.place_mine(rank());
-    AllgatherFlow flow(ring_, gather.mine, gather.bytes_of_rank, places);
-    return circulate(seat(), flow, link);
+    return circulate(seat(), {gather.mine, gather.bytes_of_rank, places}, link);
   });
 }
 

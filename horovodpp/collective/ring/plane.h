@@ -32,7 +32,6 @@
 #include "horovodpp/collective/host_plane.h"
 #include "horovodpp/collective/ring/circuit.h"
 #include "horovodpp/collective/ring/direct_circuit.h"
-#include "horovodpp/collective/ring/flow.h"
 #include "horovodpp/collective/ring/staging.h"
 #include "horovodpp/collective/ring/team.h"
 #include "horovodpp/transport/communicator.h"

@@ -45,7 +45,7 @@ absl::Status ShmAllgather::run() {
 
 absl::Status ShmAllgather::meet() {
   if (listing_) {
-    listing_->tell(ArenaCopies::listed(gather_.mine, gather_.output, total_),
+    listing_->list(ArenaCopies::listed(gather_.mine, gather_.output, total_),
                    1);
     shown_at_ = listing_->shown_at();
   }

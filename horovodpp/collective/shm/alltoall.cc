@@ -71,7 +71,7 @@ absl::Status ShmAlltoall::meet() {
   std::memcpy(slot + half, exchange_.receive_bytes.data(), half);
   const std::size_t receives = sum(exchange_.receive_bytes);
   if (lists(exchange_.input.size(), receives)) {
-    listing_->tell(
+    listing_->list(
         ArenaCopies::listed(exchange_.input, exchange_.output, receives), 1);
   }
   if (shows_at_once()) show({0, streams()}, slot + shown_at_);

@@ -17,12 +17,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/arena/map.h"
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/host_plane.h"
 #include "horovodpp/collective/shm/arena_copies.h"
-#include "horovodpp/collective/shm/arena_listing.h"
-#include "horovodpp/collective/shm/arena_map.h"
 #include "horovodpp/collective/shm/result_copy.h"
-#include "horovodpp/collective/shm/seat.h"
 
 namespace hvd::collective {
 

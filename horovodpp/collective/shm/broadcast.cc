@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "horovodpp/collective/shm/arena_copies.h"
-#include "horovodpp/collective/shm/arena_listing.h"
 #include "horovodpp/collective/shm/result_copy.h"
 #include "horovodpp/core/status.h"
 
@@ -25,7 +24,7 @@ absl::Status ShmBroadcast::in_arenas() {
   const Piece piece = {mine, const_cast<std::byte*>(mine),
                        static_cast<std::int64_t>(broadcast_.bytes)};
   ArenaListing listing(seat_, *arenas_);
-  listing.tell({&piece, 1}, 1);
+  listing.list({&piece, 1}, 1);
   const Shown shown = {
       .bytes = std::min({broadcast_.bytes, listing.room(), chunk_bytes()}),
       .at = listing.shown_at()};

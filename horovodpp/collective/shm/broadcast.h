@@ -10,9 +10,9 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/arena/map.h"
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/host_plane.h"
-#include "horovodpp/collective/shm/arena_map.h"
-#include "horovodpp/collective/shm/seat.h"
 
 namespace hvd::collective {
 

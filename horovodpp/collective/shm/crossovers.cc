@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "horovodpp/collective/shm/board.h"
+#include "horovodpp/collective/board/board.h"
 #include "horovodpp/collective/shm/plane.h"
 #include "horovodpp/core/status.h"
 
@@ -42,7 +42,7 @@ class Trial {
         plane_(board, arenas),
         tag_{.epoch = options.epoch},
         interrupt_(interrupt),
-        deadline_(steady_clock::now() + options.patience),
+        deadline_(steady_clock::now() + options.timeout),
         memory_(kLargeSize / sizeof(float)) {}
   ~Trial() { board_.set_crossovers(before_); }
 
@@ -56,7 +56,7 @@ class Trial {
     for (std::size_t round = 0; in_time && round < kRounds; ++round) {
       for (std::size_t way = 0; way < ways.size(); ++way) {
         in_time = steady_clock::now() < deadline_;
-        HVD_RETURN_IF_ERROR(tell(in_time));
+        HVD_RETURN_IF_ERROR(share(in_time));
         if (!in_time) break;
         board_.set_crossovers(ways[way]);
         const auto start = steady_clock::now();
@@ -73,7 +73,7 @@ class Trial {
 
   // Gives all ranks the value of local rank 0.
   template <typename T>
-  absl::Status tell(T& value) {
+  absl::Status share(T& value) {
     auto* const bytes = reinterpret_cast<std::byte*>(&value);
     return plane_.broadcast(bytes, bytes, sizeof(value), 0, next());
   }
@@ -123,7 +123,7 @@ absl::StatusOr<bool> measure_small(Trial& trial, ShmCrossovers& found) {
     best = bytes;
   }
   if (before - least < kClearly) best = found.small_bytes;
-  HVD_RETURN_IF_ERROR(trial.tell(best));
+  HVD_RETURN_IF_ERROR(trial.share(best));
   found.small_bytes = best;
   return true;
 }
@@ -141,7 +141,7 @@ absl::StatusOr<bool> measure_step(Trial& trial, std::size_t slot_bytes,
   times[0] *= kInFavourOfWholeSlots;
   auto best = static_cast<std::size_t>(
       std::min_element(times.begin(), times.end()) - times.begin());
-  HVD_RETURN_IF_ERROR(trial.tell(best));
+  HVD_RETURN_IF_ERROR(trial.share(best));
   found.step_bytes = ways[best].step_bytes;
   return true;
 }

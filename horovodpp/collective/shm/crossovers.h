@@ -15,9 +15,8 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "horovodpp/collective/shm/arena_map.h"
-#include "horovodpp/collective/shm/board.h"
-#include "horovodpp/collective/shm/options.h"
+#include "horovodpp/collective/arena/map.h"
+#include "horovodpp/collective/board/board.h"
 #include "horovodpp/transport/waiting.h"
 
 namespace hvd::collective {
@@ -26,7 +25,7 @@ struct MeasureOptions {
   // The epoch of the calls of a measurement.
   std::uint32_t epoch = 0;
   // The timeout of local rank 0, which decides.
-  std::chrono::nanoseconds patience = std::chrono::milliseconds(60);
+  std::chrono::nanoseconds timeout = std::chrono::milliseconds(60);
 };
 
 // All ranks of the board call this, make no other calls meanwhile, and get the

@@ -7,11 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "horovodpp/collective/arena/table.h"
 #include "horovodpp/collective/shm/allgather.h"
 #include "horovodpp/collective/shm/allreduce.h"
 #include "horovodpp/collective/shm/alltoall.h"
-#include "horovodpp/collective/shm/arena_allreduce.h"
-#include "horovodpp/collective/shm/arena_table.h"
 #include "horovodpp/collective/shm/broadcast.h"
 #include "horovodpp/collective/shm/quick_call.h"
 #include "horovodpp/collective/shm/reducescatter.h"

@@ -32,11 +32,11 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/collective/arena/map.h"
+#include "horovodpp/collective/board/board.h"
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/host_plane.h"
 #include "horovodpp/collective/reduce/slot_writer.h"
-#include "horovodpp/collective/shm/arena_map.h"
-#include "horovodpp/collective/shm/board.h"
-#include "horovodpp/collective/shm/seat.h"
 
 namespace hvd::collective {
 

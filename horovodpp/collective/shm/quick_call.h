@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
+#include "horovodpp/collective/board/board.h"
 #include "horovodpp/collective/quick_call.h"
 #include "horovodpp/collective/reduce/kernel.h"
-#include "horovodpp/collective/shm/board.h"
 
 namespace hvd::collective {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "horovodpp/collective/shm/arena_listing.h"
-#include "horovodpp/collective/shm/arena_table.h"
+#include "horovodpp/collective/arena/table.h"
+#include "horovodpp/collective/shm/arena_copies.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -41,7 +41,7 @@ absl::Status reducescatter_in_arenas(const BoardSeat& seat, ArenaMap& arenas,
   const std::vector<Piece> listed = inputs_of(pieces);
   constexpr auto kAny = ArenaListing::Share::kAny;
   ArenaListing listing(seat, arenas);
-  listing.tell(listed, kernel.element_bytes());
+  listing.list(listed, kernel.element_bytes());
   ChunkedReducescatter all(seat, scattered, kernel);
   const bool fits = all.is_one_chunk() && all.chunk_bytes() <= listing.room();
   if (fits && listing.is_foreign(kAny)) {

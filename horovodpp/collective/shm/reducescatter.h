@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "horovodpp/collective/arena/map.h"
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/reduce/kernel.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/reduce/piece_stream.h"
-#include "horovodpp/collective/shm/arena_map.h"
-#include "horovodpp/collective/shm/seat.h"
 #include "horovodpp/collective/shm/slot_reducer.h"
 
 namespace hvd::collective {

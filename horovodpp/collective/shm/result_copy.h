@@ -13,8 +13,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/reduce/stream_copy.h"
-#include "horovodpp/collective/shm/seat.h"
 
 namespace hvd::collective {
 

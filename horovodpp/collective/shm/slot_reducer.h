@@ -10,9 +10,9 @@
 #include <span>
 
 #include "absl/container/inlined_vector.h"
+#include "horovodpp/collective/board/seat.h"
 #include "horovodpp/collective/reduce/kernel.h"
 #include "horovodpp/collective/reduce/piece.h"
-#include "horovodpp/collective/shm/seat.h"
 
 namespace hvd::collective {
 

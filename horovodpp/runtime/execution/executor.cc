@@ -125,7 +125,7 @@ void Executor::complete_later(const Batch& batch,
     if (!ending.submission->enqueued || !ending.outcome.ok()) continue;
     ending.submission->enqueued(work, *ending.outcome);
   }
-  work->when_over([endings](const absl::Status& status) {
+  work->on_end([endings](const absl::Status& status) {
     for (Ending& ending : *endings) {
       if (ending.outcome.ok() && !status.ok()) ending.outcome = status;
       ending.submission->done(std::move(ending.outcome));
@@ -140,7 +140,7 @@ void Executor::fail(const std::vector<SubmissionPtr>& submissions,
     for (const SubmissionPtr& submission : submissions) submission->done(why);
   };
   const auto work = std::exchange(work_, nullptr);
-  work == nullptr ? fail_all(why) : work->when_over(fail_all);
+  work == nullptr ? fail_all(why) : work->on_end(fail_all);
 }
 
 absl::Status Executor::set_parts(

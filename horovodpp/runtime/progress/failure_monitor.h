@@ -20,7 +20,7 @@
 #include "absl/status/status.h"
 #include "horovodpp/core/mutex.h"
 #include "horovodpp/core/topology.h"
-#include "horovodpp/transport/node_segment.h"
+#include "horovodpp/transport/node/segment.h"
 #include "horovodpp/transport/waiting.h"
 
 namespace hvd::runtime {

@@ -11,7 +11,7 @@
 #include "horovodpp/runtime/progress/launcher_channel.h"
 #include "horovodpp/runtime/progress/message_router.h"
 #include "horovodpp/telemetry/log.h"
-#include "horovodpp/transport/node_segment.h"
+#include "horovodpp/transport/node/segment.h"
 
 namespace hvd::runtime {
 

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/core/topology.h"
 #include "horovodpp/transport/communicator.h"
-#include "horovodpp/transport/node_mail.h"
+#include "horovodpp/transport/node/mail.h"
 
 namespace hvd::runtime {
 

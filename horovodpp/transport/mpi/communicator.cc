@@ -10,7 +10,6 @@
 #include "horovodpp/transport/call_meter.h"
 #include "horovodpp/transport/mail_exchange.h"
 #include "horovodpp/transport/mpi/calls.h"
-#include "horovodpp/transport/mpi/exchange_post.h"
 #include "horovodpp/transport/mpi/mailbox.h"
 #include "horovodpp/transport/mpi/transfers.h"
 #include "horovodpp/transport/mpi/world.h"
@@ -67,7 +66,6 @@ class MpiCommunicator : public Communicator {
   }
 
   int rank() const override { return world_.rank(); }
-  int size() const override { return world_.size(); }
   const std::vector<Peer>& peers() const override { return peers_; }
 
   absl::StatusOr<std::vector<std::string>> exchange(
@@ -145,12 +143,6 @@ class MpiCommunicator : public Communicator {
   }
 
  private:
-  absl::Status check_rank(int rank) const {
-    if (rank >= 0 && rank < size()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no rank ", rank, " in a job of ", size()));
-  }
-
   static const absl::Status& status_of(const absl::Status& status) {
     return status;
   }

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/mpi/farewell.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <list>
+#include <string>
 #include <thread>
 
 #include "horovodpp/transport/mpi/calls.h"
 
 namespace hvd::transport {
+
 namespace {
 
 using std::chrono::steady_clock;
@@ -30,7 +35,7 @@ constexpr std::chrono::milliseconds kToFollowOrFail(3000);
 // How long the message about a loss may take to leave this rank.
 constexpr std::chrono::milliseconds kFarewellLinger(50);
 
-bool is_told_of_loss(const MpiFarewell& farewell) {
+bool has_heard_of_loss(const MpiFarewell& farewell) {
   int found = 0;
   return MPI_Iprobe(MPI_ANY_SOURCE, farewell.tag, farewell.comm, &found,
                     MPI_STATUS_IGNORE) == MPI_SUCCESS &&
@@ -55,7 +60,7 @@ bool meet(const MpiFarewell& farewell, GivesUp gives_up) {
   }
 }
 
-void tell_of_loss(const MpiFarewell& farewell) {
+void report_loss(const MpiFarewell& farewell) {
   std::list<MPI_Request> requests;
   for (const int rank : farewell.remote) {
     MPI_Isend(nullptr, 0, MPI_BYTE, rank, farewell.tag, farewell.comm,
@@ -63,7 +68,7 @@ void tell_of_loss(const MpiFarewell& farewell) {
   }
   const auto end = steady_clock::now() + kFarewellLinger;
   while (!requests.empty() && steady_clock::now() < end) {
-    is_told_of_loss(farewell);  // Any MPI call progresses the messages.
+    has_heard_of_loss(farewell);  // Any MPI call progresses the messages.
     std::this_thread::sleep_for(kShortestSleep);
   }
 }
@@ -85,19 +90,29 @@ FinalizesAlone::~FinalizesAlone() { ::unsetenv(kAlone); }
 bool meet_for_farewell(const MpiFarewell& farewell,
                        const std::atomic<bool>& lost) {
   const bool all_came =
-      meet(farewell, [&] { return lost || is_told_of_loss(farewell); });
+      meet(farewell, [&] { return lost || has_heard_of_loss(farewell); });
   if (!all_came) {
-    if (lost) tell_of_loss(farewell);
+    if (lost) report_loss(farewell);
     return false;
   }
-  const auto patience = farewell.finalizes_alone ? kToFollow : kToFollowOrFail;
+  const auto timeout = farewell.finalizes_alone ? kToFollow : kToFollowOrFail;
   steady_clock::time_point end = steady_clock::time_point::max();
   const bool all_followed = meet(farewell, [&] {
     const auto now = steady_clock::now();
-    if (lost) end = std::min(end, now + patience);
+    if (lost) end = std::min(end, now + timeout);
     return now >= end;
   });
   return all_followed || farewell.finalizes_alone;
+}
+
+void remove_names_of_shared_memory() {
+  constexpr char kName[] = "/dev/shm/mpich_shm_";
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t at = line.find(kName);
+    // Files already unlinked end in "(deleted)" and do not match.
+    if (at != std::string::npos) ::unlink(line.c_str() + at);
+  }
 }
 
 }  // namespace hvd::transport

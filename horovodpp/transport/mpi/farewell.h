@@ -40,4 +40,10 @@ struct MpiFarewell {
 bool meet_for_farewell(const MpiFarewell& farewell,
                        const std::atomic<bool>& lost);
 
+// Cleans up after an MPI that is not finalized: unlinks the files of shared memory that MPICH shares between ranks of a
+// machine and that this process has mapped. Ranks that have the memory mapped
+// keep it; MPICH unlinks the files itself when finalized. Open MPI leaves no
+// files that mpirun does not remove.
+void remove_names_of_shared_memory();
+
 }  // namespace hvd::transport

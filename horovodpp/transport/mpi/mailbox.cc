@@ -8,6 +8,7 @@
 #include "horovodpp/core/status.h"
 
 namespace hvd::transport {
+
 namespace {
 
 // Follows the bytes of every fragment.
@@ -155,5 +156,15 @@ void MpiMailbox::give_up(MpiMessages& leftovers) {
   leftovers.splice(leftovers.end(), outgoing_);
   leftovers.splice(leftovers.end(), incoming_);
 }
+
+absl::Status MpiExchangePost::send(int to, std::string bytes) {
+  return mailbox_.send(to, std::move(bytes));
+}
+
+absl::StatusOr<std::optional<Mail>> MpiExchangePost::receive() {
+  return mailbox_.receive();
+}
+
+absl::StatusOr<bool> MpiExchangePost::flushed() { return mailbox_.flushed(); }
 
 }  // namespace hvd::transport

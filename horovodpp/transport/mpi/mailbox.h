@@ -11,11 +11,14 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/core/topology.h"
 #include "horovodpp/transport/communicator.h"
+#include "horovodpp/transport/mail_exchange.h"
 #include "horovodpp/transport/mpi/calls.h"
 
 namespace hvd::transport {
@@ -52,6 +55,29 @@ class MpiMailbox {
   MpiMessages outgoing_;
   MpiMessages incoming_;  // Matched, in the order of matching.
   absl::flat_hash_map<int, std::string> partial_;  // Fragments so far, by peer.
+};
+
+// ExchangePost between the ranks of an MPI communicator, on a tag of its own.
+class MpiExchangePost : public ExchangePost {
+ public:
+  // `peers` is borrowed.
+  MpiExchangePost(const MpiMailbox::Channel& channel,
+                  const std::vector<Peer>& peers)
+      : rank_(channel.rank), peers_(peers), mailbox_(channel) {}
+
+  int rank() const override { return rank_; }
+  const std::vector<Peer>& peers() const override { return peers_; }
+  absl::Status send(int to, std::string bytes) override;
+  absl::StatusOr<std::optional<Mail>> receive() override;
+  absl::StatusOr<bool> flushed() override;
+
+  // Adds the messages that MPI still holds.
+  void give_up(MpiMessages& leftovers) { mailbox_.give_up(leftovers); }
+
+ private:
+  const int rank_;
+  const std::vector<Peer>& peers_;
+  MpiMailbox mailbox_;
 };
 
 }  // namespace hvd::transport

@@ -12,12 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/transport/broken_pipe.h"
-#include "horovodpp/transport/machine_id.h"
 #include "horovodpp/transport/mail_exchange.h"
-#include "horovodpp/transport/mpi/exchange_post.h"
 #include "horovodpp/transport/mpi/farewell.h"
-#include "horovodpp/transport/mpi/leftovers.h"
+#include "horovodpp/transport/mpi/mailbox.h"
+#include "horovodpp/transport/system/host.h"
 #include "horovodpp/transport/watched_post.h"
 
 namespace hvd::transport {

@@ -23,10 +23,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "horovodpp/core/mutex.h"
-#include "horovodpp/transport/datagram_beats.h"
 #include "horovodpp/transport/mpi/calls.h"
 #include "horovodpp/transport/mpi/tags.h"
-#include "horovodpp/transport/peer_watch.h"
+#include "horovodpp/transport/system/datagram_beats.h"
+#include "horovodpp/transport/system/peer_watch.h"
 
 namespace hvd::transport {
 

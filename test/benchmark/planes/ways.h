@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "horovodpp/collective/shm/board.h"
+#include "horovodpp/collective/board/board.h"
 #include "horovodpp/collective/shm/plane.h"
 #include "horovodpp/transport/waiting.h"
 #include "test/benchmark/memory.h"

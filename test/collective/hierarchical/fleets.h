@@ -13,6 +13,7 @@
 
 #include "horovodpp/collective/hierarchical/plane.h"
 #include "test/collective/fleets.h"
+#include "test/collective/rank_board.h"
 
 namespace hvd::collective {
 
@@ -37,18 +38,15 @@ inline void run_on_nodes(transport::Communicator& communicator, int ranks_here,
   std::vector<Peer> peers = communicator.peers();
   ASSERT_EQ(peers.size(), seating.size());
   for (std::size_t r = 0; r < peers.size(); ++r) peers[r].node = seating[r];
-  const auto topology =
-      Topology::from_peers(communicator.rank(), std::move(peers));
-  ASSERT_TRUE(topology.ok()) << topology.status();
-  auto segment = transport::NodeSegment::open(
-      communicator, *topology,
-      ShmBoard::bytes_needed(topology->local_size(), kSmallShm), soon());
-  ASSERT_TRUE(segment.ok()) << segment.status();
+  RankBoard board(
+      communicator,
+      Topology::from_peers(communicator.rank(), std::move(peers)).value(),
+      kSmallShm);
+  const Topology& topology = board.topology();
   const auto waiting = test_waiting(communicator.size());
-  ShmBoard board(**segment, (*segment)->payload(), waiting, kSmallShm);
   const auto plane_between =
       [&](std::vector<int> members) -> std::unique_ptr<DataPlane> {
-    const std::vector<int>& local = topology->local_ranks();
+    const std::vector<int>& local = topology.local_ranks();
     std::vector<int> here;
     for (const int rank : members) {
       const auto place = std::find(local.begin(), local.end(), rank);
@@ -56,11 +54,11 @@ inline void run_on_nodes(transport::Communicator& communicator, int ranks_here,
       here.push_back(static_cast<int>(place - local.begin()));
     }
     if (mixed && here.size() == members.size()) {
-      return std::make_unique<ShmPlane>(board, std::move(here));
+      return std::make_unique<ShmPlane>(board.board(), std::move(here));
     }
     return std::make_unique<HierarchicalPlane>(
-        HierarchicalPlane::Means{.topology = *topology,
-                                 .board = board,
+        HierarchicalPlane::Means{.topology = topology,
+                                 .board = board.board(),
                                  .wires = communicator,
                                  .waiting = waiting},
         std::move(members), options);

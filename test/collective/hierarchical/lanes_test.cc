@@ -4,8 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
+
+#include "test/collective/fleets.h"
+#include "test/collective/rank_board.h"
+#include "test/collective/ring/links.h"
 
 namespace hvd::collective {
 namespace {
@@ -56,6 +62,58 @@ TEST(HierarchicalLanes, HaveOneDriverOnEveryNodeAndKeepEverybodyBusy) {
       EXPECT_EQ(next, lanes.lanes());
     }
   }
+}
+
+// Calls body(seat) for the rank at `position` of ranks 10, 11, … on these
+// nodes.
+void on_hierarchical_seat(
+    int position, const std::vector<std::string>& nodes,
+    const std::function<void(const HierarchicalSeat&)>& body) {
+  constexpr ShmOptions kSeatOptions = {.chunk_bytes = 256, .small_bytes = 0};
+  on_loopback(1, [&](transport::Communicator& communicator) {
+    RankBoard board(communicator, kSeatOptions);
+    Staging staging = direct_staging(1, 0, 64);
+    ASSERT_TRUE(staging.map().ok());
+    NeverInterrupt interrupt;
+    ChunkLink link(communicator, staging, {{.epoch = 1}, interrupt},
+                   test_waiting(1));
+    const HierarchicalLanes lanes(position, nodes);
+    std::vector<int> members(nodes.size());
+    std::iota(members.begin(), members.end(), 10);
+    SlotWriter writer;
+    body({.lanes = lanes,
+          .members = members,
+          .local = {.board = board.board(),
+                    .members = {},
+                    .rank = lanes.place(),
+                    .writer = writer,
+                    .interrupt = interrupt},
+          .link = link});
+  });
+}
+
+TEST(HierarchicalSeat, ReceivesFromTheNodeBeforeAndSendsToTheNodeBehind) {
+  const std::vector<std::string> nodes = {"A", "A", "B", "B", "C", "C"};
+  const auto check = [&](int position, int lane, int previous, int next) {
+    on_hierarchical_seat(position, nodes, [&](const HierarchicalSeat& seat) {
+      const RingSeat ring = seat.in_ring(lane);
+      EXPECT_EQ(ring.shape.rank, position / 2);
+      EXPECT_EQ(ring.shape.ranks, 3);
+      EXPECT_EQ(ring.previous, previous);
+      EXPECT_EQ(ring.next, next);
+    });
+  };
+  check(0, 0, 14, 12);
+  check(3, 1, 11, 15);
+  check(5, 1, 13, 11);
+}
+
+TEST(HierarchicalSeat, KnowsTheDriversOfALane) {
+  on_hierarchical_seat(
+      0, {"A", "B", "A", "B", "C"}, [](const HierarchicalSeat& seat) {
+        EXPECT_THAT(seat.drivers_of(0), ElementsAre(10, 11, 14));
+        EXPECT_THAT(seat.drivers_of(1), ElementsAre(12, 13, 14));
+      });
 }
 
 }  // namespace

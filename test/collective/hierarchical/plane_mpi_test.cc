@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "test/collective/conformance_suite.h"
+#include "test/collective/conformance.h"
+#include "test/collective/conforming_calls.h"
 #include "test/collective/hierarchical/fleets.h"
 #include "test/collective/mpi_fleets.h"
-#include "test/collective/set_suite.h"
 
 namespace hvd::collective {
 namespace {
@@ -29,10 +29,10 @@ class NodesOfProcesses {
 
 using LastApart = NodesOfProcesses<false, false>;
 using InTurn = NodesOfProcesses<true, true>;
-INSTANTIATE_TYPED_TEST_SUITE_P(LastApart, PlaneConformance, LastApart);
-INSTANTIATE_TYPED_TEST_SUITE_P(LastApart, SetConformance, LastApart);
-INSTANTIATE_TYPED_TEST_SUITE_P(InTurn, PlaneConformance, InTurn);
-INSTANTIATE_TYPED_TEST_SUITE_P(InTurn, SetConformance, InTurn);
+INSTANTIATE_TEST_SUITE_P(LastApart, PlaneConformance, of_fleet<LastApart>());
+INSTANTIATE_TEST_SUITE_P(LastApart, SetConformance, of_fleet<LastApart>());
+INSTANTIATE_TEST_SUITE_P(InTurn, PlaneConformance, of_fleet<InTurn>());
+INSTANTIATE_TEST_SUITE_P(InTurn, SetConformance, of_fleet<InTurn>());
 
 // Messages so large that MPI does not buffer them.
 TEST(HierarchicalPlaneOverMpi, MovesLargeTensorsWithTheDefaults) {

@@ -9,19 +9,19 @@
 #include <random>
 #include <vector>
 
-#include "test/collective/conformance_suite.h"
+#include "test/collective/conformance.h"
+#include "test/collective/fused_calls.h"
 #include "test/collective/hierarchical/fleets.h"
-#include "test/collective/set_suite.h"
 
 namespace hvd::collective {
 namespace {
 
-INSTANTIATE_TYPED_TEST_SUITE_P(NodesOfThreads, PlaneConformance,
-                               NodesOfThreads<false>);
-INSTANTIATE_TYPED_TEST_SUITE_P(NodesOfThreads, SetConformance,
-                               NodesOfThreads<false>);
-INSTANTIATE_TYPED_TEST_SUITE_P(NodesBesideMemory, SetConformance,
-                               NodesOfThreads<true>);
+INSTANTIATE_TEST_SUITE_P(NodesOfThreads, PlaneConformance,
+                         of_fleet<NodesOfThreads<false>>());
+INSTANTIATE_TEST_SUITE_P(NodesOfThreads, SetConformance,
+                         of_fleet<NodesOfThreads<false>>());
+INSTANTIATE_TEST_SUITE_P(NodesBesideMemory, SetConformance,
+                         of_fleet<NodesOfThreads<true>>());
 
 void on_seats(const Seating& seating, const Body& body,
               const HierarchicalOptions& options = kSmallBlocks) {

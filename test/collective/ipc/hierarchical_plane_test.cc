@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "test/collective/conformance_suite.h"
+#include "test/collective/conformance.h"
+#include "test/collective/conforming_calls.h"
 #include "test/collective/ipc/nodes_fleet.h"
-#include "test/collective/set_suite.h"
 #include "test/support/fake_cuda/fake_cuda.h"
 
 namespace hvd::collective {
@@ -34,8 +34,8 @@ class IpcOfNodes {
   }
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfNodes, PlaneConformance, IpcOfNodes);
-INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfNodes, SetConformance, IpcOfNodes);
+INSTANTIATE_TEST_SUITE_P(IpcOfNodes, PlaneConformance, of_fleet<IpcOfNodes>());
+INSTANTIATE_TEST_SUITE_P(IpcOfNodes, SetConformance, of_fleet<IpcOfNodes>());
 
 using OnSeat = std::function<void(IpcNodesSeat& seat, Member& member)>;
 

@@ -27,15 +27,12 @@ class IpcNodesSeat {
                SharedGpus& shared)
       : shared_(shared),
         communicator_(communicator),
-        topology_(Topology::from_peers(communicator.rank(),
-                                       seated(communicator, seating))
-                      .value()),
-        segment_(transport::NodeSegment::open(
-                     communicator, topology_,
-                     ShmBoard::bytes_needed(topology_.local_size()), soon())
-                     .value()),
         waiting_(test_waiting(communicator.size())),
-        board_(*segment_, segment_->payload(), waiting_),
+        rank_(communicator,
+              Topology::from_peers(communicator.rank(),
+                                   seated(communicator, seating))
+                  .value(),
+              {}),
         sets_(
             shared, rank(), context(),
             [this](const std::vector<int>& members) {
@@ -45,10 +42,10 @@ class IpcNodesSeat {
               return make_ipc(members, staged);
             }) {}
 
-  int rank() const { return topology_.rank(); }
-  int ranks() const { return topology_.size(); }
+  int rank() const { return topology().rank(); }
+  int ranks() const { return topology().size(); }
   int gpu() const {
-    return topology_.local_rank() % 2 % testing::TestGpus::count();
+    return topology().local_rank() % 2 % testing::TestGpus::count();
   }
   device::CudaContext context() const {
     return shared_.gpus.driver().value()->context(gpu()).value();
@@ -60,6 +57,7 @@ class IpcNodesSeat {
   const std::string& told() const { return told_; }
 
  private:
+  const Topology& topology() const { return rank_.topology(); }
   static std::vector<Peer> seated(const transport::Communicator& communicator,
                                   const Seating& seating) {
     std::vector<Peer> peers = communicator.peers();
@@ -71,7 +69,7 @@ class IpcNodesSeat {
   std::vector<int> here(const std::vector<int>& members) const {
     std::vector<int> positions;
     for (const int rank : members) {
-      const auto position = position_in(topology_.local_ranks(), rank);
+      const auto position = position_in(topology().local_ranks(), rank);
       if (position) positions.push_back(*position);
     }
     return positions;
@@ -81,7 +79,7 @@ class IpcNodesSeat {
     std::vector<int> ranks;
     for (const int position : here(members)) {
       ranks.push_back(
-          topology_.local_ranks()[static_cast<std::size_t>(position)]);
+          topology().local_ranks()[static_cast<std::size_t>(position)]);
     }
     return ranks;
   }
@@ -89,11 +87,11 @@ class IpcNodesSeat {
   std::unique_ptr<DataPlane> make_host(const std::vector<int>& members) {
     const std::vector<int> positions = here(members);
     if (positions.size() == members.size()) {
-      return std::make_unique<ShmPlane>(board_, positions);
+      return std::make_unique<ShmPlane>(rank_.board(), positions);
     }
     return std::make_unique<HierarchicalPlane>(
-        HierarchicalPlane::Means{.topology = topology_,
-                                 .board = board_,
+        HierarchicalPlane::Means{.topology = topology(),
+                                 .board = rank_.board(),
                                  .wires = communicator_,
                                  .waiting = waiting_},
         members, kSmallBlocks);
@@ -103,7 +101,7 @@ class IpcNodesSeat {
                                      DataPlane& staged) {
     IpcPlane::Means means = {
         .gpus = shared_.gpus,
-        .board = board_,
+        .board = rank_.board(),
         .members = here(members),
         .otherwise = staged,
         .windows = windows_,
@@ -115,7 +113,7 @@ class IpcNodesSeat {
     }
     return std::make_unique<HierarchicalIpcPlane>(
         std::move(means),
-        HierarchicalIpcPlane::Nodes{.topology = topology_,
+        HierarchicalIpcPlane::Nodes{.topology = topology(),
                                     .wires = communicator_,
                                     .waiting = waiting_,
                                     .members = members,
@@ -125,10 +123,8 @@ class IpcNodesSeat {
 
   SharedGpus& shared_;
   transport::Communicator& communicator_;
-  const Topology topology_;
-  const std::unique_ptr<transport::NodeSegment> segment_;
   const transport::WaitPolicy waiting_;
-  ShmBoard board_;
+  RankBoard rank_;
   IpcRankWindows windows_{shared_.windows};
   std::string told_;
   IpcSets sets_;

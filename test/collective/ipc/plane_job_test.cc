@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "test/collective/conformance_suite.h"
+#include "test/collective/conformance.h"
+#include "test/collective/conforming_calls.h"
 #include "test/collective/gpu_fleet.h"
 #include "test/collective/ipc/nodes_fleet.h"
 #include "test/collective/job_fleets.h"
@@ -31,8 +32,8 @@ class IpcOfProcesses {
   }
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfProcesses, PlaneConformance,
-                               IpcOfProcesses);
+INSTANTIATE_TEST_SUITE_P(IpcOfProcesses, PlaneConformance,
+                         of_fleet<IpcOfProcesses>());
 
 TEST(IpcPlaneOfProcesses, ReducesByKernels) {
   IpcOfProcesses().run([](Member& member) {

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "horovodpp/device/kernels/images.h"
-#include "test/collective/conformance_suite.h"
+#include "test/collective/conformance.h"
 #include "test/collective/gpu_fleet.h"
-#include "test/collective/set_suite.h"
 #include "test/support/fake_cuda/fake_cuda.h"
 #include "test/support/test_gpus.h"
 
@@ -22,9 +21,11 @@ namespace {
 
 using ::testing::Each;
 
-INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfThreads, PlaneConformance, IpcOfThreads);
+INSTANTIATE_TEST_SUITE_P(IpcOfThreads, PlaneConformance,
+                         of_fleet<IpcOfThreads>());
 // The process sets of a rank share its window.
-INSTANTIATE_TYPED_TEST_SUITE_P(IpcOfThreads, SetConformance, IpcOfThreads);
+INSTANTIATE_TEST_SUITE_P(IpcOfThreads, SetConformance,
+                         of_fleet<IpcOfThreads>());
 
 // Adds ones on four ranks and two GPUs, three times; returns the number of
 // kernel launches.

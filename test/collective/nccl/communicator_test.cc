@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "horovodpp/collective/nccl/arena.h"
-#include "horovodpp/collective/nccl/library.h"
+#include "horovodpp/collective/nccl/api.h"
+#include "horovodpp/collective/nccl/memory.h"
 #include "horovodpp/device/cuda_graph.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "test/support/fake_cuda/fake_cuda.h"

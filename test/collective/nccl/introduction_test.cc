@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/collective/nccl/library.h"
+#include "horovodpp/collective/nccl/api.h"
 #include "test/support/fake_nccl/fake_nccl.h"
 
 namespace hvd::collective {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "test/collective/conformance_suite.h"
+#include "test/collective/conformance.h"
 #include "test/collective/job_fleets.h"
 #include "test/collective/nccl/fleet.h"
 
@@ -31,8 +31,8 @@ class NcclOfProcesses {
   }
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(NcclOfProcesses, PlaneConformance,
-                               NcclOfProcesses);
+INSTANTIATE_TEST_SUITE_P(NcclOfProcesses, PlaneConformance,
+                         of_fleet<NcclOfProcesses>());
 
 }  // namespace
 }  // namespace hvd::collective

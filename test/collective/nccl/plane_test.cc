@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "horovodpp/device/kernels/images.h"
-#include "test/collective/conformance_suite.h"
+#include "test/collective/conformance.h"
 #include "test/collective/nccl/fleet.h"
 
 namespace hvd::collective {
@@ -16,7 +16,8 @@ namespace {
 
 using ::testing::Each;
 
-INSTANTIATE_TYPED_TEST_SUITE_P(NcclOfThreads, PlaneConformance, NcclOfThreads);
+INSTANTIATE_TEST_SUITE_P(NcclOfThreads, PlaneConformance,
+                         of_fleet<NcclOfThreads>());
 
 constexpr int kRanks = 2;
 

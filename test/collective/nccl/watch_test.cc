@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "horovodpp/collective/nccl/library.h"
+#include "horovodpp/collective/nccl/api.h"
 #include "horovodpp/device/cuda_memory.h"
 #include "test/support/fake_cuda/fake_cuda.h"
 #include "test/support/fake_nccl/fake_nccl.h"
@@ -42,7 +42,7 @@ class Sum {
     await();
     const auto work = std::make_shared<device::GpuWork>(
         device::GpuWork::Span{std::move(began), point()}, "a sum");
-    work->when_over(
+    work->on_end(
         [this](const absl::Status& status) { outcome_.set_value(status); });
     watch.watch(work, communicator_);
   }

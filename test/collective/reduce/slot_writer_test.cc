@@ -33,5 +33,14 @@ TEST(SlotWriter, CopiesEverythingAndNothingElse) {
   }
 }
 
+TEST(FetchToWrite, LeavesMemoryAsItIs) {
+  std::vector<std::byte> memory(10'000, std::byte{3});
+  const std::vector<std::byte> before = memory;
+  for (const std::size_t bytes : {0, 1, 64, 4096, 10'000}) {
+    fetch_to_write(memory.data(), bytes);
+  }
+  EXPECT_EQ(memory, before);
+}
+
 }  // namespace
 }  // namespace hvd::collective

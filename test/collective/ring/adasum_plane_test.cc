@@ -4,12 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <memory>
 
 #include "test/collective/adasum_reference.h"
-#include "test/collective/conformance_suite.h"
-#include "test/collective/set_suite.h"
+#include "test/collective/conformance.h"
+#include "test/collective/fused_calls.h"
 #include "test/collective/shm/adasum_fleet.h"
 
 namespace hvd::collective {
@@ -23,14 +22,16 @@ void on_wires(const std::vector<int>& sizes, const Body& body,
               const AdasumOptions& options = kSmallAdasum) {
   for (const int ranks : sizes) {
     on_loopback(ranks, [&](transport::Communicator& communicator) {
-      const std::vector<int> members = [&] {
-        std::vector<int> all(static_cast<std::size_t>(ranks));
-        std::iota(all.begin(), all.end(), 0);
-        return all;
-      }();
-      AdasumPlane plane(communicator, members, test_waiting(ranks), options);
+      const auto plane_between = [&](std::vector<int> members) {
+        return std::make_unique<AdasumPlane>(communicator, std::move(members),
+                                             test_waiting(ranks), options);
+      };
+      std::vector<int> all(static_cast<std::size_t>(ranks));
+      std::iota(all.begin(), all.end(), 0);
+      const auto plane = plane_between(std::move(all));
       NeverInterrupt interrupt;
-      Member member = {plane, communicator.rank(), ranks, ranks, interrupt, {}};
+      Member member = {*plane, communicator.rank(), ranks,
+                       ranks,  interrupt,           plane_between};
       body(member);
     });
   }
@@ -55,12 +56,15 @@ void on_adasum(const std::vector<int>& sizes, const Body& body,
 
 class AdasumOfThreads {
  public:
-  void run(const Body& body) { on_adasum({1, 2, 3}, body); }
+  void run(const Body& body) { on_adasum({1, 2, 3, 4}, body); }
 };
 
-// Other ops use the ring or the shared-memory plane.
-INSTANTIATE_TYPED_TEST_SUITE_P(AdasumOfThreads, PlaneConformance,
-                               AdasumOfThreads);
+// Other ops use the ring or the shared-memory plane. A call or a set that
+// could use Adasum does.
+INSTANTIATE_TEST_SUITE_P(AdasumOfThreads, PlaneConformance,
+                         of_fleet<AdasumOfThreads>());
+INSTANTIATE_TEST_SUITE_P(AdasumOfThreads, SetConformance,
+                         of_fleet<AdasumOfThreads>());
 
 const std::vector<int> kUpToNine = {1, 2, 3, 4, 5, 6, 7, 8, 9};
 
@@ -139,25 +143,6 @@ TEST(AdasumPlane, AveragesWhatIsParallelAndSumsWhatIsOrthogonal) {
   });
 }
 
-TEST(AdasumPlane, ARankWithZerosChangesNothing) {
-  on_adasum({2, 3, 6}, [](Member& member) {
-    for (int lone = 0; lone < member.ranks; ++lone) {
-      for (const DType dtype : kFloatingTypes) {
-        const AdasumCase test = {
-            .dtype = dtype,
-            .counts = {33, 5},
-            .values = [lone](int rank, std::size_t p, std::int64_t i) {
-              return rank == lone ? mixed_value(rank, p, i) : 0.0;
-            }};
-        const auto results = adasum_results(member, test);
-        for (std::int64_t i = 0; i < 33; ++i) {
-          EXPECT_EQ(get(dtype, results[0].data(), i), test.rounded(lone, 0, i));
-        }
-      }
-    }
-  });
-}
-
 TEST(AdasumPlane, HugeAndSmallNumbersFollowTheFormulaToo) {
   on_adasum({2, 3, 4}, [](Member& member) {
     const auto times = [](double unit) {
@@ -218,83 +203,6 @@ TEST(AdasumPlane, GivesTheSameBitsOnAllRanksAndInAllRuns) {
   });
 }
 
-TEST(AdasumPlane, NeverBlocksItselfWhateverTheDepth) {
-  for (const int depth : {1, 2, 4}) {
-    on_adasum({2, 3, 4, 7},
-              [](Member& member) {
-                for (const std::int64_t count : {1, 15, 64, 333, 1024}) {
-                  if (!adasum_conforms(member, {.counts = {count, 2}})) return;
-                }
-              },
-              {.ring = {.chunk_bytes = 64, .depth = depth}});
-  }
-}
-
-TEST(AdasumPlane, ConnectsSomeRanksInAnyOrderBesideOthers) {
-  on_loopback(5, [](transport::Communicator& communicator) {
-    const std::vector<int> odd = {3, 1};
-    const std::vector<int> even = {2, 0, 4};
-    const bool is_odd = communicator.rank() % 2 == 1;
-    const std::vector<int>& members = is_odd ? odd : even;
-    const auto position =
-        std::find(members.begin(), members.end(), communicator.rank()) -
-        members.begin();
-    AdasumPlane plane(communicator, members, test_waiting(5), kSmallAdasum);
-    NeverInterrupt interrupt;
-    Member member = {plane,
-                     static_cast<int>(position),
-                     static_cast<int>(members.size()),
-                     1,
-                     interrupt,
-                     {}};
-    member.sequence = is_odd ? 1000 : 2000;
-    for (int i = 0; i < 10; ++i) {
-      ASSERT_TRUE(adasum_conforms(member, {.counts = {500, 3}}));
-      ASSERT_TRUE(allreduce_conforms(member, {{.dtype = DType::kI16}, {500}}));
-    }
-  });
-}
-
-TEST(AdasumPlane, ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace) {
-  on_adasum({2, 3, 4, 5}, [](Member& member) {
-    std::mt19937 pace(static_cast<unsigned>(member.rank));
-    for (int round = 0; round < 40; ++round, ++member.epoch) {
-      const int absent = round % member.ranks;
-      const std::int64_t count = round % 4 == 0 ? 3000 : round % 7;
-      const bool in_place = round % 3 == 0;
-      member.sequence = static_cast<std::uint32_t>(round);
-      FailingInterrupt interrupt(static_cast<int>(pace() % 40),
-                                 absl::CancelledError("somebody stays away"));
-      Tensors tensors(DType::kF32, {count, 2000, 0, 1});
-      const Tensors before = tensors;
-      const Call call = {member.next().tag, interrupt};
-      if (member.rank != absent) {
-        ASSERT_TRUE(absl::IsCancelled(member.plane.allreduce(
-            tensors.pieces(in_place), {.op = ReduceOp::kAdasum}, call)));
-      }
-      ASSERT_EQ(tensors.inputs, before.inputs);
-      ASSERT_EQ(tensors.outputs, before.outputs);
-      ++member.epoch;
-      ASSERT_TRUE(adasum_conforms(member, {.counts = {count, 40}}));
-    }
-  });
-}
-
-TEST(AdasumPlane, AFailingInterruptEndsTheCallAndThePlane) {
-  on_adasum({2, 3, 5}, [](Member& member) {
-    if (member.rank == 0) return;  // Never enters.
-    FailingInterrupt interrupt(50 * member.rank);
-    Tensors tensors(DType::kF32, {3000});
-    const std::vector<Bytes> before = tensors.inputs;
-    const absl::Status status =
-        member.plane.allreduce(tensors.pieces(true), {.op = ReduceOp::kAdasum},
-                               {member.next().tag, interrupt});
-    EXPECT_EQ(status.message(), "rank 7 was killed by signal 9");
-    EXPECT_EQ(tensors.inputs, before);
-    EXPECT_EQ(member.plane.barrier(member.next()), status);
-  });
-}
-
 TEST(AdasumPlane, RefusesIntegersAndPartsOfResultsAndGoesOn) {
   on_adasum({1, 3}, [](Member& member) {
     for (const DType dtype : kAllDTypes) {
@@ -310,86 +218,6 @@ TEST(AdasumPlane, RefusesIntegersAndPartsOfResultsAndGoesOn) {
     }
     EXPECT_TRUE(adasum_conforms(member, {.counts = {10}}));
   });
-}
-
-// Calls of overlapping sets in one order, with Adasum and other ops. Some calls
-// a member never enters.
-TEST(ShmAdasumPlane, SetsOfRanksThatOverlapDoNotDisturbEachOther) {
-  const auto body = [](Member& member) {
-    constexpr int kCalls = 300;
-    std::mt19937 plan(31);  // Equal on all ranks.
-    std::map<std::vector<int>, std::unique_ptr<DataPlane>> planes;
-    for (int number = 0; number < kCalls; ++number, ++member.sequence) {
-      const SetCall call = SetCall::next(plan, member.ranks, 6);
-      const std::uint32_t epoch = member.epoch;
-      if (call.absent >= 0) ++member.epoch;
-      const auto place =
-          std::find(call.members.begin(), call.members.end(), member.rank);
-      if (place == call.members.end()) continue;
-      auto& plane = planes[call.members];
-      if (plane == nullptr) plane = member.plane_between(call.members);
-      Member part = {*plane,
-                     static_cast<int>(place - call.members.begin()),
-                     static_cast<int>(call.members.size()),
-                     1,
-                     member.interrupt,
-                     {},
-                     epoch,
-                     member.sequence};
-      if (call.absent < 0) {
-        const AdasumCase adasum = {.counts = {call.size, 3, call.size / 2}};
-        ASSERT_TRUE(call.kind < 4 ? adasum_conforms(part, adasum)
-                                  : call.conforms(part))
-            << "call " << number;
-      } else if (part.rank != call.absent) {
-        FailingInterrupt interrupt(number % 40,
-                                   absl::CancelledError("somebody stays away"));
-        Tensors tensors(DType::kF32, {call.size, 1});
-        const Tensors before = tensors;
-        ASSERT_TRUE(absl::IsCancelled(plane->allreduce(
-            tensors.pieces(number % 2 == 0), {.op = ReduceOp::kAdasum},
-            {part.next().tag, interrupt})));
-        ASSERT_EQ(tensors.inputs, before.inputs);
-        ASSERT_EQ(tensors.outputs, before.outputs);
-      }
-    }
-  };
-  for (const int ranks : {2, 3, 4, 6}) {
-    on_loopback(ranks, [&](transport::Communicator& communicator) {
-      run_on_shm_adasum(communicator, ranks, body, {.shm = kSmallShm});
-    });
-  }
-}
-
-TEST(ShmAdasumPlane, ConformsBetweenSomeOfTheRanksOfANode) {
-  for (const int ranks : {3, 4, 7}) {
-    on_loopback(ranks, [&](transport::Communicator& communicator) {
-      run_on_shm_adasum(
-          communicator, ranks,
-          [](Member& member) {
-            for (int absent = 0; absent < member.ranks; ++absent) {
-              if (absent == member.rank) continue;
-              std::vector<int> members;
-              for (int r = 0; r < member.ranks; ++r) {
-                if (r != absent) members.push_back(r);
-              }
-              const auto plane = member.plane_between(members);
-              Member part = {*plane,
-                             member.rank - (member.rank > absent ? 1 : 0),
-                             member.ranks - 1,
-                             1,
-                             member.interrupt,
-                             {}};
-              part.sequence = static_cast<std::uint32_t>(1000 * absent);
-              for (const DType dtype : kFloatingTypes) {
-                ASSERT_TRUE(adasum_conforms(
-                    part, {.dtype = dtype, .counts = {1, 5000, 0, 30}}));
-              }
-            }
-          },
-          {.shm = kSmallShm});
-    });
-  }
 }
 
 // More dot products than a slot can hold.

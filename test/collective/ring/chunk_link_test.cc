@@ -16,58 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ChunkLink, CarriesMoreMessagesThanItHasSlots) {
-  on_loopback(2, [](transport::Communicator& communicator) {
-    const int peer = 1 - communicator.rank();
-    Staging staging(4, 64);
-    ASSERT_TRUE(staging.map().ok());
-    NeverInterrupt interrupt;
-    ChunkLink link(communicator, staging, {{1, 1}, interrupt}, test_waiting(2));
-    EXPECT_EQ(link.depth(), 2);
-    for (int i = 0; i < 20; ++i) {
-      ASSERT_TRUE(link.post_receive(peer, sizeof(i)).ok());
-      const auto out = link.take();
-      ASSERT_TRUE(out.ok()) << out.status();
-      std::memcpy(*out, &i, sizeof(i));
-      ASSERT_TRUE(link.send(peer, *out, sizeof(i)).ok());
-      const auto in = link.receive();
-      ASSERT_TRUE(in.ok()) << in.status();
-      EXPECT_EQ(std::memcmp(*in, &i, sizeof(i)), 0);
-      link.release(*in);
-    }
-    EXPECT_TRUE(link.flush().ok());
-  });
-}
-
-TEST(ChunkLink, SendsOnWhatItReceivedFromTheSameSlot) {
-  on_loopback(3, [](transport::Communicator& communicator) {
-    const int rank = communicator.rank();
-    Staging staging(2, 64);
-    ASSERT_TRUE(staging.map().ok());
-    NeverInterrupt interrupt;
-    ChunkLink link(communicator, staging, {{1, 1}, interrupt}, test_waiting(3));
-    for (char i = 0; i < 10; ++i) {
-      absl::StatusOr<std::byte*> slot = nullptr;
-      if (rank == 0) {
-        slot = link.take();
-        ASSERT_TRUE(slot.ok()) << slot.status();
-        **slot = static_cast<std::byte>(i);
-      } else {
-        ASSERT_TRUE(link.post_receive(rank - 1, 1).ok());
-        slot = link.receive();
-        ASSERT_TRUE(slot.ok()) << slot.status();
-        EXPECT_EQ(**slot, static_cast<std::byte>(i));
-      }
-      if (rank == 2) {
-        link.release(*slot);
-      } else {
-        ASSERT_TRUE(link.send(rank + 1, *slot, 1).ok());
-      }
-    }
-    EXPECT_TRUE(link.flush().ok());
-  });
-}
-
 TEST(ChunkLink, GivesUpWithTheErrorOfTheInterrupt) {
   on_loopback(2, [](transport::Communicator& communicator) {
     if (communicator.rank() == 1) return;

@@ -12,26 +12,6 @@
 namespace hvd::collective {
 namespace {
 
-TEST(DirectCircuit, ReducesBetweenAnyNumberOfRanks) {
-  for (const int ranks : {2, 3, 5, 8}) {
-    for (const std::int64_t count : {0, 1, 2, 17, 500, 3001}) {
-      const std::vector<Range> all(static_cast<std::size_t>(ranks), {0, count});
-      const ReduceKernel kernel(
-          {.dtype = DType::kI32, .op = ReduceOp::kAverage}, ranks);
-      on_links(ranks, [&](const DirectSeat& seat, ChunkLink& link) {
-        std::vector<std::int32_t> data(static_cast<std::size_t>(count));
-        std::iota(data.begin(), data.end(), 100 * seat.position);
-        const Piece piece = {data.data(), data.data(), count};
-        TensorFlow flow(seat.shape(), {&piece, 1}, all, kernel);
-        ASSERT_TRUE(exchange_directly(seat, flow, link).ok());
-        for (std::size_t i = 0; i < data.size(); ++i) {
-          ASSERT_EQ(data[i], static_cast<int>(i) + 50 * (ranks - 1));
-        }
-      });
-    }
-  }
-}
-
 // In place, so that a rank that reduces too early sends wrong data.
 TEST(DirectCircuit, GivesTheSameWhetherItGoesWholeOrInSegments) {
   for (const int ranks : {2, 3, 8}) {

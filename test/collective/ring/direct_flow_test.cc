@@ -4,57 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstring>
+#include <utility>
 #include <vector>
 
 namespace hvd::collective {
 namespace {
-
-// Numbers whose sums depend on their order.
-float value_of(std::size_t rank, std::size_t i) {
-  return 1.0f / static_cast<float>(3 + i + 7 * rank);
-}
-
-std::byte* raw(std::vector<float>& values) {
-  return reinterpret_cast<std::byte*>(values.data());
-}
-
-TEST(TensorFlow, AddsInTheOrderOfTheRanksWhosePartEverItIs) {
-  constexpr std::size_t kRanks = 5;
-  constexpr std::size_t kCount = 40;
-  const ReduceKernel kernel({.dtype = DType::kF32}, kRanks);
-  std::vector<float> expected;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    float sum = value_of(0, i);
-    for (std::size_t r = 1; r < kRanks; ++r) sum += value_of(r, i);
-    expected.push_back(sum);
-  }
-  const std::vector<Range> all(kRanks, {0, kCount});
-  for (std::size_t self = 0; self < kRanks; ++self) {
-    std::vector<std::vector<float>> inputs(kRanks);
-    std::vector<std::byte*> theirs;
-    for (std::size_t r = 0; r < kRanks; ++r) {
-      for (std::size_t i = 0; i < kCount; ++i) {
-        inputs[r].push_back(value_of(r, i));
-      }
-      theirs.push_back(r == self ? nullptr : raw(inputs[r]));
-    }
-    // Two pieces, one in place.
-    std::vector<float> output(kCount / 2);
-    const std::vector<Piece> pieces = {
-        {inputs[self].data(), output.data(), kCount / 2},
-        {&inputs[self][kCount / 2], &inputs[self][kCount / 2], kCount / 2}};
-    TensorFlow flow({.rank = static_cast<int>(self), .ranks = kRanks}, pieces,
-                    all, kernel);
-    std::vector<float> slot(kCount);
-    flow.reduce({0, kCount}, theirs, raw(slot));
-    EXPECT_EQ(slot, expected);
-    for (std::size_t i = 0; i < kCount / 2; ++i) {
-      EXPECT_EQ(output[i], expected[i]);
-      EXPECT_EQ(inputs[self][kCount / 2 + i], expected[kCount / 2 + i]);
-    }
-  }
-}
 
 TEST(TensorFlow, SendsContributionsAsElementsAndResultsWhereTheyAreNeeded) {
   const ReduceKernel kernel({.dtype = DType::kF16}, 3);

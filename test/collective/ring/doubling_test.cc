@@ -30,7 +30,7 @@ TEST(Doubling, GivesAllRanksTheSameBitsForAnyNumberOfThem) {
         for (int i = 0; i < kCount; ++i) {
           mine.push_back(1.0f / static_cast<float>(3 + i + 7 * rank));
         }
-        ASSERT_TRUE(merge_by_doubling({.ranks = all, .rank = rank},
+        ASSERT_TRUE(merge_by_doubling({.members = all, .rank = rank},
                                       reinterpret_cast<std::byte*>(mine.data()),
                                       kCount, kernel, link)
                         .ok());

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "test/collective/conformance_suite.h"
+#include "test/collective/conformance.h"
+#include "test/collective/doomed_call.h"
 #include "test/collective/mpi_fleets.h"
-#include "test/collective/set_suite.h"
 
 namespace hvd::collective {
 namespace {
 
-INSTANTIATE_TYPED_TEST_SUITE_P(RingOfProcesses, PlaneConformance,
-                               RingOfProcesses<0>);
-INSTANTIATE_TYPED_TEST_SUITE_P(RingOfProcesses, SetConformance,
-                               RingOfProcesses<0>);
-INSTANTIATE_TYPED_TEST_SUITE_P(RingOfNodes, PlaneConformance,
-                               RingOfProcesses<1>);
-INSTANTIATE_TYPED_TEST_SUITE_P(RingOfNodes, SetConformance, RingOfProcesses<1>);
+INSTANTIATE_TEST_SUITE_P(RingOfProcesses, PlaneConformance,
+                         of_fleet<RingOfProcesses<0>>());
+INSTANTIATE_TEST_SUITE_P(RingOfProcesses, SetConformance,
+                         of_fleet<RingOfProcesses<0>>());
+INSTANTIATE_TEST_SUITE_P(RingOfNodes, PlaneConformance,
+                         of_fleet<RingOfProcesses<1>>());
+INSTANTIATE_TEST_SUITE_P(RingOfNodes, SetConformance,
+                         of_fleet<RingOfProcesses<1>>());
 
 // Chunks so large that MPI does not buffer them: after a call is abandoned, MPI
 // keeps their memory for good.

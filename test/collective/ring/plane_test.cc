@@ -4,14 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "test/collective/conformance_suite.h"
-#include "test/collective/set_suite.h"
+#include "test/collective/conformance.h"
+#include "test/collective/conforming_calls.h"
 
 namespace hvd::collective {
 namespace {
 
-INSTANTIATE_TYPED_TEST_SUITE_P(RingOfThreads, PlaneConformance, RingOfThreads);
-INSTANTIATE_TYPED_TEST_SUITE_P(RingOfThreads, SetConformance, RingOfThreads);
+INSTANTIATE_TEST_SUITE_P(RingOfThreads, PlaneConformance,
+                         of_fleet<RingOfThreads>());
+INSTANTIATE_TEST_SUITE_P(RingOfThreads, SetConformance,
+                         of_fleet<RingOfThreads>());
 
 Member member_of(DataPlane& plane, int rank, int ranks,
                  transport::Interrupt& interrupt) {

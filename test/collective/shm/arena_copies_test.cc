@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "test/collective/fleets.h"
+#include "test/collective/rank_board.h"
 
 namespace hvd::collective {
 namespace {
@@ -28,50 +29,54 @@ struct Resident {
   ShmPlane& plane;
   std::shared_ptr<Arena> arena;
   int rank;
+  NeverInterrupt never = {};
 
   std::vector<std::byte, ArenaAllocator<std::byte>> in_arena(std::size_t bytes,
                                                              int value) const {
     return {bytes, std::byte(value), ArenaAllocator<std::byte>(arena)};
+  }
+
+  // Makes call 1; returns its steps on the board: one if all copies were direct.
+  std::uint64_t gather(std::span<const std::byte> input,
+                       std::span<const std::size_t> bytes, std::byte* output) {
+    return steps_of(plane.allgather(input, bytes, output, {{1, 1}, never}));
+  }
+  std::uint64_t exchange(std::span<const std::byte> input,
+                         std::span<const std::size_t> sends, std::byte* output,
+                         std::span<const std::size_t> receives) {
+    return steps_of(
+        plane.alltoall(input, sends, output, receives, {{1, 1}, never}));
+  }
+  std::uint64_t broadcast(std::byte* memory, std::size_t bytes, int root) {
+    return steps_of(
+        plane.broadcast(memory, memory, bytes, root, {{1, 1}, never}));
+  }
+  std::uint64_t reduce(const Piece& piece) {
+    return steps_of(plane.allreduce({&piece, 1}, {}, {{1, 1}, never}));
+  }
+  std::uint64_t steps_of(const absl::Status& status) const {
+    EXPECT_TRUE(status.ok()) << status;
+    return board.steps();
   }
 };
 
 void on_residents(int ranks, bool read_only,
                   const std::function<void(Resident&)>& body) {
   on_loopback(ranks, [&](transport::Communicator& communicator) {
-    const auto topology =
-        Topology::from_peers(communicator.rank(), communicator.peers());
-    ASSERT_TRUE(topology.ok()) << topology.status();
-    const std::size_t lists = ArenaMap::bytes_needed(ranks);
-    auto segment = transport::NodeSegment::open(
-        communicator, *topology,
-        lists + ShmBoard::bytes_needed(ranks, kShortSlots), soon());
-    ASSERT_TRUE(segment.ok()) << segment.status();
-    const auto payload = (*segment)->payload();
-    ShmBoard board(**segment, payload.subspan(lists), test_waiting(ranks),
-                   kShortSlots);
+    RankBoard board(communicator, kShortSlots, ArenaMap::bytes_needed);
     const auto arena = std::make_shared<Arena>(
         Arena::Options{.first_extent_bytes = std::size_t{1} << 20});
-    ArenaMap map(arena, {.rank = topology->local_rank(), .ranks = ranks},
-                 payload.first(lists), read_only);
-    ShmPlane plane(board, &map);
+    ArenaMap map(arena, {.rank = board.rank(), .ranks = ranks}, board.before(),
+                 read_only);
+    ShmPlane plane(board.board(), &map);
     // Members look up each other's memory from the next call on.
-    NeverInterrupt interrupt;
     const auto memory = arena->allocate(1);
     ASSERT_TRUE(memory.ok() && arena->deallocate(*memory).ok());
     map.publish();
-    ASSERT_TRUE(plane.barrier({{1, 0}, interrupt}).ok());
-    Resident resident = {board, plane, arena, topology->local_rank()};
+    Resident resident = {board.board(), plane, arena, board.rank()};
+    ASSERT_TRUE(plane.barrier({{1, 0}, resident.never}).ok());
     body(resident);
   });
-}
-
-// The number of the board's steps that a call took: one if all copies were
-// direct.
-template <typename F>
-std::uint64_t steps_of(Resident& resident, F call) {
-  const absl::Status status = call();
-  EXPECT_TRUE(status.ok()) << status;
-  return resident.board.steps();
 }
 
 std::vector<std::byte> parts_of(int ranks, std::size_t bytes) {
@@ -85,17 +90,10 @@ std::vector<std::byte> parts_of(int ranks, std::size_t bytes) {
 TEST(ArenaCopies, GatherFromInputsThatLieThere) {
   for (const bool read_only : {false, true}) {
     on_residents(3, read_only, [](Resident& self) {
-      NeverInterrupt interrupt;
       const std::vector<std::size_t> bytes(3, 5000);
       const auto input = self.in_arena(5000, self.rank + 1);
       std::vector<std::byte> output(15000);
-      EXPECT_EQ(steps_of(self,
-                         [&] {
-                           return self.plane.allgather(input, bytes,
-                                                       output.data(),
-                                                       {{1, 1}, interrupt});
-                         }),
-                1u);
+      EXPECT_EQ(self.gather(input, bytes, output.data()), 1u);
       EXPECT_EQ(output, parts_of(3, 5000));
     });
   }
@@ -103,16 +101,10 @@ TEST(ArenaCopies, GatherFromInputsThatLieThere) {
 
 TEST(ArenaCopies, GatherIntoOutputsThatLieThere) {
   on_residents(3, false, [](Resident& self) {
-    NeverInterrupt interrupt;
     const std::vector<std::size_t> bytes(3, 5000);
     const std::vector<std::byte> input(5000, std::byte(self.rank + 1));
     auto output = self.in_arena(15000, 0);
-    EXPECT_EQ(steps_of(self,
-                       [&] {
-                         return self.plane.allgather(
-                             input, bytes, output.data(), {{1, 1}, interrupt});
-                       }),
-              1u);
+    EXPECT_EQ(self.gather(input, bytes, output.data()), 1u);
     EXPECT_EQ(std::vector<std::byte>(output.begin(), output.end()),
               parts_of(3, 5000));
   });
@@ -120,16 +112,10 @@ TEST(ArenaCopies, GatherIntoOutputsThatLieThere) {
 
 TEST(ArenaCopies, WriteIntoNoArenaThatIsReadOnly) {
   on_residents(2, true, [](Resident& self) {
-    NeverInterrupt interrupt;
     const std::vector<std::size_t> bytes(2, 5000);
     const std::vector<std::byte> input(5000, std::byte(self.rank + 1));
     auto output = self.in_arena(10000, 0);
-    EXPECT_GT(steps_of(self,
-                       [&] {
-                         return self.plane.allgather(
-                             input, bytes, output.data(), {{1, 1}, interrupt});
-                       }),
-              1u);
+    EXPECT_GT(self.gather(input, bytes, output.data()), 1u);
     EXPECT_EQ(std::vector<std::byte>(output.begin(), output.end()),
               parts_of(2, 5000));
   });
@@ -142,7 +128,6 @@ TEST(ArenaCopies, ExchangeWhatLiesThere) {
   for (const There there :
        {There::kInputs, There::kOutputs, There::kBoth, There::kNotAll}) {
     on_residents(3, false, [&](Resident& self) {
-      NeverInterrupt interrupt;
       // Rank r sends 1000 * (r + 1) bytes to each rank.
       const std::size_t each = 1000 * static_cast<std::size_t>(self.rank + 1);
       const std::vector<std::size_t> sends(3, each);
@@ -160,10 +145,7 @@ TEST(ArenaCopies, ExchangeWhatLiesThere) {
           is_output_near ? near_output.data() : far_output.data();
       const std::span<const std::byte> input =
           far ? std::span<const std::byte>(far_input) : near_input;
-      const std::uint64_t steps = steps_of(self, [&] {
-        return self.plane.alltoall(input, sends, output, receives,
-                                   {{1, 1}, interrupt});
-      });
+      const std::uint64_t steps = self.exchange(input, sends, output, receives);
       EXPECT_EQ(steps == 1, there != There::kNotAll) << steps;
       for (int from = 0, at = 0; from < 3; ++from) {
         const int bytes = 1000 * (from + 1);
@@ -178,7 +160,6 @@ TEST(ArenaCopies, ExchangeWhatLiesThere) {
 TEST(ArenaCopies, GatherIntoResultsOfThePlanesOwn) {
   for (const bool read_only : {false, true}) {
     on_residents(3, read_only, [&](Resident& self) {
-      NeverInterrupt interrupt;
       // Small parts are copied through slots anyway.
       EXPECT_EQ(self.plane.result_memory({.mine = 64, .all = 64}), nullptr);
       EXPECT_EQ(self.plane.result_memory({.mine = 0, .all = 15000}), nullptr);
@@ -188,12 +169,7 @@ TEST(ArenaCopies, GatherIntoResultsOfThePlanesOwn) {
       if (read_only) return;
       const std::vector<std::size_t> bytes(3, 5000);
       const std::vector<std::byte> input(5000, std::byte(self.rank + 1));
-      EXPECT_EQ(steps_of(self,
-                         [&] {
-                           return self.plane.allgather(
-                               input, bytes, output.get(), {{1, 1}, interrupt});
-                         }),
-                1u);
+      EXPECT_EQ(self.gather(input, bytes, output.get()), 1u);
       EXPECT_EQ(std::vector<std::byte>(output.get(), output.get() + 15000),
                 parts_of(3, 5000));
     });
@@ -202,16 +178,10 @@ TEST(ArenaCopies, GatherIntoResultsOfThePlanesOwn) {
 
 TEST(ArenaCopies, ShowLittleAlongWithItsSizes) {
   on_residents(3, false, [](Resident& self) {
-    NeverInterrupt interrupt;
     const std::vector<std::byte> input(3, std::byte(self.rank + 1));
     const std::vector<std::size_t> each(3, 1);
     std::vector<std::byte> output(3);
-    EXPECT_EQ(steps_of(self,
-                       [&] {
-                         return self.plane.alltoall(input, each, output.data(),
-                                                    each, {{1, 1}, interrupt});
-                       }),
-              1u);
+    EXPECT_EQ(self.exchange(input, each, output.data(), each), 1u);
     EXPECT_THAT(output, ElementsAre(std::byte(1), std::byte(2), std::byte(3)));
   });
 }
@@ -220,17 +190,10 @@ TEST(ArenaCopies, GatherOnTheWayWhatLiesElsewhereOnAllRanks) {
   // One step if the bytes fit into a slot next to the list of extents.
   for (const std::size_t each : {std::size_t{65}, std::size_t{512}}) {
     on_residents(3, false, [&](Resident& self) {
-      NeverInterrupt interrupt;
       const std::vector<std::size_t> bytes(3, each);
       const std::vector<std::byte> input(each, std::byte(self.rank + 1));
       std::vector<std::byte> output(3 * each);
-      EXPECT_EQ(steps_of(self,
-                         [&] {
-                           return self.plane.allgather(input, bytes,
-                                                       output.data(),
-                                                       {{1, 1}, interrupt});
-                         }),
-                1u);
+      EXPECT_EQ(self.gather(input, bytes, output.data()), 1u);
       EXPECT_EQ(output, parts_of(3, each));
     });
   }
@@ -238,19 +201,13 @@ TEST(ArenaCopies, GatherOnTheWayWhatLiesElsewhereOnAllRanks) {
 
 TEST(ArenaCopies, GatherInAnotherStepWhatLiesElsewhereOnSomeRanks) {
   on_residents(3, false, [](Resident& self) {
-    NeverInterrupt interrupt;
     const std::vector<std::size_t> bytes(3, 512);
     const std::vector<std::byte> far(512, std::byte(self.rank + 1));
     const auto near = self.in_arena(512, self.rank + 1);
     const std::span<const std::byte> input =
         self.rank == 0 ? std::span<const std::byte>(near) : far;
     std::vector<std::byte> output(1536);
-    EXPECT_EQ(steps_of(self,
-                       [&] {
-                         return self.plane.allgather(
-                             input, bytes, output.data(), {{1, 1}, interrupt});
-                       }),
-              2u);
+    EXPECT_EQ(self.gather(input, bytes, output.data()), 2u);
     EXPECT_EQ(output, parts_of(3, 512));
   });
 }
@@ -260,18 +217,11 @@ TEST(ArenaCopies, BroadcastTheFirstBytesOfWhatLiesElsewhereOnTheWay) {
   for (const auto& [bytes, steps] :
        {std::pair{std::size_t{800}, 1u}, {std::size_t{1800}, 2u}}) {
     on_residents(3, false, [&, bytes = bytes, steps = steps](Resident& self) {
-      NeverInterrupt interrupt;
       std::vector<std::byte> memory(bytes);
       for (std::size_t i = 0; i < bytes; ++i) {
         memory[i] = std::byte(self.rank == 2 ? i % 251 : 255);
       }
-      EXPECT_EQ(steps_of(self,
-                         [&] {
-                           return self.plane.broadcast(memory.data(),
-                                                       memory.data(), bytes, 2,
-                                                       {{1, 1}, interrupt});
-                         }),
-                steps);
+      EXPECT_EQ(self.broadcast(memory.data(), bytes, 2), steps);
       for (std::size_t i = 0; i < bytes; ++i) {
         ASSERT_EQ(memory[i], std::byte(i % 251)) << i;
       }
@@ -284,7 +234,6 @@ TEST(ArenaCopies, ReduceOnTheWayWhatLiesElsewhereOnAllRanks) {
   // the same step. If only on some ranks, another step follows.
   for (const bool everywhere : {true, false}) {
     on_residents(3, false, [&](Resident& self) {
-      NeverInterrupt interrupt;
       constexpr std::int64_t kCount = 200;
       auto near = self.in_arena(kCount * sizeof(float), 0);
       std::vector<float> far(kCount);
@@ -295,13 +244,7 @@ TEST(ArenaCopies, ReduceOnTheWayWhatLiesElsewhereOnAllRanks) {
         data[i] = static_cast<float>(i * (self.rank + 1));
       }
       const Piece piece = {data, data, kCount};
-      EXPECT_EQ(steps_of(self,
-                         [&] {
-                           return self.plane.allreduce({&piece, 1},
-                                                       {.op = ReduceOp::kSum},
-                                                       {{1, 1}, interrupt});
-                         }),
-                everywhere ? 1u : 2u);
+      EXPECT_EQ(self.reduce(piece), everywhere ? 1u : 2u);
       for (std::int64_t i = 0; i < kCount; ++i) {
         ASSERT_EQ(data[i], static_cast<float>(6 * i)) << i;
       }
@@ -312,15 +255,8 @@ TEST(ArenaCopies, ReduceOnTheWayWhatLiesElsewhereOnAllRanks) {
 TEST(ArenaCopies, ShareABroadcastIntoOutputsThatLieThere) {
   for (const bool read_only : {false, true}) {
     on_residents(3, read_only, [](Resident& self) {
-      NeverInterrupt interrupt;
       auto memory = self.in_arena(300'001, self.rank + 1);
-      EXPECT_EQ(steps_of(self,
-                         [&] {
-                           return self.plane.broadcast(
-                               memory.data(), memory.data(), memory.size(), 1,
-                               {{1, 1}, interrupt});
-                         }),
-                1u);
+      EXPECT_EQ(self.broadcast(memory.data(), memory.size(), 1), 1u);
       EXPECT_THAT(memory, Each(std::byte(2)));
     });
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "test/collective/fleets.h"
+#include "test/collective/rank_board.h"
 
 namespace hvd::collective {
 namespace {
@@ -17,15 +18,7 @@ constexpr std::size_t kCrossoverSlot = std::size_t{256} << 10;
 void on_boards(int ranks, const std::function<void(ShmBoard&)>& body,
                const ShmOptions& options = {}) {
   on_loopback(ranks, [&](transport::Communicator& communicator) {
-    const auto topology =
-        Topology::from_peers(communicator.rank(), communicator.peers());
-    auto segment = transport::NodeSegment::open(
-        communicator, *topology, ShmBoard::bytes_needed(ranks, options),
-        soon());
-    ASSERT_TRUE(segment.ok()) << segment.status();
-    ShmBoard board(**segment, (*segment)->payload(), test_waiting(ranks),
-                   options);
-    body(board);
+    body(RankBoard(communicator, options).board());
   });
 }
 
@@ -36,7 +29,7 @@ TEST(MeasureCrossovers, FindsTheSameOnAllRanksAndLeavesTheBoardAsItWas) {
       const ShmCrossovers before = board.crossovers();
       NeverInterrupt interrupt;
       const auto measured = measure_crossovers(
-          board, nullptr, {.patience = std::chrono::seconds(60)}, interrupt);
+          board, nullptr, {.timeout = std::chrono::seconds(60)}, interrupt);
       ASSERT_EQ(measured.status(), absl::OkStatus());
       EXPECT_EQ(board.crossovers(), before);
       ASSERT_TRUE(measured->has_value());
@@ -55,7 +48,7 @@ TEST(MeasureCrossovers, FindsNothingOutIfThereIsNoTime) {
   on_boards(2, [](ShmBoard& board) {
     NeverInterrupt interrupt;
     const auto measured = measure_crossovers(
-        board, nullptr, {.patience = std::chrono::nanoseconds(-1)}, interrupt);
+        board, nullptr, {.timeout = std::chrono::nanoseconds(-1)}, interrupt);
     ASSERT_EQ(measured.status(), absl::OkStatus());
     EXPECT_EQ(*measured, std::nullopt);
   });

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "test/collective/conformance_suite.h"
+#include "test/collective/conformance.h"
 #include "test/collective/mpi_fleets.h"
-#include "test/collective/set_suite.h"
+#include "test/collective/rank_board.h"
 
 namespace hvd::collective {
 namespace {
 
-INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfProcesses, PlaneConformance,
-                               ShmOfProcesses<0>);
-INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfProcesses, SetConformance,
-                               ShmOfProcesses<0>);
-INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfTwoNodes, PlaneConformance,
-                               ShmOfProcesses<2>);
-INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfTwoNodes, SetConformance,
-                               ShmOfProcesses<2>);
+INSTANTIATE_TEST_SUITE_P(ShmOfProcesses, PlaneConformance,
+                         of_fleet<ShmOfProcesses<0>>());
+INSTANTIATE_TEST_SUITE_P(ShmOfProcesses, SetConformance,
+                         of_fleet<ShmOfProcesses<0>>());
+INSTANTIATE_TEST_SUITE_P(ShmOfTwoNodes, PlaneConformance,
+                         of_fleet<ShmOfProcesses<2>>());
+INSTANTIATE_TEST_SUITE_P(ShmOfTwoNodes, SetConformance,
+                         of_fleet<ShmOfProcesses<2>>());
 
 using Kind = Placement::Kind;
 using InArenas = ArenasOfProcesses<Kind::kArena, false, 0>;
 using PartlyInArenas = ArenasOfProcesses<Kind::kMixed, false, 2>;
 using InReadOnlyArenas = ArenasOfProcesses<Kind::kMixed, true, 0>;
-INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, PlaneConformance, InArenas);
-INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, SetConformance, InArenas);
-INSTANTIATE_TYPED_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
-                               PartlyInArenas);
-INSTANTIATE_TYPED_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
-                               InReadOnlyArenas);
+INSTANTIATE_TEST_SUITE_P(InArenas, PlaneConformance, of_fleet<InArenas>());
+INSTANTIATE_TEST_SUITE_P(InArenas, SetConformance, of_fleet<InArenas>());
+INSTANTIATE_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
+                         of_fleet<PartlyInArenas>());
+INSTANTIATE_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
+                         of_fleet<InReadOnlyArenas>());
 
 // Processes map each other's extents. Mapping long extents takes a while, and
 // calls go on meanwhile.
@@ -35,22 +35,12 @@ TEST(ArenasOfProcesses, AreReachedSoonWhereExtentsAreLong) {
   constexpr std::uint32_t kMostCalls = 1'000'000;
   const auto communicator = transport::make_mpi_communicator({});
   ASSERT_TRUE(communicator.ok()) << communicator.status();
-  const auto topology =
-      Topology::from_peers((*communicator)->rank(), (*communicator)->peers());
-  ASSERT_TRUE(topology.ok()) << topology.status();
-  const int ranks = topology->local_size();
-  const std::size_t lists = ArenaMap::bytes_needed(ranks);
-  const auto segment = transport::NodeSegment::open(
-      **communicator, *topology, lists + ShmBoard::bytes_needed(ranks, kShm),
-      soon());
-  ASSERT_TRUE(segment.ok()) << segment.status();
-  const auto payload = (*segment)->payload();
-  ShmBoard board(**segment, payload.subspan(lists), test_waiting(ranks), kShm);
+  const int ranks = (*communicator)->size();
+  RankBoard board(**communicator, kShm, ArenaMap::bytes_needed);
   const auto arena = std::make_shared<Arena>(
       Arena::Options{.first_extent_bytes = std::size_t{4} << 20});
-  ArenaMap map(arena, {.rank = topology->local_rank(), .ranks = ranks},
-               payload.first(lists));
-  ShmPlane plane(board, &map);
+  ArenaMap map(arena, {.rank = board.rank(), .ranks = ranks}, board.before());
+  ShmPlane plane(board.board(), &map);
   NeverInterrupt interrupt;
   std::vector<float, ArenaAllocator<float>> x(kCount, 0.0f,
                                               ArenaAllocator<float>(arena));
@@ -64,7 +54,7 @@ TEST(ArenasOfProcesses, AreReachedSoonWhereExtentsAreLong) {
                     .ok());
     ASSERT_EQ(x.front(), static_cast<float>(ranks));
     ASSERT_EQ(x.back(), static_cast<float>(ranks));
-    in_place = board.steps() == 1;  // Equal on all ranks.
+    in_place = board.board().steps() == 1;  // Equal on all ranks.
   }
   EXPECT_TRUE(in_place);
 }

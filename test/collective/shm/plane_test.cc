@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
-#include "horovodpp/collective/shm/arena.h"
-#include "horovodpp/collective/shm/arena_map.h"
-#include "test/collective/conformance_suite.h"
-#include "test/collective/set_suite.h"
+#include "horovodpp/collective/arena/arena.h"
+#include "horovodpp/collective/arena/map.h"
+#include "test/collective/conformance.h"
+#include "test/collective/conforming_calls.h"
 
 namespace hvd::collective {
 namespace {
@@ -24,21 +24,24 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfThreads, PlaneConformance, ShmOfThreads);
-INSTANTIATE_TYPED_TEST_SUITE_P(ShmOfThreads, SetConformance, ShmOfThreads);
+INSTANTIATE_TEST_SUITE_P(ShmOfThreads, PlaneConformance,
+                         of_fleet<ShmOfThreads>());
+INSTANTIATE_TEST_SUITE_P(ShmOfThreads, SetConformance,
+                         of_fleet<ShmOfThreads>());
 
 using Kind = Placement::Kind;
 using InArenas = ArenasOfThreads<Kind::kArena, false>;
 using BesideArenas = ArenasOfThreads<Kind::kHeap, false>;
 using PartlyInArenas = ArenasOfThreads<Kind::kMixed, false>;
 using InReadOnlyArenas = ArenasOfThreads<Kind::kMixed, true>;
-INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, PlaneConformance, InArenas);
-INSTANTIATE_TYPED_TEST_SUITE_P(InArenas, SetConformance, InArenas);
-INSTANTIATE_TYPED_TEST_SUITE_P(BesideArenas, PlaneConformance, BesideArenas);
-INSTANTIATE_TYPED_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
-                               PartlyInArenas);
-INSTANTIATE_TYPED_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
-                               InReadOnlyArenas);
+INSTANTIATE_TEST_SUITE_P(InArenas, PlaneConformance, of_fleet<InArenas>());
+INSTANTIATE_TEST_SUITE_P(InArenas, SetConformance, of_fleet<InArenas>());
+INSTANTIATE_TEST_SUITE_P(BesideArenas, PlaneConformance,
+                         of_fleet<BesideArenas>());
+INSTANTIATE_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
+                         of_fleet<PartlyInArenas>());
+INSTANTIATE_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
+                         of_fleet<InReadOnlyArenas>());
 
 // Fails once the node's break word is raised.
 class BreakInterrupt : public transport::Interrupt {
@@ -97,7 +100,8 @@ TEST(ShmPlane, WakesRanksThatSleepAtOnce) {
         }
       }
     };
-    run_on_shm(communicator, 3, body, kSmallShm, &sleepy);
+    RankBoard rank(communicator, kSmallShm, RankBoard::nothing, sleepy);
+    run_on_board(rank, nullptr, 3, body);
   });
 }
 
@@ -266,21 +270,15 @@ TEST(ShmPlane, MakesSoundOptionsOfOddOnes) {
 // Calls body(board, plane, region) on two ranks that have arenas, of default options.
 void on_two_with_arenas(const std::function<void(ShmBoard&, ShmPlane&,
                                                  std::span<std::byte>)>& body) {
-  constexpr std::size_t kArenaExtent = 64 << 10;
-  const std::size_t lists = ArenaMap::bytes_needed(2);
-  on_segments(2, lists + ShmBoard::bytes_needed(2),
-              [&](transport::NodeSegment& segment) {
-                const std::span<std::byte> memory = segment.payload();
-                const std::span<std::byte> region =
-                    memory.subspan(lists, ShmBoard::bytes_needed(2));
-                ShmBoard board(segment, region, test_waiting(2));
-                ArenaMap arenas(std::make_shared<Arena>(Arena::Options{
-                                    .first_extent_bytes = kArenaExtent}),
-                                {.rank = segment.local_rank(), .ranks = 2},
-                                memory.first(lists), false);
-                ShmPlane plane(board, &arenas);
-                body(board, plane, region);
-              });
+  on_loopback(2, [&](transport::Communicator& communicator) {
+    RankBoard rank(communicator, {}, ArenaMap::bytes_needed);
+    ArenaMap arenas(
+        std::make_shared<Arena>(Arena::Options{.first_extent_bytes = 64 << 10}),
+        {.rank = rank.rank(), .ranks = 2}, rank.before(), false);
+    ShmPlane plane(rank.board(), &arenas);
+    const auto memory = rank.segment().payload();
+    body(rank.board(), plane, memory.subspan(rank.before().size()));
+  });
 }
 
 TEST(ShmPlane, AlltoallsBesideArenasTakeOneStepIfSlotsHoldThem) {

@@ -12,6 +12,7 @@
 
 #include "horovodpp/collective/shm/plane.h"
 #include "test/collective/fleets.h"
+#include "test/collective/rank_board.h"
 
 namespace hvd::collective {
 namespace {
@@ -23,15 +24,8 @@ constexpr Reduction kSum = {.dtype = DType::kF32, .op = ReduceOp::kSum};
 void on_planes(int ranks,
                const std::function<void(ShmPlane&, int rank)>& body) {
   on_loopback(ranks, [&](transport::Communicator& communicator) {
-    const auto topology =
-        Topology::from_peers(communicator.rank(), communicator.peers());
-    auto segment = transport::NodeSegment::open(
-        communicator, *topology, ShmBoard::bytes_needed(ranks, kQuickOptions),
-        soon());
-    ASSERT_TRUE(segment.ok()) << segment.status();
-    ShmBoard board(**segment, (*segment)->payload(), test_waiting(ranks),
-                   kQuickOptions);
-    ShmPlane plane(board);
+    RankBoard board(communicator, kQuickOptions);
+    ShmPlane plane(board.board());
     body(plane, communicator.rank());
   });
 }

@@ -11,7 +11,7 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/checkpoint/checkpoint.h"
-#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/arena/arena.h"
 #include "horovodpp/nn.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"

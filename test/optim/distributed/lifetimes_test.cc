@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "horovodpp/autograd.h"
-#include "horovodpp/collective/shm/arena.h"
+#include "horovodpp/collective/arena/arena.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/state_dict.h"

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "horovodpp/transport/loopback.h"
-#include "horovodpp/transport/node_segment.h"
+#include "horovodpp/transport/loopback/loopback.h"
+#include "horovodpp/transport/node/segment.h"
 #include "test/runtime/execution/fake_plane.h"
 
 namespace hvd::runtime {

@@ -11,7 +11,7 @@
 
 #include "horovodpp/runtime/node_layout.h"
 #include "horovodpp/runtime/progress/progress.h"
-#include "horovodpp/transport/loopback.h"
+#include "horovodpp/transport/loopback/loopback.h"
 #include "test/runtime/execution/fake_plane.h"
 
 namespace hvd::runtime {

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "horovodpp/core/suspects.h"
-#include "horovodpp/transport/loopback.h"
+#include "horovodpp/transport/loopback/loopback.h"
 
 namespace hvd::runtime {
 namespace {

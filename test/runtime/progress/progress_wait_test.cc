@@ -15,7 +15,7 @@
 #include "horovodpp/core/interruption.h"
 #include "horovodpp/runtime/node_layout.h"
 #include "horovodpp/runtime/progress/progress.h"
-#include "horovodpp/transport/loopback.h"
+#include "horovodpp/transport/loopback/loopback.h"
 
 namespace hvd::runtime {
 namespace {

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/transport/system/peer_watch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "horovodpp/core/process_stat.h"
+#include "horovodpp/core/rank_news.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/core/thread_start.h"
+
+namespace hvd::transport {
+
+namespace {
+
+bool says_ended(const std::string& text) {
+  const std::optional<ProcessStat> stat = parse_process_stat(text);
+  return stat && !stat->is_alive();
+}
+
+}  // namespace
+
+WatchedProcess WatchedProcess::open(std::int64_t pid) {
+  const long descriptor =
+      ::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0u);
+  if (descriptor >= 0) return {Way::kPidfd, static_cast<int>(descriptor)};
+  if (errno == ESRCH) return {Way::kGone, -1};
+  return open_to_look(pid);
+}
+
+// The open file stays bound to that process (kernel: fs/proc/base.c).
+WatchedProcess WatchedProcess::open_to_look(std::int64_t pid) {
+  const std::string path = absl::StrCat("/proc/", pid, "/stat");
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file >= 0) return {Way::kByLook, file};
+  const bool is_gone =
+      ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+  return {is_gone ? Way::kGone : Way::kNone, -1};
+}
+
+WatchedProcess::Way WatchedProcess::way() const {
+  return way_ == Way::kGone || descriptor_.is_there() ? way_ : Way::kNone;
+}
+
+bool WatchedProcess::has_ended() const {
+  const Way way = this->way();
+  if (way == Way::kGone) return true;
+  if (way == Way::kPidfd) {
+    pollfd polled = {.fd = descriptor(), .events = POLLIN, .revents = 0};
+    return ::poll(&polled, 1, 0) > 0;
+  }
+  if (way == Way::kNone) return false;
+  std::array<char, 512> text = {};
+  const ssize_t count = ::pread(descriptor(), text.data(), text.size(), 0);
+  if (count < 0) return errno == ESRCH;
+  return says_ended(std::string(text.data(), static_cast<std::size_t>(count)));
+}
+
+namespace {
+
+using Way = WatchedProcess::Way;
+
+constexpr int kLookMs = 50;
+
+// If its descriptors were closed, nothing wakes the thread: it checks them.
+constexpr int kLookAtDescriptorsMs = 1000;
+
+}  // namespace
+
+PeerWatch::PeerWatch(const std::vector<Process>& processes, const Open& open)
+    : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!wake_.is_open()) {
+    status_ = errno_error("eventfd");
+    return;
+  }
+  for (const Process& process : processes) {
+    Watched watched = {.rank = process.rank, .process = open(process.pid)};
+    if (watched.process.way() == Way::kNone) {
+      not_seen_.push_back(process.rank);
+      continue;
+    }
+    polls_ = polls_ || watched.process.way() == Way::kByLook;
+    ranks_seen_.push_back(process.rank);
+    MutexLock lock(mutex_);
+    watched_.push_back(std::move(watched));
+  }
+  if (ranks_seen_.empty()) return;
+  auto thread = start_thread("watches the other ranks", [this] { run(); });
+  status_ = thread.status();
+  if (thread.ok()) thread_ = *std::move(thread);
+}
+
+PeerWatch::~PeerWatch() {
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+  }
+  wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool PeerWatch::sees(int rank) const {
+  return status_.ok() && std::find(ranks_seen_.begin(), ranks_seen_.end(),
+                                   rank) != ranks_seen_.end();
+}
+
+std::string PeerWatch::caveat() const {
+  if (!not_seen_.empty()) {
+    return absl::StrCat(
+        "this rank cannot see when ranks of its host end: ",
+        absl::StrJoin(not_seen_, ", "),
+        "; it needs pidfd_open (Linux 5.3) or /proc, and descriptors (ulimit "
+        "-n)");
+  }
+  if (!polls_) return "";
+  return absl::StrCat(
+      "this system does not tell when a process ends (pidfd_open, Linux 5.3, "
+      "which sandboxes may forbid); ranks look after each other every ",
+      kLookMs, " ms instead");
+}
+
+void PeerWatch::wake() const {
+  if (wake_.is_there()) ::eventfd_write(wake_.number(), 1);
+}
+
+void PeerWatch::watch(Callback callback) {
+  {
+    MutexLock lock(mutex_);
+    callback_ = std::move(callback);
+    for (Watched& watched : watched_) watched.told = false;
+  }
+  wake();
+}
+
+// Calls the callback for all processes that have ended.
+void PeerWatch::look() {
+  if (!callback_) return;
+  for (Watched& watched : watched_) {
+    watched.ended = watched.ended || watched.process.has_ended();
+    if (!watched.ended || watched.told) continue;
+    callback_(watched.rank, kEndedEarly);
+    watched.told = true;
+  }
+}
+
+void PeerWatch::run() {
+  bool goes_on = true;
+  while (goes_on && wake_.is_there()) {
+    try {
+      goes_on = look_and_sleep();
+    } catch (const std::bad_alloc&) {
+      // Memory may be available again at the next attempt.
+      std::this_thread::sleep_for(std::chrono::milliseconds(kLookMs));
+    }
+  }
+}
+
+bool PeerWatch::look_and_sleep() {
+  std::vector<pollfd> polled = {
+      {.fd = wake_.number(), .events = POLLIN, .revents = 0}};
+  int timeout = kLookAtDescriptorsMs;
+  {
+    MutexLock lock(mutex_);
+    if (stopped_) return false;
+    look();
+    for (const Watched& watched : watched_) {
+      if (watched.process.way() != Way::kPidfd || watched.ended) continue;
+      polled.push_back(
+          {.fd = watched.process.descriptor(), .events = POLLIN, .revents = 0});
+    }
+    if (callback_ && polls_) timeout = kLookMs;
+    if (!callback_) polled.resize(1);
+  }
+  if (::poll(polled.data(), polled.size(), timeout) < 0) return errno == EINTR;
+  eventfd_t value = 0;
+  if ((polled.front().revents & POLLIN) != 0) {
+    ::eventfd_read(wake_.number(), &value);
+  }
+  return true;
+}
+
+}  // namespace hvd::transport
