@@ -101,8 +101,8 @@ absl::Status shift(const RingTeam& team, int distance,
 
 }  // namespace
 
-absl::Status alltoall_on(const RingTeam& team,
-                         const HostPlane::Exchange& exchange, ChunkLink& link) {
+absl::Status alltoall_on(const RingTeam& team, const Alltoall& exchange,
+                         ChunkLink& link) {
   const auto to_rank = [&](int r) {
     const auto place = static_cast<std::size_t>(r);
     return exchange.input.subspan(sum(exchange.send_bytes.first(place)),

@@ -11,7 +11,7 @@
 namespace hvd::collective {
 
 //   InvalidArgument  a rank sends a size that is not expected here
-absl::Status alltoall_on(const RingTeam& team,
-                         const HostPlane::Exchange& exchange, ChunkLink& link);
+absl::Status alltoall_on(const RingTeam& team, const Alltoall& exchange,
+                         ChunkLink& link);
 
 }  // namespace hvd::collective

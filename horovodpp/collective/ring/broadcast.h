@@ -10,8 +10,7 @@
 
 namespace hvd::collective {
 
-absl::Status broadcast_on(const RingTeam& team,
-                          const HostPlane::Broadcast& broadcast,
+absl::Status broadcast_on(const RingTeam& team, const Broadcast& broadcast,
                           ChunkLink& link);
 
 }  // namespace hvd::collective

@@ -13,6 +13,10 @@ namespace {
 INSTANTIATE_TYPED_TEST_SUITE_P(RingOfThreads, PlaneConformance, RingOfThreads);
 INSTANTIATE_TYPED_TEST_SUITE_P(RingOfThreads, SetConformance, RingOfThreads);
 
+// The calls that a plane has by composition.
+INSTANTIATE_TYPED_TEST_SUITE_P(Plain, PlaneConformance, PlainOfThreads);
+INSTANTIATE_TYPED_TEST_SUITE_P(Plain, SetConformance, PlainOfThreads);
+
 Member member_of(DataPlane& plane, int rank, int ranks,
                  transport::Interrupt& interrupt) {
   return {plane, rank, ranks, ranks, interrupt, {}};
