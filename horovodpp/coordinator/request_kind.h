@@ -25,6 +25,9 @@ enum class RequestKind : std::uint8_t {
   kAddProcessSet = 16,
   kRemoveProcessSet = 17,
   kReplay = 18,
+  kReduce = 19,
+  kGather = 20,
+  kScatter = 21,
 };
 
 // The call of a plane by which an operation moves its tensors.
@@ -38,7 +41,9 @@ enum class Transfer : std::uint8_t {
   kReplay,  // Launches a captured graph.
 };
 
-// The rows of the tensors, and of the results.
+// The rows of the tensors, and of the results. If a root receives, the others
+// get nothing; if a root sends, the tensors of the others give the shape of a
+// row.
 enum class Rows : std::uint8_t {
   kNone,      // No tensors.
   kWhole,     // Tensors are equal in shape, and each rank gets a whole one.
@@ -137,6 +142,25 @@ inline constexpr Description kDescriptions[] = {
      .transfer = Transfer::kReplay,
      .joined = IfJoined::kRefused,
      .can_be_abandoned = true},
+    {.kind = RequestKind::kReduce,
+     .name = "reduce",
+     .transfer = Transfer::kReducescatter,
+     .rows = Rows::kWhole,
+     .joined = IfJoined::kNeutral,
+     .root = Root::kReceives,
+     .can_be_abandoned = true},
+    {.kind = RequestKind::kGather,
+     .name = "gather",
+     .transfer = Transfer::kAlltoall,
+     .rows = Rows::kGathered,
+     .joined = IfJoined::kNoRows,
+     .root = Root::kReceives},
+    {.kind = RequestKind::kScatter,
+     .name = "scatter",
+     .transfer = Transfer::kAlltoall,
+     .rows = Rows::kSplit,
+     .joined = IfJoined::kReceive,
+     .root = Root::kSends},
 };
 
 inline constexpr auto kAllRequestKinds = [] {
