@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "horovodpp/runtime/global_collectives.h"
@@ -23,41 +25,29 @@ using nb::arg;
 
 using Started = std::unique_ptr<Operation>;
 
-TensorViews views_of(const std::vector<Described>& tensors) {
-  TensorViews views;
-  views.reserve(tensors.size());
-  for (const Described& tensor : tensors) views.push_back(view_of(tensor));
-  return views;
+// A collective takes one tensor or a group; Python describes it as this.
+template <typename View>
+inline constexpr bool is_one =
+    std::is_same_v<View, TensorView> || std::is_same_v<View, ConstTensorView>;
+template <typename View>
+using Given =
+    std::conditional_t<is_one<View>, Described, std::vector<Described>>;
+
+template <typename View>
+std::remove_cvref_t<View> views_of(const Given<View>& given) {
+  if constexpr (is_one<View>) {
+    return view_of(given);
+  } else {
+    std::remove_cvref_t<View> views;
+    for (const Described& tensor : given) views.push_back(view_of(tensor));
+    return views;
+  }
+}
+template <typename View>
+arg tensors_arg() {
+  return arg(is_one<View> ? "tensor" : "tensors");
 }
 
-ConstTensorViews const_views_of(const std::vector<Described>& tensors) {
-  const TensorViews views = views_of(tensors);
-  return {views.begin(), views.end()};
-}
-
-// The options of a reduction, as Python passes them.
-struct Reducing {
-  std::string name;
-  int op;
-  double prescale;
-  double postscale;
-  const ProcessSet& set;
-};
-
-// Sets the fields of AllreduceOptions or ReducescatterOptions.
-template <typename Options>
-Options options_of(Reducing reducing, void* stream) {
-  Options options;
-  options.name = std::move(reducing.name);
-  options.op = static_cast<ReduceOp>(reducing.op);
-  options.prescale_factor = reducing.prescale;
-  options.postscale_factor = reducing.postscale;
-  options.process_set = reducing.set;
-  options.stream = stream;
-  return options;
-}
-
-// Sets the fields of AllgatherOptions or BroadcastOptions.
 template <typename Options>
 Options options_of(std::string name, const ProcessSet& set, void* stream) {
   Options options;
@@ -67,108 +57,90 @@ Options options_of(std::string name, const ProcessSet& set, void* stream) {
   return options;
 }
 
-Started start_allreduce_(const Described& tensor, std::string name, int op,
-                         double prescale, double postscale,
-                         const ProcessSet& set) {
-  const auto span = span_of("ALLREDUCE", name);
-  return operation(
-      span, allreduce_async_(view_of(tensor), options_of<AllreduceOptions>(
-                                                  {std::move(name), op,
-                                                   prescale, postscale, set},
-                                                  stream_of(tensor))));
+// The options of a reduction, as Python passes them.
+struct Reducing {
+  std::string name;
+  int op;
+  double prescale;
+  double postscale;
+  const ProcessSet& set;
+
+  template <typename Options>
+  Options options(void* stream) {
+    auto options = options_of<Options>(std::move(name), set, stream);
+    options.op = static_cast<ReduceOp>(op);
+    options.prescale_factor = prescale;
+    options.postscale_factor = postscale;
+    return options;
+  }
+};
+
+// Each of these adds a function of global_collectives.h to the module. `kind`
+// names its operations in the timeline.
+template <typename T, typename View, typename Options>
+void def_reduction(nb::module_& module, const char* name, const char* kind,
+                   Future<T> (*collective)(View, Options)) {
+  module.def(
+      name,
+      [=](const Given<View>& given, std::string called, int op, double prescale,
+          double postscale, const ProcessSet& set) {
+        const auto span = span_of(kind, called);
+        Reducing reducing{std::move(called), op, prescale, postscale, set};
+        return operation(
+            span, collective(views_of<View>(given),
+                             reducing.options<Options>(stream_of(given))));
+      },
+      tensors_arg<View>(), arg("name"), arg("op"), arg("prescale_factor"),
+      arg("postscale_factor"), arg("process_set"));
 }
 
-Started start_allreduce(const Described& tensor, std::string name, int op,
-                        double prescale, double postscale,
-                        const ProcessSet& set) {
-  const auto span = span_of("ALLREDUCE", name);
-  return operation(
-      span, allreduce_async(view_of(tensor),
-                            options_of<AllreduceOptions>(
-                                {std::move(name), op, prescale, postscale, set},
-                                stream_of(tensor))));
+template <typename T, typename View, typename Options>
+void def_rooted_reduction(nb::module_& module, const char* name,
+                          const char* kind,
+                          Future<T> (*collective)(View, int, Options)) {
+  module.def(
+      name,
+      [=](const Given<View>& given, int root_rank, std::string called, int op,
+          double prescale, double postscale, const ProcessSet& set) {
+        const auto span = span_of(kind, called);
+        Reducing reducing{std::move(called), op, prescale, postscale, set};
+        return operation(
+            span, collective(views_of<View>(given), root_rank,
+                             reducing.options<Options>(stream_of(given))));
+      },
+      tensors_arg<View>(), arg("root_rank"), arg("name"), arg("op"),
+      arg("prescale_factor"), arg("postscale_factor"), arg("process_set"));
 }
 
-Started start_grouped_allreduce_(const std::vector<Described>& tensors,
-                                 std::string name, int op, double prescale,
-                                 double postscale, const ProcessSet& set) {
-  const auto span = span_of("ALLREDUCE", name);
-  return operation(span, grouped_allreduce_async_(
-                             views_of(tensors), options_of<AllreduceOptions>(
-                                                    {std::move(name), op,
-                                                     prescale, postscale, set},
-                                                    stream_of(tensors))));
+template <typename T, typename View, typename Options>
+void def_moving(nb::module_& module, const char* name, const char* kind,
+                Future<T> (*collective)(View, Options)) {
+  module.def(
+      name,
+      [=](const Given<View>& given, std::string called, const ProcessSet& set) {
+        const auto span = span_of(kind, called);
+        return operation(span,
+                         collective(views_of<View>(given),
+                                    options_of<Options>(std::move(called), set,
+                                                        stream_of(given))));
+      },
+      tensors_arg<View>(), arg("name"), arg("process_set"));
 }
 
-Started start_grouped_allreduce(const std::vector<Described>& tensors,
-                                std::string name, int op, double prescale,
-                                double postscale, const ProcessSet& set) {
-  const auto span = span_of("ALLREDUCE", name);
-  return operation(span, grouped_allreduce_async(const_views_of(tensors),
-                                                 options_of<AllreduceOptions>(
-                                                     {std::move(name), op,
-                                                      prescale, postscale, set},
-                                                     stream_of(tensors))));
-}
-
-Started start_reducescatter(const Described& tensor, std::string name, int op,
-                            double prescale, double postscale,
-                            const ProcessSet& set) {
-  const auto span = span_of("REDUCESCATTER", name);
-  return operation(
-      span,
-      reducescatter_async(view_of(tensor),
-                          options_of<ReducescatterOptions>(
-                              {std::move(name), op, prescale, postscale, set},
-                              stream_of(tensor))));
-}
-
-Started start_grouped_reducescatter(const std::vector<Described>& tensors,
-                                    std::string name, int op, double prescale,
-                                    double postscale, const ProcessSet& set) {
-  const auto span = span_of("REDUCESCATTER", name);
-  return operation(span,
-                   grouped_reducescatter_async(
-                       const_views_of(tensors),
-                       options_of<ReducescatterOptions>(
-                           {std::move(name), op, prescale, postscale, set},
-                           stream_of(tensors))));
-}
-
-Started start_allgather(const Described& tensor, std::string name,
-                        const ProcessSet& set) {
-  const auto span = span_of("ALLGATHER", name);
-  return operation(
-      span, allgather_async(view_of(tensor),
-                            options_of<AllgatherOptions>(std::move(name), set,
-                                                         stream_of(tensor))));
-}
-
-Started start_grouped_allgather(const std::vector<Described>& tensors,
-                                std::string name, const ProcessSet& set) {
-  const auto span = span_of("ALLGATHER", name);
-  return operation(span, grouped_allgather_async(
-                             const_views_of(tensors),
-                             options_of<AllgatherOptions>(std::move(name), set,
-                                                          stream_of(tensors))));
-}
-
-Started start_broadcast_(const Described& tensor, int root_rank,
-                         std::string name, const ProcessSet& set) {
-  const auto span = span_of("BROADCAST", name);
-  return operation(
-      span, broadcast_async_(view_of(tensor), root_rank,
-                             options_of<BroadcastOptions>(std::move(name), set,
-                                                          stream_of(tensor))));
-}
-
-Started start_broadcast(const Described& tensor, int root_rank,
-                        std::string name, const ProcessSet& set) {
-  const auto span = span_of("BROADCAST", name);
-  return operation(
-      span, broadcast_async(view_of(tensor), root_rank,
-                            options_of<BroadcastOptions>(std::move(name), set,
-                                                         stream_of(tensor))));
+template <typename T, typename View, typename Options>
+void def_rooted_moving(nb::module_& module, const char* name, const char* kind,
+                       Future<T> (*collective)(View, int, Options)) {
+  module.def(
+      name,
+      [=](const Given<View>& given, int root_rank, std::string called,
+          const ProcessSet& set) {
+        const auto span = span_of(kind, called);
+        return operation(span,
+                         collective(views_of<View>(given), root_rank,
+                                    options_of<Options>(std::move(called), set,
+                                                        stream_of(given))));
+      },
+      tensors_arg<View>(), arg("root_rank"), arg("name"), arg("process_set"));
 }
 
 Started start_alltoall(const Described& tensor,
@@ -179,6 +151,17 @@ Started start_alltoall(const Described& tensor,
       options_of<AlltoallOptions>(std::move(name), set, stream_of(tensor));
   options.splits = std::move(splits);
   return operation(span, alltoall_async(view_of(tensor), std::move(options)));
+}
+
+Started start_scatter(const Described& tensor, int root_rank,
+                      std::vector<std::int64_t> splits, std::string name,
+                      const ProcessSet& set) {
+  const auto span = span_of("SCATTER", name);
+  auto options =
+      options_of<ScatterOptions>(std::move(name), set, stream_of(tensor));
+  options.splits = std::move(splits);
+  return operation(
+      span, scatter_async(view_of(tensor), root_rank, std::move(options)));
 }
 
 Started start_join(const ProcessSet& set) {
@@ -193,34 +176,27 @@ Started start_barrier(const ProcessSet& set) {
 }  // namespace
 
 void add_collectives(nb::module_& module) {
-  module.def("allreduce_", &start_allreduce_, arg("tensor"), arg("name"),
-             arg("op"), arg("prescale_factor"), arg("postscale_factor"),
-             arg("process_set"));
-  module.def("allreduce", &start_allreduce, arg("tensor"), arg("name"),
-             arg("op"), arg("prescale_factor"), arg("postscale_factor"),
-             arg("process_set"));
-  module.def("grouped_allreduce_", &start_grouped_allreduce_, arg("tensors"),
-             arg("name"), arg("op"), arg("prescale_factor"),
-             arg("postscale_factor"), arg("process_set"));
-  module.def("grouped_allreduce", &start_grouped_allreduce, arg("tensors"),
-             arg("name"), arg("op"), arg("prescale_factor"),
-             arg("postscale_factor"), arg("process_set"));
-  module.def("reducescatter", &start_reducescatter, arg("tensor"), arg("name"),
-             arg("op"), arg("prescale_factor"), arg("postscale_factor"),
-             arg("process_set"));
-  module.def("grouped_reducescatter", &start_grouped_reducescatter,
-             arg("tensors"), arg("name"), arg("op"), arg("prescale_factor"),
-             arg("postscale_factor"), arg("process_set"));
-  module.def("allgather", &start_allgather, arg("tensor"), arg("name"),
-             arg("process_set"));
-  module.def("grouped_allgather", &start_grouped_allgather, arg("tensors"),
-             arg("name"), arg("process_set"));
-  module.def("broadcast_", &start_broadcast_, arg("tensor"), arg("root_rank"),
-             arg("name"), arg("process_set"));
-  module.def("broadcast", &start_broadcast, arg("tensor"), arg("root_rank"),
-             arg("name"), arg("process_set"));
+  def_reduction(module, "allreduce_", "ALLREDUCE", &allreduce_async_);
+  def_reduction(module, "allreduce", "ALLREDUCE", &allreduce_async);
+  def_reduction(module, "grouped_allreduce_", "ALLREDUCE",
+                &grouped_allreduce_async_);
+  def_reduction(module, "grouped_allreduce", "ALLREDUCE",
+                &grouped_allreduce_async);
+  def_reduction(module, "reducescatter", "REDUCESCATTER", &reducescatter_async);
+  def_reduction(module, "grouped_reducescatter", "REDUCESCATTER",
+                &grouped_reducescatter_async);
+  def_rooted_reduction(module, "reduce_", "REDUCE", &reduce_async_);
+  def_rooted_reduction(module, "reduce", "REDUCE", &reduce_async);
+  def_moving(module, "allgather", "ALLGATHER", &allgather_async);
+  def_moving(module, "grouped_allgather", "ALLGATHER",
+             &grouped_allgather_async);
+  def_rooted_moving(module, "broadcast_", "BROADCAST", &broadcast_async_);
+  def_rooted_moving(module, "broadcast", "BROADCAST", &broadcast_async);
+  def_rooted_moving(module, "gather", "GATHER", &gather_async);
   module.def("alltoall", &start_alltoall, arg("tensor"), arg("splits"),
              arg("name"), arg("process_set"));
+  module.def("scatter", &start_scatter, arg("tensor"), arg("root_rank"),
+             arg("splits"), arg("name"), arg("process_set"));
   module.def("join", &start_join, arg("process_set"));
   module.def("barrier", &start_barrier, arg("process_set"));
 }

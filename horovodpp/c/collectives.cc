@@ -34,6 +34,17 @@ absl::StatusOr<Future<void>> barrier(Runtime& job, hvd_process_set set) {
   return job.barrier_async(found);
 }
 
+// Starts `submit(job, view)` of one tensor.
+template <typename Submit>
+std::int32_t begin_of(const hvd_tensor* tensor, hvd_operation* operation,
+                      Submit&& submit) noexcept {
+  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
+    HVD_RETURN_IF_ERROR(check_not_null(tensor, "tensor"));
+    HVD_ASSIGN_OR_RETURN(TensorView view, view_of(*tensor));
+    return submit(job, std::move(view));
+  });
+}
+
 absl::StatusOr<Future<void>> broadcast(Runtime& job,
                                        absl::StatusOr<TensorView> view,
                                        std::int32_t root_rank,
@@ -52,6 +63,8 @@ using hvd::AllgatherOptions;
 using hvd::AllreduceOptions;
 using hvd::BroadcastOptions;
 using hvd::Future;
+using hvd::GatherOptions;
+using hvd::ReduceOptions;
 using hvd::ReducescatterOptions;
 using hvd::Runtime;
 using hvd::Status;
@@ -59,6 +72,7 @@ using hvd::TensorView;
 using hvd::c::AnyFuture;
 using hvd::c::as_const;
 using hvd::c::begin_by;
+using hvd::c::begin_of;
 using hvd::c::call;
 using hvd::c::check_not_null;
 using hvd::c::moving_options;
@@ -119,9 +133,8 @@ std::int32_t hvd_broadcast_async(const hvd_tensor* tensor,
                                  std::int32_t root_rank,
                                  const hvd_collective_options* options,
                                  hvd_operation* operation) {
-  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
-    HVD_RETURN_IF_ERROR(check_not_null(tensor, "tensor"));
-    return hvd::c::broadcast(job, hvd::c::view_of(*tensor), root_rank, options);
+  return begin_of(tensor, operation, [&](Runtime& job, auto view) -> AnyFuture {
+    return hvd::c::broadcast(job, std::move(view), root_rank, options);
   });
 }
 
@@ -176,11 +189,9 @@ std::int32_t hvd_reducescatter_into_async(
 std::int32_t hvd_alltoall_async(const hvd_tensor* tensor,
                                 const hvd_alltoall_options* options,
                                 hvd_operation* operation) {
-  return begin_by(operation, [&](Runtime& job) -> AnyFuture {
-    HVD_RETURN_IF_ERROR(check_not_null(tensor, "tensor"));
-    HVD_ASSIGN_OR_RETURN(const TensorView view, hvd::c::view_of(*tensor));
+  return begin_of(tensor, operation, [&](Runtime& job, auto view) -> AnyFuture {
     HVD_ASSIGN_OR_RETURN(auto read, hvd::c::alltoall_options(options));
-    return job.alltoall_async(view, std::move(read));
+    return job.alltoall_async(std::move(view), std::move(read));
   });
 }
 
@@ -193,6 +204,33 @@ std::int32_t hvd_alltoall_into_async(const hvd_tensor* tensor,
     HVD_ASSIGN_OR_RETURN(auto read, hvd::c::alltoall_options(options));
     return job.alltoall_into_async(views.tensor, std::move(views.result),
                                    std::move(read));
+  });
+}
+
+std::int32_t hvd_reduce_async(const hvd_tensor* tensor, std::int32_t root_rank,
+                              const hvd_reducescatter_options* options,
+                              hvd_operation* operation) {
+  return begin_of(tensor, operation, [&](Runtime& job, auto view) -> AnyFuture {
+    HVD_ASSIGN_OR_RETURN(auto read, reduction_options<ReduceOptions>(options));
+    return job.reduce_async_(std::move(view), root_rank, std::move(read));
+  });
+}
+
+std::int32_t hvd_gather_async(const hvd_tensor* tensor, std::int32_t root_rank,
+                              const hvd_collective_options* options,
+                              hvd_operation* operation) {
+  return begin_of(tensor, operation, [&](Runtime& job, auto view) -> AnyFuture {
+    HVD_ASSIGN_OR_RETURN(auto read, moving_options<GatherOptions>(options));
+    return job.gather_async(std::move(view), root_rank, std::move(read));
+  });
+}
+
+std::int32_t hvd_scatter_async(const hvd_tensor* tensor, std::int32_t root_rank,
+                               const hvd_alltoall_options* options,
+                               hvd_operation* operation) {
+  return begin_of(tensor, operation, [&](Runtime& job, auto view) -> AnyFuture {
+    HVD_ASSIGN_OR_RETURN(auto read, hvd::c::alltoall_options(options));
+    return job.scatter_async(std::move(view), root_rank, std::move(read));
   });
 }
 

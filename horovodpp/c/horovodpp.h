@@ -213,7 +213,7 @@ HVD_C_API int32_t hvd_barrier(hvd_process_set set);
 
 /* All collectives in the background. Several tensors are a group: submitted as one, and
  * matched by one name. If the call succeeds, `operation` is set to a handle that the
- * caller releases. Allreduced and broadcast tensors are replaced in-place; all other
+ * caller releases. Allreduced, reduced and broadcast tensors are replaced in-place; all other
  * results belong to the operation. */
 HVD_C_API int32_t hvd_allreduce_async(const hvd_tensor* tensors, size_t count,
                                       const hvd_allreduce_options* options,
@@ -243,6 +243,19 @@ HVD_C_API int32_t hvd_alltoall_into_async(const hvd_tensor* tensor,
                                           const hvd_tensor* result,
                                           const hvd_alltoall_options* options,
                                           hvd_operation* operation);
+/* For rank `root_rank` of the job: reduces into its tensor, and leaves those of the
+ * others; gathers all rows, of which the others get none. */
+HVD_C_API int32_t hvd_reduce_async(const hvd_tensor* tensor, int32_t root_rank,
+                                   const hvd_reducescatter_options* options,
+                                   hvd_operation* operation);
+HVD_C_API int32_t hvd_gather_async(const hvd_tensor* tensor, int32_t root_rank,
+                                   const hvd_collective_options* options,
+                                   hvd_operation* operation);
+/* Sends each rank its rows of the tensor of rank `root_rank`. The tensors of the others
+ * only say what a row is. Without splits the rows are shared as by a reducescatter. */
+HVD_C_API int32_t hvd_scatter_async(const hvd_tensor* tensor, int32_t root_rank,
+                                    const hvd_alltoall_options* options,
+                                    hvd_operation* operation);
 HVD_C_API int32_t hvd_barrier_async(hvd_process_set set,
                                     hvd_operation* operation);
 /* Declares that this rank has no more tensors for the set; done when all its ranks have

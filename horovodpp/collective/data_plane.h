@@ -43,6 +43,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/collective/calls.h"
 #include "horovodpp/collective/quick_call.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/reduce/reduction.h"
@@ -127,72 +128,28 @@ class DataPlane {
   // Depends only on its argument. Few planes support Adasum.
   virtual bool reduces_by(ReduceOp op) const { return op != ReduceOp::kAdasum; }
 
-  // Reduces all pieces, elementwise over the ranks, in one call.
-  virtual absl::Status allreduce(std::span<const Piece> pieces,
-                                 const Reduction& reduction, Call call) = 0;
+  // The collectives, described in calls.h. The calls that find out sizes are
+  // those of planes that say so (gathers_alike); if given up, they change
+  // nothing.
+  virtual absl::Status execute(const Allreduce& what, Call call) = 0;
+  virtual absl::Status execute(const Reducescatter& what, Call call) = 0;
+  virtual absl::Status execute(const Allgather& what, Call call) = 0;
+  virtual absl::Status execute(const Broadcast& what, Call call) = 0;
+  virtual absl::Status execute(const Alltoall& what, Call call) = 0;
+  virtual absl::Status execute(const Barrier& what, Call call) = 0;
+  virtual absl::StatusOr<bool> execute(const AllgatherAlike&, Call) {
+    return absl::UnimplementedError("this plane is to be told all sizes");
+  }
+  virtual absl::StatusOr<bool> execute(const AlltoallAlike&, Call) {
+    return absl::UnimplementedError("this plane is to be told all sizes");
+  }
 
-  // As allreduce, but this rank gets only its part of each piece. An `input` is
-  // a whole tensor of `count` elements, `output` this rank's part of it. The
-  // parts lie in the tensor in rank order; counts[p * ranks + r] is the number
-  // of elements of piece p that go to rank r; zero is legal. Gives the bits of
-  // an allreduce of the same pieces by the same plane.
-  //   InvalidArgument  the counts are not one per piece and rank, or do not add
-  //                    up to the pieces'
-  virtual absl::Status reducescatter(std::span<const Piece> pieces,
-                                     std::span<const std::int64_t> counts,
-                                     const Reduction& reduction, Call call) = 0;
-
-  // Concatenates every rank's `mine` into `output` in rank order.
-  // `bytes_of_rank` has an entry for each rank, equal on all ranks; zeros are
-  // legal.
-  virtual absl::Status allgather(std::span<const std::byte> mine,
-                                 std::span<const std::size_t> bytes_of_rank,
-                                 std::byte* output, Call call) = 0;
-
-  // Whether each rank may know only its own size. If so, allgather_alike()
-  // exchanges the sizes in `bytes_of_rank`, which has room for each rank. If
-  // all ranks bring equally many bytes and have an `output` for them, it also
-  // gathers. It returns whether it did, the same on all ranks; if not, it
-  // writes no output. Gives up as an allgather does.
   virtual bool gathers_alike() const { return false; }
-  virtual absl::StatusOr<bool> allgather_alike(std::span<const std::byte>,
-                                               std::span<std::size_t>,
-                                               std::byte*, Call) {
-    return absl::UnimplementedError("this plane is to be told all sizes");
-  }
-  // The same planes have this alltoall, if every two ranks send each other as many bytes
-  // and all have an `output`. sizes[from * ranks + to] are the bytes of each; the caller
-  // sets this rank's row, the call the others. Gives up as an allgather does.
-  virtual absl::StatusOr<bool> alltoall_alike(std::span<const std::byte>,
-                                              std::span<std::size_t>,
-                                              std::byte*, Call) {
-    return absl::UnimplementedError("this plane is to be told all sizes");
-  }
-
-  // Copies `input` of rank `root` to `output` on every rank (on the root only
-  // if the two differ). `input` is read on the root alone.
-  virtual absl::Status broadcast(const std::byte* input, std::byte* output,
-                                 std::size_t bytes, int root, Call call) = 0;
 
   // Whether its broadcasts of a byte or more keep the promises of an allgather:
   // if given up they change nothing, and no rank returns OK before all have
   // entered.
   virtual bool meets_in_broadcast() const { return false; }
-
-  // Sends the next send_bytes[r] bytes of `input` to rank r, for all ranks in
-  // order, and writes the receive_bytes[r] bytes from rank r to `output`, in the
-  // same order. Zeros are legal; the two do not overlap.
-  //   InvalidArgument  there is not one size for each rank, or the sizes do not
-  //                    add up to `input`, or a rank sends a size that is not
-  //                    expected here (some planes report it on all ranks)
-  virtual absl::Status alltoall(std::span<const std::byte> input,
-                                std::span<const std::size_t> send_bytes,
-                                std::byte* output,
-                                std::span<const std::size_t> receive_bytes,
-                                Call call) = 0;
-
-  // Returns OK on no rank before every rank has called it.
-  virtual absl::Status barrier(Call call) = 0;
 
   // Launches the graph that each member has captured. All members must have
   // captured the same calls.
@@ -210,6 +167,81 @@ class DataPlane {
     return nullptr;
   }
   virtual std::unique_ptr<QuickCall> quick_barrier() { return nullptr; }
+
+  // The same calls, by name.
+  absl::Status allreduce(std::span<const Piece> pieces,
+                         const Reduction& reduction, const Call& call) {
+    return execute(Allreduce{pieces, reduction}, call);
+  }
+  absl::Status reducescatter(std::span<const Piece> pieces,
+                             std::span<const std::int64_t> counts,
+                             const Reduction& reduction, const Call& call) {
+    return execute(Reducescatter{pieces, counts, reduction}, call);
+  }
+  absl::Status allgather(std::span<const std::byte> mine,
+                         std::span<const std::size_t> bytes_of_rank,
+                         std::byte* output, const Call& call) {
+    return execute(Allgather{mine, bytes_of_rank, output}, call);
+  }
+  absl::StatusOr<bool> allgather_alike(std::span<const std::byte> mine,
+                                       std::span<std::size_t> bytes_of_rank,
+                                       std::byte* output, const Call& call) {
+    return execute(AllgatherAlike{mine, bytes_of_rank, output}, call);
+  }
+  absl::Status broadcast(const std::byte* input, std::byte* output,
+                         std::size_t bytes, int root, const Call& call) {
+    return execute(Broadcast{input, output, bytes, root}, call);
+  }
+  absl::Status alltoall(std::span<const std::byte> input,
+                        std::span<const std::size_t> send_bytes,
+                        std::byte* output,
+                        std::span<const std::size_t> receive_bytes,
+                        const Call& call) {
+    return execute(Alltoall{input, send_bytes, output, receive_bytes}, call);
+  }
+  absl::StatusOr<bool> alltoall_alike(std::span<const std::byte> input,
+                                      std::span<std::size_t> sizes,
+                                      std::byte* output, const Call& call) {
+    return execute(AlltoallAlike{input, sizes, output}, call);
+  }
+  absl::Status barrier(const Call& call) { return execute(Barrier{}, call); }
+};
+
+// Makes every call as `Derived`'s serve(what, call), usually a template for most
+// collectives and overloads for others:
+//
+//   class LoggedPlane : public PlaneOf<LoggedPlane> {
+//    public:
+//     template <typename What>
+//     absl::Status serve(const What& what, const Call& call) {
+//       log(what);
+//       return plane_.execute(what, call);
+//     }
+template <typename Derived>
+class PlaneOf : public DataPlane {
+ public:
+  using DataPlane::execute;
+  absl::Status execute(const Allreduce& what, Call call) final {
+    return derived().serve(what, call);
+  }
+  absl::Status execute(const Reducescatter& what, Call call) final {
+    return derived().serve(what, call);
+  }
+  absl::Status execute(const Allgather& what, Call call) final {
+    return derived().serve(what, call);
+  }
+  absl::Status execute(const Broadcast& what, Call call) final {
+    return derived().serve(what, call);
+  }
+  absl::Status execute(const Alltoall& what, Call call) final {
+    return derived().serve(what, call);
+  }
+  absl::Status execute(const Barrier& what, Call call) final {
+    return derived().serve(what, call);
+  }
+
+ private:
+  Derived& derived() { return static_cast<Derived&>(*this); }
 };
 
 }  // namespace hvd::collective

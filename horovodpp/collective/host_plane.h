@@ -3,81 +3,34 @@
 // call's arguments, and serves a single rank without moving data. After an
 // error it refuses further calls. The derived plane moves the bytes.
 //
+// A new plane implements two things, an allreduce and an alltoall. It gains the
+// others, and overrides those that it can do faster: a reducescatter is an
+// allreduce of which each rank keeps its part; an allgather, a broadcast and a
+// barrier are alltoalls.
+//
 // Not thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/reduce/kernel.h"
 
 namespace hvd::collective {
 
-class HostPlane : public DataPlane {
+class HostPlane : public PlaneOf<HostPlane> {
  public:
-  // The arguments of DataPlane's calls, put together.
-  struct Gather {
-    std::span<const std::byte> mine;
-    std::span<const std::size_t> bytes_of_rank;
-    std::byte* output;
-
-    // The place of each rank's part in the output. Copies `mine` to the place
-    // of `rank`.
-    std::vector<std::byte*> place_mine(int rank) const;
-  };
-  struct GatherAlike {
-    std::span<const std::byte> mine;
-    std::span<std::size_t> bytes_of_rank;
-    std::byte* output;
-  };
-  struct Broadcast {
-    const std::byte* input;
-    std::byte* output;
-    std::size_t bytes;
-    int root;
-  };
-  struct Exchange {
-    std::span<const std::byte> input;
-    std::span<const std::size_t> send_bytes;
-    std::byte* output;
-    std::span<const std::size_t> receive_bytes;
-  };
-  struct ExchangeAlike {
-    std::span<const std::byte> input;
-    std::span<std::size_t> sizes;  // Of rank r: from r * ranks on.
-    std::byte* output;
-  };
-
   bool supports(const Device& device, std::size_t) const override {
     return device.is_cpu();
   }
 
-  absl::Status allreduce(std::span<const Piece> pieces,
-                         const Reduction& reduction, Call call) final;
-  absl::Status reducescatter(std::span<const Piece> pieces,
-                             std::span<const std::int64_t> counts,
-                             const Reduction& reduction, Call call) final;
-  absl::Status allgather(std::span<const std::byte> mine,
-                         std::span<const std::size_t> bytes_of_rank,
-                         std::byte* output, Call call) final;
-  absl::StatusOr<bool> allgather_alike(std::span<const std::byte> mine,
-                                       std::span<std::size_t> bytes_of_rank,
-                                       std::byte* output, Call call) final;
-  absl::Status broadcast(const std::byte* input, std::byte* output,
-                         std::size_t bytes, int root, Call call) final;
-  absl::Status alltoall(std::span<const std::byte> input,
-                        std::span<const std::size_t> send_bytes,
-                        std::byte* output,
-                        std::span<const std::size_t> receive_bytes,
-                        Call call) final;
-  absl::StatusOr<bool> alltoall_alike(std::span<const std::byte> input,
-                                      std::span<std::size_t> sizes,
-                                      std::byte* output, Call call) final;
-  absl::Status barrier(Call call) final;
+  using PlaneOf::execute;
+  absl::StatusOr<bool> execute(const AllgatherAlike& what, Call call) final;
+  absl::StatusOr<bool> execute(const AlltoallAlike& what, Call call) final;
 
  protected:
   // `rank` is this rank's position among `ranks`. If `fitness` is an error, all
@@ -88,28 +41,47 @@ class HostPlane : public DataPlane {
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
 
- private:
-  // The calls of DataPlane after the checks: between two or more ranks, and
-  // with something to move (but an Exchange, a GatherAlike or an ExchangeAlike
-  // may be empty). The root of a Broadcast already has its output, unless the
-  // plane meets in a broadcast.
+  // The calls after the checks: between two or more ranks, and with something to
+  // move (but an Alltoall, an AllgatherAlike or an AlltoallAlike may be empty).
+  // The root of a Broadcast already has its output, unless the plane meets in a
+  // broadcast.
   virtual absl::Status move(std::span<const Piece> pieces,
                             const ReduceKernel& kernel, const Call& call) = 0;
+  virtual absl::Status move(const Alltoall& what, const Call& call) = 0;
   virtual absl::Status move(std::span<const Piece> pieces,
                             std::span<const std::int64_t> counts,
-                            const ReduceKernel& kernel, const Call& call) = 0;
-  virtual absl::Status move(const Gather& gather, const Call& call) = 0;
-  virtual absl::Status move(const Broadcast& broadcast, const Call& call) = 0;
-  virtual absl::Status move(const Exchange& exchange, const Call& call) = 0;
-  virtual absl::Status meet(const Call& call) = 0;
+                            const ReduceKernel& kernel, const Call& call);
+  virtual absl::Status move(const Allgather& what, const Call& call);
+  virtual absl::Status move(const Broadcast& what, const Call& call);
+  virtual absl::Status meet(const Call& call);
   // Called only if gathers_alike().
-  virtual absl::StatusOr<bool> move(const GatherAlike& gather,
+  virtual absl::StatusOr<bool> move(const AllgatherAlike& what,
                                     const Call& call);
-  virtual absl::StatusOr<bool> move(const ExchangeAlike& exchange,
+  virtual absl::StatusOr<bool> move(const AlltoallAlike& what,
                                     const Call& call);
   // An allreduce by Adasum, as move(). Called only if reduces_by(Adasum).
   virtual absl::Status merge(std::span<const Piece> pieces,
                              const Reduction& reduction, const Call& call);
+
+ private:
+  friend PlaneOf<HostPlane>;
+  template <typename What>
+  absl::Status serve(const What& what, const Call& call);
+  template <typename What>
+  absl::StatusOr<bool> serve_alike(const What& what, const Call& call);
+
+  // Why this plane does not make the call.
+  template <typename What>
+  absl::Status refusal_of(const What& what) const;
+  absl::Status refusal_of(const Allreduce& what) const;
+
+  // The call between two or more ranks.
+  absl::Status between_ranks(const Allreduce& what, const Call& call);
+  absl::Status between_ranks(const Reducescatter& what, const Call& call);
+  absl::Status between_ranks(const Allgather& what, const Call& call);
+  absl::Status between_ranks(const Broadcast& what, const Call& call);
+  absl::Status between_ranks(const Alltoall& what, const Call& call);
+  absl::Status between_ranks(const Barrier& what, const Call& call);
 
   // Records the outcome of a call.
   absl::Status noted(const absl::Status& outcome);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,30 +18,29 @@ namespace {
 // Tensors begin at cache lines of their own.
 constexpr std::size_t kAlignment = 64;
 
-std::size_t sum(std::span<const std::size_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+template <typename What>
+ReduceOp op_of(const What&) {
+  return ReduceOp::kSum;
 }
+ReduceOp op_of(const Reducescatter& what) { return what.reduction.op; }
 
 }  // namespace
 
 // The memory that one call copies from the GPU and back.
 class StagedPlane::Trip {
  public:
-  // in() and out() take the index of a carry(). Without `from` nothing is
-  // fetched, without `to` nothing is copied back.
-  void carry(const void* from, void* to, std::size_t bytes) {
-    loads_.push_back({static_cast<const std::byte*>(from),
-                      static_cast<std::byte*>(to), bytes, bytes_});
+  // Without `from` nothing is fetched, without `to` nothing is copied back.
+  Memory carry(const std::byte* from, std::byte* to, std::size_t bytes) {
+    loads_.push_back({from, to, bytes, bytes_});
     bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return {from, to};
   }
 
-  const std::byte* in(std::size_t index) const {
-    return staging_ == nullptr ? loads_[index].from
-                               : staging_ + loads_[index].offset;
-  }
-  std::byte* out(std::size_t index) const {
-    return staging_ == nullptr ? loads_[index].to
-                               : staging_ + loads_[index].offset;
+  // The memory on the host of the carry() of this index.
+  Memory on_host(std::size_t index) const {
+    const Load& load = loads_[index];
+    if (staging_ == nullptr) return {load.from, load.to};
+    return {staging_ + load.offset, staging_ + load.offset};
   }
 
   // Asks `lane_of(memory)` for the lane of each nonempty load. Returns the
@@ -157,15 +155,23 @@ absl::Status StagedPlane::meet(DataPlane& plane, Call& call) {
   return absl::OkStatus();
 }
 
-template <typename F>
-absl::Status StagedPlane::through(Trip& trip, const Call& call, F f) {
+template <typename What>
+absl::Status StagedPlane::on_host(DataPlane& plane, const What& what,
+                                  const Call& call) {
+  Trip trip;
+  with_memory(
+      what, rank_, [&](auto... memory) { return trip.carry(memory...); },
+      [](const What&) {});
   HVD_ASSIGN_OR_RETURN(Lane* const lane, trip.find([&](const void* memory) {
     return lane_of(memory, call);
   }));
-  if (lane == nullptr) return f();
+  if (lane == nullptr) return plane.execute(what, call);
   GpuWait wait = wait_in(call);
   HVD_RETURN_IF_ERROR(noted_of([&] { return trip.fetch(*lane, call, wait); }));
-  HVD_RETURN_IF_ERROR(f());
+  std::size_t next = 0;
+  HVD_RETURN_IF_ERROR(with_memory(
+      what, rank_, [&](auto...) { return trip.on_host(next++); },
+      [&](const What& there) { return plane.execute(there, call); }));
   return noted_of([&] { return trip.bring_back(*lane, wait); });
 }
 
@@ -190,14 +196,15 @@ std::uint32_t StagedPlane::tags_of(std::size_t bytes) const {
   return 1 + chunks;  // One for meet().
 }
 
-absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
-                                    const Reduction& reduction, Call call) {
-  HVD_RETURN_IF_ERROR(check(reduction));
+absl::Status StagedPlane::serve(const Allreduce& what, const Call& made) {
+  const auto pieces = what.pieces;
+  const Reduction& reduction = what.reduction;
+  HVD_RETURN_IF_ERROR(check(what, rank_, ranks_));
   HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error(reduction.op));
+  Call call = made;
   HVD_RETURN_IF_ERROR(meet(*plane, call));
-  if (reduction.op == ReduceOp::kAdasum) {
-    return allreduce_whole(*plane, pieces, reduction, call);
-  }
+  // Adasum needs whole tensors, not chunks.
+  if (reduction.op == ReduceOp::kAdasum) return on_host(*plane, what, call);
   // If this rank has joined, some or all pieces may lie on the host.
   Lane* lane = nullptr;
   std::size_t bytes = 0;
@@ -220,99 +227,23 @@ absl::Status StagedPlane::allreduce(std::span<const Piece> pieces,
   });
 }
 
-// Reduces each piece as a whole, as Adasum requires.
-absl::Status StagedPlane::allreduce_whole(DataPlane& plane,
-                                          std::span<const Piece> pieces,
-                                          const Reduction& reduction,
-                                          const Call& call) {
-  Trip trip;
-  for (const Piece& piece : pieces) {
-    trip.carry(piece.input, piece.output, bytes_of(piece, reduction.dtype));
-  }
-  return through(trip, call, [&] {
-    std::vector<Piece> staged(pieces.begin(), pieces.end());
-    for (std::size_t i = 0; i < staged.size(); ++i) {
-      staged[i].input = trip.in(i);
-      staged[i].output = trip.out(i);
-    }
-    return plane.allreduce(staged, reduction, call);
-  });
-}
-
-absl::Status StagedPlane::reducescatter(std::span<const Piece> pieces,
-                                        std::span<const std::int64_t> counts,
-                                        const Reduction& reduction, Call call) {
-  HVD_RETURN_IF_ERROR(check_reducescatter(pieces, counts, ranks_));
-  HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error(reduction.op));
+template <typename What>
+absl::Status StagedPlane::serve(const What& what, const Call& made) {
+  HVD_RETURN_IF_ERROR(check(what, rank_, ranks_));
+  HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error(op_of(what)));
+  Call call = made;
   HVD_RETURN_IF_ERROR(meet(*plane, call));
-  Trip trip;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const std::size_t mine =
-        i * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank_);
-    trip.carry(pieces[i].input, nullptr, bytes_of(pieces[i], reduction.dtype));
-    trip.carry(
-        nullptr, pieces[i].output,
-        static_cast<std::size_t>(counts[mine]) * size_of(reduction.dtype));
-  }
-  return through(trip, call, [&] {
-    std::vector<Piece> staged(pieces.begin(), pieces.end());
-    for (std::size_t i = 0; i < staged.size(); ++i) {
-      staged[i].input = trip.in(2 * i);
-      staged[i].output = trip.out(2 * i + 1);
-    }
-    return plane->reducescatter(staged, counts, reduction, call);
-  });
+  return on_host(*plane, what, call);
 }
 
-absl::Status StagedPlane::allgather(std::span<const std::byte> mine,
-                                    std::span<const std::size_t> bytes_of_rank,
-                                    std::byte* output, Call call) {
-  HVD_RETURN_IF_ERROR(
-      check_allgather(mine.size(), bytes_of_rank, rank_, ranks_));
-  HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error());
-  HVD_RETURN_IF_ERROR(meet(*plane, call));
-  Trip trip;
-  trip.carry(mine.data(), nullptr, mine.size());
-  trip.carry(nullptr, output, sum(bytes_of_rank));
-  return through(trip, call, [&] {
-    return plane->allgather({trip.in(0), mine.size()}, bytes_of_rank,
-                            trip.out(1), call);
-  });
-}
+template absl::Status StagedPlane::serve(const Reducescatter&, const Call&);
+template absl::Status StagedPlane::serve(const Allgather&, const Call&);
+template absl::Status StagedPlane::serve(const Broadcast&, const Call&);
+template absl::Status StagedPlane::serve(const Alltoall&, const Call&);
 
-absl::Status StagedPlane::broadcast(const std::byte* input, std::byte* output,
-                                    std::size_t bytes, int root, Call call) {
-  HVD_RETURN_IF_ERROR(check_broadcast(root, ranks_));
+absl::Status StagedPlane::serve(const Barrier& what, const Call& call) {
   HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error());
-  HVD_RETURN_IF_ERROR(meet(*plane, call));
-  Trip trip;
-  trip.carry(rank_ == root ? input : nullptr, output, bytes);
-  return through(trip, call, [&] {
-    return plane->broadcast(trip.in(0), trip.out(0), bytes, root, call);
-  });
-}
-
-absl::Status StagedPlane::alltoall(std::span<const std::byte> input,
-                                   std::span<const std::size_t> send_bytes,
-                                   std::byte* output,
-                                   std::span<const std::size_t> receive_bytes,
-                                   Call call) {
-  HVD_RETURN_IF_ERROR(
-      check_alltoall(input.size(), send_bytes, receive_bytes, rank_, ranks_));
-  HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error());
-  HVD_RETURN_IF_ERROR(meet(*plane, call));
-  Trip trip;
-  trip.carry(input.data(), nullptr, input.size());
-  trip.carry(nullptr, output, sum(receive_bytes));
-  return through(trip, call, [&] {
-    return plane->alltoall({trip.in(0), input.size()}, send_bytes, trip.out(1),
-                           receive_bytes, call);
-  });
-}
-
-absl::Status StagedPlane::barrier(Call call) {
-  HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error());
-  return plane->barrier(call);
+  return plane->execute(what, call);
 }
 
 }  // namespace hvd::collective

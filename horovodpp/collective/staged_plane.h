@@ -28,7 +28,7 @@
 
 namespace hvd::collective {
 
-class StagedPlane : public DataPlane {
+class StagedPlane : public PlaneOf<StagedPlane> {
  public:
   // Uses the first of `planes` that supports a call. They connect the same
   // `ranks`; `rank` is this one's position. All outlive this object.
@@ -65,26 +65,15 @@ class StagedPlane : public DataPlane {
   }
   std::uint32_t tags_of(std::size_t bytes) const override;
 
-  absl::Status allreduce(std::span<const Piece> pieces,
-                         const Reduction& reduction, Call call) override;
-  absl::Status reducescatter(std::span<const Piece> pieces,
-                             std::span<const std::int64_t> counts,
-                             const Reduction& reduction, Call call) override;
-  absl::Status allgather(std::span<const std::byte> mine,
-                         std::span<const std::size_t> bytes_of_rank,
-                         std::byte* output, Call call) override;
-  absl::Status broadcast(const std::byte* input, std::byte* output,
-                         std::size_t bytes, int root, Call call) override;
-  absl::Status alltoall(std::span<const std::byte> input,
-                        std::span<const std::size_t> send_bytes,
-                        std::byte* output,
-                        std::span<const std::size_t> receive_bytes,
-                        Call call) override;
-  absl::Status barrier(Call call) override;
-
  private:
+  friend PlaneOf<StagedPlane>;
   using Lane = StagingLane;
   class Trip;
+
+  template <typename What>
+  absl::Status serve(const What& what, const Call& call);
+  absl::Status serve(const Allreduce& what, const Call& call);
+  absl::Status serve(const Barrier& what, const Call& call);
 
   // nullptr: there is none.
   DataPlane* plane_for(ReduceOp op) const;
@@ -92,17 +81,15 @@ class StagedPlane : public DataPlane {
   // The lane of the GPU that `memory` belongs to, created at its first use;
   // nullptr for host memory.
   absl::StatusOr<Lane*> lane_of(const void* memory, const Call& call);
-  absl::Status allreduce_whole(DataPlane& plane, std::span<const Piece> pieces,
-                               const Reduction& reduction, const Call& call);
   // The largest chunk of a call of so many bytes.
   std::size_t chunk_of(std::size_t bytes) const;
   // Returns when all members are known to enter the call, and changes `call` to
   // the call after that: work in a stream cannot be given up.
   absl::Status meet(DataPlane& plane, Call& call);
-  // Copies to the host, calls `f` and copies back; only calls `f` if all memory
-  // is on the host.
-  template <typename F>
-  absl::Status through(Trip& trip, const Call& call, F f);
+  // Makes the call of `plane` on the host: copies the tensors there, and the
+  // results back. Memory that is already there is used in place.
+  template <typename What>
+  absl::Status on_host(DataPlane& plane, const What& what, const Call& call);
   GpuWait wait_in(const Call& call) const {
     return {patience_, call, "a collective by way of the host",
             GpuWait::For::kItsOwnWork};

@@ -69,17 +69,12 @@ struct Check {
     }
     HVD_RETURN_IF_ERROR(count(message.participants));
     const Request& request = *message.request;
-    switch (request.kind) {
-      case RequestKind::kJoin:
-        return refuse("a join, which has no id");
-      case RequestKind::kBroadcast:
-        return rank(request.root);
-      case RequestKind::kAddProcessSet:
-      case RequestKind::kRemoveProcessSet:
-        return change_of_sets(message);
-      default:
-        return absl::OkStatus();
+    if (request.kind == RequestKind::kJoin) {
+      return refuse("a join, which has no id");
     }
+    const Description& operation = describe(request.kind);
+    if (operation.changes_sets) return change_of_sets(message);
+    return operation.has_root() ? rank(request.root) : absl::OkStatus();
   }
   absl::Status change_of_sets(const Define& message) const {
     const Request& request = *message.request;

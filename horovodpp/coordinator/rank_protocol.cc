@@ -120,8 +120,8 @@ Operation* RankProtocol::submit_by_name(const Request& request,
 }
 
 void RankProtocol::propose(RequestPtr request, const Proposed& as) {
-  const bool is_root = request->kind == RequestKind::kBroadcast &&
-                       request->root == options_.rank;
+  const bool is_root =
+      describe(request->kind).has_root() && request->root == options_.rank;
   messages_.emplace_back(Propose{
       .rank = options_.rank, .request = request, .root_is_here = is_root});
   proposed_.insert_or_assign(NamedRequest(std::move(request)), as);

@@ -20,12 +20,8 @@ struct Difference {
   std::string way_out;
 };
 
-bool may_differ_in_rows(RequestKind kind) {
-  return kind == RequestKind::kAllgather || kind == RequestKind::kAlltoall;
-}
-
 bool same_shape(RequestKind kind, const Shape& a, const Shape& b) {
-  if (!may_differ_in_rows(kind)) return a == b;
+  if (!describe(kind).rows_differ()) return a == b;
   return a.rank() == b.rank() &&
          std::equal(a.dims().begin() + (a.rank() > 0), a.dims().end(),
                     b.dims().begin() + (b.rank() > 0));
@@ -49,7 +45,7 @@ std::optional<Difference> find_difference_of_tensors(const Request& a,
             : absl::StrCat(" as tensor ", i, " of ", a.tensors.size());
     return Difference{left.to_string() + which, right.to_string() + which,
                       !same_dtype ? "submit the same dtype"
-                      : may_differ_in_rows(a.kind)
+                      : describe(a.kind).rows_differ()
                           ? "only the first dimension may differ"
                           : "submit the same shape"};
   }
@@ -113,13 +109,6 @@ std::optional<Difference> find_difference(const Request& a, const Request& b) {
   return std::nullopt;
 }
 
-std::optional<RequestKind> kind_from_wire(std::uint8_t number) {
-  for (const RequestKind kind : kAllRequestKinds) {
-    if (static_cast<std::uint8_t>(kind) == number) return kind;
-  }
-  return std::nullopt;
-}
-
 void encode(const TensorSpec& tensor, WireWriter& writer) {
   writer.u8(static_cast<std::uint8_t>(tensor.dtype));
   writer.u32(static_cast<std::uint32_t>(tensor.shape.rank()));
@@ -154,32 +143,6 @@ double decode_scale(WireReader& reader) {
 }
 
 }  // namespace
-
-std::string name_of(RequestKind kind) {
-  switch (kind) {
-    case RequestKind::kAllreduce:
-      return "allreduce";
-    case RequestKind::kAllgather:
-      return "allgather";
-    case RequestKind::kBroadcast:
-      return "broadcast";
-    case RequestKind::kJoin:
-      return "join";
-    case RequestKind::kAlltoall:
-      return "alltoall";
-    case RequestKind::kReducescatter:
-      return "reducescatter";
-    case RequestKind::kAddProcessSet:
-      return "add_process_set";
-    case RequestKind::kRemoveProcessSet:
-      return "remove_process_set";
-    case RequestKind::kReplay:
-      return "replay";
-    case RequestKind::kBarrier:
-      break;
-  }
-  return "barrier";
-}
 
 std::string Key::to_string() const {
   if (process_set == kGlobalSet) return absl::StrCat("'", name, "'");
@@ -233,11 +196,12 @@ void encode(const Request& request, WireWriter& writer) {
 Request decode_request(WireReader& reader) {
   Request request;
   const std::uint8_t kind_number = reader.u8();
-  const auto kind = kind_from_wire(kind_number);
-  if (!kind) {
+  const Description* const description = find_description(kind_number);
+  if (description == nullptr) {
     reader.fail(absl::StrCat("operation ", static_cast<int>(kind_number)));
   }
-  request.kind = kind.value_or(RequestKind::kBarrier);
+  request.kind =
+      description == nullptr ? RequestKind::kBarrier : description->kind;
   request.key.process_set = reader.u32();
   request.key.name = reader.text();
   constexpr std::size_t kLeastTensorBytes = 5;

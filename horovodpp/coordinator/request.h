@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "horovodpp/coordinator/request_kind.h"
 #include "horovodpp/coordinator/wire.h"
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/dtype.h"
@@ -19,30 +20,6 @@
 #include "horovodpp/core/shape.h"
 
 namespace hvd::coordinator {
-
-// Numbers below 16 are Horovod's. The numbers travel between ranks.
-enum class RequestKind : std::uint8_t {
-  kAllreduce = 0,
-  kAllgather = 1,
-  kBroadcast = 2,
-  kJoin = 3,
-  kAlltoall = 5,
-  kBarrier = 6,
-  kReducescatter = 7,
-  kAddProcessSet = 16,
-  kRemoveProcessSet = 17,
-  kReplay = 18,
-};
-
-inline constexpr RequestKind kAllRequestKinds[] = {
-    RequestKind::kAllreduce,        RequestKind::kAllgather,
-    RequestKind::kBroadcast,        RequestKind::kJoin,
-    RequestKind::kAlltoall,         RequestKind::kBarrier,
-    RequestKind::kReducescatter,    RequestKind::kAddProcessSet,
-    RequestKind::kRemoveProcessSet, RequestKind::kReplay};
-
-// "allreduce", "allgather", …, for messages and names.
-std::string name_of(RequestKind kind);
 
 // A process set: some ranks of the job, by number. Set 0 is all ranks.
 using ProcessSetId = std::uint32_t;
@@ -90,15 +67,15 @@ struct Request {
   RequestKind kind = RequestKind::kAllreduce;
   Key key;
   // One tensor, or several for a group, which is complete or absent as a whole.
-  // Empty for barrier, join, changes of process sets, and replay.
+  // Empty for operations without tensors.
   TensorSpecs tensors = {};
   Device device = {};
-  ReduceOp op = ReduceOp::kAverage;  // allreduce, reducescatter
-  double prescale = 1.0;             // allreduce, reducescatter
-  double postscale = 1.0;            // allreduce, reducescatter
+  ReduceOp op = ReduceOp::kAverage;  // Of operations that reduce.
+  double prescale = 1.0;             // Likewise.
+  double postscale = 1.0;            // Likewise.
   // Average over the ranks that have not joined instead of the whole set.
   bool average_of_participants = false;
-  int root = 0;  // broadcast: a rank of the job
+  int root = 0;  // Of operations that have one: a rank of the job.
   // The name was generated and is used once: no id is kept for it.
   bool once = false;
   // GPU tensors: record into a graph instead of executing.
@@ -122,8 +99,8 @@ using RequestPtr = std::shared_ptr<const Request>;
 std::optional<std::string> find_mismatch(int rank_a, const Request& a,
                                          int rank_b, const Request& b);
 
-// Whether two requests of one kind differ at most in the first dimension of an
-// allgather or alltoall, which may change from call to call.
+// Whether two requests of one kind differ at most in numbers of rows that may
+// change from call to call.
 bool differ_in_rows_at_most(const Request& a, const Request& b);
 
 // Whether a request agreed on as `agreed` may be repeated as `now` without

@@ -10,10 +10,11 @@
 namespace hvd::coordinator {
 namespace {
 
-// Horovod refuses these while a rank has joined.
-bool needs_every_rank_in_horovod(RequestKind kind) {
-  return kind == RequestKind::kAllgather || kind == RequestKind::kBroadcast ||
-         kind == RequestKind::kAlltoall || kind == RequestKind::kReducescatter;
+// "broadcast of 'w' from rank 3".
+std::string with_root(const Request& request) {
+  const bool sends = describe(request.kind).root == Root::kSends;
+  return absl::StrCat(name_of(request.kind), " of ", request.key.to_string(),
+                      sends ? " from rank " : " to rank ", request.root);
 }
 
 }  // namespace
@@ -58,12 +59,11 @@ RootScheduler::Verdict RootScheduler::judge(const Propose& message) {
   }
   const absl::Status possible = judge_with_joined(message);
   if (!possible.ok()) return {possible};
-  if (request.kind == RequestKind::kBroadcast &&
+  if (describe(request.kind).has_root() &&
       !sets_.contains(request.key.process_set, request.root)) {
     return {absl::InvalidArgumentError(absl::StrCat(
-        "broadcast of ", request.key.to_string(), " from rank ", request.root,
-        ", which is not a member of the process set; "
-        "name one that is"))};
+        with_root(request),
+        ", which is not a member of the process set; name one that is"))};
   }
   if (request.kind == RequestKind::kAddProcessSet) {
     const absl::Status status = sets_.check(request.ranks);
@@ -89,27 +89,26 @@ RootScheduler::Verdict RootScheduler::judge(const Propose& message) {
 
 absl::Status RootScheduler::judge_with_joined(const Propose& message) const {
   const Request& request = *message.request;
+  const Description& operation = describe(request.kind);
   const auto size =
       static_cast<std::uint32_t>(sets_.size(request.key.process_set));
   if (message.count == size) return absl::OkStatus();
   const std::string joined =
       absl::StrCat(size - message.count, " of ", size,
                    " ranks have joined and take no part");
-  if (options_.strict_join && needs_every_rank_in_horovod(request.kind)) {
+  if (options_.strict_join && operation.needs_every_rank_in_horovod()) {
     return absl::InvalidArgumentError(absl::StrCat(
         name_of(request.kind), " of ", request.key.to_string(),
         " is not supported with join, as HOROVODPP_STRICT_JOIN is set: ",
         joined, "; do this before join() or after it has returned"));
   }
-  switch (request.kind) {
-    case RequestKind::kBroadcast:
-      if (message.root_is_here) return absl::OkStatus();
-      return absl::InvalidArgumentError(
-          absl::StrCat("broadcast of ", request.key.to_string(), " from rank ",
-                       request.root, ", which has joined (", joined,
-                       "); broadcast from a rank that has not"));
-    case RequestKind::kAllreduce:
-    case RequestKind::kReducescatter:
+  if (operation.has_root() && !message.root_is_here) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(with_root(request), ", which has joined (", joined,
+                     "); name a rank that has not"));
+  }
+  switch (operation.joined) {
+    case IfJoined::kNeutral:
       // The contribution of joined ranks is scaled, too.
       if (std::isfinite(request.prescale) &&
           (request.op != ReduceOp::kProduct || request.prescale == 1.0)) {
@@ -120,10 +119,7 @@ absl::Status RootScheduler::judge_with_joined(const Propose& message) const {
           name_of(request.op), ", prescale ", request.prescale,
           ") has no neutral value for those that do not take part: ", joined,
           "; scale the tensors before, or the result"));
-    case RequestKind::kAlltoall:
-    case RequestKind::kReplay:
-    case RequestKind::kAddProcessSet:
-    case RequestKind::kRemoveProcessSet:
+    case IfJoined::kRefused:
       return absl::InvalidArgumentError(
           absl::StrCat(name_of(request.kind), " of ", request.key.to_string(),
                        " needs every rank: ", joined,
@@ -148,8 +144,7 @@ void RootScheduler::define(const Propose& message, std::uint32_t result) {
   const RequestPtr& request = message.request;
   const ProcessSetId set = request->key.process_set;
   const bool once = request->once || join_phases_.contains(set) ||
-                    request->kind == RequestKind::kAddProcessSet ||
-                    request->kind == RequestKind::kRemoveProcessSet;
+                    describe(request->kind).changes_sets;
   const std::uint32_t slot = once ? kNoSlot : take_slot();
   if (slot != kNoSlot) {
     live_[id] = {.request = request,

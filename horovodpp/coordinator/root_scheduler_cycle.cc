@@ -13,16 +13,6 @@
 namespace hvd::coordinator {
 namespace {
 
-// Operations that no rank completes before all have begun. So all ranks can
-// abandon a batch that one rank never enters.
-bool can_be_abandoned(const Request& request) {
-  return request.kind == RequestKind::kAllreduce ||
-         request.kind == RequestKind::kAllgather ||
-         request.kind == RequestKind::kReducescatter ||
-         request.kind == RequestKind::kBarrier ||
-         request.kind == RequestKind::kReplay;
-}
-
 Cycle as_it_ran(const std::vector<std::uint32_t>& ids,
                 const std::vector<bool>& ends) {
   Cycle cycle;
@@ -133,7 +123,8 @@ std::optional<std::vector<Candidate>> RootScheduler::candidates(
     const auto live = live_.find(id);
     if (live == live_.end()) return std::nullopt;
     const Request& request = *live->second.request;
-    if (request.key.process_set != kGlobalSet || !can_be_abandoned(request)) {
+    if (request.key.process_set != kGlobalSet ||
+        !describe(request.kind).can_be_abandoned) {
       return std::nullopt;
     }
     candidates.push_back({&request, sets_.size(kGlobalSet)});

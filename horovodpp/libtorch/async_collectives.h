@@ -131,6 +131,23 @@ inline hvd_operation start_allreduce(const std::vector<torch::Tensor>& made,
   });
 }
 
+// The same of one tensor, whose result is new.
+template <typename Start>
+Operation begun(const torch::Tensor& tensor, const Start& start) {
+  const torch::Tensor made = readied(tensor);
+  return Operation(started({made}, start), {made}, results_like({tensor}));
+}
+
+// The same of one tensor, which is replaced.
+template <typename Start>
+Operation begun_in_place(const torch::Tensor& tensor, const Start& start) {
+  const torch::Tensor made = readied(tensor);
+  return Operation(started({made}, start), {made}, [tensor, made](const auto&) {
+    put_back(tensor, made);
+    return std::vector<torch::Tensor>{tensor};
+  });
+}
+
 inline std::vector<torch::Tensor> all_readied(
     const std::vector<torch::Tensor>& tensors) {
   std::vector<torch::Tensor> made;
@@ -187,41 +204,63 @@ inline Operation allreduce_async(const torch::Tensor& tensor,
 // differ.
 inline Operation allgather_async(const torch::Tensor& tensor,
                                  const MoveOptions& options = {}) {
-  const torch::Tensor made = internal::readied(tensor);
   const hvd_collective_options in_words = internal::in_c(options);
-  const hvd_operation number = internal::started(
-      {made}, [&](const hvd_tensor* tensors, hvd_operation* begun) {
-        return hvd_allgather_async(tensors, 1, &in_words, begun);
+  return internal::begun(
+      tensor, [&](const hvd_tensor* made, hvd_operation* number) {
+        return hvd_allgather_async(made, 1, &in_words, number);
       });
-  return Operation(number, {made}, internal::results_like({tensor}));
 }
 
 // Replaces the tensor by that of rank `root_rank` of the job.
 inline Operation broadcast_async_(const torch::Tensor& tensor, int root_rank,
                                   const MoveOptions& options = {}) {
-  const torch::Tensor made = internal::readied(tensor);
   const hvd_collective_options in_words = internal::in_c(options);
-  const hvd_operation number = internal::started(
-      {made}, [&](const hvd_tensor* tensors, hvd_operation* begun) {
-        return hvd_broadcast_async(tensors, root_rank, &in_words, begun);
+  return internal::begun_in_place(
+      tensor, [&](const hvd_tensor* made, hvd_operation* number) {
+        return hvd_broadcast_async(made, root_rank, &in_words, number);
       });
-  return Operation(number, {made}, [tensor, made](const auto&) {
-    internal::put_back(tensor, made);
-    return std::vector<torch::Tensor>{tensor};
-  });
 }
 
 // Reduces, and leaves each rank its part of the rows: of d rows the r-th of n
 // ranks gets d / n, and one more if r < d % n.
 inline Operation reducescatter_async(const torch::Tensor& tensor,
                                      const ReduceOptions& options = {}) {
-  const torch::Tensor made = internal::readied(tensor);
   const hvd_reducescatter_options in_words = internal::in_c(options);
-  const hvd_operation number = internal::started(
-      {made}, [&](const hvd_tensor* tensors, hvd_operation* begun) {
-        return hvd_reducescatter_async(tensors, 1, &in_words, begun);
+  return internal::begun(
+      tensor, [&](const hvd_tensor* made, hvd_operation* number) {
+        return hvd_reducescatter_async(made, 1, &in_words, number);
       });
-  return Operation(number, {made}, internal::results_like({tensor}));
+}
+
+// Reduces into the tensor of rank `root_rank` of the job; the others keep theirs.
+inline Operation reduce_async_(const torch::Tensor& tensor, int root_rank,
+                               const ReduceOptions& options = {}) {
+  const hvd_reducescatter_options in_words = internal::in_c(options);
+  return internal::begun_in_place(
+      tensor, [&](const hvd_tensor* made, hvd_operation* number) {
+        return hvd_reduce_async(made, root_rank, &in_words, number);
+      });
+}
+
+// Concatenates the ranks' tensors for rank `root_rank`; the others get no rows.
+inline Operation gather_async(const torch::Tensor& tensor, int root_rank,
+                              const MoveOptions& options = {}) {
+  const hvd_collective_options in_words = internal::in_c(options);
+  return internal::begun(
+      tensor, [&](const hvd_tensor* made, hvd_operation* number) {
+        return hvd_gather_async(made, root_rank, &in_words, number);
+      });
+}
+
+// Sends each rank its rows of the tensor of rank `root_rank`: its splits, or
+// shares as of a reducescatter. The other tensors may have no rows.
+inline Operation scatter_async(const torch::Tensor& tensor, int root_rank,
+                               const AlltoallOptions& options = {}) {
+  const hvd_alltoall_options in_words = internal::in_c(options);
+  return internal::begun(
+      tensor, [&](const hvd_tensor* made, hvd_operation* number) {
+        return hvd_scatter_async(made, root_rank, &in_words, number);
+      });
 }
 
 // Sends each rank its rows. The results: the received rows, in the order of
@@ -231,8 +270,8 @@ inline Operation alltoall_async(const torch::Tensor& tensor,
   const torch::Tensor made = internal::readied(tensor);
   const hvd_alltoall_options in_words = internal::in_c(options);
   const hvd_operation number = internal::started(
-      {made}, [&](const hvd_tensor* tensors, hvd_operation* begun) {
-        return hvd_alltoall_async(tensors, &in_words, begun);
+      {made}, [&](const hvd_tensor* tensors, hvd_operation* number) {
+        return hvd_alltoall_async(tensors, &in_words, number);
       });
   const auto rows = internal::results_like({tensor});
   return Operation(number, {made}, [rows](const auto& handle) {

@@ -12,21 +12,29 @@
 namespace hvd {
 namespace {
 
-// Calls `submit` with the current runtime; without one, the future has that
+// Calls a function of the current runtime; without one, the future has that
 // error.
-template <typename T, typename F>
-Future<T> with_runtime(F&& submit) {
+template <typename T, typename... Parameters, typename... Arguments>
+Future<T> on_runtime(Future<T> (Runtime::*function)(Parameters...),
+                     Arguments&&... arguments) {
   auto runtime = find_runtime();
   if (!runtime.ok()) return Future<T>::ready(runtime.status());
-  return submit(**runtime);
+  return ((**runtime).*function)(std::forward<Arguments>(arguments)...);
+}
+
+// The same, and waits.
+template <typename T, typename... Parameters, typename... Arguments>
+Outcome<T> waited(Future<T> (Runtime::*function)(Parameters...),
+                  Arguments&&... arguments) {
+  const WaitsAtOnce at_once;
+  return on_runtime(function, std::forward<Arguments>(arguments)...).wait();
 }
 
 }  // namespace
 
 Future<void> allreduce_async_(TensorView tensor, AllreduceOptions options) {
-  return with_runtime<void>([&](Runtime& runtime) {
-    return runtime.allreduce_async_(std::move(tensor), std::move(options));
-  });
+  return on_runtime(&Runtime::allreduce_async_, std::move(tensor),
+                    std::move(options));
 }
 
 Status allreduce_(TensorView tensor, AllreduceOptions options) {
@@ -36,184 +44,201 @@ Status allreduce_(TensorView tensor, AllreduceOptions options) {
 
 Future<Buffer> allreduce_async(ConstTensorView tensor,
                                AllreduceOptions options) {
-  return with_runtime<Buffer>([&](Runtime& runtime) {
-    return runtime.allreduce_async(std::move(tensor), std::move(options));
-  });
+  return on_runtime(&Runtime::allreduce_async, std::move(tensor),
+                    std::move(options));
 }
 
 StatusOr<Buffer> allreduce(ConstTensorView tensor, AllreduceOptions options) {
-  const WaitsAtOnce at_once;
-  return allreduce_async(std::move(tensor), std::move(options)).wait();
+  return waited(&Runtime::allreduce_async, std::move(tensor),
+                std::move(options));
 }
 
 Future<void> grouped_allreduce_async_(TensorViews tensors,
                                       AllreduceOptions options) {
-  return with_runtime<void>([&](Runtime& runtime) {
-    return runtime.grouped_allreduce_async_(std::move(tensors),
-                                            std::move(options));
-  });
+  return on_runtime(&Runtime::grouped_allreduce_async_, std::move(tensors),
+                    std::move(options));
 }
 
 Status grouped_allreduce_(TensorViews tensors, AllreduceOptions options) {
-  const WaitsAtOnce at_once;
-  return grouped_allreduce_async_(std::move(tensors), std::move(options))
-      .wait();
+  return waited(&Runtime::grouped_allreduce_async_, std::move(tensors),
+                std::move(options));
 }
 
 Future<Buffers> grouped_allreduce_async(const ConstTensorViews& tensors,
                                         AllreduceOptions options) {
-  return with_runtime<Buffers>([&](Runtime& runtime) {
-    return runtime.grouped_allreduce_async(tensors, std::move(options));
-  });
+  return on_runtime(&Runtime::grouped_allreduce_async, tensors,
+                    std::move(options));
 }
 
 StatusOr<Buffers> grouped_allreduce(const ConstTensorViews& tensors,
                                     AllreduceOptions options) {
-  const WaitsAtOnce at_once;
-  return grouped_allreduce_async(tensors, std::move(options)).wait();
+  return waited(&Runtime::grouped_allreduce_async, tensors, std::move(options));
 }
 
 Future<Buffer> allgather_async(ConstTensorView tensor,
                                AllgatherOptions options) {
-  return with_runtime<Buffer>([&](Runtime& runtime) {
-    return runtime.allgather_async(std::move(tensor), std::move(options));
-  });
+  return on_runtime(&Runtime::allgather_async, std::move(tensor),
+                    std::move(options));
 }
 
 StatusOr<Buffer> allgather(ConstTensorView tensor, AllgatherOptions options) {
-  const WaitsAtOnce at_once;
-  return allgather_async(std::move(tensor), std::move(options)).wait();
+  return waited(&Runtime::allgather_async, std::move(tensor),
+                std::move(options));
 }
 
 Future<void> allgather_into_async(ConstTensorView tensor, TensorView result,
                                   AllgatherOptions options) {
-  return with_runtime<void>([&](Runtime& runtime) {
-    return runtime.allgather_into_async(std::move(tensor), std::move(result),
-                                        std::move(options));
-  });
+  return on_runtime(&Runtime::allgather_into_async, std::move(tensor),
+                    std::move(result), std::move(options));
 }
 
 Status allgather_into(ConstTensorView tensor, TensorView result,
                       AllgatherOptions options) {
-  const WaitsAtOnce at_once;
-  return allgather_into_async(std::move(tensor), std::move(result),
-                              std::move(options))
-      .wait();
+  return waited(&Runtime::allgather_into_async, std::move(tensor),
+                std::move(result), std::move(options));
 }
 
 Future<Buffers> grouped_allgather_async(const ConstTensorViews& tensors,
                                         AllgatherOptions options) {
-  return with_runtime<Buffers>([&](Runtime& runtime) {
-    return runtime.grouped_allgather_async(tensors, std::move(options));
-  });
+  return on_runtime(&Runtime::grouped_allgather_async, tensors,
+                    std::move(options));
 }
 
 StatusOr<Buffers> grouped_allgather(const ConstTensorViews& tensors,
                                     AllgatherOptions options) {
-  const WaitsAtOnce at_once;
-  return grouped_allgather_async(tensors, std::move(options)).wait();
+  return waited(&Runtime::grouped_allgather_async, tensors, std::move(options));
 }
 
 Future<void> broadcast_async_(TensorView tensor, int root_rank,
                               BroadcastOptions options) {
-  return with_runtime<void>([&](Runtime& runtime) {
-    return runtime.broadcast_async_(std::move(tensor), root_rank,
-                                    std::move(options));
-  });
+  return on_runtime(&Runtime::broadcast_async_, std::move(tensor), root_rank,
+                    std::move(options));
 }
 
 Status broadcast_(TensorView tensor, int root_rank, BroadcastOptions options) {
-  const WaitsAtOnce at_once;
-  return broadcast_async_(std::move(tensor), root_rank, std::move(options))
-      .wait();
+  return waited(&Runtime::broadcast_async_, std::move(tensor), root_rank,
+                std::move(options));
 }
 
 Future<Buffer> broadcast_async(ConstTensorView tensor, int root_rank,
                                BroadcastOptions options) {
-  return with_runtime<Buffer>([&](Runtime& runtime) {
-    return runtime.broadcast_async(std::move(tensor), root_rank,
-                                   std::move(options));
-  });
+  return on_runtime(&Runtime::broadcast_async, std::move(tensor), root_rank,
+                    std::move(options));
 }
 
 StatusOr<Buffer> broadcast(ConstTensorView tensor, int root_rank,
                            BroadcastOptions options) {
-  const WaitsAtOnce at_once;
-  return broadcast_async(std::move(tensor), root_rank, std::move(options))
-      .wait();
+  return waited(&Runtime::broadcast_async, std::move(tensor), root_rank,
+                std::move(options));
 }
 
 Future<AlltoallResult> alltoall_async(ConstTensorView tensor,
                                       AlltoallOptions options) {
-  return with_runtime<AlltoallResult>([&](Runtime& runtime) {
-    return runtime.alltoall_async(std::move(tensor), std::move(options));
-  });
+  return on_runtime(&Runtime::alltoall_async, std::move(tensor),
+                    std::move(options));
 }
 
 StatusOr<AlltoallResult> alltoall(ConstTensorView tensor,
                                   AlltoallOptions options) {
-  const WaitsAtOnce at_once;
-  return alltoall_async(std::move(tensor), std::move(options)).wait();
+  return waited(&Runtime::alltoall_async, std::move(tensor),
+                std::move(options));
 }
 
 Future<std::vector<std::int64_t>> alltoall_into_async(ConstTensorView tensor,
                                                       TensorView result,
                                                       AlltoallOptions options) {
-  return with_runtime<std::vector<std::int64_t>>([&](Runtime& runtime) {
-    return runtime.alltoall_into_async(std::move(tensor), std::move(result),
-                                       std::move(options));
-  });
+  return on_runtime(&Runtime::alltoall_into_async, std::move(tensor),
+                    std::move(result), std::move(options));
 }
 
 StatusOr<std::vector<std::int64_t>> alltoall_into(ConstTensorView tensor,
                                                   TensorView result,
                                                   AlltoallOptions options) {
-  const WaitsAtOnce at_once;
-  return alltoall_into_async(std::move(tensor), std::move(result),
-                             std::move(options))
-      .wait();
+  return waited(&Runtime::alltoall_into_async, std::move(tensor),
+                std::move(result), std::move(options));
 }
 
 Future<Buffer> reducescatter_async(ConstTensorView tensor,
                                    ReducescatterOptions options) {
-  return with_runtime<Buffer>([&](Runtime& runtime) {
-    return runtime.reducescatter_async(std::move(tensor), std::move(options));
-  });
+  return on_runtime(&Runtime::reducescatter_async, std::move(tensor),
+                    std::move(options));
 }
 
 StatusOr<Buffer> reducescatter(ConstTensorView tensor,
                                ReducescatterOptions options) {
-  const WaitsAtOnce at_once;
-  return reducescatter_async(std::move(tensor), std::move(options)).wait();
+  return waited(&Runtime::reducescatter_async, std::move(tensor),
+                std::move(options));
 }
 
 Future<void> reducescatter_into_async(ConstTensorView tensor, TensorView result,
                                       ReducescatterOptions options) {
-  return with_runtime<void>([&](Runtime& runtime) {
-    return runtime.reducescatter_into_async(
-        std::move(tensor), std::move(result), std::move(options));
-  });
+  return on_runtime(&Runtime::reducescatter_into_async, std::move(tensor),
+                    std::move(result), std::move(options));
 }
 
 Status reducescatter_into(ConstTensorView tensor, TensorView result,
                           ReducescatterOptions options) {
-  const WaitsAtOnce at_once;
-  return reducescatter_into_async(std::move(tensor), std::move(result),
-                                  std::move(options))
-      .wait();
+  return waited(&Runtime::reducescatter_into_async, std::move(tensor),
+                std::move(result), std::move(options));
 }
 
 Future<Buffers> grouped_reducescatter_async(const ConstTensorViews& tensors,
                                             ReducescatterOptions options) {
-  return with_runtime<Buffers>([&](Runtime& runtime) {
-    return runtime.grouped_reducescatter_async(tensors, std::move(options));
-  });
+  return on_runtime(&Runtime::grouped_reducescatter_async, tensors,
+                    std::move(options));
 }
 
 StatusOr<Buffers> grouped_reducescatter(const ConstTensorViews& tensors,
                                         ReducescatterOptions options) {
-  const WaitsAtOnce at_once;
-  return grouped_reducescatter_async(tensors, std::move(options)).wait();
+  return waited(&Runtime::grouped_reducescatter_async, tensors,
+                std::move(options));
+}
+
+Future<void> reduce_async_(TensorView tensor, int root_rank,
+                           ReduceOptions options) {
+  return on_runtime(&Runtime::reduce_async_, std::move(tensor), root_rank,
+                    std::move(options));
+}
+
+Future<Buffer> reduce_async(ConstTensorView tensor, int root_rank,
+                            ReduceOptions options) {
+  return on_runtime(&Runtime::reduce_async, std::move(tensor), root_rank,
+                    std::move(options));
+}
+
+Status reduce_(TensorView tensor, int root_rank, ReduceOptions options) {
+  return waited(&Runtime::reduce_async_, std::move(tensor), root_rank,
+                std::move(options));
+}
+
+StatusOr<Buffer> reduce(ConstTensorView tensor, int root_rank,
+                        ReduceOptions options) {
+  return waited(&Runtime::reduce_async, std::move(tensor), root_rank,
+                std::move(options));
+}
+
+Future<Buffer> gather_async(ConstTensorView tensor, int root_rank,
+                            GatherOptions options) {
+  return on_runtime(&Runtime::gather_async, std::move(tensor), root_rank,
+                    std::move(options));
+}
+
+StatusOr<Buffer> gather(ConstTensorView tensor, int root_rank,
+                        GatherOptions options) {
+  return waited(&Runtime::gather_async, std::move(tensor), root_rank,
+                std::move(options));
+}
+
+Future<Buffer> scatter_async(ConstTensorView tensor, int root_rank,
+                             ScatterOptions options) {
+  return on_runtime(&Runtime::scatter_async, std::move(tensor), root_rank,
+                    std::move(options));
+}
+
+StatusOr<Buffer> scatter(ConstTensorView tensor, int root_rank,
+                         ScatterOptions options) {
+  return waited(&Runtime::scatter_async, std::move(tensor), root_rank,
+                std::move(options));
 }
 
 Status barrier(const ProcessSet& set) {
@@ -222,29 +247,19 @@ Status barrier(const ProcessSet& set) {
 }
 
 Future<int> join_async(const ProcessSet& set) {
-  return with_runtime<int>(
-      [&](Runtime& runtime) { return runtime.join_async(set); });
+  return on_runtime(&Runtime::join_async, set);
 }
 
 StatusOr<int> join(const ProcessSet& set) {
-  const WaitsAtOnce at_once;
-  return join_async(set).wait();
+  return waited(&Runtime::join_async, set);
 }
 
 StatusOr<ProcessSet> add_process_set(std::vector<int> ranks) {
-  const WaitsAtOnce at_once;
-  return with_runtime<ProcessSet>([&](Runtime& runtime) {
-           return runtime.add_process_set_async(std::move(ranks));
-         })
-      .wait();
+  return waited(&Runtime::add_process_set_async, std::move(ranks));
 }
 
 Status remove_process_set(const ProcessSet& set) {
-  const WaitsAtOnce at_once;
-  return with_runtime<void>([&](Runtime& runtime) {
-           return runtime.remove_process_set_async(set);
-         })
-      .wait();
+  return waited(&Runtime::remove_process_set_async, set);
 }
 
 std::vector<int> process_set_ranks(const ProcessSet& set) {

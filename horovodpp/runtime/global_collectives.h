@@ -99,6 +99,23 @@ Future<Buffers> grouped_reducescatter_async(const ConstTensorViews& tensors,
 StatusOr<Buffers> grouped_reducescatter(const ConstTensorViews& tensors,
                                         ReducescatterOptions options = {});
 
+// For rank `root_rank`, or from it; the other ranks get nothing, or send nothing.
+Future<void> reduce_async_(TensorView tensor, int root_rank,
+                           ReduceOptions options = {});
+Future<Buffer> reduce_async(ConstTensorView tensor, int root_rank,
+                            ReduceOptions options = {});
+Status reduce_(TensorView tensor, int root_rank, ReduceOptions options = {});
+StatusOr<Buffer> reduce(ConstTensorView tensor, int root_rank,
+                        ReduceOptions options = {});
+Future<Buffer> gather_async(ConstTensorView tensor, int root_rank,
+                            GatherOptions options = {});
+StatusOr<Buffer> gather(ConstTensorView tensor, int root_rank,
+                        GatherOptions options = {});
+Future<Buffer> scatter_async(ConstTensorView tensor, int root_rank,
+                             ScatterOptions options = {});
+StatusOr<Buffer> scatter(ConstTensorView tensor, int root_rank,
+                         ScatterOptions options = {});
+
 // Returns when every rank of the set has called it.
 Status barrier(const ProcessSet& set = ProcessSet::global());
 

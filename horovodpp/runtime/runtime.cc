@@ -25,7 +25,9 @@ namespace hvd {
 
 using coordinator::RequestKind;
 using coordinator::Results;
-using coordinator::Submission;
+using runtime::submission;
+using runtime::submission_into;
+using runtime::Terms;
 
 namespace {
 
@@ -34,29 +36,27 @@ coordinator::Inputs inputs_of(const std::vector<View>& tensors) {
   return {tensors.begin(), tensors.end()};
 }
 
-// Unnamed calls get a new number each time.
-absl::Status check_name(const std::string& name) {
-  if (!name.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "what is prepared is known by its name on every rank; give it one");
-}
-
-// `build` makes the submission from the options.
-template <typename Options, typename Build>
+// Prepares the submission that `build` makes of the terms.
+template <typename Build>
 StatusOr<std::unique_ptr<runtime::PreparedCall>> prepare(
-    runtime::Submitter& submitter, Options options,
-    coordinator::Outputs results, const Build& build) {
-  HVD_RETURN_IF_ERROR(check_name(options.name));
-  const ProcessSet set = options.process_set;
-  return submitter.prepare(build(std::move(options)), set, std::move(results));
+    runtime::Submitter& submitter, Terms terms, coordinator::Outputs results,
+    const Build& build) {
+  // Unnamed calls get a new number each time.
+  if (terms.name.empty()) {
+    return absl::InvalidArgumentError(
+        "what is prepared is known by its name on every rank; give it one");
+  }
+  const ProcessSet set = terms.process_set;
+  return submitter.prepare(build(std::move(terms)), set, std::move(results));
 }
 
-// These make the outcomes of operations whose memory the runtime allocates.
-Outcome<Buffer> take_one(Results results) {
-  return std::move(results.tensors.front());
-}
-Outcome<std::vector<Buffer>> take_all(Results results) {
-  return std::move(results.tensors);
+StatusOr<std::unique_ptr<runtime::PreparedCall>> prepare_into(
+    runtime::Submitter& submitter, runtime::SetTable& sets, RequestKind kind,
+    const ConstTensorView& tensor, const TensorView& result, Terms terms) {
+  return prepare(submitter, std::move(terms), {result}, [&](Terms mine) {
+    return runtime::submission_into(sets, kind, tensor, result,
+                                    std::move(mine));
+  });
 }
 
 }  // namespace
@@ -150,8 +150,8 @@ Future<void> Runtime::allreduce_async_(TensorView tensor,
   }
   const ProcessSet set = options.process_set;
   return submitter_->by_name(
-      runtime::allreduce_submission(sets_, {tensor}, std::move(options)), set,
-      tensor);
+      submission(sets_, RequestKind::kAllreduce, {tensor}, std::move(options)),
+      set, tensor);
 }
 
 Status Runtime::allreduce_(TensorView tensor, AllreduceOptions options) {
@@ -164,22 +164,22 @@ Status Runtime::allreduce_(TensorView tensor, AllreduceOptions options) {
 
 Future<void> Runtime::grouped_allreduce_async_(std::vector<TensorView> tensors,
                                                AllreduceOptions options) {
-  auto built = runtime::allreduce_submission(sets_, inputs_of(tensors),
-                                             std::move(options));
+  auto built = submission(sets_, RequestKind::kAllreduce, inputs_of(tensors),
+                          std::move(options));
   return submitter_->in_place(std::move(built),
                               {tensors.begin(), tensors.end()});
 }
 
 Future<Buffer> Runtime::allreduce_async(ConstTensorView tensor,
                                         AllreduceOptions options) {
-  return submitter_->into_buffer(
-      runtime::allreduce_submission(sets_, {tensor}, std::move(options)));
+  return submitter_->in_new_memory<Buffer>(
+      submission(sets_, RequestKind::kAllreduce, {tensor}, std::move(options)));
 }
 
 Future<std::vector<Buffer>> Runtime::grouped_allreduce_async(
     const std::vector<ConstTensorView>& tensors, AllreduceOptions options) {
-  return submitter_->into_buffers(runtime::allreduce_submission(
-      sets_, inputs_of(tensors), std::move(options)));
+  return submitter_->in_new_memory<std::vector<Buffer>>(submission(
+      sets_, RequestKind::kAllreduce, inputs_of(tensors), std::move(options)));
 }
 
 StatusOr<Prepared> Runtime::prepare_allreduce_(TensorView tensor,
@@ -190,32 +190,27 @@ StatusOr<Prepared> Runtime::prepare_allreduce_(TensorView tensor,
 StatusOr<Prepared> Runtime::prepare_allreduce(ConstTensorView tensor,
                                               TensorView result,
                                               AllreduceOptions options) {
-  return prepared(prepare(
-      *submitter_, std::move(options), {result}, [&](AllreduceOptions mine) {
-        return runtime::into(
-            result,
-            runtime::allreduce_submission(sets_, {tensor}, std::move(mine)),
-            tensor.shape());
-      }));
+  return prepared(prepare_into(*submitter_, sets_, RequestKind::kAllreduce,
+                               tensor, result, std::move(options)));
 }
 
 StatusOr<Prepared> Runtime::prepare_grouped_allreduce_(
     const std::vector<TensorView>& tensors, AllreduceOptions options) {
   return prepared(prepare(*submitter_, std::move(options),
-                          {tensors.begin(), tensors.end()},
-                          [&](AllreduceOptions mine) {
-                            return runtime::allreduce_submission(
-                                sets_, inputs_of(tensors), std::move(mine));
+                          {tensors.begin(), tensors.end()}, [&](Terms mine) {
+                            return submission(sets_, RequestKind::kAllreduce,
+                                              inputs_of(tensors),
+                                              std::move(mine));
                           }));
 }
 
 StatusOr<Prepared> Runtime::prepare_broadcast_(TensorView tensor, int root_rank,
                                                BroadcastOptions options) {
-  return prepared(prepare(*submitter_, std::move(options), {tensor},
-                          [&](BroadcastOptions mine) {
-                            return runtime::broadcast_submission(
-                                sets_, tensor, root_rank, std::move(mine));
-                          }));
+  return prepared(
+      prepare(*submitter_, std::move(options), {tensor}, [&](Terms mine) {
+        return submission(sets_, RequestKind::kBroadcast, {tensor},
+                          std::move(mine), root_rank);
+      }));
 }
 
 StatusOr<Prepared> Runtime::prepared(
@@ -226,114 +221,118 @@ StatusOr<Prepared> Runtime::prepared(
 
 Future<Buffer> Runtime::allgather_async(ConstTensorView tensor,
                                         AllgatherOptions options) {
-  return submitter_->submit<Buffer>(
-      runtime::allgather_submission(sets_, {tensor}, std::move(options)),
-      take_one);
+  return submitter_->in_new_memory<Buffer>(
+      submission(sets_, RequestKind::kAllgather, {tensor}, std::move(options)));
 }
 
 Future<std::vector<Buffer>> Runtime::grouped_allgather_async(
     const std::vector<ConstTensorView>& tensors, AllgatherOptions options) {
-  return submitter_->submit<std::vector<Buffer>>(
-      runtime::allgather_submission(sets_, inputs_of(tensors),
-                                    std::move(options)),
-      take_all);
+  return submitter_->in_new_memory<std::vector<Buffer>>(submission(
+      sets_, RequestKind::kAllgather, inputs_of(tensors), std::move(options)));
 }
 
 Future<void> Runtime::allgather_into_async(ConstTensorView tensor,
                                            TensorView result,
                                            AllgatherOptions options) {
   return submitter_->in_place(
-      runtime::into(result, runtime::allgather_submission(sets_, {tensor},
-                                                          std::move(options))),
+      submission_into(sets_, RequestKind::kAllgather, tensor, result,
+                      std::move(options)),
       {result});
 }
 
 StatusOr<Prepared> Runtime::prepare_allgather(ConstTensorView tensor,
                                               TensorView result,
                                               AllgatherOptions options) {
-  return prepared(prepare(
-      *submitter_, std::move(options), {result}, [&](AllgatherOptions mine) {
-        return runtime::into(result, runtime::allgather_submission(
-                                         sets_, {tensor}, std::move(mine)));
-      }));
+  return prepared(prepare_into(*submitter_, sets_, RequestKind::kAllgather,
+                               tensor, result, std::move(options)));
 }
 
 Future<void> Runtime::broadcast_async_(TensorView tensor, int root_rank,
                                        BroadcastOptions options) {
-  return submitter_->in_place(runtime::broadcast_submission(
-                                  sets_, tensor, root_rank, std::move(options)),
-                              {tensor});
+  return submitter_->in_place(
+      submission(sets_, RequestKind::kBroadcast, {tensor}, std::move(options),
+                 root_rank),
+      {tensor});
 }
 
 Future<Buffer> Runtime::broadcast_async(ConstTensorView tensor, int root_rank,
                                         BroadcastOptions options) {
-  return submitter_->into_buffer(runtime::broadcast_submission(
-      sets_, tensor, root_rank, std::move(options)));
+  return submitter_->in_new_memory<Buffer>(submission(
+      sets_, RequestKind::kBroadcast, {tensor}, std::move(options), root_rank));
 }
 
 Future<AlltoallResult> Runtime::alltoall_async(ConstTensorView tensor,
                                                AlltoallOptions options) {
-  return submitter_->submit<AlltoallResult>(
-      runtime::alltoall_submission(sets_, tensor, std::move(options)),
-      [](Results results) -> Outcome<AlltoallResult> {
-        return AlltoallResult{
-            .tensor = std::move(results.tensors.front()),
-            .received_splits = std::move(results.received_splits)};
-      });
+  return submitter_->in_new_memory<AlltoallResult>(
+      submission(sets_, RequestKind::kAlltoall, {tensor}, std::move(options)));
 }
 
 Future<std::vector<std::int64_t>> Runtime::alltoall_into_async(
     ConstTensorView tensor, TensorView result, AlltoallOptions options) {
-  auto built = runtime::into(
-      result, runtime::alltoall_submission(sets_, tensor, std::move(options)));
-  if (built.ok()) (*built)->outputs = {result};
-  return submitter_->submit<std::vector<std::int64_t>>(
-      std::move(built),
-      [](Results results) -> Outcome<std::vector<std::int64_t>> {
-        return std::move(results.received_splits);
-      });
+  return submitter_->in_place<std::vector<std::int64_t>>(
+      submission_into(sets_, RequestKind::kAlltoall, tensor, result,
+                      std::move(options)),
+      {result});
 }
 
 StatusOr<Prepared> Runtime::prepare_alltoall(ConstTensorView tensor,
                                              TensorView result,
                                              AlltoallOptions options) {
-  return prepared(prepare(
-      *submitter_, std::move(options), {result}, [&](AlltoallOptions mine) {
-        return runtime::into(result, runtime::alltoall_submission(
-                                         sets_, tensor, std::move(mine)));
-      }));
+  return prepared(prepare_into(*submitter_, sets_, RequestKind::kAlltoall,
+                               tensor, result, std::move(options)));
 }
 
 Future<void> Runtime::reducescatter_into_async(ConstTensorView tensor,
                                                TensorView result,
                                                ReducescatterOptions options) {
   return submitter_->in_place(
-      runtime::reducescatter_into(sets_, tensor, result, std::move(options)),
+      submission_into(sets_, RequestKind::kReducescatter, tensor, result,
+                      std::move(options)),
       {result});
 }
 
 StatusOr<Prepared> Runtime::prepare_reducescatter(
     ConstTensorView tensor, TensorView result, ReducescatterOptions options) {
-  return prepared(prepare(*submitter_, std::move(options), {result},
-                          [&](ReducescatterOptions mine) {
-                            return runtime::reducescatter_into(
-                                sets_, tensor, result, std::move(mine));
-                          }));
+  return prepared(prepare_into(*submitter_, sets_, RequestKind::kReducescatter,
+                               tensor, result, std::move(options)));
 }
 
 Future<Buffer> Runtime::reducescatter_async(ConstTensorView tensor,
                                             ReducescatterOptions options) {
-  return submitter_->submit<Buffer>(
-      runtime::reducescatter_submission(sets_, {tensor}, std::move(options)),
-      take_one);
+  return submitter_->in_new_memory<Buffer>(submission(
+      sets_, RequestKind::kReducescatter, {tensor}, std::move(options)));
 }
 
 Future<std::vector<Buffer>> Runtime::grouped_reducescatter_async(
     const std::vector<ConstTensorView>& tensors, ReducescatterOptions options) {
-  return submitter_->submit<std::vector<Buffer>>(
-      runtime::reducescatter_submission(sets_, inputs_of(tensors),
-                                        std::move(options)),
-      take_all);
+  return submitter_->in_new_memory<std::vector<Buffer>>(
+      submission(sets_, RequestKind::kReducescatter, inputs_of(tensors),
+                 std::move(options)));
+}
+
+Future<void> Runtime::reduce_async_(TensorView tensor, int root_rank,
+                                    ReduceOptions options) {
+  return submitter_->in_place(submission(sets_, RequestKind::kReduce, {tensor},
+                                         std::move(options), root_rank),
+                              {tensor});
+}
+
+Future<Buffer> Runtime::reduce_async(ConstTensorView tensor, int root_rank,
+                                     ReduceOptions options) {
+  return submitter_->in_new_memory<Buffer>(submission(
+      sets_, RequestKind::kReduce, {tensor}, std::move(options), root_rank));
+}
+
+Future<Buffer> Runtime::gather_async(ConstTensorView tensor, int root_rank,
+                                     GatherOptions options) {
+  return submitter_->in_new_memory<Buffer>(submission(
+      sets_, RequestKind::kGather, {tensor}, std::move(options), root_rank));
+}
+
+Future<Buffer> Runtime::scatter_async(ConstTensorView tensor, int root_rank,
+                                      ScatterOptions options) {
+  return submitter_->in_new_memory<Buffer>(submission(
+      sets_, RequestKind::kScatter, {tensor}, std::move(options), root_rank));
 }
 
 Future<void> Runtime::barrier_async(const ProcessSet& set) {

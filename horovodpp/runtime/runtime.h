@@ -213,6 +213,23 @@ class Runtime {
                                            TensorView result,
                                            ReducescatterOptions options);
 
+  // Reduces `tensor` over the ranks of the set for rank `root_rank` alone. This
+  // is a rank of the job. In place, the root's tensor is replaced, and the others
+  // stay as they are; otherwise the others get an empty Buffer.
+  Future<void> reduce_async_(TensorView tensor, int root_rank,
+                             ReduceOptions options = {});
+  Future<Buffer> reduce_async(ConstTensorView tensor, int root_rank,
+                              ReduceOptions options = {});
+
+  // Concatenates the ranks' tensors on rank `root_rank`, as an allgather does.
+  // The others get no rows.
+  Future<Buffer> gather_async(ConstTensorView tensor, int root_rank,
+                              GatherOptions options = {});
+  // Sends each rank of the set its rows of the tensor of rank `root_rank`. The
+  // tensors of the other ranks only say what a row is, and may have no rows.
+  Future<Buffer> scatter_async(ConstTensorView tensor, int root_rank,
+                               ScatterOptions options = {});
+
   // Ready when every rank of the set has called it.
   Future<void> barrier_async(const ProcessSet& set = ProcessSet::global());
   // Waits likewise, which costs less than to wait for the future.
@@ -220,9 +237,9 @@ class Runtime {
 
   // Declares that this rank has no more tensors for the set. Until all ranks of
   // the set have joined it takes part in the others' operations: with the
-  // neutral value in reductions, no rows in an allgather, and as a receiver of
-  // broadcasts. Operations that need its data (an alltoall, a broadcast from
-  // it) fail on the others. Ready when every rank of the set has joined; the
+  // neutral value in reductions, no rows in an allgather or gather, and as a
+  // receiver of broadcasts and scatters. Operations that need it (an alltoall,
+  // or with it as the root) fail on the others. Ready when every rank of the set has joined; the
   // value is the rank that joined last.
   Future<int> join_async(const ProcessSet& set = ProcessSet::global());
 

@@ -193,7 +193,41 @@ static void sends_each_rank_its_rows(void) {
   CHECK_OK(hvd_release(operation));
 }
 
-/* Like the previous three functions, into the caller's memory. */
+/* The last rank is the root. Only the root's tensor has rows to scatter. */
+static void serves_one_rank(void) {
+  const int32_t root = size - 1;
+  int32_t rows[kMostRanks];
+  int64_t dims[1] = {1};
+  const hvd_tensor tensor = {rows, dims, 1, HVD_INT32};
+  hvd_reducescatter_options sum = summed("for one");
+  hvd_collective_options gathered = HVD_COLLECTIVE_OPTIONS;
+  hvd_alltoall_options scattered = HVD_ALLTOALL_OPTIONS;
+  hvd_tensor result = {0, 0, 0, 0};
+  hvd_operation operation = 0;
+  int32_t i;
+  rows[0] = rank + 1;
+  CHECK_OK(hvd_reduce_async(&tensor, root, &sum, &operation));
+  CHECK_OK(hvd_finish(operation));
+  CHECK(rows[0] == (rank == root ? sum_to(size) : rank + 1));
+  rows[0] = rank;
+  CHECK_OK(hvd_gather_async(&tensor, root, &gathered, &operation));
+  CHECK_OK(hvd_wait(operation));
+  CHECK_OK(hvd_result(operation, 0, &result));
+  CHECK(result.num_dims == 1 && result.dims[0] == (rank == root ? size : 0));
+  for (i = 0; i < result.dims[0]; ++i) {
+    CHECK(((const int32_t*)result.data)[i] == i);
+  }
+  CHECK_OK(hvd_release(operation));
+  for (i = 0; i < size; ++i) rows[i] = 10 * i;
+  dims[0] = rank == root ? size : 0;
+  CHECK_OK(hvd_scatter_async(&tensor, root, &scattered, &operation));
+  CHECK_OK(hvd_wait(operation));
+  CHECK_OK(hvd_result(operation, 0, &result));
+  CHECK(result.dims[0] == 1 && ((const int32_t*)result.data)[0] == 10 * rank);
+  CHECK_OK(hvd_release(operation));
+}
+
+/* Like the functions before that, into the caller's memory. */
 static void moves_into_memory_of_the_callers(void) {
   int32_t all[kMostRanks];
   float rows[2 * kMostRanks];
@@ -566,6 +600,7 @@ int main(void) {
   gathers_uneven_rows();
   scatters_what_it_reduces();
   sends_each_rank_its_rows();
+  serves_one_rank();
   moves_into_memory_of_the_callers();
   repeats_what_is_prepared();
   tells_all_ranks_that_they_disagree();

@@ -36,6 +36,9 @@ static void wants_a_job(void) {
   CHECK_REFUSED(code, way_out,
                 hvd_reducescatter_async(&good, 1, NULL, &operation));
   CHECK_REFUSED(code, way_out, hvd_alltoall_async(&good, NULL, &operation));
+  CHECK_REFUSED(code, way_out, hvd_reduce_async(&good, 0, NULL, &operation));
+  CHECK_REFUSED(code, way_out, hvd_gather_async(&good, 0, NULL, &operation));
+  CHECK_REFUSED(code, way_out, hvd_scatter_async(&good, 0, NULL, &operation));
   CHECK_REFUSED(code, way_out,
                 hvd_allgather_into_async(&good, &good, NULL, &operation));
   CHECK_REFUSED(code, way_out,
@@ -108,6 +111,12 @@ static void refuses_null(void) {
                 hvd_alltoall_async(NULL, NULL, &operation));
   CHECK_REFUSED(code, "operation is NULL",
                 hvd_alltoall_async(&good, NULL, NULL));
+  CHECK_REFUSED(code, "tensor is NULL",
+                hvd_reduce_async(NULL, 0, NULL, &operation));
+  CHECK_REFUSED(code, "operation is NULL",
+                hvd_gather_async(&good, 0, NULL, NULL));
+  CHECK_REFUSED(code, "tensor is NULL",
+                hvd_scatter_async(NULL, 0, NULL, &operation));
   CHECK_REFUSED(code, "tensor is NULL",
                 hvd_allgather_into_async(NULL, &good, NULL, &operation));
   CHECK_REFUSED(code, "result is NULL",

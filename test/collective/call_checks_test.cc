@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -14,19 +15,26 @@ namespace {
 
 using ::testing::HasSubstr;
 
+// A check reads sizes, not memory.
+constexpr std::byte kByte = {};
+constexpr Reduction kSum = {};
+constexpr std::size_t kSizes[] = {4, 0, 7};
+
+Allgather allgather(std::size_t mine) {
+  return {{&kByte, mine}, kSizes, nullptr};
+}
+
 TEST(CallChecks, AcceptsAnAllgatherWithASizeForEachRank) {
-  const std::vector<std::size_t> sizes = {4, 0, 7};
-  EXPECT_TRUE(check_allgather(0, sizes, 1, 3).ok());
-  EXPECT_TRUE(check_allgather(7, sizes, 2, 3).ok());
+  EXPECT_TRUE(check(allgather(0), 1, 3).ok());
+  EXPECT_TRUE(check(allgather(7), 2, 3).ok());
 }
 
 TEST(CallChecks, RefusesAnAllgatherWithMissingOrWrongSizes) {
-  const std::vector<std::size_t> sizes = {4, 0, 7};
-  const absl::Status missing = check_allgather(4, sizes, 0, 4);
+  const absl::Status missing = check(allgather(4), 0, 4);
   EXPECT_EQ(missing.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(missing.message()),
               HasSubstr("between 4 ranks was given 3 sizes"));
-  const absl::Status wrong = check_allgather(5, sizes, 0, 3);
+  const absl::Status wrong = check(allgather(5), 0, 3);
   EXPECT_EQ(wrong.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(wrong.message()),
               HasSubstr("contributes 5 bytes but is listed with 4"));
@@ -36,7 +44,7 @@ TEST(CallChecks, HoldsTheCountsOfAReducescatterToItsPieces) {
   const std::vector<Piece> pieces = {{nullptr, nullptr, 5},
                                      {nullptr, nullptr, 0}};
   const auto code = [&](const std::vector<std::int64_t>& counts) {
-    return check_reducescatter(pieces, counts, 2).code();
+    return check(Reducescatter{pieces, counts, kSum}, 0, 2).code();
   };
   EXPECT_EQ(code({2, 3, 0, 0}), absl::StatusCode::kOk);
   EXPECT_EQ(code({0, 5, 0, 0}), absl::StatusCode::kOk);
@@ -51,14 +59,15 @@ TEST(CallChecks, HoldsTheCountsOfAReducescatterToItsPieces) {
         {kMost, kMost, 0, 0}}) {
     EXPECT_EQ(code(wrong), absl::StatusCode::kInvalidArgument);
   }
-  EXPECT_TRUE(check_reducescatter({}, {}, 2).ok());
+  EXPECT_TRUE(check(Reducescatter{{}, {}, kSum}, 0, 2).ok());
 }
 
 TEST(CallChecks, HoldsTheSizesOfAnAlltoallToItsInput) {
   using Sizes = std::vector<std::size_t>;
   const auto code = [&](std::size_t input, const Sizes& send,
                         const Sizes& receive) {
-    return check_alltoall(input, send, receive, 1, 2).code();
+    const Alltoall what = {{&kByte, input}, send, nullptr, receive};
+    return check(what, 1, 2).code();
   };
   constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
   EXPECT_EQ(code(7, {3, 4}, {99, 4}), absl::StatusCode::kOk);
@@ -72,9 +81,9 @@ TEST(CallChecks, HoldsTheSizesOfAnAlltoallToItsInput) {
 }
 
 TEST(CallChecks, RefusesARootThatIsNoRank) {
-  EXPECT_TRUE(check_broadcast(2, 3).ok());
+  EXPECT_TRUE(check(Broadcast{nullptr, nullptr, 0, 2}, 0, 3).ok());
   for (const int root : {-1, 3}) {
-    EXPECT_EQ(check_broadcast(root, 3).code(),
+    EXPECT_EQ(check(Broadcast{nullptr, nullptr, 0, root}, 0, 3).code(),
               absl::StatusCode::kInvalidArgument);
   }
 }

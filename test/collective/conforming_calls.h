@@ -268,6 +268,29 @@ inline bool reducescatter_conforms(
   return well;
 }
 
+// Reduces `count` elements for the last rank, in place.
+inline bool reduce_to_last_conforms(Member& member, std::int64_t count) {
+  const Reduction reduction = {.dtype = DType::kI32};
+  Tensors tensors(reduction.dtype, {count});
+  tensors.for_each([&](std::size_t p, std::int64_t i, std::int64_t whole) {
+    put(reduction.dtype, tensors.inputs[p].data(), i,
+        small_value(reduction.dtype, reduction.op, member.rank, whole));
+  });
+  std::vector<Bytes> expected = tensors.inputs;
+  const bool is_last = member.rank == member.ranks - 1;
+  const absl::Status reduced =
+      member.plane.allreduce(tensors.pieces(false), reduction, member.next());
+  if (is_last) expected = tensors.outputs;
+  std::vector<Piece> pieces = tensors.pieces(true);
+  if (!is_last) pieces[0].output = nullptr;
+  const absl::Status status = member.plane.reducescatter(
+      pieces, parts_of(count, member.ranks, 1), reduction, member.next());
+  EXPECT_TRUE(reduced.ok() && status.ok()) << reduced << status;
+  EXPECT_TRUE(tensors.inputs == expected)
+      << "in place, on rank " << member.rank << " of " << member.ranks;
+  return reduced.ok() && status.ok() && tensors.inputs == expected;
+}
+
 // Each rank sends `size(from, to)` bytes to each rank.
 template <typename Size>
 bool alltoall_conforms(Member& member, Size size) {

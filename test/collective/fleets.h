@@ -74,11 +74,12 @@ inline constexpr ShmOptions kSmallShm = {.chunk_bytes = 512,
                                          .cached_bytes = 3000,
                                          .broadcast_step_bytes = 256};
 
-// Runs `body` with a RingPlane over `communicator`.
-inline void run_on_ring(transport::Communicator& communicator, int ranks_here,
-                        const Body& body) {
+// Runs `body` with a RingPlane, or one derived from it, over `communicator`.
+template <typename Plane = RingPlane>
+void run_on_ring(transport::Communicator& communicator, int ranks_here,
+                 const Body& body) {
   const auto waiting = test_waiting(communicator.size());
-  RingPlane plane(communicator, waiting, kSmallRing);
+  Plane plane(communicator, waiting, kSmallRing);
   NeverInterrupt interrupt;
   Member member = {plane,
                    communicator.rank(),
@@ -86,7 +87,7 @@ inline void run_on_ring(transport::Communicator& communicator, int ranks_here,
                    ranks_here,
                    interrupt,
                    [&](std::vector<int> members) {
-                     return std::make_unique<RingPlane>(
+                     return std::make_unique<Plane>(
                          communicator, std::move(members), waiting, kSmallRing);
                    }};
   body(member);
@@ -149,12 +150,44 @@ inline void on_loopback(
   });
 }
 
+// A plane that has only what a new plane must have, a ring's allreduce and
+// alltoall.
+class PlainPlane : public RingPlane {
+ public:
+  using RingPlane::RingPlane;
+
+ private:
+  absl::Status move(std::span<const Piece> pieces,
+                    std::span<const std::int64_t> counts,
+                    const ReduceKernel& kernel, const Call& call) override {
+    return HostPlane::move(pieces, counts, kernel, call);
+  }
+  absl::Status move(const Allgather& what, const Call& call) override {
+    return HostPlane::move(what, call);
+  }
+  absl::Status move(const Broadcast& what, const Call& call) override {
+    return HostPlane::move(what, call);
+  }
+  absl::Status meet(const Call& call) override { return HostPlane::meet(call); }
+};
+
 class RingOfThreads {
  public:
   void run(const Body& body) {
     for (const int ranks : {1, 2, 3, 4}) {
       on_loopback(ranks, [&](transport::Communicator& communicator) {
         run_on_ring(communicator, ranks, body);
+      });
+    }
+  }
+};
+
+class PlainOfThreads {
+ public:
+  void run(const Body& body) {
+    for (const int ranks : {1, 3}) {
+      on_loopback(ranks, [&](transport::Communicator& communicator) {
+        run_on_ring<PlainPlane>(communicator, ranks, body);
       });
     }
   }

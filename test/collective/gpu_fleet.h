@@ -12,7 +12,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,31 +32,46 @@ namespace hvd::collective {
 inline constexpr std::uint32_t kFirstSequence =
     0xfffffff0;  // The sequence number of a Member's first call.
 
-// Host memory and its copy on a GPU.
-class Mirrored {
+// Host memory of a tensor and its copy on a GPU. One copy serves a source that
+// is the destination, too.
+class Copied {
  public:
-  Mirrored(device::CudaStream& stream, const void* host, std::size_t bytes)
-      : stream_(stream),
-        bytes_(bytes),
-        gpu_(device::allocate_on(stream.context(), bytes).value()) {
-    if (host == nullptr) return;
-    EXPECT_TRUE(stream_.copy(gpu_.get(), host, bytes_).ok());
+  Copied(device::CudaStream& stream, const std::byte* from, std::byte* to,
+         std::size_t bytes)
+      : stream_(stream), from_(from), to_(to), bytes_(bytes) {
+    if (from != nullptr) from_gpu_ = copy_of(from);
+    if (to != nullptr) to_gpu_ = to == from ? from_gpu_ : copy_of(to);
   }
 
-  std::byte* gpu() const { return gpu_.get(); }
-  void copy_to(void* host) const {
-    EXPECT_TRUE(stream_.copy(host, gpu_.get(), bytes_).ok());
-    EXPECT_TRUE(stream_.synchronize().ok());
+  Memory on_gpu() const { return {from_gpu_.get(), to_gpu_.get()}; }
+  void bring_back() const {
+    if (from_ != to_ && from_ != nullptr) {
+      bring_back(from_gpu_.get(), const_cast<std::byte*>(from_));
+    }
+    if (to_ != nullptr) bring_back(to_gpu_.get(), to_);
   }
 
  private:
+  std::shared_ptr<std::byte> copy_of(const std::byte* host) {
+    auto gpu = device::allocate_on(stream_.context(), bytes_).value();
+    EXPECT_TRUE(stream_.copy(gpu.get(), host, bytes_).ok());
+    return gpu;
+  }
+  void bring_back(const std::byte* gpu, std::byte* host) const {
+    EXPECT_TRUE(stream_.copy(host, gpu, bytes_).ok());
+    EXPECT_TRUE(stream_.synchronize().ok());
+  }
+
   device::CudaStream& stream_;
+  const std::byte* const from_;
+  std::byte* const to_;
   const std::size_t bytes_;
-  const std::shared_ptr<std::byte> gpu_;
+  std::shared_ptr<std::byte> from_gpu_;
+  std::shared_ptr<std::byte> to_gpu_;
 };
 
 // Acts like a program with tensors on a GPU and its own stream.
-class OnGpu : public DataPlane {
+class OnGpu : public PlaneOf<OnGpu> {
  public:
   struct Seat {
     int rank;
@@ -74,110 +88,31 @@ class OnGpu : public DataPlane {
   }
   bool reduces_by(ReduceOp op) const override { return plane_.reduces_by(op); }
 
-  absl::Status allreduce(std::span<const Piece> pieces,
-                         const Reduction& reduction, Call call) override {
+  absl::Status serve(const Barrier& what, const Call& call) {
     HVD_RETURN_IF_ERROR(introduced(call));
-    std::vector<Piece> there(pieces.begin(), pieces.end());
-    std::vector<Mirrored> memory;
-    for (Piece& piece : there) {
-      const auto bytes =
-          static_cast<std::size_t>(piece.count) * size_of(reduction.dtype);
-      const bool in_place = piece.input == piece.output;
-      piece.input = memory.emplace_back(stream_, piece.input, bytes).gpu();
-      if (!in_place) memory.emplace_back(stream_, piece.output, bytes);
-      piece.output = memory.back().gpu();
-    }
-    const absl::Status status = made(call, [&](const Call& ordered) {
-      return plane_.allreduce(there, reduction, ordered);
-    });
-    std::size_t next = 0;
-    for (const Piece& piece : pieces) {
-      const bool in_place = piece.input == piece.output;
-      if (!in_place) memory[next++].copy_to(const_cast<void*>(piece.input));
-      memory[next++].copy_to(piece.output);
-    }
-    return status;
+    return plane_.execute(what, spaced(call));
   }
 
-  absl::Status reducescatter(std::span<const Piece> pieces,
-                             std::span<const std::int64_t> counts,
-                             const Reduction& reduction, Call call) override {
+  template <typename What>
+  absl::Status serve(const What& what, const Call& call) {
     // Arguments that the plane refuses may point to no memory.
-    if (!check_reducescatter(pieces, counts, seat_.ranks).ok()) {
-      return plane_.reducescatter(pieces, counts, reduction, spaced(call));
+    if (!check(what, seat_.rank, seat_.ranks).ok()) {
+      return plane_.execute(what, spaced(call));
     }
     HVD_RETURN_IF_ERROR(introduced(call));
-    std::vector<Piece> there(pieces.begin(), pieces.end());
-    std::vector<Mirrored> outputs;
-    std::vector<Mirrored> inputs;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const std::size_t size = size_of(reduction.dtype);
-      const auto part = counts[i * static_cast<std::size_t>(seat_.ranks) +
-                               static_cast<std::size_t>(seat_.rank)];
-      inputs.emplace_back(stream_, pieces[i].input,
-                          static_cast<std::size_t>(pieces[i].count) * size);
-      outputs.emplace_back(stream_, pieces[i].output,
-                           static_cast<std::size_t>(part) * size);
-      there[i].input = inputs.back().gpu();
-      there[i].output = outputs.back().gpu();
-    }
-    const absl::Status status = made(call, [&](const Call& ordered) {
-      return plane_.reducescatter(there, counts, reduction, ordered);
-    });
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      outputs[i].copy_to(pieces[i].output);
-    }
+    std::vector<Copied> copies;
+    const absl::Status status = with_memory(
+        what, seat_.rank,
+        [&](const std::byte* from, std::byte* to, std::size_t bytes) {
+          return copies.emplace_back(stream_, from, to, bytes).on_gpu();
+        },
+        [&](const What& there) {
+          return made(call, [&](const Call& ordered) {
+            return plane_.execute(there, ordered);
+          });
+        });
+    for (const Copied& copy : copies) copy.bring_back();
     return status;
-  }
-
-  absl::Status allgather(std::span<const std::byte> mine,
-                         std::span<const std::size_t> bytes_of_rank,
-                         std::byte* output, Call call) override {
-    HVD_RETURN_IF_ERROR(introduced(call));
-    const Mirrored input(stream_, mine.data(), mine.size());
-    const Mirrored result(stream_, output,
-                          output == nullptr ? 0 : sum(bytes_of_rank));
-    const absl::Status status = made(call, [&](const Call& ordered) {
-      return plane_.allgather({input.gpu(), mine.size()}, bytes_of_rank,
-                              result.gpu(), ordered);
-    });
-    result.copy_to(output);
-    return status;
-  }
-
-  absl::Status broadcast(const std::byte* input, std::byte* output,
-                         std::size_t bytes, int root, Call call) override {
-    HVD_RETURN_IF_ERROR(introduced(call));
-    const Mirrored sent(stream_, input, input == nullptr ? 0 : bytes);
-    const Mirrored result(stream_, output, bytes);
-    const absl::Status status = made(call, [&](const Call& ordered) {
-      return plane_.broadcast(sent.gpu(),
-                              input == output ? sent.gpu() : result.gpu(),
-                              bytes, root, ordered);
-    });
-    (input == output ? sent : result).copy_to(output);
-    return status;
-  }
-
-  absl::Status alltoall(std::span<const std::byte> input,
-                        std::span<const std::size_t> send_bytes,
-                        std::byte* output,
-                        std::span<const std::size_t> receive_bytes,
-                        Call call) override {
-    HVD_RETURN_IF_ERROR(introduced(call));
-    const Mirrored sent(stream_, input.data(), input.size());
-    const Mirrored result(stream_, output, sum(receive_bytes));
-    const absl::Status status = made(call, [&](const Call& ordered) {
-      return plane_.alltoall({sent.gpu(), input.size()}, send_bytes,
-                             result.gpu(), receive_bytes, ordered);
-    });
-    result.copy_to(output);
-    return status;
-  }
-
-  absl::Status barrier(Call call) override {
-    HVD_RETURN_IF_ERROR(introduced(call));
-    return plane_.barrier(spaced(call));
   }
 
   // A call may use several tags, so the tags of consecutive calls are kMostTags
@@ -190,10 +125,6 @@ class OnGpu : public DataPlane {
   }
 
  private:
-  static std::size_t sum(std::span<const std::size_t> sizes) {
-    return std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
-  }
-
   // Introduces the plane before the first call that all ranks enter.
   absl::Status introduced(const Call& call) {
     if (!plane_.needs_introduction()) return absl::OkStatus();

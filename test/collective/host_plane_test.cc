@@ -35,11 +35,13 @@ class NotingPlane : public HostPlane {
                     const ReduceKernel&, const Call&) override {
     return note("s");
   }
-  absl::Status move(const Gather&, const Call&) override { return note("g"); }
+  absl::Status move(const Allgather&, const Call&) override {
+    return note("g");
+  }
   absl::Status move(const Broadcast&, const Call&) override {
     return note("b");
   }
-  absl::Status move(const Exchange&, const Call&) override { return note("a"); }
+  absl::Status move(const Alltoall&, const Call&) override { return note("a"); }
   absl::Status meet(const Call&) override { return note("y"); }
 };
 

@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // Supports CPU memory up to a size, and moves nothing.
-class SizedPlane : public DataPlane {
+class SizedPlane : public PlaneOf<SizedPlane> {
  public:
   SizedPlane(std::string name, std::size_t most)
       : name_(std::move(name)), most_(most) {}
@@ -21,30 +21,10 @@ class SizedPlane : public DataPlane {
   bool supports(const Device& device, std::size_t bytes) const override {
     return device.is_cpu() && bytes <= most_;
   }
-  absl::Status allreduce(std::span<const Piece>, const Reduction&,
-                         Call) override {
+  template <typename What>
+  absl::Status serve(const What&, const Call&) {
     return absl::OkStatus();
   }
-  absl::Status reducescatter(std::span<const Piece>,
-                             std::span<const std::int64_t>, const Reduction&,
-                             Call) override {
-    return absl::OkStatus();
-  }
-  absl::Status alltoall(std::span<const std::byte>,
-                        std::span<const std::size_t>, std::byte*,
-                        std::span<const std::size_t>, Call) override {
-    return absl::OkStatus();
-  }
-  absl::Status allgather(std::span<const std::byte>,
-                         std::span<const std::size_t>, std::byte*,
-                         Call) override {
-    return absl::OkStatus();
-  }
-  absl::Status broadcast(const std::byte*, std::byte*, std::size_t, int,
-                         Call) override {
-    return absl::OkStatus();
-  }
-  absl::Status barrier(Call) override { return absl::OkStatus(); }
 
  private:
   const std::string name_;

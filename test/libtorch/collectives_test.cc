@@ -34,6 +34,20 @@ TEST(ReducesTensorsOfAllKindsOfMemory) {
                torch::tensor(n), 0);
 }
 
+TEST(ServesOneRank) {
+  const int n = lt::size(), r = lt::rank(), root = n - 1;
+  Tensor mine = torch::full({2}, r + 1, torch::kFloat);
+  lt::reduce_async_(mine, root, {{}, lt::ReduceOp::kSum}).wait();
+  EXPECT_CLOSE(mine, torch::full({2}, r == root ? n * (n + 1) / 2 : r + 1), 0);
+  const Tensor all =
+      lt::gather_async(torch::full({1, 2}, r, torch::kLong), root).wait();
+  EXPECT(all.size(0) == (r == root ? n : 0) && all.size(1) == 2);
+  const Tensor table = torch::arange(2 * n, torch::kFloat);
+  const Tensor part =
+      lt::scatter_async(r == root ? table : table.narrow(0, 0, 0), root).wait();
+  EXPECT_CLOSE(part, torch::arange(2 * r, 2 * r + 2, torch::kFloat), 0);
+}
+
 TEST(RefusesWhatDoesNotTravel) {
   EXPECT_THROWN(lt::Error, "Complex",
                 lt::allreduce_(torch::ones({2}, torch::kComplexFloat)));

@@ -14,6 +14,7 @@
 #include "test/runtime/suite_names.h"
 #include "test/runtime/suite_prepared.h"
 #include "test/runtime/suite_process_sets.h"
+#include "test/runtime/suite_rooted.h"
 
 namespace hvd::suite {
 
@@ -30,6 +31,7 @@ inline std::vector<Case> all_cases() {
   add(kPreparedCases);
   add(kAdasumCases);
   add(kArenaCases);
+  add(kRootedCases);
   return all;
 }
 

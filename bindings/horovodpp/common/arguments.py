@@ -19,10 +19,10 @@ def wire(name):
     return name or ""
 
 
-def check_root(root_rank, process_set):
+def check_root(root_rank, process_set, what="broadcast"):
     """Raises ValueError unless rank `root_rank` of the job is in the set."""
     if process_set.ranks is not None and root_rank not in process_set.ranks:
-        raise ValueError(f"broadcast received invalid root rank {root_rank} for provided process "
+        raise ValueError(f"{what} received invalid root rank {root_rank} for provided process "
                          "set")
 
 
@@ -39,6 +39,12 @@ def splits_of(shape, splits, process_set):
             raise ValueError("splits not provided, but first dimension of tensor is not an even "
                              "multiple of the number of workers.")
         return []
+    return check_split_rows(shape, splits, process_set)
+
+
+def check_split_rows(shape, splits, process_set):
+    """The given splits as a list. Raises ValueError as splits_of()."""
+    ranks = process_set.size()
     splits = [int(split) for split in splits]
     if len(splits) != ranks:
         raise ValueError("Number of entries in splits does not equal number of workers.")

@@ -31,11 +31,13 @@ from horovodpp.torch.mpi_ops import (
     Adasum, Average, Max, Min, Product, Sum, allgather, allgather_async, allreduce, allreduce_,
     allreduce_async, allreduce_async_, alltoall, alltoall_async, barrier, broadcast, broadcast_,
     broadcast_async, broadcast_async_, ccl_built, cross_rank, cross_size, cuda_built, ddl_built,
-    gloo_built, gloo_enabled, grouped_allgather, grouped_allgather_async, grouped_allreduce,
+    gather, gather_async, gloo_built, gloo_enabled, grouped_allgather, grouped_allgather_async,
+    grouped_allreduce,
     grouped_allreduce_, grouped_allreduce_async, grouped_allreduce_async_,
     grouped_reducescatter, grouped_reducescatter_async, init, is_initialized, join, local_rank,
     local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built, poll, rank,
-    reducescatter, reducescatter_async, reform, rocm_built, shutdown, size,
+    reduce, reduce_, reduce_async, reduce_async_, reducescatter, reducescatter_async, reform,
+    rocm_built, scatter, scatter_async, shutdown, size,
     sparse_allreduce_async, start_timeline, stop_timeline, synchronize, wait_in_stream)
 from horovodpp.torch.optimizer import DistributedOptimizer
 from horovodpp.torch.sync_batch_norm import SyncBatchNorm

@@ -38,6 +38,8 @@ from horovodpp.torch.collectives.broadcast import (  # noqa: F401
 from horovodpp.torch.collectives.reducescatter import (  # noqa: F401
     HorovodGroupedReducescatter, HorovodReducescatter, grouped_reducescatter,
     grouped_reducescatter_async, reducescatter, reducescatter_async)
+from horovodpp.torch.collectives.rooted import (  # noqa: F401
+    gather, gather_async, reduce, reduce_, reduce_async, reduce_async_, scatter, scatter_async)
 from horovodpp.torch.collectives.sparse_allreduce import sparse_allreduce_async  # noqa: F401
 
 

@@ -20,8 +20,8 @@ namespace hvd::collective {
 class HierarchicalGather {
  public:
   // `position` is this member's position in the plane. Borrows seat and gather.
-  HierarchicalGather(const HierarchicalSeat& seat,
-                     const HostPlane::Gather& gather, int position)
+  HierarchicalGather(const HierarchicalSeat& seat, const Allgather& gather,
+                     int position)
       : seat_(seat),
         gather_(gather),
         position_(position),
@@ -41,7 +41,7 @@ class HierarchicalGather {
   std::vector<Piece> parts_from(int place) const;
 
   const HierarchicalSeat& seat_;
-  const HostPlane::Gather& gather_;
+  const Allgather& gather_;
   const int position_;
   const std::vector<std::byte*> places_;  // Of all parts, by position.
 };

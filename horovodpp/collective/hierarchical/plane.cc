@@ -207,7 +207,8 @@ absl::Status HierarchicalPlane::move(std::span<const Piece> pieces,
                 {.deliver = deliver, .needed = needed});
 }
 
-absl::Status HierarchicalPlane::move(const Gather& gather, const Call& call) {
+absl::Status HierarchicalPlane::move(const Allgather& gather,
+                                     const Call& call) {
   if (!options_.allgather) return RingPlane::move(gather, call);
   return run(call, [&](ChunkLink& link) -> absl::Status {
     HVD_RETURN_IF_ERROR(agree(call, link));

@@ -86,7 +86,7 @@ class HierarchicalPlane : public RingPlane {
   absl::Status move(std::span<const Piece> pieces,
                     std::span<const std::int64_t> counts,
                     const ReduceKernel& kernel, const Call& call) override;
-  absl::Status move(const Gather& gather, const Call& call) override;
+  absl::Status move(const Allgather& gather, const Call& call) override;
 
   // The destination of results.
   struct Outlet {

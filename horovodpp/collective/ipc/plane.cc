@@ -187,13 +187,12 @@ absl::Status IpcPlane::reduce(const Task& task, const Call& call) {
                    [&] { return reducing.run(); });
 }
 
-absl::Status IpcPlane::allreduce(std::span<const Piece> pieces,
-                                 const Reduction& reduction, Call call) {
+absl::Status IpcPlane::serve(const Allreduce& what, const Call& call) {
+  const auto pieces = what.pieces;
+  const Reduction& reduction = what.reduction;
   HVD_RETURN_IF_ERROR(failure_);
-  HVD_RETURN_IF_ERROR(check(reduction));
-  if (!could_reduce(pieces, reduction)) {
-    return otherwise_.allreduce(pieces, reduction, call);
-  }
+  HVD_RETURN_IF_ERROR(check(what, position_.rank, position_.ranks));
+  if (!could_reduce(pieces, reduction)) return otherwise_.execute(what, call);
   std::vector<Range> whole;
   for (const Piece& piece : pieces) whole.push_back({0, piece.count});
   return noted_of([&] {
@@ -205,19 +204,15 @@ absl::Status IpcPlane::allreduce(std::span<const Piece> pieces,
   });
 }
 
-absl::Status IpcPlane::reducescatter(std::span<const Piece> pieces,
-                                     std::span<const std::int64_t> counts,
-                                     const Reduction& reduction, Call call) {
+absl::Status IpcPlane::serve(const Reducescatter& what, const Call& call) {
+  const auto pieces = what.pieces;
+  const Reduction& reduction = what.reduction;
   HVD_RETURN_IF_ERROR(failure_);
-  HVD_RETURN_IF_ERROR(check_scattered(reduction));
-  HVD_RETURN_IF_ERROR(check_reducescatter(pieces, counts, position_.ranks));
-  if (!could_reduce(pieces, reduction)) {
-    return otherwise_.reducescatter(pieces, counts, reduction, call);
-  }
-  const auto ranks = static_cast<std::size_t>(position_.ranks);
+  HVD_RETURN_IF_ERROR(check(what, position_.rank, position_.ranks));
+  if (!could_reduce(pieces, reduction)) return otherwise_.execute(what, call);
   std::vector<Range> mine;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const auto parts = counts.subspan(i * ranks, ranks);
+    const auto parts = what.parts(i);
     mine.push_back(
         {std::accumulate(parts.begin(), parts.begin() + position_.rank,
                          std::int64_t{0}),
@@ -227,37 +222,10 @@ absl::Status IpcPlane::reducescatter(std::span<const Piece> pieces,
     return reduce({.kind = 's',
                    .pieces = pieces,
                    .wanted = mine,
-                   .counts = counts,
+                   .counts = what.counts,
                    .reduction = reduction},
                   call);
   });
-}
-
-absl::Status IpcPlane::allgather(std::span<const std::byte> mine,
-                                 std::span<const std::size_t> bytes_of_rank,
-                                 std::byte* output, Call call) {
-  HVD_RETURN_IF_ERROR(failure_);
-  return otherwise_.allgather(mine, bytes_of_rank, output, call);
-}
-
-absl::Status IpcPlane::broadcast(const std::byte* input, std::byte* output,
-                                 std::size_t bytes, int root, Call call) {
-  HVD_RETURN_IF_ERROR(failure_);
-  return otherwise_.broadcast(input, output, bytes, root, call);
-}
-
-absl::Status IpcPlane::alltoall(std::span<const std::byte> input,
-                                std::span<const std::size_t> send_bytes,
-                                std::byte* output,
-                                std::span<const std::size_t> receive_bytes,
-                                Call call) {
-  HVD_RETURN_IF_ERROR(failure_);
-  return otherwise_.alltoall(input, send_bytes, output, receive_bytes, call);
-}
-
-absl::Status IpcPlane::barrier(Call call) {
-  HVD_RETURN_IF_ERROR(failure_);
-  return otherwise_.barrier(call);
 }
 
 }  // namespace hvd::collective

@@ -46,7 +46,7 @@
 
 namespace hvd::collective {
 
-class IpcPlane : public DataPlane {
+class IpcPlane : public PlaneOf<IpcPlane> {
  public:
   struct Options {
     // The size of half a window.
@@ -86,23 +86,6 @@ class IpcPlane : public DataPlane {
     return position_.ranks > 1 && !connected_.has_value();
   }
   absl::Status introduce(const Device& mine, Call call) override;
-
-  absl::Status allreduce(std::span<const Piece> pieces,
-                         const Reduction& reduction, Call call) override;
-  absl::Status reducescatter(std::span<const Piece> pieces,
-                             std::span<const std::int64_t> counts,
-                             const Reduction& reduction, Call call) override;
-  absl::Status allgather(std::span<const std::byte> mine,
-                         std::span<const std::size_t> bytes_of_rank,
-                         std::byte* output, Call call) override;
-  absl::Status broadcast(const std::byte* input, std::byte* output,
-                         std::size_t bytes, int root, Call call) override;
-  absl::Status alltoall(std::span<const std::byte> input,
-                        std::span<const std::size_t> send_bytes,
-                        std::byte* output,
-                        std::span<const std::size_t> receive_bytes,
-                        Call call) override;
-  absl::Status barrier(Call call) override;
 
  protected:
   // This rank among all members of the plane.
@@ -151,6 +134,15 @@ class IpcPlane : public DataPlane {
   virtual bool reduces(const Reduction& reduction) const;
 
  private:
+  friend PlaneOf<IpcPlane>;
+  // Calls that do not reduce use another plane.
+  template <typename What>
+  absl::Status serve(const What& what, const Call& call) {
+    return failure_.ok() ? otherwise_.execute(what, call) : failure_;
+  }
+  absl::Status serve(const Allreduce& what, const Call& call);
+  absl::Status serve(const Reducescatter& what, const Call& call);
+
   // Whether all members can use the windows; the same on all members.
   virtual absl::StatusOr<bool> connect(const Device& mine, const Call& call);
   virtual absl::Status reduce(const Task& task, const Call& call);

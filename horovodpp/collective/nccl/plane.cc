@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/call_checks.h"
@@ -71,9 +70,9 @@ absl::StatusOr<bool> NcclPlane::meet(const NcclWhereabouts& where, Call& call) {
                      [&](std::uint64_t one) { return one == mine; });
 }
 
-template <typename F>
-absl::Status NcclPlane::elsewhere(const Call& call, F f) {
-  if (!call.captured) return f(means_.otherwise);
+template <typename What>
+absl::Status NcclPlane::elsewhere(const What& what, const Call& call) {
+  if (!call.captured) return means_.otherwise.execute(what, call);
   return cannot_be_captured(
       "NCCL does not do this with these tensors, and what goes another way is "
       "not for graphs (docs/gpu.md); leave it out of what you capture");
@@ -132,14 +131,13 @@ absl::Status NcclPlane::allreduce_packed(std::span<const Piece> pieces,
                            reduce);
 }
 
-absl::Status NcclPlane::allreduce(std::span<const Piece> pieces,
-                                  const Reduction& reduction, Call call) {
-  HVD_RETURN_IF_ERROR(check(reduction));
+absl::Status NcclPlane::serve(const Allreduce& what, Call call) {
+  std::span<const Piece> pieces = what.pieces;
+  const Reduction& reduction = what.reduction;
+  HVD_RETURN_IF_ERROR(check(what, means_.rank, ranks()));
   const auto how = nccl_reduction(reduction, ranks());
   if (!how || !goes_here(means_.session.options().use.allreduce, call)) {
-    return elsewhere(call, [&](DataPlane& plane) {
-      return plane.allreduce(pieces, reduction, call);
-    });
+    return elsewhere(what, call);
   }
   NcclWhereabouts where(line_.windows());
   add(where, pieces, reduction.dtype);
@@ -154,11 +152,7 @@ absl::Status NcclPlane::allreduce(std::span<const Piece> pieces,
       (!is_alike || (!stays && NcclPacking::is_for(pieces, reduction.dtype)))) {
     return noted(allreduce_packed(pieces, *how, reduction.dtype, call));
   }
-  if (!is_alike) {
-    return elsewhere(call, [&](DataPlane& plane) {
-      return plane.allreduce(pieces, reduction, call);
-    });
-  }
+  if (!is_alike) return elsewhere(what, call);
   const std::vector<Piece> joined =
       stays ? line_.windows().joined(pieces, reduction.dtype)
             : std::vector<Piece>();
@@ -178,16 +172,14 @@ absl::Status NcclPlane::allreduce(std::span<const Piece> pieces,
       }));
 }
 
-absl::Status NcclPlane::reducescatter(std::span<const Piece> pieces,
-                                      std::span<const std::int64_t> counts,
-                                      const Reduction& reduction, Call call) {
-  HVD_RETURN_IF_ERROR(check_scattered(reduction));
-  HVD_RETURN_IF_ERROR(check_reducescatter(pieces, counts, ranks()));
+absl::Status NcclPlane::serve(const Reducescatter& what, Call call) {
+  const auto& pieces = what.pieces;
+  const auto& counts = what.counts;
+  const Reduction& reduction = what.reduction;
+  HVD_RETURN_IF_ERROR(check(what, means_.rank, ranks()));
   const auto how = nccl_reduction(reduction, ranks());
   if (!how || !goes_here(means_.session.options().use.reducescatter, call)) {
-    return elsewhere(call, [&](DataPlane& plane) {
-      return plane.reducescatter(pieces, counts, reduction, call);
-    });
+    return elsewhere(what, call);
   }
   NcclWhereabouts where(line_.windows());
   const auto n = static_cast<std::size_t>(ranks());
@@ -198,11 +190,7 @@ absl::Status NcclPlane::reducescatter(std::span<const Piece> pieces,
     where.add(pieces[p].output, offset_of(mine, reduction));
   }
   HVD_ASSIGN_OR_RETURN(const bool is_alike, meet(where, call));
-  if (!is_alike) {
-    return elsewhere(call, [&](DataPlane& plane) {
-      return plane.reducescatter(pieces, counts, reduction, call);
-    });
-  }
+  if (!is_alike) return elsewhere(what, call);
   if (total_count(pieces) == 0) return absl::OkStatus();
   for (const Piece& piece : pieces) {
     if (piece.count > 0) HVD_RETURN_IF_ERROR(check_memory(piece.input, call));
@@ -240,26 +228,19 @@ absl::Status NcclPlane::reducescatter(std::span<const Piece> pieces,
       }));
 }
 
-absl::Status NcclPlane::allgather(std::span<const std::byte> mine,
-                                  std::span<const std::size_t> bytes_of_rank,
-                                  std::byte* output, Call call) {
-  HVD_RETURN_IF_ERROR(
-      check_allgather(mine.size(), bytes_of_rank, means_.rank, ranks()));
+absl::Status NcclPlane::serve(const Allgather& what, Call call) {
+  const auto& mine = what.mine;
+  const auto& bytes_of_rank = what.bytes_of_rank;
+  std::byte* const output = what.output;
+  HVD_RETURN_IF_ERROR(check(what, means_.rank, ranks()));
   if (!goes_here(means_.session.options().use.allgather, call)) {
-    return elsewhere(call, [&](DataPlane& plane) {
-      return plane.allgather(mine, bytes_of_rank, output, call);
-    });
+    return elsewhere(what, call);
   }
   NcclWhereabouts where(line_.windows());
   where.add(mine.data(), mine.size());
-  where.add(output, std::accumulate(bytes_of_rank.begin(), bytes_of_rank.end(),
-                                    std::size_t{0}));
+  where.add(output, sum_of(bytes_of_rank));
   HVD_ASSIGN_OR_RETURN(const bool is_alike, meet(where, call));
-  if (!is_alike) {
-    return elsewhere(call, [&](DataPlane& plane) {
-      return plane.allgather(mine, bytes_of_rank, output, call);
-    });
-  }
+  if (!is_alike) return elsewhere(what, call);
   const auto is_empty = [](std::size_t bytes) { return bytes == 0; };
   if (std::all_of(bytes_of_rank.begin(), bytes_of_rank.end(), is_empty)) {
     return absl::OkStatus();
@@ -287,23 +268,20 @@ absl::Status NcclPlane::allgather(std::span<const std::byte> mine,
   }));
 }
 
-absl::Status NcclPlane::broadcast(const std::byte* input, std::byte* output,
-                                  std::size_t bytes, int root, Call call) {
-  HVD_RETURN_IF_ERROR(check_broadcast(root, ranks()));
+absl::Status NcclPlane::serve(const Broadcast& what, Call call) {
+  const std::byte* const input = what.input;
+  std::byte* const output = what.output;
+  const std::size_t bytes = what.bytes;
+  const int root = what.root;
+  HVD_RETURN_IF_ERROR(check(what, means_.rank, ranks()));
   if (!goes_here(means_.session.options().use.broadcast, call)) {
-    return elsewhere(call, [&](DataPlane& plane) {
-      return plane.broadcast(input, output, bytes, root, call);
-    });
+    return elsewhere(what, call);
   }
   NcclWhereabouts where(line_.windows());
   where.add(root == means_.rank ? input : output, bytes);
   where.add(output, bytes);
   HVD_ASSIGN_OR_RETURN(const bool is_alike, meet(where, call));
-  if (!is_alike) {
-    return elsewhere(call, [&](DataPlane& plane) {
-      return plane.broadcast(input, output, bytes, root, call);
-    });
-  }
+  if (!is_alike) return elsewhere(what, call);
   if (bytes == 0) return absl::OkStatus();
   HVD_RETURN_IF_ERROR(check_memory(output, call));
   return noted(line_.put("a broadcast", call, [&](const NcclInto& into) {
@@ -348,29 +326,21 @@ absl::StatusOr<bool> NcclPlane::check_sizes(
   return true;
 }
 
-absl::Status NcclPlane::alltoall(std::span<const std::byte> input,
-                                 std::span<const std::size_t> send_bytes,
-                                 std::byte* output,
-                                 std::span<const std::size_t> receive_bytes,
-                                 Call call) {
-  HVD_RETURN_IF_ERROR(check_alltoall(input.size(), send_bytes, receive_bytes,
-                                     means_.rank, ranks()));
+absl::Status NcclPlane::serve(const Alltoall& what, Call call) {
+  const auto& input = what.input;
+  const auto& send_bytes = what.send_bytes;
+  const auto& receive_bytes = what.receive_bytes;
+  std::byte* const output = what.output;
+  HVD_RETURN_IF_ERROR(check(what, means_.rank, ranks()));
   if (!goes_here(means_.session.options().use.alltoall, call)) {
-    return elsewhere(call, [&](DataPlane& plane) {
-      return plane.alltoall(input, send_bytes, output, receive_bytes, call);
-    });
+    return elsewhere(what, call);
   }
   NcclWhereabouts where(line_.windows());
   where.add(input.data(), input.size());
-  where.add(output, std::accumulate(receive_bytes.begin(), receive_bytes.end(),
-                                    std::size_t{0}));
+  where.add(output, sum_of(receive_bytes));
   HVD_ASSIGN_OR_RETURN(const bool is_alike,
                        check_sizes(send_bytes, receive_bytes, where, call));
-  if (!is_alike) {
-    return elsewhere(call, [&](DataPlane& plane) {
-      return plane.alltoall(input, send_bytes, output, receive_bytes, call);
-    });
-  }
+  if (!is_alike) return elsewhere(what, call);
   const auto is_empty = [](std::size_t bytes) { return bytes == 0; };
   if (input.empty() &&
       std::all_of(receive_bytes.begin(), receive_bytes.end(), is_empty)) {

@@ -43,7 +43,7 @@
 
 namespace hvd::collective {
 
-class NcclPlane : public DataPlane {
+class NcclPlane : public PlaneOf<NcclPlane> {
  public:
   // `host` connects the same ranks for host memory, `otherwise` for GPU memory;
   // both outlive this object, and so does the session. `members` are ranks of
@@ -76,25 +76,19 @@ class NcclPlane : public DataPlane {
   absl::Status introduce(const Device& mine, Call call) override;
   bool captures() const override { return line_.is_open(); }
 
-  absl::Status allreduce(std::span<const Piece> pieces,
-                         const Reduction& reduction, Call call) override;
-  absl::Status reducescatter(std::span<const Piece> pieces,
-                             std::span<const std::int64_t> counts,
-                             const Reduction& reduction, Call call) override;
-  absl::Status allgather(std::span<const std::byte> mine,
-                         std::span<const std::size_t> bytes_of_rank,
-                         std::byte* output, Call call) override;
-  absl::Status broadcast(const std::byte* input, std::byte* output,
-                         std::size_t bytes, int root, Call call) override;
-  absl::Status alltoall(std::span<const std::byte> input,
-                        std::span<const std::size_t> send_bytes,
-                        std::byte* output,
-                        std::span<const std::size_t> receive_bytes,
-                        Call call) override;
-  absl::Status barrier(Call call) override { return means_.host.barrier(call); }
   absl::Status replay(const device::CudaGraph& graph, Call call) override;
 
  private:
+  friend PlaneOf<NcclPlane>;
+  absl::Status serve(const Allreduce& what, Call call);
+  absl::Status serve(const Reducescatter& what, Call call);
+  absl::Status serve(const Allgather& what, Call call);
+  absl::Status serve(const Broadcast& what, Call call);
+  absl::Status serve(const Alltoall& what, Call call);
+  absl::Status serve(const Barrier& what, const Call& call) {
+    return means_.host.execute(what, call);
+  }
+
   int ranks() const { return static_cast<int>(means_.members.size()); }
   // Whether such a call uses NCCL.
   bool goes_here(bool is_used, const Call& call) const {
@@ -102,8 +96,8 @@ class NcclPlane : public DataPlane {
   }
   absl::StatusOr<NcclIntroduction> introduce_myself(const Device& mine);
   // A call that does not use NCCL.
-  template <typename F>
-  absl::Status elsewhere(const Call& call, F f);
+  template <typename What>
+  absl::Status elsewhere(const What& what, const Call& call);
   absl::Status allreduce_packed(std::span<const Piece> pieces,
                                 const NcclReduction& how, DType dtype,
                                 const Call& call);

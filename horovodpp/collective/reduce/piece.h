@@ -11,8 +11,9 @@
 
 namespace hvd::collective {
 
-// Counts are in elements. In an allreduce `output` may be `input`; otherwise
-// the two do not overlap.
+// Counts are in elements. In an allreduce, and in a reducescatter on a rank that
+// gets all of the piece, `output` may be `input`; otherwise the two do not
+// overlap.
 struct Piece {
   const void* input = nullptr;
   void* output = nullptr;

@@ -135,7 +135,7 @@ absl::Status RingPlane::move(std::span<const Piece> pieces,
 
 // Meet first: the parts of the present ranks could arrive while another one is
 // missing.
-absl::Status RingPlane::move(const Gather& gather, const Call& call) {
+absl::Status RingPlane::move(const Allgather& gather, const Call& call) {
   return run(call, [&](ChunkLink& link) {
     if (!call.certain) HVD_RETURN_IF_ERROR(disseminate(team(), link));
     const std::vector<std::byte*> places = gather.place_mine(rank());
@@ -149,7 +149,7 @@ absl::Status RingPlane::move(const Broadcast& broadcast, const Call& call) {
   });
 }
 
-absl::Status RingPlane::move(const Exchange& exchange, const Call& call) {
+absl::Status RingPlane::move(const Alltoall& exchange, const Call& call) {
   return run(call, [&](ChunkLink& link) {
     return alltoall_on(team(), exchange, link);
   });

@@ -83,11 +83,11 @@ class RingPlane : public HostPlane {
   absl::Status move(std::span<const Piece> pieces,
                     std::span<const std::int64_t> counts,
                     const ReduceKernel& kernel, const Call& call) override;
-  absl::Status move(const Gather& gather, const Call& call) override;
+  absl::Status move(const Allgather& gather, const Call& call) override;
 
  private:
   absl::Status move(const Broadcast& broadcast, const Call& call) override;
-  absl::Status move(const Exchange& exchange, const Call& call) override;
+  absl::Status move(const Alltoall& exchange, const Call& call) override;
   absl::Status meet(const Call& call) override;
 
   RingSeat seat() const {

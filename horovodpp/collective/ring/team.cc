@@ -28,7 +28,7 @@ namespace {
 // Counted from the root, a rank's parent is the rank without its lowest bit,
 // and its children are the ranks with one lower bit more.
 absl::Status broadcast_by_tree(const RingTeam& team,
-                               const HostPlane::Broadcast& broadcast,
+                               const Broadcast& broadcast,
                                ChunkLink& link) {
   const auto& [input, output, bytes, root] = broadcast;
   const int place = (team.rank + team.ranks() - root) % team.ranks();
@@ -52,7 +52,7 @@ absl::Status broadcast_by_tree(const RingTeam& team,
 }
 
 absl::Status broadcast_by_chain(const RingTeam& team,
-                                const HostPlane::Broadcast& broadcast,
+                                const Broadcast& broadcast,
                                 ChunkLink& link) {
   const auto& [input, output, bytes, root] = broadcast;
   const int place = (team.rank + team.ranks() - root) % team.ranks();
@@ -86,7 +86,7 @@ absl::Status broadcast_by_chain(const RingTeam& team,
 }  // namespace
 
 absl::Status broadcast_on(const RingTeam& team,
-                          const HostPlane::Broadcast& broadcast,
+                          const Broadcast& broadcast,
                           ChunkLink& link) {
   return broadcast.bytes <= link.slot_bytes()
              ? broadcast_by_tree(team, broadcast, link)
@@ -185,8 +185,8 @@ absl::Status shift(const RingTeam& team, int distance,
 
 }  // namespace
 
-absl::Status alltoall_on(const RingTeam& team,
-                         const HostPlane::Exchange& exchange, ChunkLink& link) {
+absl::Status alltoall_on(const RingTeam& team, const Alltoall& exchange,
+                         ChunkLink& link) {
   const auto to_rank = [&](int r) {
     const auto place = static_cast<std::size_t>(r);
     return exchange.input.subspan(sum(exchange.send_bytes.first(place)),

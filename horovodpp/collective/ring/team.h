@@ -34,13 +34,13 @@ absl::Status disseminate(const RingTeam& team, ChunkLink& link);
 // link, else along a chain.
 
 absl::Status broadcast_on(const RingTeam& team,
-                          const HostPlane::Broadcast& broadcast,
+                          const Broadcast& broadcast,
                           ChunkLink& link);
 
 // An alltoall: for each distance d, every rank r sends to rank r
 // + d and receives from rank r - d.
 //   InvalidArgument  a rank sends a size that is not expected here
 absl::Status alltoall_on(const RingTeam& team,
-                         const HostPlane::Exchange& exchange, ChunkLink& link);
+                         const Alltoall& exchange, ChunkLink& link);
 
 }  // namespace hvd::collective

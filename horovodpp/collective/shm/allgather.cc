@@ -23,7 +23,7 @@ struct Brought {
 }  // namespace
 
 ShmAllgather::ShmAllgather(const BoardSeat& seat, ArenaMap* arenas,
-                           const HostPlane::Gather& gather, std::size_t begin)
+                           const Allgather& gather, std::size_t begin)
     : seat_(seat), arenas_(arenas), gather_(gather), shown_at_(begin) {
   for (const std::size_t bytes : gather.bytes_of_rank) {
     most_ = std::max(most_, bytes);
@@ -135,13 +135,12 @@ void ShmAllgather::take(std::uint64_t i, std::uint64_t step,
 }
 
 absl::StatusOr<bool> gather_if_alike(const BoardSeat& seat, ArenaMap* arenas,
-                                     const HostPlane::GatherAlike& gather) {
+                                     const AllgatherAlike& gather) {
   const Brought mine = {gather.mine.size(), gather.output != nullptr};
   std::memcpy(seat.board.mine(), &mine, sizeof(mine));
   std::fill(gather.bytes_of_rank.begin(), gather.bytes_of_rank.end(),
             mine.bytes);
-  const HostPlane::Gather supposed = {gather.mine, gather.bytes_of_rank,
-                                      gather.output};
+  const Allgather supposed = {gather.mine, gather.bytes_of_rank, gather.output};
   ShmAllgather attempt(seat, arenas, supposed, ShmBoard::kAlignment);
   HVD_RETURN_IF_ERROR(attempt.meet());
   bool is_alike = true;

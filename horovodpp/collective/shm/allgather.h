@@ -28,8 +28,8 @@ class ShmAllgather {
  public:
   // Borrows its arguments. `arenas` may be nullptr. The caller owns the first
   // `begin` bytes of each slot of step 0.
-  ShmAllgather(const BoardSeat& seat, ArenaMap* arenas,
-               const HostPlane::Gather& gather, std::size_t begin = 0);
+  ShmAllgather(const BoardSeat& seat, ArenaMap* arenas, const Allgather& gather,
+               std::size_t begin = 0);
 
   // Call once, within a call on the board.
   absl::Status run();
@@ -58,7 +58,7 @@ class ShmAllgather {
 
   const BoardSeat& seat_;
   ArenaMap* const arenas_;
-  const HostPlane::Gather& gather_;
+  const Allgather& gather_;
   std::size_t most_ = 0;   // Bytes of the largest input.
   std::size_t total_ = 0;  // Bytes of all inputs.
   // Also nullopt if slots have no room for a listing, or listing takes longer
@@ -69,8 +69,8 @@ class ShmAllgather {
       false;  // Whether each input fits into a slot, behind the listing.
 };
 
-// HostPlane::allgather_alike(), within a call on the board.
+// An AllgatherAlike, within a call on the board.
 absl::StatusOr<bool> gather_if_alike(const BoardSeat& seat, ArenaMap* arenas,
-                                     const HostPlane::GatherAlike& gather);
+                                     const AllgatherAlike& gather);
 
 }  // namespace hvd::collective

@@ -20,7 +20,7 @@ std::size_t sum(std::span<const std::size_t> sizes) {
 }  // namespace
 
 ShmAlltoall::ShmAlltoall(const BoardSeat& seat, ArenaMap* arenas,
-                         const HostPlane::Exchange& exchange)
+                         const Alltoall& exchange)
     : seat_(seat),
       arenas_(arenas),
       exchange_(exchange),
@@ -253,17 +253,15 @@ void ShmAlltoall::pick(int peer, const Window& window, const std::byte* from,
        last - first);
 }
 
-absl::StatusOr<bool> exchange_if_alike(
-    const BoardSeat& seat, ArenaMap* arenas,
-    const HostPlane::ExchangeAlike& exchange) {
+absl::StatusOr<bool> exchange_if_alike(const BoardSeat& seat, ArenaMap* arenas,
+                                       const AlltoallAlike& exchange) {
   const auto self = static_cast<std::size_t>(seat.rank);
   const std::size_t parts = seat.members.size();
   const auto sent = exchange.sizes.subspan(self * parts, parts);
   std::vector<std::size_t> supposed(sent.begin(), sent.end());
   // A rank without an output expects more from itself than it sends.
   if (exchange.output == nullptr) ++supposed[self];
-  const HostPlane::Exchange whole = {exchange.input, sent, exchange.output,
-                                     supposed};
+  const Alltoall whole = {exchange.input, sent, exchange.output, supposed};
   ShmAlltoall attempt(seat, arenas, whole);
   HVD_RETURN_IF_ERROR(attempt.meet());
   for (std::size_t i = 0; i < exchange.sizes.size(); ++i) {

@@ -29,7 +29,7 @@ class ShmAlltoall {
  public:
   // Borrows its arguments. `arenas` may be nullptr.
   ShmAlltoall(const BoardSeat& seat, ArenaMap* arenas,
-              const HostPlane::Exchange& exchange);
+              const Alltoall& exchange);
 
   // Call once, within a call on the board.
   //   InvalidArgument  a rank sends another size than its receiver expects; the
@@ -109,7 +109,7 @@ class ShmAlltoall {
 
   const BoardSeat& seat_;
   ArenaMap* const arenas_;
-  const HostPlane::Exchange& exchange_;
+  const Alltoall& exchange_;
   // Also nullopt if slots have no room for a listing.
   std::optional<ArenaListing> listing_;
   // Slots hold a row of sizes, the listing, and the data shown with them.
@@ -120,9 +120,8 @@ class ShmAlltoall {
   std::size_t most_ = 0;              // The length of the longest stream.
 };
 
-// HostPlane::alltoall_alike(), within a call on the board.
-absl::StatusOr<bool> exchange_if_alike(
-    const BoardSeat& seat, ArenaMap* arenas,
-    const HostPlane::ExchangeAlike& exchange);
+// An AlltoallAlike, within a call on the board.
+absl::StatusOr<bool> exchange_if_alike(const BoardSeat& seat, ArenaMap* arenas,
+                                       const AlltoallAlike& exchange);
 
 }  // namespace hvd::collective

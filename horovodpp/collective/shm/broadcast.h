@@ -20,7 +20,7 @@ class ShmBroadcast {
  public:
   // Borrows its arguments. `arenas` may be nullptr.
   ShmBroadcast(const BoardSeat& seat, ArenaMap* arenas,
-               const HostPlane::Broadcast& broadcast)
+               const Broadcast& broadcast)
       : seat_(seat), arenas_(arenas), broadcast_(broadcast) {}
 
   // Call once, within a call on the board.
@@ -42,7 +42,7 @@ class ShmBroadcast {
 
   const BoardSeat& seat_;
   ArenaMap* const arenas_;
-  const HostPlane::Broadcast& broadcast_;
+  const Broadcast& broadcast_;
 };
 
 }  // namespace hvd::collective

@@ -110,13 +110,13 @@ absl::Status ShmPlane::move(std::span<const Piece> pieces,
   });
 }
 
-absl::Status ShmPlane::move(const Exchange& exchange, const Call& call) {
+absl::Status ShmPlane::move(const Alltoall& exchange, const Call& call) {
   const BoardSeat seat = seat_in(call);
   return seat.call({.tag = call.tag, .kind = 'a'},
                    [&] { return ShmAlltoall(seat, arenas_, exchange).run(); });
 }
 
-absl::StatusOr<bool> ShmPlane::move(const ExchangeAlike& exchange,
+absl::StatusOr<bool> ShmPlane::move(const AlltoallAlike& exchange,
                                     const Call& call) {
   const BoardSeat seat = seat_in(call);
   bool is_done = false;
@@ -129,7 +129,7 @@ absl::StatusOr<bool> ShmPlane::move(const ExchangeAlike& exchange,
   return is_done;
 }
 
-absl::Status ShmPlane::move(const Gather& gather, const Call& call) {
+absl::Status ShmPlane::move(const Allgather& gather, const Call& call) {
   const BoardSeat seat = seat_in(call);
   const std::uint64_t total =
       std::accumulate(gather.bytes_of_rank.begin(), gather.bytes_of_rank.end(),
@@ -138,7 +138,7 @@ absl::Status ShmPlane::move(const Gather& gather, const Call& call) {
                    [&] { return ShmAllgather(seat, arenas_, gather).run(); });
 }
 
-absl::StatusOr<bool> ShmPlane::move(const GatherAlike& gather,
+absl::StatusOr<bool> ShmPlane::move(const AllgatherAlike& gather,
                                     const Call& call) {
   const BoardSeat seat = seat_in(call);
   bool is_done = false;

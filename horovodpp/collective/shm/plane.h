@@ -79,12 +79,12 @@ class ShmPlane : public HostPlane {
   absl::Status move(std::span<const Piece> pieces,
                     std::span<const std::int64_t> counts,
                     const ReduceKernel& kernel, const Call& call) override;
-  absl::Status move(const Gather& gather, const Call& call) override;
-  absl::StatusOr<bool> move(const GatherAlike& gather,
+  absl::Status move(const Allgather& gather, const Call& call) override;
+  absl::StatusOr<bool> move(const AllgatherAlike& gather,
                             const Call& call) override;
   absl::Status move(const Broadcast& broadcast, const Call& call) override;
-  absl::Status move(const Exchange& exchange, const Call& call) override;
-  absl::StatusOr<bool> move(const ExchangeAlike& exchange,
+  absl::Status move(const Alltoall& exchange, const Call& call) override;
+  absl::StatusOr<bool> move(const AlltoallAlike& exchange,
                             const Call& call) override;
   absl::Status meet(const Call& call) override;
   // Whether an allreduce of `bytes` takes one step, in which every member shows

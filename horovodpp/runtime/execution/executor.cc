@@ -17,6 +17,7 @@ namespace hvd::runtime {
 using coordinator::Batch;
 using coordinator::RequestKind;
 using coordinator::SubmissionPtr;
+using coordinator::Transfer;
 
 namespace {
 
@@ -248,23 +249,24 @@ absl::Status Executor::communicate(const Batch& batch) {
 
 absl::Status Executor::carry_out(const Batch& batch, PlaneCalls& calls) {
   const RequestKind kind = batch.request().kind;
-  switch (kind) {
-    case RequestKind::kAllreduce:
+  switch (coordinator::describe(kind).transfer) {
+    case Transfer::kAllreduce:
       return execute_allreduce(calls, batch.participants, parts_, scratch_);
-    case RequestKind::kReducescatter:
+    case Transfer::kReducescatter:
       return execute_reducescatter(calls, batch.participants, parts_, scratch_);
-    case RequestKind::kAllgather:
+    case Transfer::kAllgather:
       return execute_allgather(calls, parts_);
-    case RequestKind::kBroadcast:
+    case Transfer::kBroadcast:
       return execute_broadcast(calls, parts_);
-    case RequestKind::kAlltoall:
+    case Transfer::kAlltoall:
       return execute_alltoall(calls, parts_);
-    case RequestKind::kReplay:
+    case Transfer::kReplay:
       return execute_replay(calls, parts_);
-    default:
-      return absl::InternalError(
-          absl::StrCat("a batch is to be executed as ", name_of(kind)));
+    case Transfer::kNothing:
+      break;
   }
+  return absl::InternalError(
+      absl::StrCat("a batch is to be executed as ", name_of(kind)));
 }
 
 absl::Status Executor::add_set(coordinator::ProcessSetId id,

@@ -270,19 +270,27 @@ absl::StatusOr<std::optional<Table>> exchange_if_alike(PlaneCalls& calls,
 }
 
 absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
-  if (part.mine == nullptr) {
-    return absl::InternalError(
-        absl::StrCat(part.agreed.key.to_string(),
-                     " is an alltoall, and this rank has joined"));
-  }
   const TensorSpec& tensor = part.agreed.tensors.front();
-  HVD_ASSIGN_OR_RETURN(const bool alike, may_be_alike(calls, part));
+  const coordinator::Description& operation = describe(part.agreed.kind);
+  if (part.mine == nullptr &&
+      operation.joined == coordinator::IfJoined::kRefused) {
+    return absl::InternalError(absl::StrCat(part.agreed.key.to_string(),
+                                            " is an ", operation.name,
+                                            ", and this rank has joined"));
+  }
+  bool alike = false;
+  if (!operation.has_root()) {
+    HVD_ASSIGN_OR_RETURN(alike, may_be_alike(calls, part));
+  }
+  // A rank that has joined sends nothing.
+  const Numbers splits =
+      part.mine == nullptr ? Numbers(calls.ranks()) : part.mine->splits;
   std::optional<Table> told;
   if (alike) {
     HVD_ASSIGN_OR_RETURN(told, exchange_if_alike(calls, part));
     if (!told) return absl::OkStatus();
   } else {
-    HVD_ASSIGN_OR_RETURN(told, tell(calls, part.mine->splits));
+    HVD_ASSIGN_OR_RETURN(told, tell(calls, splits));
   }
   const Table& rows = *told;
   for (std::size_t r = 0; r < calls.ranks(); ++r) {
@@ -291,10 +299,13 @@ absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
   Numbers received = rows.column(calls.position());
   const std::size_t all = sum(bytes_of(rows.numbers, tensor));
   HVD_ASSIGN_OR_RETURN(Place place, place_of(calls, part, 0, received, all));
-  const Sizes send = bytes_of(part.mine->splits, tensor);
+  const Sizes send = bytes_of(splits, tensor);
   const Sizes receive = bytes_of(received, tensor);
   // Rows beyond the splits are not sent.
-  const auto input = bytes_of(part.mine->inputs.front()).first(sum(send));
+  std::span<const std::byte> input;
+  if (part.mine != nullptr) {
+    input = bytes_of(part.mine->inputs.front()).first(sum(send));
+  }
   HVD_RETURN_IF_ERROR(
       calls.make(part.agreed.device, all, [&](auto& plane, const auto& call) {
         return plane.alltoall(input, send, place.memory, receive, call);

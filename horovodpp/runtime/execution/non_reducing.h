@@ -12,7 +12,8 @@
 namespace hvd::runtime {
 
 // These functions set the parts' outcomes. A joined rank adds no rows to an
-// allgather, and gets no alltoall and no broadcast from itself.
+// allgather, and gets no broadcast from itself. An alltoall sends the rows that
+// the submissions' splits name; a joined rank sends none.
 //   (errors)  as PlaneCalls::make; ResourceExhausted; Internal if a rank's
 //             numbers are impossible
 absl::Status execute_allgather(PlaneCalls& calls,

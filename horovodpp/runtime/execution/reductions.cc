@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/reduce/identity.h"
@@ -92,16 +94,40 @@ absl::Status add_piece(const BatchPart& part, std::size_t index,
   return absl::OkStatus();
 }
 
+// The elements of a tensor's result that go to the rank at `position` of the
+// set: all to the root, if there is one, else each rank's share of the rows.
+std::int64_t elements_for(const PlaneCalls& calls, const BatchPart& part,
+                          const TensorSpec& tensor, std::size_t position) {
+  if (!describe(part.agreed.kind).has_root()) {
+    return tensor.shape.tail().num_elements() *
+           scattered_rows(tensor.shape[0], calls.ranks(), position);
+  }
+  const bool is_root = calls.set().members[position] == part.agreed.root;
+  return is_root ? tensor.shape.num_elements() : 0;
+}
+
+// The shape of this rank's part of the result; nullopt: it gets none.
+std::optional<Shape> part_of(const PlaneCalls& calls, const BatchPart& part,
+                             const TensorSpec& tensor) {
+  if (describe(part.agreed.kind).has_root()) {
+    const bool is_root =
+        calls.set().members[calls.position()] == part.agreed.root;
+    return is_root ? std::optional(tensor.shape) : std::nullopt;
+  }
+  std::vector<std::int64_t> dims(tensor.shape.dims().begin(),
+                                 tensor.shape.dims().end());
+  dims[0] = scattered_rows(dims[0], calls.ranks(), calls.position());
+  return Shape(dims);
+}
+
 // As add_piece(), of a tensor whose result is scattered: this rank gets its
-// rows in the caller's memory if given, else in new memory.
+// part in the caller's memory if given, else in new memory.
 absl::Status add_scattered(const PlaneCalls& calls, BatchPart& part,
                            std::size_t index, ReductionScratch& scratch) {
   const TensorSpec& tensor = part.agreed.tensors[index];
   Piece piece{.count = tensor.shape.num_elements()};
-  const std::int64_t row = tensor.shape.tail().num_elements();
   for (std::size_t r = 0; r < calls.ranks(); ++r) {
-    scratch.counts.push_back(row *
-                             scattered_rows(tensor.shape[0], calls.ranks(), r));
+    scratch.counts.push_back(elements_for(calls, part, tensor, r));
   }
   if (part.mine == nullptr) {
     const Reduction reduction = reduction_of(part.agreed, tensor.dtype, 0);
@@ -112,16 +138,14 @@ absl::Status add_scattered(const PlaneCalls& calls, BatchPart& part,
   } else {
     piece.input = part.mine->inputs[index].data();
   }
-  if (part.mine != nullptr && !part.mine->outputs.empty()) {
+  const std::optional<Shape> mine = part_of(calls, part, tensor);
+  if (mine && part.mine != nullptr && !part.mine->outputs.empty()) {
     piece.output = part.mine->outputs[index].data();
-  } else {
-    std::vector<std::int64_t> dims(tensor.shape.dims().begin(),
-                                   tensor.shape.dims().end());
-    dims[0] = scattered_rows(dims[0], calls.ranks(), calls.position());
+  } else if (mine) {
     HVD_ASSIGN_OR_RETURN(
         part.outcome->tensors[index],
         allocate_result(
-            tensor.dtype, Shape(dims),
+            tensor.dtype, *mine,
             part.mine == nullptr ? Device::cpu() : part.mine->request.device));
     piece.output = part.outcome->tensors[index].view().data();
   }

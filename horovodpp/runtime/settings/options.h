@@ -81,6 +81,12 @@ struct AlltoallOptions {
   void* stream = nullptr;
 };
 
+// The options of a reduce to one rank, a gather and a scatter. The root's splits
+// of a scatter count; without them it shares its rows as a reducescatter does.
+using ReduceOptions = ReducescatterOptions;
+using GatherOptions = AllgatherOptions;
+using ScatterOptions = AlltoallOptions;
+
 struct AlltoallResult {
   // The received rows, in the order of their ranks.
   Buffer tensor = {};

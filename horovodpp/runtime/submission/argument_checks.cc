@@ -11,7 +11,6 @@
 namespace hvd::runtime {
 
 using coordinator::Request;
-using coordinator::RequestKind;
 
 namespace {
 
@@ -52,15 +51,6 @@ absl::Status check_tensor(const ConstTensorView& tensor) {
   return device.is_cpu() ? absl::OkStatus() : check_gpu_tensor(tensor);
 }
 
-bool needs_rows(RequestKind kind) {
-  return kind == RequestKind::kAllgather || kind == RequestKind::kAlltoall ||
-         kind == RequestKind::kReducescatter;
-}
-
-bool reduces(RequestKind kind) {
-  return kind == RequestKind::kAllreduce || kind == RequestKind::kReducescatter;
-}
-
 // Checks tensor `index` of a submission; the error does not name it.
 absl::Status check_member(const coordinator::Submission& submission,
                           std::size_t index) {
@@ -73,16 +63,17 @@ absl::Status check_member(const coordinator::Submission& submission,
         first.device().to_string(), "; a group lies on one device"));
   }
   HVD_RETURN_IF_ERROR(check_tensor(tensor));
-  if (needs_rows(request.kind) && tensor.shape().rank() == 0) {
+  const coordinator::Description& operation = describe(request.kind);
+  if (operation.needs_rows() && tensor.shape().rank() == 0) {
     return absl::InvalidArgumentError(
         "a scalar has no first dimension; give it the shape [1]");
   }
-  if (!reduces(request.kind)) return absl::OkStatus();
+  if (!operation.reduces()) return absl::OkStatus();
   const collective::Reduction reduction = {.dtype = tensor.dtype(),
                                            .op = request.op,
                                            .prescale = request.prescale,
                                            .postscale = request.postscale};
-  return request.kind == RequestKind::kAllreduce
+  return operation.transfer == coordinator::Transfer::kAllreduce
              ? collective::check(reduction)
              : collective::check_scattered(reduction);
 }
@@ -120,7 +111,9 @@ absl::Status check_tensors(const coordinator::Submission& submission) {
         name_of(request.kind), ": a name of ", request.key.name.size(),
         " bytes; at most ", kMaxNameBytes, " are sent, so shorten it"));
   }
-  if (reduces(request.kind)) HVD_RETURN_IF_ERROR(check_reduction(request));
+  if (describe(request.kind).reduces()) {
+    HVD_RETURN_IF_ERROR(check_reduction(request));
+  }
   for (std::size_t i = 0; i < count; ++i) {
     const absl::Status status = check_member(submission, i);
     if (status.ok()) continue;

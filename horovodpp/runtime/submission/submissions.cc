@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,153 +18,155 @@ namespace hvd::runtime {
 
 using coordinator::Request;
 using coordinator::RequestKind;
+using coordinator::Root;
+using coordinator::Rows;
+using coordinator::Transfer;
 
 namespace {
 
-// The common part of all operations on tensors; checks follow when the
-// submission is complete.
-template <typename Options>
-SubmissionPtr begin(RequestKind kind, Inputs inputs, Options& options) {
+// Checks follow when the submission is complete.
+SubmissionPtr begin(RequestKind kind, Inputs inputs, Terms& terms) {
   auto submission = std::make_shared<coordinator::Submission>();
   Request& request = submission->request;
   request.kind = kind;
-  request.key = {.process_set = options.process_set.id(),
-                 .name = std::move(options.name)};
+  request.key = {.process_set = terms.process_set.id(),
+                 .name = std::move(terms.name)};
   for (const ConstTensorView& tensor : inputs) {
     request.tensors.push_back(
         {.dtype = tensor.dtype(), .shape = tensor.shape()});
   }
   if (!inputs.empty()) request.device = inputs.front().device();
+  request.op = terms.op;
+  request.prescale = terms.prescale;
+  request.postscale = terms.postscale;
+  request.average_of_participants = terms.average_of_participants;
   submission->inputs = std::move(inputs);
-  submission->keep_alive = std::move(options.keep_alive);
-  submission->stream = options.stream;
+  submission->keep_alive = std::move(terms.keep_alive);
+  submission->stream = terms.stream;
   return submission;
 }
 
-template <typename Options>
-absl::StatusOr<SubmissionPtr> reduction(SetTable& sets, RequestKind kind,
-                                        Inputs inputs, Options& options) {
-  const SubmissionPtr submission = begin(kind, std::move(inputs), options);
-  Request& request = submission->request;
-  request.op = options.op;
-  request.prescale = options.prescale_factor;
-  request.postscale = options.postscale_factor;
-  request.average_of_participants = options.average_of_participants;
-  HVD_RETURN_IF_ERROR(check_tensors(*submission));
-  HVD_RETURN_IF_ERROR(sets.admit(options.process_set, request));
-  return submission;
+absl::Status check_root(const Request& request, const ProcessSet& set) {
+  const std::vector<int>& ranks = set.ranks();
+  if (std::binary_search(ranks.begin(), ranks.end(), request.root)) {
+    return absl::OkStatus();
+  }
+  return refuse(request,
+                set.is_global()
+                    ? absl::StrCat("there is no rank ", request.root,
+                                   " in a job of ", ranks.size())
+                    : absl::StrCat("the root, rank ", request.root,
+                                   ", is not a member of ", set.to_string()));
 }
 
-// Equal splits, for a caller that gave none.
-absl::StatusOr<std::vector<std::int64_t>> equal_splits(const Request& request,
-                                                       std::size_t ranks) {
+// An allgather makes a call for each tensor, and one that exchanges the numbers
+// of rows.
+absl::Status check_number(const coordinator::Submission& submission) {
+  const std::size_t count = submission.inputs.size();
+  if (count < kMaxCalls) return absl::OkStatus();
+  return refuse(
+      submission.request,
+      absl::StrCat("a group of ", count, " tensors; at most ", kMaxCalls - 1,
+                   " can be gathered at once, so split it"));
+}
+
+// Splits for a caller that gave none: equal ones, or, of a root's rows, shares
+// as of a reducescatter.
+absl::StatusOr<std::vector<std::int64_t>> default_splits(const Request& request,
+                                                         std::size_t ranks) {
   const std::int64_t rows = request.tensors.front().shape[0];
-  const auto n = static_cast<std::int64_t>(ranks);
-  if (rows % n == 0) return std::vector<std::int64_t>(ranks, rows / n);
+  std::vector<std::int64_t> splits;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    splits.push_back(scattered_rows(rows, ranks, r));
+  }
+  if (describe(request.kind).has_root() || splits.front() == splits.back()) {
+    return splits;
+  }
   return refuse(request,
                 absl::StrCat("no splits are given, and the first dimension ",
                              rows, " cannot be shared equally by ", ranks,
                              " ranks; give splits"));
 }
 
+// The rows that this rank sends to each rank.
+absl::StatusOr<std::vector<std::int64_t>> splits_of(
+    const Request& request, std::vector<std::int64_t> given,
+    const SetPlace& place) {
+  const std::vector<int>& ranks = place.set.ranks();
+  const Root root = describe(request.kind).root;
+  std::vector<std::int64_t> none(ranks.size());
+  if (root == Root::kReceives) {
+    const auto found = std::find(ranks.begin(), ranks.end(), request.root);
+    none[static_cast<std::size_t>(found - ranks.begin())] =
+        request.tensors.front().shape[0];
+    return none;
+  }
+  if (root == Root::kSends &&
+      ranks[static_cast<std::size_t>(place.position)] != request.root) {
+    return none;
+  }
+  if (given.empty()) return default_splits(request, ranks.size());
+  HVD_RETURN_IF_ERROR(check_splits(request, given, ranks.size()));
+  return given;
+}
+
+// The shape of this rank's result; nullopt if it depends on the other ranks.
+std::optional<Shape> result_shape(const Request& request,
+                                  const SetPlace& place) {
+  const Shape& input = request.tensors.front().shape;
+  switch (describe(request.kind).rows) {
+    case Rows::kWhole:
+      return input;
+    case Rows::kEven: {
+      std::vector<std::int64_t> dims(input.dims().begin(), input.dims().end());
+      dims[0] = scattered_rows(dims[0], place.set.ranks().size(),
+                               static_cast<std::size_t>(place.position));
+      return Shape(dims);
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
-absl::StatusOr<SubmissionPtr> allreduce_submission(SetTable& sets,
-                                                   Inputs inputs,
-                                                   AllreduceOptions options) {
-  return reduction(sets, RequestKind::kAllreduce, std::move(inputs), options);
-}
-
-absl::StatusOr<SubmissionPtr> reducescatter_submission(
-    SetTable& sets, Inputs inputs, ReducescatterOptions options) {
-  return reduction(sets, RequestKind::kReducescatter, std::move(inputs),
-                   options);
-}
-
-absl::StatusOr<SubmissionPtr> allgather_submission(SetTable& sets,
-                                                   Inputs inputs,
-                                                   AllgatherOptions options) {
-  const SubmissionPtr submission =
-      begin(RequestKind::kAllgather, std::move(inputs), options);
-  HVD_RETURN_IF_ERROR(check_tensors(*submission));
-  // One call per tensor, and one that exchanges the numbers of rows.
-  const std::size_t count = submission->inputs.size();
-  if (count >= kMaxCalls) {
-    return refuse(
-        submission->request,
-        absl::StrCat("a group of ", count, " tensors; at most ", kMaxCalls - 1,
-                     " can be gathered at once, so split it"));
+absl::StatusOr<SubmissionPtr> submission(SetTable& sets, RequestKind kind,
+                                         Inputs inputs, Terms terms, int root) {
+  const coordinator::Description& operation = describe(kind);
+  const bool has_splits = operation.transfer == Transfer::kAlltoall;
+  const SubmissionPtr made = begin(kind, std::move(inputs), terms);
+  made->request.root = root;
+  HVD_RETURN_IF_ERROR(check_tensors(*made));
+  if (operation.transfer == Transfer::kAllgather) {
+    HVD_RETURN_IF_ERROR(check_number(*made));
   }
-  HVD_RETURN_IF_ERROR(sets.admit(options.process_set, submission->request));
-  return submission;
-}
-
-absl::StatusOr<SubmissionPtr> broadcast_submission(SetTable& sets,
-                                                   const ConstTensorView& input,
-                                                   int root,
-                                                   BroadcastOptions options) {
-  const SubmissionPtr submission =
-      begin(RequestKind::kBroadcast, {input}, options);
-  submission->request.root = root;
-  HVD_ASSIGN_OR_RETURN(const SetPlace place,
-                       sets.place_in(options.process_set));
-  HVD_RETURN_IF_ERROR(check_tensors(*submission));
-  const std::vector<int>& ranks = place.set.ranks();
-  if (!std::binary_search(ranks.begin(), ranks.end(), root)) {
-    return refuse(
-        submission->request,
-        place.set.is_global()
-            ? absl::StrCat("there is no rank ", root, " in a job of ",
-                           place.size())
-            : absl::StrCat("the root, rank ", root, ", is not a member of ",
-                           place.set.to_string()));
+  if (operation.has_root() || has_splits) {
+    HVD_ASSIGN_OR_RETURN(const SetPlace place,
+                         sets.place_in(terms.process_set));
+    if (operation.has_root()) {
+      HVD_RETURN_IF_ERROR(check_root(made->request, place.set));
+    }
+    if (has_splits) {
+      HVD_ASSIGN_OR_RETURN(
+          made->splits,
+          splits_of(made->request, std::move(terms.splits), place));
+    }
   }
-  HVD_RETURN_IF_ERROR(sets.admit(options.process_set, submission->request));
-  return submission;
+  HVD_RETURN_IF_ERROR(sets.admit(terms.process_set, made->request));
+  return made;
 }
 
-absl::StatusOr<SubmissionPtr> alltoall_submission(SetTable& sets,
-                                                  const ConstTensorView& input,
-                                                  AlltoallOptions options) {
-  const SubmissionPtr submission =
-      begin(RequestKind::kAlltoall, {input}, options);
-  HVD_ASSIGN_OR_RETURN(const SetPlace place,
-                       sets.place_in(options.process_set));
-  HVD_RETURN_IF_ERROR(check_tensors(*submission));
-  const std::size_t ranks = place.set.ranks().size();
-  if (options.splits.empty()) {
-    HVD_ASSIGN_OR_RETURN(submission->splits,
-                         equal_splits(submission->request, ranks));
-  } else {
-    HVD_RETURN_IF_ERROR(
-        check_splits(submission->request, options.splits, ranks));
-    submission->splits = options.splits;
-  }
-  HVD_RETURN_IF_ERROR(sets.admit(options.process_set, submission->request));
-  return submission;
-}
-
-absl::StatusOr<SubmissionPtr> into(const TensorView& result,
-                                   absl::StatusOr<SubmissionPtr> built,
-                                   const std::optional<Shape>& shape) {
-  if (!built.ok()) return built;
-  HVD_RETURN_IF_ERROR(check_result(**built, result, shape));
-  return built;
-}
-
-absl::StatusOr<SubmissionPtr> reducescatter_into(SetTable& sets,
-                                                 const ConstTensorView& input,
-                                                 const TensorView& result,
-                                                 ReducescatterOptions options) {
-  HVD_ASSIGN_OR_RETURN(const SetPlace place,
-                       sets.place_in(options.process_set));
-  auto built = reducescatter_submission(sets, {input}, std::move(options));
-  if (!built.ok()) return built;
-  std::vector<std::int64_t> dims(input.shape().dims().begin(),
-                                 input.shape().dims().end());
-  dims[0] = scattered_rows(dims[0], place.set.ranks().size(),
-                           static_cast<std::size_t>(place.position));
-  return into(result, std::move(built), Shape(dims));
+absl::StatusOr<SubmissionPtr> submission_into(SetTable& sets, RequestKind kind,
+                                              const ConstTensorView& input,
+                                              const TensorView& result,
+                                              Terms terms) {
+  HVD_ASSIGN_OR_RETURN(const SetPlace place, sets.place_in(terms.process_set));
+  HVD_ASSIGN_OR_RETURN(const SubmissionPtr made,
+                       submission(sets, kind, {input}, std::move(terms)));
+  HVD_RETURN_IF_ERROR(
+      check_result(*made, result, result_shape(made->request, place)));
+  made->outputs = {result};
+  return made;
 }
 
 absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets, RequestKind kind,

@@ -8,17 +8,20 @@
 // its index.
 //
 // The submissions are admitted to their process set, which numbers those
-// without a name. The caller adds their outputs and callbacks.
+// without a name. The caller adds callbacks, and outputs where none are named.
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/submission.h"
+#include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/execution/set_table.h"
-#include "horovodpp/runtime/settings/options.h"
 #include "horovodpp/runtime/settings/process_set.h"
 
 namespace hvd::runtime {
@@ -26,36 +29,53 @@ namespace hvd::runtime {
 using coordinator::Inputs;
 using coordinator::SubmissionPtr;
 
-// A group if there are several `inputs`.
-absl::StatusOr<SubmissionPtr> allreduce_submission(SetTable& sets,
-                                                   Inputs inputs,
-                                                   AllreduceOptions options);
-absl::StatusOr<SubmissionPtr> allgather_submission(SetTable& sets,
-                                                   Inputs inputs,
-                                                   AllgatherOptions options);
-absl::StatusOr<SubmissionPtr> reducescatter_submission(
-    SetTable& sets, Inputs inputs, ReducescatterOptions options);
+// The options of any collective in one form; defaults for those that it lacks.
+struct Terms {
+  template <typename Options>
+  requires requires(Options options) { options.process_set; }
+  Terms(Options options)  // Converts.
+      : name(std::move(options.name)),
+        process_set(std::move(options.process_set)),
+        keep_alive(std::move(options.keep_alive)),
+        stream(options.stream) {
+    if constexpr (requires { options.op; }) {
+      op = options.op;
+      prescale = options.prescale_factor;
+      postscale = options.postscale_factor;
+      average_of_participants = options.average_of_participants;
+    }
+    if constexpr (requires { options.splits; }) {
+      splits = std::move(options.splits);
+    }
+  }
 
-// `root` is a rank of the job.
-absl::StatusOr<SubmissionPtr> broadcast_submission(SetTable& sets,
-                                                   const ConstTensorView& input,
-                                                   int root,
-                                                   BroadcastOptions options);
+  std::string name;
+  ProcessSet process_set;
+  std::shared_ptr<const void> keep_alive;
+  void* stream;
+  ReduceOp op = ReduceOp::kAverage;
+  double prescale = 1.0;
+  double postscale = 1.0;
+  bool average_of_participants = false;
+  std::vector<std::int64_t> splits = {};
+};
 
-// Fills in the splits if none are given.
-absl::StatusOr<SubmissionPtr> alltoall_submission(SetTable& sets,
-                                                  const ConstTensorView& input,
-                                                  AlltoallOptions options);
+// A collective of `kind`; a group if there are several inputs. `root` is a rank
+// of the job, for kinds that have one. Splits that are not given are filled in.
+absl::StatusOr<SubmissionPtr> submission(SetTable& sets,
+                                         coordinator::RequestKind kind,
+                                         Inputs inputs, Terms terms,
+                                         int root = 0);
 
-// Returns `built` if `result` fits the output, as far as that is known: rows of
-// its only tensor, or a tensor of `shape`.
-absl::StatusOr<SubmissionPtr> into(const TensorView& result,
-                                   absl::StatusOr<SubmissionPtr> built,
-                                   const std::optional<Shape>& shape = {});
-absl::StatusOr<SubmissionPtr> reducescatter_into(SetTable& sets,
-                                                 const ConstTensorView& input,
-                                                 const TensorView& result,
-                                                 ReducescatterOptions options);
+// The same with one input, and the caller's memory for the result.
+//   InvalidArgument  `result` does not fit, as far as that is known: it has to
+//                    have the result's shape, or, if the number of rows is not
+//                    known yet, rows like the input's
+absl::StatusOr<SubmissionPtr> submission_into(SetTable& sets,
+                                              coordinator::RequestKind kind,
+                                              const ConstTensorView& input,
+                                              const TensorView& result,
+                                              Terms terms);
 
 // kJoin or kReplay, which need no tensor. Without a name it is numbered.
 absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets,

@@ -7,12 +7,15 @@
 #include "horovodpp/runtime/execution/gpu_tensors.h"
 
 namespace hvd::runtime {
-namespace {
 
-// Allocates result memory like the inputs.
-std::vector<Buffer> add_outputs(Submitter::Built& built) {
+std::vector<Buffer> Submitter::add_outputs(Built& built) {
   std::vector<Buffer> outputs;
   if (!built.ok()) return outputs;
+  const auto transfer = describe((*built)->request.kind).transfer;
+  if (transfer != coordinator::Transfer::kAllreduce &&
+      transfer != coordinator::Transfer::kBroadcast) {
+    return outputs;
+  }
   for (const ConstTensorView& input : (*built)->inputs) {
     absl::StatusOr<Buffer> output =
         allocate_result(input.dtype(), input.shape(), input.device());
@@ -25,8 +28,6 @@ std::vector<Buffer> add_outputs(Submitter::Built& built) {
   }
   return outputs;
 }
-
-}  // namespace
 
 Submitter::Joiner Submitter::joiner_of(
     const coordinator::Request& request) const {
@@ -55,13 +56,6 @@ void Submitter::report(const std::weak_ptr<SubmissionSink>& sink,
   if (const auto inside = sink.lock()) inside->callback_threw(what);
 }
 
-Future<void> Submitter::in_place(Built built, coordinator::Outputs outputs) {
-  if (built.ok()) (*built)->outputs = std::move(outputs);
-  return submit<void>(std::move(built), [](const coordinator::Results&) {
-    return absl::OkStatus();
-  });
-}
-
 // Unnamed calls get a new number each time, and streams differ from call to
 // call.
 Future<void> Submitter::by_name(Built built, const ProcessSet& set,
@@ -79,21 +73,6 @@ StatusOr<std::unique_ptr<PreparedCall>> Submitter::prepare(
   submission->outputs = std::move(outputs);
   return std::make_unique<PreparedCall>(std::move(submission), set, sets_,
                                         key_);
-}
-
-Future<std::vector<Buffer>> Submitter::into_buffers(Built built) {
-  std::vector<Buffer> outputs = add_outputs(built);
-  return submit<std::vector<Buffer>>(
-      std::move(built), [outputs = std::move(outputs)](
-                            const coordinator::Results&) { return outputs; });
-}
-
-Future<Buffer> Submitter::into_buffer(Built built) {
-  std::vector<Buffer> outputs = add_outputs(built);
-  return submit<Buffer>(std::move(built), [outputs = std::move(outputs)](
-                                              const coordinator::Results&) {
-    return outputs.front();
-  });
 }
 
 }  // namespace hvd::runtime

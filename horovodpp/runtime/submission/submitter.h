@@ -5,9 +5,11 @@
 // Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "horovodpp/core/future.h"
 #include "horovodpp/core/promise.h"
 #include "horovodpp/runtime/execution/set_table.h"
+#include "horovodpp/runtime/settings/options.h"
 #include "horovodpp/runtime/submission/barrier_calls.h"
 #include "horovodpp/runtime/submission/door.h"
 #include "horovodpp/runtime/submission/named_calls.h"
@@ -41,7 +44,11 @@ class Submitter {
   using Built = absl::StatusOr<coordinator::SubmissionPtr>;
 
   // Results go to the caller's memory: one view for each input.
-  Future<void> in_place(Built built, coordinator::Outputs outputs);
+  template <typename T = void>
+  Future<T> in_place(Built built, coordinator::Outputs outputs) {
+    if (built.ok()) (*built)->outputs = std::move(outputs);
+    return submit<T>(std::move(built), taken<T>);
+  }
   // Repeats an allreduce of one tensor from the cache; see NamedCalls.
   std::optional<Future<void>> repeat(const TensorView& tensor,
                                      AllreduceOptions& options) {
@@ -59,10 +66,16 @@ class Submitter {
   std::optional<Status> barrier_at_once(const ProcessSet& set) {
     return barriers_.run_at_once(set);
   }
-  // Results are like the inputs, in new memory; into_buffer() returns the only
-  // one.
-  Future<std::vector<Buffer>> into_buffers(Built built);
-  Future<Buffer> into_buffer(Built built);
+  // Results are in new memory.
+  template <typename T>
+  Future<T> in_new_memory(Built built) {
+    std::vector<Buffer> outputs = add_outputs(built);
+    return submit<T>(std::move(built), [outputs = std::move(outputs)](
+                                           coordinator::Results results) {
+      if (!outputs.empty()) results.tensors = outputs;
+      return taken<T>(std::move(results));
+    });
+  }
 
   // Prepares a submission of `set` to be repeated, with results in the caller's
   // memory.
@@ -110,6 +123,28 @@ class Submitter {
   }
 
  private:
+  // The outcome that a caller gets of the results.
+  template <typename T>
+  static Outcome<T> taken(coordinator::Results results) {
+    if constexpr (std::is_same_v<T, Buffer>) {
+      return std::move(results.tensors.front());
+    } else if constexpr (std::is_same_v<T, std::vector<Buffer>>) {
+      return std::move(results.tensors);
+    } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
+      return std::move(results.received_splits);
+    } else if constexpr (std::is_same_v<T, AlltoallResult>) {
+      return AlltoallResult{
+          .tensor = std::move(results.tensors.front()),
+          .received_splits = std::move(results.received_splits)};
+    } else {
+      static_assert(std::is_void_v<T>);
+      return absl::OkStatus();
+    }
+  }
+  // Allocates the results of operations whose results are like the inputs; the
+  // others allocate theirs when they are executed.
+  static std::vector<Buffer> add_outputs(Built& built);
+
   // Called when a request ends; tells the table if it was a join.
   struct Joiner {
     SetTable* sets;  // nullptr: it was not a join.

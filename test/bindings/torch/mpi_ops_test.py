@@ -235,6 +235,43 @@ def test_alltoall_by_splits(rank, size):
     assert empty.shape == (0, 3)
 
 
+def test_reduce_is_for_one_rank(rank, size):
+    root = size - 1
+    mine = torch.full((2, 3), rank + 1.0)
+    result = hvd.reduce(mine, root, op=hvd.Sum, name="for one")
+    if rank == root:
+        assert result.tolist() == [[size * (size + 1) / 2] * 3] * 2
+    else:
+        assert result.numel() == 0 and result.dtype == torch.float32
+    assert hvd.reduce_(mine, root, op=hvd.Max) is mine
+    assert mine[0, 0].item() == (size if rank == root else rank + 1)
+    handle = hvd.reduce_async(torch.tensor(rank), 0, op=hvd.Sum)
+    assert hvd.synchronize(handle).tolist() == (size * (size - 1) // 2 if rank == 0 else [])
+
+
+def test_gather_is_for_one_rank(rank, size):
+    root = size - 1
+    rows = hvd.gather(torch.full((rank, 2), rank), root, name="to one")
+    expected = [[r, r] for r in range(size) for _ in range(r)] if rank == root else []
+    assert rows.tolist() == expected and rows.shape[1] == 2
+
+
+def test_scatter_is_from_one_rank(rank, size):
+    root = size - 1
+    table = torch.arange(2 * size + 1)
+    mine = table if rank == root else table[:0]
+    shares = [3] + [2] * (size - 1)
+    before = sum(shares[:rank])
+    assert hvd.scatter(mine, root).tolist() == list(range(before, before + shares[rank]))
+    splits = [0] * (size - 1) + [size]
+    assert hvd.scatter(mine, root, splits).tolist() == (list(range(size)) if rank == root else [])
+    if rank == root:
+        with pytest.raises(ValueError, match="Number of entries in splits"):
+            hvd.scatter(mine, root, [1] * (size + 1))
+    with pytest.raises(ValueError, match="gather received invalid root rank"):
+        hvd.gather(mine, size)
+
+
 def test_alltoall_refuses_bad_splits(size):
     def expect(text, tensor, splits):
         with pytest.raises(ValueError, match=text):

@@ -15,6 +15,10 @@ INSTANTIATE_TEST_SUITE_P(RingOfThreads, PlaneConformance,
 INSTANTIATE_TEST_SUITE_P(RingOfThreads, SetConformance,
                          of_fleet<RingOfThreads>());
 
+// The calls that a plane has by composition.
+INSTANTIATE_TEST_SUITE_P(Plain, PlaneConformance, of_fleet<PlainOfThreads>());
+INSTANTIATE_TEST_SUITE_P(Plain, SetConformance, of_fleet<PlainOfThreads>());
+
 Member member_of(DataPlane& plane, int rank, int ranks,
                  transport::Interrupt& interrupt) {
   return {plane, rank, ranks, ranks, interrupt, {}};

@@ -49,7 +49,7 @@ struct FakeCalls {
   }
 };
 
-class FakePlane : public collective::DataPlane {
+class FakePlane : public collective::PlaneOf<FakePlane> {
  public:
   explicit FakePlane(FakeCalls& calls) : calls_(calls) {}
 
@@ -57,85 +57,80 @@ class FakePlane : public collective::DataPlane {
   bool supports(const Device& device, std::size_t) const override {
     return device.is_cpu();
   }
-  absl::Status allreduce(std::span<const collective::Piece> pieces,
-                         const collective::Reduction& reduction,
-                         collective::Call call) override {
+  absl::Status serve(const collective::Allreduce& what,
+                     const collective::Call& call) {
     if (calls_.reduce) {
-      for (const collective::Piece& piece : pieces) calls_.reduce(piece);
+      for (const collective::Piece& piece : what.pieces) calls_.reduce(piece);
     }
     return note({.kind = "allreduce",
                  .tag = call.tag,
-                 .pieces = {pieces.begin(), pieces.end()},
-                 .reduction = reduction});
+                 .pieces = {what.pieces.begin(), what.pieces.end()},
+                 .reduction = what.reduction});
   }
-  absl::Status reducescatter(std::span<const collective::Piece> pieces,
-                             std::span<const std::int64_t> counts,
-                             const collective::Reduction& reduction,
-                             collective::Call call) override {
+  absl::Status serve(const collective::Reducescatter& what,
+                     const collective::Call& call) {
     if (calls_.reduce) {
-      for (const collective::Piece& piece : pieces) calls_.reduce(piece);
+      for (const collective::Piece& piece : what.pieces) calls_.reduce(piece);
     }
     return note({.kind = "reducescatter",
                  .tag = call.tag,
-                 .pieces = {pieces.begin(), pieces.end()},
-                 .counts = {counts.begin(), counts.end()},
-                 .reduction = reduction});
+                 .pieces = {what.pieces.begin(), what.pieces.end()},
+                 .counts = {what.counts.begin(), what.counts.end()},
+                 .reduction = what.reduction});
   }
-  absl::Status allgather(std::span<const std::byte> mine,
-                         std::span<const std::size_t> bytes_of_rank,
-                         std::byte* output, collective::Call call) override {
-    if (calls_.gather) calls_.gather(output);
-    return note({.kind = "allgather",
-                 .tag = call.tag,
-                 .sizes = {bytes_of_rank.begin(), bytes_of_rank.end()},
-                 .bytes = mine.size()});
+  absl::Status serve(const collective::Allgather& what,
+                     const collective::Call& call) {
+    if (calls_.gather) calls_.gather(what.output);
+    return note(
+        {.kind = "allgather",
+         .tag = call.tag,
+         .sizes = {what.bytes_of_rank.begin(), what.bytes_of_rank.end()},
+         .bytes = what.mine.size()});
   }
-  bool gathers_alike() const override { return calls_.alike != nullptr; }
-  absl::StatusOr<bool> allgather_alike(std::span<const std::byte> mine,
-                                       std::span<std::size_t> bytes_of_rank,
-                                       std::byte* output,
-                                       collective::Call call) override {
-    const absl::Status status = note({.kind = "allgather_alike",
-                                      .tag = call.tag,
-                                      .bytes = mine.size(),
-                                      .writes = output != nullptr});
-    if (!status.ok()) return status;
-    return calls_.alike(bytes_of_rank);
-  }
-  absl::StatusOr<bool> alltoall_alike(std::span<const std::byte> input,
-                                      std::span<std::size_t> sizes,
-                                      std::byte* output,
-                                      collective::Call call) override {
-    const absl::Status status = note({.kind = "alltoall_alike",
-                                      .tag = call.tag,
-                                      .sizes = {sizes.begin(), sizes.end()},
-                                      .bytes = input.size(),
-                                      .writes = output != nullptr});
-    if (!status.ok()) return status;
-    return calls_.alike(sizes);
-  }
-  bool meets_in_broadcast() const override { return calls_.meets_in_broadcast; }
-  absl::Status broadcast(const std::byte* input, std::byte*, std::size_t bytes,
-                         int root, collective::Call call) override {
+  absl::Status serve(const collective::Broadcast& what,
+                     const collective::Call& call) {
     return note({.kind = "broadcast",
                  .tag = call.tag,
-                 .bytes = bytes,
-                 .root = root,
-                 .reads = input != nullptr});
+                 .bytes = what.bytes,
+                 .root = what.root,
+                 .reads = what.input != nullptr});
   }
-  absl::Status alltoall(std::span<const std::byte> input,
-                        std::span<const std::size_t> send_bytes, std::byte*,
-                        std::span<const std::size_t> receive_bytes,
-                        collective::Call call) override {
-    return note({.kind = "alltoall",
-                 .tag = call.tag,
-                 .sizes = {send_bytes.begin(), send_bytes.end()},
-                 .receive = {receive_bytes.begin(), receive_bytes.end()},
-                 .bytes = input.size()});
+  absl::Status serve(const collective::Alltoall& what,
+                     const collective::Call& call) {
+    return note(
+        {.kind = "alltoall",
+         .tag = call.tag,
+         .sizes = {what.send_bytes.begin(), what.send_bytes.end()},
+         .receive = {what.receive_bytes.begin(), what.receive_bytes.end()},
+         .bytes = what.input.size()});
   }
-  absl::Status barrier(collective::Call call) override {
+  absl::Status serve(const collective::Barrier&, const collective::Call& call) {
     return note({.kind = "barrier", .tag = call.tag});
   }
+
+  using PlaneOf::execute;
+  absl::StatusOr<bool> execute(const collective::AllgatherAlike& what,
+                               collective::Call call) override {
+    const absl::Status status = note({.kind = "allgather_alike",
+                                      .tag = call.tag,
+                                      .bytes = what.mine.size(),
+                                      .writes = what.output != nullptr});
+    if (!status.ok()) return status;
+    return calls_.alike(what.bytes_of_rank);
+  }
+  absl::StatusOr<bool> execute(const collective::AlltoallAlike& what,
+                               collective::Call call) override {
+    const absl::Status status =
+        note({.kind = "alltoall_alike",
+              .tag = call.tag,
+              .sizes = {what.sizes.begin(), what.sizes.end()},
+              .bytes = what.input.size(),
+              .writes = what.output != nullptr});
+    if (!status.ok()) return status;
+    return calls_.alike(what.sizes);
+  }
+  bool gathers_alike() const override { return calls_.alike != nullptr; }
+  bool meets_in_broadcast() const override { return calls_.meets_in_broadcast; }
 
  private:
   absl::Status note(FakeCalls::Entry entry) {

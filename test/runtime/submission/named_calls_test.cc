@@ -34,7 +34,8 @@ class NamedCallsTest : public RecordedSubmissions {
     if (auto again = calls_->repeat(tensor, options)) return *again;
     ++built_;
     const ProcessSet set = options.process_set;
-    auto built = allreduce_submission(sets_, {tensor}, std::move(options));
+    auto built = submission(sets_, coordinator::RequestKind::kAllreduce,
+                            {tensor}, std::move(options));
     return calls_->make(std::move(**built), set, tensor);
   }
 

@@ -17,6 +17,8 @@
 #include "test/runtime/suite_support.h"
 #include "test/runtime/world.h"
 
+#include "horovodpp/runtime/settings/options.h"
+
 namespace hvd::runtime {
 namespace {
 
@@ -32,9 +34,11 @@ class PreparedCallTest : public RecordedSubmissions {
   void SetUp() override {
     sets_.add(1, {0, 1});
     const ProcessSet set = sets_.all().back();
-    call_.emplace(*allreduce_submission(sets_, {ConstTensorView::of(&x_, {1})},
-                                        {.name = "x", .process_set = set}),
-                  set, sets_, sink_);
+    call_.emplace(
+        *submission(sets_, coordinator::RequestKind::kAllreduce,
+                    {ConstTensorView::of(&x_, {1})},
+                    AllreduceOptions{.name = "x", .process_set = set}),
+        set, sets_, sink_);
   }
 
   float x_ = 1;

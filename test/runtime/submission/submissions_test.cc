@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "horovodpp/runtime/settings/options.h"
+
 namespace hvd::runtime {
 namespace {
 
@@ -33,8 +35,9 @@ class SubmissionsTest : public ::testing::Test {
   }
   absl::StatusOr<SubmissionPtr> alltoall(Shape shape,
                                          std::vector<std::int64_t> splits) {
-    return alltoall_submission(sets_, floats(std::move(shape)),
-                               {.name = "x", .splits = std::move(splits)});
+    return submission(
+        sets_, RequestKind::kAlltoall, {floats(std::move(shape))},
+        AlltoallOptions{.name = "x", .splits = std::move(splits)});
   }
 
   float memory_[64] = {};
@@ -46,13 +49,14 @@ class SubmissionsTest : public ::testing::Test {
 };
 
 TEST_F(SubmissionsTest, SayWhatTheCallerAskedFor) {
-  const auto built = allreduce_submission(sets_, {floats({2, 3}), floats({4})},
-                                          {.name = "g",
-                                           .op = ReduceOp::kMax,
-                                           .prescale_factor = 2,
-                                           .postscale_factor = 3,
-                                           .average_of_participants = true,
-                                           .process_set = mine_});
+  const auto built =
+      submission(sets_, RequestKind::kAllreduce, {floats({2, 3}), floats({4})},
+                 AllreduceOptions{.name = "g",
+                                  .op = ReduceOp::kMax,
+                                  .prescale_factor = 2,
+                                  .postscale_factor = 3,
+                                  .average_of_participants = true,
+                                  .process_set = mine_});
   ASSERT_EQ(built.status(), absl::OkStatus());
   const coordinator::Request& request = (*built)->request;
   EXPECT_EQ(request.kind, RequestKind::kAllreduce);
@@ -70,16 +74,18 @@ TEST_F(SubmissionsTest, SayWhatTheCallerAskedFor) {
 
 TEST_F(SubmissionsTest, RefuseAGroupForOneBadMemberAndNameItsIndex) {
   bool flag = true;
-  const std::string text = refusal(allreduce_submission(
-      sets_, {floats({2}), ConstTensorView::of(&flag, {1}), floats({3})},
-      {.name = "g"}));
+  const std::string text = refusal(
+      submission(sets_, RequestKind::kAllreduce,
+                 {floats({2}), ConstTensorView::of(&flag, {1}), floats({3})},
+                 AllreduceOptions{.name = "g"}));
   EXPECT_THAT(text, HasSubstr("allreduce of 'g': tensor 1 of the group's 3"));
   EXPECT_THAT(text, HasSubstr("bool"));
 }
 
 TEST_F(SubmissionsTest, RefuseToGatherAGroupThatIsTooLarge) {
   const auto gathered = [&](std::size_t count) {
-    return allgather_submission(sets_, Inputs(count, floats({1})), {});
+    return submission(sets_, RequestKind::kAllgather,
+                      Inputs(count, floats({1})), AllgatherOptions{});
   };
   EXPECT_TRUE(gathered(4095).ok());
   EXPECT_THAT(refusal(gathered(4096)), HasSubstr("at most 4095"));
@@ -88,32 +94,44 @@ TEST_F(SubmissionsTest, RefuseToGatherAGroupThatIsTooLarge) {
 TEST_F(SubmissionsTest, RefuseAGroupOnSeveralDevices) {
   const ConstTensorView elsewhere(memory_, DType::kF32, Shape({1}),
                                   Device::cuda(0));
-  EXPECT_THAT(refusal(allgather_submission(sets_, {floats({1}), elsewhere},
-                                           {.name = "g"})),
+  EXPECT_THAT(refusal(submission(sets_, RequestKind::kAllgather,
+                                 {floats({1}), elsewhere},
+                                 AllgatherOptions{.name = "g"})),
               HasSubstr("tensor 1 of the group's 2: it is on cuda:0 and tensor "
                         "0 on cpu"));
-  EXPECT_TRUE(absl::IsUnimplemented(
-      allgather_submission(sets_, {elsewhere}, {.name = "x"}).status()));
+  EXPECT_TRUE(absl::IsUnimplemented(submission(sets_, RequestKind::kAllgather,
+                                               {elsewhere},
+                                               AllgatherOptions{.name = "x"})
+                                        .status()));
 }
 
 TEST_F(SubmissionsTest, RefuseAGroupOfNothing) {
-  for (const auto& built :
-       {allreduce_submission(sets_, {}, {.name = "g"}),
-        allgather_submission(sets_, {}, {.name = "g"}),
-        reducescatter_submission(sets_, {}, {.name = "g"})}) {
+  for (const auto& built : {submission(sets_, RequestKind::kAllreduce, {},
+                                       AllreduceOptions{.name = "g"}),
+                            submission(sets_, RequestKind::kAllgather, {},
+                                       AllgatherOptions{.name = "g"}),
+                            submission(sets_, RequestKind::kReducescatter, {},
+                                       ReducescatterOptions{.name = "g"})}) {
     EXPECT_THAT(refusal(built), HasSubstr("'g': a group of no tensors"));
   }
 }
 
 TEST_F(SubmissionsTest, RefuseScalarsWhereRowsAreShared) {
-  EXPECT_THAT(refusal(allgather_submission(sets_, {floats({})}, {})),
+  EXPECT_THAT(refusal(submission(sets_, RequestKind::kAllgather, {floats({})},
+                                 AllgatherOptions{})),
               HasSubstr("allgather: a scalar"));
-  EXPECT_THAT(refusal(reducescatter_submission(sets_, {floats({})}, {})),
+  EXPECT_THAT(refusal(submission(sets_, RequestKind::kReducescatter,
+                                 {floats({})}, ReducescatterOptions{})),
               HasSubstr("reducescatter: a scalar"));
-  EXPECT_THAT(refusal(alltoall_submission(sets_, floats({}), {})),
+  EXPECT_THAT(refusal(submission(sets_, RequestKind::kAlltoall, {floats({})},
+                                 AlltoallOptions{})),
               HasSubstr("alltoall: a scalar"));
-  EXPECT_TRUE(allreduce_submission(sets_, {floats({})}, {}).ok());
-  EXPECT_TRUE(broadcast_submission(sets_, floats({}), 0, {}).ok());
+  EXPECT_TRUE(submission(sets_, RequestKind::kAllreduce, {floats({})},
+                         AllreduceOptions{})
+                  .ok());
+  EXPECT_TRUE(submission(sets_, RequestKind::kBroadcast, {floats({})},
+                         BroadcastOptions{}, 0)
+                  .ok());
 }
 
 TEST_F(SubmissionsTest, RefuseTensorsThatCannotBe) {
@@ -121,13 +139,14 @@ TEST_F(SubmissionsTest, RefuseTensorsThatCannotBe) {
   for (const ConstTensorView& tensor :
        {floats({-1}), floats(deep), floats({std::int64_t{1} << 62, 2}),
         ConstTensorView(nullptr, DType::kF32, Shape({3}))}) {
-    EXPECT_THAT(refusal(allreduce_submission(sets_, {tensor}, {.name = "x"})),
+    EXPECT_THAT(refusal(submission(sets_, RequestKind::kAllreduce, {tensor},
+                                   AllreduceOptions{.name = "x"})),
                 HasSubstr("allreduce of 'x': "));
   }
-  EXPECT_TRUE(
-      allreduce_submission(
-          sets_, {ConstTensorView(nullptr, DType::kF32, Shape({0}))}, {})
-          .ok());
+  EXPECT_TRUE(submission(sets_, RequestKind::kAllreduce,
+                         {ConstTensorView(nullptr, DType::kF32, Shape({0}))},
+                         AllreduceOptions{})
+                  .ok());
 }
 
 // Enum values that a peer could not read.
@@ -139,21 +158,28 @@ TEST_F(SubmissionsTest, RefuseWhatNoEnumNames) {
        {std::pair(odd, "of 'x': there is no dtype 77"),
         std::pair(far, "of 'x': there is no kind of device 9")}) {
     for (const auto& built :
-         {allreduce_submission(sets_, {tensor}, {.name = "x"}),
-          allgather_submission(sets_, {tensor}, {.name = "x"}),
-          reducescatter_submission(sets_, {tensor}, {.name = "x"}),
-          broadcast_submission(sets_, tensor, 0, {.name = "x"}),
-          alltoall_submission(sets_, tensor, {.name = "x"})}) {
+         {submission(sets_, RequestKind::kAllreduce, {tensor},
+                     AllreduceOptions{.name = "x"}),
+          submission(sets_, RequestKind::kAllgather, {tensor},
+                     AllgatherOptions{.name = "x"}),
+          submission(sets_, RequestKind::kReducescatter, {tensor},
+                     ReducescatterOptions{.name = "x"}),
+          submission(sets_, RequestKind::kBroadcast, {tensor},
+                     BroadcastOptions{.name = "x"}, 0),
+          submission(sets_, RequestKind::kAlltoall, {tensor},
+                     AlltoallOptions{.name = "x"})}) {
       EXPECT_THAT(refusal(built), HasSubstr(text));
     }
-    EXPECT_THAT(refusal(allgather_submission(sets_, {floats({2}), tensor}, {})),
+    EXPECT_THAT(refusal(submission(sets_, RequestKind::kAllgather,
+                                   {floats({2}), tensor}, AllgatherOptions{})),
                 HasSubstr("tensor 1 of the group's 2"));
   }
   const auto op = static_cast<ReduceOp>(77);
   for (const auto& built :
-       {allreduce_submission(sets_, {floats({2})}, {.name = "x", .op = op}),
-        reducescatter_submission(sets_, {floats({2})},
-                                 {.name = "x", .op = op})}) {
+       {submission(sets_, RequestKind::kAllreduce, {floats({2})},
+                   AllreduceOptions{.name = "x", .op = op}),
+        submission(sets_, RequestKind::kReducescatter, {floats({2})},
+                   ReducescatterOptions{.name = "x", .op = op})}) {
     EXPECT_THAT(refusal(built), HasSubstr("of 'x': there is no op 77"));
   }
 }
@@ -166,28 +192,29 @@ TEST_F(SubmissionsTest, RefuseScalesThatAreNoFiniteNumbers) {
       const double prescale = before ? odd : 1;
       const double postscale = before ? 1 : odd;
       for (const auto& built :
-           {allreduce_submission(sets_, {floats({2})},
-                                 {.name = "x",
-                                 .prescale_factor = prescale,
-                                 .postscale_factor = postscale}),
-            reducescatter_submission(sets_, {floats({2})},
-                                     {.name = "x",
-                                     .prescale_factor = prescale,
-                                     .postscale_factor = postscale})}) {
+           {submission(sets_, RequestKind::kAllreduce, {floats({2})},
+                       AllreduceOptions{.name = "x",
+                       .prescale_factor = prescale,
+                       .postscale_factor = postscale}),
+            submission(sets_, RequestKind::kReducescatter, {floats({2})},
+                       ReducescatterOptions{.name = "x",
+                       .prescale_factor = prescale,
+                       .postscale_factor = postscale})}) {
         EXPECT_THAT(refusal(built), HasSubstr("both must be finite numbers"));
       }
     }
   }
-  EXPECT_TRUE(allreduce_submission(sets_, {floats({2})},
-                                   {.prescale_factor = Limits::max(),
-                                    .postscale_factor = Limits::denorm_min()})
-                  .ok());
+  EXPECT_TRUE(
+      submission(sets_, RequestKind::kAllreduce, {floats({2})},
+                 AllreduceOptions{.prescale_factor = Limits::max(),
+                                  .postscale_factor = Limits::denorm_min()})
+          .ok());
 }
 
 TEST_F(SubmissionsTest, RefuseNamesThatAreTooLongToSend) {
   const auto named = [&](std::size_t length) {
-    return allreduce_submission(sets_, {floats({2})},
-                                {.name = std::string(length, 'x')});
+    return submission(sets_, RequestKind::kAllreduce, {floats({2})},
+                      AllreduceOptions{.name = std::string(length, 'x')});
   };
   EXPECT_TRUE(named(1 << 20).ok());
   EXPECT_THAT(refusal(named((1 << 20) + 1)),
@@ -197,11 +224,16 @@ TEST_F(SubmissionsTest, RefuseNamesThatAreTooLongToSend) {
 TEST_F(SubmissionsTest, KeepWhatTheMemoryBelongsTo) {
   auto owner = std::make_shared<int>(1);
   for (const auto& built :
-       {allreduce_submission(sets_, {floats({3})}, {.keep_alive = owner}),
-        allgather_submission(sets_, {floats({3})}, {.keep_alive = owner}),
-        reducescatter_submission(sets_, {floats({3})}, {.keep_alive = owner}),
-        broadcast_submission(sets_, floats({3}), 0, {.keep_alive = owner}),
-        alltoall_submission(sets_, floats({3}), {.keep_alive = owner})}) {
+       {submission(sets_, RequestKind::kAllreduce, {floats({3})},
+                   AllreduceOptions{.keep_alive = owner}),
+        submission(sets_, RequestKind::kAllgather, {floats({3})},
+                   AllgatherOptions{.keep_alive = owner}),
+        submission(sets_, RequestKind::kReducescatter, {floats({3})},
+                   ReducescatterOptions{.keep_alive = owner}),
+        submission(sets_, RequestKind::kBroadcast, {floats({3})},
+                   BroadcastOptions{.keep_alive = owner}, 0),
+        submission(sets_, RequestKind::kAlltoall, {floats({3})},
+                   AlltoallOptions{.keep_alive = owner})}) {
     EXPECT_EQ((*built)->keep_alive, owner);
   }
   EXPECT_EQ(owner.use_count(), 1);
@@ -211,11 +243,16 @@ TEST_F(SubmissionsTest, RefuseProcessSetsThisRankIsNotIn) {
   const std::string text = "rank 1 is not a member of process set 2 [0, 2]";
   const ConstTensorView x = floats({2});
   for (const auto& built :
-       {allreduce_submission(sets_, {x}, {.process_set = others_}),
-        allgather_submission(sets_, {x}, {.process_set = others_}),
-        reducescatter_submission(sets_, {x}, {.process_set = others_}),
-        broadcast_submission(sets_, x, 0, {.process_set = others_}),
-        alltoall_submission(sets_, x, {.process_set = others_}),
+       {submission(sets_, RequestKind::kAllreduce, {x},
+                   AllreduceOptions{.process_set = others_}),
+        submission(sets_, RequestKind::kAllgather, {x},
+                   AllgatherOptions{.process_set = others_}),
+        submission(sets_, RequestKind::kReducescatter, {x},
+                   ReducescatterOptions{.process_set = others_}),
+        submission(sets_, RequestKind::kBroadcast, {x},
+                   BroadcastOptions{.process_set = others_}, 0),
+        submission(sets_, RequestKind::kAlltoall, {x},
+                   AlltoallOptions{.process_set = others_}),
         bare_submission(sets_, RequestKind::kBarrier, others_),
         bare_submission(sets_, RequestKind::kJoin, others_)}) {
     EXPECT_EQ(refusal(built), text);
@@ -225,14 +262,18 @@ TEST_F(SubmissionsTest, RefuseProcessSetsThisRankIsNotIn) {
 TEST_F(SubmissionsTest, RefuseRootsThatAreNotThere) {
   for (const int root : {-1, 3}) {
     EXPECT_THAT(
-        refusal(broadcast_submission(sets_, floats({1}), root, {.name = "x"})),
+        refusal(submission(sets_, RequestKind::kBroadcast, {floats({1})},
+                           BroadcastOptions{.name = "x"}, root)),
         HasSubstr("there is no rank " + std::to_string(root) +
                   " in a job of 3"));
   }
-  EXPECT_THAT(refusal(broadcast_submission(
-                  sets_, floats({1}), 2, {.name = "x", .process_set = mine_})),
+  EXPECT_THAT(refusal(submission(
+                  sets_, RequestKind::kBroadcast, {floats({1})},
+                  BroadcastOptions{.name = "x", .process_set = mine_}, 2)),
               HasSubstr("rank 2, is not a member of process set 1 [0, 1]"));
-  EXPECT_EQ((*broadcast_submission(sets_, floats({1}), 2, {}))->request.root,
+  EXPECT_EQ((*submission(sets_, RequestKind::kBroadcast, {floats({1})},
+                         BroadcastOptions{}, 2))
+                ->request.root,
             2);
 }
 

@@ -15,6 +15,8 @@
 
 #include "horovodpp/runtime/submission/submissions.h"
 
+#include "horovodpp/runtime/settings/options.h"
+
 namespace hvd::runtime {
 namespace {
 
@@ -35,8 +37,9 @@ class SubmitterTest : public ::testing::Test, public SubmissionSink {
   void callback_threw(const std::string& what) override { thrown_ = what; }
 
   absl::StatusOr<SubmissionPtr> built(const std::string& name = "x") {
-    return allreduce_submission(sets_, {ConstTensorView::of(x_, {2})},
-                                {.name = name});
+    return submission(sets_, RequestKind::kAllreduce,
+                      {ConstTensorView::of(x_, {2})},
+                      AllreduceOptions{.name = name});
   }
 
   float x_[2] = {1, 2};
@@ -62,8 +65,9 @@ TEST_F(SubmitterTest, AFutureHasTheOutcomeOfItsSubmission) {
 }
 
 TEST_F(SubmitterTest, ResultsLikeTheInputsAreInMemoryOfTheirOwn) {
-  const Future<Buffer> one = submitter_->into_buffer(built());
-  const Future<std::vector<Buffer>> all = submitter_->into_buffers(built("y"));
+  const Future<Buffer> one = submitter_->in_new_memory<Buffer>(built());
+  const Future<std::vector<Buffer>> all =
+      submitter_->in_new_memory<std::vector<Buffer>>(built("y"));
   for (const SubmissionPtr& s : submitted_) {
     *static_cast<float*>(s->outputs.at(0).data()) = 7;
     s->done(Results());
@@ -76,8 +80,9 @@ TEST_F(SubmitterTest, ResultsLikeTheInputsAreInMemoryOfTheirOwn) {
 TEST_F(SubmitterTest, WhatWasNotBuiltIsNotSubmitted) {
   const absl::Status why = absl::InvalidArgumentError("no");
   EXPECT_EQ(submitter_->in_place(why, {}).wait(), why);
-  EXPECT_EQ(submitter_->into_buffer(why).wait().status(), why);
-  EXPECT_EQ(submitter_->into_buffers(why).wait().status(), why);
+  EXPECT_EQ(submitter_->in_new_memory<Buffer>(why).wait().status(), why);
+  EXPECT_EQ(submitter_->in_new_memory<std::vector<Buffer>>(why).wait().status(),
+            why);
   EXPECT_TRUE(submitted_.empty());
 }
 

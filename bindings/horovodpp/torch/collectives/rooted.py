@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collectives for one rank, or from one: reduce, gather and scatter. They have no gradients.
+
+`root_rank` is a rank of the job, also with a process set.
+"""
+from horovodpp import _core
+from horovodpp.common import basics, handles
+from horovodpp.common.arguments import check_root, check_split_rows, wire
+from horovodpp.common.basics import Average
+from horovodpp.common.handles import wait_for
+from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.torch.collectives.arguments import check_reduced, check_tensor, detached, written
+from horovodpp.torch.dtypes import describe, describe_moved, from_result
+
+
+def _member(what, root_rank, process_set):
+    core = member(what, process_set)
+    check_root(root_rank, process_set, what.lower())
+    return core
+
+
+def reduce_async(tensor, root_rank, name=None, op=Average, process_set=global_process_set,
+                 prescale_factor=1.0, postscale_factor=1.0):
+    """Reduces for rank `root_rank`; the others get an empty tensor. Returns a handle."""
+    core = _member("Reduce", root_rank, process_set)
+    tensor = detached(tensor)
+    check_reduced(tensor, op)
+    operation = _core.reduce(describe(tensor), root_rank, wire(name), op, prescale_factor,
+                             postscale_factor, core)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+
+
+def reduce(tensor, root_rank, name=None, op=Average, process_set=global_process_set,
+           prescale_factor=1.0, postscale_factor=1.0):
+    """Reduces for rank `root_rank`; the others get an empty tensor."""
+    return wait_for(reduce_async, tensor, root_rank, name, op, process_set, prescale_factor,
+                    postscale_factor)
+
+
+def reduce_async_(tensor, root_rank, name=None, op=Average, process_set=global_process_set,
+                  prescale_factor=1.0, postscale_factor=1.0):
+    """Replaces the tensor of rank `root_rank` by the reduction; the others keep theirs.
+
+    Returns a handle.
+    """
+    core = _member("Reduce", root_rank, process_set)
+    check_tensor(tensor)
+    check_reduced(tensor, op)
+    operation = _core.reduce_(describe(tensor), root_rank, wire(name), op, prescale_factor,
+                              postscale_factor, core)
+    return handles.add(operation, lambda _: written(tensor), tensor)
+
+
+def reduce_(tensor, root_rank, name=None, op=Average, process_set=global_process_set,
+            prescale_factor=1.0, postscale_factor=1.0):
+    """As reduce_async_(), and returns the tensor."""
+    return wait_for(reduce_async_, tensor, root_rank, name, op, process_set, prescale_factor,
+                    postscale_factor)
+
+
+def gather_async(tensor, root_rank, name=None, process_set=global_process_set):
+    """Concatenates the ranks' rows on rank `root_rank`; the others get none. Returns a handle.
+
+    The tensors may differ in the first dimension.
+    """
+    core = _member("Gather", root_rank, process_set)
+    tensor = detached(tensor)
+    operation = _core.gather(describe_moved(tensor), root_rank, wire(name), core)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+
+
+def gather(tensor, root_rank, name=None, process_set=global_process_set):
+    """Concatenates the ranks' rows on rank `root_rank`; the others get none."""
+    return wait_for(gather_async, tensor, root_rank, name, process_set)
+
+
+def scatter_async(tensor, root_rank, splits=None, name=None, process_set=global_process_set):
+    """Sends each rank its rows of the tensor of rank `root_rank`; returns a handle.
+
+    Rank r gets the root's `splits[r]` rows. Without splits, of d rows rank r of n ranks gets
+    d // n, and one more if r < d % n. The tensors of the others only say what a row is: they may
+    have no rows.
+    """
+    core = _member("Scatter", root_rank, process_set)
+    tensor = detached(tensor)
+    is_given = splits is not None and basics.rank() == root_rank
+    rows = check_split_rows(tensor.shape, splits, process_set) if is_given else []
+    operation = _core.scatter(describe_moved(tensor), root_rank, rows, wire(name), core)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+
+
+def scatter(tensor, root_rank, splits=None, name=None, process_set=global_process_set):
+    """As scatter_async(), and returns this rank's rows."""
+    return wait_for(scatter_async, tensor, root_rank, splits, name, process_set)
