@@ -43,7 +43,7 @@ target_compile_options(hvd_compile_options INTERFACE
 
 if(HVD_SANITIZE STREQUAL "address")
   # The address sanitizer finds the accesses that object-size reports, and object-size takes a
-  # fifth of the time of compilation.
+  # sixth of the time of compilation.
   set(HVD_SANITIZER_FLAGS -fsanitize=address,undefined -fno-sanitize=object-size
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
