@@ -42,9 +42,7 @@ target_compile_options(hvd_compile_options INTERFACE
   -ffile-prefix-map=${PROJECT_BINARY_DIR}=.)
 
 if(HVD_SANITIZE STREQUAL "address")
-  # The address sanitizer finds the accesses that object-size reports, and object-size takes a
-  # sixth of the time of compilation.
-  set(HVD_SANITIZER_FLAGS -fsanitize=address,undefined -fno-sanitize=object-size
+  set(HVD_SANITIZER_FLAGS -fsanitize=address,undefined
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND HVD_BUILD_TESTS)
