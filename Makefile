@@ -27,11 +27,11 @@ demo:  ## Train on Fashion-MNIST with two ranks (RANKS=n: with n)
 	$(RELEASE)/horovodrun/horovodrun -np $(RANKS) $(RELEASE)/examples/cpp/fashion_mnist $(ARGS)
 
 test:  ## Build and run every test, also under sanitizers
-	@scripts/install_dependencies.sh test
+	@scripts/install_dependencies.sh packages
 	@scripts/build_and_test.py --jobs $(JOBS) $(BUILDS)
 
 test-all:  ## The same, with the tests that take sanitizers long: before a release
-	@scripts/install_dependencies.sh test
+	@scripts/install_dependencies.sh packages
 	@scripts/build_and_test.py --all --jobs $(JOBS) $(BUILDS)
 
 format:  ## Format every source by .clang-format

@@ -96,12 +96,28 @@ def header_options(preset, root=ROOT):
     return options
 
 
+def build_all(presets, jobs, all_tests):
+    """Builds the presets; returns the seconds of each, in their order.
+
+    `dev` is built last: only it needs what pip installs meanwhile.
+    """
+    seconds = {}
+    installer = [ROOT / "scripts" / "install_dependencies.sh", "tools"]
+    with subprocess.Popen(installer, cwd=ROOT) as tools:
+        for preset in sorted(presets, key=lambda preset: preset == "dev"):
+            if preset == "dev" and tools.wait() != 0:
+                raise subprocess.CalledProcessError(tools.returncode, installer)
+            seconds[preset] = build(preset, jobs, all_tests)
+    return {preset: seconds[preset] for preset in presets}
+
+
 def build(preset, jobs, all_tests):
     """Configures and builds a preset; returns the seconds."""
     print(f"== preset {preset}", flush=True)
     begin = time.monotonic()
     subprocess.run(["cmake", "--preset", preset, "--log-level=WARNING",
-                    f"-DHVD_ALL_TESTS={'ON' if all_tests else 'OFF'}", *python_options(preset), *mpi_options(preset), *header_options(preset)],
+                    f"-DHVD_ALL_TESTS={'ON' if all_tests else 'OFF'}", *python_options(preset),
+                    *mpi_options(preset), *header_options(preset)],
                    cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
     subprocess.run(["cmake", "--build", "--preset", preset, "-j", str(jobs)], cwd=ROOT,
                    check=True)
@@ -134,8 +150,7 @@ def main():
     parser.add_argument("presets", nargs="+")
     options = parser.parse_args()
     try:
-        builds = {preset: build(preset, options.jobs, options.all)
-                  for preset in options.presets}
+        builds = build_all(options.presets, options.jobs, options.all)
     except subprocess.CalledProcessError as error:
         return error.returncode
     return test(builds, options.jobs)

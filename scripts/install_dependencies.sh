@@ -5,6 +5,9 @@
 #   scripts/install_dependencies.sh demo   to build the library and run the demo
 #   scripts/install_dependencies.sh test   to build and run the tests as well
 #
+# `test` does two things, which can be asked for by themselves: `packages`, of the distribution,
+# and `tools`, of which only the preset `dev` needs any.
+#
 # For tests it also installs into build/tools:
 # - python: PyTorch and the other packages that the Python package is built and tested with,
 #   by pip;
@@ -35,10 +38,11 @@ fail() {
   exit 1
 }
 
-usage="usage: $0 demo|test"
+usage="usage: $0 demo|test|packages|tools"
 case ${1-} in
   demo) wanted=$for_demo ;;
-  test) wanted="$for_demo $for_test" ;;
+  test | packages) wanted="$for_demo $for_test" ;;
+  tools) wanted= ;;
   *)
     echo "$usage" >&2
     exit 2
@@ -97,7 +101,7 @@ at_least() { dpkg --compare-versions "$1" ge "$2"; }
 # shellcheck disable=SC2086
 install $wanted
 
-if [ "$1" = test ]; then
+if [ "$1" = test ] || [ "$1" = packages ]; then
   # By its number: other versions format code differently. If this version does not exist,
   # its tests do not run, and ctest says so.
   if ! installed clang-format-14 && apt-cache show clang-format-14 >/dev/null 2>&1; then
@@ -130,7 +134,7 @@ environment() {
     rm -rf "$python"
   fi
 }
-if [ "$1" = test ]; then
+if [ "$1" = test ] || [ "$1" = tools ]; then
   # In parallel: each mostly waits for the network, or for one core.
   environment python test/bindings/requirements.txt \
     "the tests of the Python package, and those that compare with PyTorch," &
@@ -141,6 +145,7 @@ if [ "$1" = test ]; then
   environment site scripts/site/requirements.txt "the tests of the documentation site and its figures" &
   wait
 fi
+[ "$1" != tools ] || exit 0
 
 if ! at_least "$(g++ -dumpfullversion)" "$oldest_gcc"; then
   install "g++-$oldest_gcc"

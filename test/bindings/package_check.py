@@ -96,9 +96,11 @@ def main():
                               **options)
 
     before = files_of(folder)
-    # The GPU kernels are built as PTX, as without nvcc, which saves half a minute.
+    # The GPU kernels are built as PTX, as without nvcc, which saves half a minute. Compiling
+    # without optimization takes less than half the time.
     run("python", "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation",
-        "--config-settings=cmake.define.HVD_WITH_NVCC=OFF", str(ROOT))
+        "--config-settings=cmake.define.HVD_WITH_NVCC=OFF",
+        "--config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0", str(ROOT))
     check_what_is_linked(folder, packages / "horovodpp")
     check_licences(packages / "horovodpp")
     run("python", "-c", "import horovodpp; horovodpp.init(); assert horovodpp.size() == 1")

@@ -5,6 +5,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import build_and_test  # noqa: E402
@@ -45,6 +46,27 @@ class Summary(unittest.TestCase):
 class Lines(unittest.TestCase):
     def test_without_closing_lines_pass_unchanged(self):
         self.assertEqual(list(build_and_test.with_summary(OUTPUT[:5], {"dev": 1})), OUTPUT[:5])
+
+
+class Order(unittest.TestCase):
+    def built(self, exit_code):
+        """The presets in the order of their builds, and in that of the result."""
+        order = []
+        with unittest.mock.patch.object(build_and_test.subprocess, "Popen") as popen, \
+                unittest.mock.patch.object(build_and_test, "build",
+                                           lambda preset, *_: order.append(preset)):
+            tools = popen.return_value.__enter__.return_value
+            tools.wait.side_effect = lambda: order.append("tools") or exit_code
+            tools.returncode = exit_code
+            return order, list(build_and_test.build_all(["dev", "asan", "tsan"], 2, False))
+
+    def test_lets_dev_wait_for_its_tools(self):
+        self.assertEqual(self.built(0), (["asan", "tsan", "tools", "dev"],
+                                         ["dev", "asan", "tsan"]))
+
+    def test_ends_where_the_tools_could_not_be_installed(self):
+        with self.assertRaises(build_and_test.subprocess.CalledProcessError):
+            self.built(1)
 
 
 class Python(unittest.TestCase):

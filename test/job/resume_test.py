@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training that is killed and resumed writes the same final file, bit by bit, as
-uninterrupted training. RESUME_SEED chooses the moments; a run prints the seed."""
+uninterrupted training. RESUME_SEED chooses the moments, and a run prints the seed. RESUME_KILLS
+is the number of kills of each program."""
 
 import os
 import random
@@ -18,7 +19,7 @@ PROGRAMS = {
     "text": os.environ["TEXT"],
 }
 RANKS = 2
-KILLS = 12  # Per program, in as many runs as needed.
+KILLS = int(os.environ.get("RESUME_KILLS", 12))  # In as many runs as needed.
 SEED = int(os.environ.get("RESUME_SEED", random.SystemRandom().randrange(10**6)))
 # A BLAS with another number of threads would add in another order.
 os.environ["HOROVODPP_NUM_THREADS"] = "1"

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "test/simulation/program_writer.h"
-#include "test/simulation/requests.h"
 
 namespace hvd::simulation {
 

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "test/simulation/running_job.h"
-#include "test/simulation/trace.h"
 
 namespace hvd::simulation {
 namespace {

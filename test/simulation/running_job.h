@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RunningJob is one run of a program: the implementation of job.h.
+// A simulated job at work, and its events.
 #pragma once
 
 #include <chrono>
@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <queue>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +16,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/core/clock.h"
-#include "test/simulation/events.h"
 #include "test/simulation/job.h"
 #include "test/simulation/meeting.h"
 #include "test/simulation/random.h"
@@ -23,6 +23,47 @@
 
 namespace hvd::simulation {
 
+// The events of a simulated job, in the order of virtual time.
+struct Event {
+  enum class Kind : std::uint8_t {
+    kMail,     // to `rank`; `index` selects the letter
+    kTurn,     // part `index` of a turn of `rank`
+    kCaller,   // thread `index` of `rank` goes on
+    kWake,     // `rank` must look for news
+    kObserve,  // `rank` sees that its batch, number `index`, is complete
+    kNotice,   // `rank` learns that rank `index` is dead
+  };
+  Clock::TimePoint at = {};
+  std::uint64_t order = 0;
+  Kind kind = Kind::kTurn;
+  int rank = 0;
+  std::uint32_t index = 0;
+};
+
+class Events {
+ public:
+  void add(Clock::TimePoint at, Event::Kind kind, int rank,
+           std::uint32_t index = 0) {
+    queue_.push({at, next_order_++, kind, rank, index});
+  }
+  bool empty() const { return queue_.empty(); }
+  Event next() {
+    const Event event = queue_.top();
+    queue_.pop();
+    return event;
+  }
+
+ private:
+  struct Later {
+    bool operator()(const Event& a, const Event& b) const {
+      return a.at != b.at ? a.at > b.at : a.order > b.order;
+    }
+  };
+  std::priority_queue<Event, std::vector<Event>, Later> queue_;
+  std::uint64_t next_order_ = 0;
+};
+
+// A RunningJob is one run of a program: the implementation of job.h.
 struct alignas(128) Block {
   std::byte bytes[128] = {};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "test/simulation/trace.h"
+#include "test/simulation/simulated_rank.h"
 
 #include <type_traits>
 #include <variant>

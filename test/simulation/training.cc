@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "test/simulation/training.h"
+#include "test/simulation/program_writer.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "test/simulation/requests.h"
+#include "test/simulation/random.h"
 
 namespace hvd::simulation {
 namespace {

@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,79 +19,37 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Reads a config with `variables` as the only ones of this library.
+// While it lives, the environment has HOME and these variables only.
+class Environment {
+ public:
+  explicit Environment(const std::map<std::string, std::string>& variables) {
+    for (char** line = environ; *line != nullptr; ++line) {
+      before_.push_back(*line);
+    }
+    std::map<std::string, std::string> now = variables;
+    if (const char* home = std::getenv("HOME")) now.emplace("HOME", home);
+    clearenv();
+    for (const auto& [name, value] : now) set(name, value);
+  }
+  ~Environment() {
+    clearenv();
+    for (const std::string& line : before_) {
+      const std::size_t end = line.find('=');
+      set(line.substr(0, end), line.substr(end + 1));
+    }
+  }
+
+ private:
+  static void set(const std::string& name, const std::string& value) {
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+  std::vector<std::string> before_;
+};
+
 absl::StatusOr<Config> read(
     const std::map<std::string, std::string>& variables) {
-  for (const char* name : {"HOROVOD_SIZE",
-                           "HOROVOD_START_TIMEOUT",
-                           "HOROVOD_FUSION_THRESHOLD",
-                           "HOROVOD_CYCLE_TIME",
-                           "HOROVOD_CACHE_CAPACITY",
-                           "HOROVOD_THREAD_AFFINITY",
-                           "HOROVOD_LOG_LEVEL",
-                           "HOROVOD_LOG_HIDE_TIME",
-                           "HOROVOD_DISABLE_GROUP_FUSION",
-                           "HOROVOD_DYNAMIC_PROCESS_SETS",
-                           "HOROVOD_STALL_CHECK_DISABLE",
-                           "HOROVOD_STALL_CHECK_TIME_SECONDS",
-                           "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",
-                           "HOROVODPP_HEARTBEAT_SECONDS",
-                           "HOROVODPP_STEPS_BEFORE_SCHEDULE",
-                           "HOROVODPP_RANKS_PER_NODE",
-                           "HOROVODPP_ARENA_LIMIT",
-                           "HOROVODPP_ARENA_READ_ONLY",
-                           "HOROVODPP_CUDA_IPC",
-                           "HOROVODPP_STRICT_JOIN",
-                           "HOROVOD_TIMELINE",
-                           "HOROVOD_AUTOTUNE",
-                           "HOROVOD_ELASTIC",
-                           "HOROVOD_NUM_NCCL_STREAMS",
-                           "HOROVOD_GPU_OPERATIONS",
-                           "HOROVOD_GPU_ALLREDUCE",
-                           "HOROVOD_GPU_ALLGATHER",
-                           "HOROVOD_GPU_BROADCAST",
-                           "HOROVOD_GPU_ALLTOALL",
-                           "HOROVOD_GPU_REDUCESCATTER",
-                           "HOROVODPP_NCCL_LIBRARY",
-                           "NCCL_MULTI_RANK_GPU_ENABLE",
-                           "HOROVODPP_MEASURE_CROSSOVERS",
-                           "HOROVODPP_CACHE_DIR",
-                           "HOROVODPP_LAUNCHER",
-                           "HOROVODPP_RENDEZVOUS",
-                           "HOROVOD_RANK",
-                           "XDG_CACHE_HOME",
-                           "HOROVOD_HIERARCHICAL_ALLREDUCE",
-                           "HOROVOD_HIERARCHICAL_ALLGATHER",
-                           "MALLOC_TRIM_THRESHOLD_",
-                           "MALLOC_TOP_PAD_",
-                           "MALLOC_MMAP_THRESHOLD_",
-                           "MALLOC_MMAP_MAX_",
-                           "GLIBC_TUNABLES",
-                           "HOROVODPP_NUM_THREADS",
-                           "OMP_NUM_THREADS",
-                           "OMPI_COMM_WORLD_SIZE",
-                           "PMIX_RANK",
-                           "PMI_SIZE",
-                           "PMI_CONTROL_PORT",
-                           "I_MPI_PMI_LIBRARY",
-                           "SLURM_PROCID",
-                           "SLURM_STEP_NUM_TASKS",
-                           "FLUX_TASK_RANK",
-                           "FLUX_JOB_SIZE",
-                           "JSM_NAMESPACE_RANK",
-                           "JSM_NAMESPACE_SIZE",
-                           "ROLE_RANK",
-                           "ROLE_WORLD_SIZE",
-                           "PALS_RANKID",
-                           "ALPS_APP_PE",
-                           "PBS_VNODENUM"}) {
-    unsetenv(name);
-  }
-  for (const auto& [name, value] : variables)
-    setenv(name.c_str(), value.c_str(), 1);
-  const absl::StatusOr<Config> config = Config::from_env();
-  for (const auto& [name, value] : variables) unsetenv(name.c_str());
-  return config;
+  const Environment environment(variables);
+  return Config::from_env();
 }
 
 TEST(Config, HasHorovodsDefaults) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "test/simulation/requests.h"
+#include "test/simulation/random.h"
 
 #include <utility>
 
