@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "horovodrun/command_line/arguments.h"
+#include "horovodrun/engines/mpirun/command.h"
+#include "horovodrun/engines/mpirun/flavor.h"
 #include "horovodrun/job/job_watch.h"
-#include "horovodrun/job/mpi_flavor.h"
-#include "horovodrun/job/mpirun_command.h"
 
 namespace hvd::launcher {
 

@@ -11,7 +11,7 @@
 
 #include "horovodpp/core/clock.h"
 #include "horovodpp/core/rank_news.h"
-#include "horovodrun/job/report.h"
+#include "horovodrun/output/report.h"
 
 namespace hvd::launcher {
 

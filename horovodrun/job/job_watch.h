@@ -19,8 +19,8 @@
 #include "horovodpp/core/clock.h"
 #include "horovodrun/command_line/hosts.h"
 #include "horovodrun/job/job_record.h"
-#include "horovodrun/job/report.h"
 #include "horovodrun/job/verdict.h"
+#include "horovodrun/output/report.h"
 
 namespace hvd::launcher {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodrun/job/report.h"
+#include "horovodrun/output/report.h"
 
 namespace hvd::launcher {
 

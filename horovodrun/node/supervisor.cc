@@ -9,7 +9,7 @@
 #include <chrono>
 #include <utility>
 
-#include "horovodrun/node/mpi_leftovers.h"
+#include "horovodrun/engines/mpirun/leftovers.h"
 #include "horovodrun/node/news_socket.h"
 #include "horovodrun/node/send_report.h"
 #include "horovodrun/output/rank_streams.h"

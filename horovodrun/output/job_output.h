@@ -13,9 +13,9 @@
 
 #include "absl/strings/string_view.h"
 #include "horovodpp/core/clock.h"
-#include "horovodrun/job/report.h"
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/rank_streams.h"
+#include "horovodrun/output/report.h"
 #include "horovodrun/output/shown_output.h"
 #include "horovodrun/output/stderr_filter.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "horovodrun/job/report.h"
+#include "horovodrun/output/report.h"
 
 namespace hvd::launcher {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "horovodrun/node/rank_starter.h"
+#include "horovodrun/engines/local/rank_starter.h"
 
 namespace hvd::launcher {
 namespace {

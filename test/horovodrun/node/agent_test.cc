@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "horovodpp/core/host_name.h"
-#include "horovodrun/job/report.h"
+#include "horovodrun/output/report.h"
 #include "horovodrun/output/stderr_filter.h"
 #include "horovodrun/system/process.h"
 #include "test/horovodrun/test_process.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/job/mpirun_command.h"
+#include "horovodrun/engines/mpirun/command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

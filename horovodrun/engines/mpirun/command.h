@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "horovodrun/command_line/arguments.h"
-#include "horovodrun/job/mpi_flavor.h"
+#include "horovodrun/engines/mpirun/flavor.h"
 #include "horovodrun/system/environment.h"
 
 namespace hvd::launcher {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/job/mpirun_command.h"
+#include "horovodrun/engines/mpirun/command.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,8 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "horovodpp/core/status.h"
-#include "horovodrun/job/report.h"
-#include "horovodrun/node/remote_shell.h"
+#include "horovodrun/engines/mpirun/remote_shell.h"
+#include "horovodrun/output/report.h"
 
 namespace hvd::launcher {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/node/rank_starter.h"
+#include "horovodrun/engines/local/rank_starter.h"
 
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "horovodrun/job/report.h"
+#include "horovodrun/output/report.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/signal_queue.h"
 #include "horovodrun/system/terminal_input.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/node/node_keeper.h"
+#include "horovodrun/engines/mpirun/node_keeper.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/node/node_keeper.h"
+#include "horovodrun/engines/mpirun/node_keeper.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,8 +18,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/host_name.h"
-#include "horovodrun/job/mpirun_command.h"
-#include "horovodrun/node/mpi_leftovers.h"
+#include "horovodrun/engines/mpirun/command.h"
+#include "horovodrun/engines/mpirun/leftovers.h"
 #include "horovodrun/system/environment.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/signal_queue.h"

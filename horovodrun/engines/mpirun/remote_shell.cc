@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/node/remote_shell.h"
+#include "horovodrun/engines/mpirun/remote_shell.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,9 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "horovodrun/job/report.h"
-#include "horovodrun/node/node_keeper.h"
+#include "horovodrun/engines/mpirun/node_keeper.h"
 #include "horovodrun/node/send_report.h"
+#include "horovodrun/output/report.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/signal_queue.h"
 
