@@ -5,24 +5,27 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "horovodrun/system/process.h"
 
 namespace hvd::launcher {
 namespace {
 
 using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Key;
 using ::testing::Not;
+using enum MpiFlavor;
 
-const Surroundings kHere = {.agent = "/opt/bin/horovodrun",
-                            .token = "cafe",
-                            .host_name = "here",
-                            .root = false,
-                            .environment = {{"PATH", "/bin"}, {"PWD", "/"}}};
+const LaunchContext kHere = {.agent = "/opt/bin/horovodrun",
+                             .token = "cafe",
+                             .host_name = "here",
+                             .environment = {{"PATH", "/bin"}, {"PWD", "/"}}};
 
-Arguments arguments_for(int ranks, std::vector<Host> hosts = {}) {
+Arguments job_of(int ranks, std::vector<Host> hosts = {}) {
   Arguments arguments;
   arguments.ranks = ranks;
   arguments.hosts = std::move(hosts);
@@ -30,193 +33,158 @@ Arguments arguments_for(int ranks, std::vector<Host> hosts = {}) {
   return arguments;
 }
 
-MpirunCommand command_for(MpiFlavor flavor, const Arguments& arguments,
-                          const Surroundings& surroundings = kHere) {
-  const auto command = mpirun_command(flavor, arguments, surroundings);
-  EXPECT_TRUE(command.ok()) << command.status();
-  return command.ok() ? *command : MpirunCommand();
+StartPlan plan_for(MpiFlavor flavor, const Arguments& arguments,
+                   const LaunchContext& context = kHere) {
+  const auto plan = mpirun_plan(flavor, arguments, context);
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return plan.ok() ? *plan : StartPlan();
 }
 
-TEST(MpirunCommand, OfRanksThatNeedNoMpi) {
-  const MpirunCommand command =
-      command_for(MpiFlavor::kNone, arguments_for(4, {{"here", 4}}));
-  EXPECT_THAT(command.argv, ElementsAre("/opt/bin/horovodrun", "--start-ranks",
-                                        "4", "/opt/bin/horovodrun", "--agent",
-                                        "--", "./train", "--lr", "0.1"));
-  EXPECT_EQ(command.added, (Environment{{"HOROVODRUN_TOKEN", "cafe"},
-                                        {"HOROVOD_LAUNCHER", "horovodrun"},
-                                        {"HOROVOD_SIZE", "4"}}));
+Environment added_for(MpiFlavor flavor, const Arguments& arguments,
+                      const LaunchContext& context = kHere) {
+  return plan_for(flavor, arguments, context).added;
 }
 
-TEST(MpirunCommand, OfOpenMpi4OnThisHost) {
-  const MpirunCommand command =
-      command_for(MpiFlavor::kOpenMpi4, arguments_for(4));
-  EXPECT_THAT(command.argv,
-              ElementsAre("mpirun", "-np", "4", "-H", "localhost:4",
-                          "/opt/bin/horovodrun", "--agent", "--", "./train",
-                          "--lr", "0.1"));
-  const Environment added = {
-      {"HOROVODRUN_TOKEN", "cafe"},
-      {"HOROVOD_LAUNCHER", "horovodrun"},
-      {"HOROVOD_SIZE", "4"},
-      {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-      {"OMPI_MCA_orte_enable_recovery", "1"},
-      {"OMPI_MCA_orte_keep_fqdn_hostnames", "1"},
-      {"OMPI_MCA_rmaps_base_mapping_policy", "slot"},
-      {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-      {"PRTE_MCA_hwloc_default_binding_policy", "none"},
-      {"PRTE_MCA_rmaps_default_mapping_policy", "slot:oversubscribe"}};
-  EXPECT_EQ(command.added, added);
-}
-
-TEST(MpirunCommand, WhatOptionsSayBeatsTheEnvironment) {
-  Surroundings surroundings = kHere;
-  surroundings.environment["HOROVOD_HIERARCHICAL_ALLREDUCE"] = "1";
-  Arguments arguments = arguments_for(2, {{"a", 1}, {"b", 1}});
-  arguments.settings = {{"HOROVOD_HIERARCHICAL_ALLREDUCE", "0"}};
-  const MpirunCommand command =
-      command_for(MpiFlavor::kOpenMpi4, arguments, surroundings);
-  EXPECT_EQ(command.added.at("HOROVOD_HIERARCHICAL_ALLREDUCE"), "0");
-  EXPECT_THAT(command.argv, Contains("HOROVOD_HIERARCHICAL_ALLREDUCE"));
-}
-
-TEST(MpirunCommand, OfOpenMpi4OnSeveralHostsExportsTheEnvironment) {
-  Arguments arguments = arguments_for(4, {{"a", 2}, {"b", 2}});
+TEST(MpirunCommand, IsExactlyThisForEachFlavor) {
+  const std::string agent = " /opt/bin/horovodrun --agent -- ./train --lr 0.1";
+  const auto command = [](MpiFlavor flavor, const Arguments& arguments) {
+    return shell_quoted(plan_for(flavor, arguments).argv);
+  };
+  EXPECT_EQ(command(kOpenMpi4, job_of(4)),
+            "mpirun -np 4 -H localhost:4" + agent);
+  EXPECT_EQ(command(kIntel, job_of(3, {{"a", 2}, {"b", 1}})),
+            "mpirun -np 3 -hosts a,b -ppn 2" + agent);
+  Arguments arguments = job_of(2, {{"here", 2}});
+  arguments.output_filename = "logs";
+  EXPECT_EQ(
+      command(kOpenMpi5, arguments),
+      "mpirun -np 2 -H here:2 --enable-recovery --output dir=logs" + agent);
+  arguments = job_of(4, {{"a", 2}, {"b", 2}});
   arguments.verbose = true;
   arguments.output_filename = "logs";
   arguments.mpi_arguments = {"--tag-output"};
-  EXPECT_THAT(
-      command_for(MpiFlavor::kOpenMpi4, arguments).argv,
-      ElementsAre("mpirun", "-np", "4", "-H", "a:2,b:2", "--output-filename",
-                  "logs", "-x", "HOROVODRUN_TOKEN", "-x", "HOROVOD_LAUNCHER",
-                  "-x", "HOROVOD_SIZE", "-x", "PATH", "--tag-output",
-                  "/opt/bin/horovodrun", "--agent", "--verbose", "--",
-                  "./train", "--lr", "0.1"));
-}
-
-TEST(MpirunCommand, OfOpenMpi5AsksForRecoveryByOption) {
-  Arguments arguments = arguments_for(2, {{"here", 2}});
-  arguments.output_filename = "logs";
-  EXPECT_THAT(
-      command_for(MpiFlavor::kOpenMpi5, arguments).argv,
-      ElementsAre("mpirun", "-np", "2", "-H", "here:2", "--enable-recovery",
-                  "--output", "dir=logs", "/opt/bin/horovodrun", "--agent",
-                  "--", "./train", "--lr", "0.1"));
-}
-
-TEST(MpirunCommand, OfMpichOnUnequalHosts) {
-  Arguments arguments = arguments_for(3, {{"a", 1}, {"b", 2}});
+  EXPECT_EQ(command(kOpenMpi4, arguments),
+            "mpirun -np 4 -H a:2,b:2 --output-filename logs -x "
+            "HOROVODRUN_TOKEN -x HOROVOD_LAUNCHER -x HOROVOD_SIZE -x PATH "
+            "--tag-output /opt/bin/horovodrun --agent --verbose -- ./train "
+            "--lr 0.1");
+  arguments = job_of(3, {{"a", 1}, {"b", 2}});
   arguments.network_interfaces = {"eth0"};
   arguments.output_filename = "out-%r";
-  const MpirunCommand command = command_for(MpiFlavor::kMpich, arguments);
-  EXPECT_THAT(command.argv,
-              ElementsAre("mpirun", "-np", "3", "-hosts", "a:1,b:2",
-                          "-disable-auto-cleanup", "-iface", "eth0",
-                          "-outfile-pattern", "out-%r", "/opt/bin/horovodrun",
-                          "--agent", "--", "./train", "--lr", "0.1"));
-  const Environment added = {{"HOROVODRUN_TOKEN", "cafe"},
-                             {"HOROVOD_LAUNCHER", "horovodrun"},
-                             {"HOROVOD_SIZE", "3"}};
-  EXPECT_EQ(command.added, added);
+  EXPECT_EQ(command(kMpich, arguments),
+            "mpirun -np 3 -hosts a:1,b:2 -disable-auto-cleanup -iface eth0 "
+            "-outfile-pattern out-%r" +
+                agent);
 }
 
-TEST(MpirunCommand, OfIntelMpiCountsRanksPerHost) {
-  EXPECT_THAT(
-      command_for(MpiFlavor::kIntel, arguments_for(3, {{"a", 2}, {"b", 1}}))
-          .argv,
-      ElementsAre("mpirun", "-np", "3", "-hosts", "a,b", "-ppn", "2",
-                  "/opt/bin/horovodrun", "--agent", "--", "./train", "--lr",
-                  "0.1"));
-}
-
-TEST(MpirunCommand, LetsIntelMpiNeitherBindRanksNorEndSurvivors) {
-  Surroundings here = kHere;
-  here.environment["I_MPI_PIN"] = "on";  // The user's setting wins.
-  const Environment added =
-      command_for(MpiFlavor::kIntel, arguments_for(2), here).added;
-  EXPECT_EQ(added.at("I_MPI_FAULT_CONTINUE"), "on");
-  EXPECT_FALSE(added.contains("I_MPI_PIN"));
-  EXPECT_EQ(
-      command_for(MpiFlavor::kIntel, arguments_for(2)).added.at("I_MPI_PIN"),
-      "off");
-}
-
-TEST(MpirunCommand, RefusesWhatTheFlavorCannotDo) {
-  const auto unequal =
-      mpirun_command(MpiFlavor::kIntel,
-                     arguments_for(4, {{"a", 1}, {"b", 2}, {"c", 1}}), kHere);
-  EXPECT_THAT(std::string(unequal.status().message()),
-              HasSubstr("'a' has 1 and 'b' has 2"));
-  Arguments arguments = arguments_for(2);
-  arguments.network_interfaces = {"eth0", "eth1"};
-  EXPECT_EQ(mpirun_command(MpiFlavor::kMpich, arguments, kHere).status().code(),
-            absl::StatusCode::kInvalidArgument);
-}
-
-TEST(MpirunCommand, LetsRootRunInBothFamilies) {
-  Surroundings root = kHere;
+TEST(MpirunCommand, AddsExactlyTheseVariables) {
+  Environment added = {{"HOROVODRUN_TOKEN", "cafe"},
+                       {"HOROVOD_LAUNCHER", "horovodrun"},
+                       {"HOROVOD_SIZE", "4"}};
+  EXPECT_EQ(added_for(kMpich, job_of(4)), added);
+  added.insert(
+      {{"OMPI_MCA_hwloc_base_binding_policy", "none"},
+       {"OMPI_MCA_orte_enable_recovery", "1"},
+       {"OMPI_MCA_orte_keep_fqdn_hostnames", "1"},
+       {"OMPI_MCA_rmaps_base_mapping_policy", "slot"},
+       {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+       {"PRTE_MCA_hwloc_default_binding_policy", "none"},
+       {"PRTE_MCA_rmaps_default_mapping_policy", "slot:oversubscribe"}});
+  EXPECT_EQ(added_for(kOpenMpi4, job_of(4)), added);
+  LaunchContext root = kHere;
   root.root = true;
-  const Environment added =
-      command_for(MpiFlavor::kOpenMpi4, arguments_for(1), root).added;
-  for (const char* name :
-       {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
-        "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"}) {
-    EXPECT_EQ(added.at(name), "1");
-  }
+  added.insert({{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+                {"PRTE_ALLOW_RUN_AS_ROOT", "1"},
+                {"PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
+  EXPECT_EQ(added_for(kOpenMpi4, job_of(4), root), added);
+}
+
+TEST(MpirunCommand, KeepsIntelMpiFromBindingRanksAndEndingSurvivors) {
+  EXPECT_THAT(added_for(kIntel, job_of(2)),
+              IsSupersetOf(Environment{{"I_MPI_FAULT_CONTINUE", "on"},
+                                       {"I_MPI_PIN", "off"}}));
+}
+
+TEST(MpirunCommand, PrefersTheUsersVariablesButNotToOptions) {
+  LaunchContext context = kHere;
+  context.environment.insert({{"I_MPI_PIN", "on"},
+                              {"OMPI_MCA_hwloc_base_binding_policy", "core"},
+                              {"HOROVOD_SIZE", "17"},
+                              {"HOROVOD_HIERARCHICAL_ALLREDUCE", "1"}});
+  Arguments arguments = job_of(2, {{"a", 1}, {"b", 1}});
+  arguments.settings = {{"HOROVOD_HIERARCHICAL_ALLREDUCE", "0"}};
+  const StartPlan plan = plan_for(kOpenMpi4, arguments, context);
+  EXPECT_THAT(plan.added,
+              Not(Contains(Key("OMPI_MCA_hwloc_base_binding_policy"))));
+  EXPECT_EQ(plan.added.at("HOROVOD_SIZE"), "2");
+  EXPECT_EQ(plan.added.at("HOROVOD_HIERARCHICAL_ALLREDUCE"), "0");
+  EXPECT_THAT(plan.argv, Contains("HOROVOD_HIERARCHICAL_ALLREDUCE"));
+  EXPECT_FALSE(added_for(kIntel, job_of(2), context).contains("I_MPI_PIN"));
+}
+
+TEST(MpirunCommand, RefusesUnsupportedOptionsByName) {
+  const auto refusal = [](MpiFlavor flavor, const Arguments& arguments) {
+    return mpirun_plan(flavor, arguments, kHere).status().ToString();
+  };
+  EXPECT_THAT(refusal(kIntel, job_of(4, {{"a", 1}, {"b", 2}, {"c", 1}})),
+              HasSubstr("'a' has 1 and 'b' has 2"));
+  Arguments arguments = job_of(2);
+  arguments.network_interfaces = {"eth0", "eth1"};
+  EXPECT_THAT(refusal(kMpich, arguments),
+              HasSubstr("INVALID_ARGUMENT: MPICH and Intel MPI take one"));
 }
 
 TEST(MpirunCommand, BindsAllTrafficToTheInterfaces) {
-  Arguments arguments = arguments_for(2);
+  Arguments arguments = job_of(2);
   arguments.network_interfaces = {"eth0", "ib0"};
-  const Environment added = command_for(MpiFlavor::kOpenMpi5, arguments).added;
-  for (const char* name :
-       {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include",
-        "PRTE_MCA_prte_if_include", "NCCL_SOCKET_IFNAME"}) {
-    EXPECT_EQ(added.at(name), "eth0,ib0");
-  }
+  EXPECT_THAT(
+      added_for(kOpenMpi5, arguments),
+      IsSupersetOf(Environment{{"OMPI_MCA_btl_tcp_if_include", "eth0,ib0"},
+                               {"OMPI_MCA_oob_tcp_if_include", "eth0,ib0"},
+                               {"PRTE_MCA_prte_if_include", "eth0,ib0"},
+                               {"NCCL_SOCKET_IFNAME", "eth0,ib0"}}));
 }
 
-TEST(MpirunCommand, LeavesTheUsersSettingsAlone) {
-  Surroundings surroundings = kHere;
-  surroundings.environment["OMPI_MCA_hwloc_base_binding_policy"] = "core";
-  surroundings.environment["HOROVOD_SIZE"] = "17";
-  const Environment added =
-      command_for(MpiFlavor::kOpenMpi4, arguments_for(2), surroundings).added;
-  EXPECT_THAT(added, Not(Contains(Key("OMPI_MCA_hwloc_base_binding_policy"))));
-  EXPECT_EQ(added.at("HOROVOD_SIZE"), "2");
-}
-
-TEST(MpirunCommand, TalksOverTheLoopbackIfTheJobIsOnThisHost) {
-  Surroundings surroundings = kHere;
-  surroundings.has_loopback = true;
-  Environment added =
-      command_for(MpiFlavor::kOpenMpi4, arguments_for(2), surroundings).added;
-  EXPECT_EQ(added.at("OMPI_MCA_oob_tcp_if_include"), "lo");
-  EXPECT_EQ(added.at("OMPI_MCA_btl_tcp_if_include"), "lo");
-  added = command_for(MpiFlavor::kOpenMpi4,
-                      arguments_for(2, {{"a", 1}, {"b", 1}}), surroundings)
-              .added;
-  EXPECT_THAT(added, Not(Contains(Key("OMPI_MCA_oob_tcp_if_include"))));
-  Arguments arguments = arguments_for(2);
+TEST(MpirunCommand, UsesTheLoopbackForAJobOnThisHost) {
+  LaunchContext context = kHere;
+  context.has_loopback = true;
+  const char* const oob = "OMPI_MCA_oob_tcp_if_include";
+  const char* const btl = "OMPI_MCA_btl_tcp_if_include";
+  Environment added = added_for(kOpenMpi4, job_of(2), context);
+  EXPECT_EQ(added.at(oob), "lo");
+  EXPECT_EQ(added.at(btl), "lo");
+  added = added_for(kOpenMpi4, job_of(2, {{"a", 1}, {"b", 1}}), context);
+  EXPECT_FALSE(added.contains(oob));
+  Arguments arguments = job_of(2);
   arguments.mpi_arguments = {"--mca", "oob_tcp_if_exclude", "eth0"};
-  surroundings.environment["OMPI_MCA_btl_tcp_if_exclude"] = "eth0";
-  added = command_for(MpiFlavor::kOpenMpi4, arguments, surroundings).added;
-  EXPECT_THAT(added, Not(Contains(Key("OMPI_MCA_oob_tcp_if_include"))));
-  EXPECT_THAT(added, Not(Contains(Key("OMPI_MCA_btl_tcp_if_include"))));
+  context.environment["OMPI_MCA_btl_tcp_if_exclude"] = "eth0";
+  added = added_for(kOpenMpi4, arguments, context);
+  EXPECT_FALSE(added.contains(oob) || added.contains(btl));
 }
 
 TEST(MpirunCommand, StartsTheUsersRemoteShellFromItsOwn) {
-  Surroundings surroundings = kHere;
-  surroundings.environment["OMPI_MCA_plm_rsh_agent"] = "no-such : /bin/sh -c";
-  EXPECT_EQ(command_for(MpiFlavor::kOpenMpi4,
-                        arguments_for(2, {{"a", 1}, {"b", 1}}), surroundings)
-                .added.at("OMPI_MCA_plm_rsh_agent"),
+  LaunchContext context = kHere;
+  context.environment["OMPI_MCA_plm_rsh_agent"] = "no-such : /bin/sh -c";
+  EXPECT_EQ(added_for(kOpenMpi4, job_of(2, {{"a", 1}, {"b", 1}}), context)
+                .at("OMPI_MCA_plm_rsh_agent"),
             "/opt/bin/horovodrun --remote-shell 2 /bin/sh -c");
 }
 
-TEST(ShellQuoted, CanBePasted) {
-  EXPECT_EQ(shell_quoted({"a", "b c", "", "it's", "A=1,2:/x"}),
-            "a 'b c' '' 'it'\\''s' A=1,2:/x");
+TEST(MpirunCommand, LeavesOutputToMpirunIfOptionsAskForIt) {
+  EXPECT_TRUE(plan_for(kOpenMpi4, job_of(2)).reads_ranks);
+  Arguments arguments = job_of(2);
+  arguments.mpi_arguments = {"--xml"};
+  EXPECT_FALSE(plan_for(kOpenMpi4, arguments).reads_ranks);
+  arguments.mpi_arguments = {};
+  arguments.output_filename = "logs";
+  const StartPlan plan = plan_for(kOpenMpi4, arguments);
+  EXPECT_FALSE(plan.reads_ranks || plan.writes_files);
+  EXPECT_EQ(plan.output_folder, "logs");
+  EXPECT_EQ(plan_for(kMpich, arguments).output_folder, "");
+  LaunchContext context = kHere;
+  context.environment["OMPI_MCA_orte_tag_output"] = "1";
+  EXPECT_FALSE(plan_for(kOpenMpi4, job_of(2), context).reads_ranks);
 }
 
 }  // namespace

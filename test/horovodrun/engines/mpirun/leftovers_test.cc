@@ -10,50 +10,57 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "test/support/temporary_folder.h"
 
 namespace hvd::launcher {
 namespace {
 
-class MpiLeftoversTest : public testing::Test {
- protected:
-  MpiLeftoversTest()
-      : directory_(absl::StrCat(testing::TempDir(), "/leftovers.", getpid())) {
-    std::filesystem::create_directories(directory_);
-  }
-  ~MpiLeftoversTest() override { std::filesystem::remove_all(directory_); }
+namespace fs = std::filesystem;
 
-  std::string make(const std::string& start, const std::string& end) {
+class MpiLeftovers : public testing::Test {
+ protected:
+  // Makes a file whose name contains the user.
+  std::string make_segment(const std::string& start, const std::string& end) {
     const std::string name = absl::StrCat(start, ".", geteuid(), end);
-    std::ofstream(directory_ + "/" + name) << "x";
+    std::ofstream(folder_.path(name)) << "x";
     return name;
   }
-
   std::set<std::string> names() const {
     std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    for (const auto& entry : fs::directory_iterator(folder_.path(""))) {
       names.insert(entry.path().filename());
     }
     return names;
   }
+  // Makes the folder of a job, and returns its path.
+  fs::path make_session(const std::string& user, const std::string& name) {
+    const fs::path path =
+        fs::path(folder_.path(absl::StrCat("ompi.h.", user))) / name;
+    fs::create_directories(path / "1" / "3");
+    return path;
+  }
 
-  std::string directory_;
+  const TemporaryFolder folder_;
+  const std::string me_ = absl::StrCat(geteuid());
+  const std::string directory_ = folder_.path("");
 };
 
-TEST_F(MpiLeftoversTest, GoForOneRankOnly) {
-  make("vader_segment.a.lan", ".6ea70001.1");
+TEST_F(MpiLeftovers, OfOneRankOnlyAreRemoved) {
+  make_segment("vader_segment.a.lan", ".6ea70001.1");
   const std::set<std::string> others = {
-      make("vader_segment.a.lan", ".6ea70001.0"),
-      make("vader_segment.a.lan", ".6ea70001.11"),
-      make("vader_segment.a.lan", ".6ea80001.1"),
-      make("another_segment.a.lan", ".6ea70001.1")};
+      make_segment("vader_segment.a.lan", ".6ea70001.0"),
+      make_segment("vader_segment.a.lan", ".6ea70001.11"),
+      make_segment("vader_segment.a.lan", ".6ea80001.1"),
+      make_segment("another_segment.a.lan", ".6ea70001.1")};
   remove_mpi_leftovers({{"OMPI_MCA_ess_base_jobid", "1856438273"},
                         {"OMPI_COMM_WORLD_NODE_RANK", "1"}},
                        directory_);
   EXPECT_EQ(names(), others);
 }
 
-TEST_F(MpiLeftoversTest, StayWhereTheRankIsNotKnown) {
-  const std::set<std::string> all = {make("vader_segment.a", ".6ea70001.1")};
+TEST_F(MpiLeftovers, StayIfTheRankIsUnknown) {
+  const std::set<std::string> all = {
+      make_segment("vader_segment.a", ".6ea70001.1")};
   remove_mpi_leftovers({}, directory_);
   remove_mpi_leftovers({{"OMPI_MCA_ess_base_jobid", "1856438273"}}, directory_);
   remove_mpi_leftovers(
@@ -62,54 +69,38 @@ TEST_F(MpiLeftoversTest, StayWhereTheRankIsNotKnown) {
   EXPECT_EQ(names(), all);
 }
 
-TEST(MpiLeftovers, OfAKilledMpirunAreItsFilesOnly) {
-  namespace fs = std::filesystem;
-  const fs::path directory = fs::path(testing::TempDir()) /
-                             ("mpi_leftovers_test." + std::to_string(getpid()));
-  const fs::path mine = directory / ("ompi.h." + std::to_string(geteuid()));
-  const fs::path others = directory / "ompi.h.99999999";
-  fs::create_directories(mine / "pid.12" / "0");
-  fs::create_directories(mine / "pid.123");
-  fs::create_directories(others / "pid.12");
-  remove_mpirun_leftovers(12, directory.string());
-  EXPECT_FALSE(fs::exists(mine / "pid.12"));
-  EXPECT_TRUE(fs::exists(mine / "pid.123"));
-  EXPECT_TRUE(fs::exists(others / "pid.12"));
-  remove_mpirun_leftovers(123, directory.string());
+TEST_F(MpiLeftovers, OfAKilledMpirunAreItsFilesOnly) {
+  const fs::path mine = make_session(me_, "pid.12");
+  const fs::path other = make_session(me_, "pid.123");
+  const fs::path others = make_session("99999999", "pid.12");
+  remove_mpirun_leftovers(12, directory_);
   EXPECT_FALSE(fs::exists(mine));
-  fs::remove_all(directory);
-  remove_mpirun_leftovers(12, directory.string());
+  EXPECT_TRUE(fs::exists(other) && fs::exists(others));
+  remove_mpirun_leftovers(123, directory_);
+  EXPECT_FALSE(fs::exists(mine.parent_path()));
+  remove_mpirun_leftovers(12, "/no/such/folder");
 }
 
-TEST(MpiLeftovers, OfALostDaemonAreItsFilesOnly) {
-  namespace fs = std::filesystem;
-  const fs::path directory = fs::path(testing::TempDir()) /
-                             ("daemon_leftovers." + std::to_string(getpid()));
-  const fs::path mine = directory / ("ompi.h." + std::to_string(geteuid()));
-  const fs::path others = directory / "ompi.h.99999999";
-  for (const fs::path& folder : {mine, others}) {
-    fs::create_directories(folder / "jf.12" / "1" / "3");
-    fs::create_directories(folder / "pid.12" / "1" / "3");
-    fs::create_directories(folder / "else" / "1" / "3");
-  }
-  const auto remove = [](const fs::path& location) {
-    remove_daemon_leftovers({{"OMPI_FILE_LOCATION", location.string()}});
+TEST_F(MpiLeftovers, OfALostDaemonAreItsFilesOnly) {
+  const fs::path other = make_session(me_, "else");
+  const fs::path others = make_session("99999999", "jf.12");
+  const auto remove = [](const fs::path& session) {
+    remove_daemon_leftovers(
+        {{"OMPI_FILE_LOCATION", (session / "1" / "3").string()}});
   };
   remove_daemon_leftovers({});
-  remove("");
-  remove(mine / "else" / "1" / "3");
-  remove(others / "jf.12" / "1" / "3");
-  EXPECT_TRUE(fs::exists(mine / "else"));
-  EXPECT_TRUE(fs::exists(others / "jf.12"));
-  remove(mine / "jf.12" / "1" / "3");
-  EXPECT_FALSE(fs::exists(mine / "jf.12"));
-  remove(mine / "pid.12" / "1" / "3");
-  EXPECT_FALSE(fs::exists(mine / "pid.12"));
-  EXPECT_TRUE(fs::exists(mine / "else"));
-  fs::remove_all(directory);
+  remove_daemon_leftovers({{"OMPI_FILE_LOCATION", ""}});
+  remove(other);
+  remove(others);
+  for (const char* name : {"jf.12", "pid.12"}) {
+    const fs::path mine = make_session(me_, name);
+    remove(mine);
+    EXPECT_FALSE(fs::exists(mine));
+  }
+  EXPECT_TRUE(fs::exists(other) && fs::exists(others));
 }
 
-TEST(MpiLeftovers, LieWhereTheEnvironmentSays) {
+TEST(MpirunDirectory, IsTheOneInTheEnvironment) {
   EXPECT_EQ(mpirun_directory({}), "/tmp");
   EXPECT_EQ(mpirun_directory({{"TMPDIR", "/a"}}), "/a");
   EXPECT_EQ(
