@@ -10,22 +10,17 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/command_line/arguments.h"
+#include "horovodrun/engines/engine.h"
 #include "horovodrun/job/job.h"
-#include "horovodrun/job/mpi_flavor.h"
-#include "horovodrun/job/mpirun_command.h"
-#include "horovodrun/job/report.h"
 #include "horovodrun/node/agent.h"
-#include "horovodrun/node/node_keeper.h"
-#include "horovodrun/node/rank_starter.h"
-#include "horovodrun/node/remote_shell.h"
+#include "horovodrun/output/report.h"
+#include "horovodrun/system/abstract_socket.h"
 #include "horovodrun/system/environment.h"
 #include "horovodrun/system/process.h"
-#include "horovodrun/system/random_token.h"
 
 namespace hvd::launcher {
 namespace {
@@ -47,54 +42,38 @@ bool loopback_is_up() {
   return is_up;
 }
 
-void print_plan(const MpirunCommand& command) {
+void print_plan(const StartPlan& plan) {
   std::string text;
-  Environment shown = command.added;
+  Environment shown = plan.added;
   shown.erase(kTokenVariable);
   for (const std::string& variable : to_strings(shown)) {
     absl::StrAppend(&text, "horovodrun: ", variable, "\n");
   }
-  absl::StrAppend(&text, "horovodrun: ", shell_quoted(command.argv), "\n");
+  absl::StrAppend(&text, "horovodrun: ", shell_quoted(plan.argv), "\n");
   std::fputs(text.c_str(), stderr);
-}
-
-// Chooses how to start the ranks: by mpirun, if there is one and the user does
-// not exclude it, because the command may call MPI itself.
-absl::StatusOr<MpiFlavor> choose_flavor(const Arguments& arguments,
-                                        const Surroundings& surroundings) {
-  if (arguments.way == Arguments::Way::kLocal) return MpiFlavor::kNone;
-  const absl::StatusOr<MpiFlavor> installed = installed_flavor();
-  const bool can_do_without = arguments.way == Arguments::Way::kAsFits &&
-                              needs_mpirun(arguments, surroundings).empty();
-  if (absl::IsNotFound(installed.status()) && can_do_without) {
-    return MpiFlavor::kNone;
-  }
-  return installed;
 }
 
 absl::StatusOr<int> launch(const std::vector<std::string>& words) {
   const Environment environment = outside_of_jobs(current_environment());
   HVD_ASSIGN_OR_RETURN(const Arguments arguments,
-                       parse_arguments(words, environment));
+                       parse_arguments(words, environment, [&] {
+                         return scheduled_hosts(environment);
+                       }));
   if (!arguments.answer.empty()) {
     std::fputs(arguments.answer.c_str(), stdout);
     if (std::fflush(stdout) == 0) return 0;
     return errno_error("cannot write to standard output");
   }
-  const Surroundings surroundings = {.agent = own_path(),
-                                     .token = random_token(),
-                                     .host_name = host_name(),
-                                     .root = geteuid() == 0,
-                                     .has_loopback = loopback_is_up(),
-                                     .environment = environment};
-  HVD_ASSIGN_OR_RETURN(const MpiFlavor flavor,
-                       choose_flavor(arguments, surroundings));
-  HVD_ASSIGN_OR_RETURN(const MpirunCommand command,
-                       mpirun_command(flavor, arguments, surroundings));
-  if (arguments.verbose) print_plan(command);
-  HVD_ASSIGN_OR_RETURN(
-      const Verdict verdict,
-      run_job({flavor, arguments, command, environment, surroundings.token}));
+  const LaunchContext context = {.agent = own_path(),
+                                 .token = random_token(),
+                                 .host_name = host_name(),
+                                 .root = geteuid() == 0,
+                                 .has_loopback = loopback_is_up(),
+                                 .environment = environment};
+  HVD_ASSIGN_OR_RETURN(const StartPlan plan, plan_start(arguments, context));
+  if (arguments.verbose) print_plan(plan);
+  HVD_ASSIGN_OR_RETURN(const Verdict verdict,
+                       run_job({plan, arguments, environment, context.token}));
   if (!verdict.line.empty()) {
     std::fputs(absl::StrCat(verdict.line, "\n").c_str(), stderr);
   }
@@ -110,22 +89,11 @@ int agent(const std::vector<std::string>& words) {
     ++next;
   }
   if (words.size() < next + 2 || words[next] != "--") {
-    std::fputs("horovodrun: --agent is not for users\n", stderr);
-    return kUsageError;
+    return refuse_user("--agent");
   }
   options.command.assign(words.begin() + static_cast<long>(next) + 1,
                          words.end());
   return run_agent(options);
-}
-
-// --start-ranks N AGENT...
-int start_ranks(const std::vector<std::string>& words) {
-  int ranks = 0;
-  if (words.size() < 3 || !absl::SimpleAtoi(words[1], &ranks) || ranks < 1) {
-    std::fputs("horovodrun: --start-ranks is not for users\n", stderr);
-    return kUsageError;
-  }
-  return run_rank_starter(ranks, {words.begin() + 2, words.end()});
 }
 
 // Otherwise a descriptor that is opened later could become a standard stream.
@@ -138,13 +106,7 @@ void open_closed_streams() {
 int run(const std::vector<std::string>& words) {
   open_closed_streams();
   if (!words.empty() && words[0] == "--agent") return agent(words);
-  if (!words.empty() && words[0] == "--start-ranks") return start_ranks(words);
-  if (!words.empty() && words[0] == "--remote-shell") {
-    return run_remote_shell({words.begin() + 1, words.end()});
-  }
-  if (words.size() == 2 && words[0] == "--node") {
-    return run_node_keeper(words[1]);
-  }
+  if (const auto code = run_subcommand(words)) return *code;
   const absl::StatusOr<int> code = launch(words);
   if (code.ok()) return *code;
   std::fputs(

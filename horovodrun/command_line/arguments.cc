@@ -19,7 +19,6 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/command_line/check_build.h"
-#include "horovodrun/command_line/described_version.h"
 #include "horovodrun/system/process.h"
 
 namespace hvd::launcher {
@@ -213,8 +212,13 @@ absl::StatusOr<std::chrono::milliseconds> read_start_timeout(
 
 absl::StatusOr<Arguments> checked(const RawOptions& raw,
                                   std::vector<std::string> command,
-                                  const Environment& environment) {
-  if (!raw.ranks) {
+                                  const Environment& environment,
+                                  const HostSource& source) {
+  std::vector<Host> scheduled;
+  if (source && raw.hosts.empty() && raw.hostfile.empty()) {
+    HVD_ASSIGN_OR_RETURN(scheduled, source());
+  }
+  if (!raw.ranks && scheduled.empty()) {
     return absl::InvalidArgumentError(
         "say how many ranks to start, as in horovodrun -np 2 ./train");
   }
@@ -222,14 +226,14 @@ absl::StatusOr<Arguments> checked(const RawOptions& raw,
     return absl::InvalidArgumentError(
         "say what to run, as in horovodrun -np 2 ./train");
   }
-  if (*raw.ranks < 1 || *raw.ranks > kMaxRanks) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "-np is ", *raw.ranks, "; give a number from 1 to ", kMaxRanks));
-  }
   Arguments arguments;
-  arguments.ranks = *raw.ranks;
-  if (raw.mpi) arguments.way = Arguments::Way::kMpi;
-  if (raw.local) arguments.way = Arguments::Way::kLocal;
+  arguments.ranks = raw.ranks.value_or(slots_of(scheduled));
+  if (arguments.ranks < 1 || arguments.ranks > kMaxRanks) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "-np is ", arguments.ranks, "; give a number from 1 to ", kMaxRanks));
+  }
+  if (raw.mpi) arguments.engine = "mpirun";
+  if (raw.local) arguments.engine = "local";
   arguments.verbose = raw.verbose;
   HVD_ASSIGN_OR_RETURN(arguments.start_timeout,
                        read_start_timeout(raw, environment));
@@ -238,9 +242,10 @@ absl::StatusOr<Arguments> checked(const RawOptions& raw,
   arguments.settings = raw.settings;
   arguments.command = std::move(command);
   HVD_ASSIGN_OR_RETURN(arguments.mpi_arguments, split_words(raw.mpi_arguments));
-  HVD_ASSIGN_OR_RETURN(const std::vector<Host> hosts, read_hosts(raw));
+  HVD_ASSIGN_OR_RETURN(std::vector<Host> hosts, read_hosts(raw));
+  if (hosts.empty()) hosts = std::move(scheduled);
   if (!hosts.empty()) {
-    HVD_ASSIGN_OR_RETURN(arguments.hosts, fill_hosts(hosts, *raw.ranks));
+    HVD_ASSIGN_OR_RETURN(arguments.hosts, fill_hosts(hosts, arguments.ranks));
   }
   return arguments;
 }
@@ -248,7 +253,8 @@ absl::StatusOr<Arguments> checked(const RawOptions& raw,
 }  // namespace
 
 absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
-                                          const Environment& environment) {
+                                          const Environment& environment,
+                                          const HostSource& scheduled) {
   CLI::App app("Starts a program as N ranks that work together.");
   RawOptions raw;
   declare_options(app, raw);
@@ -284,7 +290,7 @@ absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
     arguments.answer = to_text(installation, described_version());
     return arguments;
   }
-  return checked(raw, std::move(command), environment);
+  return checked(raw, std::move(command), environment, scheduled);
 }
 
 absl::StatusOr<std::vector<std::string>> split_words(const std::string& text) {

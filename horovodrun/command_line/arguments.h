@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,8 @@ namespace hvd::launcher {
 struct Arguments {
   int ranks = 0;
   std::vector<Host> hosts;  // As filled by `ranks`; empty: this host.
-  // How ranks find each other: by MPI, by themselves, or by either.
-  enum class Way { kAsFits, kMpi, kLocal };
-  Way way = Way::kAsFits;
+  std::string
+      engine;  // Its name (engines/engine.h); empty: the first that fits.
   bool verbose = false;
   std::chrono::milliseconds start_timeout{30000};
   std::vector<std::string> mpi_arguments;
@@ -34,10 +34,14 @@ struct Arguments {
 
 // Reads the words after the program's name. The command begins with the first
 // word that is not an option, and includes its own options. `environment`
-// supplies HOROVOD_START_TIMEOUT; a --hostfile is read here.
+// supplies HOROVOD_START_TIMEOUT; a --hostfile is read here. `scheduled` returns
+// the hosts that a scheduler has chosen, or none. They are used if the command
+// line names none; -np then defaults to all their slots.
 //   InvalidArgument   with a text for the user
+using HostSource = std::function<absl::StatusOr<std::vector<Host>>()>;
 absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
-                                          const Environment& environment);
+                                          const Environment& environment,
+                                          const HostSource& scheduled = {});
 
 // Splits `text` into words as a shell does: at blanks, except within quotes and
 // after backslashes.

@@ -35,4 +35,11 @@ Installation installation_of(const std::string& path,
 std::string to_text(const Installation& installation,
                     const std::string& version);
 
+// The version of the launcher, with its commit if git knew one:
+// "0.1.0+12.g4f7248f".
+const char* described_version();
+// The version of oneDNN that the library was built with, or that it was built
+// without.
+const char* built_with_dnnl();
+
 }  // namespace hvd::launcher

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/command_line/described_version.h"
+#include "horovodrun/command_line/check_build.h"
 
 namespace hvd::launcher {
 

@@ -107,6 +107,12 @@ absl::StatusOr<std::vector<Host>> fill_hosts(const std::vector<Host>& hosts,
   return used;
 }
 
+int slots_of(const std::vector<Host>& hosts) {
+  int slots = 0;
+  for (const Host& host : hosts) slots += host.slots;
+  return slots;
+}
+
 bool all_local(const std::vector<Host>& hosts, const std::string& own_name) {
   const std::string short_name = own_name.substr(0, own_name.find('.'));
   return std::all_of(hosts.begin(), hosts.end(), [&](const Host& host) {

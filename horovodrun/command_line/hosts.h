@@ -33,6 +33,8 @@ absl::StatusOr<std::vector<Host>> parse_hostfile(const std::string& text);
 absl::StatusOr<std::vector<Host>> fill_hosts(const std::vector<Host>& hosts,
                                              int ranks);
 
+int slots_of(const std::vector<Host>& hosts);
+
 // Whether every host is the one named `own_name`.
 bool all_local(const std::vector<Host>& hosts, const std::string& own_name);
 

@@ -8,57 +8,35 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/clock.h"
 #include "horovodpp/core/host_name.h"
 #include "horovodpp/core/status.h"
-#include "horovodrun/node/agent.h"
-#include "horovodrun/node/mpi_leftovers.h"
 #include "horovodrun/output/job_output.h"
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/system/process.h"
+#include "horovodrun/system/process_tree.h"
 #include "horovodrun/system/signal_queue.h"
-#include "horovodrun/system/stuck_process.h"
 
 namespace hvd::launcher {
 namespace {
 
 const std::vector<int> kJobSignals = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
                                       SIGQUIT, SIGUSR1, SIGUSR2};
-// Signals that a terminal also sends to mpirun, but that the launcher passes
-// on. SIGXFSZ, of a limit on files (ulimit -f), is included because mpirun
-// would pass it on to all ranks if it hit the limit itself.
-const std::vector<int> kKeptFromMpirun = {SIGINT, SIGHUP, SIGQUIT, SIGXFSZ};
+// Signals that a terminal also sends to the starter, but that the launcher
+// passes on. SIGXFSZ, of a limit on files (ulimit -f), is included because
+// mpirun would pass it on to all ranks if it hit the limit itself.
+const std::vector<int> kKeptFromStarter = {SIGINT, SIGHUP, SIGQUIT, SIGXFSZ};
 // The interval of polling for changes without a report.
-constexpr std::chrono::milliseconds kLook{50};
-// Time for mpirun's processes to write their last output after it has ended.
-constexpr std::chrono::milliseconds kDrainTime{1000};
-
-// Whether mpirun must do more with the ranks' output than show it.
-bool is_handled_by_mpirun(MpiFlavor flavor, const Arguments& arguments,
-                          const Environment& environment) {
-  if (flavor == MpiFlavor::kNone) return false;
-  const auto is_setting_of_output = [](const auto& variable) {
-    return absl::StrContains(variable.first, "_MCA_") &&
-           absl::StrContains(variable.first, "output");
-  };
-  const auto is_about_output = [](const std::string& argument) {
-    return absl::StrContains(argument, "output") ||
-           absl::StrContains(argument, "stderr") ||
-           absl::StrContains(argument, "xml");
-  };
-  return !arguments.output_filename.empty() ||
-         std::any_of(arguments.mpi_arguments.begin(),
-                     arguments.mpi_arguments.end(), is_about_output) ||
-         std::any_of(environment.begin(), environment.end(),
-                     is_setting_of_output);
-}
+constexpr std::chrono::milliseconds kPollInterval{50};
+// Time for the starter's processes to write their last output after its end.
+constexpr std::chrono::milliseconds kDrainTimeout{1000};
 
 class RunningJob {
  public:
@@ -66,13 +44,13 @@ class RunningJob {
       : job_(job),
         output_({.token = job.token,
                  .files = &files_,
-                 .shows_remarks = job.arguments.verbose}),
+                 .noise = job.arguments.verbose
+                              ? std::span<const NoisePattern>()
+                              : job.plan.noise}),
         watch_({.ranks = job.arguments.ranks,
                 .start_timeout = job.arguments.start_timeout,
                 .hosts = job.arguments.hosts,
-                .starter = job.flavor == MpiFlavor::kNone
-                               ? "the process that starts the ranks"
-                               : "mpirun"},
+                .starter = job.plan.starter},
                Clock::steady().now()),
         host_name_(host_name()),
         // Without ignored signals: blocking a signal would make it arrive even
@@ -87,7 +65,7 @@ class RunningJob {
   void read_signals();
   void reap();
   void look_for_agents();
-  void tell_left_behind(const std::vector<pid_t>& pids);
+  void record_left_behind(const std::vector<pid_t>& pids);
   void pass_on(int signal);
   void take_action();
   void wait(Clock::TimePoint deadline);
@@ -96,30 +74,29 @@ class RunningJob {
   Verdict with_write_errors(Verdict verdict) const;
 
   const Job& job_;
-  RankFiles files_;  // Used if mpirun writes no files.
+  RankFiles files_;  // Used if the starter writes no files.
   JobOutput output_;
   JobWatch watch_;
   const std::string host_name_;
   const SignalQueue signals_;
-  bool is_impatient_ = false;  // The user has asked for the end.
+  bool end_is_requested_ = false;  // The user has asked for the end.
   // Processes of this host that were seen while the job was ended.
   std::map<pid_t, int> ranks_;
-  std::optional<KillPatience> killing_;  // Set when mpirun gets SIGKILL.
-  pid_t mpirun_ = -1;
-  bool mpirun_ended_ = false;
-  bool mpirun_was_killed_ = false;
+  std::optional<KillTimeout> killing_;  // Set when the starter gets SIGKILL.
+  pid_t starter_ = -1;
+  bool starter_ended_ = false;
+  bool starter_was_killed_ = false;
 };
 
-// Opens files before the start: Open MPI would wait for ranks that it cannot
-// start.
+// Before the start, so that an error is the only one.
 absl::Status RunningJob::open_files() {
+  const StartPlan& plan = job_.plan;
   const std::string& folder = job_.arguments.output_filename;
-  if (folder.empty()) return absl::OkStatus();
-  if (job_.flavor == MpiFlavor::kNone) {
+  if (plan.writes_files && !folder.empty()) {
     return files_.open(folder, job_.arguments.ranks);
   }
-  return is_open_mpi(job_.flavor) ? make_output_folder(folder)
-                                  : absl::OkStatus();
+  return plan.output_folder.empty() ? absl::OkStatus()
+                                    : make_output_folder(plan.output_folder);
 }
 
 absl::Status RunningJob::start() {
@@ -131,33 +108,32 @@ absl::Status RunningJob::start() {
   int output = -1;
   int errors = -1;
   if (signals_.fd() < 0 || !output_.open(&output, &errors)) {
-    return errno_error("cannot watch over mpirun");
+    return errno_error(absl::StrCat("cannot watch over ", job_.plan.starter));
   }
-  Environment environment = job_.command.added;
+  Environment environment = job_.plan.added;
   environment.insert(job_.environment.begin(), job_.environment.end());
   environment.erase(kOutputVariable);
-  if (!output_.desk().empty() &&
-      !is_handled_by_mpirun(job_.flavor, job_.arguments, environment)) {
+  if (!output_.desk().empty() && job_.plan.reads_ranks) {
     environment[kOutputVariable] = output_.desk();
   }
-  // At this process's death mpirun gets SIGTERM, so that it ends its ranks on
-  // all hosts and cleans up. It ignores SIGPIPE, so that its last output does
-  // not end it before.
+  // At this process's death the starter gets SIGTERM, so that it ends its ranks
+  // on all hosts and cleans up. It ignores SIGPIPE, so that its last output
+  // does not end it before.
   const Spawned spawned =
-      spawn(job_.command.argv, {.environment = std::move(environment),
-                                .stdout_fd = output,
-                                .stderr_fd = errors,
-                                .death_signal = SIGTERM,
-                                .ignores_sigpipe = true,
-                                .mask = signal_set(kKeptFromMpirun)});
+      spawn(job_.plan.argv, {.environment = std::move(environment),
+                             .stdout_fd = output,
+                             .stderr_fd = errors,
+                             .death_signal = SIGTERM,
+                             .ignores_sigpipe = true,
+                             .mask = signal_set(kKeptFromStarter)});
   close(output);
   close(errors);
   if (spawned.error != 0) {
     return absl::InternalError(
-        absl::StrCat("cannot start ", job_.command.argv[0], ": ",
+        absl::StrCat("cannot start ", job_.plan.argv[0], ": ",
                      describe_start_error(spawned.error)));
   }
-  mpirun_ = spawned.pid;
+  starter_ = spawned.pid;
   return absl::OkStatus();
 }
 
@@ -167,17 +143,17 @@ void RunningJob::read_signals() {
     if (signal == SIGCHLD) continue;
     pass_on(signal);
     if (signal != SIGUSR1 && signal != SIGUSR2) {
-      is_impatient_ = true;
+      end_is_requested_ = true;
       watch_.signal_arrived(signal, Clock::steady().now());
     }
   }
 }
 
 void RunningJob::reap() {
-  if (const auto status = reap_children(mpirun_)) {
-    mpirun_ended_ = true;
-    mpirun_was_killed_ = WIFSIGNALED(*status);
-    watch_.mpirun_ended(*status);
+  if (const auto status = reap_children(starter_)) {
+    starter_ended_ = true;
+    starter_was_killed_ = WIFSIGNALED(*status);
+    watch_.starter_ended(*status);
   }
 }
 
@@ -193,7 +169,7 @@ void RunningJob::look_for_agents() {
   }
 }
 
-void RunningJob::tell_left_behind(const std::vector<pid_t>& pids) {
+void RunningJob::record_left_behind(const std::vector<pid_t>& pids) {
   for (const pid_t pid : pids) {
     const auto rank = ranks_.find(pid);
     watch_.left_behind({.kind = Report::Kind::kLeftBehind,
@@ -205,9 +181,9 @@ void RunningJob::tell_left_behind(const std::vector<pid_t>& pids) {
 }
 
 // Sends the signal to the agents themselves if all are on this host, else
-// through mpirun.
+// through the starter.
 void RunningJob::pass_on(int signal) {
-  if (mpirun_ended_) return;
+  if (starter_ended_) return;
   const std::vector<Report> running = watch_.running();
   const std::vector<pid_t> reachable = descendants();
   const bool all_reachable =
@@ -217,8 +193,8 @@ void RunningJob::pass_on(int signal) {
                    reachable.end();
       });
   if (!all_reachable) {
-    kill(mpirun_,
-         is_open_mpi(job_.flavor) ? signal_through_mpirun(signal) : signal);
+    kill(starter_,
+         job_.plan.disguises_signals ? disguised_signal(signal) : signal);
     return;
   }
   for (const Report& agent : running) kill(agent.pid, signal);
@@ -229,10 +205,10 @@ void RunningJob::take_action() {
     case JobWatch::Action::kWait:
       break;
     case JobWatch::Action::kTerminate:
-      kill(mpirun_, SIGTERM);
+      kill(starter_, SIGTERM);
       break;
     case JobWatch::Action::kKill:
-      kill(mpirun_, SIGKILL);
+      kill(starter_, SIGKILL);
       killing_.emplace();
       break;
   }
@@ -262,16 +238,17 @@ bool RunningJob::drain() {
 }
 
 Verdict RunningJob::run() {
-  while (!mpirun_ended_ && !(killing_ && killing_->is_over({mpirun_}))) {
-    wait(watch_.is_ending() || killing_
-             ? std::min(watch_.deadline(), Clock::steady().now() + kLook)
-             : watch_.deadline());
+  while (!starter_ended_ && !(killing_ && killing_->is_over({starter_}))) {
+    wait(
+        watch_.is_ending() || killing_
+            ? std::min(watch_.deadline(), Clock::steady().now() + kPollInterval)
+            : watch_.deadline());
     // Read reports first: the meaning of a signal depends on which ranks run.
     drain();
     read_signals();
     reap();
     if (watch_.is_ending()) look_for_agents();
-    if (!mpirun_ended_) take_action();
+    if (!starter_ended_) take_action();
   }
   finish();
   return with_write_errors(watch_.verdict(job_.arguments.command[0]));
@@ -280,8 +257,8 @@ Verdict RunningJob::run() {
 void RunningJob::finish() {
   using std::chrono::milliseconds;
   if (!descendants().empty()) look_for_agents();
-  // Agents end by themselves after mpirun, and clean up best.
-  const Clock::TimePoint deadline = Clock::steady().now() + kDrainTime;
+  // Agents end by themselves after the starter, and clean up best.
+  const Clock::TimePoint deadline = Clock::steady().now() + kDrainTimeout;
   const auto anything_left = [&] {
     return output_.is_open() || !descendants().empty();
   };
@@ -291,12 +268,12 @@ void RunningJob::finish() {
     read_signals();
     reap();
   }
-  tell_left_behind(kill_descendants().left);
-  if (mpirun_was_killed_) {
-    remove_mpirun_leftovers(mpirun_, mpirun_directory(job_.environment));
+  record_left_behind(kill_descendants().left);
+  if (starter_was_killed_) {
+    job_.plan.engine->clean_up_after_starter(starter_, job_.environment);
   }
   // A slow reader gets all output, unless the user has asked for the end.
-  while (drain() || (output_.has_unshown() && !is_impatient_)) {
+  while (drain() || (output_.has_unshown() && !end_is_requested_)) {
     if (output_.has_unshown()) wait(Clock::TimePoint::max());
     read_signals();
   }

@@ -11,7 +11,7 @@
 
 #include "horovodpp/core/clock.h"
 #include "horovodpp/core/rank_news.h"
-#include "horovodrun/job/report.h"
+#include "horovodrun/output/report.h"
 
 namespace hvd::launcher {
 
@@ -26,7 +26,7 @@ struct RankRecord {
   bool stopped = false;
   // The last news; nullopt: it has sent none, or none yet.
   std::optional<RankNews> news{};
-  Clock::TimePoint told_at{};
+  Clock::TimePoint news_at{};
   // Why the job broke for it, unless it has gone on since.
   std::optional<RankNews> broken{};
   // Why one of its submissions failed, and which rank's leaving is to blame.
@@ -35,7 +35,7 @@ struct RankRecord {
   bool has_reformed = false;
   bool is_lost = false;  // The others go on without it.
   // It had reported nothing when the grace period after others' failures ended.
-  bool has_not_noticed = false;
+  bool is_unaware = false;
 
   bool failed() const { return ended && ended->is_failure(); }
   bool tells(RankNews::Kind kind) const { return news && news->kind == kind; }
@@ -48,8 +48,8 @@ struct JobRecord {
   bool cannot_begin = false;  // A rank ended that others need to begin.
   int signal = 0;  // The user's first; 0: none, or a rank failed earlier.
   std::string starter = "mpirun";  // For messages.
-  int mpirun_status = 0;           // As waitpid gives it.
-  bool mpirun_was_ended = false;   // By horovodrun.
+  int starter_status = 0;          // As waitpid gives it.
+  bool starter_was_ended = false;  // By horovodrun.
   // Of kind kLeftBehind; the rank is -1 if unknown.
   std::vector<Report> left_behind{};
 };

@@ -50,7 +50,7 @@ void JobWatch::end_by(Clock::TimePoint time) {
 // Whether all ranks have ended, except those on silent hosts. A host counts as
 // silent if an ended rank reported it so; the ends of its ranks will never be
 // reported.
-bool JobWatch::nobody_is_left() const {
+bool JobWatch::all_have_ended() const {
   std::set<std::string> silent_hosts;
   for (std::size_t by = 0; by < record_.ranks.size(); ++by) {
     const RankRecord& rank = record_.ranks[by];
@@ -72,11 +72,11 @@ bool JobWatch::nobody_is_left() const {
 }
 
 // mpirun then has nothing to wait for.
-void JobWatch::end_if_nobody_is_left(Clock::TimePoint now) {
-  if (!nobody_is_left()) return;
-  end_by(now + kFarewell);
+void JobWatch::end_if_all_have_ended(Clock::TimePoint now) {
+  if (!all_have_ended()) return;
+  end_by(now + kStarterExitTimeout);
   if (stage_ == Stage::kTerminating) {
-    end_by_ = std::min(end_by_, now + kLastTermination);
+    end_by_ = std::min(end_by_, now + kKillStarterAfter);
   }
 }
 
@@ -101,7 +101,7 @@ void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
         rank.ended = report;
         rank.ended_at = now;
       }
-      end_if_nobody_is_left(now);
+      end_if_all_have_ended(now);
   }
   look(now);
 }
@@ -114,7 +114,7 @@ void JobWatch::news_arrived(RankRecord& rank, const RankNews& news,
     return;
   }
   rank.news = news;
-  rank.told_at = now;
+  rank.news_at = now;
   switch (news.kind) {
     case RankNews::Kind::kJoining:
       rank.was_connected = false;
@@ -155,7 +155,7 @@ void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
   }
   // mpirun starts no rank before it has reached every host.
   if (any_failure() && !any_started) end_by(now);
-  end_if_nobody_is_left(now);
+  end_if_all_have_ended(now);
   look(now);
 }
 
@@ -167,7 +167,7 @@ void JobWatch::signal_arrived(int signal, Clock::TimePoint now) {
                     [](const RankRecord& rank) { return rank.started; });
     record_.signal = signal;
     end_by(all_have_started() ? now + kGrace
-           : any_runs         ? now + kTermination
+           : any_runs         ? now + kKillAfter
                               : now);
   } else {
     end_by(now);
@@ -176,7 +176,7 @@ void JobWatch::signal_arrived(int signal, Clock::TimePoint now) {
 
 void JobWatch::agent_ended(int rank, Clock::TimePoint now) {
   record_.ranks[static_cast<std::size_t>(rank)].agent_is_gone = true;
-  end_if_nobody_is_left(now);
+  end_if_all_have_ended(now);
 }
 
 // Several agents may find the same process; the first of them knows its rank.
@@ -189,15 +189,15 @@ void JobWatch::left_behind(const Report& process) {
   if (!is_known) record_.left_behind.push_back(process);
 }
 
-void JobWatch::mpirun_ended(int wait_status) {
-  record_.mpirun_status = wait_status;
+void JobWatch::starter_ended(int wait_status) {
+  record_.starter_status = wait_status;
 }
 
 // Whether the rank is in a job of survivors, or about to enter it.
 bool JobWatch::goes_on(const RankRecord& rank, Clock::TimePoint now) const {
   if (rank.ended || rank.is_lost) return false;
   if (rank.tells(RankNews::Kind::kReforming)) {
-    return now < rank.told_at + rank.news->patience + kGrace;
+    return now < rank.news_at + rank.news->patience + kGrace;
   }
   // A rank that has lost a peer again is about to report how it goes on.
   return rank.tells(RankNews::Kind::kReformed) &&
@@ -206,7 +206,7 @@ bool JobWatch::goes_on(const RankRecord& rank, Clock::TimePoint now) const {
 }
 
 // Whether a rank waits in MPI for a rank that has ended before it came there.
-bool JobWatch::waits_in_vain() const {
+bool JobWatch::waits_forever() const {
   const auto any = [&](const auto& test) {
     return std::any_of(record_.ranks.begin(), record_.ranks.end(), test);
   };
@@ -218,16 +218,16 @@ bool JobWatch::waits_in_vain() const {
          });
 }
 
-void JobWatch::look_at_beginning(Clock::TimePoint now) {
-  if (!waits_in_vain()) return in_vain_since_.reset();
-  if (!in_vain_since_) in_vain_since_ = now;
+void JobWatch::check_start(Clock::TimePoint now) {
+  if (!waits_forever()) return stuck_since_.reset();
+  if (!stuck_since_) stuck_since_ = now;
   const bool any_is_in =
       std::any_of(record_.ranks.begin(), record_.ranks.end(),
                   [](const RankRecord& rank) { return rank.was_connected; });
   const Clock::TimePoint end =
-      any_is_in ? *in_vain_since_ + kBeginning : *in_vain_since_;
+      any_is_in ? *stuck_since_ + kGraceAtStart : *stuck_since_;
   if (now < end) {
-    look_again_ = std::min(look_again_, end);
+    next_check_ = std::min(next_check_, end);
   } else {
     record_.cannot_begin = true;
     end_by(now);
@@ -236,8 +236,8 @@ void JobWatch::look_at_beginning(Clock::TimePoint now) {
 
 void JobWatch::look(Clock::TimePoint now) {
   if (stage_ != Stage::kRunning) return;
-  look_again_ = kNever;
-  look_at_beginning(now);
+  next_check_ = kNever;
+  check_start(now);
   bool trouble = false;
   bool anybody_goes_on = false;
   for (const RankRecord& rank : record_.ranks) {
@@ -246,8 +246,8 @@ void JobWatch::look(Clock::TimePoint now) {
     if (!goes_on(rank, now)) continue;
     anybody_goes_on = true;
     if (rank.tells(RankNews::Kind::kReforming)) {
-      look_again_ =
-          std::min(look_again_, rank.told_at + rank.news->patience + kGrace);
+      next_check_ =
+          std::min(next_check_, rank.news_at + rank.news->patience + kGrace);
     }
   }
   if (!trouble || anybody_goes_on) {
@@ -258,7 +258,7 @@ void JobWatch::look(Clock::TimePoint now) {
 }
 
 // A blamed rank that blames another may have work to finish.
-bool JobWatch::only_the_blamed_are_left() const {
+bool JobWatch::only_blamed_are_left() const {
   std::set<int> blamed;
   for (int by = 0; by < static_cast<int>(record_.ranks.size()); ++by) {
     const RankRecord& rank = record_.ranks[static_cast<std::size_t>(by)];
@@ -286,28 +286,28 @@ bool JobWatch::blames_others(int rank) const {
 
 std::optional<Clock::TimePoint> JobWatch::end_of_grace() const {
   if (!idle_since_) return std::nullopt;
-  Clock::TimePoint end = *idle_since_ + kGraceOfTheLiving;
+  Clock::TimePoint end = *idle_since_ + kGraceWithoutFailure;
   Clock::TimePoint last_end = *idle_since_;
   for (const RankRecord& rank : record_.ranks) {
     last_end = std::max(last_end, rank.ended_at);
     if (!rank.failed() && !rank.is_lost) continue;
     end = std::min(end, std::max(*idle_since_, rank.ended_at) + kGrace);
   }
-  if (!only_the_blamed_are_left()) return end;
-  return std::min(end, last_end + kGraceOfTheBlamed);
+  if (!only_blamed_are_left()) return end;
+  return std::min(end, last_end + kGraceOfBlamed);
 }
 
 Clock::TimePoint JobWatch::deadline() const {
   if (stage_ != Stage::kRunning) return end_by_;
   return std::min(
-      {start_by_, end_by_, look_again_, end_of_grace().value_or(kNever)});
+      {start_by_, end_by_, next_check_, end_of_grace().value_or(kNever)});
 }
 
-void JobWatch::note_who_has_not_noticed() {
+void JobWatch::record_unaware_ranks() {
   for (RankRecord& rank : record_.ranks) {
-    rank.has_not_noticed = rank.was_connected && !rank.ended &&
-                           !rank.agent_is_gone && !rank.is_lost &&
-                           !rank.broken && !rank.hindered;
+    rank.is_unaware = rank.was_connected && !rank.ended &&
+                      !rank.agent_is_gone && !rank.is_lost && !rank.broken &&
+                      !rank.hindered;
   }
 }
 
@@ -322,13 +322,13 @@ JobWatch::Action JobWatch::next_action(Clock::TimePoint now) {
   }
   const Clock::TimePoint end_of_grace = this->end_of_grace().value_or(kNever);
   if (now < std::min({start_by_, end_by_, end_of_grace})) return Action::kWait;
-  if (now >= end_of_grace) note_who_has_not_noticed();
+  if (now >= end_of_grace) record_unaware_ranks();
   record_.start_timed_out = now >= start_by_ && record_.signal == 0;
-  record_.mpirun_was_ended = true;
+  record_.starter_was_ended = true;
   stage_ = Stage::kTerminating;
   // A job that has not begun has no work to finish.
-  end_by_ = now + (nobody_is_left() || record_.cannot_begin ? kLastTermination
-                                                            : kTermination);
+  end_by_ = now + (all_have_ended() || record_.cannot_begin ? kKillStarterAfter
+                                                            : kKillAfter);
   return Action::kTerminate;
 }
 

@@ -19,8 +19,8 @@
 #include "horovodpp/core/clock.h"
 #include "horovodrun/command_line/hosts.h"
 #include "horovodrun/job/job_record.h"
-#include "horovodrun/job/report.h"
 #include "horovodrun/job/verdict.h"
+#include "horovodrun/output/report.h"
 
 namespace hvd::launcher {
 
@@ -43,17 +43,17 @@ class JobWatch {
   static constexpr std::chrono::milliseconds kGrace{5000};
   // After a rank has ended before it entered the job, while other ranks have
   // entered it. A rank that still waits may yet enter, and notice.
-  static constexpr std::chrono::milliseconds kBeginning{500};
+  static constexpr std::chrono::milliseconds kGraceAtStart{500};
   // After ranks have failed and blamed all remaining ranks, if those blame no
   // other rank and are silent.
-  static constexpr std::chrono::milliseconds kGraceOfTheBlamed{500};
+  static constexpr std::chrono::milliseconds kGraceOfBlamed{500};
   // After the job has broken for another reason: ranks may have much to save.
-  static constexpr std::chrono::milliseconds kGraceOfTheLiving{60000};
-  static constexpr std::chrono::milliseconds kTermination{2500};
+  static constexpr std::chrono::milliseconds kGraceWithoutFailure{60000};
+  static constexpr std::chrono::milliseconds kKillAfter{2500};
   // For mpirun to notice that its last rank has ended, which it sometimes does
   // not, and then to end when told.
-  static constexpr std::chrono::milliseconds kFarewell{400};
-  static constexpr std::chrono::milliseconds kLastTermination{300};
+  static constexpr std::chrono::milliseconds kStarterExitTimeout{400};
+  static constexpr std::chrono::milliseconds kKillStarterAfter{300};
 
   JobWatch(const Options& options, Clock::TimePoint now);
 
@@ -64,7 +64,7 @@ class JobWatch {
   void signal_arrived(int signal, Clock::TimePoint now);
 
   // mpirun has ended; `wait_status` is as waitpid gives it.
-  void mpirun_ended(int wait_status);
+  void starter_ended(int wait_status);
 
   // The agent of a rank that is running() is gone; while mpirun is ending it
   // passes on no reports.
@@ -92,8 +92,8 @@ class JobWatch {
  private:
   enum class Stage { kRunning, kTerminating, kKilled };
 
-  bool nobody_is_left() const;
-  bool only_the_blamed_are_left() const;
+  bool all_have_ended() const;
+  bool only_blamed_are_left() const;
   bool blames_others(int rank) const;
   bool all_have_started() const;
   bool any_failure() const;
@@ -101,11 +101,11 @@ class JobWatch {
                     Clock::TimePoint now);
   void host_lost(const Report& report, Clock::TimePoint now);
   bool goes_on(const RankRecord& rank, Clock::TimePoint now) const;
-  bool waits_in_vain() const;
-  void look_at_beginning(Clock::TimePoint now);
-  void note_who_has_not_noticed();
+  bool waits_forever() const;
+  void check_start(Clock::TimePoint now);
+  void record_unaware_ranks();
   void end_by(Clock::TimePoint time);
-  void end_if_nobody_is_left(Clock::TimePoint now);
+  void end_if_all_have_ended(Clock::TimePoint now);
   void look(Clock::TimePoint now);
   std::optional<Clock::TimePoint> end_of_grace() const;
 
@@ -115,8 +115,8 @@ class JobWatch {
   Clock::TimePoint end_by_ = Clock::TimePoint::max();
   // Since when a failure stands and no rank has gone on.
   std::optional<Clock::TimePoint> idle_since_;
-  std::optional<Clock::TimePoint> in_vain_since_;  // waits_in_vain().
-  Clock::TimePoint look_again_ = Clock::TimePoint::max();
+  std::optional<Clock::TimePoint> stuck_since_;  // waits_forever().
+  Clock::TimePoint next_check_ = Clock::TimePoint::max();
 };
 
 }  // namespace hvd::launcher

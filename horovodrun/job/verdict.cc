@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodrun/system/process.h"
-#include "horovodrun/system/stuck_process.h"
+#include "horovodrun/system/process_tree.h"
 
 namespace hvd::launcher {
 namespace {
@@ -65,7 +65,7 @@ class Judge {
 
  private:
   Verdict cause() const;
-  std::string who_has_not_noticed() const;
+  std::string unaware_ranks() const;
   std::vector<std::string> left_behind() const;
   using Test = std::function<bool(const RankRecord&)>;
 
@@ -87,7 +87,7 @@ class Judge {
   Verdict start_verdict() const;
   Verdict beginning_verdict() const;
   Verdict blame_verdict(int rank) const;
-  Verdict mpirun_verdict() const;
+  Verdict starter_verdict() const;
   Verdict went_on_verdict() const;
 
   const JobRecord& job_;
@@ -256,7 +256,7 @@ Verdict Judge::beginning_verdict() const {
                             " before it had entered the job, for which others "
                             "waited")};
   }
-  return mpirun_verdict();
+  return starter_verdict();
 }
 
 Verdict Judge::blame_verdict(int rank) const {
@@ -277,7 +277,7 @@ Verdict Judge::blame_verdict(int rank) const {
   return {code, absl::StrCat(describe(rank), " broke the job: ", reason)};
 }
 
-Verdict Judge::mpirun_verdict() const {
+Verdict Judge::starter_verdict() const {
   const auto lost_if = [&](const Test& test) {
     return std::find_if(job_.ranks.begin(), job_.ranks.end(), test);
   };
@@ -291,7 +291,7 @@ Verdict Judge::mpirun_verdict() const {
     lost = lost_if([](const RankRecord& of) { return of.failed(); });
   }
   if (lost == job_.ranks.end()) return {};
-  const int status = job_.mpirun_status;
+  const int status = job_.starter_status;
   std::string line = WIFSIGNALED(status)
                          ? absl::StrCat(job_.starter, " was killed by ",
                                         describe_signal(WTERMSIG(status)))
@@ -328,12 +328,12 @@ Verdict Judge::went_on_verdict() const {
   return {0, line};
 }
 
-std::string Judge::who_has_not_noticed() const {
+std::string Judge::unaware_ranks() const {
   std::vector<std::string> names;
   std::size_t count = 0;
   for (int rank = 0; rank < static_cast<int>(job_.ranks.size()); ++rank) {
     const bool is_blamed = blames_[static_cast<std::size_t>(rank)] > 0;
-    if (!record(rank).has_not_noticed || is_blamed) continue;
+    if (!record(rank).is_unaware || is_blamed) continue;
     if (++count <= kMostNamed) names.push_back(describe(rank));
   }
   if (count == 0) return "";
@@ -359,7 +359,7 @@ std::vector<std::string> Judge::left_behind() const {
 
 Verdict Judge::verdict() const {
   Verdict verdict = cause();
-  if (!verdict.line.empty()) verdict.line += who_has_not_noticed();
+  if (!verdict.line.empty()) verdict.line += unaware_ranks();
   for (const std::string& text : left_behind()) {
     absl::StrAppend(&verdict.line, verdict.line.empty() ? "" : "; ", text);
   }
@@ -384,14 +384,14 @@ Verdict Judge::cause() const {
   if (job_.cannot_begin) return beginning_verdict();
   const bool any_stopped =
       !all([](const RankRecord& of) { return !of.stopped; });
-  if (!job_.mpirun_was_ended &&
-      (any_stopped || WIFSIGNALED(job_.mpirun_status))) {
-    return mpirun_verdict();
+  if (!job_.starter_was_ended &&
+      (any_stopped || WIFSIGNALED(job_.starter_status))) {
+    return starter_verdict();
   }
   if (const int rank = most_blamed(); rank >= 0) return blame_verdict(rank);
   const int rank =
       first_failure([&](int other) { return !record(other).stopped; });
-  return rank >= 0 ? failure_verdict(rank) : mpirun_verdict();
+  return rank >= 0 ? failure_verdict(rank) : starter_verdict();
 }
 
 }  // namespace

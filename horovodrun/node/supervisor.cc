@@ -7,13 +7,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <optional>
 #include <utility>
 
-#include "horovodrun/node/mpi_leftovers.h"
-#include "horovodrun/node/news_socket.h"
-#include "horovodrun/node/send_report.h"
+#include "horovodpp/core/rank_news.h"
+#include "horovodrun/engines/engine.h"
 #include "horovodrun/output/rank_streams.h"
+#include "horovodrun/output/report.h"
+#include "horovodrun/system/abstract_socket.h"
 #include "horovodrun/system/process.h"
+#include "horovodrun/system/process_tree.h"
 #include "horovodrun/system/signal_queue.h"
 
 namespace hvd::launcher {
@@ -22,12 +26,45 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// For helper processes of the command that end when they notice its end.
-constexpr milliseconds kFarewellTime{1000};
+// For helper processes of the command, which end when they notice its end.
+constexpr milliseconds kRankExitTimeout{1000};
 
 const std::vector<int> kSupervisorSignals = {SIGCHLD, SIGINT,  SIGTERM,
                                              SIGHUP,  SIGQUIT, SIGUSR1,
                                              SIGUSR2, SIGCONT, SIGTSTP};
+
+// Receives the rank's news of its job. The rank finds the socket's name in
+// HOROVODPP_LAUNCHER. One process at a time is heard: the first sender, until
+// it has ended. So a job that a rank starts for itself does not speak for the
+// rank.
+class NewsSocket {
+ public:
+  // Empty if the socket cannot be created; nothing is received then.
+  const std::string& name() const { return socket_.name(); }
+  int fd() const { return socket_.fd(); }
+
+  // All news that have arrived.
+  std::vector<RankNews> receive() {
+    std::vector<RankNews> all;
+    while (const auto letter = socket_.receive(kMaxRankNewsBytes)) {
+      for (const int descriptor : letter->descriptors) close(descriptor);
+      const std::optional<RankNews> news = parse_rank_news(letter->bytes);
+      if (news && is_heard(letter->sender)) all.push_back(*news);
+    }
+    return all;
+  }
+
+ private:
+  bool is_heard(pid_t speaker) {
+    if (speaker_ == 0 || (speaker != speaker_ && kill(speaker_, 0) != 0)) {
+      speaker_ = speaker;
+    }
+    return speaker == speaker_;
+  }
+
+  AbstractSocket socket_;
+  pid_t speaker_ = 0;
+};
 
 class Supervisor {
  public:
@@ -78,7 +115,7 @@ void Supervisor::reap() {
   } else {
     report(Report::Kind::kExited, command_, WEXITSTATUS(*status));
   }
-  kill_time_ = SteadyClock::now() + kFarewellTime;
+  kill_time_ = SteadyClock::now() + kRankExitTimeout;
 }
 
 void Supervisor::wait_for_event() {
@@ -99,12 +136,12 @@ void Supervisor::wait_for_event() {
 // has become another user's cannot be ended, and is not waited for.
 void Supervisor::end_command() {
   const bool ends = ended_ || kill(-command_, SIGKILL) == 0;
-  KillPatience patience;
+  KillTimeout timeout;
   bool is_stuck = false;
   while (ends && !ended_ && !is_stuck) {
     reap();
     poll(nullptr, 0, 1);
-    is_stuck = patience.is_over({command_});
+    is_stuck = timeout.is_over({command_});
   }
   const Killed killed =
       is_stuck ? kill_descendants(milliseconds(0)) : kill_descendants();
@@ -137,7 +174,7 @@ void Supervisor::run() {
     wait_for_event();
   }
   end_command();
-  remove_mpi_leftovers(supervision_.environment);
+  supervision_.engine->clean_up_after_rank(supervision_.environment);
 }
 
 }  // namespace

@@ -10,16 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "horovodrun/engines/engine.h"
 #include "horovodrun/system/environment.h"
 
 namespace hvd::launcher {
 
 struct Supervision {
+  const Engine* engine = nullptr;  // It has started the rank's agent.
   int rank = 0;
   pid_t parent = 0;   // The process whose end ends the command.
   std::string token;  // Marks the reports.
-  std::string
-      desk;  // Where the launcher receives the rank's streams; may be empty.
+  // Where the launcher receives the rank's streams; empty: nowhere.
+  std::string desk;
   // The rank's output is a terminal, as mpirun gives it.
   bool terminal = false;
   std::vector<std::string> command;

@@ -14,7 +14,7 @@
 namespace hvd::launcher {
 namespace {
 
-// A pipe that this process reads and mpirun writes.
+// A pipe that this process reads and the starter writes.
 bool make_pipe(int* here, int* there) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -38,6 +38,7 @@ JobOutput::JobOutput(const Options& options)
     : options_(options),
       one_stream_(is_same_file(STDOUT_FILENO, STDERR_FILENO)),
       reports_(options.token),
+      noise_(options.noise),
       shown_output_(STDOUT_FILENO),
       shown_errors_(STDERR_FILENO) {
   output_ = {-1, &shown_output_, shown_output_.add_source()};
@@ -68,12 +69,8 @@ bool JobOutput::read_errors(std::vector<Report>* reports) {
     reports_.finish(&text);
   }
   std::string shown;
-  if (options_.shows_remarks) {
-    shown = std::move(text);
-  } else {
-    noise_.feed(text, &shown);
-    if (count == 0) noise_.finish(&shown);
-  }
+  noise_.feed(text, &shown);
+  if (count == 0) noise_.finish(&shown);
   const Clock::TimePoint now = Clock::steady().now();
   errors_.shown->feed(errors_.number, shown, now);
   if (count == 0) {

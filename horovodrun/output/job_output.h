@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // JobOutput forwards a job's output to this process's own standard streams:
-// mpirun's output, and the streams of ranks on this host (rank_streams.h). It
-// removes the agents' reports.
+// the starter's output, and the streams of ranks on this host (rank_streams.h).
+// It removes the agents' reports.
 //
 // No call waits. Not thread-safe.
 #pragma once
 
 #include <poll.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "horovodpp/core/clock.h"
-#include "horovodrun/job/report.h"
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/rank_streams.h"
+#include "horovodrun/output/report.h"
 #include "horovodrun/output/shown_output.h"
 #include "horovodrun/output/stderr_filter.h"
 
@@ -24,21 +25,20 @@ namespace hvd::launcher {
 class JobOutput {
  public:
   struct Options {
-    std::string token{};               // Of the reports.
-    const RankFiles* files = nullptr;  // Get the ranks' output; not null.
-    bool shows_remarks =
-        false;  // Also hides mpirun's remarks about ended ranks.
+    std::string token{};                    // Of the reports.
+    const RankFiles* files = nullptr;       // Get the ranks' output; not null.
+    std::span<const NoisePattern> noise{};  // Lines of the starter to drop.
   };
   explicit JobOutput(const Options& options);
   ~JobOutput();
   JobOutput(const JobOutput&) = delete;
   JobOutput& operator=(const JobOutput&) = delete;
 
-  // Returns the ends that mpirun writes to, for the caller to close; false,
+  // Returns the ends that the starter writes to, for the caller to close; false,
   // with errno, on failure.
   bool open(int* output, int* errors);
   // The name under which agents find the desk; empty: all output comes through
-  // mpirun.
+  // the starter.
   const std::string& desk() const { return desk_.name(); }
 
   // Reads the output, and shows as much as fits. Appends the reports; returns
@@ -72,7 +72,7 @@ class JobOutput {
   NoiseFilter noise_;
   ShownOutput shown_output_;
   ShownOutput shown_errors_;
-  // From mpirun.
+  // From the starter.
   ShownSource output_;
   ShownSource errors_;
   // From ranks of this host.

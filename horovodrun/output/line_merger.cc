@@ -36,7 +36,7 @@ Clock::TimePoint LineMerger::deadline() const {
       open_ != kNone &&
       std::any_of(sources_.begin(), sources_.end(),
                   [](const Source& source) { return !source.held.empty(); });
-  return anything_waits ? opened_at_ + kPatience : Clock::TimePoint::max();
+  return anything_waits ? opened_at_ + kLineTimeout : Clock::TimePoint::max();
 }
 
 bool LineMerger::is_full(std::size_t source) const {
@@ -59,7 +59,7 @@ void LineMerger::pass_on(Clock::TimePoint now, std::string* text) {
       text->append(open.held);
       open.held.clear();
     }
-    if (!ends && now < opened_at_ + kPatience) return;
+    if (!ends && now < opened_at_ + kLineTimeout) return;
     open_ = kNone;
   }
   for (Source& source : sources_) take_lines(source, text);

@@ -4,7 +4,7 @@
 //
 // The beginning of a line is passed on as it arrives, so that a prompt or a
 // progress bar is seen at once. Meanwhile the other sources wait for the end of
-// that line, or until it has been open for kPatience.
+// that line, or until it has been open for kLineTimeout.
 //
 // Pure: no clock, no I/O. Not thread-safe.
 #pragma once
@@ -22,7 +22,7 @@ namespace hvd::launcher {
 class LineMerger {
  public:
   // How long an unfinished line may delay the other sources.
-  static constexpr std::chrono::milliseconds kPatience{1000};
+  static constexpr std::chrono::milliseconds kLineTimeout{1000};
 
   // Returns the number of a new source.
   std::size_t add_source();

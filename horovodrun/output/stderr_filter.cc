@@ -2,7 +2,6 @@
 #include "horovodrun/output/stderr_filter.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "absl/strings/ascii.h"
@@ -20,25 +19,13 @@ struct Noise {
   bool complete = false;
 };
 
-struct NoisePattern {
-  const char* words;  // By which the line is recognized.
-  const char* later;  // Other words that the line must contain.
-  bool has_prefix;    // Whether "[host:pid" precedes the words.
-};
-
-constexpr std::array<NoisePattern, 3> kNoisePatterns = {{
-    {"] PMIX ERROR: BAD-PARAM in file ", "pmix_event_notification.c", true},
-    {"] plm:rsh: Warning: setpgid(", " failed in parent ", true},
-    {"mpirun: Forwarding signal ", " to job", false},
-}};
-
 bool is_in_prefix(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' ||
          c == '-' || c == '_' || c == ':';
 }
 
 // The beginning of the line whose recognized words are at `words`; npos if the
-// text before them is not the daemons'.
+// text before them is not the starter's.
 size_t noise_begin(absl::string_view text, size_t words, bool has_prefix) {
   if (!has_prefix) return words;
   size_t begin = words;
@@ -68,9 +55,10 @@ std::optional<Noise> find_noise(absl::string_view text, size_t from,
   return std::nullopt;
 }
 
-std::optional<Noise> first_noise(absl::string_view text, size_t from) {
+std::optional<Noise> first_noise(absl::string_view text, size_t from,
+                                 std::span<const NoisePattern> patterns) {
   std::optional<Noise> first;
-  for (const NoisePattern& pattern : kNoisePatterns) {
+  for (const NoisePattern& pattern : patterns) {
     const std::optional<Noise> noise = find_noise(text, from, pattern);
     if (noise && (!first || noise->begin < first->begin)) first = noise;
   }
@@ -121,7 +109,8 @@ void ReportFilter::finish(std::string* text) {
 void NoiseFilter::feed(absl::string_view bytes, std::string* text) {
   held_.append(bytes.data(), bytes.size());
   size_t done = 0;
-  while (const std::optional<Noise> noise = first_noise(held_, done)) {
+  while (const std::optional<Noise> noise =
+             first_noise(held_, done, patterns_)) {
     text->append(held_, done, noise->begin - done);
     done = noise->complete ? noise->end : noise->begin;
     if (!noise->complete) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// mpirun's standard error mixes three things: the ranks' output, the agents'
-// reports, and remarks of mpirun's daemons about ranks that ended without
-// MPI_Finalize. The filters pass the ranks' output on, unchanged and at once,
-// and remove the rest.
+// A starter's standard error mixes three things: the ranks' output, the agents'
+// reports, and its own remarks about ranks that ended. The filters pass the
+// ranks' output on, unchanged and at once, and remove the rest.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "horovodrun/job/report.h"
+#include "horovodrun/output/report.h"
 
 namespace hvd::launcher {
 
@@ -33,15 +33,25 @@ class ReportFilter {
   std::string held_;
 };
 
-// Drops lines of Open MPI's daemons about the end of a rank that say less than
-// horovodrun's last line. Bytes are held back only after the words by which
-// such a line is recognized.
+// Describes a line of a starter that says less than horovodrun's last line.
+struct NoisePattern {
+  const char* words;  // By which the line is recognized.
+  const char* later;  // Other words that the line must contain.
+  bool has_prefix;    // Whether "[host:pid" precedes the words.
+};
+
+// Drops such lines. Bytes are held back only after the words by which a line is
+// recognized.
 class NoiseFilter {
  public:
+  explicit NoiseFilter(std::span<const NoisePattern> patterns)
+      : patterns_(patterns) {}
+
   void feed(absl::string_view bytes, std::string* text);
   void finish(std::string* text);
 
  private:
+  std::span<const NoisePattern> patterns_;
   std::string held_;
 };
 

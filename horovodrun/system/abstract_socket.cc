@@ -9,9 +9,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <random>
 
 #include "absl/strings/str_cat.h"
-#include "horovodrun/system/random_token.h"
+#include "absl/strings/str_format.h"
 
 namespace hvd::launcher {
 namespace {
@@ -61,6 +62,13 @@ bool read_control(const msghdr& message, AbstractSocket::Letter* letter) {
 }
 
 }  // namespace
+
+std::string random_token() {
+  std::random_device device;
+  std::string token;
+  for (int i = 0; i < 4; ++i) absl::StrAppendFormat(&token, "%08x", device());
+  return token;
+}
 
 AbstractSocket::AbstractSocket() {
   const std::string name = absl::StrCat("horovodrun.", random_token());

@@ -14,6 +14,9 @@
 
 namespace hvd::launcher {
 
+// 128 random bits as hexadecimal digits, which cannot be guessed.
+std::string random_token();
+
 class AbstractSocket {
  public:
   // If the socket cannot be created name() is empty, and nothing arrives.

@@ -5,9 +5,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "horovodrun/node/rank_starter.h"
 
 namespace hvd::launcher {
 namespace {
@@ -34,26 +34,6 @@ bool is_exportable(const std::string& name) {
   return !absl::EndsWith(name, "CUDA_VISIBLE_DEVICES");
 }
 
-// Whether mpirun or its daemons set the variable to describe a rank and its
-// job. False for the user's settings of MPI.
-bool says_what_rank_it_is(const std::string& name, const std::string& value) {
-  for (const char* prefix :
-       {"OMPI_COMM_WORLD_", "OMPI_MCA_ess", "OMPI_MCA_orte_", "PMIX_", "PMI_",
-        "HYDI_", "MPI_LOCAL"}) {
-    if (absl::StartsWith(name, prefix)) return true;
-  }
-  for (const char* mine :
-       {"OMPI_APP_CTX_NUM_PROCS", "OMPI_ARGV", "OMPI_COMMAND",
-        "OMPI_FILE_LOCATION", "OMPI_FIRST_RANKS", "OMPI_NUM_APP_CTX",
-        "OMPI_UNIVERSE_SIZE", "OMPI_MCA_initial_wdir", "OMPI_MCA_pmix",
-        "OMPI_MCA_mpi_oversubscribe", "OMPI_MCA_shmem_RUNTIME_QUERY_hint",
-        "HOROVODPP_LAUNCHER"}) {
-    if (name == mine) return true;
-  }
-  // Set by horovodrun for a job on one host.
-  return absl::EndsWith(name, "_tcp_if_include") && value == "lo";
-}
-
 }  // namespace
 
 Environment current_environment() {
@@ -67,21 +47,17 @@ Environment current_environment() {
   return environment;
 }
 
-Environment outside_of_jobs(const Environment& environment) {
-  if (is_in_local_job(environment)) {
-    Environment outside = without_local_rank(environment);
-    outside.erase("HOROVODPP_LAUNCHER");
-    return outside;
+int number_in(const Environment& environment,
+              std::initializer_list<const char*> names, int fallback) {
+  for (const char* name : names) {
+    const auto found = environment.find(name);
+    int number = 0;
+    if (found != environment.end() &&
+        absl::SimpleAtoi(found->second, &number)) {
+      return number;
+    }
   }
-  if (!environment.contains("OMPI_COMM_WORLD_RANK") &&
-      !environment.contains("HYDI_CONTROL_FD")) {
-    return environment;
-  }
-  Environment outside = environment;
-  std::erase_if(outside, [](const auto& variable) {
-    return says_what_rank_it_is(variable.first, variable.second);
-  });
-  return outside;
+  return fallback;
 }
 
 std::string find_program(const std::string& program,

@@ -6,6 +6,7 @@
 //   environment["HOROVOD_SIZE"] = "4";
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,10 +18,9 @@ using Environment = std::map<std::string, std::string>;
 // A copy of this process's environment.
 Environment current_environment();
 
-// A rank's environment without the variables that mark it as a rank, so that it
-// can start a job of its own, which mpirun would otherwise refuse. Returns any
-// other environment unchanged.
-Environment outside_of_jobs(const Environment& environment);
+// The number in the first of these variables that has one.
+int number_in(const Environment& environment,
+              std::initializer_list<const char*> names, int fallback);
 
 // "NAME=value", one for each variable, in the order of the names.
 std::vector<std::string> to_strings(const Environment& environment);

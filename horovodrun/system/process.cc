@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodrun/system/process.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,11 +11,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/process_stat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 
 namespace hvd::launcher {
 namespace {
@@ -76,23 +74,6 @@ void become(char* const* argv, char** environment, const SpawnOptions& options,
   }
   environ = environment;
   execvp(argv[0], argv);
-}
-
-// nullopt if it is gone.
-std::optional<ProcessStat> stat_of(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
-  // A buffer iterator would throw if the process ends meanwhile.
-  std::string text;
-  std::getline(file, text, '\0');
-  return parse_process_stat(text);
-}
-
-// Includes ended children that were not waited for. Cheaper than a look at
-// every process.
-bool has_children() {
-  siginfo_t about;
-  return waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) == 0 ||
-         errno != ECHILD;
 }
 
 // Empty: it is gone, or not readable.
@@ -177,69 +158,6 @@ Captured capture(const std::vector<std::string>& argv) {
   return captured;
 }
 
-void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
-
-ProcessTree::ProcessTree() {
-  DIR* directory = opendir("/proc");
-  if (directory == nullptr) return;
-  while (const dirent* entry = readdir(directory)) {
-    const pid_t pid =
-        static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-    const auto stat = pid > 0 ? stat_of(pid) : std::nullopt;
-    if (stat && stat->is_alive()) children_.emplace(stat->parent, pid);
-  }
-  closedir(directory);
-}
-
-std::vector<pid_t> ProcessTree::below(pid_t ancestor) const {
-  std::vector<pid_t> found = {ancestor};
-  for (size_t i = 0; i < found.size(); ++i) {
-    const auto [begin, end] = children_.equal_range(found[i]);
-    for (auto child = begin; child != end; ++child) {
-      found.push_back(child->second);
-    }
-  }
-  found.erase(found.begin());
-  return found;
-}
-
-std::vector<pid_t> descendants() {
-  return has_children() ? ProcessTree().below(getpid()) : std::vector<pid_t>();
-}
-
-bool any_runs_this_program(const std::vector<pid_t>& pids) {
-  const std::string mine = program_of("self");
-  return std::any_of(pids.begin(), pids.end(), [&](pid_t pid) {
-    return !mine.empty() && program_of(absl::StrCat(pid)) == mine;
-  });
-}
-
-bool KillPatience::is_over(const std::vector<pid_t>& pids) {
-  std::int64_t ticks = 0;
-  for (const pid_t pid : pids) {
-    if (const auto stat = stat_of(pid)) ticks += stat->ticks;
-  }
-  const auto now = std::chrono::steady_clock::now();
-  if (pids.size() != count_ || ticks != ticks_) moved_at_ = now;
-  count_ = pids.size();
-  ticks_ = ticks;
-  return now - moved_at_ >= patience_ || now - began_ >= kMostPatience;
-}
-
-Killed kill_descendants(std::chrono::milliseconds patience) {
-  KillPatience waiting(patience);
-  std::optional<int> first_count;
-  for (;;) {
-    std::vector<pid_t> alive = descendants();
-    if (!first_count) first_count = static_cast<int>(alive.size());
-    std::erase_if(alive, [](pid_t pid) { return kill(pid, SIGKILL) != 0; });
-    while (waitpid(-1, nullptr, WNOHANG) > 0) {
-    }
-    if (alive.empty() || waiting.is_over(alive)) return {*first_count, alive};
-    poll(nullptr, 0, 1);
-  }
-}
-
 std::optional<int> reap_children(pid_t child) {
   std::optional<int> result;
   int status = 0;
@@ -260,6 +178,13 @@ ParentWatch::~ParentWatch() {
 
 bool ParentWatch::ended() const { return getppid() != parent_; }
 
+bool any_runs_this_program(const std::vector<pid_t>& pids) {
+  const std::string mine = program_of("self");
+  return std::any_of(pids.begin(), pids.end(), [&](pid_t pid) {
+    return !mine.empty() && program_of(absl::StrCat(pid)) == mine;
+  });
+}
+
 std::string own_path() {
   const std::string path = program_of("self");
   return path.empty() ? "horovodrun" : path;
@@ -272,6 +197,24 @@ std::vector<int> without_ignored(std::vector<int> signals) {
            present.sa_handler == SIG_IGN;
   });
   return signals;
+}
+
+std::string shell_quoted(const std::vector<std::string>& argv) {
+  return absl::StrJoin(
+      argv, " ", [](std::string* out, const std::string& word) {
+        bool plain = !word.empty();
+        for (char c : word) {
+          plain =
+              plain && (absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+                        std::string("-_=./:,@%+").find(c) != std::string::npos);
+        }
+        if (plain) {
+          absl::StrAppend(out, word);
+        } else {
+          absl::StrAppend(out, "'", absl::StrReplaceAll(word, {{"'", "'\\''"}}),
+                          "'");
+        }
+      });
 }
 
 sigset_t signal_set(const std::vector<int>& signals) {

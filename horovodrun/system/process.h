@@ -5,11 +5,7 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <csignal>
-#include <cstddef>
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,63 +49,6 @@ struct Captured {
 // Runs `argv` to its end without input.
 Captured capture(const std::vector<std::string>& argv);
 
-// From now on descendants whose parent ends become children of this process, so
-// that none can escape.
-void adopt_orphans();
-
-// All processes that live at one moment, zombies excluded.
-class ProcessTree {
- public:
-  ProcessTree();
-
-  // The descendants of a process.
-  std::vector<pid_t> below(pid_t ancestor) const;
-
- private:
-  std::multimap<pid_t, pid_t> children_;  // By parent.
-};
-
-// The current descendants of this process.
-std::vector<pid_t> descendants();
-
-// Whether any of these runs the program of this process.
-bool any_runs_this_program(const std::vector<pid_t>& pids);
-
-// How long to wait for processes after SIGKILL. A process that waits in the
-// kernel for a hung driver or file server does not end. One that frees much
-// memory uses CPU time meanwhile.
-class KillPatience {
- public:
-  static constexpr std::chrono::milliseconds kPatience{5000};
-  static constexpr std::chrono::milliseconds kMostPatience{60000};
-
-  // `patience` is for processes that use no CPU time; kMostPatience for all
-  // others.
-  explicit KillPatience(std::chrono::milliseconds patience = kPatience)
-      : patience_(patience) {}
-
-  // Poll it often, with the remaining processes.
-  bool is_over(const std::vector<pid_t>& pids);
-
- private:
-  const std::chrono::milliseconds patience_;
-  const std::chrono::steady_clock::time_point began_ =
-      std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point moved_at_ = began_;
-  std::size_t count_ = 0;
-  std::int64_t ticks_ = 0;
-};
-
-struct Killed {
-  int found = 0;              // Alive at first.
-  std::vector<pid_t> left{};  // SIGKILL did not end them within the patience.
-};
-
-// Sends SIGKILL to all descendants until none is left that it can end, and
-// reaps those that are children of this process.
-Killed kill_descendants(
-    std::chrono::milliseconds patience = KillPatience::kPatience);
-
 // Reaps every child that has ended; returns the status of `child`, as waitpid
 // gives it, if that is one of them.
 std::optional<int> reap_children(pid_t child);
@@ -135,9 +74,15 @@ class ParentWatch {
 // The path of this process's program.
 std::string own_path();
 
+// Whether any of these runs the program of this process.
+bool any_runs_this_program(const std::vector<pid_t>& pids);
+
 // Those of `signals` that this process was not started to ignore: nohup, for
 // instance, ignores SIGHUP.
 std::vector<int> without_ignored(std::vector<int> signals);
+
+// `argv` in a form that can be pasted into a shell.
+std::string shell_quoted(const std::vector<std::string>& argv);
 
 // A set of these signals.
 sigset_t signal_set(const std::vector<int>& signals);

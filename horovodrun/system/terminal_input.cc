@@ -42,7 +42,7 @@ int TerminalInput::awaited() const {
   return can_take && may_read_terminal() ? STDIN_FILENO : -1;
 }
 
-void TerminalInput::hand_on() {
+void TerminalInput::pass_on() {
   if (ends_[1] < 0) return;
   pollfd input = {STDIN_FILENO, POLLIN, 0};
   if (unwritten_.empty() && !at_end_ && may_read_terminal() &&

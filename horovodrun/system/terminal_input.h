@@ -24,12 +24,12 @@ class TerminalInput {
   // The descriptor to wait for: standard input, or -1 while no input can be
   // passed on.
   int awaited() const;
-  // Whether awaited() may change without an event here.
-  bool looks_again() const {
+  // Whether awaited() may change without an event.
+  bool needs_polling() const {
     return ends_[1] >= 0 && !at_end_ && awaited() < 0;
   }
   // Passes typed input on, without waiting.
-  void hand_on();
+  void pass_on();
 
  private:
   void write_what_fits();

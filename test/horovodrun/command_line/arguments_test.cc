@@ -7,6 +7,7 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hvd::launcher {
@@ -42,17 +43,32 @@ TEST(Arguments, TakeTheNumberOfRanksInEverySpelling) {
   }
 }
 
-TEST(Arguments, SayWhetherMpiStartsTheRanks) {
-  using Way = Arguments::Way;
-  EXPECT_EQ(parsed({"-np", "2", "./train"}).way, Way::kAsFits);
-  EXPECT_EQ(parsed({"-np", "2", "--mpi", "./train"}).way, Way::kMpi);
-  EXPECT_EQ(parsed({"--no-mpi", "-np", "2", "./train"}).way, Way::kLocal);
-  EXPECT_EQ(parsed({"--gloo", "-np", "2", "./train"}).way, Way::kLocal);
-  EXPECT_THAT(refusal({"--mpi", "--no-mpi", "-np", "2", "./train"}),
-              HasSubstr("excludes"));
+TEST(Arguments, NameTheEngine) {
+  EXPECT_EQ(parsed({"-np", "2", "./train"}).engine, "");
+  EXPECT_EQ(parsed({"-np", "2", "--mpi", "./train"}).engine, "mpirun");
+  EXPECT_EQ(parsed({"--no-mpi", "-np", "2", "./train"}).engine, "local");
+  EXPECT_EQ(parsed({"--gloo", "-np", "2", "./train"}).engine, "local");
 }
 
-TEST(Arguments, LeaveTheOptionsOfTheCommandToIt) {
+TEST(Arguments, TakeHostsFromAScheduler) {
+  const HostSource scheduler = [] {
+    return std::vector<Host>{{"a", 2}, {"b", 1}};
+  };
+  auto arguments = parse_arguments({"./train"}, {}, scheduler);
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_EQ(arguments->ranks, 3);
+  EXPECT_THAT(arguments->hosts, ElementsAre(Host{"a", 2}, Host{"b", 1}));
+  arguments = parse_arguments({"-np", "1", "./train"}, {}, scheduler);
+  EXPECT_THAT(arguments->hosts, ElementsAre(Host{"a", 1}));
+  arguments = parse_arguments({"-np", "1", "-H", "c:1", "ls"}, {}, scheduler);
+  EXPECT_THAT(arguments->hosts, ElementsAre(Host{"c", 1}));
+  const HostSource broken = [] { return absl::InternalError("no list"); };
+  EXPECT_EQ(parse_arguments({"./train"}, {}, broken).status().message(),
+            "no list");
+  EXPECT_TRUE(parse_arguments({"--version"}, {}, broken).ok());
+}
+
+TEST(Arguments, LeaveTheCommandItsOptions) {
   const Arguments arguments =
       parsed({"-np", "2", "--verbose", "python", "-v", "train.py", "-np", "9",
               "--hosts", "x", "--", "-H"});
@@ -74,7 +90,7 @@ TEST(Arguments, KeepEmptyWordsOfTheCommand) {
               ElementsAre("echo", "", " "));
 }
 
-TEST(Arguments, TakeWhatGoesToMpirun) {
+TEST(Arguments, TakeOptionsForMpirun) {
   const Arguments arguments =
       parsed({"--mpi-args", "-x 'A=b c' --tag-output", "--output-filename",
               "logs", "--network-interface", "eth0,eth1", "--network-interface",
@@ -97,48 +113,38 @@ TEST(Arguments, ReadAHostfile) {
   std::ofstream(path) << "# my hosts\na slots=2\n\nb slots=4 max_slots=8\n";
   EXPECT_THAT(parsed({"-np", "6", "-hostfile", path, "./train"}).hosts,
               ElementsAre(Host{"a", 2}, Host{"b", 4}));
-  EXPECT_THAT(refusal({"-np", "1", "--hostfile", path + "-no", "./train"}),
-              HasSubstr("cannot read the hostfile"));
-}
-
-TEST(Arguments, PreferTheStartTimeoutOfTheCommandLine) {
-  const Environment environment = {{"HOROVOD_START_TIMEOUT", "90"}};
-  EXPECT_EQ(parsed({"-np", "1", "ls"}).start_timeout.count(), 30000);
-  EXPECT_EQ(parsed({"-np", "1", "ls"}, environment).start_timeout.count(),
-            90000);
-  EXPECT_EQ(parsed({"-np", "1", "--start-timeout", "7", "ls"}, environment)
-                .start_timeout.count(),
-            7000);
-}
-
-TEST(Arguments, TakeAFractionOfASecondAsTheLibraryDoes) {
-  EXPECT_EQ(parsed({"-np", "1", "ls"}, {{"HOROVOD_START_TIMEOUT", "2.5"}})
-                .start_timeout.count(),
-            2500);
-  EXPECT_EQ(
-      parsed({"-np", "1", "--start-timeout=0.5", "ls"}).start_timeout.count(),
-      500);
-  for (const char* text : {"0", "-1", "nan", "inf", "1e30", "soon", "604801"}) {
-    EXPECT_THAT(refusal({"-np", "1", "ls"}, {{"HOROVOD_START_TIMEOUT", text}}),
-                AllOf(HasSubstr(text), HasSubstr("up to 604800")));
+  std::ofstream(path).flush();
+  for (const auto& [file, error] :
+       {std::pair<std::string, const char*>{path, "names no host"},
+        {testing::TempDir(), "is a folder"},
+        {"/dev/zero", "too long"},
+        {path + "-no", "No such file"}}) {
+    EXPECT_THAT(refusal({"-np", "1", "--hostfile", file, "ls"}),
+                HasSubstr(error));
   }
 }
 
-TEST(Arguments, SayWhatIsWrongWithAHostfile) {
-  const std::string path =
-      testing::TempDir() + "/arguments_test_empty." + std::to_string(getpid());
-  std::ofstream(path).flush();
-  EXPECT_THAT(refusal({"-np", "1", "--hostfile", path, "ls"}),
-              HasSubstr("names no host"));
-  EXPECT_THAT(refusal({"-np", "1", "--hostfile", testing::TempDir(), "ls"}),
-              HasSubstr("is a folder"));
-  EXPECT_THAT(refusal({"-np", "1", "--hostfile", "/dev/zero", "ls"}),
-              HasSubstr("too long"));
-  EXPECT_THAT(refusal({"-np", "1", "--hostfile", path + "-no", "ls"}),
-              HasSubstr("No such file"));
+TEST(Arguments, TakeTheStartTimeoutInSeconds) {
+  const auto milliseconds = [](const Words& option, const std::string& value) {
+    Words words = {"-np", "1"};
+    words.insert(words.end(), option.begin(), option.end());
+    words.push_back("ls");
+    return parsed(words, {{"HOROVOD_START_TIMEOUT", value}})
+        .start_timeout.count();
+  };
+  EXPECT_EQ(milliseconds({}, ""), 30000);
+  EXPECT_EQ(milliseconds({}, "90"), 90000);
+  EXPECT_EQ(milliseconds({}, "2.5"), 2500);
+  EXPECT_EQ(milliseconds({"--start-timeout", "7"}, "90"), 7000);
+  EXPECT_EQ(milliseconds({"--start-timeout=0.5"}, ""), 500);
+  for (const char* text : {"0", "-1", "nan", "inf", "1e30", "soon", "604801"}) {
+    EXPECT_THAT(refusal({"-np", "1", "ls"}, {{"HOROVOD_START_TIMEOUT", text}}),
+                AllOf(HasSubstr("HOROVOD_START_TIMEOUT"), HasSubstr(text),
+                      HasSubstr("up to 604800")));
+  }
 }
 
-TEST(Arguments, SwitchWhatGoesByTheNodesOnAndOff) {
+TEST(Arguments, TurnHierarchicalCollectivesOnAndOff) {
   EXPECT_THAT(parsed({"-np", "1", "ls"}).settings, IsEmpty());
   EXPECT_THAT(parsed({"--hierarchical-allreduce", "--no-hierarchical-allgather",
                       "-np", "1", "ls"})
@@ -150,38 +156,37 @@ TEST(Arguments, SwitchWhatGoesByTheNodesOnAndOff) {
                   .settings,
               ElementsAre(Pair("HOROVOD_HIERARCHICAL_ALLGATHER", "1"),
                           Pair("HOROVOD_HIERARCHICAL_ALLREDUCE", "0")));
-  EXPECT_THAT(refusal({"-np", "1", "--hierarchical-allgather",
-                       "--no-hierarchical-allgather", "ls"}),
-              HasSubstr("excludes"));
 }
 
-TEST(Arguments, AnswerQuestionsAboutThemselves) {
+TEST(Arguments, AskForHelpAndVersion) {
   EXPECT_THAT(parsed({"--help"}).answer, HasSubstr("--num-proc"));
   EXPECT_THAT(parsed({"-v"}).answer, HasSubstr("."));
 }
 
-TEST(Arguments, RefuseWhatCannotBeMeant) {
-  EXPECT_THAT(refusal({}), HasSubstr("how many ranks"));
-  EXPECT_THAT(refusal({"./train"}), HasSubstr("how many ranks"));
-  EXPECT_THAT(refusal({"-np"}), HasSubstr("--num-proc"));
-  EXPECT_THAT(refusal({"-np", "2"}), HasSubstr("what to run"));
-  EXPECT_THAT(refusal({"-np", "0", "ls"}), HasSubstr("-np is 0"));
-  EXPECT_THAT(refusal({"-np", "-1", "ls"}), HasSubstr("-np is -1"));
-  EXPECT_THAT(refusal({"-np", "two", "ls"}), HasSubstr("two"));
-  EXPECT_THAT(refusal({"-np", "2", "--fast", "ls"}),
-              HasSubstr("unknown option '--fast'"));
-  EXPECT_THAT(refusal({"-np", "2", "-H", "a:1", "ls"}), HasSubstr("slots (1)"));
-  EXPECT_THAT(refusal({"-np", "2", "--start-timeout", "0", "ls"}),
-              HasSubstr("start timeout"));
-  EXPECT_THAT(refusal({"-np", "2", "ls"}, {{"HOROVOD_START_TIMEOUT", "soon"}}),
-              HasSubstr("HOROVOD_START_TIMEOUT"));
-  EXPECT_THAT(refusal({"-np", "2", "--mpi-args", "-x 'A", "ls"}),
-              HasSubstr("not closed"));
-}
-
-TEST(Arguments, RefuseHostsFromTwoPlaces) {
-  EXPECT_THAT(refusal({"-np", "1", "-H", "a:1", "--hostfile", "f", "ls"}),
-              HasSubstr("excludes"));
+TEST(Arguments, AreRefusedWithTheReason) {
+  struct Case {
+    Words words;
+    const char* reason;
+  };
+  for (const Case& one : std::vector<Case>{
+           {{}, "how many ranks"},
+           {{"./train"}, "how many ranks"},
+           {{"-np"}, "--num-proc"},
+           {{"-np", "2"}, "what to run"},
+           {{"-np", "0", "ls"}, "-np is 0"},
+           {{"-np", "-1", "ls"}, "-np is -1"},
+           {{"-np", "two", "ls"}, "two"},
+           {{"-np", "2", "--fast", "ls"}, "unknown option '--fast'"},
+           {{"-np", "2", "-H", "a:1", "ls"}, "slots (1)"},
+           {{"-np", "2", "--start-timeout", "0", "ls"}, "start timeout"},
+           {{"-np", "2", "--mpi-args", "-x 'A", "ls"}, "not closed"},
+           {{"-np", "1", "-H", "a:1", "--hostfile", "f", "ls"}, "excludes"},
+           {{"--mpi", "--no-mpi", "-np", "2", "ls"}, "excludes"},
+           {{"-np", "1", "--hierarchical-allgather",
+             "--no-hierarchical-allgather", "ls"},
+            "excludes"}}) {
+    EXPECT_THAT(refusal(one.words), HasSubstr(one.reason));
+  }
 }
 
 TEST(SplitWords, FollowsTheShellsQuotes) {

@@ -5,12 +5,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <string>
 #include <vector>
 
 #include "horovodpp/core/host_name.h"
-#include "horovodrun/job/report.h"
+#include "horovodrun/output/report.h"
 #include "horovodrun/output/stderr_filter.h"
 #include "horovodrun/system/process.h"
 #include "test/horovodrun/test_process.h"
@@ -67,23 +68,29 @@ TEST(Agent, ReportsStartAndEndAndSucceedsItself) {
   EXPECT_GE(ended.time, started.time);
 }
 
-TEST(Agent, ReportsASignal) {
-  TestProcess process(agent_argv({"sh", "-c", "kill -SEGV $$"}), kRankOne);
-  const Reported reported = read_reports(process.wait());
-  ASSERT_THAT(reported.reports, SizeIs(2));
-  EXPECT_EQ(reported.reports[1].kind, Kind::kKilled);
-  EXPECT_EQ(reported.reports[1].value, SIGSEGV);
+TEST(Agent, ReportsHowTheCommandEnds) {
+  struct Case {
+    std::vector<std::string> command;
+    Kind kind;
+    int value;
+  };
+  for (const Case& one : std::vector<Case>{
+           {{"sh", "-c", "kill -SEGV $$"}, Kind::kKilled, SIGSEGV},
+           {{"./no-such-program"}, Kind::kNotExecuted, ENOENT},
+           // Its supervisor is killed.
+           {{"sh", "-c", "setsid sleep 1000 & kill -KILL $PPID; sleep 1000"},
+            Kind::kKilled,
+            SIGKILL}}) {
+    TestProcess process(agent_argv(one.command), kRankOne);
+    const Reported reported = read_reports(process.wait());
+    ASSERT_THAT(reported.reports, SizeIs(2));
+    EXPECT_EQ(reported.reports[1].kind, one.kind);
+    EXPECT_EQ(reported.reports[1].value, one.value);
+    EXPECT_TRUE(process.alive().empty());
+  }
 }
 
-TEST(Agent, ReportsACommandThatCannotRun) {
-  TestProcess process(agent_argv({"./no-such-program"}), kRankOne);
-  const Reported reported = read_reports(process.wait());
-  ASSERT_THAT(reported.reports, SizeIs(2));
-  EXPECT_EQ(reported.reports[1].kind, Kind::kNotExecuted);
-  EXPECT_EQ(reported.reports[1].value, ENOENT);
-}
-
-TEST(Agent, SetsTheCommandUpForItsNode) {
+TEST(Agent, SetsUpTheCommandForItsNode) {
   TestProcess process(agent_argv({"sh", "-c", "echo threads $OMP_NUM_THREADS"}),
                       kRankOne);
   EXPECT_THAT(process.wait().out, HasSubstr("threads "));
@@ -94,7 +101,7 @@ TEST(Agent, SetsTheCommandUpForItsNode) {
   EXPECT_EQ(set.wait().out, "threads 17\n");
 }
 
-TEST(Agent, PassesSignalsOnAsWhatTheyStandFor) {
+TEST(Agent, TranslatesSignals) {
   TestProcess process(
       agent_argv({"bash", "-c",
                   "for s in INT TERM HUP USR1; do trap \"echo heard $s\" $s; "
@@ -150,18 +157,6 @@ TEST(Agent, LeavesNothingBehindWhenItIsKilled) {
   EXPECT_TRUE(process.all_gone());
 }
 
-TEST(Agent, ReportsThatItsSupervisorWasKilled) {
-  TestProcess process(
-      agent_argv(
-          {"sh", "-c", "setsid sleep 1000 & kill -KILL $PPID; sleep 1000"}),
-      kRankOne);
-  const Reported reported = read_reports(process.wait());
-  ASSERT_THAT(reported.reports, SizeIs(2));
-  EXPECT_EQ(reported.reports[1].kind, Kind::kKilled);
-  EXPECT_EQ(reported.reports[1].value, SIGKILL);
-  EXPECT_TRUE(process.alive().empty());
-}
-
 TEST(Agent, LeavesNoProcessOfTheCommandBehind) {
   TestProcess process(
       agent_argv({"sh", "-c",
@@ -189,13 +184,6 @@ TEST(Agent, IsNotForUsers) {
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("--agent is not for users"));
-}
-
-TEST(SignalThroughMpirun, AvoidsWhatMpirunActsOn) {
-  EXPECT_EQ(signal_through_mpirun(SIGINT), SIGALRM);
-  EXPECT_EQ(signal_through_mpirun(SIGTERM), SIGABRT);
-  EXPECT_EQ(signal_through_mpirun(SIGHUP), SIGABRT);
-  EXPECT_EQ(signal_through_mpirun(SIGUSR1), SIGUSR1);
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ TEST_F(LineMergerTest, KeepsALineWholeThatCameInPieces) {
 TEST_F(LineMergerTest, DoesNotWaitForEverForTheEndOfALine) {
   EXPECT_EQ(feed(0, "name? "), "name? ");
   EXPECT_EQ(feed(1, "one\n"), "");
-  EXPECT_EQ(merger_.deadline(), now_ + LineMerger::kPatience);
-  EXPECT_EQ(look_after(LineMerger::kPatience - 1ms), "");
+  EXPECT_EQ(merger_.deadline(), now_ + LineMerger::kLineTimeout);
+  EXPECT_EQ(look_after(LineMerger::kLineTimeout - 1ms), "");
   EXPECT_EQ(look_after(1ms), "one\n");
   EXPECT_EQ(merger_.deadline(), Clock::TimePoint::max());
   EXPECT_EQ(feed(0, "me\n"), "me\n");

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "horovodrun/engines/mpirun/command.h"
 
 namespace hvd::launcher {
 namespace {
@@ -15,6 +18,11 @@ const Report kReport = {Report::Kind::kKilled, 1, 4711, 9, 1000, "a"};
 const std::string kNoise =
     "[a-1.lan:07207] PMIX ERROR: BAD-PARAM in file "
     "../../../src/event/pmix_event_notification.c at line 1033\n";
+
+// Lines of Open MPI, as its engine describes them.
+std::span<const NoisePattern> patterns() {
+  return mpirun_plan(MpiFlavor::kOpenMpi4, Arguments(), {})->noise;
+}
 
 struct Filtered {
   std::string text;
@@ -33,7 +41,7 @@ Filtered filter(const std::vector<std::string>& pieces) {
 }
 
 std::string without_noise(const std::vector<std::string>& pieces) {
-  NoiseFilter filter;
+  NoiseFilter filter(patterns());
   std::string text;
   for (const std::string& piece : pieces) filter.feed(piece, &text);
   filter.finish(&text);
@@ -151,7 +159,7 @@ TEST(NoiseFilter, LeavesEverythingElse) {
 }
 
 TEST(NoiseFilter, ShowsAnUnfinishedLineAtOnce) {
-  NoiseFilter filter;
+  NoiseFilter filter(patterns());
   std::string text;
   filter.feed("[a:07207] PMIX", &text);
   EXPECT_EQ(text, "[a:07207] PMIX");

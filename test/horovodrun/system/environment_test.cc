@@ -27,25 +27,10 @@ TEST(Environment, FindsProgramsOnItsPath) {
   EXPECT_EQ(find_program("/etc/passwd", environment), "");
 }
 
-TEST(Environment, IsThatOfNoRankOutsideOfJobs) {
-  const Environment environment = {{"HOROVODPP_LAUNCHER", "x"},
-                                   {"OMPI_COMM_WORLD_RANK", "0"},
-                                   {"OMPI_MCA_btl", "self,vader"},
-                                   {"OMPI_MCA_ess_base_vpid", "0"},
-                                   {"OMPI_MCA_oob_tcp_if_include", "lo"},
-                                   {"PATH", "/bin"},
-                                   {"PMIX_RANK", "0"}};
-  EXPECT_EQ(outside_of_jobs(environment),
-            (Environment{{"OMPI_MCA_btl", "self,vader"}, {"PATH", "/bin"}}));
-  EXPECT_EQ(outside_of_jobs({{"HOROVODPP_LAUNCHER", "x"},
-                             {"HOROVODPP_RENDEZVOUS", "y"},
-                             {"HOROVOD_LOCAL_RANK", "1"},
-                             {"HOROVOD_LOCAL_SIZE", "2"},
-                             {"HOROVOD_RANK", "1"},
-                             {"OMPI_MCA_btl", "self,vader"}}),
-            (Environment{{"OMPI_MCA_btl", "self,vader"}}));
-  const Environment shell = {{"OMPI_MCA_orte_tmpdir_base", "/x"}};
-  EXPECT_EQ(outside_of_jobs(shell), shell);
+TEST(Environment, ReadsTheFirstNumber) {
+  const Environment environment = {{"A", "x"}, {"B", "3"}, {"C", "4"}};
+  EXPECT_EQ(number_in(environment, {"A", "none", "B", "C"}, -1), 3);
+  EXPECT_EQ(number_in(environment, {"A", "none"}, -1), -1);
 }
 
 TEST(Environment, ExportsNothingThatBelongsToOneHostOrShell) {

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "horovodrun/system/stuck_process.h"
+#include "horovodrun/system/process_tree.h"
 #include "test/horovodrun/frozen_group.h"
 
 namespace hvd::launcher {
@@ -88,6 +88,11 @@ TEST(Capture, TakesBothStreams) {
   EXPECT_EQ(captured.error, 0);
   EXPECT_EQ(captured.text, "out\nerr\n");
   EXPECT_EQ(capture({"./no-such-program"}).error, ENOENT);
+}
+
+TEST(ShellQuoted, CanBePasted) {
+  EXPECT_EQ(shell_quoted({"a", "b c", "", "it's", "A=1,2:/x"}),
+            "a 'b c' '' 'it'\\''s' A=1,2:/x");
 }
 
 TEST(KillDescendants, ReachesOrphansInGroupsOfTheirOwn) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/node/mpi_leftovers.h"
+#include "horovodrun/engines/mpirun/leftovers.h"
 
 #include <dirent.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/node/remote_shell.h"
+#include "horovodrun/engines/mpirun/remote_shell.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,9 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "horovodrun/job/report.h"
-#include "horovodrun/node/node_keeper.h"
-#include "horovodrun/node/send_report.h"
+#include "horovodrun/engines/mpirun/node_keeper.h"
+#include "horovodrun/output/report.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/signal_queue.h"
 
@@ -68,7 +67,7 @@ void keep_daemon(Words& added) {
 
 struct ShellEnd {
   int status = 0;
-  bool was_told = false;  // By a signal of mpirun's.
+  bool was_asked = false;  // By a signal of mpirun's.
 };
 
 // Waits for `child`, passing signals on to it; nullopt if mpirun has ended
@@ -82,7 +81,7 @@ std::optional<ShellEnd> wait_for(pid_t child, const ParentWatch& parent,
     while (const auto arrival = signals.next()) {
       if (arrival->signal == SIGCHLD) continue;
       kill(child, arrival->signal);
-      end.was_told = true;
+      end.was_asked = true;
     }
   }
   return end;
@@ -132,7 +131,7 @@ int run_remote_shell(const Words& words) {
   const Spawned shell = spawn(argv, {.environment = std::move(environment),
                                      .death_signal = SIGTERM,
                                      .mask = signal_set({})});
-  const auto tell_launcher = [&](int value) {
+  const auto report_lost_host = [&](int value) {
     send_report({.kind = Report::Kind::kHostLost, .value = value, .host = host},
                 token);
   };
@@ -144,13 +143,13 @@ int run_remote_shell(const Words& words) {
       return 1;
     }
     if (WIFSIGNALED(end->status)) {
-      if (!end->was_told) tell_launcher(-WTERMSIG(end->status));
+      if (!end->was_asked) report_lost_host(-WTERMSIG(end->status));
       stay(parent, signals);
       return 0;
     }
     code = WEXITSTATUS(end->status);
   }
-  if (code != 0) tell_launcher(code);
+  if (code != 0) report_lost_host(code);
   return code;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/job/mpi_flavor.h"
+#include "horovodrun/engines/mpirun/flavor.h"
 
 #include <cctype>
 #include <cerrno>

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/job/report.h"
+#include "horovodrun/output/report.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <array>
-#include <vector>
+#include <cerrno>
+#include <chrono>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "horovodpp/core/host_name.h"
+#include "horovodrun/system/process_tree.h"
 
 namespace hvd::launcher {
 namespace {
@@ -43,6 +50,20 @@ bool parse_rest(std::optional<absl::string_view> rest, Report* report) {
   }
 }
 
+constexpr std::chrono::milliseconds kReportDrainTime{200};
+
+// mpirun forwards the bytes of one read as a unit. If it read a report in two
+// parts, another rank's bytes could get in between, so earlier output must be
+// read before.
+void wait_until_read(int fd) {
+  const auto deadline = std::chrono::steady_clock::now() + kReportDrainTime;
+  int unread = 0;
+  while (ioctl(fd, FIONREAD, &unread) == 0 && unread > 0 &&
+         std::chrono::steady_clock::now() < deadline) {
+    poll(nullptr, 0, 1);
+  }
+}
+
 }  // namespace
 
 std::string report_marker(const std::string& token) {
@@ -75,6 +96,31 @@ std::optional<Report> parse_report(absl::string_view fields) {
   std::optional<absl::string_view> rest;
   if (words.size() > 6) rest = words[6];
   return parse_rest(rest, &report) ? std::optional(report) : std::nullopt;
+}
+
+void report_left_behind(int rank, const std::vector<pid_t>& pids,
+                        const std::string& token) {
+  for (const pid_t pid : pids) {
+    send_report({.kind = Report::Kind::kLeftBehind,
+                 .rank = rank,
+                 .pid = pid,
+                 .text = where_it_waits(pid)},
+                token);
+  }
+}
+
+void send_report(Report report, const std::string& token) {
+  report.time = std::chrono::duration_cast<std::chrono::microseconds>(
+                    std::chrono::system_clock::now().time_since_epoch())
+                    .count();
+  if (report.host.empty()) report.host = host_name();
+  const std::string line = to_line(report, token);
+  wait_until_read(STDERR_FILENO);
+  ssize_t count;
+  do {
+    count = write(STDERR_FILENO, line.data(), line.size());
+    if (count < 0 && errno == EAGAIN) poll(nullptr, 0, 1);
+  } while (count < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
 }  // namespace hvd::launcher

@@ -4,9 +4,12 @@
 // character, a word, the job's token, and the fields.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "horovodpp/core/rank_news.h"
@@ -55,5 +58,12 @@ inline constexpr size_t kMaxReportBytes = kMaxRankNewsBytes + 512;
 
 // Reads the text between the marker and the newline.
 std::optional<Report> parse_report(absl::string_view fields);
+
+// For an agent: fills in the time, and this host if none is named, and writes
+// the report to standard error in one piece.
+void send_report(Report report, const std::string& token);
+// Reports each of these processes of `rank` as one that SIGKILL does not end.
+void report_left_behind(int rank, const std::vector<pid_t>& pids,
+                        const std::string& token);
 
 }  // namespace hvd::launcher

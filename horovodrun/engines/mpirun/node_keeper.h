@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace hvd::launcher {
 
@@ -14,6 +15,6 @@ std::string under_keeper(const std::string& program,
                          const std::string& command);
 
 // Implements `horovodrun --node COMMAND`; returns its exit code.
-int run_node_keeper(const std::string& command);
+int run_node_keeper(const std::vector<std::string>& words);
 
 }  // namespace hvd::launcher

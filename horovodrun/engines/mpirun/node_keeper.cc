@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/node/node_keeper.h"
+#include "horovodrun/engines/mpirun/node_keeper.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,12 +18,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/host_name.h"
-#include "horovodrun/job/mpirun_command.h"
-#include "horovodrun/node/mpi_leftovers.h"
+#include "horovodrun/engines/engine.h"
+#include "horovodrun/engines/mpirun/leftovers.h"
 #include "horovodrun/system/environment.h"
 #include "horovodrun/system/process.h"
+#include "horovodrun/system/process_tree.h"
 #include "horovodrun/system/signal_queue.h"
-#include "horovodrun/system/stuck_process.h"
 
 namespace hvd::launcher {
 namespace {
@@ -33,14 +33,14 @@ using std::chrono::milliseconds;
 
 // How long a daemon without ranks may take to end by itself; less if the
 // connection is gone.
-constexpr milliseconds kFarewell{5000};
-constexpr milliseconds kLonelyFarewell{300};
-constexpr milliseconds kKeeperDrainTime{1000};
+constexpr milliseconds kDaemonExitTimeout{5000};
+constexpr milliseconds kDisconnectedExitTimeout{300};
+constexpr milliseconds kKeeperDrainTimeout{1000};
 // The exit code of ssh if a signal has ended its command.
 constexpr int kSshFailure = 255;
-constexpr milliseconds kKeeperLook{1000};
-constexpr milliseconds kLonelyLook{50};
-constexpr milliseconds kDrainLook{5};
+constexpr milliseconds kKeeperPollInterval{1000};
+constexpr milliseconds kDisconnectedPollInterval{50};
+constexpr milliseconds kDrainPollInterval{5};
 const std::vector<int> kKeeperSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP,
                                          SIGQUIT};
 
@@ -69,7 +69,7 @@ class NodeKeeper {
   bool start();
   void reap();
   void wait(milliseconds longest);
-  bool is_of_no_use();
+  bool is_unneeded();
   void end_all(bool at_once);
 
   const std::string& command_;
@@ -111,25 +111,26 @@ void NodeKeeper::wait(milliseconds longest) {
 }
 
 // Whether its ranks have ended, and after that its time to end by itself.
-bool NodeKeeper::is_of_no_use() {
+bool NodeKeeper::is_unneeded() {
   const bool has_ranks = any_runs_this_program(descendants());
   had_ranks_ = had_ranks_ || has_ranks;
-  const bool lonely = parent_.ended();
-  if (has_ranks || (!had_ranks_ && !lonely)) {
+  const bool disconnected = parent_.ended();
+  if (has_ranks || (!had_ranks_ && !disconnected)) {
     no_ranks_since_.reset();
     return false;
   }
   const auto now = SteadyClock::now();
   if (!no_ranks_since_) no_ranks_since_ = now;
-  return now >= *no_ranks_since_ + (lonely ? kLonelyFarewell : kFarewell);
+  return now >= *no_ranks_since_ + (disconnected ? kDisconnectedExitTimeout
+                                                 : kDaemonExitTimeout);
 }
 
 // Agents notice that their daemon has ended, and clean up themselves.
 void NodeKeeper::end_all(bool at_once) {
   if (at_once) kill_descendants();
-  const auto deadline = SteadyClock::now() + kKeeperDrainTime;
+  const auto deadline = SteadyClock::now() + kKeeperDrainTimeout;
   while (!descendants().empty() && SteadyClock::now() < deadline) {
-    wait(kDrainLook);
+    wait(kDrainPollInterval);
     reap();
   }
   for (const pid_t pid : kill_descendants().left) {
@@ -145,8 +146,9 @@ int NodeKeeper::run() {
   if (!start()) return *code_;
   bool was_ended = false;
   while (reap(), !code_ && !was_ended) {
-    was_ended = is_of_no_use();
-    if (!was_ended) wait(parent_.ended() ? kLonelyLook : kKeeperLook);
+    was_ended = is_unneeded();
+    if (!was_ended)
+      wait(parent_.ended() ? kDisconnectedPollInterval : kKeeperPollInterval);
   }
   end_all(/*at_once=*/was_ended);
   if (!folder_.empty()) {
@@ -164,8 +166,9 @@ std::string under_keeper(const std::string& program,
   return absl::StrCat("exec ", shell_quoted({program, "--node", command}));
 }
 
-int run_node_keeper(const std::string& command) {
-  return NodeKeeper(command).run();
+int run_node_keeper(const std::vector<std::string>& words) {
+  if (words.size() != 1) return refuse_user("--node");
+  return NodeKeeper(words[0]).run();
 }
 
 }  // namespace hvd::launcher

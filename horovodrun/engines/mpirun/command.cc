@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/job/mpirun_command.h"
+#include "horovodrun/engines/mpirun/command.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "horovodpp/core/status.h"
-#include "horovodrun/job/report.h"
-#include "horovodrun/node/remote_shell.h"
+#include "horovodrun/engines/mpirun/remote_shell.h"
 
 namespace hvd::launcher {
 namespace {
+
+// Remarks of Open MPI's daemons about ranks that ended without MPI_Finalize.
+constexpr NoisePattern kNoise[] = {
+    {"] PMIX ERROR: BAD-PARAM in file ", "pmix_event_notification.c", true},
+    {"] plm:rsh: Warning: setpgid(", " failed in parent ", true},
+    {"mpirun: Forwarding signal ", " to job", false},
+};
 
 std::string join_hosts(const std::vector<Host>& hosts, bool with_slots) {
   return absl::StrJoin(hosts, ",", [&](std::string* out, const Host& host) {
@@ -28,9 +33,8 @@ void append(std::vector<std::string>& argv, std::vector<std::string> words) {
 }
 
 void add_open_mpi_settings(const Arguments& arguments,
-                           const Surroundings& surroundings,
-                           Environment& added) {
-  if (surroundings.root) {
+                           const LaunchContext& context, Environment& added) {
+  if (context.root) {
     for (const char* family : {"OMPI", "PRTE"}) {
       added.emplace(absl::StrCat(family, "_ALLOW_RUN_AS_ROOT"), "1");
       added.emplace(absl::StrCat(family, "_ALLOW_RUN_AS_ROOT_CONFIRM"), "1");
@@ -59,12 +63,11 @@ void add_open_mpi_settings(const Arguments& arguments,
 
 // Whether the user has set the interfaces of Open MPI's `part`. Open MPI
 // accepts only one way to set them.
-bool says_interfaces(const Arguments& arguments,
-                     const Surroundings& surroundings,
+bool says_interfaces(const Arguments& arguments, const LaunchContext& context,
                      const std::string& part) {
   for (const char* how : {"_if_include", "_if_exclude"}) {
     const std::string name = absl::StrCat(part, how);
-    if (surroundings.environment.contains(absl::StrCat("OMPI_MCA_", name)) ||
+    if (context.environment.contains(absl::StrCat("OMPI_MCA_", name)) ||
         std::count(arguments.mpi_arguments.begin(),
                    arguments.mpi_arguments.end(), name) > 0) {
       return true;
@@ -75,11 +78,11 @@ bool says_interfaces(const Arguments& arguments,
 
 // A job on this host uses its loopback, which works whatever happens to other
 // interfaces. (Open MPI 4 listens on all of them nevertheless.)
-void stay_on_this_host(const Arguments& arguments,
-                       const Surroundings& surroundings, Environment& added) {
-  if (!surroundings.has_loopback) return;
+void stay_on_this_host(const Arguments& arguments, const LaunchContext& context,
+                       Environment& added) {
+  if (!context.has_loopback) return;
   for (const char* part : {"oob_tcp", "btl_tcp"}) {
-    if (says_interfaces(arguments, surroundings, part)) continue;
+    if (says_interfaces(arguments, context, part)) continue;
     added.emplace(absl::StrCat("OMPI_MCA_", part, "_if_include"), "lo");
   }
 }
@@ -139,99 +142,77 @@ absl::Status add_hydra_options(MpiFlavor flavor, const Arguments& arguments,
 
 // Adds mpirun with its options, and the variables for it.
 absl::Status add_mpirun(MpiFlavor flavor, const Arguments& arguments,
-                        const Surroundings& surroundings,
-                        MpirunCommand& command) {
+                        const LaunchContext& context, StartPlan& plan) {
   std::vector<Host> hosts = arguments.hosts;
   if (hosts.empty()) hosts.push_back({"localhost", arguments.ranks});
 
-  command.argv = {"mpirun", "-np", absl::StrCat(arguments.ranks)};
-  const bool is_local = all_local(hosts, surroundings.host_name);
+  plan.argv = {"mpirun", "-np", absl::StrCat(arguments.ranks)};
+  const bool is_local = all_local(hosts, context.host_name);
   Environment settings;
   if (is_open_mpi(flavor)) {
-    add_open_mpi_settings(arguments, surroundings, settings);
-    if (is_local) stay_on_this_host(arguments, surroundings, settings);
-    add_open_mpi_options(flavor, arguments, hosts, command.argv);
+    add_open_mpi_settings(arguments, context, settings);
+    if (is_local) stay_on_this_host(arguments, context, settings);
+    add_open_mpi_options(flavor, arguments, hosts, plan.argv);
   } else {
-    HVD_RETURN_IF_ERROR(
-        add_hydra_options(flavor, arguments, hosts, command.argv));
+    HVD_RETURN_IF_ERROR(add_hydra_options(flavor, arguments, hosts, plan.argv));
     if (flavor == MpiFlavor::kIntel) add_intel_settings(settings);
   }
-  for (const auto& [name, value] : surroundings.environment) {
+  for (const auto& [name, value] : context.environment) {
     settings.erase(name);
   }
-  command.added.insert(settings.begin(), settings.end());
+  plan.added.insert(settings.begin(), settings.end());
   if (flavor == MpiFlavor::kOpenMpi4 && !is_local) {
     const std::string agent =
-        remote_shell_agent(surroundings.agent, surroundings.environment);
-    if (!agent.empty()) command.added["OMPI_MCA_plm_rsh_agent"] = agent;
+        remote_shell_agent(context.agent, context.environment);
+    if (!agent.empty()) plan.added["OMPI_MCA_plm_rsh_agent"] = agent;
   }
 
   // Open MPI passes the environment only to its own host, Hydra to every host.
   if (is_open_mpi(flavor) && !is_local) {
-    Environment environment = command.added;
-    environment.insert(surroundings.environment.begin(),
-                       surroundings.environment.end());
+    Environment environment = plan.added;
+    environment.insert(context.environment.begin(), context.environment.end());
     for (std::string& name : exportable_names(environment)) {
-      append(command.argv, {"-x", std::move(name)});
+      append(plan.argv, {"-x", std::move(name)});
     }
   }
-  append(command.argv, arguments.mpi_arguments);
+  append(plan.argv, arguments.mpi_arguments);
   return absl::OkStatus();
+}
+
+// Whether mpirun must do more with the ranks' output than show it.
+bool is_output_mpiruns(const Arguments& arguments, const StartPlan& plan,
+                       const LaunchContext& context) {
+  const auto is_setting = [](const auto& variable) {
+    return absl::StrContains(variable.first, "_MCA_") &&
+           absl::StrContains(variable.first, "output");
+  };
+  const auto is_option = [](const std::string& argument) {
+    return absl::StrContains(argument, "output") ||
+           absl::StrContains(argument, "stderr") ||
+           absl::StrContains(argument, "xml");
+  };
+  const auto any = [](const auto& all, const auto& test) {
+    return std::any_of(all.begin(), all.end(), test);
+  };
+  return !arguments.output_filename.empty() ||
+         any(arguments.mpi_arguments, is_option) ||
+         any(plan.added, is_setting) || any(context.environment, is_setting);
 }
 
 }  // namespace
 
-std::string needs_mpirun(const Arguments& arguments,
-                         const Surroundings& surroundings) {
-  if (!all_local(arguments.hosts, surroundings.host_name)) return "other hosts";
-  if (!arguments.mpi_arguments.empty()) return "--mpi-args";
-  if (!arguments.network_interfaces.empty()) return "--network-interface";
-  return "";
-}
-
-absl::StatusOr<MpirunCommand> mpirun_command(MpiFlavor flavor,
-                                             const Arguments& arguments,
-                                             const Surroundings& surroundings) {
-  MpirunCommand command;
-  command.added = arguments.settings;
-  command.added["HOROVOD_SIZE"] = absl::StrCat(arguments.ranks);
-  command.added["HOROVOD_LAUNCHER"] = "horovodrun";
-  command.added[kTokenVariable] = surroundings.token;
-  if (flavor == MpiFlavor::kNone) {
-    const std::string why = needs_mpirun(arguments, surroundings);
-    if (!why.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("without MPI there is no ", why,
-                       ": leave it out, or start the ranks by mpirun (--mpi)"));
-    }
-    command.argv = {surroundings.agent, "--start-ranks",
-                    absl::StrCat(arguments.ranks)};
-  } else {
-    HVD_RETURN_IF_ERROR(add_mpirun(flavor, arguments, surroundings, command));
-  }
-  append(command.argv, {surroundings.agent, "--agent"});
-  if (arguments.verbose) command.argv.push_back("--verbose");
-  command.argv.push_back("--");
-  append(command.argv, arguments.command);
-  return command;
-}
-
-std::string shell_quoted(const std::vector<std::string>& argv) {
-  return absl::StrJoin(
-      argv, " ", [](std::string* out, const std::string& word) {
-        bool plain = !word.empty();
-        for (char c : word) {
-          plain =
-              plain && (absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-                        std::string("-_=./:,@%+").find(c) != std::string::npos);
-        }
-        if (plain) {
-          absl::StrAppend(out, word);
-        } else {
-          absl::StrAppend(out, "'", absl::StrReplaceAll(word, {{"'", "'\\''"}}),
-                          "'");
-        }
-      });
+absl::StatusOr<StartPlan> mpirun_plan(MpiFlavor flavor,
+                                      const Arguments& arguments,
+                                      const LaunchContext& context) {
+  StartPlan plan = {.added = common_variables(arguments, context),
+                    .disguises_signals = is_open_mpi(flavor),
+                    .noise = kNoise};
+  HVD_RETURN_IF_ERROR(add_mpirun(flavor, arguments, context, plan));
+  append(plan.argv, agent_command(arguments, context));
+  plan.reads_ranks = !is_output_mpiruns(arguments, plan, context);
+  // Open MPI would wait for ranks that it cannot start.
+  if (is_open_mpi(flavor)) plan.output_folder = arguments.output_filename;
+  return plan;
 }
 
 }  // namespace hvd::launcher

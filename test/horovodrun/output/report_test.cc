@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/job/report.h"
+#include "horovodrun/output/report.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/node/node_keeper.h"
+#include "horovodrun/engines/mpirun/node_keeper.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST(NodeKeeper, LeavesRanksTimeToEnd) {
   TestProcess process(
       {"sh", "-c",
        under_keeper(HVD_HOROVODRUN, std::string(HVD_HOROVODRUN) +
-                                        " --node 'echo up; sleep 2; echo done'")
+                                        " --node 'echo up; sleep 1; echo done'")
                .substr(sizeof "exec") +
            " & wait"});
   ASSERT_TRUE(process.wait_for("up"));

@@ -11,8 +11,7 @@
 
 namespace hvd::launcher {
 
-// kNone: ranks of this host alone, which need no MPI (rank_starter.h).
-enum class MpiFlavor { kNone, kOpenMpi4, kOpenMpi5, kMpich, kIntel };
+enum class MpiFlavor { kOpenMpi4, kOpenMpi5, kMpich, kIntel };
 
 inline bool is_open_mpi(MpiFlavor flavor) {
   return flavor == MpiFlavor::kOpenMpi4 || flavor == MpiFlavor::kOpenMpi5;
