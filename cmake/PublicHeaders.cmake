@@ -15,12 +15,12 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/autograd/save_on_cpu.h
   horovodpp/autograd/warning.h
   horovodpp/checkpoint/checkpoint.h
-  horovodpp/core/threads.h
+  horovodpp/core/thread/threads.h
   horovodpp/nn/atomic_file.h
-  horovodpp/runtime/captured_step.h
+  horovodpp/runtime/gpu/captured_step.h
   horovodpp/runtime/freed_memory.h
-  horovodpp/runtime/gpu_choice.h
-  horovodpp/runtime/gpu_clip.h
+  horovodpp/runtime/gpu/gpu_choice.h
+  horovodpp/runtime/gpu/gpu_clip.h
   horovodpp/runtime/run_ranks.h
-  horovodpp/runtime/waits_at_once.h
+  horovodpp/runtime/settings/waits_at_once.h
   horovodpp/tensor/dlpack.h)

@@ -17,12 +17,11 @@
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include "horovodpp/collective/arena/arena.h"        // IWYU pragma: export
-#include "horovodpp/core/buffer.h"                   // IWYU pragma: export
 #include "horovodpp/core/error.h"                    // IWYU pragma: export
-#include "horovodpp/core/future.h"                   // IWYU pragma: export
-#include "horovodpp/core/invalid_argument.h"         // IWYU pragma: export
+#include "horovodpp/core/memory/buffer.h"            // IWYU pragma: export
 #include "horovodpp/core/outcome.h"                  // IWYU pragma: export
 #include "horovodpp/core/tensor_view.h"              // IWYU pragma: export
+#include "horovodpp/core/thread/future.h"            // IWYU pragma: export
 #include "horovodpp/replica/broadcast.h"             // IWYU pragma: export
 #include "horovodpp/replica/gradient_reducer.h"      // IWYU pragma: export
 #include "horovodpp/runtime/arena_alloc.h"           // IWYU pragma: export

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/host_name.h"
+#include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/command_line/arguments.h"
 #include "horovodrun/engines/engine.h"

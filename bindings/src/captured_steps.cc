@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "horovodpp/runtime/captured_step.h"
 #include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/gpu/captured_step.h"
 #include "horovodpp/runtime/runtime.h"
 #include "src/operation.h"
 

@@ -11,9 +11,9 @@
 
 #include "horovodpp/collective/arena/arena.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/threads.h"
+#include "horovodpp/core/thread/threads.h"
 #include "horovodpp/runtime/global.h"
-#include "horovodpp/runtime/gpu_choice.h"
+#include "horovodpp/runtime/gpu/gpu_choice.h"
 #include "horovodpp/runtime/run_ranks.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "horovodpp/runtime/waits_at_once.h"
+#include "horovodpp/runtime/settings/waits_at_once.h"
 
 namespace hvd::python {
 namespace {

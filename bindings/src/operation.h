@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/runtime/settings/options.h"
 #include "src/errors.h"
 #include "src/timeline.h"

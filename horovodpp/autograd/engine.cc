@@ -14,7 +14,7 @@
 #include "horovodpp/autograd/surroundings.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/thread_start.h"
+#include "horovodpp/core/thread/thread_start.h"
 #include "horovodpp/tensor/base/hook_list.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"

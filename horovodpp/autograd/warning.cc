@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "horovodpp/autograd/graph/graph_state.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 
 namespace hvd::autograd {
 namespace {

@@ -9,8 +9,8 @@
 #include "horovodpp/c/call.h"
 #include "horovodpp/c/horovodpp.h"
 #include "horovodpp/core/device.h"
-#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/runtime/arena_alloc.h"
 #include "horovodpp/runtime/freed_memory.h"
 

@@ -12,9 +12,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/c/handles.h"
-#include "horovodpp/core/buffer.h"
-#include "horovodpp/core/future.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/memory/buffer.h"
+#include "horovodpp/core/thread/future.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/runtime/settings/options.h"
 
 namespace hvd::c {

@@ -10,8 +10,8 @@
 #include "horovodpp/c/collective_options.h"
 #include "horovodpp/c/handles.h"
 #include "horovodpp/c/horovodpp.h"
-#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
 

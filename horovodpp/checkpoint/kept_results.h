@@ -19,7 +19,7 @@
 #include "horovodpp/checkpoint/policies/offload_pool.h"
 #include "horovodpp/checkpoint/policies/options.h"
 #include "horovodpp/checkpoint/policies/policy.h"
-#include "horovodpp/core/spin_lock.h"
+#include "horovodpp/core/thread/spin_lock.h"
 #include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/tensor.h"
 

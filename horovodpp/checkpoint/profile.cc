@@ -17,7 +17,7 @@
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/checkpoint/thread_time.h"
-#include "horovodpp/core/spin_lock.h"
+#include "horovodpp/core/thread/spin_lock.h"
 #include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"

@@ -27,8 +27,8 @@
 #include "horovodpp/checkpoint/budgets/budget_holder.h"
 #include "horovodpp/checkpoint/policies/options.h"
 #include "horovodpp/core/export.h"
-#include "horovodpp/core/lockable.h"
-#include "horovodpp/core/spin_lock.h"
+#include "horovodpp/core/thread/lockable.h"
+#include "horovodpp/core/thread/spin_lock.h"
 #include "horovodpp/tensor/base/generator.h"
 
 namespace HVD_EXPORT hvd {

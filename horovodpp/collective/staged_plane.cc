@@ -9,8 +9,8 @@
 #include "horovodpp/collective/call_checks.h"
 #include "horovodpp/collective/plane_selector.h"
 #include "horovodpp/collective/staged_allreduce.h"
-#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/mutex.h"
 
 namespace hvd::collective {
 namespace {

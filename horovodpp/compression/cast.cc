@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "horovodpp/compression/compressors.h"
-#include "horovodpp/core/future.h"
 #include "horovodpp/core/half.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/runtime/runtime.h"
 

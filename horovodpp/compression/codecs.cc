@@ -13,7 +13,7 @@
 #include "horovodpp/compression/compressors.h"
 #include "horovodpp/compression/gathered.h"
 #include "horovodpp/compression/largest.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 
 namespace hvd::compression {
 namespace {

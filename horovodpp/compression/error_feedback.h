@@ -24,7 +24,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "horovodpp/compression/compressor.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 
 namespace hvd::compression {
 

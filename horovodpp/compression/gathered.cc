@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/compression/error_feedback.h"
-#include "horovodpp/core/buffer.h"
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/memory/buffer.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::compression {

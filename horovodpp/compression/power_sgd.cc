@@ -18,10 +18,10 @@
 #include "horovodpp/compression/compressors.h"
 #include "horovodpp/compression/error_feedback.h"
 #include "horovodpp/compression/thin_products.h"
-#include "horovodpp/core/future.h"
-#include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/future.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/runtime.h"
 

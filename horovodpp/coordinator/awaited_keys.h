@@ -9,7 +9,7 @@
 #include <cstddef>
 
 #include "absl/container/flat_hash_set.h"
-#include "horovodpp/coordinator/request.h"
+#include "horovodpp/coordinator/protocol/request.h"
 
 namespace hvd::coordinator {
 

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/coordinator_parts.h"
+#include "horovodpp/core/job/suspects.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/suspects.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -18,6 +18,16 @@ ProcessSets first_sets(const Coordinator::Options& options) {
     sets.add(next++, ranks);
   }
   return sets;
+}
+
+RootScheduler::Options scheduler_options(const Coordinator::Options& options) {
+  return {.capacity = options.cache_capacity,
+          .fusion = {.threshold = options.fusion_threshold,
+                     .max_batch = kMaxAppend,
+                     .fuse_groups = options.fuse_groups},
+          .hold_back = options.hold_back,
+          .steps_before_schedule = options.steps_before_schedule,
+          .strict_join = options.strict_join};
 }
 
 }  // namespace
@@ -45,10 +55,16 @@ Coordinator::Coordinator(const Options& options, NodeBoard& board,
                options.stall_shutdown),
       outbox_(options.epoch) {
   if (is_leader()) {
-    leader_ = std::make_unique<LeaderPart>(options, node_, first_sets(options));
+    leader_.reset(new LeaderPart{
+        .subtree = Subtree(options.tree, node_, first_sets(options)),
+        .stall_gatherer = StallGatherer(options.tree, node_, options.remark)});
   }
   if (is_root()) {
-    root_ = std::make_unique<RootPart>(options, first_sets(options));
+    root_.reset(new RootPart{
+        .scheduler =
+            RootScheduler(scheduler_options(options), first_sets(options)),
+        .stall_inspector =
+            StallInspector(options.stall_warning, options.stall_shutdown)});
   }
 }
 

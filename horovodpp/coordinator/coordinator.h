@@ -28,15 +28,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/coordinator/batch.h"
-#include "horovodpp/coordinator/message.h"
-#include "horovodpp/coordinator/node_board.h"
-#include "horovodpp/coordinator/outbox.h"
-#include "horovodpp/coordinator/process_sets.h"
+#include "horovodpp/coordinator/failure/silence.h"
+#include "horovodpp/coordinator/protocol/batch.h"
+#include "horovodpp/coordinator/protocol/message.h"
+#include "horovodpp/coordinator/protocol/node_board.h"
+#include "horovodpp/coordinator/protocol/outbox.h"
+#include "horovodpp/coordinator/protocol/process_sets.h"
+#include "horovodpp/coordinator/protocol/tree.h"
 #include "horovodpp/coordinator/rank_protocol.h"
-#include "horovodpp/coordinator/silence.h"
-#include "horovodpp/coordinator/tree.h"
-#include "horovodpp/core/clock.h"
+#include "horovodpp/core/thread/clock.h"
 
 namespace hvd::coordinator {
 
@@ -45,6 +45,9 @@ struct Bells {
   bool leader = false;
   bool node = false;
 };
+
+struct LeaderPart;
+struct RootPart;
 
 class Coordinator {
  public:
@@ -170,9 +173,6 @@ class Coordinator {
   bool closed() const { return closed_ && owes_nothing(); }
 
  private:
-  struct LeaderPart;
-  struct RootPart;
-
   bool is_root() const { return rank_ == kRoot; }
   bool is_leader() const { return rank_ == tree_.leader_of(node_); }
   bool owes_nothing() const;

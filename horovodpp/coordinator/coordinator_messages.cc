@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/coordinator_parts.h"
-#include "horovodpp/coordinator/message_checks.h"
+#include "horovodpp/coordinator/protocol/message_checks.h"
+#include "horovodpp/core/job/suspects.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/suspects.h"
 
 namespace hvd::coordinator {
 

@@ -5,40 +5,21 @@
 #include <deque>
 #include <vector>
 
-#include "horovodpp/coordinator/coordinator.h"
-#include "horovodpp/coordinator/message.h"
-#include "horovodpp/coordinator/process_sets.h"
-#include "horovodpp/coordinator/root_scheduler.h"
-#include "horovodpp/coordinator/stall_inspector.h"
+#include "horovodpp/coordinator/protocol/message.h"
+#include "horovodpp/coordinator/root/root_scheduler.h"
+#include "horovodpp/coordinator/root/stall_inspector.h"
 #include "horovodpp/coordinator/subtree.h"
 
 namespace hvd::coordinator {
 
-// State that only leaders have.
-struct Coordinator::LeaderPart {
-  LeaderPart(const Options& options, int node, const ProcessSets& sets)
-      : subtree(options.tree, node, sets),
-        stall_gatherer(options.tree, node, options.remark) {}
-
+struct LeaderPart {
   Subtree subtree;
   StallGatherer stall_gatherer;
   // Schedule records that are not yet on the board.
   std::deque<std::vector<Record>> unwritten = {};
 };
 
-// State that only the root has.
-struct Coordinator::RootPart {
-  RootPart(const Options& options, const ProcessSets& sets)
-      : scheduler({.capacity = options.cache_capacity,
-                   .fusion = {.threshold = options.fusion_threshold,
-                              .max_batch = kMaxAppend,
-                              .fuse_groups = options.fuse_groups},
-                   .hold_back = options.hold_back,
-                   .steps_before_schedule = options.steps_before_schedule,
-                   .strict_join = options.strict_join},
-                  sets),
-        stall_inspector(options.stall_warning, options.stall_shutdown) {}
-
+struct RootPart {
   RootScheduler scheduler;
   StallInspector stall_inspector;
   bool has_said_closed = false;

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "horovodpp/coordinator/cycle.h"
+#include "horovodpp/coordinator/protocol/cycle.h"
 
 namespace hvd::coordinator {
 

@@ -11,9 +11,9 @@
 
 #include "absl/container/node_hash_map.h"
 #include "absl/status/status.h"
-#include "horovodpp/coordinator/message.h"
-#include "horovodpp/coordinator/name_table.h"
-#include "horovodpp/core/clock.h"
+#include "horovodpp/coordinator/protocol/message.h"
+#include "horovodpp/coordinator/protocol/name_table.h"
+#include "horovodpp/core/thread/clock.h"
 
 namespace hvd::coordinator {
 

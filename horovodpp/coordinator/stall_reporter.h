@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/coordinator/message.h"
-#include "horovodpp/core/clock.h"
+#include "horovodpp/coordinator/protocol/message.h"
+#include "horovodpp/core/thread/clock.h"
 
 namespace hvd::coordinator {
 

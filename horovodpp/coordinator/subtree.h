@@ -19,10 +19,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "horovodpp/coordinator/message.h"
-#include "horovodpp/coordinator/name_table.h"
-#include "horovodpp/coordinator/process_sets.h"
-#include "horovodpp/coordinator/tree.h"
+#include "horovodpp/coordinator/protocol/message.h"
+#include "horovodpp/coordinator/protocol/name_table.h"
+#include "horovodpp/coordinator/protocol/process_sets.h"
+#include "horovodpp/coordinator/protocol/tree.h"
 
 namespace hvd::coordinator {
 

@@ -20,10 +20,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/coordinator/batch.h"
-#include "horovodpp/coordinator/name_table.h"
-#include "horovodpp/coordinator/submission.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/coordinator/protocol/batch.h"
+#include "horovodpp/coordinator/protocol/name_table.h"
+#include "horovodpp/coordinator/protocol/submission.h"
+#include "horovodpp/core/thread/mutex.h"
 
 namespace hvd::coordinator {
 

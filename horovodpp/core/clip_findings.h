@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of the search over all gradients before clipping: their norm and the
 // clip factor. Plain data, so a program's own kernels can read it in place on
-// their GPU (runtime/gpu_clip.h).
+// their GPU (runtime/gpu/gpu_clip.h).
 #pragma once
 
 #include <cstdint>

@@ -13,6 +13,7 @@
 #include "horovodpp/core/needs_cxx17.h"  // Must come first.
 
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "horovodpp/core/export.h"
@@ -28,6 +29,14 @@ class Error : public std::runtime_error {
 
  private:
   Status status_;
+};
+
+// The exception for an argument that a call never accepts: a wrong shape, dtype,
+// index …
+class InvalidArgument : public Error {
+ public:
+  explicit InvalidArgument(const std::string& message)
+      : Error(Status(StatusCode::kInvalidArgument, message)) {}
 };
 
 void throw_if_error(const Status& status);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/data/gz_file.h"
 #include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/factories.h"

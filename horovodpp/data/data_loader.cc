@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/thread_start.h"
+#include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/core/thread/thread_start.h"
 #include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/base/thread_state.h"
 

@@ -12,8 +12,8 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/file_error.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/file_error.h"
 
 namespace hvd::data {
 namespace {

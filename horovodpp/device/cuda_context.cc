@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/thread_start.h"
+#include "horovodpp/core/thread/thread_start.h"
 
 namespace hvd::device {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/at_exit.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/at_exit.h"
 #include "horovodpp/device/cuda_context.h"
 
 namespace hvd::device {

@@ -19,8 +19,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/core/enqueued.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/enqueued.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/device/cuda_stream.h"
 
 namespace hvd::device {

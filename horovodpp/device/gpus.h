@@ -16,7 +16,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/device/cuda_driver.h"
 #include "horovodpp/device/cuda_kernels.h"
 #include "horovodpp/device/cuda_memory.h"

@@ -15,15 +15,15 @@
 
 #include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/autograd/record/record.h"
-#include "horovodpp/core/buffer.h"
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/memory/buffer.h"
 #include "horovodpp/core/reduce_op.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/distributed/future_map.h"
 #include "horovodpp/distributed/job.h"
 #include "horovodpp/distributed/memory.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/options.h"
-#include "horovodpp/runtime/waits_at_once.h"
+#include "horovodpp/runtime/settings/waits_at_once.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/tensor.h"
 

@@ -17,9 +17,9 @@
 #include <utility>
 
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/future.h"
 #include "horovodpp/core/outcome.h"
-#include "horovodpp/core/promise.h"
+#include "horovodpp/core/thread/future.h"
+#include "horovodpp/core/thread/promise.h"
 
 namespace hvd::distributed {
 

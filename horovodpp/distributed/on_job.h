@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/distributed/job.h"
 #include "horovodpp/distributed/memory.h"
 #include "horovodpp/runtime/settings/options.h"

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/graph_state.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/distributed/tensor_collectives.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/norms.h"

@@ -53,7 +53,7 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/runtime/settings/options.h"
 #include "horovodpp/tensor/tensor.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/kernel/memory_reclaimer.h"
 
 namespace hvd::autograd {

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "horovodpp/core/threads.h"
+#include "horovodpp/core/thread/threads.h"
 
 namespace hvd::autograd {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes the number of threads in force (core/threads.h) on to the compute
+// Passes the number of threads in force (core/thread/threads.h) on to the compute
 // libraries: the BLAS, and OpenMP libraries, which have one number per calling
 // thread.
 //

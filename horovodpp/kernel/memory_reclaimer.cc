@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 
 namespace hvd::autograd {
 namespace {

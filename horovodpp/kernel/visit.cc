@@ -2,7 +2,7 @@
 #include "horovodpp/kernel/visit.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 
 namespace hvd::autograd {
 

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/file_error.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/file_error.h"
 
 namespace hvd::nn {
 namespace {

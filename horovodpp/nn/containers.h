@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/export.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/module.h"
 
 namespace HVD_EXPORT hvd {

@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/dropout.h"
 #include "horovodpp/tensor/base/thread_state.h"

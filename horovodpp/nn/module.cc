@@ -7,7 +7,7 @@
 #include "horovodpp/autograd/graph/accumulate_grad.h"
 #include "horovodpp/autograd/graph/autograd_meta.h"
 #include "horovodpp/autograd/graph/sparse_gradient.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/tensor/base/thread_state.h"
 

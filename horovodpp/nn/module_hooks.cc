@@ -10,7 +10,7 @@
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/autograd/record/function.h"
 #include "horovodpp/checkpoint/checkpoint.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::nn {

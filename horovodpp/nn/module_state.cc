@@ -3,7 +3,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/nn/module.h"
 #include "horovodpp/nn/safetensors.h"
 #include "horovodpp/nn/state_dict.h"

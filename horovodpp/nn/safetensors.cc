@@ -13,9 +13,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/file_error.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/file_error.h"
 #include "horovodpp/nn/atomic_file.h"
 #include "horovodpp/nn/safetensors_header.h"
 #include "horovodpp/tensor/factories.h"

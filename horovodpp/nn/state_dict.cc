@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
 

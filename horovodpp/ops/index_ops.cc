@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/record.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/picks.h"
 #include "horovodpp/ops/shape_ops.h"

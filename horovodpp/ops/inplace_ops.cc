@@ -8,7 +8,7 @@
 #include "horovodpp/autograd/record/autocast.h"
 #include "horovodpp/autograd/record/inplace.h"
 #include "horovodpp/autograd/record/record.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/shape_ops.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/tensor/base/named_dims.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"

@@ -2,7 +2,7 @@
 // The methods of Tensor that call operations.
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/matmul_ops.h"
 #include "horovodpp/ops/reduce_ops.h"

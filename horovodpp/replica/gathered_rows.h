@@ -5,8 +5,8 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
-#include "horovodpp/core/buffer.h"
 #include "horovodpp/core/export.h"
+#include "horovodpp/core/memory/buffer.h"
 
 namespace HVD_EXPORT hvd {
 namespace replica {

@@ -7,9 +7,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/future.h"
-#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/future.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/replica/gradient_ledger.h"
 #include "horovodpp/replica/gradient_pieces.h"
 #include "horovodpp/replica/gradient_sender.h"

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "horovodpp/compression/compressor.h"
-#include "horovodpp/core/future.h"
 #include "horovodpp/core/outcome.h"
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/replica/gradient_call.h"
 #include "horovodpp/replica/reducer_options.h"
 #include "horovodpp/replica/rows_exchange.h"

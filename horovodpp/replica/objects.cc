@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "horovodpp/compression/compressor.h"
-#include "horovodpp/core/future.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/replica/gathered_rows.h"
 #include "horovodpp/runtime/runtime.h"
 

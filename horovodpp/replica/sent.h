@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "horovodpp/compression/compressor.h"
-#include "horovodpp/core/future.h"
 #include "horovodpp/core/outcome.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/runtime/prepared.h"
 
 namespace hvd::replica {

@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/at_exit.h"
-#include "horovodpp/core/caller_state.h"
-#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/at_exit.h"
+#include "horovodpp/core/thread/caller_state.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/mpi_module.h"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "horovodpp/core/promise.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/promise.h"
 #include "horovodpp/runtime/runtime.h"
-#include "horovodpp/runtime/waits_at_once.h"
+#include "horovodpp/runtime/settings/waits_at_once.h"
 
 namespace hvd {
 namespace {

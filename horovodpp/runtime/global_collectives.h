@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/core/buffer.h"
 #include "horovodpp/core/export.h"
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/memory/buffer.h"
 #include "horovodpp/core/outcome.h"
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/settings/options.h"
 #include "horovodpp/runtime/settings/process_set.h"

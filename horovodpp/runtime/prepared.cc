@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "horovodpp/runtime/settings/waits_at_once.h"
 #include "horovodpp/runtime/submission/prepared_call.h"
-#include "horovodpp/runtime/waits_at_once.h"
 
 namespace hvd {
 namespace {

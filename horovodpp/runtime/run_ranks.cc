@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/thread_start.h"
+#include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/core/thread/thread_start.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/transport/loopback/loopback.h"

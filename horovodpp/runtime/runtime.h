@@ -46,13 +46,13 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/core/buffer.h"
 #include "horovodpp/core/export.h"
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/job/topology.h"
+#include "horovodpp/core/memory/buffer.h"
 #include "horovodpp/core/outcome.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/prepared.h"
 #include "horovodpp/runtime/settings/options.h"

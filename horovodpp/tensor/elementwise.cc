@@ -5,7 +5,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/visit.h"
 

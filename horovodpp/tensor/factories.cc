@@ -6,7 +6,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/gradient_home.h"

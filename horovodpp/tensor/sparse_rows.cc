@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"

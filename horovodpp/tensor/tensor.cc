@@ -2,7 +2,7 @@
 #include "horovodpp/tensor/tensor.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/tensor/tensor_impl.h"
 
 namespace hvd::autograd {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/half.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/tensor.h"

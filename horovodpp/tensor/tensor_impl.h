@@ -13,8 +13,8 @@
 
 #include "horovodpp/core/dtype.h"
 #include "horovodpp/core/export.h"
-#include "horovodpp/core/lockable.h"
-#include "horovodpp/core/spin_lock.h"
+#include "horovodpp/core/thread/lockable.h"
+#include "horovodpp/core/thread/spin_lock.h"
 #include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/base/intrusive_ptr.h"
 #include "horovodpp/tensor/base/storage.h"

@@ -2,7 +2,7 @@
 #include "horovodpp/tensor/walk.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/factories.h"
 

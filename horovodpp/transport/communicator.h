@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/job/topology.h"
 
 namespace hvd::transport {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "horovodpp/core/futex.h"
+#include "horovodpp/core/thread/futex.h"
 
 namespace hvd::transport {
 namespace {

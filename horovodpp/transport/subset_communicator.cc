@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "horovodpp/core/ranks.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/mail_exchange.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/threads.h"
+#include "horovodpp/core/thread/threads.h"
 
 namespace hvd::transport {
 namespace {

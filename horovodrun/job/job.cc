@@ -14,9 +14,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/clock.h"
-#include "horovodpp/core/host_name.h"
+#include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/clock.h"
 #include "horovodrun/output/job_output.h"
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/rank_streams.h"

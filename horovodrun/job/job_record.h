@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/core/clock.h"
-#include "horovodpp/core/rank_news.h"
+#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/thread/clock.h"
 #include "horovodrun/output/report.h"
 
 namespace hvd::launcher {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/core/clock.h"
+#include "horovodpp/core/thread/clock.h"
 #include "horovodrun/command_line/hosts.h"
 #include "horovodrun/job/job_record.h"
 #include "horovodrun/job/verdict.h"

@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/host_name.h"
+#include "horovodpp/core/job/host_name.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/node/node_settings.h"
 #include "horovodrun/node/supervisor.h"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "horovodpp/core/rank_news.h"
+#include "horovodpp/core/job/rank_news.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/output/report.h"

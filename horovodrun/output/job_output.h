@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "horovodpp/core/clock.h"
+#include "horovodpp/core/thread/clock.h"
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/output/report.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "horovodpp/core/clock.h"
+#include "horovodpp/core/thread/clock.h"
 
 namespace hvd::launcher {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "horovodpp/core/rank_news.h"
+#include "horovodpp/core/job/rank_news.h"
 
 namespace hvd::launcher {
 

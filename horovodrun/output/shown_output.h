@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "horovodpp/core/clock.h"
+#include "horovodpp/core/thread/clock.h"
 #include "horovodrun/output/line_merger.h"
 #include "horovodrun/output/output_pump.h"
 

@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "horovodpp/core/process_stat.h"
+#include "horovodpp/core/system/process_stat.h"
 
 namespace hvd::launcher {
 namespace {

@@ -6,7 +6,7 @@
 #include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/saved/saved_tensor.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

@@ -5,7 +5,7 @@
 
 #include "horovodpp/autograd/dot.h"
 #include "horovodpp/autograd/save_on_cpu.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/tensor/dlpack.h"
 #include "test/autograd/support.h"

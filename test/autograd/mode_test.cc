@@ -10,7 +10,7 @@
 #include "horovodpp/autograd/record/function.h"
 #include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/autograd/warning.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

@@ -27,10 +27,10 @@
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/gpus.h"
-#include "horovodpp/runtime/captured_step.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
-#include "horovodpp/runtime/gpu_choice.h"
+#include "horovodpp/runtime/gpu/captured_step.h"
+#include "horovodpp/runtime/gpu/gpu_choice.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
 

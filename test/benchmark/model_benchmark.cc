@@ -37,7 +37,7 @@
 #include <vector>
 
 #include "horovodpp/autograd.h"
-#include "horovodpp/core/threads.h"
+#include "horovodpp/core/thread/threads.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/sgd.h"

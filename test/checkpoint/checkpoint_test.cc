@@ -13,7 +13,7 @@
 
 #include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/autograd/warning.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/kernel/allocator.h"
 #include "test/checkpoint/regions.h"
 

@@ -5,7 +5,7 @@
 
 #include "horovodpp/checkpoint/checkpoint.h"
 #include "horovodpp/checkpoint/planned_chain.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops/functional/attention.h"
 #include "test/autograd/support.h"
 

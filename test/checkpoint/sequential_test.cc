@@ -2,7 +2,7 @@
 // Section 1O of the contract.
 #include "horovodpp/checkpoint/sequential.h"
 
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

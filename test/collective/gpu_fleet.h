@@ -21,7 +21,7 @@
 #include "horovodpp/collective/data_plane.h"
 #include "horovodpp/collective/ipc/plane.h"
 #include "horovodpp/collective/staged_plane.h"
-#include "horovodpp/core/ranks.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "test/collective/fleets.h"

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "horovodpp/core/status.h"
+#include "horovodpp/runtime/job/start_up.h"
 #include "horovodpp/runtime/settings/config.h"
-#include "horovodpp/runtime/start_up.h"
 #include "horovodpp/transport/communicator.h"
 #include "test/collective/fleets.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "horovodpp/collective/board/board.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/job/topology.h"
 #include "horovodpp/transport/node/segment.h"
 #include "test/collective/interrupts.h"
 

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "test/runtime/world.h"
 

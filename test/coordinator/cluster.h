@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "horovodpp/coordinator/coordinator.h"
-#include "horovodpp/coordinator/node_board.h"
+#include "horovodpp/coordinator/protocol/node_board.h"
 
 namespace hvd::coordinator {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "horovodpp/core/suspects.h"
+#include "horovodpp/core/job/suspects.h"
 #include "test/coordinator/cluster.h"
 
 namespace hvd::coordinator {

@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "horovodpp/coordinator/coordinator.h"
-#include "test/coordinator/sample_messages.h"
+#include "test/coordinator/protocol/sample_messages.h"
 #include "test/fuzz/fuzz_job.h"
 
 namespace hvd::coordinator {

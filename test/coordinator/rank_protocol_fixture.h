@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/coordinator/cycle.h"
-#include "horovodpp/coordinator/node_board.h"
+#include "horovodpp/coordinator/protocol/cycle.h"
+#include "horovodpp/coordinator/protocol/node_board.h"
 #include "horovodpp/coordinator/rank_protocol.h"
-#include "test/coordinator/sample_messages.h"
+#include "test/coordinator/protocol/sample_messages.h"
 
 namespace hvd::coordinator {
 

@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "test/coordinator/sample_messages.h"
+#include "test/coordinator/protocol/sample_messages.h"
 
 namespace hvd::coordinator {
 namespace {

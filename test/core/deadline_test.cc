@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/core/clock.h"
+#include "horovodpp/core/thread/clock.h"
 
 #include <gtest/gtest.h>
 

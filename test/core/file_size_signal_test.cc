@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/core/file_error.h"
+#include "horovodpp/core/system/file_error.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <memory>
-
-#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd {
 namespace {

@@ -11,8 +11,7 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "test/support/no_threads.h"
 
 namespace hvd::data {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "horovodpp/autograd.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 
 namespace hvd::data {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "horovodpp/runtime/arena_alloc.h"
 #include "horovodpp/runtime/global.h"
-#include "horovodpp/runtime/gpu_choice.h"
+#include "horovodpp/runtime/gpu/gpu_choice.h"
 #include "test/device/gpu_program.h"
 #include "test/runtime/world.h"
 

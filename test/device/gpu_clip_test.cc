@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/runtime/gpu_clip.h"
+#include "horovodpp/runtime/gpu/gpu_clip.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "horovodpp/device/cuda_graph.h"
-#include "horovodpp/runtime/captured_step.h"
+#include "horovodpp/runtime/gpu/captured_step.h"
 #include "test/device/gpu_program.h"
 #include "test/runtime/world.h"
 

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "horovodpp/coordinator/message.h"
+#include "horovodpp/coordinator/protocol/message.h"
 
 namespace hvd::coordinator {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <variant>
 
-#include "horovodpp/coordinator/message.h"
-#include "test/coordinator/sample_messages.h"
+#include "horovodpp/coordinator/protocol/message.h"
+#include "test/coordinator/protocol/sample_messages.h"
 
 namespace hvd::coordinator {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "horovodpp/coordinator/message.h"
+#include "horovodpp/coordinator/protocol/message.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

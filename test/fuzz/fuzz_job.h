@@ -23,7 +23,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/coordinator.h"
-#include "horovodpp/coordinator/node_board.h"
+#include "horovodpp/coordinator/protocol/node_board.h"
 
 namespace hvd::coordinator {
 

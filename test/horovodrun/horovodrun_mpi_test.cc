@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/core/host_name.h"
+#include "horovodpp/core/job/host_name.h"
 #include "horovodrun/system/process.h"
 #include "test/horovodrun/frozen_group.h"
 #include "test/horovodrun/test_process.h"

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "horovodpp/core/status.h"
-#include "horovodpp/runtime/start_up.h"
+#include "horovodpp/runtime/job/start_up.h"
 
 namespace {
 

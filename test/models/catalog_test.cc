@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "horovodpp/autograd.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "models/gpt.h"
 #include "models/swin.h"
 

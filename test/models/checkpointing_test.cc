@@ -15,7 +15,6 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/optim/sgd.h"
 #include "models/char_lstm.h"

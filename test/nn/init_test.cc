@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "horovodpp/autograd.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 
 namespace hvd::nn::init {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn.h"
 
 namespace hvd::nn {

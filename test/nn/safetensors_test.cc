@@ -15,7 +15,6 @@
 #include "absl/status/status.h"
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "test/support/temporary_folder.h"
 
 namespace hvd::nn {

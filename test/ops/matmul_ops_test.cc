@@ -2,7 +2,7 @@
 // Products for every rank and layout.
 #include <cmath>
 
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 

@@ -9,7 +9,6 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 
 namespace hvd::optim {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "horovodpp/autograd.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/optim/sgd.h"
 
 namespace hvd::optim {

@@ -11,7 +11,6 @@
 #include "horovodpp/autograd.h"
 #include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/layers/linear.h"
 #include "horovodpp/optim/adagrad.h"
 #include "horovodpp/optim/adam.h"

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/replica/objects.h"
 #include "horovodpp/runtime/global.h"
 #include "test/runtime/world.h"

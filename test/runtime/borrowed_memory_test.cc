@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/core/promise.h"
+#include "horovodpp/core/thread/promise.h"
 #include "test/runtime/world.h"
 
 namespace hvd {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/promise.h"
+#include "horovodpp/core/thread/promise.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "test/runtime/world.h"
 #include "test/support/fork.h"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "horovodpp/collective/arena/arena.h"
-#include "horovodpp/coordinator/lost_ranks.h"
-#include "horovodpp/coordinator/message.h"
+#include "horovodpp/coordinator/failure/lost_ranks.h"
+#include "horovodpp/coordinator/protocol/message.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/epoch_router.h"

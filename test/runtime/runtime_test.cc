@@ -19,7 +19,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/collective/board/board.h"
-#include "horovodpp/core/promise.h"
+#include "horovodpp/core/thread/promise.h"
 #include "horovodpp/core/version.h"
 #include "horovodpp/runtime/execution/crossover_cache.h"
 #include "horovodpp/runtime/global_collectives.h"

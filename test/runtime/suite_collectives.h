@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/core/promise.h"
+#include "horovodpp/core/thread/promise.h"
 #include "horovodpp/runtime/execution/reductions.h"
 #include "test/runtime/suite_support.h"
 

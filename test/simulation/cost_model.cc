@@ -14,7 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/coordinator.h"
-#include "horovodpp/core/clock.h"
+#include "horovodpp/core/thread/clock.h"
 
 namespace hvd::simulation {
 namespace {

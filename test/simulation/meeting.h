@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/coordinator/batch.h"
+#include "horovodpp/coordinator/protocol/batch.h"
 
 namespace hvd::simulation {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/coordinator/request.h"
+#include "horovodpp/coordinator/protocol/request.h"
 
 namespace hvd::simulation {
 

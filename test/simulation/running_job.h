@@ -15,7 +15,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "horovodpp/coordinator/coordinator.h"
-#include "horovodpp/core/clock.h"
+#include "horovodpp/core/thread/clock.h"
 #include "test/simulation/job.h"
 #include "test/simulation/meeting.h"
 #include "test/simulation/random.h"

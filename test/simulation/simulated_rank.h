@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "horovodpp/coordinator/coordinator.h"
-#include "horovodpp/coordinator/node_board.h"
+#include "horovodpp/coordinator/protocol/node_board.h"
 #include "test/simulation/callers.h"
 #include "test/simulation/meeting.h"
 

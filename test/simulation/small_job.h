@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "horovodpp/coordinator/coordinator.h"
-#include "horovodpp/coordinator/node_board.h"
-#include "horovodpp/core/clock.h"
+#include "horovodpp/coordinator/protocol/node_board.h"
+#include "horovodpp/core/thread/clock.h"
 
 namespace hvd::simulation {
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "horovodpp/coordinator/message.h"
+#include "horovodpp/coordinator/protocol/message.h"
 
 namespace hvd::simulation {
 namespace {

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/kernel/allocator.h"
 #include "test/autograd/support.h"
 

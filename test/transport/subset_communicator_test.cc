@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "horovodpp/core/promise.h"
+#include "horovodpp/core/thread/promise.h"
 #include "test/transport/routed_world.h"
 
 namespace hvd::transport {

@@ -15,7 +15,7 @@
 #include <memory>
 
 #include "horovodpp/autograd/graph/node.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/tensor/gradient_home.h"
 
 namespace hvd::autograd {

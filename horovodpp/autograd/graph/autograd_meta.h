@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "horovodpp/autograd/graph/node.h"
-#include "horovodpp/core/spin_lock.h"
+#include "horovodpp/core/thread/spin_lock.h"
 #include "horovodpp/tensor/base/hook_list.h"
 #include "horovodpp/tensor/gradient_home.h"
 #include "horovodpp/tensor/tensor.h"

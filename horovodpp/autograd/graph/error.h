@@ -9,14 +9,14 @@
 //   }
 //
 // They derive from hvd::Error and carry a Status, as does InvalidArgument
-// (core/invalid_argument.h), which reports a wrong shape, dtype, index …
+// (core/error.h), which reports a wrong shape, dtype, index …
 #pragma once
 
 #include <string>
 
 #include "horovodpp/core/error.h"
+#include "horovodpp/core/error.h"  // IWYU pragma: export
 #include "horovodpp/core/export.h"
-#include "horovodpp/core/invalid_argument.h"  // IWYU pragma: export
 
 namespace HVD_EXPORT hvd {
 namespace autograd {

@@ -11,7 +11,7 @@
 #include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/autograd/graph/node_hooks.h"
 #include "horovodpp/autograd/graph/sparse_gradient.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/tensor/tensor_impl.h"
 
 namespace hvd::autograd {

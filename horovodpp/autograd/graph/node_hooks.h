@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "horovodpp/core/mutex.h"
-#include "horovodpp/core/spin_lock.h"
+#include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/core/thread/spin_lock.h"
 #include "horovodpp/tensor/base/hook_list.h"
 #include "horovodpp/tensor/tensor.h"
 

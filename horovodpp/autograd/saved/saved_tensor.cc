@@ -12,8 +12,8 @@
 #include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/autograd/graph/node_hooks.h"
-#include "horovodpp/core/mutex.h"
-#include "horovodpp/core/spin_lock.h"
+#include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/core/thread/spin_lock.h"
 #include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::autograd {

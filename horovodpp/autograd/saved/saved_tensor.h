@@ -21,7 +21,7 @@
 
 #include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/core/export.h"
-#include "horovodpp/core/spin_lock.h"
+#include "horovodpp/core/thread/spin_lock.h"
 #include "horovodpp/tensor/base/intrusive_ptr.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/tensor.h"

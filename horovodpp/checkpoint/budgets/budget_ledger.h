@@ -12,7 +12,7 @@
 
 #include "horovodpp/checkpoint/budgets/budget_holder.h"
 #include "horovodpp/checkpoint/budgets/memory_budget.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/kernel/memory_reclaimer.h"
 

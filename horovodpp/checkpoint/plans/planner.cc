@@ -9,7 +9,6 @@
 #include "horovodpp/checkpoint/plans/plan.h"
 #include "horovodpp/checkpoint/plans/plan_cost.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd {

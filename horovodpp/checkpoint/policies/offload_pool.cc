@@ -9,10 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/thread_start.h"
+#include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/core/thread/thread_start.h"
 #include "horovodpp/tensor/tensor_copy.h"
 
 namespace hvd {

@@ -9,9 +9,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/home_process.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/job/home_process.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/transport/node/shared_memory.h"
 
 namespace hvd {

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "horovodpp/collective/arena/arena.h"
-#include "horovodpp/core/buffer_pool.h"
+#include "horovodpp/core/memory/buffer_pool.h"
 
 namespace hvd::collective {
 

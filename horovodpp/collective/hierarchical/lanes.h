@@ -22,7 +22,7 @@
 #include "horovodpp/collective/ring/chunk_link.h"
 #include "horovodpp/collective/ring/circuit.h"
 #include "horovodpp/collective/ring/direct_circuit.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/job/topology.h"
 
 namespace hvd::collective {
 

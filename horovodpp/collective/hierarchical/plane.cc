@@ -10,7 +10,7 @@
 #include "horovodpp/collective/hierarchical/gather.h"
 #include "horovodpp/collective/ring/doubling.h"
 #include "horovodpp/collective/ring/team.h"
-#include "horovodpp/core/ranks.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {

@@ -40,7 +40,7 @@
 #include "horovodpp/collective/hierarchical/reduction.h"
 #include "horovodpp/collective/ring/plane.h"
 #include "horovodpp/collective/ring/staging.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/job/topology.h"
 
 namespace hvd::collective {
 

@@ -11,7 +11,7 @@
 #include "horovodpp/collective/ring/direct_circuit.h"
 #include "horovodpp/collective/ring/doubling.h"
 #include "horovodpp/collective/ring/team.h"
-#include "horovodpp/core/ranks.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {

@@ -24,7 +24,7 @@
 #include "horovodpp/collective/ring/chunk_link.h"
 #include "horovodpp/collective/ring/plane.h"
 #include "horovodpp/collective/ring/staging.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/job/topology.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/waiting.h"
 

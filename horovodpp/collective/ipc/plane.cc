@@ -9,9 +9,9 @@
 #include "absl/strings/str_join.h"
 #include "horovodpp/collective/call_checks.h"
 #include "horovodpp/collective/ipc/reducing.h"
-#include "horovodpp/core/mutex.h"
-#include "horovodpp/core/ranks.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/mutex.h"
 
 namespace hvd::collective {
 

@@ -26,7 +26,7 @@
 #include "horovodpp/collective/gpu_wait.h"
 #include "horovodpp/collective/reduce/reduction.h"
 #include "horovodpp/collective/stream_room.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/device/cuda_ipc.h"
 #include "horovodpp/device/cuda_kernels.h"
 #include "horovodpp/device/cuda_memory.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "horovodpp/core/thread_start.h"
+#include "horovodpp/core/thread/thread_start.h"
 
 namespace hvd::collective {
 

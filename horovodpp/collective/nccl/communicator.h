@@ -29,8 +29,8 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/nccl/api.h"
 #include "horovodpp/collective/nccl/memory.h"
-#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/device/cuda_driver.h"
 #include "horovodpp/device/cuda_graph.h"
 

@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "horovodpp/core/at_exit.h"
-#include "horovodpp/core/clock.h"
 #include "horovodpp/core/half.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/at_exit.h"
+#include "horovodpp/core/thread/clock.h"
 #include "horovodpp/device/gpu_work.h"
 
 namespace hvd::collective {

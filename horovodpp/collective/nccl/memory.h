@@ -22,7 +22,7 @@
 #include "horovodpp/collective/nccl/api.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/core/dtype.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/device/cuda_driver.h"
 
 namespace hvd::collective {

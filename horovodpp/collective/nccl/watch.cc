@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/thread_start.h"
+#include "horovodpp/core/thread/thread_start.h"
 
 namespace hvd::collective {
 namespace {

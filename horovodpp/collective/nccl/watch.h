@@ -22,7 +22,7 @@
 #include "absl/status/status.h"
 #include "horovodpp/collective/gpu_wait.h"
 #include "horovodpp/collective/nccl/communicator.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/device/gpu_work.h"
 
 namespace hvd::collective {

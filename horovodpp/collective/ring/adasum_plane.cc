@@ -12,7 +12,7 @@
 #include "horovodpp/collective/reduce/piece_stream.h"
 #include "horovodpp/collective/ring/chunk_link.h"
 #include "horovodpp/collective/ring/team.h"
-#include "horovodpp/core/buffer.h"
+#include "horovodpp/core/memory/buffer.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {

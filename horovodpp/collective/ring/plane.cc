@@ -9,7 +9,7 @@
 #include "horovodpp/collective/ring/circuit.h"
 #include "horovodpp/collective/ring/direct_flow.h"
 #include "horovodpp/collective/ring/team.h"
-#include "horovodpp/core/ranks.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {

@@ -10,7 +10,7 @@
 #include "horovodpp/collective/reduce/kernel.h"
 #include "horovodpp/collective/reduce/part_table.h"
 #include "horovodpp/collective/reduce/piece_stream.h"
-#include "horovodpp/core/buffer.h"
+#include "horovodpp/core/memory/buffer.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {

@@ -14,7 +14,7 @@
 #include "horovodpp/collective/shm/broadcast.h"
 #include "horovodpp/collective/shm/quick_call.h"
 #include "horovodpp/collective/shm/reducescatter.h"
-#include "horovodpp/core/ranks.h"
+#include "horovodpp/core/job/ranks.h"
 
 namespace hvd::collective {
 namespace {

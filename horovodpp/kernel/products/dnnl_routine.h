@@ -17,8 +17,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "horovodpp/core/dtype.h"
-#include "horovodpp/core/mutex.h"
-#include "horovodpp/core/threads.h"
+#include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/core/thread/threads.h"
 #include "horovodpp/kernel/intra_op.h"
 
 namespace hvd::autograd {

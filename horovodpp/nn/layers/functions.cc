@@ -2,7 +2,7 @@
 #include "horovodpp/nn/layers/functions.h"
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops/functional/dropout.h"
 #include "horovodpp/tensor/base/dims.h"
 

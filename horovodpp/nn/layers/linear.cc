@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/sparse_gradient.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/nn/init.h"
 #include "horovodpp/ops/index_ops.h"
 #include "horovodpp/ops/matmul_ops.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/nn/init.h"
 #include "horovodpp/ops/functional/dropout.h"
 #include "horovodpp/ops/functional/lstm.h"

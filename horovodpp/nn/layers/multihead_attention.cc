@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/nn/init.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/attention.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/graph_state.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops/functional/norms.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"

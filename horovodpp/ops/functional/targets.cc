@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/autograd/record/record.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/loss_options.h"
 #include "horovodpp/ops/reduce_ops.h"

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/graph_ops.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 

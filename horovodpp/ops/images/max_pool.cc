@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/images/windows.h"
 #include "horovodpp/ops/shape_ops.h"

@@ -29,7 +29,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "horovodpp/autograd/engine.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/tensor/base/hook_handle.h"
 #include "horovodpp/tensor/tensor.h"
 

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/warning.h"
-#include "horovodpp/core/future.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::optim {

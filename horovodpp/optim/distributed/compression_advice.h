@@ -7,7 +7,7 @@
 #include <string>
 
 #include "horovodpp/compression/compressor.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/job/topology.h"
 #include "horovodpp/replica/gradient_reducer.h"
 
 namespace hvd::optim {

@@ -5,9 +5,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/future.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/optim/distributed/broadcast_state.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/base/thread_state.h"

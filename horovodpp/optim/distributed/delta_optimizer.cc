@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/without_exceptions.h"
+#include "horovodpp/core/thread/without_exceptions.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/optim/distributed/broadcast_state.h"
 #include "horovodpp/optim/distributed/contributions.h"

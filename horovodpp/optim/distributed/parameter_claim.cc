@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/thread/mutex.h"
 
 namespace hvd::optim {
 namespace {

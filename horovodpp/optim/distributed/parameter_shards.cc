@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/accumulate_grad.h"
 #include "horovodpp/autograd/graph/autograd_meta.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/optim/distributed/arena_gradients.h"

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/core/future.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/nn/module.h"
 #include "horovodpp/optim/grouped_optimizer.h"
 #include "horovodpp/replica/gradient_reducer.h"

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/sparse_gradient.h"
-#include "horovodpp/core/buffer.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/memory/buffer.h"
 #include "horovodpp/optim/gradients.h"
 #include "horovodpp/tensor/factories.h"
 

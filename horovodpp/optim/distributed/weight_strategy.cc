@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/buffer.h"
-#include "horovodpp/core/future.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/memory/buffer.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/base/thread_state.h"

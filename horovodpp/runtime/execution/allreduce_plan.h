@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "horovodpp/collective/reduce/piece.h"
 #include "horovodpp/collective/reduce/reduction.h"
-#include "horovodpp/coordinator/batch.h"
-#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/coordinator/protocol/batch.h"
+#include "horovodpp/coordinator/protocol/submission.h"
 #include "horovodpp/runtime/execution/plane_calls.h"
 
 namespace hvd::runtime {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "horovodpp/coordinator/request.h"
-#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/coordinator/protocol/request.h"
+#include "horovodpp/coordinator/protocol/submission.h"
 
 namespace hvd::runtime {
 

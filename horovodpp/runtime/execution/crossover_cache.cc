@@ -18,8 +18,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "horovodpp/core/file_error.h"
-#include "horovodpp/core/threads.h"
+#include "horovodpp/core/system/file_error.h"
+#include "horovodpp/core/thread/threads.h"
 
 namespace hvd::runtime {
 namespace {

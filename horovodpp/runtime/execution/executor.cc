@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "horovodpp/core/futex_word.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/futex_word.h"
 #include "horovodpp/runtime/execution/non_reducing.h"
 #include "horovodpp/runtime/execution/plane_calls.h"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "horovodpp/coordinator/batch.h"
-#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/coordinator/protocol/batch.h"
+#include "horovodpp/coordinator/protocol/submission.h"
 #include "horovodpp/runtime/execution/allreduce_plan.h"
 #include "horovodpp/runtime/execution/batch_part.h"
 #include "horovodpp/runtime/execution/planes.h"

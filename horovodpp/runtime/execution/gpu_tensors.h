@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/coordinator/submission.h"
-#include "horovodpp/core/buffer.h"
+#include "horovodpp/coordinator/protocol/submission.h"
+#include "horovodpp/core/memory/buffer.h"
 #include "horovodpp/core/tensor_view.h"
 
 namespace hvd::runtime {

@@ -18,7 +18,7 @@
 #include "horovodpp/collective/shm/adasum_plane.h"
 #include "horovodpp/collective/shm/plane.h"
 #include "horovodpp/collective/staged_plane.h"
-#include "horovodpp/core/ranks.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {

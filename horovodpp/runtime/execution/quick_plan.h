@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "horovodpp/collective/quick_call.h"
-#include "horovodpp/coordinator/batch.h"
-#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/coordinator/protocol/batch.h"
+#include "horovodpp/coordinator/protocol/submission.h"
 #include "horovodpp/runtime/execution/planes.h"
 
 namespace hvd::runtime {

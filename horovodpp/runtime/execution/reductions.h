@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/data_plane.h"
-#include "horovodpp/core/buffer.h"
+#include "horovodpp/core/memory/buffer.h"
 #include "horovodpp/runtime/execution/batch_part.h"
 #include "horovodpp/runtime/execution/plane_calls.h"
 

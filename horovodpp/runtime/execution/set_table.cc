@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/ranks.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {

@@ -16,9 +16,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/coordinator/request.h"
-#include "horovodpp/core/home_process.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/coordinator/protocol/request.h"
+#include "horovodpp/core/job/home_process.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/runtime/settings/process_set.h"
 
 namespace hvd::runtime {

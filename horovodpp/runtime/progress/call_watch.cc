@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "horovodpp/core/thread_start.h"
+#include "horovodpp/core/thread/thread_start.h"
 
 namespace hvd::runtime {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/rank_news.h"
-#include "horovodpp/core/suspects.h"
+#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/suspects.h"
 
 namespace hvd::runtime {
 namespace {

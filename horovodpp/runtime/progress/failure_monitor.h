@@ -18,8 +18,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "horovodpp/core/mutex.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/job/topology.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/transport/node/segment.h"
 #include "horovodpp/transport/waiting.h"
 
@@ -37,7 +37,7 @@ class FailureMonitor : public transport::Interrupt {
         epoch_(epoch) {}
 
   // Breaks the job with this reason, unless an earlier reason exists.
-  // `suspects` are as in core/suspects.h.
+  // `suspects` are as in core/job/suspects.h.
   void report(const std::string& why, const std::vector<int>& suspects = {});
 
   // Records that another rank left the job early, as `why` says, and so made

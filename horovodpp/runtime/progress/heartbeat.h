@@ -20,7 +20,7 @@
 #include <chrono>
 #include <vector>
 
-#include "horovodpp/core/clock.h"
+#include "horovodpp/core/thread/clock.h"
 
 namespace hvd::runtime {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/job/suspects.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/suspects.h"
 
 namespace hvd::runtime {
 namespace {

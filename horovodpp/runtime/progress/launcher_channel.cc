@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "horovodpp/core/host_name.h"
+#include "horovodpp/core/job/host_name.h"
 
 namespace hvd::runtime {
 void LauncherChannel::joining() const {

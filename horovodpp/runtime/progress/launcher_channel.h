@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A LauncherChannel sends a rank's news (core/rank_news.h) to the launcher that
+// A LauncherChannel sends a rank's news (core/job/rank_news.h) to the launcher that
 // started it, through a socket of this host. HOROVODPP_LAUNCHER holds the
 // socket's name. Without a listening launcher its calls do nothing. No call
 // waits or fails.
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "horovodpp/core/rank_news.h"
+#include "horovodpp/core/job/rank_news.h"
 
 namespace hvd::runtime {
 

@@ -5,7 +5,7 @@
 
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/tensor_queue.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/job/topology.h"
 #include "horovodpp/runtime/execution/executor.h"
 #include "horovodpp/runtime/progress/failure_monitor.h"
 #include "horovodpp/runtime/progress/launcher_channel.h"

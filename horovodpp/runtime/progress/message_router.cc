@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/core/ranks.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::runtime {

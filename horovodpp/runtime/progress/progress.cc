@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "horovodpp/core/interruption.h"
+#include "horovodpp/core/thread/interruption.h"
 
 namespace hvd::runtime {
 namespace {

@@ -21,9 +21,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "horovodpp/core/clock.h"
-#include "horovodpp/core/mutex.h"
-#include "horovodpp/core/promise.h"
+#include "horovodpp/core/thread/clock.h"
+#include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/core/thread/promise.h"
 #include "horovodpp/runtime/progress/job_end.h"
 #include "horovodpp/runtime/progress/loop_parts.h"
 #include "horovodpp/runtime/progress/turn.h"

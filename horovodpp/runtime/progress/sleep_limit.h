@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "horovodpp/core/clock.h"
+#include "horovodpp/core/thread/clock.h"
 
 namespace hvd::runtime {
 

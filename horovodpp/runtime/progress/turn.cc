@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/interruption.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/interruption.h"
 
 namespace hvd::runtime {
 namespace {

@@ -19,10 +19,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/coordinator/batch.h"
+#include "horovodpp/coordinator/protocol/batch.h"
 #include "horovodpp/coordinator/tensor_queue.h"
-#include "horovodpp/core/clock.h"
-#include "horovodpp/core/promise.h"
+#include "horovodpp/core/thread/clock.h"
+#include "horovodpp/core/thread/promise.h"
 #include "horovodpp/runtime/execution/quick_plan.h"
 #include "horovodpp/runtime/progress/heartbeat.h"
 #include "horovodpp/runtime/progress/job_end.h"

@@ -5,12 +5,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/coordinator/lost_ranks.h"
-#include "horovodpp/coordinator/stall_inspector.h"
-#include "horovodpp/core/rank_news.h"
-#include "horovodpp/core/ranks.h"
+#include "horovodpp/coordinator/failure/lost_ranks.h"
+#include "horovodpp/coordinator/root/stall_inspector.h"
+#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/ranks.h"
+#include "horovodpp/core/job/suspects.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/suspects.h"
 #include "horovodpp/runtime/progress/turn.h"
 #include "horovodpp/transport/epoch_router.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "horovodpp/core/interruption.h"
+#include "horovodpp/core/thread/interruption.h"
 #include "horovodpp/runtime/progress/sleep_limit.h"
 #include "horovodpp/runtime/progress/turn.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a captured step (runtime/captured_step.h).
+// The options of a captured step (runtime/gpu/captured_step.h).
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.

@@ -115,7 +115,7 @@ struct Config {
 
   // HOROVODPP_NUM_THREADS, or else OMP_NUM_THREADS if it is one number: how
   // many threads a tensor operation may use, unless the program sets it
-  // (core/threads.h). 0: its share of the node's cores. Overrules settings of
+  // (core/thread/threads.h). 0: its share of the node's cores. Overrules settings of
   // libraries, such as OPENBLAS_NUM_THREADS.
   int num_threads = 0;
 

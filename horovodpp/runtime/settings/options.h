@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/core/buffer.h"
 #include "horovodpp/core/export.h"
+#include "horovodpp/core/memory/buffer.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/runtime/settings/process_set.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/coordinator/protocol/submission.h"
 
 namespace hvd::runtime {
 

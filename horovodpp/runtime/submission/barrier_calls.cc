@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "horovodpp/core/promise.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/promise.h"
 
 namespace hvd::runtime {
 

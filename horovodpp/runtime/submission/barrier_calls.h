@@ -14,10 +14,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "horovodpp/coordinator/submission.h"
-#include "horovodpp/core/future.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/coordinator/protocol/submission.h"
 #include "horovodpp/core/outcome.h"
+#include "horovodpp/core/thread/future.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/runtime/execution/set_table.h"
 #include "horovodpp/runtime/settings/process_set.h"
 #include "horovodpp/runtime/submission/submission_sink.h"

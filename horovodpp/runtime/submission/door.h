@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 
 namespace hvd::runtime {
 

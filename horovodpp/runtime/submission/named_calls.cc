@@ -6,8 +6,8 @@
 #include <exception>
 #include <utility>
 
-#include "horovodpp/core/futex_word.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/futex_word.h"
 
 namespace hvd::runtime {
 

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "horovodpp/coordinator/submission.h"
-#include "horovodpp/core/enqueued.h"
+#include "horovodpp/coordinator/protocol/submission.h"
 #include "horovodpp/core/outcome.h"
-#include "horovodpp/core/promise.h"
+#include "horovodpp/core/thread/enqueued.h"
+#include "horovodpp/core/thread/promise.h"
 #include "horovodpp/runtime/execution/set_table.h"
 #include "horovodpp/runtime/settings/process_set.h"
 #include "horovodpp/runtime/submission/submission_sink.h"

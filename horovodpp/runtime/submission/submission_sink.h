@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "horovodpp/coordinator/submission.h"
-#include "horovodpp/core/promise.h"
+#include "horovodpp/coordinator/protocol/submission.h"
+#include "horovodpp/core/thread/promise.h"
 #include "horovodpp/runtime/execution/quick_plan.h"
 
 namespace hvd::runtime {

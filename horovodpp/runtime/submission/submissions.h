@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "horovodpp/coordinator/submission.h"
+#include "horovodpp/coordinator/protocol/submission.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/execution/set_table.h"

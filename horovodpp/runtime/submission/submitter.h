@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "horovodpp/coordinator/submission.h"
-#include "horovodpp/core/buffer.h"
-#include "horovodpp/core/futex_word.h"
-#include "horovodpp/core/future.h"
-#include "horovodpp/core/promise.h"
+#include "horovodpp/coordinator/protocol/submission.h"
+#include "horovodpp/core/memory/buffer.h"
+#include "horovodpp/core/thread/futex_word.h"
+#include "horovodpp/core/thread/future.h"
+#include "horovodpp/core/thread/promise.h"
 #include "horovodpp/runtime/execution/set_table.h"
 #include "horovodpp/runtime/settings/options.h"
 #include "horovodpp/runtime/submission/barrier_calls.h"

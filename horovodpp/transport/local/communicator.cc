@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/host_name.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/transport/local/frame_stream.h"
 #include "horovodpp/transport/local/socket.h"
 #include "horovodpp/transport/local/transfers.h"

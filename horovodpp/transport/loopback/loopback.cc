@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/host_name.h"
+#include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/thread_start.h"
+#include "horovodpp/core/thread/thread_start.h"
 #include "horovodpp/transport/loopback/shared.h"
 
 namespace hvd::transport {

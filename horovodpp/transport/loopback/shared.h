@@ -14,7 +14,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/transport/communicator.h"
 
 namespace hvd::transport {

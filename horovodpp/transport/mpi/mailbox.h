@@ -16,7 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/job/topology.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/mail_exchange.h"
 #include "horovodpp/transport/mpi/calls.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/host_name.h"
+#include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/mail_exchange.h"
 #include "horovodpp/transport/mpi/farewell.h"

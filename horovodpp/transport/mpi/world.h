@@ -22,7 +22,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/transport/mpi/calls.h"
 #include "horovodpp/transport/mpi/tags.h"
 #include "horovodpp/transport/system/datagram_beats.h"

@@ -11,7 +11,7 @@
 #include <new>
 #include <utility>
 
-#include "horovodpp/core/thread_start.h"
+#include "horovodpp/core/thread/thread_start.h"
 
 namespace hvd::transport {
 namespace {

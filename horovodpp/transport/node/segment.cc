@@ -12,8 +12,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/mutex.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/transport/node/shared_memory.h"
 
 namespace hvd::transport {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/job/topology.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/doorbell.h"
 
@@ -35,7 +35,7 @@ class alignas(128) BreakWord {
   static constexpr std::size_t kTextBytes = 4096;
   static constexpr std::size_t kMostSuspects = 256;
 
-  // Publishes the broken epoch, the reason, and its suspects (core/suspects.h).
+  // Publishes the broken epoch, the reason, and its suspects (core/job/suspects.h).
   // Returns false if another rank was first, or if too many ranks try at this
   // moment. Long texts and lists of suspects are cut.
   bool raise(std::uint32_t epoch, const std::string& why,

@@ -22,9 +22,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "horovodpp/core/file_error.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/threads.h"
+#include "horovodpp/core/system/file_error.h"
+#include "horovodpp/core/thread/threads.h"
 
 namespace hvd::transport {
 namespace {

@@ -20,10 +20,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "horovodpp/core/process_stat.h"
-#include "horovodpp/core/rank_news.h"
+#include "horovodpp/core/job/rank_news.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/thread_start.h"
+#include "horovodpp/core/system/process_stat.h"
+#include "horovodpp/core/thread/thread_start.h"
 
 namespace hvd::transport {
 

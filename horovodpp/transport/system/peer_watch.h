@@ -19,7 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "horovodpp/core/mutex.h"
+#include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/transport/system/owned_descriptor.h"
 
 namespace hvd::transport {

@@ -17,7 +17,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/host_name.h"
+#include "horovodpp/core/job/host_name.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/engines/mpirun/leftovers.h"
 #include "horovodrun/system/environment.h"

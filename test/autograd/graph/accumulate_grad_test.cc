@@ -7,7 +7,7 @@
 
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/graph/error.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops.h"
 #include "test/autograd/support.h"
 

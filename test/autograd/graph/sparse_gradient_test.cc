@@ -10,7 +10,7 @@
 #include "horovodpp/autograd.h"
 #include "horovodpp/autograd/reentrant_checkpoint.h"
 #include "horovodpp/checkpoint.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "test/autograd/support.h"
 
 namespace hvd::autograd {

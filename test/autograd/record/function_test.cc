@@ -8,7 +8,7 @@
 
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/saved/saved_tensor.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

@@ -7,7 +7,7 @@
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/autograd/saved/saved_tensor.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops/images/images.h"
 #include "test/autograd/support.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "horovodpp/checkpoint/checkpoint.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/kernel/allocator.h"
 #include "test/autograd/support.h"
 

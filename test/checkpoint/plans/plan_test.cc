@@ -9,7 +9,6 @@
 
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd {

@@ -12,7 +12,6 @@
 
 #include "horovodpp/checkpoint/checkpoint.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/kernel/allocator.h"
 #include "test/autograd/support.h"

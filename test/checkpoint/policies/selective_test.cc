@@ -15,7 +15,6 @@
 #include "horovodpp/checkpoint/budgets/memory_budget.h"
 #include "horovodpp/checkpoint/checkpoint.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/kernel/allocator.h"
 #include "test/autograd/support.h"

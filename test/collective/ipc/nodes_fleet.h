@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "horovodpp/collective/ipc/hierarchical_plane.h"
-#include "horovodpp/core/ranks.h"
+#include "horovodpp/core/job/ranks.h"
 #include "test/collective/gpu_fleet.h"
 #include "test/collective/hierarchical/fleets.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/core/host_name.h"
+#include "horovodpp/core/job/host_name.h"
 #include "horovodrun/output/report.h"
 #include "horovodrun/output/stderr_filter.h"
 #include "horovodrun/system/process.h"

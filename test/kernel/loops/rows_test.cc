@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "horovodpp/autograd/graph/error.h"
-#include "horovodpp/core/invalid_argument.h"
-#include "horovodpp/core/threads.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/thread/threads.h"
 
 namespace hvd::autograd::blas {
 namespace {

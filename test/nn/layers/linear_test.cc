@@ -9,7 +9,7 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/autograd/graph/sparse_gradient.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/nn/init.h"
 
 namespace hvd::nn {

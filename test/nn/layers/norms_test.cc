@@ -6,7 +6,7 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/autograd/reentrant_checkpoint.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 
 namespace hvd::nn {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 

@@ -3,7 +3,7 @@
 
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/reentrant_checkpoint.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops/functional/norms.h"
 #include "horovodpp/ops/images/images.h"
 #include "test/autograd/near.h"

@@ -4,7 +4,7 @@
 
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/gradcheck.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops/functional/norms.h"
 #include "test/autograd/near.h"
 #include "test/autograd/support.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/functional/lstm.h"
 
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops.h"
 #include "test/autograd/grid.h"
 

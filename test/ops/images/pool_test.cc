@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "horovodpp/autograd/gradcheck.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/ops/images/images.h"
 #include "test/autograd/near.h"
 #include "test/autograd/support.h"

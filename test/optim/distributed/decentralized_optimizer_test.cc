@@ -13,7 +13,6 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/optim/sgd.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/run_ranks.h"

@@ -12,7 +12,6 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/layers/linear.h"
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"

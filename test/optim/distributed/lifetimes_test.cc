@@ -17,7 +17,6 @@
 #include "horovodpp/autograd.h"
 #include "horovodpp/collective/arena/arena.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/core/invalid_argument.h"
 #include "horovodpp/nn/state_dict.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"

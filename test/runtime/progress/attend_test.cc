@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "horovodpp/runtime/node_layout.h"
+#include "horovodpp/runtime/job/node_layout.h"
 #include "horovodpp/runtime/progress/progress.h"
 #include "horovodpp/transport/loopback/loopback.h"
 #include "test/runtime/execution/fake_plane.h"

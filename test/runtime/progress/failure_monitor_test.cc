@@ -7,7 +7,7 @@
 #include <chrono>
 #include <memory>
 
-#include "horovodpp/core/suspects.h"
+#include "horovodpp/core/job/suspects.h"
 #include "horovodpp/transport/loopback/loopback.h"
 
 namespace hvd::runtime {

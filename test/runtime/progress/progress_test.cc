@@ -13,7 +13,7 @@
 #include <new>
 #include <thread>
 
-#include "horovodpp/runtime/waits_at_once.h"
+#include "horovodpp/runtime/settings/waits_at_once.h"
 #include "test/runtime/relayed_wires.h"
 #include "test/runtime/suite_support.h"
 #include "test/runtime/world.h"

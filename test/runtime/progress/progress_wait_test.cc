@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "horovodpp/core/interruption.h"
-#include "horovodpp/runtime/node_layout.h"
+#include "horovodpp/core/thread/interruption.h"
+#include "horovodpp/runtime/job/node_layout.h"
 #include "horovodpp/runtime/progress/progress.h"
 #include "horovodpp/transport/loopback/loopback.h"
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "horovodpp/core/thread_start.h"
+#include "horovodpp/core/thread/thread_start.h"
 
 namespace hvd {
 namespace {

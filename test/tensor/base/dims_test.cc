@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "horovodpp/autograd/graph/error.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 
 namespace hvd::autograd {
 namespace {

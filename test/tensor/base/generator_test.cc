@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Item 188: random numbers are a function of seed and offset.
 #include "horovodpp/tensor/base/generator.h"
-#include "horovodpp/core/invalid_argument.h"
+#include "horovodpp/core/error.h"
 
 #include <algorithm>
 

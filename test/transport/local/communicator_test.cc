@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "horovodpp/core/promise.h"
+#include "horovodpp/core/thread/promise.h"
 #include "test/transport/child_process.h"
 #include "test/transport/communicator_suite.h"
 

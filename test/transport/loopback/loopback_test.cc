@@ -6,8 +6,8 @@
 #include <atomic>
 #include <thread>
 
-#include "horovodpp/core/promise.h"
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/job/topology.h"
+#include "horovodpp/core/thread/promise.h"
 #include "test/transport/communicator_suite.h"
 #include "test/transport/routed_world.h"
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "horovodpp/core/topology.h"
+#include "horovodpp/core/job/topology.h"
 #include "horovodpp/transport/mpi/calls.h"
 #include "horovodpp/transport/mpi_module.h"
 #include "horovodpp/transport/subset_communicator.h"

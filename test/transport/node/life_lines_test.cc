@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "horovodpp/core/mutex.h"
-#include "horovodpp/core/promise.h"
+#include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/core/thread/promise.h"
 #include "test/transport/child_process.h"
 
 namespace hvd::transport {

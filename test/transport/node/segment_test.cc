@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "horovodpp/core/rank_news.h"
+#include "horovodpp/core/job/rank_news.h"
 #include "horovodpp/transport/loopback/loopback.h"
 #include "horovodpp/transport/waiting.h"
 #include "test/transport/child_process.h"

@@ -15,8 +15,8 @@
 #include <string>
 #include <thread>
 
-#include "horovodpp/core/mutex.h"
-#include "horovodpp/core/promise.h"
+#include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/core/thread/promise.h"
 #include "test/support/no_threads.h"
 #include "test/support/refused_call.h"
 #include "test/transport/child_process.h"

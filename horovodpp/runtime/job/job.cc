@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/runtime/job/job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/system/process_stat.h"
+#include "horovodpp/device/gpus.h"
+#include "horovodpp/runtime/execution/gpu_tensors.h"
+#include "horovodpp/runtime/settings/waits_at_once.h"
+
+namespace hvd::runtime {
+namespace {
+
+constexpr std::uint32_t kFirstEpoch = 1;
+
+// Time limit for other ranks' GPU work when this rank leaves.
+constexpr std::chrono::seconds kNcclFarewell(10);
+
+// The interval of stall checks. They must be frequent enough to shut the job
+// down in time, even if warnings come later or never.
+std::chrono::nanoseconds first_stall_check(const Config& config) {
+  const auto warning = config.stall_warning_time;
+  const auto shutdown = config.stall_shutdown_time;
+  if (shutdown.count() == 0) return warning;
+  return warning.count() == 0 ? shutdown : std::min(warning, shutdown);
+}
+
+coordinator::Coordinator::Options coordinator_options(const Config& config,
+                                                      const Topology& topology,
+                                                      const Topology& sharing) {
+  return {
+      .rank = sharing.rank(),
+      .tree = coordinator::Tree::of(sharing),
+      .epoch = kFirstEpoch,
+      .process_sets = config.process_sets,
+      .cache_capacity = config.cache_capacity,
+      .fusion_threshold = config.fusion_threshold,
+      .hold_back = config.cycle_time,
+      .fuse_groups = config.fuse_groups,
+      .steps_before_schedule = config.steps_before_schedule,
+      .strict_join = config.strict_join,
+      .stall_warning = first_stall_check(config),
+      .stall_shutdown = config.stall_shutdown_time,
+      .describe = [&](int rank) { return topology.describe(rank); },
+      .remark =
+          [&](int rank) { return process_remark(topology.peer(rank).pid); }};
+}
+
+// The time after which a rank gives up a wait for its GPU. It is shorter than
+// the job's limit: this rank knows the cause, and reports it before the others
+// give up for want of its part.
+std::chrono::nanoseconds shutdown_on_gpu(const Config& config) {
+  constexpr std::chrono::nanoseconds kAhead = std::chrono::seconds(10);
+  return config.stall_shutdown_time -
+         std::min(config.stall_shutdown_time / 2, kAhead);
+}
+
+// Zero bytes are a word that was not raised.
+transport::BreakWord& hindrance_in(std::span<std::byte> memory) {
+  return *reinterpret_cast<transport::BreakWord*>(memory.data());
+}
+
+std::string waited_in_a_callback(const coordinator::Submission& submission) {
+  return absl::StrCat(
+      "waited in a callback of a future for the ",
+      name_of(submission.request.kind), " of ",
+      submission.request.key.to_string(),
+      " (or dropped its last future there), and the thread of callbacks is the "
+      "one that executes it; wait on a thread of the program, or hand its "
+      "memory over with keep_alive");
+}
+
+}  // namespace
+
+Job::Job(const Config& config, Places places,
+         std::unique_ptr<transport::Communicator> wires,
+         std::unique_ptr<transport::NodeSegment> segment, Arenas arenas)
+    : topology_(std::move(places.topology)),
+      home_(topology_.describe(topology_.rank())),
+      sharing_(std::move(places.sharing)),
+      log_(topology_.rank(), config.log),
+      launcher_(config.launcher),
+      wires_(std::move(wires)),
+      segment_(std::move(segment)),
+      layout_(sharing_.local_size(), config.cache_capacity),
+      monitor_(topology_, *segment_,
+               hindrance_in(layout_.hindrance(segment_->payload())),
+               kFirstEpoch),
+      node_mail_(*segment_, layout_.mail(segment_->payload())),
+      router_(*wires_, node_mail_, sharing_),
+      board_(layout_.board(segment_->payload()), segment_->local_rank(),
+             segment_->local_size(), config.cache_capacity),
+      coordinator_(coordinator_options(config, topology_, sharing_), board_,
+                   Clock::steady()),
+      arena_(std::move(arenas.host)),
+      arenas_(arena_,
+              {.rank = sharing_.local_rank(), .ranks = sharing_.local_size()},
+              layout_.arenas(segment_->payload()), config.arena_read_only),
+      plane_board_(*segment_, layout_.plane(segment_->payload()),
+                   transport::WaitPolicy::for_node(topology_.local_size())),
+      nccl_(device::Gpus::of_process(),
+            nccl_options(config, std::move(arenas.gpus)), nccl_job(config)),
+      planes_(
+          topology_.rank(),
+          plane_factory(
+              {.sharing = sharing_,
+               .board = plane_board_,
+               .arenas = arenas_,
+               .wires = *wires_,
+               .waiting =
+                   transport::WaitPolicy::for_wires(topology_.local_size()),
+               .gpus = device::Gpus::of_process(),
+               .cuda_ipc = config.cuda_ipc,
+               .gpu_patience = gpu_patience(config),
+               .nccl = nccl_,
+               .hierarchical = {.allreduce = config.hierarchical_allreduce,
+                                .allgather = config.hierarchical_allgather},
+               .tell = [this](const std::string& text) { log_.debug(text); }}),
+          [this] { nccl_.graphs()->drop_all(); }),
+      sets_(topology_.rank(), topology_.size(), home_),
+      executor_(planes_, sets_, monitor_),
+      progress_({.topology = sharing_,
+                 .segment = *segment_,
+                 .router = router_,
+                 .coordinator = coordinator_,
+                 .queue = queue_,
+                 .executor = executor_,
+                 .monitor = monitor_,
+                 .log = log_,
+                 .launcher = launcher_},
+                config.heartbeat_deadline) {
+  monitor_.set_attend([this] { return progress_.attend(); },
+                      [this] { return progress_.attend_due(); });
+}
+
+collective::NcclSession::Options Job::nccl_options(
+    const Config& config, std::shared_ptr<collective::NcclArena> arena) {
+  const Config::ByNccl& wanted = config.by_nccl;
+  return {.library = config.nccl_library,
+          .use = {.allreduce = wanted.allreduce,
+                  .allgather = wanted.allgather,
+                  .broadcast = wanted.broadcast,
+                  .alltoall = wanted.alltoall,
+                  .reducescatter = wanted.reducescatter},
+          .may_share_gpus = config.nccl_shares_gpus,
+          .connect_timeout = config.start_timeout,
+          .arena = std::move(arena),
+          .tell = [this](const std::string& text) { log_.debug(text); }};
+}
+
+collective::GpuPatience Job::gpu_patience(const Config& config) {
+  return {.warning = config.stall_warning_time,
+          .shutdown = shutdown_on_gpu(config),
+          .warn = [this](const std::string& text) { log_.warning(text); }};
+}
+
+// Called on the watch's own thread, which polls while GPU work is in flight.
+collective::NcclWatch::Job Job::nccl_job(const Config& config) {
+  return {.verdict = [this] { return monitor_.judge(); },
+          .is_broken = [this] { return !monitor_.verdict().ok(); },
+          .give_up = [this](const std::string& why) { abort(why); },
+          .ring = [this] { ring(); },
+          .patience = gpu_patience(config),
+          .others_loss = config.heartbeat_deadline,
+          .farewell = kNcclFarewell};
+}
+
+Job::~Job() { stop().IgnoreError(); }
+
+absl::Status Job::status() const {
+  return is_of_a_parent() ? home_.check() : monitor_.verdict();
+}
+
+absl::Status Job::stop() {
+  if (is_of_a_parent()) return home_.check();
+  if (progress_.is_driven_here() || nccl_.watch().is_here()) {
+    return absl::FailedPreconditionError(
+        "a callback of a future cannot stop the job, whose thread it is "
+        "running on; do so from a thread of the program");
+  }
+  progress_.leave();
+  MutexLock lock(stop_mutex_);
+  if (!thread_.joinable()) return end_;
+  thread_.join();
+  // Work in a stream ends with the job; until the stop, other ranks may still
+  // be lost.
+  nccl_.watch().stop();
+  ignore_peers();
+  end_ = loop_result_;
+  queue_.close(absl::FailedPreconditionError(
+      "horovodpp has been shut down on this rank; start it again first"));
+  return end_;
+}
+
+void Job::abort(const std::string& why) {
+  if (has_left_.load() || is_of_a_parent()) return;
+  monitor_.give_up(
+      absl::StrCat(topology_.describe(topology_.rank()), " ", why));
+}
+
+void Job::submit(const coordinator::SubmissionPtr& submission) {
+  submit(submission, WaitsAtOnce::here());
+}
+
+void Job::submit_for_another(const coordinator::SubmissionPtr& submission) {
+  submit(submission, false);
+}
+
+void Job::submit(const coordinator::SubmissionPtr& submission,
+                 bool waits_at_once) {
+  if (is_of_a_parent()) return submission->done(home_.check());
+  if (!submission->request.device.is_cpu()) {
+    submission->is_enqueued = false;
+    const absl::Status noted = note_order(*submission);
+    if (!noted.ok()) return submission->done(noted);
+  }
+  const absl::StatusOr<bool> wake = queue_.push(submission, waits_at_once);
+  if (!wake.ok()) return submission->done(wake.status());
+  if (*wake) ring();
+}
+
+void Job::ring() { segment_->doorbell(segment_->local_rank()).ring(); }
+
+void Job::wait_for(const coordinator::SubmissionPtr& submission,
+                   const Ready& ready) {
+  if (is_of_a_parent()) return submission->done(home_.check());
+  if (ready && progress_.is_driven_here()) {
+    // The operation ends on the GPU without this thread.
+    if (submission->is_enqueued) return;
+    return refuse_to_wait(submission);
+  }
+  if (ready && nccl_.watch().is_here()) {
+    abort(waited_in_a_callback(*submission));
+    ring();
+    return nccl_.watch().look_until(ready);
+  }
+  const coordinator::Key& key = submission->request.key;
+  if (ready && progress_.help(key, ready)) return;
+  queue_.wait_for(key);
+  ring();
+}
+
+Quick Job::try_at_once(const coordinator::SubmissionPtr& submission,
+                       const std::function<void()>& begun) {
+  return is_of_a_parent() ? Quick::kNot
+                          : progress_.try_at_once(submission, begun);
+}
+
+// Fails a submission on which a callback of a future waits. An operation that
+// was taken has been executed when callbacks run, so its memory is not used any
+// more. One still in the queue must not be executed later, because the caller
+// reuses its memory; so the queue is closed.
+void Job::refuse_to_wait(const coordinator::SubmissionPtr& submission) {
+  const std::string what = waited_in_a_callback(*submission);
+  if (queue_.holds(*submission)) {
+    abort(what);
+    const absl::Status reason = status();
+    queue_.close(reason.ok() ? absl::AbortedError(what) : reason);
+  }
+  submission->done(absl::FailedPreconditionError(
+      absl::StrCat(topology_.describe(topology_.rank()), " ", what)));
+}
+
+void Job::callback_threw(const std::string& what) {
+  abort(absl::StrCat("threw in a callback of a future: ", what));
+}
+
+}  // namespace hvd::runtime
