@@ -270,8 +270,8 @@ inline Operation alltoall_async(const torch::Tensor& tensor,
   const torch::Tensor made = internal::readied(tensor);
   const hvd_alltoall_options in_words = internal::in_c(options);
   const hvd_operation number = internal::started(
-      {made}, [&](const hvd_tensor* tensors, hvd_operation* number) {
-        return hvd_alltoall_async(tensors, &in_words, number);
+      {made}, [&](const hvd_tensor* tensors, hvd_operation* begun) {
+        return hvd_alltoall_async(tensors, &in_words, begun);
       });
   const auto rows = internal::results_like({tensor});
   return Operation(number, {made}, [rows](const auto& handle) {

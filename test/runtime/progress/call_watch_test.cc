@@ -17,7 +17,7 @@ class CallWatchTest : public testing::Test {
   // The number of looks until the watch reports a call; 0: not within `most`.
   int looks_until_caught(int most = 100) {
     for (int looks = 1; looks <= most; ++looks) {
-      if (watch_.look()) return looks;
+      if (watch_.poll()) return looks;
     }
     return 0;
   }
