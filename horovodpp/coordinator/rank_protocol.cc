@@ -55,21 +55,6 @@ void RankProtocol::submit_one(Submission& mine, Clock::TimePoint now) {
   mine.repeats = is_it ? found->definition.id : kNoId;
 }
 
-Operation* RankProtocol::repeated_by(Submission& mine) const {
-  if (mine.name == nullptr || mine.name->as_of != operations_.changes() ||
-      ended_by_ || !joining_.empty()) {
-    return nullptr;
-  }
-  Operation& operation = *mine.name->operation;
-  if (mine.repeats == operation.definition.id) return &operation;
-  if (!operation.is_member ||
-      !is_repetition(operation.request(), mine.request)) {
-    return nullptr;
-  }
-  mine.repeats = operation.definition.id;
-  return &operation;
-}
-
 void RankProtocol::submit(const Request& request, Clock::TimePoint now,
                           Submission* mine) {
   submit_by_name(request, now, mine);
@@ -307,26 +292,6 @@ absl::StatusOr<const Batch*> RankProtocol::next_batch() {
     has_read_ = true;
   }
   return batch_.give_out();
-}
-
-void RankProtocol::finished() {
-  has_read_ = true;
-  const std::vector<std::uint32_t> ids = batch_.end();
-  if (const PlannedBatch* const planned = std::exchange(entered_, nullptr)) {
-    for (Operation* const operation : planned->operations) {
-      operation->state = State::kIdle;
-    }
-    set_places(planned->next);
-    in_flight_ -= static_cast<int>(planned->operations.size());
-    return;
-  }
-  for (const std::uint32_t id : ids) {
-    Operation* const operation = operations_.find(id);
-    if (operation == nullptr) continue;
-    if (operation->state == State::kExecuting) --in_flight_;
-    operation->state = State::kIdle;
-    if (operation->serves_once()) operations_.erase(id);
-  }
 }
 
 }  // namespace hvd::coordinator

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of RankProtocol that follows cycles. It learns the order of a cycle
-// from the schedule, and enters its batches without asking the root.
+// The part of RankProtocol that follows cycles and repeated submissions. It
+// learns the order of a cycle from the schedule, and enters its batches without
+// asking the root.
 #include <algorithm>
 #include <utility>
 
@@ -212,6 +213,41 @@ void RankProtocol::halt(const Halt& message) {
 
 void RankProtocol::stop_cycle() {
   if (cycle_.ask_for_end()) messages_.emplace_back(Stop{cycle_.run()});
+}
+
+Operation* RankProtocol::repeated_by(Submission& mine) const {
+  if (mine.name == nullptr || mine.name->as_of != operations_.changes() ||
+      ended_by_ || !joining_.empty()) {
+    return nullptr;
+  }
+  Operation& operation = *mine.name->operation;
+  if (mine.repeats == operation.definition.id) return &operation;
+  if (!operation.is_member ||
+      !is_repetition(operation.request(), mine.request)) {
+    return nullptr;
+  }
+  mine.repeats = operation.definition.id;
+  return &operation;
+}
+
+void RankProtocol::finished() {
+  has_read_ = true;
+  const std::vector<std::uint32_t> ids = batch_.end();
+  if (const PlannedBatch* const planned = std::exchange(entered_, nullptr)) {
+    for (Operation* const operation : planned->operations) {
+      operation->state = State::kIdle;
+    }
+    set_places(planned->next);
+    in_flight_ -= static_cast<int>(planned->operations.size());
+    return;
+  }
+  for (const std::uint32_t id : ids) {
+    Operation* const operation = operations_.find(id);
+    if (operation == nullptr) continue;
+    if (operation->state == State::kExecuting) --in_flight_;
+    operation->state = State::kIdle;
+    if (operation->serves_once()) operations_.erase(id);
+  }
 }
 
 }  // namespace hvd::coordinator

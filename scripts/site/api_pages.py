@@ -40,18 +40,15 @@ NO_DECLARATIONS = {"horovodpp/core/export.h", "horovodpp/core/needs_cxx17.h",
                    "horovodpp/core/needs_cxx20.h"}
 # Installed because public headers include them; no program includes them itself.
 INTERNAL = {f"horovodpp/{name}.h" for name in """
-    autograd/captured_tensors autograd/few autograd/graph_ops autograd/graph_state
-    autograd/operation_observer
-    checkpoint/budget_family checkpoint/budget_holder checkpoint/operation_log checkpoint/recording
-    checkpoint/region checkpoint/replay_group
-    core/clip_findings core/lockable core/spin_lock
-    kernel/philox
-    libtorch/ambient_state libtorch/gradient_home libtorch/gradient_hook libtorch/parameter_delta
-    libtorch/parameter_gradient libtorch/parameter_names libtorch/recomputed_region
-    libtorch/reducer libtorch/saved_place libtorch/saved_tensor_hooks libtorch/tensors
-    libtorch/tensors_in libtorch/torch_version libtorch/wrapped_optimizer
-    replica/gathered_rows
-    tensor/intrusive_ptr tensor/tensor_impl tensor/thread_state
+    autograd/graph/graph_ops autograd/graph/graph_state autograd/graph/operation_observer
+    autograd/record/captured_tensors checkpoint/budgets/budget_holder checkpoint/recording
+    checkpoint/region checkpoint/replay_group core/clip_findings core/thread/lockable
+    core/thread/spin_lock kernel/philox libtorch/ambient_state libtorch/gradient_home
+    libtorch/gradient_hook libtorch/parameter_delta libtorch/parameter_gradient
+    libtorch/parameter_names libtorch/recomputed_region libtorch/reducer libtorch/saved_place
+    libtorch/saved_tensor_hooks libtorch/tensors libtorch/tensors_in libtorch/torch_version
+    libtorch/wrapped_optimizer replica/gathered_rows tensor/base/intrusive_ptr
+    tensor/base/thread_state tensor/tensor_impl
     """.split()}
 
 

@@ -36,18 +36,18 @@ PAGE = """\
 
 | # | file | does |
 |---|---|---|
-| 1 | `runtime/job/job.cc` | x `y.h` |
+| 1 | `runtime/job.cc` | x `y.h` |
 | 2 | `coordinator/tensor_queue.cc` | x |
 
 On the way the call passes through, for a line or two each:
-`core/thread/clock.cc`, `core/shape.cc`.
+`core/clock.cc`, `core/shape.cc`.
 
 Not so `c.cc`.
 
 ## After
 | 3 | `b.cc` | x |
 """
-TABLE = ["runtime/job/job.cc", "coordinator/tensor_queue.cc"]
+TABLE = ["runtime/job.cc", "coordinator/tensor_queue.cc"]
 
 
 class WalkTest(unittest.TestCase):
@@ -56,11 +56,11 @@ class WalkTest(unittest.TestCase):
         seen = walk.Walk(DUMP.splitlines())
         self.assertEqual(seen.instructions, 5 + 2 + 1 + 3 + 7 + 9)
         self.assertEqual(dict(seen.sources), {
-            "runtime/job/job.cc": 10, "core/thread/mutex.h": 1, "coordinator/tensor_queue.cc": 7})
+            "runtime/job.cc": 10, "core/mutex.h": 1, "coordinator/tensor_queue.cc": 7})
         self.assertEqual(seen.functions, {"hvd::Job::submit()", "hvd::TensorQueue::push()"})
 
     def test_reads_the_table_and_the_paragraph_of_its_section(self):
-        self.assertEqual(walk.told(PAGE), (TABLE, ["core/thread/clock.cc", "core/shape.cc"]))
+        self.assertEqual(walk.told(PAGE), (TABLE, ["core/clock.cc", "core/shape.cc"]))
 
     def test_finds_what_differs(self):
         seen = walk.Walk(DUMP.splitlines())

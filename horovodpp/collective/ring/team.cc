@@ -27,8 +27,7 @@ namespace {
 
 // Counted from the root, a rank's parent is the rank without its lowest bit,
 // and its children are the ranks with one lower bit more.
-absl::Status broadcast_by_tree(const RingTeam& team,
-                               const Broadcast& broadcast,
+absl::Status broadcast_by_tree(const RingTeam& team, const Broadcast& broadcast,
                                ChunkLink& link) {
   const auto& [input, output, bytes, root] = broadcast;
   const int place = (team.rank + team.ranks() - root) % team.ranks();
@@ -52,8 +51,7 @@ absl::Status broadcast_by_tree(const RingTeam& team,
 }
 
 absl::Status broadcast_by_chain(const RingTeam& team,
-                                const Broadcast& broadcast,
-                                ChunkLink& link) {
+                                const Broadcast& broadcast, ChunkLink& link) {
   const auto& [input, output, bytes, root] = broadcast;
   const int place = (team.rank + team.ranks() - root) % team.ranks();
   const std::size_t window =
@@ -85,8 +83,7 @@ absl::Status broadcast_by_chain(const RingTeam& team,
 
 }  // namespace
 
-absl::Status broadcast_on(const RingTeam& team,
-                          const Broadcast& broadcast,
+absl::Status broadcast_on(const RingTeam& team, const Broadcast& broadcast,
                           ChunkLink& link) {
   return broadcast.bytes <= link.slot_bytes()
              ? broadcast_by_tree(team, broadcast, link)

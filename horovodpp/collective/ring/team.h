@@ -33,14 +33,13 @@ absl::Status disseminate(const RingTeam& team, ChunkLink& link);
 // A broadcast: by a binomial tree if it fits into a slot of the
 // link, else along a chain.
 
-absl::Status broadcast_on(const RingTeam& team,
-                          const Broadcast& broadcast,
+absl::Status broadcast_on(const RingTeam& team, const Broadcast& broadcast,
                           ChunkLink& link);
 
 // An alltoall: for each distance d, every rank r sends to rank r
 // + d and receives from rank r - d.
 //   InvalidArgument  a rank sends a size that is not expected here
-absl::Status alltoall_on(const RingTeam& team,
-                         const Alltoall& exchange, ChunkLink& link);
+absl::Status alltoall_on(const RingTeam& team, const Alltoall& exchange,
+                         ChunkLink& link);
 
 }  // namespace hvd::collective
