@@ -17,6 +17,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/checkpoint/checkpoint.h
   horovodpp/core/thread/threads.h
   horovodpp/nn/atomic_file.h
+  horovodpp/replica/gradient_ledger.h
   horovodpp/runtime/gpu/captured_step.h
   horovodpp/runtime/freed_memory.h
   horovodpp/runtime/gpu/gpu_choice.h

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Sequence
+import enum
 from typing import Annotated
 
 import numpy
@@ -194,3 +195,79 @@ def top_k(share: float, momentum: float, warmup_steps: int, warmup_share: float,
 def signs(momentum: float, warmup_steps: int) -> Compressor: ...
 
 def power_sgd(rank: int) -> Compressor: ...
+
+class Came(enum.Enum):
+    """The state of a gradient after a contribution."""
+
+    MORE = 0
+
+    COMPLETE = 1
+
+    HELD = 2
+
+    LATE = 3
+
+class Due(enum.Enum):
+    """The gradients to be sent now."""
+
+    NOTHING = 0
+
+    ITSELF = 1
+
+    GROUP = 2
+
+    HELD = 3
+
+    BUCKET = 4
+
+class GradientLedger:
+    """
+    The bookkeeping of an optimizer's gradients, which are numbered. See horovodpp/replica/gradient_ledger.h.
+    """
+
+    def __init__(self, bucket_bytes: int = 0) -> None: ...
+
+    def enter(self, name: str) -> int: ...
+
+    def expect_of_all(self, contributions: int) -> None: ...
+
+    def add_group(self, members: Sequence[int]) -> int: ...
+
+    def set_in_group(self, i: int, is_in_group: bool) -> None: ...
+
+    def is_taken(self, i: int) -> bool: ...
+
+    def count(self, i: int) -> Came: ...
+
+    def forget_contributions(self) -> None: ...
+
+    def expect_late_part(self, i: int) -> bool: ...
+
+    def is_nested(self, i: int) -> bool: ...
+
+    def learn_parts(self) -> None: ...
+
+    def parts(self, i: int) -> int: ...
+
+    def complete(self, i: int, bytes: int | None, is_nested: bool = False) -> Due: ...
+
+    def group_of(self, i: int) -> int: ...
+
+    def take_group(self, group: int) -> list[int]: ...
+
+    def waiting_groups(self) -> list[int]: ...
+
+    def release(self) -> list[int]: ...
+
+    def mark_sent(self, i: int) -> None: ...
+
+    def facts(self, gradients: Sequence[int], exist: Sequence[int]) -> bytes: ...
+
+    def agree(self, gradients: Sequence[int], facts: Sequence[int]) -> tuple:
+        """
+        (gradients with a late part on some rank, whether every rank holds all that is complete)
+        """
+
+    def rest(self, gradients: Sequence[int]) -> list[int]: ...
+
+    def reset(self) -> None: ...

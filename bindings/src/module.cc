@@ -8,6 +8,7 @@
 #include "src/collectives.h"
 #include "src/compression.h"
 #include "src/errors.h"
+#include "src/gradients.h"
 #include "src/job.h"
 #include "src/operation.h"
 #include "src/process_sets.h"
@@ -25,4 +26,5 @@ NB_MODULE(_core, module) {
   hvd::python::add_arena(module);
   hvd::python::add_captured_steps(module);
   hvd::python::add_compression(module);
+  hvd::python::add_gradients(module);
 }

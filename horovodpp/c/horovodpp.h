@@ -417,6 +417,13 @@ HVD_C_API int32_t hvd_reducer_expect(hvd_reducer reducer, const char* key,
                                      int32_t contributions);
 HVD_C_API int32_t hvd_reducer_contribute(hvd_reducer reducer, const char* key,
                                          int32_t* last);
+/* Before hvd_reducer_finish(): sets `rest[i]` to 1 for each of these keys whose gradient
+ * was not added in this step, else to 0: add it, as zeros if there is none. If `exist` is
+ * not NULL, it has a 0 for each missing gradient, and the ranks, which all call this
+ * alike, agree on which gradients exist on no rank: their `rest[i]` is 0. */
+HVD_C_API int32_t hvd_reducer_rest(hvd_reducer reducer, const char* const* keys,
+                                   size_t count, const uint8_t* exist,
+                                   uint8_t* rest);
 /* Waits until all added gradients are reduced. */
 HVD_C_API int32_t hvd_reducer_finish(hvd_reducer reducer);
 /* Ends a step without finishing it. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -177,6 +178,26 @@ std::int32_t hvd_reducer_contribute(hvd_reducer reducer, const char* key,
     HVD_RETURN_IF_ERROR(check_not_null(key, "key"));
     HVD_RETURN_IF_ERROR(check_not_null(last, "last"));
     *last = found.contribute(key) ? 1 : 0;
+    return {};
+  });
+}
+
+std::int32_t hvd_reducer_rest(hvd_reducer reducer, const char* const* keys,
+                              std::size_t count, const std::uint8_t* exist,
+                              std::uint8_t* rest) {
+  return with(reducer, [&](GradientReducer& found) -> Status {
+    if (count == 0) return {};
+    HVD_RETURN_IF_ERROR(check_not_null(keys, "keys"));
+    HVD_RETURN_IF_ERROR(check_not_null(rest, "rest"));
+    std::vector<hvd::replica::GradientSlot> slots;
+    for (std::size_t i = 0; i < count; ++i) {
+      HVD_RETURN_IF_ERROR(check_not_null(keys[i], "a key"));
+      slots.push_back(found.slot(keys[i]));
+    }
+    std::vector<std::uint8_t> known;
+    if (exist != nullptr) known.assign(exist, exist + count);
+    std::fill_n(rest, count, std::uint8_t{0});
+    for (const std::size_t i : found.rest(slots, known)) rest[i] = 1;
     return {};
   });
 }

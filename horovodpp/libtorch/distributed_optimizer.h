@@ -39,6 +39,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <string>
@@ -111,16 +112,7 @@ class DistributedOptimizer {
   void synchronize() {
     if (reducer_ != nullptr) {
       watch();  // Parameters that were added or unfrozen.
-      const std::vector<double> users = options_.find_unused_parameters
-                                            ? users_of_parameters()
-                                            : std::vector<double>();
-      for (std::size_t i = 0; i < gradients_.size(); ++i) {
-        internal::ParameterGradient& gradient = *gradients_[i];
-        const bool is_used = users.empty() || users[i] > 0;
-        if (takes_part(gradient) && is_used && !gradient.is_sent()) {
-          gradient.send(reducer_->handle(), options_);
-        }
-      }
+      send_the_rest();
       tell_of_changes();
       receive();
     }
@@ -264,14 +256,22 @@ class DistributedOptimizer {
     }
   }
 
-  // How many ranks have a gradient of each.
-  std::vector<double> users_of_parameters() {
-    std::vector<double> users;
+  // Gradients that no backward has completed.
+  void send_the_rest() {
+    std::vector<const char*> keys;
+    std::vector<std::uint8_t> exist;
     for (const auto& gradient : gradients_) {
-      users.push_back(gradient->parameter().grad().defined() ? 1.0 : 0.0);
+      keys.push_back(gradient->key().c_str());
+      if (!options_.find_unused_parameters) continue;
+      exist.push_back(gradient->parameter().grad().defined() ? 1 : 0);
     }
-    reducer_->sum("(users)", users);
-    return users;
+    const std::vector<std::uint8_t> rest = reducer_->rest(keys, exist);
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      internal::ParameterGradient& gradient = *gradients_[i];
+      // The reducer does not know rows that were gathered without it.
+      if (rest[i] == 0 || gradient.is_sent() || !takes_part(gradient)) continue;
+      gradient.send(reducer_->handle(), options_);
+    }
   }
 
   void before_contribution(internal::ParameterGradient& gradient) {

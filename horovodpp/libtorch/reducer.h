@@ -86,9 +86,14 @@ class Reducer {
     throw_if_error(hvd_reducer_sum(handle_, key.c_str(), &number, 1));
     return number;
   }
-  void sum(const std::string& key, std::vector<double>& numbers) {
-    throw_if_error(
-        hvd_reducer_sum(handle_, key.c_str(), numbers.data(), numbers.size()));
+  // Which of these gradients are still to be added: see hvd_reducer_rest().
+  std::vector<std::uint8_t> rest(const std::vector<const char*>& keys,
+                                 const std::vector<std::uint8_t>& exist) {
+    std::vector<std::uint8_t> rest(keys.size());
+    throw_if_error(hvd_reducer_rest(handle_, keys.data(), keys.size(),
+                                    exist.empty() ? nullptr : exist.data(),
+                                    rest.data()));
+    return rest;
   }
   void finish() { throw_if_error(hvd_reducer_finish(handle_)); }
   void discard() { throw_if_error(hvd_reducer_discard(handle_)); }

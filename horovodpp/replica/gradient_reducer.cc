@@ -3,9 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/future.h"
@@ -18,73 +22,142 @@
 
 namespace hvd::replica {
 
+// The part of a gradient's state that its sending needs. It never moves:
+// submissions refer to calls, and slots to it.
+struct HandedGradient {
+  const std::string key;
+  const std::size_t index;                  // In the ledger.
+  std::optional<TensorView> gradient = {};  // Waits for its group or bucket.
+  std::shared_ptr<const void> owner = nullptr;
+  Sent sent = {};
+  // Set if it was sent alone before.
+  std::optional<GradientCall> call = std::nullopt;
+};
+
 struct GradientReducer::State {
   State(Runtime& runtime, ReducerOptions options)
-      : sender(runtime, std::move(options)), ledger(sender.options()) {}
+      : sender(runtime, std::move(options)), ledger(sender.bucket_bytes()) {
+    const MutexLock lock(mutex);
+    for (const auto& keys : sender.options().groups) add_group(keys, nullptr);
+    for (const ScatteredGroup& group : sender.options().scattered) {
+      add_group(group.keys, &group);
+    }
+  }
 
-  void add(Runtime& runtime, GradientRecord& record, const TensorView& gradient,
+  void add_group(const std::vector<std::string>& keys,
+                 const ScatteredGroup* of_buffer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // The gradient of this key, entered if there is none.
+  HandedGradient& enter(const std::string& key)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // Null: the key is unknown.
+  const HandedGradient* find(const std::string& key) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void check_not_added(const HandedGradient& own) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void add(Runtime& runtime, HandedGradient& own, const TensorView& gradient,
            std::shared_ptr<const void> owner)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  void send(Runtime& runtime, GradientRecord& record,
-            const TensorView& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  void send(Runtime& runtime, GradientGroup& group)
+  void send(Runtime& runtime, HandedGradient& own, const TensorView& gradient)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void send_group(Runtime& runtime, std::size_t group)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void send_held(Runtime& runtime) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void flush();
+  std::vector<HandedGradient*> take(bool sent_only);
+  std::vector<std::shared_ptr<const void>> renew(
+      const std::vector<HandedGradient*>& taken);
 
   mutable Mutex mutex;
   GradientSender sender;  // Sends under the lock.
   GradientLedger ledger ABSL_GUARDED_BY(mutex);
+  std::vector<std::unique_ptr<HandedGradient>> handed
+      ABSL_GUARDED_BY(mutex);  // By index.
+  absl::flat_hash_map<std::string_view, HandedGradient*> by_key
+      ABSL_GUARDED_BY(mutex);
+  // By group; null: its members are sent to all ranks.
+  std::vector<const ScatteredGroup*> scattered ABSL_GUARDED_BY(mutex);
 };
 
-void GradientReducer::State::add(Runtime& runtime, GradientRecord& record,
-                                 const TensorView& gradient,
-                                 std::shared_ptr<const void> owner) {
-  GradientGroup* const group = ledger.add(record);
-  record.owner = std::move(owner);
-  if (group != nullptr) {
-    record.gradient = gradient;
-    if (group->is_complete()) send(runtime, *group);
-  } else if (const std::size_t most = sender.bucket_bytes(); most == 0) {
-    send(runtime, record, gradient);
-  } else if (ledger.hold(record, gradient) >= most) {
-    send_held(runtime);
-  }
+void GradientReducer::State::add_group(const std::vector<std::string>& keys,
+                                       const ScatteredGroup* of_buffer) {
+  if (keys.empty()) return;
+  std::vector<std::size_t> members;
+  for (const std::string& key : keys) members.push_back(enter(key).index);
+  ledger.add_group(members);
+  scattered.push_back(of_buffer);
 }
 
-void GradientReducer::State::send(Runtime& runtime, GradientRecord& record,
+HandedGradient& GradientReducer::State::enter(const std::string& key) {
+  const auto found = by_key.find(key);
+  if (found != by_key.end()) return *found->second;
+  HandedGradient& entered =
+      *handed.emplace_back(std::make_unique<HandedGradient>(
+          HandedGradient{.key = key, .index = ledger.enter(key)}));
+  by_key.emplace(entered.key, &entered);
+  return entered;
+}
+
+const HandedGradient* GradientReducer::State::find(
+    const std::string& key) const {
+  const auto found = by_key.find(key);
+  return found == by_key.end() ? nullptr : found->second;
+}
+
+void GradientReducer::State::check_not_added(const HandedGradient& own) const {
+  if (!ledger.is_added(own.index)) return;
+  throw Error(absl::AlreadyExistsError(absl::StrCat(
+      "the gradient of '", own.key,
+      "' was handed over twice in one step; finish() the step first")));
+}
+
+void GradientReducer::State::add(Runtime& runtime, HandedGradient& own,
+                                 const TensorView& gradient,
+                                 std::shared_ptr<const void> owner) {
+  check_not_added(own);
+  const Due due = ledger.complete(own.index, gradient.bytes());
+  own.owner = std::move(owner);
+  if (due == Due::kItself) return send(runtime, own, gradient);
+  own.gradient = gradient;
+  if (due == Due::kGroup) send_group(runtime, ledger.group_of(own.index));
+  if (due == Due::kBucket) send_held(runtime);
+}
+
+void GradientReducer::State::send(Runtime& runtime, HandedGradient& own,
                                   const TensorView& gradient) {
-  record.sent =
-      sender.send(runtime, {record.key, gradient, record.owner}, record.call);
+  own.sent = sender.send(runtime, {own.key, gradient, own.owner}, own.call);
+  ledger.mark_sent(own.index);
 }
 
 void GradientReducer::State::send_held(Runtime& runtime) {
-  for (GradientRecord* const record : ledger.release()) {
-    send(runtime, *record, *record->gradient);
+  for (const std::size_t i : ledger.release()) {
+    send(runtime, *handed[i], *handed[i]->gradient);
   }
 }
 
 // Sends the added members, in the group's order.
-void GradientReducer::State::send(Runtime& runtime, GradientGroup& group) {
-  group.is_sent = true;
-  std::vector<GradientRecord*> added;
-  for (GradientRecord* const member : group.members) {
-    if (member->is_added) added.push_back(member);
-  }
-  if (group.scattered == nullptr && added.size() == 1) {
-    return send(runtime, *added.front(), *added.front()->gradient);
+void GradientReducer::State::send_group(Runtime& runtime, std::size_t group) {
+  const std::vector<std::size_t> added = ledger.take_group(group);
+  const ScatteredGroup* const buffer = scattered[group];
+  if (buffer == nullptr && added.size() == 1) {
+    HandedGradient& own = *handed[added.front()];
+    return send(runtime, own, *own.gradient);
   }
   Sent sent;
-  if (group.scattered != nullptr) {
-    sent = sender.send(runtime, *group.scattered);
+  if (buffer != nullptr) {
+    sent = sender.send(runtime, *buffer);
   } else {
     std::vector<Outgoing> gradients;
-    for (const GradientRecord* const record : added) {
-      gradients.push_back({record->key, *record->gradient, record->owner});
+    for (const std::size_t i : added) {
+      const HandedGradient& own = *handed[i];
+      gradients.push_back({own.key, *own.gradient, own.owner});
     }
     sent = sender.send(runtime, std::move(gradients));
   }
-  for (GradientRecord* const record : added) record->sent = sent;
+  for (const std::size_t i : added) {
+    handed[i]->sent = sent;
+    ledger.mark_sent(i);
+  }
 }
 
 // Sends incomplete groups, too: a parameter of a group may be frozen, on all
@@ -96,11 +169,34 @@ void GradientReducer::State::flush() {
     throw_if_error(runtime.status());
     send_held(**runtime);
   }
-  for (GradientGroup& group : ledger.groups()) {
-    if (group.added == 0 || group.is_sent) continue;
+  for (const std::size_t group : ledger.waiting_groups()) {
     throw_if_error(runtime.status());
-    send(**runtime, group);
+    send_group(**runtime, group);
   }
+}
+
+std::vector<HandedGradient*> GradientReducer::State::take(bool sent_only) {
+  MutexLock lock(mutex);
+  std::vector<HandedGradient*> taken;
+  for (const std::size_t i : ledger.take(sent_only)) {
+    taken.push_back(handed[i].get());
+  }
+  return taken;
+}
+
+// Returns the owners: nothing is released under the lock.
+std::vector<std::shared_ptr<const void>> GradientReducer::State::renew(
+    const std::vector<HandedGradient*>& taken) {
+  std::vector<std::shared_ptr<const void>> owners;
+  owners.reserve(taken.size());
+  MutexLock lock(mutex);
+  for (HandedGradient* const own : taken) {
+    owners.push_back(std::move(own->owner));
+    own->gradient.reset();
+    own->sent = Sent();
+    ledger.renew(own->index);
+  }
+  return owners;
 }
 
 GradientReducer::GradientReducer(Runtime& runtime, ReducerOptions options)
@@ -111,51 +207,50 @@ GradientReducer::~GradientReducer() = default;
 
 GradientSlot GradientReducer::expect(const std::string& key,
                                      int contributions) {
-  if (contributions < 1) {
-    throw Error(absl::InvalidArgumentError(
-        absl::StrCat("the gradient of '", key, "' is to have ", contributions,
-                     " contributions; it must have at least 1")));
-  }
   MutexLock lock(state_->mutex);
-  GradientRecord& record = state_->ledger.record(key);
-  record.expected = contributions;
-  return GradientSlot(record);
+  HandedGradient& own = state_->enter(key);
+  state_->ledger.expect(own.index, contributions);
+  return GradientSlot(own);
+}
+
+GradientSlot GradientReducer::slot(const std::string& key) {
+  MutexLock lock(state_->mutex);
+  return GradientSlot(state_->enter(key));
 }
 
 bool GradientReducer::contribute(GradientSlot slot) {
   MutexLock lock(state_->mutex);
-  return state_->ledger.contribute(*slot.record_);
+  return state_->ledger.contribute(slot.gradient_->index);
 }
 
 bool GradientReducer::contribute(const std::string& key) {
   MutexLock lock(state_->mutex);
-  return state_->ledger.contribute(state_->ledger.record(key));
+  return state_->ledger.contribute(state_->enter(key).index);
 }
 
 int GradientReducer::owed(GradientSlot slot) const {
   MutexLock lock(state_->mutex);
-  return slot.record_->owed();
+  return state_->ledger.owed(slot.gradient_->index);
 }
 
 int GradientReducer::owed(const std::string& key) const {
   MutexLock lock(state_->mutex);
-  const GradientRecord* const found = state_->ledger.find(key);
-  return found == nullptr ? 1 : found->owed();
+  const HandedGradient* const own = state_->find(key);
+  return own == nullptr ? 1 : state_->ledger.owed(own->index);
 }
 
 void GradientReducer::add(GradientSlot slot, const TensorView& gradient,
                           std::shared_ptr<const void> keep_alive) {
   const std::shared_ptr<Runtime> runtime = value_or_throw(job());
   MutexLock lock(state_->mutex);
-  state_->add(*runtime, *slot.record_, gradient, std::move(keep_alive));
+  state_->add(*runtime, *slot.gradient_, gradient, std::move(keep_alive));
 }
 
 void GradientReducer::add(const std::string& key, const TensorView& gradient,
                           std::shared_ptr<const void> keep_alive) {
   const std::shared_ptr<Runtime> runtime = value_or_throw(job());
   MutexLock lock(state_->mutex);
-  state_->add(*runtime, state_->ledger.record(key), gradient,
-              std::move(keep_alive));
+  state_->add(*runtime, state_->enter(key), gradient, std::move(keep_alive));
 }
 
 void GradientReducer::add(const TensorView& buffer,
@@ -164,12 +259,11 @@ void GradientReducer::add(const TensorView& buffer,
   check_pieces(pieces, buffer.num_elements());
   const std::shared_ptr<Runtime> runtime = value_or_throw(job());
   MutexLock lock(state_->mutex);
-  GradientLedger& ledger = state_->ledger;
   for (const GradientPiece& piece : pieces) {
-    GradientLedger::check_not_added(ledger.record(piece.key));
+    state_->check_not_added(state_->enter(piece.key));
   }
   for (const GradientPiece& piece : pieces) {
-    state_->add(*runtime, ledger.record(piece.key), view_of(buffer, piece),
+    state_->add(*runtime, state_->enter(piece.key), view_of(buffer, piece),
                 keep_alive);
   }
 }
@@ -183,13 +277,14 @@ void GradientReducer::add_rows(const std::string& key,
   check_rows(key, sparse, options().op);
   const std::shared_ptr<Runtime> runtime = value_or_throw(job());
   MutexLock lock(state_->mutex);
-  GradientRecord& record = state_->ledger.record(key);
-  GradientLedger::check_not_added(record);
+  HandedGradient& own = state_->enter(key);
+  state_->check_not_added(own);
   // The group must not wait for a gradient that is not sent with it.
-  state_->ledger.leave_group(record);
-  state_->ledger.add(record);
-  record.owner = sparse.keep_alive;
-  record.sent = state_->sender.send(*runtime, key, sparse, std::move(result));
+  state_->ledger.set_in_group(own.index, false);
+  state_->ledger.complete(own.index, /*bytes=*/std::nullopt);
+  own.owner = sparse.keep_alive;
+  own.sent = state_->sender.send(*runtime, key, sparse, std::move(result));
+  state_->ledger.mark_sent(own.index);
 }
 
 StatusOr<std::shared_ptr<Runtime>> GradientReducer::job() const {
@@ -202,18 +297,49 @@ const ReducerOptions& GradientReducer::options() const {
 
 bool GradientReducer::has(GradientSlot slot) const {
   MutexLock lock(state_->mutex);
-  return slot.record_->is_added;
+  return state_->ledger.is_added(slot.gradient_->index);
 }
 
 bool GradientReducer::has(const std::string& key) const {
   MutexLock lock(state_->mutex);
-  const GradientRecord* const found = state_->ledger.find(key);
-  return found != nullptr && found->is_added;
+  const HandedGradient* const own = state_->find(key);
+  return own != nullptr && state_->ledger.is_added(own->index);
 }
 
 bool GradientReducer::is_pending() const {
   MutexLock lock(state_->mutex);
   return state_->ledger.is_pending();
+}
+
+std::vector<std::size_t> GradientReducer::rest(
+    const std::vector<GradientSlot>& slots,
+    const std::vector<std::uint8_t>& exist) {
+  std::vector<std::size_t> gradients;
+  for (const GradientSlot slot : slots)
+    gradients.push_back(slot.gradient_->index);
+  std::vector<std::uint8_t> facts;
+  if (!exist.empty()) {
+    {
+      MutexLock lock(state_->mutex);
+      facts = state_->ledger.facts(gradients, exist);
+    }
+    const auto count = static_cast<std::int64_t>(facts.size());
+    const Future<void> done = value_or_throw(job())->allreduce_async_(
+        TensorView::of(facts.data(), {count}),
+        {.name = absl::StrCat(options().name, ".(users)"),
+         .op = ReduceOp::kMax,
+         .process_set = options().process_set});
+    throw_if_error(done.wait());
+  }
+  MutexLock lock(state_->mutex);
+  if (!facts.empty()) state_->ledger.agree(gradients, facts);
+  std::vector<std::size_t> positions;
+  for (std::size_t next = 0;
+       const std::size_t i : state_->ledger.rest(gradients)) {
+    while (gradients[next] != i) ++next;
+    positions.push_back(next);
+  }
+  return positions;
 }
 
 std::vector<double> GradientReducer::sum(const std::string& key,
@@ -250,24 +376,16 @@ ReducerStats GradientReducer::stats() const {
 
 std::vector<std::shared_ptr<const void>> GradientReducer::finish() {
   state_->flush();
-  std::vector<GradientRecord*> pending;
-  {
-    MutexLock lock(state_->mutex);
-    pending = state_->ledger.take(/*sent_only=*/true);
-  }
+  const std::vector<HandedGradient*> pending = state_->take(/*sent_only=*/true);
   // Wait for all, even if the first failed: their memory is borrowed.
   absl::Status first;
-  for (GradientRecord* const record : pending) record->sent.advance();
-  for (GradientRecord* const record : pending) {
-    const Status status = record->sent.wait();
+  for (HandedGradient* const own : pending) own->sent.advance();
+  for (HandedGradient* const own : pending) {
+    const Status status = own->sent.wait();
     if (status.ok() || !first.ok()) continue;
-    first = annotate(status, absl::StrCat("gradient of '", record->key, "'"));
+    first = annotate(status, absl::StrCat("gradient of '", own->key, "'"));
   }
-  std::vector<std::shared_ptr<const void>> owners;
-  {
-    MutexLock lock(state_->mutex);
-    owners = state_->ledger.renew(pending);
-  }
+  std::vector<std::shared_ptr<const void>> owners = state_->renew(pending);
   throw_if_error(first);
   return owners;
 }
@@ -279,16 +397,11 @@ void GradientReducer::discard() {
     MutexLock lock(state_->mutex);
     state_->send_held(**runtime);
   }
-  std::vector<GradientRecord*> pending;
-  {
-    MutexLock lock(state_->mutex);
-    pending = state_->ledger.take(/*sent_only=*/false);
-  }
+  const std::vector<HandedGradient*> pending =
+      state_->take(/*sent_only=*/false);
   // Gradients that were not sent have no outcome.
-  for (GradientRecord* const record : pending) record->sent.abandon();
-  std::vector<std::shared_ptr<const void>> owners;
-  MutexLock lock(state_->mutex);
-  owners = state_->ledger.renew(pending);
+  for (HandedGradient* const own : pending) own->sent.abandon();
+  state_->renew(pending);
 }
 
 }  // namespace hvd::replica

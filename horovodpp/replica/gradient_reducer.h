@@ -39,6 +39,7 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -57,7 +58,7 @@ class Runtime;
 namespace HVD_EXPORT hvd {
 namespace replica {
 
-struct GradientRecord;
+struct HandedGradient;
 
 // A handle of a gradient in a reducer, valid only for that reducer and its
 // lifetime.
@@ -67,8 +68,8 @@ class GradientSlot {
 
  private:
   friend class GradientReducer;
-  explicit GradientSlot(GradientRecord& record) : record_(&record) {}
-  GradientRecord* record_ = nullptr;
+  explicit GradientSlot(HandedGradient& gradient) : gradient_(&gradient) {}
+  HandedGradient* gradient_ = nullptr;
 };
 
 class GradientReducer {
@@ -88,6 +89,8 @@ class GradientReducer {
   // every step. Other keys have one.
   //   hvd::Error (InvalidArgument)  `contributions` is less than one
   GradientSlot expect(const std::string& key, int contributions);
+  // The slot of a key.
+  GradientSlot slot(const std::string& key);
   // Counts a contribution. Returns whether it was the last one; then add() the
   // gradient.
   //   hvd::Error (FailedPrecondition)  one contribution too many; says of how many
@@ -139,6 +142,14 @@ class GradientReducer {
   bool has(const std::string& key) const;
   // Whether any gradient was added since then.
   bool is_pending() const;
+
+  // The positions of those of `slots` that were not added since then: add them
+  // before finish(), as zeros if they do not exist. If `exist` is not empty, it
+  // has a 0 for each missing gradient, and the ranks agree on which of them
+  // exist on no rank: these are left out. All ranks then call it alike.
+  //   hvd::Error  they could not agree
+  std::vector<std::size_t> rest(const std::vector<GradientSlot>& slots,
+                                const std::vector<std::uint8_t>& exist);
 
   // Sums some numbers, for instance losses or counts, over the ranks of the
   // set, in one small allreduce that is waited for. All ranks call it, with the

@@ -13,25 +13,25 @@ from horovodpp.torch.parameters import HAS_POST_ACCUMULATE_HOOKS
 
 
 class Homes:
-    """Moves the first gradient of each parameter."""
+    """Moves the first gradient of each parameter. Parameters have indices."""
 
     def __init__(self, wanted):
         self._wanted = wanted and HAS_POST_ACCUMULATE_HOOKS
         self._expected = set()
         self._seen = set()
 
-    def expect(self, p):
+    def expect(self, index, p):
         """Call before a contribution to p.grad."""
-        if self._wanted and p not in self._seen:
-            self._seen.add(p)
+        if self._wanted and index not in self._seen:
+            self._seen.add(index)
             if p.grad is None:
-                self._expected.add(p)
+                self._expected.add(index)
 
-    def take_in(self, p):
+    def take_in(self, index, p):
         """Call after the contribution. Moves a gradient that was allocated for the contribution."""
-        if p not in self._expected:
+        if index not in self._expected:
             return
-        self._expected.discard(p)
+        self._expected.discard(index)
         gradient = p.grad
         if gradient.is_sparse or gradient.device.type != "cpu" or not gradient.numel():
             return

@@ -9,7 +9,6 @@ from horovodpp.common.process_sets import core_of, global_process_set
 from horovodpp.torch import extended_step, parameters
 from horovodpp.torch.adasum_optimizer import DistributedAdasumOptimizer
 from horovodpp.torch.compression import Compression
-from horovodpp.torch.held import bucket_bytes_of
 from horovodpp.torch.mpi_ops import Adasum, Average, Sum, size
 from horovodpp.torch.reduction import Reduction
 from horovodpp.torch.sending import Sender
@@ -28,14 +27,22 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         self._parameter_names = names
         self._sender = sender
         self.process_set = sender.process_set
-        self.backward_passes_per_step = backward_passes_per_step
         self.op = sender.op
         self.gradient_predivide_factor = sender.gradient_predivide_factor
         self.sparse_as_dense = sparse_as_dense
         self.steps_taken = 0
         self._should_synchronize = True
-        self._reduction = Reduction(self, names, sender, groups, gradients_in_arena, bucket_bytes,
-                                    find_unused_parameters)
+        self._reduction = Reduction(self, names, sender, backward_passes_per_step, groups,
+                                    gradients_in_arena, bucket_bytes, find_unused_parameters)
+
+    @property
+    def backward_passes_per_step(self):
+        """The number of backward passes whose sum is reduced."""
+        return self._reduction.passes
+
+    @backward_passes_per_step.setter
+    def backward_passes_per_step(self, passes):
+        self._reduction.expect(passes)
 
     # Programs read these private members of Horovod's optimizer. `_parameter_names` and
     # `_should_synchronize` are attributes.
@@ -272,5 +279,5 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         sender = Sender(compression, op, gradient_predivide_factor, process_set)
         distributed._begin(named_parameters, sender, backward_passes_per_step, groups,
                            sparse_as_dense, gradients_in_arena,
-                           bucket_bytes_of(bucket_bytes, sender), find_unused_parameters)
+                           sender.bucket_bytes(bucket_bytes), find_unused_parameters)
     return distributed

@@ -13,9 +13,14 @@ def of_groups(param_groups):
     return [p for group in param_groups for p in group["params"]]
 
 
+def name_at(i, j):
+    """The name of a parameter without a name: by group number and position in the group."""
+    return f"allreduce.noname.{i}.{j}"
+
+
 def numbered_by_group(param_groups):
     """(name, parameter), named by group number and position in the group."""
-    return [(f"allreduce.noname.{i}.{j}", p)
+    return [(name_at(i, j), p)
             for i, group in enumerate(param_groups) for j, p in enumerate(group["params"])]
 
 
@@ -108,7 +113,7 @@ def _so_many_groups(groups, names, process_set):
 
 
 def hook(p, before, after):
-    """Calls before(p) before each contribution to p.grad, and after(p) after it.
+    """Calls before(gradient) before each contribution to p.grad, and after(p) after it.
 
     Replaces the hooks of the parameter's last optimizer.
     """
@@ -121,5 +126,5 @@ def hook(p, before, after):
         handles = [accumulator.register_hook(lambda *_: after(p))]
         handles[0].kept_alive = accumulator
     if before is not None:
-        handles.append(p.register_hook(lambda _: before(p)))
+        handles.append(p.register_hook(before))
     p._horovodpp_hooks = handles

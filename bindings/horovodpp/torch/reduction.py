@@ -4,34 +4,43 @@
 In each step a parameter's gradient is sent once, after its last contribution. If a gradient has
 more parts than in the step before, late parts are reduced separately and added, with one warning.
 So the result is right in any case.
+
+The bookkeeping is the library's (_core.GradientLedger): a gradient is a number there, and here a
+parameter with its tensors.
 """
 import contextlib
+import functools
 import warnings
 
 import torch
 
+from horovodpp import _core
 from horovodpp.common.handles import AT_ONCE, reset_with_job
 from horovodpp.torch import parameters
-from horovodpp.torch.contributions import Contributions, Passes
-from horovodpp.torch.held import Held
 from horovodpp.torch.homes import Homes
 from horovodpp.torch.mpi_ops import size
+from horovodpp.torch.passes import Passes
 from horovodpp.torch.sending import Sent
+
+# Looked up once: hooks run for each gradient.
+_MORE, _COMPLETE, _HELD, _LATE = (
+    _core.Came.MORE, _core.Came.COMPLETE, _core.Came.HELD, _core.Came.LATE)
+_NOTHING, _ITSELF, _GROUP, _BUCKET = (
+    _core.Due.NOTHING, _core.Due.ITSELF, _core.Due.GROUP, _core.Due.BUCKET)
 
 
 class Reduction:
-    """Reduces the gradients of `optimizer`, which defines the number of passes in a step.
-
-    The optimizer's groups may gain parameters later.
+    """Reduces the gradients of `optimizer`, whose groups may gain parameters later.
 
     names: parameter -> its name, equal on all ranks.
     sender: the Sender of the gradients.
+    passes: the number of backward passes in a step.
     groups, gradients_in_arena: as for DistributedOptimizer().
     bucket_bytes: the most bytes of gradients that are held back.
     find_unused_parameters: as for DistributedOptimizer().
     """
 
-    def __init__(self, optimizer, names, sender, groups=None, gradients_in_arena=True,
+    def __init__(self, optimizer, names, sender, passes=1, groups=None, gradients_in_arena=True,
                  bucket_bytes=0, find_unused_parameters=False):
         self._optimizer = optimizer
         self.names = names
@@ -40,22 +49,25 @@ class Reduction:
         self._sender = sender
         self._process_set = sender.process_set
         self.suffix = self._process_set.suffix_of_next_optimizer()
-        self._handles = {}  # Parameter -> Sent, in the order of sending.
-        self._held = Held(bucket_bytes)
-        self._contributions = Contributions()
+        self.ledger = _core.GradientLedger(bucket_bytes)
+        self._parameters = []  # By number in the ledger.
+        self._numbers = {}  # id(parameter) -> number.
+        self._hooked = set()  # Numbers, as below.
+        self._sent = {}  # Number -> Sent, of gradients that were sent or wait to be.
+        self._late = {}  # Number -> gradient in flight when another part came.
+        self._sparse_dims = {}  # Number -> sparse_dim(), of parameters with sparse gradients.
+        self._may_wait = bool(bucket_bytes)
         self._passes = Passes()
         self._homes = Homes(gradients_in_arena and sender.sends_where_they_lie())
-        self._sparse_dims = {}  # Parameter with sparse gradients -> their sparse_dim().
-        self._hooked = set()
-        self._has_told_of_changes = False
         self._finds_unused = find_unused_parameters
-        self._unused = set()  # By all ranks, in this step.
-        self._group_of = {}
-        for group in parameters.groups_of(groups, self.names, self._process_set):
-            self._group_of.update((p, group) for p in group)
-        self._ready_in_group = {}
+        self._has_told_of_changes = self._has_told_of_parts = False
+        self.expect(passes)
+        self.groups = parameters.groups_of(groups, self.names, self._process_set)
         if self.is_distributed():
-            self._register_hooks()
+            self._watch()
+            for group in self.groups:
+                self.ledger.add_group([self._numbers[id(p)] for p in group
+                                       if id(p) in self._numbers])
         reset_with_job(self)
 
     def is_distributed(self):
@@ -66,100 +78,127 @@ class Reduction:
         """The name of p's gradient among ranks."""
         return self.names[p] + self.suffix
 
+    def expect(self, passes):
+        """Sets the number of backward passes in a step."""
+        self.ledger.expect_of_all(passes)
+        self.passes = passes
+
     # --- Hooks ---
 
-    def _register_hooks(self):
-        groups = self._optimizer.param_groups
-        if all(p in self._hooked or not p.requires_grad for p in parameters.of_groups(groups)):
-            return
-        for name, p in parameters.numbered_by_group(groups):
-            if not p.requires_grad or p in self._hooked:
-                continue
-            self.names.setdefault(p, name)
-            self._hooked.add(p)
-            parameters.hook(p, self._before_gradient, self._on_gradient)
+    def _watch(self):
+        """Hooks new and unfrozen parameters. Returns the numbers of those that require grad."""
+        moving = []
+        for i, group in enumerate(self._optimizer.param_groups):
+            for j, p in enumerate(group["params"]):
+                number = self._numbers.get(id(p))
+                if number is None:
+                    self.names.setdefault(p, parameters.name_at(i, j))
+                    number = self._numbers[id(p)] = self.ledger.enter(self.names[p])
+                    self._parameters.append(p)
+                if p.requires_grad:
+                    moving.append(number)
+                    if number not in self._hooked:
+                        self._hooked.add(number)
+                        parameters.hook(p, functools.partial(self._before_gradient, number, p),
+                                        functools.partial(self._on_gradient, number))
+                if self.groups:
+                    self.ledger.set_in_group(number, p.requires_grad)
+        return moving
 
-    def _before_gradient(self, p):
+    def _before_gradient(self, number, p, _):
         """Called before a contribution to p.grad. Protects a gradient in flight from it."""
-        sent = self._handles.get(p) or self._held.get(p)
-        if sent is None:
-            self._homes.expect(p)
-        elif p not in self._contributions.late:
-            if not sent.is_nested and not self._passes.is_nested():
-                parameters.refuse_another_pass()
-            if p not in self._held:
-                self._contributions.put_aside(p, self.names[p])
+        if not self.ledger.is_taken(number):
+            self._homes.expect(number, p)
+            return
+        if not self.ledger.is_nested(number) and not self._passes.is_nested():
+            parameters.refuse_another_pass()
+        if self.ledger.expect_late_part(number):
+            self._put_aside(number, p)
 
-    def _on_gradient(self, p):
+    def _put_aside(self, number, p):
+        """Sets the gradient in flight aside: the engine allocates another one for later parts."""
+        self._late[number] = p.grad
+        p.grad = None
+        if self._has_told_of_parts:
+            return
+        self._has_told_of_parts = True
+        warnings.warn(
+            f"The gradient of '{self.names[p]}' came in several parts within one backward pass, "
+            "and was sent before the last: a weight that is used in several reentrant checkpoints "
+            "does that. It is completed now; from the next step on it is sent after the last part. "
+            "torch.utils.checkpoint(use_reentrant=False) has one part only.", stacklevel=3)
+
+    def _on_gradient(self, number, p):
         self.is_synchronized = False
-        if self.only_accumulates:
-            self._homes.take_in(p)
+        came = _MORE if self.only_accumulates else self.ledger.count(number)
+        if came is _LATE:
             return
-        is_complete = self._contributions.add(p, self._optimizer.backward_passes_per_step)
-        if p in self._handles:
-            return
-        self._homes.take_in(p)
-        if p in self._held:
-            self._held.renew(p)
-        elif is_complete:
-            self._send(p)
+        self._homes.take_in(number, p)
+        if came is _COMPLETE:
+            self._complete(number, p)
+        elif came is _HELD:
+            self._sent[number] = Sent([(number, p.grad)], None)
 
     # --- Sending ---
 
-    def _send(self, p):
-        group = self._group_of.get(p)
-        if group is None:
-            self._hold_or_start(p)
-            return
-        members = [member for member in group
-                   if member.requires_grad and member not in self._unused]
-        ready = self._ready_in_group.setdefault(id(group), set())
-        ready.add(p)
-        if len(ready) == len(members):
-            self._start(members, self._passes.is_nested())
+    def _complete(self, number, p):
+        """Sends the gradient and those that waited for it, or lets it wait."""
+        gradient = self._gradient(number, p)
+        waits = self._may_wait and _lies_ready(gradient)
+        due = self.ledger.complete(
+            number, gradient.numel() * gradient.element_size() if waits else None,
+            self._passes.is_nested())
+        if due is _ITSELF:
+            self._start([(number, gradient)])
+        elif due is _GROUP:
+            self._start_group(self.ledger.group_of(number))
+        elif due is not _NOTHING:
+            self._sent[number] = Sent([(number, gradient)], None)
+            if due is _BUCKET:
+                self._start_held()
 
-    def _hold_or_start(self, p):
-        gradient = self._gradient(p)
-        is_nested = self._passes.is_nested()
-        if not self._held.takes(gradient):
-            self._start([p], is_nested)
-        elif self._held.add(p, gradient, is_nested):
-            self._start_held()
+    def _start_group(self, group):
+        self._start(self._gradients_of(self.ledger.take_group(group)))
 
     def _start_held(self):
-        for p, sent in self._held.release():
-            self._tell_if_changed(p, sent)
-            self._start([p], sent.is_nested)
+        held = [(number, self._sent.pop(number)) for number in self.ledger.release()]
+        for number, sent in held:
+            self._tell_if_changed(number, sent)
+            self._start(self._gradients_of([number]))
 
-    def _start(self, members, is_nested):
+    def _gradients_of(self, numbers):
+        return [(number, self._gradient(number, self._parameters[number])) for number in numbers]
+
+    def _start(self, gradients):
         """Sends the gradients: the dense ones together."""
-        gradients = [(p, self._gradient(p)) for p in members]
-        for p, gradient in gradients:
-            if gradient.is_sparse:
-                self._handles[p] = Sent([], self._start_sparse(p, gradient), is_nested)
-        self._start_dense([pair for pair in gradients if not pair[1].is_sparse], is_nested)
+        dense = [pair for pair in gradients if not pair[1].is_sparse]
+        if len(dense) < len(gradients):
+            for number, gradient in gradients:
+                if gradient.is_sparse:
+                    self._sent[number] = Sent([], self._start_sparse(number, gradient))
+                    self.ledger.mark_sent(number)
+        if dense:
+            finish = self._sender.start(
+                [self.wire_name(self._parameters[number]) for number, _ in dense],
+                [gradient for _, gradient in dense])
+            sent = Sent(dense, finish)
+            for number, _ in dense:
+                self._sent[number] = sent
+                self.ledger.mark_sent(number)
 
-    def _start_dense(self, gradients, is_nested):
-        if not gradients:
-            return
-        finish = self._sender.start([self.wire_name(p) for p, _ in gradients],
-                                    [gradient for _, gradient in gradients])
-        sent = Sent(gradients, finish, is_nested)
-        for p, _ in gradients:
-            self._handles[p] = sent
-
-    def _gradient(self, p):
+    def _gradient(self, number, p):
         gradient = p.grad
         if gradient is None:
             # Other ranks used this parameter; this rank adds zeros.
-            gradient = p.grad = _nothing(p, self._sparse_dims.get(p))
+            gradient = p.grad = _nothing(p, self._sparse_dims.get(number))
         elif gradient.is_sparse:
-            self._sparse_dims[p] = gradient.sparse_dim()
+            self._sparse_dims[number] = gradient.sparse_dim()
         elif not gradient.is_contiguous():
             gradient = p.grad = gradient.contiguous()
         return gradient
 
-    def _start_sparse(self, p, gradient):
+    def _start_sparse(self, number, gradient):
+        p = self._parameters[number]
         name = self.wire_name(p)
         if not self._optimizer.sparse_as_dense:
             result = self._sender.start_sparse(name, gradient)
@@ -169,7 +208,7 @@ class Reduction:
 
             def result():
                 wait()
-                return dense.to_sparse(self._sparse_dims[p])
+                return dense.to_sparse(self._sparse_dims[number])
 
         def finish():
             p.grad = result()
@@ -182,13 +221,14 @@ class Reduction:
         """Waits until all gradients are reduced."""
         # The last survivor of a job still has hooks, which send.
         if self.is_distributed() or self.is_under_way():
-            self._register_hooks()  # Of parameters that were added or unfrozen since.
-            self._tell_of_changes()
-            late, all_wait = self._agree()
-            if all_wait:
-                self._send_together()
+            moving = self._watch()  # Parameters may have been added or unfrozen since.
+            for number, sent in self._sent.items():
+                self._tell_if_changed(number, sent)
+            late, all_held = self._agree(moving)
+            if all_held:
+                self._send_together(moving)
             else:
-                self._send_rest()
+                self._send_rest(moving)
             self._wait(late)
         self.is_synchronized = True
 
@@ -196,116 +236,94 @@ class Reduction:
         """Waits for the gradients in flight, and drops their values and errors."""
         with contextlib.suppress(Exception):
             self._start_held()  # Other ranks may have sent them.
-        for sent in dict.fromkeys(self._handles.values()):
+        for sent in dict.fromkeys(self._sent.values()):
             with contextlib.suppress(Exception), torch.no_grad():
                 sent.finish()
         self.reset()
 
     def on_their_way(self):
         """Parameter -> Sent, for gradients in flight or waiting to be sent."""
-        return {**self._handles, **self._held.waiting()}
+        return {self._parameters[number]: sent for number, sent in self._sent.items()}
 
     def is_under_way(self):
         """Whether gradients are in flight, or wait to be sent."""
-        return bool(self._handles or self._held)
+        return bool(self._sent)
 
     def hooked_parameters(self):
         """The parameters whose gradients are reduced."""
-        return set(self._hooked)
+        return {self._parameters[number] for number in self._hooked}
 
-    def start_anew(self):
-        """Restarts the counts, for another number of backward passes."""
-        self._contributions.start_anew()
-
-    def _in_order(self):
-        return [p for p in parameters.of_groups(self._optimizer.param_groups)
-                if p in self._hooked and p.requires_grad]
-
-    def _rest(self):
-        """The parameters still to be sent; callers may send some during the iteration."""
-        return (p for p in self._in_order() if p not in self._handles and p not in self._unused)
-
-    def _send_rest(self):
-        for p in self._rest():
-            if p not in self._held:
-                self._send(p)
+    def _send_rest(self, moving):
+        for number in self.ledger.rest(moving):
+            self._complete(number, self._parameters[number])
+        for group in self.ledger.waiting_groups():
+            self._start_group(group)
         self._start_held()
 
-    def _send_together(self):
+    def _send_together(self, moving):
         """Sends all gradients in one operation, for which this thread waits."""
-        self._held.clear()
-        together, others = [], []
-        for p in self._rest():
-            gradient = self._gradient(p)
-            if self._held.takes(gradient):
-                together.append((p, gradient))
-            else:
-                others.append(p)
+        self.ledger.release()
+        self._sent.clear()
+        gradients = self._gradients_of(self.ledger.rest(moving))
         with AT_ONCE:
-            self._start_dense(together, is_nested=False)
-            for p in others:
-                self._start([p], is_nested=False)
+            self._start([pair for pair in gradients if _lies_ready(pair[1])])
+            for number, gradient in gradients:
+                if not _lies_ready(gradient):
+                    self._start([(number, gradient)])
 
-    def _agree(self):
-        """Returns the parameters with a late part on a rank, and whether all ranks hold everything.
+    def _agree(self, moving):
+        """Returns the gradients with a late part on a rank, and whether all ranks hold everything.
 
         All ranks reduce these late parts. Also learns which gradients are sparse on any rank, for
         ranks that have no gradient, and, if asked for, which parameters have a gradient on no rank.
         """
-        members = self._in_order()
-        if not members:
+        if not moving:
             return [], False
-        gradients = [p.grad for p in members]
-        late = [p in self._contributions.late for p in members]
-        sparse_dims = [gradient.sparse_dim() if gradient is not None and gradient.is_sparse
-                       else self._sparse_dims.get(p, 0) for p, gradient in zip(members, gradients)]
-        used = [gradient is not None for gradient in gradients] if self._finds_unused else []
-        all_wait = self._held.waits() and not self._handles and not self._group_of and \
-            self._held.has_only(members)
-        most = iter(self._sender.most("agree." + self.wire_name(members[0]),
-                                      [*late, *sparse_dims, *used, not all_wait]))
-        late = [p for p in members if next(most)]
-        self._sparse_dims.update((p, dim) for p, dim in zip(members, most) if dim)
-        if self._finds_unused:
-            self._unused = {p for p in members if not next(most)}
-        return late, not next(most)
+        gradients = [self._parameters[number].grad for number in moving]
+        exist = [gradient is not None for gradient in gradients] if self._finds_unused else []
+        facts = self.ledger.facts(moving, exist)
+        sparse_dims = bytes(
+            gradient.sparse_dim() if gradient is not None and gradient.is_sparse
+            else self._sparse_dims.get(number, 0) for number, gradient in zip(moving, gradients))
+        most = self._sender.most("agree." + self.wire_name(self._parameters[moving[0]]),
+                                 facts + sparse_dims)
+        self._sparse_dims.update(
+            (number, dim) for number, dim in zip(moving, most[len(facts):]) if dim)
+        return self.ledger.agree(moving, most[:len(facts)])
 
     def _wait(self, late):
         failure = None
-        for sent in dict.fromkeys(self._handles.values()):
+        for sent in dict.fromkeys(self._sent.values()):
             try:
                 with torch.no_grad():
                     sent.finish()
             except Exception as error:  # The others are waited for in any case.
                 failure = failure or error
         if failure is None:
-            self._complete(late)
-        self._contributions.learn(self._optimizer.backward_passes_per_step)
+            self._add_late_parts(late)
+        self.ledger.learn_parts()
         self.reset()
         if failure is not None:
             raise failure
 
-    def _tell_of_changes(self):
-        for p, sent in self.on_their_way().items():
-            self._tell_if_changed(p, sent)
-
-    def _tell_if_changed(self, p, sent):
-        if self._has_told_of_changes or p in self._contributions.late or not sent.has_changed(p):
+    def _tell_if_changed(self, number, sent):
+        p = self._parameters[number]
+        if self._has_told_of_changes or number in self._late or not sent.has_changed(number, p):
             return
         self._has_told_of_changes = True
         warnings.warn(
             f"The gradient of '{self.names[p]}' was changed while it was "
             "reduced, so that its value is not defined: call optimizer.synchronize() "
             "before changing gradients (clipping them, for instance), and "
-            "optimizer.step() within `with optimizer.skip_synchronize():`.", stacklevel=6)
+            "optimizer.step() within `with optimizer.skip_synchronize():`.", stacklevel=5)
 
-    def _complete(self, late):
+    def _add_late_parts(self, late):
         """Adds the late parts of all ranks to the gradients that were reduced before."""
-        for p in late:
+        for number in late:
+            p = self._parameters[number]
             part = None
-            if p in self._contributions.late:
-                part = p.grad
-                p.grad = self._contributions.late[p]
+            if number in self._late:
+                part, p.grad = p.grad, self._late[number]
             if part is None:
                 part = torch.zeros_like(p)
             with torch.no_grad():
@@ -313,14 +331,21 @@ class Reduction:
                 self._sender.reduce("late." + self.wire_name(p), part)
                 p.grad = p.grad + part if p.grad.is_sparse else p.grad.add_(part)
 
+    def start_anew(self):
+        """Restarts the counts, for another number of backward passes."""
+        self.ledger.forget_contributions()
+
     def reset(self):
         """Prepares the next step."""
         self.is_synchronized = False
-        self._handles.clear()
-        self._held.clear()
-        self._contributions.reset()
-        self._ready_in_group.clear()
-        self._unused.clear()
+        self.ledger.reset()
+        self._sent.clear()
+        self._late.clear()
+
+
+def _lies_ready(gradient):
+    """Whether a gradient may wait and be sent with any others: a dense one on the CPU."""
+    return gradient.is_cpu and not gradient.is_sparse
 
 
 def _nothing(p, sparse_dim):

@@ -1,30 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sends gradients to the other ranks, and receives the reduced ones."""
+import sys
+
 import torch
 
+from horovodpp import _core
 from horovodpp.torch.compression import Exchanger, NoneCompressor
 from horovodpp.torch.mpi_ops import (
-    Average, Max, Sum, allreduce_, allreduce_async_, grouped_allreduce_async_,
+    Average, Max, Sum, allreduce_, allreduce_async_, grouped_allreduce_async_, local_size, size,
     sparse_allreduce_async, synchronize)
 from horovodpp.torch.parameters import call_name
 
 
 class Sent:
-    """Gradients that were sent together and are in flight."""
+    """Gradients that were sent together and are in flight, or one that waits to be sent."""
 
-    def __init__(self, gradients, finish, is_nested):
-        # Parameter -> (tensor in flight, its version). Views of one buffer share a version, which
+    def __init__(self, gradients, finish):
+        # Number -> (tensor in flight, its version). Views of one buffer share a version, which
         # says nothing about a single view.
-        self._gradients = {p: (tensor, None if tensor._is_view() else tensor._version)
-                           for p, tensor in gradients}
-        self.finish = finish  # Waits, and writes the result into the parameters' grads.
-        self.is_nested = is_nested  # Sent by a backward pass within another.
+        self._gradients = {number: (tensor, None if tensor._is_view() else tensor._version)
+                           for number, tensor in gradients}
+        # Waits, and writes the result into the parameters' grads. None: not sent yet.
+        self.finish = finish
 
-    def has_changed(self, p):
-        """Whether p's gradient was written to, or replaced, since it was sent."""
-        if p not in self._gradients:
+    def has_changed(self, number, p):
+        """Whether p's gradient was written to, or replaced, since then."""
+        if number not in self._gradients:
             return False
-        tensor, version = self._gradients[p]
+        tensor, version = self._gradients[number]
         gradient = p.grad
         if gradient is not tensor and \
                 (gradient is None or gradient.data_ptr() != tensor.data_ptr()):
@@ -48,6 +51,19 @@ class Sender:
     def sends_where_they_lie(self):
         """Whether gradients are reduced in their own memory."""
         return self.compression is NoneCompressor
+
+    def bucket_bytes(self, wanted):
+        """The most bytes that may wait: the user's choice, or the best for the machine."""
+        if not self.sends_where_they_lie():
+            return 0
+        if wanted is not None:
+            return wanted
+        # Reducing a gradient as soon as it is complete overlaps with backward if the reduction has
+        # a free core. If all cores compute, each reduction interrupts the computation, so all
+        # gradients wait for the step.
+        hides = local_size() < size() or \
+            _core.have_spare_cores(local_size(), torch.get_num_threads())
+        return 0 if hides else sys.maxsize
 
     def remembers(self):
         """Whether compression has a state."""

@@ -48,9 +48,8 @@ class Contributions {
   // Takes effect at the next step.
   void expect(int passes);
 
-  replica::GradientSlot slot(std::size_t parameter) const {
-    return slots_[parameter];
-  }
+  // By parameter.
+  const std::vector<replica::GradientSlot>& slots() const { return slots_; }
 
  private:
   void contribute(std::size_t parameter);

@@ -100,16 +100,15 @@ void DeltaOptimizer::Deltas::start(std::size_t index) {
   wrapped_.step_of(index);
   starts_[index] = before;
   const Tensor delta = (parameter.detach() - before).contiguous();
-  reducer_.add(contributions_.slot(index), delta.tensor_view(),
+  reducer_.add(contributions_.slots()[index], delta.tensor_view(),
                std::make_shared<const Delta>(Delta{index, delta}));
 }
 
 void DeltaOptimizer::Deltas::step() {
   throw_if_error(reducer_.job().status());
   attach();
-  for (std::size_t i = 0; i < parameters().size(); ++i) {
-    if (!parameters()[i].tensor.requires_grad()) continue;
-    if (!reducer_.has(contributions_.slot(i))) start(i);
+  for (const std::size_t i : reducer_.rest(contributions_.slots(), {})) {
+    if (parameters()[i].tensor.requires_grad()) start(i);
   }
   const NoGrad no_grad;
   const std::vector<Tensor> starts =

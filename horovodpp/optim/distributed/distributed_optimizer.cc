@@ -187,25 +187,19 @@ void DistributedOptimizer::reduce() {
 }
 
 void DistributedOptimizer::give_the_rest() {
-  const std::vector<double> users =
-      finds_unused_ ? users_of_parameters() : std::vector<double>();
-  for (std::size_t i = 0; i < parameters().size(); ++i) {
+  std::vector<std::uint8_t> exist;
+  for (const auto& [name, parameter] : parameters()) {
+    if (!finds_unused_) break;
+    exist.push_back(autograd::kept_gradient(parameter).defined() ? 1 : 0);
+  }
+  for (const std::size_t i : reducer_.rest(contributions_->slots(), exist)) {
     const Tensor& parameter = parameters()[i].tensor;
     // With a gradient of zeros, weight decay would move a frozen parameter.
-    const bool moves = parameter.requires_grad() ||
-                       autograd::kept_gradient(parameter).defined();
-    const bool is_used = users.empty() || users[i] > 0;
-    if (moves && is_used && !handover_->has(i)) handover_->give(i);
+    if (parameter.requires_grad() ||
+        autograd::kept_gradient(parameter).defined()) {
+      handover_->give(i);
+    }
   }
-}
-
-// For each parameter, the number of ranks that have a gradient.
-std::vector<double> DistributedOptimizer::users_of_parameters() const {
-  std::vector<double> users;
-  for (const auto& [name, parameter] : parameters()) {
-    users.push_back(autograd::kept_gradient(parameter).defined() ? 1.0 : 0.0);
-  }
-  return reducer_.sum("(users)", std::move(users));
 }
 
 void DistributedOptimizer::tell_of_strayed_gradients() {

@@ -219,7 +219,6 @@ class DistributedOptimizer : public OptimizerWrapper {
   void place_gradients();
   void reduce();
   void give_the_rest();
-  std::vector<double> users_of_parameters() const;
   void tell_of_strayed_gradients();
   void reduce_unless_done();
   void complete_gradients();

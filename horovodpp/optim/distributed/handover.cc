@@ -31,7 +31,7 @@ void Handover::give(std::size_t parameter) {
     make_dense(tensor);
   }
   const Tensor gradient = gradient_of(parameter);
-  reducer_.add(contributions_.slot(parameter), view_of(parameter, gradient));
+  reducer_.add(contributions_.slots()[parameter], view_of(parameter, gradient));
   under_way_[parameter] = {gradient, gradient.version()};
 }
 

@@ -98,13 +98,15 @@ def test_late_parts_are_told_once_and_expected_from_then_on(rank, size):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             loss_of(model, models.batch_of(rank)).backward()
-        assert bool(optimizer._reduction._contributions.late) == (step == 0)
+        assert bool(optimizer._reduction._late) == (step == 0)
         assert [str(warning.message).split("'")[1][:7] for warning in told] == \
             (["block.0"] if step == 0 else [])
         optimizer.step()
     reduction = optimizer._reduction
-    assert {reduction.names[p]: parts for p, parts in reduction._contributions.parts.items()} == \
-        {"embedding.weight": 2, "block.0.weight": 2, "block.0.bias": 2}
+    assert {name: reduction.ledger.parts(i)
+            for i, (name, _) in enumerate(model.named_parameters())} == {
+        "embedding.weight": 2, "block.0.weight": 2, "block.0.bias": 2, "last.weight": 1,
+        "last.bias": 1}
 
 
 def test_gradients_that_wait_have_no_late_parts(rank, size):
@@ -117,8 +119,8 @@ def test_gradients_that_wait_have_no_late_parts(rank, size):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             loss_of(model, models.batch_of(rank)).backward()
-        assert not optimizer._reduction._contributions.late
-        assert optimizer._reduction._handles == {}
+        assert not optimizer._reduction._late
+        assert all(handle.finish is None for handle in optimizer._handles.values())
         optimizer.step()
 
 

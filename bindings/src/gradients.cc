@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/gradients.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "horovodpp/replica/gradient_ledger.h"
+
+namespace hvd::python {
+namespace {
+
+namespace nb = nanobind;
+using nb::arg;
+using replica::Came;
+using replica::Due;
+using replica::GradientLedger;
+using Indices = std::vector<std::size_t>;
+using Facts = std::vector<std::uint8_t>;
+
+nb::bytes facts(const GradientLedger& ledger, const Indices& gradients,
+                const Facts& exist) {
+  const Facts facts = ledger.facts(gradients, exist);
+  return nb::bytes(facts.data(), facts.size());
+}
+
+nb::tuple agree(GradientLedger& ledger, const Indices& gradients,
+                const Facts& facts) {
+  const auto agreement = ledger.agree(gradients, facts);
+  return nb::make_tuple(nb::cast(agreement.late), agreement.all_held);
+}
+
+}  // namespace
+
+void add_gradients(nb::module_& module) {
+  nb::enum_<Came>(module, "Came",
+                  "The state of a gradient after a contribution.")
+      .value("MORE", Came::kMore)
+      .value("COMPLETE", Came::kComplete)
+      .value("HELD", Came::kHeld)
+      .value("LATE", Came::kLate);
+  nb::enum_<Due>(module, "Due", "The gradients to be sent now.")
+      .value("NOTHING", Due::kNothing)
+      .value("ITSELF", Due::kItself)
+      .value("GROUP", Due::kGroup)
+      .value("HELD", Due::kHeld)
+      .value("BUCKET", Due::kBucket);
+  nb::class_<GradientLedger>(
+      module, "GradientLedger",
+      "The bookkeeping of an optimizer's gradients, which are numbered. See "
+      "horovodpp/replica/gradient_ledger.h.")
+      .def(nb::init<std::size_t>(), arg("bucket_bytes") = 0)
+      .def("enter", &GradientLedger::enter, arg("name"))
+      .def("expect_of_all", &GradientLedger::expect_of_all,
+           arg("contributions"))
+      .def("add_group", &GradientLedger::add_group, arg("members"))
+      .def("set_in_group", &GradientLedger::set_in_group, arg("i"),
+           arg("is_in_group"))
+      .def("is_taken", &GradientLedger::is_taken, arg("i"))
+      .def("count", &GradientLedger::count, arg("i"))
+      .def("forget_contributions", &GradientLedger::forget_contributions)
+      .def("expect_late_part", &GradientLedger::expect_late_part, arg("i"))
+      .def("is_nested", &GradientLedger::is_nested, arg("i"))
+      .def("learn_parts", &GradientLedger::learn_parts)
+      .def("parts", &GradientLedger::parts, arg("i"))
+      .def("complete", &GradientLedger::complete, arg("i"), arg("bytes").none(),
+           arg("is_nested") = false)
+      .def("group_of", &GradientLedger::group_of, arg("i"))
+      .def("take_group", &GradientLedger::take_group, arg("group"))
+      .def("waiting_groups", &GradientLedger::waiting_groups)
+      .def("release", &GradientLedger::release)
+      .def("mark_sent", &GradientLedger::mark_sent, arg("i"))
+      .def("facts", &facts, arg("gradients"), arg("exist"))
+      .def("agree", &agree, arg("gradients"), arg("facts"),
+           "(gradients with a late part on some rank, whether every rank holds "
+           "all that is complete)")
+      .def("rest", &GradientLedger::rest, arg("gradients"))
+      .def("reset", &GradientLedger::reset);
+}
+
+}  // namespace hvd::python
