@@ -45,7 +45,7 @@ enum class Came : std::int8_t {
   kLate,      // The gradient was sent before.
 };
 
-// What is to be sent now.
+// The gradients to send now.
 enum class Due : std::int8_t {
   kNothing,  // The gradient waits for its group.
   kItself,
@@ -132,7 +132,7 @@ class GradientLedger {
 
   // --- The end of a step ---
 
-  // What this rank knows of `gradients`. The ranks take the maximum of each
+  // This rank's knowledge of `gradients`. The ranks take the maximum of each
   // byte, and pass it to agree(). `exist` has a 0 for each missing gradient; it
   // is empty if missing gradients are sent as zeros.
   std::vector<std::uint8_t> facts(const std::vector<std::size_t>& gradients,
