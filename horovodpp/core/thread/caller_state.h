@@ -23,9 +23,8 @@ struct CallerState {
   ThreadJob* job = nullptr;
 };
 
-// initial-exec: a fixed offset from the thread pointer, also in a shared
-// library.
-[[gnu::tls_model(
-    "initial-exec")]] extern constinit thread_local CallerState caller_state;
+// Not initial-exec: static thread-local memory may be used up when a program
+// loads the library late.
+extern constinit thread_local CallerState caller_state;
 
 }  // namespace hvd
