@@ -48,8 +48,8 @@ void SlotWriter::compare(std::byte* to, const std::byte* from) {
 __attribute__((target("prfchw")))
 #endif
 void fetch_to_write(const std::byte* memory, std::size_t bytes) {
-  constexpr std::size_t kLine = 64;
-  for (std::size_t at = 0; at < bytes; at += kLine) {
+  constexpr std::size_t kFetchedBytes = 64;
+  for (std::size_t at = 0; at < bytes; at += kFetchedBytes) {
     __builtin_prefetch(memory + at, 1);
   }
 }
