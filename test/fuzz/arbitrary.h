@@ -5,6 +5,7 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -50,9 +51,11 @@ class Arbitrary {
     }
     return data_.ConsumeIntegralInRange<T>(least, most);
   }
-  template <typename T, std::size_t N>
-  T one_of(const T (&values)[N]) {
-    return values[data_.ConsumeIntegralInRange<std::size_t>(0, N - 1)];
+  // `values` is an array or std::array.
+  template <typename Values>
+  auto one_of(const Values& values) {
+    return values[data_.ConsumeIntegralInRange<std::size_t>(
+        0, std::size(values) - 1)];
   }
 
   void fill(bool& value) { value = data_.ConsumeBool(); }
