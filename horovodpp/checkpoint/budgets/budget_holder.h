@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpointed region is to its memory budget: a holder of tensors, and
+// A checkpointed region as its memory budget sees it: a holder of tensors, and
 // a member of a family of nested regions.
 #pragma once
 
