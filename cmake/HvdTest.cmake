@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # - hvd_unit_tests(<layer>): all *_test.cc of test/<layer>/ and of its rooms as one program
-#   labeled `unit`. Programs of a layer contain its *_suite.cc, which tests instantiate. Its cases run in one process or, for the largest programs, in several at
-#   a time.
+#   labeled `unit`. Its cases run in one process or, for the largest programs, in several at a
+#   time. All programs of a layer contain its *_suite.cc, which tests instantiate.
 # - hvd_mpi_tests(<layer>): all *_mpi_test.cc there as one program, run under mpirun with 1,
 #   2, 3 and 4 ranks, under a sanitizer with 2, and labeled `mpi`. Its main is
 #   test/support/mpi_main.cc.
@@ -107,6 +107,9 @@ function(hvd_unit_tests layer)
       return()
     endif()
     foreach(source ${sources})
+      if(source MATCHES "_suite\\.cc$")
+        continue()
+      endif()
       file(STRINGS ${source} starts REGEX "${HVD_STARTS_THREADS}" LIMIT_COUNT 1)
       if(NOT starts)
         list(REMOVE_ITEM sources ${source})
@@ -153,9 +156,6 @@ set(HVD_UNFIT_thread_transport_test
 # operations; planes between processes run in collective_job_test, and over MPI in
 # runtime_mpi_test and transport_mpi_test.
 set(HVD_LEFT_OUT_address_programs models_test collective_mpi_test)
-# One layout of nodes and one size of chunk for each.
-set(HVD_LEFT_OUT_address_collective_test "NodesBesideMemory/SetConformance*\
-:ReduceKernelBits.ReachEveryOutput*:AdasumPlane.FollowsTheFormulaInDefaultChunks")
 set(HVD_LEFT_OUT_address_coordinator_test "SurvivorVote.EveryInterleaving*")
 # Every reduction of every size, and the bits of results, between ranks. Other calls of each plane,
 # and ReduceKernel, take the same paths. Adasum's other calls are those of the ring and of shared

@@ -55,12 +55,12 @@ Coordinator::Coordinator(const Options& options, NodeBoard& board,
                options.stall_shutdown),
       outbox_(options.epoch) {
   if (is_leader()) {
-    leader_.reset(new LeaderPart{
+    leader_ = std::make_unique<LeaderPart>(LeaderPart{
         .subtree = Subtree(options.tree, node_, first_sets(options)),
         .stall_gatherer = StallGatherer(options.tree, node_, options.remark)});
   }
   if (is_root()) {
-    root_.reset(new RootPart{
+    root_ = std::make_unique<RootPart>(RootPart{
         .scheduler =
             RootScheduler(scheduler_options(options), first_sets(options)),
         .stall_inspector =

@@ -14,7 +14,6 @@
 
 #include <string>
 
-#include "horovodpp/core/error.h"
 #include "horovodpp/core/error.h"  // IWYU pragma: export
 #include "horovodpp/core/export.h"
 
