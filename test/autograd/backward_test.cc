@@ -153,7 +153,7 @@ TEST(Graph, RetainGradKeepsNoTensorAlive) {
 }
 
 // Item 15.
-TEST(Graph, BackwardFreesWhatWasSaved) {
+TEST(Graph, BackwardFreesSavedTensors) {
   ASSERT_EQ(autograd::saved_tensor_bytes(), 0);
   WorkedExample e;
   EXPECT_GT(autograd::saved_tensor_bytes(), 0);
@@ -172,7 +172,7 @@ TEST(Backward, ASecondBackwardIsRefused) {
 }
 
 // Item 16: nodes that would run before the freed node do not run either.
-TEST(Backward, ARefusedBackwardAddsNothing) {
+TEST(Backward, ARefusedBackwardAddsNoGradient) {
   Tensor x = leaf({1, 2}, {1, 2});
   Tensor a = leaf({3}, {1, 1}), b = leaf({4, 5}, {1, 2});
   const auto refused = [&](const Tensor& loss) {
@@ -216,7 +216,7 @@ TEST(Backward, AFreedNodeThatNeedNotRunIsNoObstacle) {
 }
 
 // The node saved no tensor, so backward freed none.
-TEST(Backward, ANodeThatSavedNothingRunsAgain) {
+TEST(Backward, ANodeWithoutSavedTensorsRunsAgain) {
   const Tensor x = constant({1, 2}, {1, 2}), w = constant({3, 4}, {1, 2});
   Tensor b = leaf({5}, {1});
   Tensor y = linear(x, w, b).sum();
@@ -235,7 +235,7 @@ TEST(Backward, ARetainedGraphRunsAgain) {
 }
 
 // Item 18.
-TEST(Backward, AGraphThatSavesNothingRunsAgain) {
+TEST(Backward, AGraphWithoutSavedTensorsRunsAgain) {
   Tensor b = leaf(1);
   Tensor c = b + 1.0;
   c.backward();
@@ -329,7 +329,7 @@ TEST(Backward, InputsNeedNotBeLeaves) {
   EXPECT_FALSE(z.grad().defined());
 }
 
-TEST(Backward, GradientsOfNothingMeet) {
+TEST(Backward, AddsEmptyGradients) {
   Tensor x = ones64({3, 1}, true);
   Tensor none = ones64({3, 0}, true);
   Tensor y = x.narrow(1, 0, 0) + none;  // [3, 0]

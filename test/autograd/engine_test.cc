@@ -49,7 +49,7 @@ TEST(Grad, AnUnusedInputIsAnErrorUnlessAllowed) {
 }
 
 // Item 109.
-TEST(Grad, RunsOnlyWhatLeadsToTheInputs) {
+TEST(Grad, RunsOnlyNodesOnPathsToTheInputs) {
   Tensor x = leaf(2), y = leaf(3);
   Tensor side = y * 2.0;
   side.register_hook(
@@ -299,7 +299,7 @@ TEST(Threads, NoContributionToASharedLeafIsLost) {
 
 // A leaf with a gradient home, a result that retains its gradient, and a stale
 // view that every thread updates.
-TEST(Threads, ShareWhatGraphsKnowOfATensor) {
+TEST(Threads, ShareTheStateOfATensor) {
   Tensor x = ones64({3}, true);
   const auto memory = std::make_shared<std::array<double, 3>>();
   autograd::set_gradient_home(

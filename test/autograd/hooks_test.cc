@@ -16,7 +16,7 @@ using testing::Each;
 using testing::ElementsAre;
 
 // Item 12.
-TEST(TensorHook, IsNotCalledWhereNothingRequiresGrad) {
+TEST(TensorHook, IsRefusedWithoutRequiresGrad) {
   Tensor x = constant(1);
   EXPECT_THROW(x.register_hook([](const Tensor&) {}), HookError);
 }

@@ -47,7 +47,7 @@ TEST(DLPack, LivesUntilTheReceiverHasDone) {
   EXPECT_FALSE(weak.lock().defined());
 }
 
-TEST(DLPack, RefusesWhatItCannotHold) {
+TEST(DLPack, RefusesUnsupportedTensors) {
   EXPECT_ERROR(InvalidArgument, "requires grad", to_dlpack(leaf(1)));
   EXPECT_ERROR(InvalidArgument, "undefined", to_dlpack(Tensor()));
   EXPECT_THROW(from_dlpack(nullptr), InvalidArgument);

@@ -269,7 +269,7 @@ TEST(Autocast, ProductsAreLowSumsAreHigh) {
   EXPECT_ERROR(InvalidArgument, "float64", Autocast wrong{DType::kF64});
 }
 
-TEST(Autocast, TakesWhatIsJoinedOrMultipliedInOneDtype) {
+TEST(Autocast, CastsMixedOperandsToOneDtype) {
   const Tensor high = ones({1, 2, 2});
   const Tensor low = high.to(DType::kBF16);
   Autocast autocast;

@@ -16,7 +16,7 @@ using autograd::CallbackTime;
 using Tensors = std::vector<Tensor>;
 
 // Item 52.
-TEST(MultiGradHook, FiresOnceWithWhatTheBackwardComputes) {
+TEST(MultiGradHook, FiresOnceWithTheComputedGradients) {
   Tensor t1 = leaf({1, 1}, {2}), t2 = leaf({2, 2}, {2}), t3 = leaf({3, 3}, {2}),
          t4 = leaf({4, 4}, {2});
   std::vector<Tensors> heard;

@@ -46,7 +46,7 @@ ResNet-18          DDP over gloo         150.00 ms  (149.00 to 151.00)  1.520 x
 
 
 class CompareSteps(unittest.TestCase):
-    def test_says_what_holds(self):
+    def test_says_which_targets_hold(self):
         own = steps.of_cpp(CPP)
         rows = [*steps.rows_of_cpp(own), *steps.rows_of_torch(steps.of_torch(TORCH), own)]
         holds = [row.cells()[3] for row in rows]

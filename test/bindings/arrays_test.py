@@ -52,7 +52,7 @@ def test_async_forms(rank, size):
         horovodpp.poll(handles[0])
 
 
-def test_what_is_only_moved_may_be_of_any_dtype(rank, size):
+def test_moving_calls_take_any_dtype(rank, size):
     moments = numpy.array([rank], "datetime64[D]")
     assert horovodpp.allgather(moments).tolist() == \
         numpy.arange(size).astype("datetime64[D]").tolist()
@@ -90,7 +90,7 @@ class Packed:
     Interfaced, Packed, torch.from_numpy, memoryview,
     lambda values: array.array("d", values.tolist())],
     ids=["interface", "dlpack", "torch", "memoryview", "array"])
-def test_whatever_shows_its_memory(show, rank, size):
+def test_takes_objects_that_show_their_memory(show, rank, size):
     mean = horovodpp.allreduce(show(numpy.array([rank, 2.0])), op=horovodpp.Sum)
     assert mean.tolist() == [sum(range(size)), 2.0 * size]
 
@@ -101,7 +101,7 @@ def test_memory_that_is_shown_is_written_in_place(rank):
     assert values.tolist() == [0.0, 0.0]
 
 
-def test_refuses_what_it_cannot_take(size):
+def test_refuses_unsupported_arrays(size):
     with pytest.raises(TypeError, match="list shows no memory"):
         horovodpp.allreduce([1, 2])
     with pytest.raises(ValueError, match="required to be contiguous"):

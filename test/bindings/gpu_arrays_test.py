@@ -15,7 +15,7 @@ def one_of_two():
     return Gpu(horovodpp.rank() // 2 % 2)
 
 
-def test_what_is_still_on_its_way_is_reduced(gpu):
+def test_reduces_arrays_pending_in_the_stream(gpu):
     n = horovodpp.size()
     for step in range(5):
         mine = gpu.put(numpy.full(1000, horovodpp.rank() + step, "float32"))
@@ -48,7 +48,7 @@ def test_the_other_collectives(gpu):
     assert values_of(part, gpu) == n * rank
 
 
-def test_results_say_what_they_are(gpu):
+def test_results_have_shape_and_dtype(gpu):
     result = horovodpp.allgather(gpu.put(numpy.ones((1, 3), "float16")))
     assert result.shape == (horovodpp.size(), 3)
     assert result.ndim == 2

@@ -52,7 +52,7 @@ TEST(Checkpoint, WritingAtIndicesHasBothGradients) {
   EXPECT_EQ(values(value.grad()), dv);
 }
 
-TEST(Checkpoint, TheRegionAroundAReentrantOneGuardsWhatThatCaptures) {
+TEST(Checkpoint, AnOuterRegionGuardsTensorsThatAReentrantOneCaptures) {
   Tensor x = randn64({3}), w = randn64({3});
   const auto inner = [=](const std::vector<Tensor>& in) {
     return std::vector<Tensor>{in[0] * w};
@@ -125,7 +125,7 @@ TEST(Checkpoint, ACapturedTensorThatTheFunctionWritesItselfIsAnError) {
                checkpoint(f, x).sum().backward());
 }
 
-TEST(Checkpoint, WhatTheFunctionWritesOnceOnPurposeIsNone) {
+TEST(Checkpoint, AWriteInTheFirstRunAloneIsNoError) {
   Tensor x = leaf({1, 2}, {2}), sums = constant({0, 0}, {2});
   const auto f = [&](const Tensor& in) {
     if (!autograd::is_recomputing()) {

@@ -63,7 +63,7 @@ TEST(Checkpoint, WithRetainGraphEachBackwardRunsItOnce) {
 }
 
 // Item 156.
-TEST(Checkpoint, TakesContainersAndOtherValuesAndReturnsAnything) {
+TEST(Checkpoint, TakesAndReturnsContainersAndOtherValues) {
   Tensor a = leaf({1, 2}, {2}), b = leaf({3, 4}, {2}), c = leaf({5, 6}, {2});
   struct Result {
     Tensor sum;
@@ -189,7 +189,7 @@ TEST(Checkpoint, StopsAsSoonAsAllIsThere) {
 
 // Item 161: the second run ends when the product saves its operands. The
 // product itself, larger than all other tensors, is not computed.
-TEST(Checkpoint, AResultThatNobodyWantsIsNotComputed) {
+TEST(Checkpoint, SkipsAnUnusedResult) {
   Tensor x = ones64({1000, 4}, true), w = ones64({4, 1000}, true);
   Tensor image = ones64({1, 1, 100, 100}, true);
   Tensor filters = ones64({100, 1, 1, 1}, true);
@@ -242,7 +242,7 @@ TEST(Checkpoint, IsNotReentrantUnlessAskedAndDoesNotWarn) {
 }
 
 // Item 160.
-TEST(Checkpoint, WhatSavesNothingIsNotRunAgain) {
+TEST(Checkpoint, AFunctionWithoutSavedTensorsIsNotRunAgain) {
   for (const bool early_stop : {true, false}) {
     Tensor x = leaf({1, 2}, {2});
     int runs = 0;
@@ -399,7 +399,7 @@ TEST(Checkpoint, SaysWhenItRecomputes) {
 }
 
 // Item 180.
-TEST(Checkpoint, WhereNothingIsRecordedItIsACall) {
+TEST(Checkpoint, IsAPlainCallWithoutRecording) {
   Tensor x = leaf({1, 2}, {2});
   int runs = 0;
   NoGrad no_grad;
@@ -414,7 +414,7 @@ TEST(Checkpoint, WhereNothingIsRecordedItIsACall) {
 }
 
 // Item 181.
-TEST(Checkpoint, ExceptionsOfEitherRunLeaveEverythingAsItWas) {
+TEST(Checkpoint, ExceptionsOfEitherRunRestoreTheState) {
   Tensor x = leaf({1, 2}, {2});
   manual_seed(7);
   const auto f = [](bool again) {
@@ -502,7 +502,7 @@ TEST(Checkpoint, OfSeveralResultsEachIsItself) {
 }
 
 // Items 149, 150.
-TEST(Checkpoint, TheReentrantKindIsThereForThoseWhoAsk) {
+TEST(Checkpoint, OffersReentrantRegions) {
   Tensor x = leaf({0.3, 0.7}, {2});
   int runs = 0;
   auto f = [&](const Tensor& in, double factor, const char* text) {
@@ -544,7 +544,7 @@ TEST(Checkpoint, HooksOutsideSeeTheInputsOnly) {
 }
 
 // Second derivatives work through hooks.
-TEST(SavedTensorHooks, WhatTheyReturnHasTheHistoryOfWhatWasSaved) {
+TEST(SavedTensorHooks, UnpackedTensorsHaveTheHistoryOfSavedOnes) {
   Tensor x = leaf({0.3, 0.7}, {2});
   const auto second = [&] {
     const Tensor y = sin(exp(x)).sum();

@@ -54,7 +54,7 @@ TEST(Equivalence, OfAnAttentionThatSeesNotAllKeys) {
   }
 }
 
-TEST(Equivalence, MeasuringAChainLeavesTheGraphOfWhatItCaptured) {
+TEST(Equivalence, MeasuringAChainKeepsTheGraphsOfCapturedTensors) {
   const Tensor w = leaf({1, 2}, {2});
   const Tensor captured = sin(w);  // Saves w.
   PlannedChain chain({[&](const Tensor& x) { return x * captured; },
@@ -65,7 +65,7 @@ TEST(Equivalence, MeasuringAChainLeavesTheGraphOfWhatItCaptured) {
   EXPECT_NO_THROW(captured.sum().backward());
 }
 
-TEST(Equivalence, AChainThatReturnsNothingIsRefused) {
+TEST(Equivalence, AChainWithAnUndefinedResultIsRefused) {
   PlannedChain chain({[](const Tensor&) { return Tensor(); }});
   EXPECT_ERROR(InvalidArgument, "undefined",
                chain.plan_for(leaf({3, 4}, {2}), {.fraction = 1.0}));

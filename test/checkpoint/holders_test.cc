@@ -253,7 +253,7 @@ std::string answers(const Saved& saved, const Holder* holder, bool made_within,
   return result;
 }
 
-TEST(Holders, ReturnInAllThatCanBeAskedWhatWasSaved) {
+TEST(Holders, ReturnTensorsEqualToSavedOnes) {
   for (const Saved& saved : kSaved) {
     for (const bool made_within : {false, true}) {
       for (const bool create_graph : {false, true}) {
@@ -292,7 +292,7 @@ struct Again : Function<Again> {
   }
 };
 
-TEST(Holders, LeaveFunctionsThatAskWhatToDifferentiateTheirGradients) {
+TEST(Holders, KeepGradientsOfFunctionsThatAskNeedsInputGrad) {
   const auto gradients = [](const Holder* holder) {
     const Tensor x = leaf({1, 2}, {2});
     const Body body = [](const Tensor& in) { return Again::apply(in * 2.0); };

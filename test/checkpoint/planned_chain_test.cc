@@ -129,7 +129,7 @@ TEST(PlannedChain, MeasuringLeavesRetainedGradientsAsTheyAre) {
 }
 
 // Item 204, with several ways to keep.
-TEST(PlannedChain, MeasuringLeavesTheGraphsOfWhatIsCapturedAsTheyAre) {
+TEST(PlannedChain, MeasuringKeepsTheGraphsOfCapturedTensors) {
   const Tensor w = randn({4, 4}, {.requires_grad = true});
   const Tensor square = mul(w, w);
   PlannedChain chain({[&](const Tensor& x) { return x * square + w; }},

@@ -140,7 +140,7 @@ TEST(CheckpointState, AutocastIsThatOfForward) {
 }
 
 // Item 190.
-TEST(CheckpointState, ACachedCastDoesNotChangeWhatIsSaved) {
+TEST(CheckpointState, ACachedCastDoesNotChangeSavedTensors) {
   for (const bool cached_before : {false, true}) {
     Tensor x = randn({8, 8}, {.requires_grad = true});
     Tensor w = randn({8, 8}, {.requires_grad = true});

@@ -47,7 +47,7 @@ TEST_P(PlaneConformance, AllreduceEqualsTheReference) {
   });
 }
 
-TEST_P(PlaneConformance, AnAverageDividesByThoseWhoTakePart) {
+TEST_P(PlaneConformance, AnAverageDividesByTheParticipants) {
   GetParam()([](Member& member) {
     for (const DType dtype : {DType::kI32, DType::kI8, DType::kF32}) {
       for (const int participants : {1, 2, 3, 49}) {
@@ -101,7 +101,7 @@ TEST_P(PlaneConformance, ReducescatterGivesEachRankItsPartOfAnAllreduce) {
   });
 }
 
-TEST_P(PlaneConformance, AlltoallBringsEachRankWhatItIsSent) {
+TEST_P(PlaneConformance, AlltoallBringsEachRankItsPieces) {
   GetParam()([](Member& member) {
     for (const std::size_t size : std::vector<std::size_t>{0, 1, 37, 1500}) {
       const bool well =
@@ -178,7 +178,7 @@ TEST_P(PlaneConformance, FloatsAreBitEqualOnAllRanksAndInAllRuns) {
 }
 
 // Alone, first, in the middle, or last.
-TEST_P(PlaneConformance, GivesATensorTheSameBitsWhateverItIsFusedWith) {
+TEST_P(PlaneConformance, GivesATensorTheSameBitsInAnyFusion) {
   GetParam()([](Member& member) {
     std::vector<Reduction> reductions = {
         {.dtype = DType::kF32, .op = ReduceOp::kAverage},
@@ -262,7 +262,7 @@ TEST_P(PlaneConformance, BroadcastReachesEveryRankFromEveryRoot) {
   });
 }
 
-TEST_P(PlaneConformance, BarrierLetsNobodyGoBeforeAllHaveCome) {
+TEST_P(PlaneConformance, BarrierWaitsForAllRanks) {
   // Indexed by number of ranks: runs of a fleet do not share a counter.
   std::array<std::atomic<int>, 65> came = {};
   GetParam()([&](Member& member) {
@@ -318,7 +318,7 @@ TEST_P(PlaneConformance, CallsOfAllKindsFollowEachOtherAtAnyPace) {
   });
 }
 
-TEST_P(PlaneConformance, RefusesWhatHasNoMeaningAndGoesOn) {
+TEST_P(PlaneConformance, RefusesInvalidCallsAndGoesOn) {
   GetParam()([](Member& member) {
     using ::absl::StatusCode;
     DataPlane& plane = member.plane;
@@ -356,7 +356,7 @@ TEST_P(PlaneConformance, RefusesWhatHasNoMeaningAndGoesOn) {
   });
 }
 
-TEST_P(PlaneConformance, AFailingInterruptEndsTheCallOfAllWhoWait) {
+TEST_P(PlaneConformance, AFailingInterruptEndsTheCallOfAllWaiters) {
   GetParam()([](Member& member) {
     ASSERT_TRUE(member.plane.barrier(member.next()).ok());
     if (member.rank == 0) return;  // Never enters.

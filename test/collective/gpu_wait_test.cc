@@ -57,7 +57,7 @@ class GpuWaitTest : public ::testing::Test {
       .warn = [this](const std::string& text) { warnings_.push_back(text); }};
 };
 
-TEST_F(GpuWaitTest, NamesARankWhoseOwnStreamHasNotComeToTheCall) {
+TEST_F(GpuWaitTest, NamesARankWhoseStreamHasNotReachedTheCall) {
   hang(own_);
   const auto follows =
       device::CudaEvent::after(context_, own_.handle()).value();
@@ -107,7 +107,7 @@ TEST_F(GpuWaitTest, EndsByTheInterruptUnlessThatGivesTheCallUp) {
           .until_end_of(stream_)));
 }
 
-TEST(GpuStall, HasWhoeverKeepsTheOthersWaitingGiveUpFirst) {
+TEST(GpuStall, TheRankThatDelaysTheOthersGivesUpFirst) {
   EXPECT_EQ(GpuStall{}.patience(std::chrono::seconds(600)),
             std::chrono::seconds(600));
   const GpuStall begun = {.has_begun = true, .is_alone = false};

@@ -55,7 +55,7 @@ struct Data {
   std::byte* output() { return reinterpret_cast<std::byte*>(out.data()); }
 };
 
-TEST(HostPlane, ServesASingleRankWithoutMovingAnything) {
+TEST(HostPlane, ServesASingleRankWithoutTransfers) {
   NotingPlane plane(0, 1);
   const Reduction doubled = {.op = ReduceOp::kAverage, .postscale = 2};
   const std::vector<std::size_t> size = {8};
@@ -83,7 +83,7 @@ TEST(HostPlane, ServesASingleRankWithoutMovingAnything) {
   EXPECT_EQ(plane.asked, "");
 }
 
-TEST(HostPlane, LetsRanksMeetWhereThereIsNothingToMove) {
+TEST(HostPlane, SynchronizesRanksInEmptyCalls) {
   NotingPlane plane(1, 2);
   Data data;
   const Piece empty = {nullptr, nullptr, 0};
@@ -123,7 +123,7 @@ TEST(HostPlane, GoesOnAfterACallThatWasGivenUpOrHadNoMeaning) {
   EXPECT_EQ(plane.asked, "yy");
 }
 
-TEST(HostPlane, ServesNobodyWhereItIsUnfit) {
+TEST(HostPlane, RefusesCallsWhereItIsUnfit) {
   const absl::Status unfit = absl::InvalidArgumentError("no member");
   NotingPlane plane(0, 1, unfit);
   Data data;

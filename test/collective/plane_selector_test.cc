@@ -64,7 +64,7 @@ TEST(PlaneSelector, LeavesAdasumToThePlaneThatKnowsIt) {
   EXPECT_THAT(std::string(none.status().message()), HasSubstr("by adasum"));
 }
 
-TEST(PlaneSelector, NamesCallAndPlanesIfThereIsNone) {
+TEST(PlaneSelector, NamesCallAndPlanesIfNoPlaneFits) {
   const auto none = two_planes().select(Device::cuda(1), 400);
   EXPECT_EQ(none.status().code(), absl::StatusCode::kUnimplemented);
   const std::string message(none.status().message());

@@ -52,7 +52,7 @@ class StreamRoomTest : public ::testing::Test {
 
 // Four streams may share one driver queue, which holds about a thousand
 // operations.
-TEST_F(StreamRoomTest, HasSomebodyWaitBeforeTheStreamIsFull) {
+TEST_F(StreamRoomTest, WaitsBeforeTheStreamIsFull) {
   hang();
   const absl::Status full = absl::UnavailableError("full");
   absl::Status status;

@@ -98,7 +98,7 @@ Numbers reduced(GradientReducer& reducer, Numbers gradient,
 
 // Errors do not accumulate: values left out of one step are sent in a later
 // one.
-TEST_P(Compressors, SendWhatTheGradientsAddUpTo) {
+TEST_P(Compressors, SendTheSumOfTheGradients) {
   for (const ReduceOp op : {ReduceOp::kAverage, ReduceOp::kSum}) {
     run_world({.size = 3}, [&](Runtime& job, LoopbackWorld&) {
       GradientReducer reducer(
@@ -204,7 +204,7 @@ TEST_P(Compressors, GoOnFromTheirState) {
   });
 }
 
-TEST_P(Compressors, ForgetWhatTheyKnewWhenAStateIsLoaded) {
+TEST_P(Compressors, LoadingAStateClearsTheResiduals) {
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     const int rank = job.topology().rank();
     const std::shared_ptr<Compressor> used = GetParam().make();
@@ -286,7 +286,7 @@ TEST(AllCompressors, RefuseOptionsWithoutMeaning) {
   });
 }
 
-TEST(AllCompressors, KnowWhatReachesARank) {
+TEST(AllCompressors, KnowTheirTraffic) {
   EXPECT_DOUBLE_EQ(plain_traffic(4), 1.5);
   EXPECT_DOUBLE_EQ(fp16()->traffic(4), 0.75);
   EXPECT_LT(int8_blocks()->traffic(4), plain_traffic(4));
@@ -424,7 +424,7 @@ TEST(TopK, IsDeepGradientCompression) {
 }
 
 // The gradient (3, 4) is clipped to a norm of 2.5; the residual is not clipped.
-TEST(TopK, ClipsWhatEachRankAdds) {
+TEST(TopK, ClipsTheGradientButNotTheResidual) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(
         job, {.compressor =

@@ -19,7 +19,7 @@ std::vector<float> whole_numbers(std::int64_t count, int seed) {
   return numbers;
 }
 
-TEST(ThinProducts, AreWhatTheirFormulasSay) {
+TEST(ThinProducts, FollowTheirFormulas) {
   for (const std::int64_t rank : {1, 2, 3, 4, 5, 8, 9}) {
     for (const std::int64_t rows : {1, 3, 8}) {
       for (const std::int64_t columns : {1, 7, 8, 9, 33}) {

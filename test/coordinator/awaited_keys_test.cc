@@ -8,7 +8,7 @@
 namespace hvd::coordinator {
 namespace {
 
-TEST(AwaitedKeys, ForgetsWhatIsNotInFlight) {
+TEST(AwaitedKeys, ForgetsKeysOutOfFlight) {
   AwaitedKeys keys;
   const auto all = [](const Key&) { return true; };
   keys.add({.name = "a"}, all);

@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, CoordinatorLayouts,
                                   std::to_string(layout.param.ranks_per_node);
                          });
 
-TEST_P(CoordinatorLayouts, RunsWhatEveryRankSubmittedOnce) {
+TEST_P(CoordinatorLayouts, RunsASubmissionOfAllRanksOnce) {
   Cluster cluster(GetParam());
   cluster.submit_everywhere(allreduce_of("a"));
   cluster.settle();
@@ -126,7 +126,7 @@ TEST_P(CoordinatorLayouts, RunsMoreNamesThanItRemembers) {
 }
 
 // A metric every fourth step.
-TEST_P(CoordinatorLayouts, WhatIsExtraNowAndThenCostsTheOtherStepsNothing) {
+TEST_P(CoordinatorLayouts, OccasionalExtraCallsCostOtherStepsNoMail) {
   if (GetParam().size == 1) return;
   ClusterOptions options = GetParam();
   options.steps_before_schedule = 3;
@@ -151,7 +151,7 @@ TEST_P(CoordinatorLayouts, WhatIsExtraNowAndThenCostsTheOtherStepsNothing) {
   EXPECT_GE(silent, 20);
 }
 
-TEST_P(CoordinatorLayouts, RemembersNothingWithACapacityOfZero) {
+TEST_P(CoordinatorLayouts, RemembersNoIdWithACapacityOfZero) {
   ClusterOptions options = GetParam();
   options.cache_capacity = 0;
   Cluster cluster(options);
@@ -162,7 +162,7 @@ TEST_P(CoordinatorLayouts, RemembersNothingWithACapacityOfZero) {
   EXPECT_THAT(cluster.executed(), ElementsAre("a", "a", "a"));
 }
 
-TEST_P(CoordinatorLayouts, AShutdownFailsWhatIsNotCompleteAndRunsWhatIs) {
+TEST_P(CoordinatorLayouts, AShutdownRunsCompleteAndFailsIncompleteRequests) {
   if (GetParam().size == 1) return;
   Cluster cluster(GetParam());
   cluster.submit_everywhere(allreduce_of("complete"));
@@ -190,7 +190,7 @@ TEST_P(CoordinatorLayouts, AShutdownFailsWhatIsNotCompleteAndRunsWhatIs) {
   }
 }
 
-TEST_P(CoordinatorLayouts, AgreesInWhateverOrderThingsHappen) {
+TEST_P(CoordinatorLayouts, AgreesInAnyOrderOfEvents) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
@@ -226,7 +226,7 @@ TEST_P(CoordinatorLayouts, AgreesInWhateverOrderThingsHappen) {
   }
 }
 
-TEST_P(CoordinatorLayouts, AShutdownDoesNotOvertakeWhatWasSubmittedBefore) {
+TEST_P(CoordinatorLayouts, AShutdownDoesNotOvertakeEarlierSubmissions) {
   for (const bool known : {false, true}) {
     Cluster cluster(GetParam());
     if (known) {
@@ -270,7 +270,7 @@ void run_steps(Cluster& cluster, int steps) {
   }
 }
 
-TEST_P(CoordinatorLayouts, SendsNothingOnceStepsRepeatThemselves) {
+TEST_P(CoordinatorLayouts, SendsNoMailOnceStepsRepeat) {
   Cluster cluster(with_cycles(GetParam()));
   run_steps(cluster, 6);
   const int mail = cluster.mail_sent();
@@ -364,7 +364,7 @@ TEST_P(CoordinatorLayouts, ANameThreeTimesInAStepIsPartOfTheCycle) {
   EXPECT_EQ(cluster.executed().size(), 350u);
 }
 
-TEST_P(CoordinatorLayouts, SendsNothingThoughAProgramWaitsForEachOperation) {
+TEST_P(CoordinatorLayouts, SendsNoMailIfAProgramWaitsForEachOperation) {
   Cluster cluster(with_cycles(GetParam()));
   const auto step = [&] {
     for (const char* name : {"loss", "accuracy", "seconds"}) {
@@ -383,7 +383,7 @@ TEST_P(CoordinatorLayouts, SendsNothingThoughAProgramWaitsForEachOperation) {
 }
 
 // As when training alternates with validation: each repeats its own step.
-TEST_P(CoordinatorLayouts, SendsNothingThoughTheProgramDoesSomethingElseNow) {
+TEST_P(CoordinatorLayouts, SendsNoMailInTheProgramsNextPhase) {
   Cluster cluster(with_cycles(GetParam()));
   const auto mail_of_others = [&](int steps) {
     const int before = cluster.mail_sent();
@@ -404,7 +404,7 @@ TEST_P(CoordinatorLayouts, SendsNothingThoughTheProgramDoesSomethingElseNow) {
   }
 }
 
-TEST_P(CoordinatorLayouts, LeavesTheCycleWhenSomebodyWaitsForWhatIsBehindIt) {
+TEST_P(CoordinatorLayouts, LeavesTheCycleForAWaitBehindItsHead) {
   ClusterOptions options = with_cycles(GetParam());
   options.fusion_threshold = 0;
   Cluster cluster(options);
@@ -419,7 +419,7 @@ TEST_P(CoordinatorLayouts, LeavesTheCycleWhenSomebodyWaitsForWhatIsBehindIt) {
   EXPECT_EQ(cluster.executed().back(), "c");
 }
 
-TEST_P(CoordinatorLayouts, AJoinedRankTakesPartInWhatTheOthersSubmit) {
+TEST_P(CoordinatorLayouts, AJoinedRankTakesPartInTheOthersSubmissions) {
   if (GetParam().size == 1) return;
   for (const bool known : {false, true}) {
     Cluster cluster(with_cycles(GetParam()));
@@ -458,7 +458,7 @@ TEST_P(CoordinatorLayouts, AJoinedRankTakesPartInWhatTheOthersSubmit) {
   }
 }
 
-TEST_P(CoordinatorLayouts, WhatNeedsAJoinedRankFailsOnTheOthers) {
+TEST_P(CoordinatorLayouts, CallsThatNeedAJoinedRankFail) {
   if (GetParam().size == 1) return;
   Cluster cluster(GetParam());
   cluster.submit(0, request_of(RequestKind::kJoin, "join"));
@@ -520,7 +520,7 @@ TEST_P(CoordinatorLayouts, ProcessSetsComeAndGoWhileOthersWork) {
   EXPECT_EQ(cluster[0].executed.back().result, 1);  // The id is free again.
 }
 
-TEST_P(CoordinatorLayouts, SaysWhoIsMissingAndThenGivesUp) {
+TEST_P(CoordinatorLayouts, ReportsMissingRanksAndThenGivesUp) {
   if (GetParam().size == 1) return;
   ClusterOptions options = GetParam();
   options.stall_warning = std::chrono::seconds(60);
@@ -544,7 +544,7 @@ TEST_P(CoordinatorLayouts, SaysWhoIsMissingAndThenGivesUp) {
                                      "s ago"));
 }
 
-TEST(Coordinator, ALeaderWakesItsNodeForWhatItAddsToTheSchedule) {
+TEST(Coordinator, ALeaderWakesItsNodeForANewSchedule) {
   Cluster cluster({.size = 2});
   cluster.submit_everywhere(allreduce_of("a"));
   cluster.move(1);
@@ -584,7 +584,7 @@ TEST(Coordinator, AReaderWakesTheLeaderThatWaitsForRoomInTheSchedule) {
   EXPECT_EQ(cluster[0].batches.size(), static_cast<std::size_t>(many));
 }
 
-TEST(Coordinator, FusesWhatIsReadyTogether) {
+TEST(Coordinator, FusesTensorsReadyTogether) {
   Cluster cluster({.size = 2});
   for (const char* name : {"a", "b", "c"})
     cluster.submit_everywhere(allreduce_of(name));
@@ -652,7 +652,7 @@ TEST(Coordinator, PutsAllThatARankIsToldIntoOneLetter) {
   EXPECT_THAT(cluster.executed(), ElementsAre("a", "b", "c"));
 }
 
-TEST(Coordinator, WritesSeveralLettersOfWhatIsTooMuchForOne) {
+TEST(Coordinator, SplitsALongRoundIntoSeveralLetters) {
   Cluster cluster({.size = 3});
   const std::string prefix(1000, 'x');
   std::vector<std::string> names;
@@ -693,7 +693,7 @@ TEST(Coordinator, ReportsABreakInItsOwnWords) {
   EXPECT_EQ(broken.message(), "rank 1 is gone");
 }
 
-TEST(Coordinator, PassesOnWhomABreakSuspects) {
+TEST(Coordinator, PassesOnTheSuspectsOfABreak) {
   Cluster cluster({.size = 2});
   const absl::Status why =
       with_suspects(absl::AbortedError("rank 1 does not answer"), {1});
@@ -704,7 +704,7 @@ TEST(Coordinator, PassesOnWhomABreakSuspects) {
   }
 }
 
-TEST(Coordinator, RefusesWhatAPeerMayNotSay) {
+TEST(Coordinator, RefusesMessagesThatAPeerMayNotSend) {
   const auto refused = [](int to, int from, Message message) {
     Cluster cluster({.size = 3});
     const absl::Status status =

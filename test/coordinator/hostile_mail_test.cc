@@ -56,7 +56,7 @@ class HostileMail : public ::testing::Test {
   Coordinator coordinator_;
 };
 
-TEST_F(HostileMail, WhatIsNoMessageIsAnErrorThatNamesTheSender) {
+TEST_F(HostileMail, AMalformedMessageIsAnErrorThatNamesTheSender) {
   for (const std::string& bytes :
        {std::string(), std::string("hello"), std::string(1000, '\xff')}) {
     const absl::Status status = coordinator_.receive(3, bytes);
@@ -86,7 +86,7 @@ TEST_F(HostileMail, OfAnotherEpochIsDropped) {
             absl::OkStatus());
 }
 
-TEST_F(HostileMail, ABreakComesBackWithItsTextWhoeverSendsIt) {
+TEST_F(HostileMail, ABreakOfAnySenderKeepsItsText) {
   for (const int from : {0, 1, 3}) {
     const absl::Status status = receive(from, Break{"rank 1 is gone"});
     EXPECT_TRUE(absl::IsAborted(status));
@@ -119,7 +119,7 @@ TEST_F(HostileMail, ADefinitionOutsideTheBoardIsRefused) {
   EXPECT_EQ(receive(kRoot, definition(1, kSlots - 1)), absl::OkStatus());
 }
 
-TEST_F(HostileMail, AScheduleOfWhatWasNotDefinedIsRefused) {
+TEST_F(HostileMail, AScheduleOfAnUndefinedIdIsRefused) {
   for (const RecordKind kind : {RecordKind::kRun, RecordKind::kRetire,
                                 RecordKind::kCycle, RecordKind::kReject}) {
     EXPECT_TRUE(absl::IsInvalidArgument(
@@ -199,7 +199,7 @@ class HostileMailInAnyState
     : public ::testing::TestWithParam<void (*)(FuzzJob&)> {};
 
 // A FuzzJob ends the program if a rank crashes or its output is malformed.
-TEST_P(HostileMailInAnyState, CrashesNobody) {
+TEST_P(HostileMailInAnyState, CrashesNoRank) {
   for (const Message& message : senseless_messages()) {
     for (const int from : {-1, 0, 2, 3, FuzzJob::kRanks}) {
       for (const int to : {0, 1, 2, 4}) {

@@ -48,7 +48,7 @@ TEST(OperationTable, ErasingAnOldIdLeavesTheNamesNewOne) {
   EXPECT_NE(table.find(2), nullptr);
 }
 
-TEST(OperationTable, KnowsWhatARecordNames) {
+TEST(OperationTable, KnowsTheOperationOfARecord) {
   OperationTable table;
   ASSERT_EQ(table.define(operation(3, "a")), absl::OkStatus());
   for (const RecordKind kind :

@@ -76,7 +76,7 @@ TEST_F(RankProtocolCycle, ANameThatComesAgainBeginsAtItsFirstPlaceAgain) {
   EXPECT_THAT(execute(), ElementsAre("b", "a"));
 }
 
-TEST_F(RankProtocolCycle, ItsBatchesKnowTheirPlacesAndWhatWasSubmitted) {
+TEST_F(RankProtocolCycle, ItsBatchesHaveSequenceNumbersAndSubmissions) {
   begin_cycle();
   std::uint64_t cycle = 0;
   for (int round = 0; round < 2; ++round) {
@@ -144,7 +144,7 @@ TEST_F(RankProtocolCycle, HasAnEpochAndASequenceOfItsOwn) {
   EXPECT_GT(after->epoch, in_cycle->epoch);
 }
 
-TEST_F(RankProtocolCycle, WhatWasMarkedBeforeIsExecutedInIt) {
+TEST_F(RankProtocolCycle, EarlierMarksAreExecutedInIt) {
   submit_names({"a"});
   schedule_cycle(1, {0, 1});
   EXPECT_THAT(execute(), ElementsAre("a"));
@@ -159,7 +159,7 @@ TEST_F(RankProtocolCycle, ACompletionOfBeforeIsExecutedOnce) {
   EXPECT_THAT(execute(), ElementsAre("a"));
 }
 
-TEST_F(RankProtocolCycle, WhatIsNotPartOfItStopsItAndIsMarkedAfterwards) {
+TEST_F(RankProtocolCycle, AForeignSubmissionStopsItAndIsMarkedAfterwards) {
   begin_cycle();
   submit_names({"c"});
   EXPECT_EQ(only_said<Stop>().run, 1u);
@@ -175,14 +175,14 @@ TEST_F(RankProtocolCycle, WhatIsNotPartOfItStopsItAndIsMarkedAfterwards) {
   EXPECT_FALSE(is_marked(0));
 }
 
-TEST_F(RankProtocolCycle, WhatWasMarkedBeforeAndIsNotPartOfItStopsIt) {
+TEST_F(RankProtocolCycle, AnEarlierForeignMarkStopsIt) {
   submit_names({"c"});
   begin_cycle();
   EXPECT_EQ(only_said<Stop>().run, 1u);
   EXPECT_FALSE(is_marked(2));
 }
 
-TEST_F(RankProtocolCycle, OnceHaltedNothingMoreIsEntered) {
+TEST_F(RankProtocolCycle, EntersNoBatchOnceHalted) {
   begin_cycle();
   protocol_->halt({1});
   EXPECT_EQ(only_said<Halted>().entered, 0u);
@@ -247,7 +247,7 @@ TEST_F(RankProtocolCycle, AnEndOfNoCycleIsAnError) {
   EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
-TEST_F(RankProtocolCycle, NothingIsScheduledWhileItIsInForce) {
+TEST_F(RankProtocolCycle, RefusesARunWhileItIsInForce) {
   begin_cycle();
   submit_names({"c"});
   schedule_run(2);
@@ -282,7 +282,7 @@ TEST_F(RankProtocolCycle, ALongOneComesInParts) {
   EXPECT_THAT(said(), IsEmpty());
 }
 
-TEST_F(RankProtocolCycle, NothingElseComesBetweenItsParts) {
+TEST_F(RankProtocolCycle, RefusesARunBetweenItsParts) {
   schedule({{.kind = RecordKind::kCycle, .id = 0, .value = 1}});
   submit_names({"c"});
   schedule_run(2);
@@ -323,7 +323,7 @@ TEST_F(RankProtocolCycle, OneWithARetiredIdIsNotResumed) {
   EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
-TEST_F(RankProtocolCycle, WaitingForWhatIsNotAtItsHeadStopsIt) {
+TEST_F(RankProtocolCycle, AWaitBehindItsHeadStopsIt) {
   begin_cycle();
   submit_names({"b"});
   EXPECT_THAT(execute(), IsEmpty());
@@ -335,7 +335,7 @@ TEST_F(RankProtocolCycle, WaitingForWhatIsNotAtItsHeadStopsIt) {
   EXPECT_THAT(said(), IsEmpty());  // Said once.
 }
 
-TEST_F(RankProtocolCycle, WaitingForWhatIsExecutedDoesNotStopIt) {
+TEST_F(RankProtocolCycle, AWaitForAnExecutedTensorDoesNotStopIt) {
   begin_cycle();
   submit_names({"a"});
   protocol_->wait_for(key("a"));
@@ -437,7 +437,7 @@ TEST_F(LoneHeadOfACycle, IsEnteredInItsOrderAndExecutedUntilItIsFinished) {
   EXPECT_THAT(said(), IsEmpty());
 }
 
-TEST_F(LoneHeadOfACycle, ThereIsNoneWhereThereIsAnythingElse) {
+TEST_F(LoneHeadOfACycle, IsNoneBesideOtherWork) {
   EXPECT_FALSE(has_lone_head(c_));
   submit_names({"b"});
   EXPECT_FALSE(has_lone_head(a_));
@@ -450,7 +450,7 @@ TEST_F(LoneHeadOfACycle, ThereIsNoneWhereThereIsAnythingElse) {
   EXPECT_FALSE(has_lone_head(a_));
 }
 
-TEST_F(LoneHeadOfACycle, ThereIsNoneInABatchOfSeveral) {
+TEST_F(LoneHeadOfACycle, IsNoneInABatchOfSeveral) {
   schedule(RecordKind::kEndCycle, 0, 2);
   EXPECT_THAT(execute(), IsEmpty());
   EXPECT_FALSE(has_lone_head(a_));
@@ -459,7 +459,7 @@ TEST_F(LoneHeadOfACycle, ThereIsNoneInABatchOfSeveral) {
   EXPECT_FALSE(has_lone_head(a_));
 }
 
-TEST_F(LoneHeadOfACycle, ThereIsNoneOnceTheCycleIsToEnd) {
+TEST_F(LoneHeadOfACycle, IsNoneOnceTheCycleHalts) {
   protocol_->halt({1});
   EXPECT_FALSE(has_lone_head(a_));
   EXPECT_EQ(only_said<Halted>().entered, 2u);
@@ -489,7 +489,7 @@ TEST_F(LoneHeadOfACycle, CountsAsEnteredAndIsAbandonedWithTheCycle) {
   EXPECT_FALSE(protocol_->has_in_flight());
 }
 
-TEST_F(LoneHeadOfACycle, WhoAsksIsToldOfIt) {
+TEST_F(LoneHeadOfACycle, IsPartOfTheRanksState) {
   const auto before = protocol_->state(key("a"), now_);
   now_ += std::chrono::seconds(5);
   enter(a_);

@@ -39,7 +39,7 @@ TEST_F(RankProtocolTest, AKnownNameIsMarkedOnTheBoard) {
   EXPECT_EQ(leader_.next_completed(), 7u);
 }
 
-TEST_F(RankProtocolTest, WhoCompletesAnIdWantsTheLeader) {
+TEST_F(RankProtocolTest, CompletingAnIdWakesTheLeader) {
   make_known(7, "a", 2);
   EXPECT_FALSE(leader_.arrive(2, 7, kBoth));
   submit(allreduce("a"));
@@ -90,7 +90,7 @@ TEST_F(RankProtocolTest, OneBatchIsGivenOutAtATime) {
 
 // The queue's entry of a name caches the operation. A submission that differs
 // must still be noticed.
-TEST_F(RankProtocolTest, ASubmissionFollowsItsNameToWhatItRepeats) {
+TEST_F(RankProtocolTest, ASubmissionFindsItsOperationByItsName) {
   QueuedName name;
   Submission mine;
   mine.request = allreduce("a");
@@ -143,7 +143,7 @@ TEST_F(RankProtocolTest, TheScheduleMayOvertakeDefinitions) {
   EXPECT_THAT(execute(), ElementsAre("a"));
 }
 
-TEST_F(RankProtocolTest, WhatWasAgreedOnIsWhatIsExecuted) {
+TEST_F(RankProtocolTest, ExecutesTheAgreedRequest) {
   Request mine = allreduce("a");
   mine.kind = RequestKind::kAllgather;
   Request agreed = mine;
@@ -162,7 +162,7 @@ TEST_F(RankProtocolTest, WhatWasAgreedOnIsWhatIsExecuted) {
   EXPECT_THAT(said(), IsEmpty());
 }
 
-TEST_F(RankProtocolTest, RunningWhatWasNotSubmittedIsAnError) {
+TEST_F(RankProtocolTest, ARunWithoutASubmissionIsAnError) {
   define(0, allreduce("a"), 0);
   schedule_run(0);
   EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
@@ -206,7 +206,7 @@ TEST_F(RankProtocolTest, ADifferentRequestUnderAKnownNameIsProposedAnew) {
   EXPECT_EQ(protocol_->id_of(key("a")), 8u);
 }
 
-TEST_F(RankProtocolTest, WhatIsMarkedUnderARetiredIdIsProposedAnew) {
+TEST_F(RankProtocolTest, AMarkOfARetiredIdIsProposedAnew) {
   make_known(7, "a", 2);
   submit(allreduce("a"));
   schedule(RecordKind::kRetire, 7);
@@ -245,7 +245,7 @@ TEST_F(RankProtocolTest, ARejectionIsReadInTheSchedule) {
   EXPECT_FALSE(protocol_->has_in_flight());
 }
 
-TEST_F(RankProtocolTest, ARejectionOfWhatIsNotInFlightHereChangesNothing) {
+TEST_F(RankProtocolTest, ARejectionOfAKeyOutOfFlightHasNoEffect) {
   EXPECT_EQ(protocol_->reject({.number = 4, .key = key("a", 2), .code = 3}),
             absl::OkStatus());
   schedule(RecordKind::kReject, 4);
@@ -253,7 +253,7 @@ TEST_F(RankProtocolTest, ARejectionOfWhatIsNotInFlightHereChangesNothing) {
   EXPECT_THAT(failures(), IsEmpty());
 }
 
-TEST_F(RankProtocolTest, WhoIsNoMemberMayNotSubmit) {
+TEST_F(RankProtocolTest, ANonMemberMayNotSubmit) {
   submit(allreduce("a", 2));
   submit(allreduce("a", 99));
   EXPECT_THAT(
@@ -277,7 +277,7 @@ TEST_F(RankProtocolTest, ANewSetIsThereFromItsRunOn) {
   EXPECT_TRUE(protocol_->is_member(3));
 }
 
-TEST_F(RankProtocolTest, ARemovedSetFailsWhatIsInFlightInIt) {
+TEST_F(RankProtocolTest, ARemovedSetFailsItsSubmissionsInFlight) {
   make_known(7, "marked", 2, 1);
   submit(allreduce("marked", 1));
   submit(allreduce("proposed", 1));
@@ -317,7 +317,7 @@ TEST_F(RankProtocolTest, TheNumberOfARemovedSetMayServeAnother) {
   EXPECT_EQ(only_said<Propose>().request->key, key("a", 1));
 }
 
-TEST_F(RankProtocolTest, AfterAJoinThisRankContributesNothing) {
+TEST_F(RankProtocolTest, AJoinedRankContributesNoTensor) {
   Request join;
   join.kind = RequestKind::kJoin;
   join.key.name = "join";
@@ -361,7 +361,7 @@ TEST_F(RankProtocolTest, ASubmissionAfterAJoinFailsAndOneBeforeItDoesNot) {
   EXPECT_TRUE(batch->entries.front().submitted_here);
 }
 
-TEST_F(RankProtocolTest, WhoJoinsWhileOthersHaveSaysSoAtOnce) {
+TEST_F(RankProtocolTest, ALaterJoinIsAnnouncedAtOnce) {
   schedule(RecordKind::kJoin, kGlobalSet);
   EXPECT_THAT(execute(), IsEmpty());
   EXPECT_THAT(said(), IsEmpty());
@@ -383,7 +383,7 @@ TEST_F(RankProtocolTest, AJoinOfOneSetDoesNotConcernAnother) {
   EXPECT_EQ(*only_said<Propose>().request, allreduce("a"));
 }
 
-TEST_F(RankProtocolTest, WhoLeavesIsNotToldOfItselfAsOfAnother) {
+TEST_F(RankProtocolTest, ALeavingRankIsToldThatItShutDown) {
   submit(allreduce("pending"));
   schedule(RecordKind::kLeave, kRank);
   EXPECT_THAT(execute(), IsEmpty());
@@ -394,7 +394,7 @@ TEST_F(RankProtocolTest, WhoLeavesIsNotToldOfItselfAsOfAnother) {
                                    ") shut down"));
 }
 
-TEST_F(RankProtocolTest, WhoLeftIsNamedWithWhatIsKnownOfIt) {
+TEST_F(RankProtocolTest, DescribesTheRankThatLeft) {
   start({.describe = [](int rank) {
     return "rank " + std::to_string(rank) + " (host 'h', pid 7)";
   }});
@@ -409,7 +409,7 @@ TEST_F(RankProtocolTest, WhoLeftIsNamedWithWhatIsKnownOfIt) {
   EXPECT_EQ(protocol_->ended_by(), 0);
 }
 
-TEST_F(RankProtocolTest, WhenARankLeavesEverythingFailsAndNamesIt) {
+TEST_F(RankProtocolTest, ALeaveFailsAllSubmissionsAndNamesTheRank) {
   make_known(7, "marked", 2);
   submit(allreduce("marked"));
   submit(allreduce("proposed"));
@@ -432,7 +432,7 @@ TEST_F(RankProtocolTest, WhenARankLeavesEverythingFailsAndNamesIt) {
   EXPECT_EQ(protocol_->take_failures().size(), 1u);
 }
 
-TEST_F(RankProtocolTest, SaysWhatHasWaitedTooLong) {
+TEST_F(RankProtocolTest, ReportsStalledTensors) {
   start({.stall_warning = std::chrono::seconds(2)});
   submit(allreduce("a"));
   said();
@@ -449,7 +449,7 @@ TEST_F(RankProtocolTest, SaysWhatHasWaitedTooLong) {
   EXPECT_GT(*protocol_->due(), now_);
 }
 
-TEST_F(RankProtocolTest, WithNothingInFlightNothingIsDue) {
+TEST_F(RankProtocolTest, HasNoDeadlineWithoutSubmissions) {
   start({.stall_warning = std::chrono::seconds(2)});
   EXPECT_EQ(protocol_->due(), std::nullopt);
   submit(allreduce("a"));
@@ -460,7 +460,7 @@ TEST_F(RankProtocolTest, WithNothingInFlightNothingIsDue) {
   EXPECT_EQ(protocol_->due(), std::nullopt);
 }
 
-TEST_F(RankProtocolTest, KnowsWhatItDidLast) {
+TEST_F(RankProtocolTest, KnowsItsLastSubmission) {
   make_known(7, "a", 2);
   now_ += std::chrono::seconds(3);
   RankState state = protocol_->state(key("a"), now_);

@@ -35,7 +35,7 @@ TEST(StallReporter, LooksWhenTheFirstSubmissionMayHaveWaitedTooLong) {
   EXPECT_FALSE(silent.due().has_value());
 }
 
-TEST(StallReporter, SaysWhatHasWaitedTooLongTheOldestFirst) {
+TEST(StallReporter, ReportsStalledTensorsOldestFirst) {
   StallReporter reporter(std::chrono::seconds(2), std::chrono::seconds(0));
   const auto now = kFirstMoment + std::chrono::milliseconds(2500);
   const auto stalled = reporter.report(
@@ -77,7 +77,7 @@ TEST(StallReporter, LooksAgainWhenTheOldestIsDueOrTheJobIsGivenUp) {
   EXPECT_EQ(reporter.due(), kFirstMoment + std::chrono::milliseconds(4500));
 }
 
-TEST(StallReporter, TellsWhatWasSubmittedLast) {
+TEST(StallReporter, DescribesTheLastSubmission) {
   StallReporter reporter(std::chrono::seconds(2), std::chrono::seconds(0));
   RankState state;
   reporter.describe_last(kFirstMoment, state);

@@ -160,7 +160,7 @@ TEST_F(SubtreeTest, OnlyMembersAreWaitedFor) {
   EXPECT_EQ(only<Propose>(after(3, proposal(3, 2, 2))).count, 2u);
 }
 
-TEST_F(SubtreeTest, WhoIsNotInASetHasNothingToSayOfIt) {
+TEST_F(SubtreeTest, RefusesProposalsOfNonMembers) {
   EXPECT_TRUE(absl::IsInvalidArgument(say(0, proposal(0, 1))));
   EXPECT_TRUE(absl::IsInvalidArgument(say(2, proposal(2, 2))));
   EXPECT_TRUE(absl::IsInvalidArgument(say(2, Joined{2, 2})));
@@ -184,13 +184,13 @@ TEST_F(SubtreeTest, SayingTwiceIsAnError) {
   EXPECT_TRUE(absl::IsInvalidArgument(say(1, Leave{1})));
 }
 
-TEST_F(SubtreeTest, WhoDoesNotReportToThisLeaderIsRefused) {
+TEST_F(SubtreeTest, RefusesRanksOutsideTheSubtree) {
   for (const int stranger : {4, 5, -1, 1 << 30}) {
     EXPECT_TRUE(absl::IsInvalidArgument(say(stranger, proposal(0))));
   }
 }
 
-TEST_F(SubtreeTest, WhatDoesNotGoUpIsRefused) {
+TEST_F(SubtreeTest, RefusesDownwardMessages) {
   for (const Message& message : sample_messages()) {
     if (direction_of(message) == Direction::kUp) continue;
     EXPECT_TRUE(absl::IsInvalidArgument(say(1, message)));
@@ -204,7 +204,7 @@ TEST_F(SubtreeTest, AnIdIsReadyWhenItIsCompleteEverywhere) {
   EXPECT_THAT(only<Ready>(after(2, Ready{{7}})).ids, ElementsAre(7u));
 }
 
-TEST_F(SubtreeTest, WhatBecomesReadyTogetherIsToldTogetherAndInOrder) {
+TEST_F(SubtreeTest, ReportsReadyIdsTogetherAndInOrder) {
   for (const std::uint32_t id : {7u, 8u, 9u}) {
     define(id, sample_allreduce(), id);
     EXPECT_EQ(subtree_.complete_here(id, kGlobalSet), absl::OkStatus());
@@ -225,7 +225,7 @@ TEST_F(SubtreeTest, AnIdOfASetIsReadyWhenItsMembersAre) {
   EXPECT_THAT(only<Ready>(after(3, Ready{{8}})).ids, ElementsAre(8u));
 }
 
-TEST_F(SubtreeTest, WhatIsReadyUnderARetiredIdIsForgotten) {
+TEST_F(SubtreeTest, ForgetsMarksOfARetiredId) {
   define(7, sample_allreduce());
   EXPECT_EQ(subtree_.complete_here(7, kGlobalSet), absl::OkStatus());
   schedule(RecordKind::kRetire, 7);
@@ -235,7 +235,7 @@ TEST_F(SubtreeTest, WhatIsReadyUnderARetiredIdIsForgotten) {
   EXPECT_FALSE(subtree_.has_messages());
 }
 
-TEST_F(SubtreeTest, AnIdThatNobodyDefinedIsIgnored) {
+TEST_F(SubtreeTest, AnUndefinedIdIsIgnored) {
   EXPECT_THAT(after(2, Ready{{0, 0xffffffffu}}), IsEmpty());
 }
 
@@ -258,14 +258,14 @@ TEST_F(SubtreeTest, ARetirementIsPassedWhenAllHavePassedIt) {
   EXPECT_THAT(only<Passed>(after(2, Passed{{4}})).ids, ElementsAre(4u));
 }
 
-TEST_F(SubtreeTest, WhoHasJoinedIsNotWaitedFor) {
+TEST_F(SubtreeTest, DoesNotWaitForJoinedRanks) {
   EXPECT_THAT(after(1, Joined{kGlobalSet, 1}), IsEmpty());
   EXPECT_THAT(after(3, Joined{kGlobalSet, 4}), IsEmpty());
   EXPECT_THAT(after(0, proposal(0)), IsEmpty());
   EXPECT_EQ(only<Propose>(after(2, proposal(2))).count, 2u);
 }
 
-TEST_F(SubtreeTest, AJoinCompletesWhatTheOthersHaveProposed) {
+TEST_F(SubtreeTest, AJoinCompletesProposalsOfTheOthers) {
   Propose second = proposal(0);
   second.request = shared(sample_allreduce("y"));
   EXPECT_THAT(after(0, proposal(0)), IsEmpty());
@@ -278,7 +278,7 @@ TEST_F(SubtreeTest, AJoinCompletesWhatTheOthersHaveProposed) {
   EXPECT_EQ(std::get<Propose>(messages[1]).request->key.name, "y");
 }
 
-TEST_F(SubtreeTest, AJoinOfOneSetIsNoneOfAnother) {
+TEST_F(SubtreeTest, AJoinAffectsItsSetOnly) {
   EXPECT_THAT(after(1, Joined{1, 1}), IsEmpty());
   EXPECT_THAT(after(0, proposal(0)), IsEmpty());
   EXPECT_THAT(after(2, proposal(2)), IsEmpty());
@@ -316,7 +316,7 @@ TEST_F(SubtreeTest, ANewSetCountsFromTheScheduleOn) {
   EXPECT_EQ(only<Propose>(after(2, proposal(2, 5))).count, 2u);
 }
 
-TEST_F(SubtreeTest, ARemovedSetTakesWhatWasSaidOfItAlong) {
+TEST_F(SubtreeTest, ARemovedSetDropsItsMessages) {
   Request of_set = sample_allreduce();
   of_set.key.process_set = 1;
   define(7, of_set);
@@ -381,7 +381,7 @@ TEST(Subtree, ANodeOfSixtyFourRanksCountsThemAll) {
   EXPECT_THAT(subtree.take_messages(), SizeIs(1));
 }
 
-TEST(Subtree, AJobOfOneSaysAtOnceWhatItIsTold) {
+TEST(Subtree, AJobOfOnePassesMessagesOnAtOnce) {
   const auto tree =
       std::make_shared<const Tree>(std::vector<std::vector<int>>{{0}});
   Subtree subtree(tree, 0, ProcessSets(tree->all_ranks()));
@@ -392,7 +392,7 @@ TEST(Subtree, AJobOfOneSaysAtOnceWhatItIsTold) {
 }
 
 // Eight nodes of one rank: node 7 reports to node 1, not to the root.
-TEST(Subtree, ALeaderInTheMiddleCountsWhoIsBelowIt) {
+TEST(Subtree, ALeaderInTheMiddleCountsTheRanksBelowIt) {
   std::vector<std::vector<int>> nodes;
   for (int rank = 0; rank < 8; ++rank) nodes.push_back({rank});
   const auto tree = std::make_shared<const Tree>(nodes);

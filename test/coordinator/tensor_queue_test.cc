@@ -89,7 +89,7 @@ TEST_F(TensorQueueTest, RefusesANameInFlightAndLeavesTheSubmissionAsItWas) {
   EXPECT_EQ(outcome_of("a").message(), "by the test");
 }
 
-TEST_F(TensorQueueTest, SaysWhenSomebodyIsToBeWoken) {
+TEST_F(TensorQueueTest, ReportsWhetherAPushMustWake) {
   const auto wakes = [&](const std::string& name) {
     return *queue_.push(submission(key(name)));
   };
@@ -105,7 +105,7 @@ TEST_F(TensorQueueTest, SaysWhenSomebodyIsToBeWoken) {
   EXPECT_TRUE(wakes("f"));
 }
 
-TEST_F(TensorQueueTest, WhoeverWaitsAtOnceLeavesItToOthersToWake) {
+TEST_F(TensorQueueTest, AnImmediateWaiterLeavesTheWakeToOthers) {
   EXPECT_FALSE(*queue_.push(submission(key("a")), true));
   EXPECT_TRUE(*queue_.push(submission(key("b"))));
   EXPECT_FALSE(*queue_.push(submission(key("c"))));
@@ -142,14 +142,14 @@ TEST_F(TensorQueueTest, ANameIsFreeAgainOnceItsSubmissionIsReleased) {
   EXPECT_TRUE(push("a").ok());
 }
 
-TEST_F(TensorQueueTest, WhatIsPutBackIsInFlightAsBefore) {
+TEST_F(TensorQueueTest, SubmissionsPutBackAreInFlight) {
   ASSERT_TRUE(push("a").ok());
   queue_.put_back(*take({"a"}));
   EXPECT_TRUE(absl::IsAlreadyExists(push("a")));
   EXPECT_EQ(take({"a"})->size(), 1u);
 }
 
-TEST_F(TensorQueueTest, WhatIsPutBackAfterTheEndFails) {
+TEST_F(TensorQueueTest, SubmissionsPutBackAfterCloseFail) {
   ASSERT_TRUE(push("a").ok());
   const auto taken = take({"a"});
   queue_.close(absl::AbortedError("rank 1 died"));
@@ -181,7 +181,7 @@ TEST_F(TensorQueueTest, GivesSubmissionsInTheOrderAskedFor) {
   EXPECT_TRUE(take({"b"}).ok());
 }
 
-TEST_F(TensorQueueTest, TellsWhomSomebodyWaitsForWhileThatIsInFlight) {
+TEST_F(TensorQueueTest, ReportsAwaitedKeysInFlight) {
   ASSERT_TRUE(push("a").ok());
   ASSERT_TRUE(push("b").ok());
   queue_.wait_for(key("b"));
@@ -193,7 +193,7 @@ TEST_F(TensorQueueTest, TellsWhomSomebodyWaitsForWhileThatIsInFlight) {
 }
 
 // The waiting thread does not announce the wait again.
-TEST_F(TensorQueueTest, TellsOfAWaitForWhatWasTakenAsThatMayBePutBack) {
+TEST_F(TensorQueueTest, ReportsAwaitedKeysOfTakenSubmissions) {
   for (const char* name : {"a", "b"}) ASSERT_TRUE(push(name).ok());
   queue_.wait_for(key("a"));
   auto taken = take({"a", "b"});
@@ -248,7 +248,7 @@ TEST_F(TensorQueueTest, ACompletionMayPushAgain) {
 
 // Otherwise the wait would seem to be for a tensor that the program has yet to
 // submit.
-TEST_F(TensorQueueTest, WhoHearsOfAWaitHasHeardOfWhatWasPushedBefore) {
+TEST_F(TensorQueueTest, EarlierPushesAreReportedBeforeAWait) {
   constexpr int kSteps = 300;
   std::thread program([&] {
     for (int step = 0; step < kSteps; ++step) {
@@ -271,7 +271,7 @@ TEST_F(TensorQueueTest, WhoHearsOfAWaitHasHeardOfWhatWasPushedBefore) {
   program.join();
 }
 
-TEST_F(TensorQueueTest, WhatKeepsItsNameIsPushedAgainAndAgain) {
+TEST_F(TensorQueueTest, ANamedSubmissionIsPushedRepeatedly) {
   const SubmissionPtr kept = submission(key("a"));
   queue_.keep_name(*kept);
   for (int i = 0; i < 3; ++i) {
@@ -308,7 +308,7 @@ TEST_F(TensorQueueTest, NamesInFlightAreKnownHoweverManyThereWere) {
 }
 
 // Pushes race with the close: each submission is refused or failed.
-TEST_F(TensorQueueTest, NothingIsLostBetweenAPushAndTheEnd) {
+TEST_F(TensorQueueTest, RacesOfPushAndCloseLoseNoSubmission) {
   for (int round = 0; round < 300; ++round) {
     TensorQueue queue;
     std::atomic<int> failed{0};
@@ -331,7 +331,7 @@ TEST_F(TensorQueueTest, NothingIsLostBetweenAPushAndTheEnd) {
 
 // The driving thread sleeps until a push rings. Some pushes leave the ring to
 // others.
-TEST_F(TensorQueueTest, NothingLiesUnsentWhileTheThreadThatDrivesSleeps) {
+TEST_F(TensorQueueTest, NoSubmissionIsUnsentWhileTheDriverSleeps) {
   constexpr int kEach = 20'000;
   std::atomic<int> rings{0};
   std::atomic<int> answered{0};
@@ -375,7 +375,7 @@ TEST_F(TensorQueueTest, NothingLiesUnsentWhileTheThreadThatDrivesSleeps) {
 }
 
 // Each submission gets exactly one outcome.
-TEST_F(TensorQueueTest, NothingIsLostOrDoubledBetweenThreads) {
+TEST_F(TensorQueueTest, EachSubmissionHasOneOutcome) {
   constexpr int kEach = 500;
   std::atomic<int> taken{0};
   std::atomic<int> done{0};
@@ -406,7 +406,7 @@ TEST_F(TensorQueueTest, NothingIsLostOrDoubledBetweenThreads) {
   EXPECT_EQ(taken + done, 2 * kEach);
 }
 
-TEST_F(TensorQueueTest, WhatIsTakenAtOnceIsToldToNobody) {
+TEST_F(TensorQueueTest, TakingAtOnceMakesNoNews) {
   const SubmissionPtr once = submission(key("a"));
   EXPECT_FALSE(queue_.take_at_once(*once));
   const SubmissionPtr kept = submission(key("a"));
@@ -425,7 +425,7 @@ TEST_F(TensorQueueTest, WhatIsTakenAtOnceIsToldToNobody) {
   EXPECT_TRUE(outcomes_.empty());
 }
 
-TEST_F(TensorQueueTest, WhatIsTakenAtOnceCanBeLeftInFlight) {
+TEST_F(TensorQueueTest, ASubmissionTakenAtOnceCanStayInFlight) {
   const SubmissionPtr kept = submission(key("a"));
   queue_.keep_name(*kept);
   for (int time = 0; time < 2; ++time) {

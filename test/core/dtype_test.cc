@@ -16,7 +16,7 @@ TEST(DType, IsVisitedAsTheTypeThatNamesIt) {
   }
 }
 
-TEST(DType, VisitReturnsWhatTheVisitorReturns) {
+TEST(DType, VisitReturnsTheVisitorsResult) {
   int calls = 0;
   int& same = visit(DType::kF32, [&](auto) -> int& { return ++calls; });
   EXPECT_EQ(&same, &calls);
@@ -40,7 +40,7 @@ TEST(DType, HasANameOfItsOwn) {
   EXPECT_TRUE(names.count("bool"));
 }
 
-TEST(DType, TravelsAsItsNumberAndNothingElseIsOne) {
+TEST(DType, ConvertsFromValidWireNumbersOnly) {
   for (unsigned number = 0; number < 256; ++number) {
     const auto dtype = dtype_from_wire(static_cast<std::uint8_t>(number));
     ASSERT_EQ(dtype.has_value(), number < std::size(kAllDTypes)) << number;

@@ -23,7 +23,7 @@ int error_of_a_long_write() {
   return error;
 }
 
-TEST(FileSizeSignal, IsAnErrorWhileItLivesAndNothingComesAfterwards) {
+TEST(FileSizeSignal, IsAnErrorAndLeavesNoPendingSignal) {
   {
     const FileSizeSignal as_error;
     EXPECT_EQ(error_of_a_long_write(), EFBIG);

@@ -43,7 +43,7 @@ TEST(Printable, WritesEveryOtherByteAsANumber) {
   for (const Case& c : cases) EXPECT_EQ(printable(c.text), c.wanted);
 }
 
-TEST(Printable, IsWhatAnErrorSays) {
+TEST(Printable, EscapesErrorMessages) {
   const Error error(absl::DataLossError("'w\xFF' is damaged"));
   EXPECT_STREQ(error.what(), "'w\\xff' is damaged");
   EXPECT_EQ(error.status(), absl::DataLossError("'w\\xff' is damaged"));

@@ -57,7 +57,7 @@ TEST(Shape, ReadsAsItsDimensions) {
   EXPECT_EQ(Shape({128, 10}).to_string(), "[128,10]");
 }
 
-TEST(Shape, EqualsWhatHasTheSameDimensions) {
+TEST(Shape, EqualsAShapeWithTheSameDimensions) {
   EXPECT_EQ(Shape({2, 3}), Shape(std::vector<std::int64_t>{2, 3}));
   EXPECT_FALSE(Shape({2, 3}) == Shape({3, 2}));
   EXPECT_FALSE(Shape({1}) == Shape());

@@ -30,7 +30,7 @@ absl::Status check(int a, int b, int* evaluations) {
   return absl::OkStatus();
 }
 
-TEST(Status, AssignOrReturnUnwrapsEvenWhatOnlyMoves) {
+TEST(Status, AssignOrReturnUnwrapsMoveOnlyValues) {
   EXPECT_EQ(*sum(1, 2), 3);
   EXPECT_EQ(sum(-1, 2).status().message(), "negative");
   EXPECT_EQ(sum(1, -2).status().message(), "negative");

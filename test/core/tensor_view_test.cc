@@ -9,14 +9,14 @@
 namespace hvd {
 namespace {
 
-TEST(TensorView, OfNothingHasNoElements) {
+TEST(TensorView, DefaultHasNoElements) {
   const TensorView view;
   EXPECT_EQ(view.data(), nullptr);
   EXPECT_EQ(view.num_elements(), 0);
   EXPECT_EQ(view.bytes(), 0u);
 }
 
-TEST(TensorView, KnowsWhatLiesInTheMemory) {
+TEST(TensorView, DescribesItsMemory) {
   std::vector<double> values(6);
   const TensorView view = TensorView::of(values.data(), {2, 3});
   EXPECT_EQ(view.data(), values.data());

@@ -85,7 +85,7 @@ TEST(TextWindows, AtRandomPlacesDependOnSeedAndNumberOnly) {
   EXPECT_EQ(places.size(), 7u);  // All possible ones.
 }
 
-TEST(TextWindows, RefuseWhatTheyCannotCut) {
+TEST(TextWindows, RefuseInvalidWindows) {
   const ByteText text = ByteText::of("0123");
   EXPECT_THROW(TextWindows(text.train(), {.length = 4}), InvalidArgument);
   EXPECT_THROW(TextWindows(text.train(), {.length = 0}), InvalidArgument);

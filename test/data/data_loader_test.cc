@@ -95,7 +95,7 @@ TEST_P(DataLoaderWith, GoesOnWhereTheSamplerWasSaved) {
                                whole.begin() + 2, whole.end())));
 }
 
-TEST_P(DataLoaderWith, HandsOutWhatADatasetThrowsInItsPlace) {
+TEST_P(DataLoaderWith, RaisesADatasetsExceptionInItsPlace) {
   const Counting dataset(9, [](std::int64_t i) {
     if (i == 5) throw std::runtime_error("bad picture");
   });
@@ -228,7 +228,7 @@ TEST(DataLoader, StopsInTheMiddleOfAnEpoch) {
   EXPECT_EQ(calls, after);  // No worker reads any more.
 }
 
-TEST(DataLoader, RefusesOptionsThatMeanNothing) {
+TEST(DataLoader, RefusesInvalidOptions) {
   const Counting dataset(3);
   DistributedSampler sampler(3);
   EXPECT_THROW(DataLoader(dataset, sampler, {.batch_size = 0}),

@@ -88,7 +88,7 @@ TEST(DistributedSampler, AtTheEndOfAnEpochSavesTheNext) {
   EXPECT_EQ(resumed.position(), 0);
 }
 
-TEST(DistributedSampler, RefusesWhatMeansNothing) {
+TEST(DistributedSampler, RefusesInvalidArguments) {
   EXPECT_THROW(DistributedSampler(0), InvalidArgument);
   EXPECT_THROW(DistributedSampler(9, {.num_replicas = 0}), InvalidArgument);
   EXPECT_THROW(DistributedSampler(9, {.rank = 1}), InvalidArgument);

@@ -84,7 +84,7 @@ TEST_F(GzFileTest, IgnoresZerosAtTheEnd) {
   EXPECT_EQ(read(member("a") + std::string(512, '\0') + member("b")), "ab");
 }
 
-TEST_F(GzFileTest, RefusesWhatIsBehindACompressedPart) {
+TEST_F(GzFileTest, RefusesUncompressedDataBehindACompressedPart) {
   for (const std::string& more :
        {std::string("x"), std::string("\x1f"), std::string("\0x", 2),
         std::string("\x1f\0", 2), noise(100000)}) {
@@ -97,7 +97,7 @@ TEST_F(GzFileTest, RefusesWhatIsBehindACompressedPart) {
               HasSubstr("damaged"));
 }
 
-TEST_F(GzFileTest, NamesAFileWhoseNameIsNoText) {
+TEST_F(GzFileTest, EscapesTheFileNameInErrors) {
   const std::string path = folder_.path("w\xff");
   try {
     const GzFile file(path);

@@ -77,7 +77,7 @@ TEST_F(IdxReader, ReadsEveryTypeOfElements) {
       1.5);
 }
 
-TEST_F(IdxReader, SaysWhatIsWrong) {
+TEST_F(IdxReader, ReportsMalformedFiles) {
   const std::string good = idx(8, {2, 3}, "abcdef");
   EXPECT_EQ(status(good).code(), absl::StatusCode::kOk);
   EXPECT_THAT(complaint(""), HasSubstr("truncated"));

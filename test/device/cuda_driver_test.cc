@@ -42,7 +42,7 @@ TEST_F(CudaDrivers, KnowsTheGpusAndTheirNames) {
   EXPECT_EQ((*cuda)->name_of(1).value(), "Stand-in 1");
 }
 
-TEST_F(CudaDrivers, SaysWhichFileWasLookedForAndWhatBringsIt) {
+TEST_F(CudaDrivers, NameTheMissingFileAndItsSource) {
   const auto cuda = CudaDriver::load("libno_such_driver.so.1");
   EXPECT_EQ(cuda.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(cuda.status().message()),
@@ -50,7 +50,7 @@ TEST_F(CudaDrivers, SaysWhichFileWasLookedForAndWhatBringsIt) {
                     HasSubstr("NVIDIA's driver brings it")));
 }
 
-TEST_F(CudaDrivers, NamesWhatALibraryLacks) {
+TEST_F(CudaDrivers, NameTheMissingFunction) {
   const auto cuda = CudaDriver::load("libm.so.6");
   EXPECT_EQ(cuda.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(cuda.status().message()),
@@ -102,7 +102,7 @@ TEST_F(CudaDrivers, DoesNotTakePinnedMemoryOfTheHostForAGpus) {
               HasSubstr("pinned memory of the host"));
 }
 
-TEST_F(CudaDrivers, ToldInTheDriversWordsWhatItRefuses) {
+TEST_F(CudaDrivers, ReportTheDriversError) {
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   ASSERT_TRUE(cuda.ok());
   testing::FakeCuda::fail_next("cuDevicePrimaryCtxRetain", 2);

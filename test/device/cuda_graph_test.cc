@@ -52,7 +52,7 @@ class GraphsOfCuda : public ::testing::Test {
   const CudaContext context_ = cuda_->context(0).value();
 };
 
-TEST_F(GraphsOfCuda, DoWhatWasRecordedAgainAndAgain) {
+TEST_F(GraphsOfCuda, RepeatTheRecordedWork) {
   CudaStream mine = stream();
   const auto a = memory();
   const auto b = memory();
@@ -143,7 +143,7 @@ TEST_F(GraphsOfCuda, AreNotDisturbedByTheLegacyDefaultStream) {
   EXPECT_EQ(context_.api->cuStreamDestroy_v2(ordered), kCuSuccess);
 }
 
-TEST_F(GraphsOfCuda, GoOnWithWhatIsUnderWayWhenTheyAreDropped) {
+TEST_F(GraphsOfCuda, FinishStartedWorkWhenDropped) {
   ASSERT_TRUE(testing::TestGpus::settle(*cuda_));
   const std::size_t before = testing::TestGpus::objects();
   {

@@ -210,7 +210,7 @@ TEST_F(CudaKernelsTest, LeaveTheAccumulatorsOfTheCpu) {
   }
 }
 
-TEST_F(CudaKernelsTest, LeaveToOthersWhatTheyDoNotFinish) {
+TEST_F(CudaKernelsTest, DeclineUnsupportedTypesAndOps) {
   EXPECT_FALSE(CudaKernels::reduces({DType::kI32, ReduceOp::kAverage, true}));
   EXPECT_FALSE(CudaKernels::reduces({DType::kF32, ReduceOp::kAdasum, false}));
   EXPECT_FALSE(CudaKernels::converts(DType::kI32, DType::kF32));
@@ -262,7 +262,7 @@ TEST_F(CudaKernelsTest, ScaleAndConvertToHalvesAndBack) {
   }
 }
 
-TEST_F(CudaKernelsTest, SeeWhatTheNumbersAre) {
+TEST_F(CudaKernelsTest, SeeWhetherTheNumbersAreFinite) {
   constexpr std::size_t kCount = 9000;
   for (const bool finite : {true, false}) {
     Bytes sent = floats(kCount);

@@ -63,7 +63,7 @@ TEST_F(CudaMemory, OfAPoolMayRunOut) {
 
 // Result memory is freed after the work of every stream. Memory of a pool would
 // be freed at once and reused.
-TEST_F(CudaMemory, ForResultsIsFreedBehindWhatWorksWithIt) {
+TEST_F(CudaMemory, ForResultsIsFreedAfterItsLastUse) {
   HVD_NEEDS_STAND_INS();
   Gpus gpus(testing::TestGpus::cuda_library());
   for (int i = 0; i < 20; ++i) {
@@ -132,7 +132,7 @@ TEST_F(CudaMemory, IsLetGoWithoutAWaitForTheGpu) {
   EXPECT_TRUE(testing::TestGpus::settle(*cuda_));
 }
 
-TEST_F(CudaMemory, RunsOutOnlyBehindWhatIsToBeFreed) {
+TEST_F(CudaMemory, RunsOutOnlyAfterPendingFrees) {
   HVD_NEEDS_STAND_INS();
   allocate_on(context_, 64).value().reset();
   testing::FakeCuda::fail_next("cuMemAlloc_v2", 2);
@@ -156,7 +156,7 @@ TEST_F(CudaMemory, OfTheHostIsPinnedForAWhile) {
   EXPECT_EQ(testing::TestGpus::objects(), before);
 }
 
-TEST_F(CudaMemory, IsNotOpenedByTheProcessWhoseItIs) {
+TEST_F(CudaMemory, IsNotOpenedByItsOwner) {
   const std::size_t before = testing::TestGpus::objects();
   {
     const auto memory = IpcMemory::allocate(context_, 64);

@@ -41,7 +41,7 @@ TEST_F(CudaStreams, CopyThereAndBackInOrder) {
 
 // The fake driver delays work: without the event, the second stream would copy
 // zeros.
-TEST_F(CudaStreams, WaitForWhatOthersHaveInTheirQueues) {
+TEST_F(CudaStreams, WaitForWorkOfOtherStreams) {
   CudaStream other = CudaStream::create(context_).value();
   const auto gpu = allocate(sizeof(int));
   for (int i = 1; i <= 20; ++i) {
@@ -88,7 +88,7 @@ TEST_F(CudaStreams, SayHowMuchMemoryThereWasNotOnWhichGpu) {
               ::testing::HasSubstr("4096 bytes on GPU 0"));
 }
 
-TEST_F(CudaStreams, GiveEverythingBack) {
+TEST_F(CudaStreams, FreeTheirObjects) {
   HVD_NEEDS_STAND_INS();
   ASSERT_TRUE(testing::TestGpus::settle(*cuda_));
   const std::size_t before = testing::FakeCuda::objects();

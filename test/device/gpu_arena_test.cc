@@ -116,7 +116,7 @@ Status sum_all(Runtime& job, GpuProgram& mine,
       .wait();
 }
 
-TEST_F(GpuArena, IsRegisteredAndNothingIsPackedThere) {
+TEST_F(GpuArena, IsRegisteredAndNeedsNoPacking) {
   const std::size_t before = testing::FakeCuda::launches();
   run_in_arenas([](Runtime& job, GpuProgram& mine, Blocks& arena) {
     const float sum = 0.5f * static_cast<float>(mine.size());
@@ -130,7 +130,7 @@ TEST_F(GpuArena, IsRegisteredAndNothingIsPackedThere) {
   EXPECT_EQ(testing::FakeCuda::launches(), before);
 }
 
-TEST_F(GpuArena, TakesWhatLiesOtherwiseOnAnotherRankAnotherWay) {
+TEST_F(GpuArena, FallsBackIfLayoutsDiffer) {
   run_in_arenas([](Runtime& job, GpuProgram& mine, Blocks& arena) {
     const auto n = static_cast<float>(mine.size());
     const auto shift = static_cast<std::size_t>(mine.rank()) * 256;
@@ -197,7 +197,7 @@ TEST_F(GpuArena, HasAllCollectives) {
 }
 
 // A communicator keeps the memory longer than the program.
-TEST_F(GpuArena, GoesBackWhenNothingHasItRegistered) {
+TEST_F(GpuArena, IsFreedAfterItsLastRegistration) {
   constexpr int kRanks = 2;
   std::barrier all(kRanks);
   const Config config = gpu_config(Way::kNccl);

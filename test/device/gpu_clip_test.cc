@@ -162,7 +162,7 @@ TEST_F(GpuClipTest, FindsTheSameBitsHoweverMemoryIsAligned) {
 }
 
 // Earlier work blocks the stream until both clips have been started.
-TEST_F(GpuClipTest, KeepsTheOrderOfTheStreamAndTheHostWaitsForNothing) {
+TEST_F(GpuClipTest, KeepsTheOrderOfTheStreamWithoutBlockingTheHost) {
   HVD_NEEDS_STAND_INS();
   std::latch started(1);
   testing::FakeCuda::put(
@@ -202,7 +202,7 @@ TEST_F(GpuClipTest, IsCapturedAndReplayed) {
   }
 }
 
-TEST_F(GpuClipTest, RefusesWhatItCannotClip) {
+TEST_F(GpuClipTest, RefusesUnsupportedGradients) {
   HVD_NEEDS_GPUS(2);
   const TensorView x = mine_.put(std::vector<float>(4, 1.0f));
   const TensorView numbers = mine_.put(std::vector<std::int32_t>(4, 1));

@@ -88,7 +88,7 @@ TEST_F(GpuFaults, AnErrorOfNcclIsToldByItsRank) {
   }
 }
 
-TEST_F(GpuFaults, WhatHangsInNcclIsGivenUp) {
+TEST_F(GpuFaults, AHangInNcclIsGivenUp) {
   const Config config = config_that_gives_up();
   testing::FakeNccl::fault("hang", 1, 6);
   run_with_fault(config, [](Runtime& job, GpuProgram& mine) {
@@ -171,7 +171,7 @@ void expect_rank_with_hung_stream_is_named_on_all_ways(
   for (std::thread& job : jobs) job.join();
 }
 
-TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamed) {
+TEST_F(GpuFaults, ARankWithAHungStreamIsNamed) {
   expect_rank_with_hung_stream_is_named_on_all_ways(
       {.step = [](Runtime& job, GpuProgram& mine, const TensorView& all, int) {
         return sum(job, mine, all);
@@ -190,7 +190,7 @@ std::vector<TensorView> split(const TensorView& all, std::int64_t count) {
 
 // One call has more tensors than a stream accepts operations. The driver would
 // block a thread that fills a stream which does not progress.
-TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByACallOfManyTensors) {
+TEST_F(GpuFaults, ARankWithAHungStreamIsNamedByACallOfManyTensors) {
   expect_rank_with_hung_stream_is_named_on_all_ways(
       {.count = 4800,
        .step = [](Runtime& job, GpuProgram& mine, const TensorView& all, int) {
@@ -202,7 +202,7 @@ TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByACallOfManyTensors) {
 }
 
 // The same with many calls, all in flight.
-TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedByManyCalls) {
+TEST_F(GpuFaults, ARankWithAHungStreamIsNamedByManyCalls) {
   const Step step = [](Runtime& job, GpuProgram& mine, const TensorView& all,
                        int) {
     std::vector<Future<void>> sums;
@@ -230,13 +230,13 @@ Status join_second(Runtime& job, GpuProgram& mine, const TensorView& all,
   return joins ? job.join_async().wait().status() : sum(job, mine, all);
 }
 
-TEST_F(GpuFaults, ARankWhoseOwnStreamHangsIsNamedWhereAnotherHasJoined) {
+TEST_F(GpuFaults, ARankWithAHungStreamIsNamedWhereAnotherHasJoined) {
   expect_rank_with_hung_stream_is_named_on_all_ways({.step = join_second});
 }
 
 // A tensor of several chunks, which the plane divides, not NCCL.
 TEST_F(GpuFaults,
-       ARankWhoseOwnStreamHangsIsNamedInALargeTensorWhereAnotherHasJoined) {
+       ARankWithAHungStreamIsNamedInALargeTensorWhereAnotherHasJoined) {
   expect_rank_with_hung_stream_is_named_on_all_ways(
       {.count = std::size_t{5} << 20, .step = join_second}, {},
       std::span(kHangingWays).subspan(1));

@@ -117,7 +117,7 @@ void replay_and_expect(CapturedStep& step, const SummingStep& what,
 }
 
 // Captured before a cycle is in force; replays then form their own cycle.
-TEST(GpuGraphs, DoWhatTheStepDoes) {
+TEST(GpuGraphs, RepeatTheStep) {
   run_by_nccl([](Runtime& job, GpuProgram& mine) {
     const SummingStep what(job, mine);
     for (int n = 0; n < 4; ++n) {
@@ -166,7 +166,7 @@ TEST(GpuGraphs, StayInOrderWithAllElseThatRanksDo) {
   });
 }
 
-TEST(GpuGraphs, TakeEveryKindOfCollectiveAndWhatIsPrepared) {
+TEST(GpuGraphs, CaptureCollectivesOfEveryKindAndPreparedCalls) {
   run_by_nccl([](Runtime& job, GpuProgram& mine) {
     const auto n = static_cast<float>(mine.size());
     const auto rank = static_cast<float>(mine.rank());
@@ -237,7 +237,7 @@ TEST(GpuGraphs, MayBeTheProgramsOwn) {
   });
 }
 
-TEST(GpuGraphs, AreOfAllRanksOrOfNone) {
+TEST(GpuGraphs, AreCapturedByAllRanksOrByNone) {
   HVD_NEEDS_GPUS(2);
   const Config config = gpu_config(Way::kNccl);
   run_job({.size = 2, .config = config}, Way::kNccl,
@@ -286,7 +286,7 @@ TEST(GpuGraphs, AreRefusedWhereNcclIsNotUsed) {
   }
 }
 
-TEST(GpuGraphs, AreRefusedOfWhatNcclDoesNotDoOrBeforeItIsUsed) {
+TEST(GpuGraphs, AreRefusedWithoutNccl) {
   HVD_NEEDS_GPUS(2);
   const Config config = gpu_config(Way::kNccl);
   run_job(
@@ -309,7 +309,7 @@ TEST(GpuGraphs, AreRefusedOfWhatNcclDoesNotDoOrBeforeItIsUsed) {
       });
 }
 
-TEST(GpuGraphs, SayWhatWasForgotten) {
+TEST(GpuGraphs, ReportAForgottenWait) {
   HVD_NEEDS_GPUS(2);
   const Config config = gpu_config(Way::kNccl);
   run_job(

@@ -65,7 +65,7 @@ std::vector<float> filled(float value) {
   return std::vector<float>(1000, value);
 }
 
-TEST_P(GpuJobs, ReduceWhatIsStillOnItsWayInTheStream) {
+TEST_P(GpuJobs, ReduceTensorsPendingInTheStream) {
   run_on_gpus([](Runtime& job, GpuProgram& mine) {
     const auto n = static_cast<float>(mine.size());
     for (int step = 0; step < 10; ++step) {
@@ -135,7 +135,7 @@ TEST_P(GpuJobs, GatherBroadcastExchangeAndScatter) {
   });
 }
 
-TEST_P(GpuJobs, ReduceAGroupAndWhatIsPrepared) {
+TEST_P(GpuJobs, ReduceGroupsAndPreparedCalls) {
   run_on_gpus([](Runtime& job, GpuProgram& mine) {
     const auto n = static_cast<float>(mine.size());
     const TensorView a = mine.put(filled(1));
@@ -292,7 +292,7 @@ TEST_P(GpuJobs, LetAStreamComeBehindAResultThatIsNotThereYet) {
   });
 }
 
-TEST_P(GpuJobs, PutAStreamBehindWhatIsPrepared) {
+TEST_P(GpuJobs, OrderAStreamBehindAPreparedCall) {
   run_on_gpus([](Runtime& job, GpuProgram& mine) {
     const auto n = static_cast<float>(mine.size());
     const TensorView x = mine.put(filled(1));

@@ -211,7 +211,7 @@ TEST_F(StandIn, RunsKernelsInStreamsOfTheirGpu) {
 }
 
 // A launch that waits would hang this test.
-TEST_F(StandIn, LaunchesWhatWasLoadedBeforeWithoutAWait) {
+TEST_F(StandIn, LaunchesLoadedKernelsWithoutAWait) {
   const CudaContext context = cuda_->context(3).value();
   CudaStream stream = CudaStream::create(context).value();
   const auto kernels = CudaKernels::load(context);
@@ -247,7 +247,7 @@ struct Load {
   }
 };
 
-TEST_F(StandIn, BlocksWhoeverPutsMoreIntoAStreamThanItTakes) {
+TEST_F(StandIn, BlocksAThreadThatFillsAStream) {
   constexpr int kLimit = 4;
   constexpr int kWork = 200;
   testing::FakeCuda::set_queue_limit(kLimit);

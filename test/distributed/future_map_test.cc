@@ -37,7 +37,7 @@ TEST(FutureMap, PassesErrorsBy) {
   EXPECT_EQ(later.wait(), broken);
 }
 
-TEST(FutureMap, MakesAnErrorOfWhatIsThrown) {
+TEST(FutureMap, ReturnsAnExceptionAsAnError) {
   const Future<int> one = Future<int>::ready(1);
   EXPECT_EQ(map<int>(one,
                      [](int) -> int {
@@ -59,7 +59,7 @@ TEST(FutureMap, MakesAnErrorOfWhatIsThrown) {
             "odd");
 }
 
-TEST(FutureMap, WhoeverWaitsHelpsTheSource) {
+TEST(FutureMap, AWaitHelpsTheSource) {
   Promise<int>* supplier = nullptr;
   Promise<int> promise([&](const Ready& ready) {
     if (ready) supplier->set(5);

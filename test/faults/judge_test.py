@@ -40,7 +40,7 @@ class Judge(unittest.TestCase):
         found = {name for name in judge.WRONGS if getattr(self.judge(), name)}
         self.assertEqual(found, {wrong})
 
-    def test_finds_nothing_where_there_is_nothing(self):
+    def test_finds_no_fault_in_a_correct_outcome(self):
         judgement = self.judge()
         self.assertEqual(judgement.faults(), [])
         self.assertAlmostEqual(judgement.until_told, 0.02, places=6)
@@ -61,7 +61,7 @@ class Judge(unittest.TestCase):
         self.outcome.stderr = self.outcome.stderr.replace(lost(1), lost(0))
         self.only("wrong")
 
-    def test_errors_that_name_another_or_nobody_or_another_pid(self):
+    def test_errors_that_name_another_rank_or_pid_or_none(self):
         for text in (lost(0), "something broke", lost(1, pid=7)):
             with self.subTest(text):
                 self.outcome.events[-1]["text"] = text
@@ -91,7 +91,7 @@ class Judge(unittest.TestCase):
         self.case.expect.ends_in = 0.5
         self.only("late")
 
-    def test_what_is_left(self):
+    def test_files_left_behind(self):
         self.outcome.files = ["/dev/shm/segment"]
         self.only("left")
 
@@ -113,7 +113,7 @@ class Judge(unittest.TestCase):
         self.outcome.events[-1]["text"] = lost(2)
         self.only("wrong")
 
-    def test_a_job_to_which_nothing_happened(self):
+    def test_a_job_without_a_fault(self):
         self.case.expect = kinds.Expectation(told=False, ends_well=True)
         self.outcome.events = self.outcome.events[:3]
         self.outcome.returncode, self.outcome.stderr = 0, ""
@@ -130,7 +130,7 @@ class Cases(unittest.TestCase):
                              (other.ranks, other.victims, other.options,
                               other.environment))
 
-    def test_have_somebody_left_unless_all_are_ended(self):
+    def test_have_survivors_unless_all_ranks_are_ended(self):
         for kind in kinds.HERE + kinds.BETWEEN:
             for seed in range(50):
                 case = kinds.case_of(kind, seed)

@@ -194,7 +194,7 @@ TEST_P(HorovodrunEitherWay, ShowsAnUnfinishedLastLineAndGivesATerminal) {
          0, "name? ", "oops");
 }
 
-TEST(Horovodrun, AddsNothingToTheOutputOfASuccess) {
+TEST(Horovodrun, AddsNoOutputToASuccess) {
   // The second job is of more ranks than there are cores.
   for (const unsigned ranks : {2u, std::thread::hardware_concurrency() + 2}) {
     const Outcome outcome =
@@ -373,7 +373,7 @@ TEST(Horovodrun, StartsAJobFromARankOfAnother) {
 
 // Signals.
 
-TEST_P(HorovodrunEitherWay, EndsEverythingAtCtrlC) {
+TEST_P(HorovodrunEitherWay, EndsAllProcessesAtCtrlC) {
   TestProcess process(
       argv(2, shell("setsid sleep 1000 & echo ready; sleep 1000; true")));
   ASSERT_TRUE(process.wait_for("ready", 2));
@@ -431,7 +431,7 @@ TEST_P(HorovodrunEitherWay, GoesOnUnderNohup) {
   expect(process.wait(), 0, "ready\nready\n", "");
 }
 
-TEST_P(HorovodrunEitherWay, LeavesNothingRunningIfItIsKilled) {
+TEST_P(HorovodrunEitherWay, LeavesNoProcessRunningIfKilled) {
   TestProcess process(
       argv(2, shell("trap '' TERM INT HUP; setsid sleep 1000 & echo ready; "
                     "while :; do sleep 1000; done")));
@@ -442,7 +442,7 @@ TEST_P(HorovodrunEitherWay, LeavesNothingRunningIfItIsKilled) {
   EXPECT_TRUE(process.all_gone());
 }
 
-TEST(Horovodrun, LeavesNothingInSharedMemoryIfItIsKilled) {
+TEST(Horovodrun, LeavesNoSharedMemoryIfKilled) {
   TestProcess process(horovodrun({"-np", "2"}, {HVD_MPI_PROGRAM, "wait"}));
   ASSERT_TRUE(process.wait_for("segment ", 2));
   process.send(SIGKILL);

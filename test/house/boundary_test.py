@@ -23,7 +23,7 @@ class Boundary(unittest.TestCase):
     def faults(self):
         return list(boundary.faults(self.root))
 
-    def test_finds_what_is_thrown_and_no_error_of_ours(self):
+    def test_finds_foreign_exceptions(self):
         self.write(
             "horovodpp/core/a.cc",
             "throw std::runtime_error(text);\n"
@@ -48,16 +48,16 @@ class Boundary(unittest.TestCase):
         )
         self.assertEqual(self.faults(), [])
 
-    def test_finds_a_public_header_that_shows_nothing(self):
+    def test_finds_a_public_header_without_exports(self):
         self.write("horovodpp/all.h", '#include "horovodpp/core/a.h"\n')
         self.write("horovodpp/core/a.h", "#pragma once\n\nnamespace hvd::core {\n}\n")
         self.assertIn("core/a.h: is installed, and opens", self.faults()[0])
 
-    def test_finds_an_inner_header_that_shows_something(self):
+    def test_finds_an_inner_header_with_exports(self):
         self.write("horovodpp/core/a.h", "namespace HVD_EXPORT hvd {\n")
         self.assertIn("core/a.h: is not installed", self.faults()[0])
 
-    def test_finds_what_public_headers_must_not_include(self):
+    def test_finds_forbidden_includes_of_public_headers(self):
         self.write("horovodpp/all.h", '#include "absl/status/status.h"\n#include <hwy/highway.h>\n')
         self.assertEqual(len(self.faults()), 2)
 

@@ -44,7 +44,7 @@ class Contract(unittest.TestCase):
             ["test/autograd/a_test.cc:3: cites item 6, which docs/autograd_contract.md does not have"],
         )
 
-    def test_a_citation_of_what_is_not_built_is_found(self):
+    def test_a_citation_of_an_unbuilt_item_is_found(self):
         (found,) = found_in(test=TEST + "// Item 3.\n")
         self.assertIn("a_test.cc:3: cites item 3, which is not built", found)
 

@@ -54,7 +54,7 @@ class Format(unittest.TestCase):
     def written(self):
         return {path: (self.root / path).read_text() for path in SOURCES}
 
-    def test_what_is_missing_is_told_and_nothing_changed(self):
+    def test_check_reports_missing_headers_and_changes_no_file(self):
         result = self.run_format("--check")
         self.assertNotEqual(result.returncode, 0)
         found = sorted(line for line in result.stderr.splitlines() if "does not begin" in line)
@@ -65,7 +65,7 @@ class Format(unittest.TestCase):
         self.assertIn("test/a_test.cc:2:", result.stderr)  # The formatting.
         self.assertEqual(self.written(), SOURCES)
 
-    def test_what_is_missing_is_added_once(self):
+    def test_missing_headers_are_added_once(self):
         os.chmod(self.root / "examples/run.py", 0o755)
         for _ in range(2):
             result = self.run_format()

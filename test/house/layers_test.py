@@ -57,7 +57,7 @@ class Layers(unittest.TestCase):
         )
         self.assertEqual(granted["runtime"], {"core", "transport", "collective"})
 
-    def test_what_is_granted_is_not_a_violation(self):
+    def test_a_granted_include_is_no_violation(self):
         for path, line in [
             ("core/a.h", '#include "horovodpp/core/b.h"'),
             ("collective/a.cc", '#include "horovodpp/transport/b.h"'),
@@ -74,7 +74,7 @@ class Layers(unittest.TestCase):
         ]:
             self.assertEqual(found_in_line(path, line), [], path)
 
-    def test_what_is_not_granted_is_found_where_it_stands(self):
+    def test_a_violation_is_found_at_its_line(self):
         for path, line in [
             ("core/a.h", '#include "horovodpp/transport/b.h"'),
             ("core/a.h", "#include <horovodpp/transport/b.h>"),
@@ -175,7 +175,7 @@ class Layers(unittest.TestCase):
         (found,) = cycles_in(files)
         self.assertTrue(found.startswith("horovodpp/collective/shm: 2 modules"), found)
 
-    def test_what_is_no_cycle_is_not_found(self):
+    def test_reports_no_cycle_without_one(self):
         for files in [
             # A header and its source are one module.
             {"core/a.h": "", "core/a.cc": '#include "horovodpp/core/a.h"\n'},

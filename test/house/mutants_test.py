@@ -98,7 +98,7 @@ class Sources(unittest.TestCase):
 class Outcomes(unittest.TestCase):
     FAILS = "echo '[ RUN      ] A.B/0'; echo '/root/test/core/a_test.cc:12: Failure'; "
 
-    def test_an_assertion_kills_whatever_follows(self):
+    def test_a_failed_assertion_kills_despite_later_output(self):
         for rest in ["exec sleep 1000", "kill -SEGV $$", "exit 0"]:
             result = run_shell(self.FAILS + rest)
             self.assertEqual((result.outcome, result.by),

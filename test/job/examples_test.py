@@ -80,7 +80,7 @@ class FashionMnist(unittest.TestCase):
             worst = max(abs(a - b) / a for a, b in zip(one, several, strict=True))
             self.assertLessEqual(worst, 1e-4, f"{ranks} ranks")
 
-    def test_what_is_checkpointed_shows_in_memory_and_not_in_the_losses(self):
+    def test_checkpointing_changes_the_memory_and_not_the_losses(self):
         def run(how):
             with tempfile.NamedTemporaryFile() as file:
                 job = jobs.run(2, FASHION_MNIST, "--model", "densenet", "--width", "8",
@@ -142,7 +142,7 @@ class FashionMnist(unittest.TestCase):
                 self.assertEqual(job.returncode, 1)
                 self.assertRegex(job.stderr, complaint % re.escape(images))
 
-    def test_options_that_mean_nothing_are_refused(self):
+    def test_invalid_options_are_refused(self):
         for wrong in (["--epochs", "0"], ["--batch-size", "x"], ["--unknown"],
                       ["--model", "gpt"], ["--model", "mlp", "--width", "3"]):
             job = jobs.run(1, FASHION_MNIST, *wrong)
@@ -159,7 +159,7 @@ class Text(unittest.TestCase):
             file.flush()
             return jobs.run(2, TEXT, file.name, *options)
 
-    def test_learns_a_text_and_writes_what_is_like_it(self):
+    def test_learns_a_text_and_writes_a_similar_one(self):
         for model, options in (("gpt", ["--width", "32", "--layers", "1"]),
                                ("lstm", ["--width", "64"])):
             job = self.run_on(b"abcdefgh" * 400, "--model", model, *options,

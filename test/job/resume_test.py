@@ -197,7 +197,7 @@ class Resume(unittest.TestCase):
         self.assertIn(f"text: '{path}' ", errors)  # And the reason.
         self.assertIn(f"rank 0 could not write '{path}'", errors)
 
-    def test_a_run_that_is_done_says_so_and_saves_what_it_is(self):
+    def test_a_finished_run_says_so_and_saves_its_state(self):
         options = ["--limit", "256", "--epochs", "1"]
         first, second = self.path("first"), self.path("second")
         self.finish("fashion_mnist", *options, "--save", first)
@@ -236,7 +236,7 @@ class Resume(unittest.TestCase):
         self.assertEqual(job.returncode, 1)
         self.assertIn("is of a run with text ", job.stderr)
 
-    def test_a_file_of_something_else_is_told_to_be_no_checkpoint(self):
+    def test_another_file_is_reported_as_no_checkpoint(self):
         path = self.path("tensors")
         with open(path, "wb") as file:
             file.write(b"\x02\0\0\0\0\0\0\0{}")

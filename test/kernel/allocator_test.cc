@@ -18,7 +18,7 @@ namespace {
 // More than a thread keeps for itself.
 constexpr std::int64_t kLarge = 1 << 20;
 
-TEST(Allocator, GivesMemoryToTheChildOfAForkWhateverOthersDoMeanwhile) {
+TEST(Allocator, ServesTheChildOfAForkWhileOthersAllocate) {
   if (!kForkedMallocWorks) GTEST_SKIP() << kForkedMallocMayHang;
   std::atomic<bool> done{false};
   std::vector<std::thread> others;

@@ -59,7 +59,7 @@ TEST(Checkpointing, IsReadFromATextWithTheUsualUnits) {
   EXPECT_EQ(bytes("1e30"), std::int64_t{1} << 62);
 }
 
-TEST(Checkpointing, SaysWhatIsWrongWithATextAndWhatWouldBeRight) {
+TEST(Checkpointing, ReportsAMalformedTextAndTheValidForms) {
   const auto complaint = [](const std::string& text) -> std::string {
     try {
       Checkpointing::parse(text);
@@ -218,7 +218,7 @@ TEST_P(CheckpointedModel, KeepsToAPlanThatIsAsLeanAsCanBe) {
   EXPECT_THROW(train(GetParam(), "plan=0"), InvalidArgument);
 }
 
-TEST_P(CheckpointedModel, IsNotCheckpointedWhereNothingIsRecorded) {
+TEST_P(CheckpointedModel, IsNotCheckpointedWithoutRecording) {
   const auto model = GetParam().make();
   model->eval();
   const Batch batch = batch_of(GetParam());
@@ -242,7 +242,7 @@ std::int64_t kept_bytes(ChainModel& model, const Tensor& images) {
 }
 
 // Item 205.
-TEST(DenseNet, KeepsByBlockWhatItsLayersMakeAndNotWhatTheySee) {
+TEST(DenseNet, KeepsTheOutputsOfLayersByBlock) {
   const Tensor images = randn({4, 1, 16, 16});
   const auto kept = [&](std::int64_t layers, const std::string& how) {
     models::DenseNetBC model({.growth = 8, .layers = {layers}});
@@ -256,7 +256,7 @@ TEST(DenseNet, KeepsByBlockWhatItsLayersMakeAndNotWhatTheySee) {
 }
 
 // Item 205.
-TEST(DenseNet, RunsALayerPlainlyIfNoGradientFlowsToWhatItSees) {
+TEST(DenseNet, RunsALayerPlainlyIfItsInputsNeedNoGradient) {
   models::DenseLayer layer(8, {.growth = 4});
   const auto recomputed = [&](const std::vector<Tensor>& features) {
     const Tensor y = layer.run_efficiently(features, false);

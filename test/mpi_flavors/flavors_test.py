@@ -60,12 +60,12 @@ class Flavor(unittest.TestCase):
         code, lines, errors = run(options.horovodrun, "--mpi", "-np", 4, options.which_module)
         self.assertEqual((code, lines), (0, self.ranks(4)), errors)
 
-    def test_does_what_the_interface_asks_of_it(self):
+    def test_passes_the_conformance_program(self):
         for size in (2, 3):
             code, _, errors = run(options.horovodrun, "--mpi", "-np", size, options.conformance)
             self.assertEqual((code, errors), (0, ""))
 
-    def test_survivors_are_told_who_died(self):
+    def test_survivors_learn_the_dead_rank(self):
         code, lines, errors = run(
             options.horovodrun, "--mpi", "-np", 2, "sh", "-c",
             'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 && kill -9 $$; '
@@ -86,14 +86,14 @@ class Flavor(unittest.TestCase):
         code, lines, errors = run(program)
         self.assertEqual((code, lines), (0, self.ranks(1)), errors)
 
-    def test_is_what_the_user_names(self):
+    def test_is_the_one_named_by_the_user(self):
         module = options.work / "libhorovodpp_mpi_named.so"
         shutil.copy(self.modules()[options.flavor], module)
         code, lines, errors = run("mpiexec", "-n", 2, options.which_module,
                                   HOROVODPP_MPI_MODULE=module)
         self.assertEqual((code, lines), (0, ["0 of 2 by named", "1 of 2 by named"]), errors)
 
-    def test_is_asked_for_where_nothing_tells_which(self):
+    def test_is_asked_for_if_undetermined(self):
         modules = self.modules()
         if len(modules) == 1:
             self.skipTest("there is one module")

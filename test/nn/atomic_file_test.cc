@@ -90,7 +90,7 @@ TEST(AtomicFile, ReplacesTheFileBehindALinkAndNotTheLink) {
   EXPECT_THROW(AtomicFile(folder.path("loop")), Error);
 }
 
-TEST(AtomicFile, OverwritesWhatAKilledOneLeft) {
+TEST(AtomicFile, OverwritesThePartialFileOfAKilledWriter) {
   TemporaryFolder folder;
   std::ofstream(folder.path("f.partial")) << "much of an older file";
   AtomicFile file(folder.path("f"));
@@ -125,7 +125,7 @@ TEST(AtomicFile, LeavesTheOldFileIfTheProgramIsKilled) {
 
 // The child writes one file after the other. Whenever it is killed, the last
 // file is complete, and not older than the file seen before.
-TEST(AtomicFile, IsWholeAtWhateverMomentTheWriterIsKilled) {
+TEST(AtomicFile, IsCompleteIfTheWriterIsKilledAtAnyTime) {
   TemporaryFolder folder;
   const std::string path = folder.path("f");
   const auto seed = std::random_device{}();

@@ -55,7 +55,7 @@ Outcome outcome_of(
 }
 
 // Items 179, 202.
-TEST(NnCheckpoint, ChangesNothingButTheMemory) {
+TEST(NnCheckpoint, ChangesOnlyTheMemory) {
   const Outcome plain =
       outcome_of([](Sequential& m, const Tensor& x) { return m(x); });
   EXPECT_EQ(plain.batches, 1);
@@ -126,7 +126,7 @@ TEST(NnCheckpoint, NamesAParameterThatWasModified) {
   EXPECT_ERROR(autograd::CheckpointError, "'weight'", y.backward());
 }
 
-TEST(NnCheckpoint, SaysWhatAModuleThatChangedHasDone) {
+TEST(NnCheckpoint, ReportsAModuleChangedBeforeBackward) {
   Tensor x = leaf({1, 2}, {2});
   auto module = std::make_shared<Counts>();
   nn::checkpoint(*module);

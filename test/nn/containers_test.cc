@@ -35,7 +35,7 @@ TEST(Sequential, NestsAndIsBuiltFromAList) {
   EXPECT_EQ(model(ones({5, 2})).shape(), Shape({5, 1}));
 }
 
-TEST(Sequential, OfNothingReturnsItsInput) {
+TEST(Sequential, AnEmptyOneReturnsItsInput) {
   Sequential model(std::vector<std::shared_ptr<Module>>{});
   const Tensor x = ones({2});
   EXPECT_TRUE(model(x).is_same(x));

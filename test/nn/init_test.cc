@@ -112,7 +112,7 @@ TEST(Init, KnowsTheGainOfNonlinearities) {
   EXPECT_EQ(calculate_gain(Nonlinearity::kSelu), 0.75);
 }
 
-TEST(Init, RefusesWhatMeansNothing) {
+TEST(Init, RefusesInvalidArguments) {
   EXPECT_THROW(init::uniform_(weight(), 1, 0), InvalidArgument);
   EXPECT_THROW(init::normal_(weight(), 0, -1), InvalidArgument);
   EXPECT_THROW(trunc_normal_(weight(), {.deviation = 0}), InvalidArgument);

@@ -37,7 +37,7 @@ TEST(ModuleHooks, RunAroundForward) {
   EXPECT_THAT(module(input()).to_vector<float>(), ElementsAre(3, 3));
 }
 
-TEST(ModuleHooks, MayReturnNothing) {
+TEST(ModuleHooks, MayReturnVoid) {
   Triple module;
   int calls = 0;
   module.register_forward_pre_hook([&](Module&, const Tensor&) { ++calls; });

@@ -52,7 +52,7 @@ TEST(Module, ListsASharedParameterOnce) {
               ElementsAre("0.weight", "0.bias"));
 }
 
-TEST(Module, RefusesNamesThatAreTakenOrHaveDotsAndPartsThatAreNone) {
+TEST(Module, RefusesTakenOrDottedNamesAndUndefinedParts) {
   Net net;
   EXPECT_THROW(net.register_again("scale"), InvalidArgument);
   EXPECT_THROW(net.register_again("body"), InvalidArgument);

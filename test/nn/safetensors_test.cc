@@ -57,7 +57,7 @@ class Safetensors : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(Safetensors, GivesBackWhatWasSavedOfEveryType) {
+TEST_F(Safetensors, SavesAndLoadsEveryType) {
   std::vector<NamedTensor> saved;
   for (const DType dtype : kAllDTypes) {
     saved.push_back({name_of(dtype), arange(0, 6).reshape({2, 3}).to(dtype)});
@@ -81,7 +81,7 @@ TEST_F(Safetensors, GivesBackWhatWasSavedOfEveryType) {
 }
 
 // Written by the format's own library: see test/fixtures.
-TEST_F(Safetensors, ReadsWhatPythonWrote) {
+TEST_F(Safetensors, ReadsAFileWrittenByPython) {
   const SafetensorsFile file =
       load_safetensors(HVD_FIXTURES "/python.safetensors");
   EXPECT_EQ(file.metadata.at("made by"), "safetensors");
@@ -98,7 +98,7 @@ TEST_F(Safetensors, ReadsWhatPythonWrote) {
   }
 }
 
-TEST_F(Safetensors, WritesTensorsRowByRowWhateverTheirStrides) {
+TEST_F(Safetensors, WritesStridedTensorsRowByRow) {
   const Tensor x = arange(0, 6).reshape({2, 3});
   save_safetensors(path("f"), {{"t", x.t()}, {"part", x.narrow(1, 1, 2)}});
   const auto loaded = load_safetensors(path("f")).tensors;
@@ -115,7 +115,7 @@ TEST_F(Safetensors, AlignsTheData) {
   EXPECT_EQ((bytes.size() - sizeof(float)) % 8, 0u);
 }
 
-TEST_F(Safetensors, RefusesWhatItCannotName) {
+TEST_F(Safetensors, RefusesInvalidNames) {
   const Tensor x = ones({1});
   EXPECT_THROW(save_safetensors(path("f"), {{"a", x}, {"a", x}}),
                InvalidArgument);
@@ -137,7 +137,7 @@ TEST_F(Safetensors, SaysThatAFileIsMissing) {
   EXPECT_THROW(load_safetensors(folder_.path()), Error);
 }
 
-TEST_F(Safetensors, WaitsForNothingButAFile) {
+TEST_F(Safetensors, ReadsRegularFilesOnly) {
   ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
   for (const std::string& file :
        {path("fifo"), std::string("/dev/zero"), std::string("/")}) {
@@ -150,7 +150,7 @@ TEST_F(Safetensors, WaitsForNothingButAFile) {
   }
 }
 
-TEST_F(Safetensors, SaysWhatIsWrongWithAFile) {
+TEST_F(Safetensors, ReportsErrorsOfAFile) {
   const std::string four(4, '\0');
   const auto entry = [](const std::string& rest) {
     return "{\"a\":{" + rest + "}}";
@@ -177,7 +177,7 @@ TEST_F(Safetensors, SaysWhatIsWrongWithAFile) {
   EXPECT_THAT(complaint_of("{\"a\":1,\"a\":2}"), HasSubstr("twice"));
 }
 
-TEST_F(Safetensors, SaysWhatIsWrongWithATensor) {
+TEST_F(Safetensors, ReportsErrorsOfATensor) {
   const auto complaint_of = [&](const std::string& dtype,
                                 const std::string& shape,
                                 const std::string& places) {

@@ -79,7 +79,7 @@ TEST(StateDict, GoesThroughAFile) {
   }
 }
 
-TEST(StateDict, TakesWhatIsSharedUnderAnyName) {
+TEST(StateDict, TakesASharedTensorUnderAnyName) {
   Tied from, to;
   StateDict state = from.state_dict();
   state[0].name = "in.weight";
@@ -104,7 +104,7 @@ TEST(StateDict, SaysWhichKeysAreMissingOrUnknown) {
   EXPECT_THAT(result.unknown, ElementsAre("extra"));
 }
 
-TEST(StateDict, RefusesAnotherShapeOrDtypeAndChangesNothing) {
+TEST(StateDict, RefusesAnotherShapeOrDtypeWithoutChanges) {
   Tied model;
   const auto before = model.in->weight().to_vector<float>();
   StateDict state = Tied().state_dict();

@@ -48,7 +48,7 @@ TEST(Embedding, AddsUpHalvesInFloat) {
   EXPECT_EQ(w.grad().to(DType::kF32).item<float>(), 300);
 }
 
-TEST(Embedding, NamesWhatDoesNotFit) {
+TEST(Embedding, RefusesMismatchedInputs) {
   EXPECT_ERROR(InvalidArgument, "embedding: index -1 is not within the 2",
                embedding(ones({2, 3}), from_vector<std::int64_t>({-1}, {1})));
   EXPECT_ERROR(InvalidArgument, "index 4 is not within the 4",
@@ -107,7 +107,7 @@ TEST(Gather, HasItsDerivatives) {
              {{2, 2}, {1, 3}});
 }
 
-TEST(Gather, TakesWhatTheIndexNames) {
+TEST(Gather, TakesTheIndexedElements) {
   const Tensor x = from_vector<float>({1, 2, 3, 4}, {2, 2});
   EXPECT_THAT(gather(x, 1, indices_of({0, 0, 1, 0}, {2, 2})).to_vector<float>(),
               ElementsAre(1, 1, 4, 3));

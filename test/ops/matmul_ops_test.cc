@@ -41,7 +41,7 @@ TEST(Matmul, OfEveryRankHasItsDerivatives) {
   }
 }
 
-TEST(Matmul, AddsUpWhatItsShapesSay) {
+TEST(Matmul, FollowsItsDefinitionForAllShapes) {
   for (const Factors& pair : kFactors) {
     const Tensor a = randn64(pair.a).detach();
     const Tensor b = randn64(pair.b).detach();
@@ -68,7 +68,7 @@ TEST(Matmul, OfHeadsReadsThemWhereTheyLie) {
   EXPECT_EQ(after - before, static_cast<std::int64_t>(scores.bytes()));
 }
 
-TEST(Matmul, OfNothingIsZeroOrEmpty) {
+TEST(Matmul, OfEmptyOperandsIsZeroOrEmpty) {
   EXPECT_EQ(matmul(ones({2, 3, 0}), ones({2, 0, 4})).to_vector<float>(),
             std::vector<float>(24, 0.0f));
   EXPECT_EQ(matmul(ones({0, 3, 2}), ones({0, 2, 4})).shape(), Dims({0, 3, 4}));
@@ -101,13 +101,13 @@ TEST(Bmm, HasItsDerivatives) {
              {{2, 3, 4}, {2, 4, 2}});
 }
 
-TEST(Addmm, RefusesWhatDoesNotBroadcastAlsoWhereItDoesNotCount) {
+TEST(Addmm, RefusesUnbroadcastableOperandsEvenWithBetaZero) {
   EXPECT_THROW(
       addmm(ones({3}), ones({2, 4}), ones({4, 2}), {.beta = 0.0, .alpha = 1.0}),
       InvalidArgument);
 }
 
-TEST(Addmm, AddsAProductToWhatBroadcasts) {
+TEST(Addmm, AddsAProductToABroadcastOperand) {
   const auto run = [](const Inputs& x) {
     return addmm(x[0], x[1], x[2], {.beta = 0.5, .alpha = -2.0});
   };

@@ -328,7 +328,7 @@ TEST(Ops, ComputeInFloat32AndInIntegers) {
                zeros({2}, {.dtype = DType::kBool}) + 1.0);
 }
 
-TEST(Ops, ALinearMapOfNothingIsZero) {
+TEST(Ops, ALinearMapOfNoFeaturesIsZero) {
   const Tensor y = linear(ones({2, 3, 0}), ones({4, 0}));
   EXPECT_EQ(y.shape(), autograd::Dims({2, 3, 4}));
   EXPECT_EQ(y.to_vector<float>(), std::vector<float>(24, 0.0f));

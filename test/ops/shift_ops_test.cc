@@ -25,7 +25,7 @@ TEST(Roll, HasItsDerivatives) {
       {{2, 3, 4}});
 }
 
-TEST(Roll, BringsInAtOneEndWhatLeavesAtTheOther) {
+TEST(Roll, ShiftsElementsAround) {
   EXPECT_THAT(roll(numbers({4}), {1}, {0}).to_vector<std::int64_t>(),
               ElementsAre(3, 0, 1, 2));
   EXPECT_THAT(roll(numbers({2, 3}), {-1, 7}, {0, 1}).to_vector<std::int64_t>(),

@@ -96,7 +96,7 @@ TEST(Softmax, MeetsInfinitiesAndNanAsExpDoes) {
       Each(testing::FloatNear(-std::log(2.0f), 1e-6f)));
 }
 
-TEST(Softmax, OfAScalarIsOneAndOfNothingNothing) {
+TEST(Softmax, HandlesScalarsAndEmptyInputs) {
   EXPECT_EQ(softmax(full({}, 3), 0).item<float>(), 1);
   EXPECT_EQ(softmax(ones({0, 3}), 1).shape(), Dims({0, 3}));
   EXPECT_EQ(softmax(ones({3, 0}), 1).shape(), Dims({3, 0}));

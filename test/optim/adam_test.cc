@@ -50,7 +50,7 @@ TEST(AdamW, StaysOneIfItLoadsTheStateOfAnAdam) {
   EXPECT_NEAR(w.item<float>(), 0.25f, 1e-5f);
 }
 
-TEST(Adam, RemembersWhatItNeeds) {
+TEST(Adam, KeepsTheMomentsItNeeds) {
   Tensor w = ones({2}, {.requires_grad = true});
   Adam optimizer({{"w", w}}, {.amsgrad = true});
   EXPECT_TRUE(optimizer.state().empty());
@@ -129,7 +129,7 @@ TEST(Adam, GroupsHaveOptionsOfTheirOwn) {
   EXPECT_THROW(optimizer.set_options(2, {}), InvalidArgument);
 }
 
-TEST(Adam, RefusesOptionsThatMeanNothing) {
+TEST(Adam, RefusesInvalidOptions) {
   Tensor w = ones({1}, {.requires_grad = true});
   const std::vector<Tensor> one{w};
   EXPECT_THROW(Adam(one, {.learning_rate = -1}), InvalidArgument);

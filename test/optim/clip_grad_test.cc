@@ -86,7 +86,7 @@ TEST(ClipGradNorm, AddsUpGradientsOfAnyTypeSizeAndLayout) {
   }
 }
 
-TEST(ClipGradNorm, CountsWhatTwoParametersShareOnce) {
+TEST(ClipGradNorm, CountsASharedGradientOnce) {
   const Tensor a = with_grad({3, 4});
   Tensor b = zeros({2}, {.requires_grad = true});
   b.set_grad(a.grad());
@@ -108,7 +108,7 @@ TEST(ClipGradNorm, IsAnErrorForInfinitiesIfAsked) {
   }
 }
 
-TEST(ClipGrad, RefusesBoundsThatMeanNothing) {
+TEST(ClipGrad, RefusesInvalidBounds) {
   EXPECT_THROW(clip_grad_norm_({}, -1), InvalidArgument);
   EXPECT_THROW(clip_grad_norm_({}, 1, {.norm_type = 0}), InvalidArgument);
   EXPECT_THROW(clip_grad_value_({}, -1), InvalidArgument);

@@ -63,7 +63,7 @@ TEST(GradScaler, LeavesOutStepsThatOverflowAndGrowsAgain) {
   EXPECT_EQ(scaler.factor(), 4);
 }
 
-TEST(GradScaler, DoesNothingWhereItIsDisabled) {
+TEST(GradScaler, HasNoEffectIfDisabled) {
   ScaledModel m;
   GradScaler scaler({.enabled = false});
   scaler.scale(m.loss()).backward();
@@ -73,7 +73,7 @@ TEST(GradScaler, DoesNothingWhereItIsDisabled) {
   EXPECT_EQ(scaler.factor(), 1);
 }
 
-TEST(GradScaler, RefusesWhatIsOutOfOrder) {
+TEST(GradScaler, RefusesCallsOutOfOrder) {
   ScaledModel m;
   GradScaler scaler;
   EXPECT_THROW(scaler.update(), Error);

@@ -68,7 +68,7 @@ TEST(LRScheduler, RefusesAStateThatDoesNotFit) {
   EXPECT_THROW(scheduler.load_state_dict(wrong), InvalidArgument);
 }
 
-TEST(Schedules, RefuseOptionsThatMeanNothing) {
+TEST(Schedules, RefuseInvalidOptions) {
   EXPECT_THROW(step_lr({.step_size = 0}), InvalidArgument);
   EXPECT_THROW(multi_step_lr({.milestones = {2, 1}}), InvalidArgument);
   EXPECT_THROW(cosine_annealing_lr({.max_steps = 0}), InvalidArgument);

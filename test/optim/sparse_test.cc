@@ -281,7 +281,7 @@ TEST(SparseGradients, AreAveraged) {
 
 // One rank's backward does not reach the table, and another rank uses it as a
 // whole. Item 222.
-TEST(SparseGradients, GoTogetherWithNoneAndWithDenseOnes) {
+TEST(SparseGradients, CombineWithMissingAndDenseGradients) {
   for (const bool as_dense : {false, true}) {
     run_ranks(3, [&] {
       const Tensor weight = table();

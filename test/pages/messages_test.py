@@ -30,17 +30,17 @@ class Messages(unittest.TestCase):
     def test_messages_of_the_sources_pass(self):
         self.assertEqual(self.mistakes("there are … ranks too many; start \"fewer\" of them"), [])
 
-    def test_what_no_source_says_is_found(self):
+    def test_an_unknown_message_is_found(self):
         self.assertEqual(len(self.mistakes("there are … ranks too few; start more of them")), 1)
 
     def test_pieces_are_of_one_source(self):
         self.assertEqual(len(self.mistakes("a text of another kind … a text of a third kind")), 1)
 
-    def test_what_is_found_anywhere_is_no_message(self):
+    def test_a_too_common_text_is_no_message(self):
         found, = self.mistakes("there are …")
         self.assertIn("too little", found)
 
-    def test_settings_that_nothing_reads_are_found(self):
+    def test_unread_settings_are_found(self):
         found, = self.mistakes("a text of another kind", "See `HOROVODPP_MORE`.")
         self.assertIn("README.md: nothing reads HOROVODPP_MORE", found)
 

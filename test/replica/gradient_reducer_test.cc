@@ -83,7 +83,7 @@ TEST(GradientReducer, HoldsGradientsBackUntilThereAreEnoughBytes) {
   });
 }
 
-TEST(GradientReducer, SendsWhatItHoldsBeforeItIsDiscarded) {
+TEST(GradientReducer, SendsHeldGradientsBeforeADiscard) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     const int rank = job.topology().rank();
     GradientReducer reducer(
@@ -235,7 +235,7 @@ TEST(GradientReducer, SendsAGroupWithItsLastMember) {
   });
 }
 
-TEST(GradientReducer, DiscardsWhatHasNotBeenSent) {
+TEST(GradientReducer, DiscardsUnsentGradients) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(job, {.groups = {{"a", "b"}}});
     float a = 1;
@@ -268,7 +268,7 @@ TEST(GradientReducer, RefusesGroupsAndScalesWithoutMeaning) {
   });
 }
 
-TEST(GradientReducer, ReturnsWhatItWasGivenInThatOrder) {
+TEST(GradientReducer, ReturnsOwnedGradientsInOrder) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(job);
     std::vector<std::shared_ptr<std::vector<float>>> gradients;
@@ -413,7 +413,7 @@ TEST(GradientReducer, OfAProcessSetAveragesOverItsRanksAlone) {
   });
 }
 
-TEST(GradientReducer, ItsEndWaitsForWhatItHasBorrowed) {
+TEST(GradientReducer, ItsEndWaitsForBorrowedGradients) {
   std::latch added(1);
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     const bool throws = job.topology().rank() == 0;
@@ -435,7 +435,7 @@ TEST(GradientReducer, ItsEndWaitsForWhatItHasBorrowed) {
   });
 }
 
-TEST(GradientReducer, ItsEndWaitsForWhatItSendsByAHandle) {
+TEST(GradientReducer, ItsEndWaitsForPreparedCalls) {
   std::latch is_under_way(1);
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     const int rank = job.topology().rank();
@@ -513,7 +513,7 @@ TEST(GradientReducer, RefusesAnOpThatThereIsNot) {
   });
 }
 
-TEST(Broadcast, RefusesTwoOfOneNameOnEveryRankAndSendsNothing) {
+TEST(Broadcast, RefusesDuplicateNamesOnEveryRankBeforeSending) {
   run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
     std::vector<float> values(3, static_cast<float>(job.topology().rank()));
     const auto view = [&](std::size_t i) {

@@ -45,7 +45,7 @@ std::string refusal_of(Call call) {
   return "nothing was refused";
 }
 
-TEST(ValueTest, IsWhatItWasMadeOf) {
+TEST(ValueTest, HoldsItsContents) {
   const Value value = everything();
   EXPECT_TRUE(value.at("").is_null());
   EXPECT_TRUE(value.at("yes").as_bool());
@@ -61,7 +61,7 @@ TEST(ValueTest, IsWhatItWasMadeOf) {
   EXPECT_NE(Value("1"), Value(Value::Bytes{"1"}));
 }
 
-TEST(ValueTest, SaysWhatItIsInstead) {
+TEST(ValueTest, ReportsItsActualType) {
   const auto refused = [](auto call) { return refusal_of(call); };
   EXPECT_THAT(refused([] { Value(1).as_string(); }),
               HasSubstr("a value is int64, and not string"));
@@ -209,7 +209,7 @@ TEST(ValueTest, ThatCannotBeSentIsAnErrorOnAllRanks) {
   });
 }
 
-TEST(ValueTest, ThatIsNoneIsAnErrorWhereItArrives) {
+TEST(ValueTest, IsAnErrorIfTheReceivedBytesAreNoValue) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     const ThreadRuntime current(job);
     if (rank() == 0) {

@@ -44,7 +44,7 @@ TEST(BorrowedMemory, TheEndOfAFutureWaitsUntilItIsGivenBack) {
   });
 }
 
-TEST(BorrowedMemory, WhatIsHandedOverLivesAsLongAsItsOperation) {
+TEST(BorrowedMemory, AnOwnerLivesAsLongAsItsOperation) {
   std::latch freed(1);
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     const bool frees = job.topology().rank() == 0;
@@ -66,7 +66,7 @@ TEST(BorrowedMemory, WhatIsHandedOverLivesAsLongAsItsOperation) {
   });
 }
 
-TEST(BorrowedMemory, WhatIsRefusedIsLetGoAtOnce) {
+TEST(BorrowedMemory, ARefusedCallReleasesItsOwnerAtOnce) {
   run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
     auto owner = std::make_shared<float>(1);
     const Future<void> refused = job.allreduce_async_(
@@ -98,7 +98,7 @@ TEST(BorrowedMemory, ACallbackMayHearOfItInstead) {
 enum class Mistake { kWaits, kDrops };
 class InACallback : public ::testing::TestWithParam<Mistake> {};
 
-TEST_P(InACallback, WaitingBreaksTheJobAndSaysWhoDid) {
+TEST_P(InACallback, WaitingBreaksTheJobAndNamesTheRank) {
   std::latch attached(1);
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     const std::string name = "of rank 0 alone";
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(Mistakes, InACallback,
                          ::testing::Values(Mistake::kWaits, Mistake::kDrops));
 
 // Invalid arguments are refused locally, and the job goes on.
-TEST(Arguments, ThatMeanNothingHarmNobody) {
+TEST(Arguments, ThatAreInvalidAreRefusedAndTheJobGoesOn) {
   run_world({.size = 2, .ranks_per_node = 1}, [](Runtime& job, LoopbackWorld&) {
     float value = 1;
     const TensorView fine = TensorView::of(&value, {1});

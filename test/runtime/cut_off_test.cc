@@ -83,7 +83,7 @@ std::string end_of(Runtime& job) {
   return job.status().to_string();
 }
 
-TEST(CutOff, TheRankThatIsNotHeardOfIsToldByWhomAndAccusesNobody) {
+TEST(CutOff, ASilentRankLearnsItsAccuserAndAccusesNoRank) {
   Link link;
   run_two(link, [&](Runtime& job, int rank) {
     if (rank == 1) link.keeps_mail = true;
@@ -99,7 +99,7 @@ TEST(CutOff, TheRankThatIsNotHeardOfIsToldByWhomAndAccusesNobody) {
 }
 
 // As after a link outage, while TCP has yet to resend.
-TEST(CutOff, ANodeWhoseMailIsLateIsNotLostWhileItsBeatsCome) {
+TEST(CutOff, ANodeWithLateMailIsNotLostWhileItsBeatsCome) {
   Link link;
   run_two(link, [&](Runtime& job, int rank) {
     if (rank == 1) {

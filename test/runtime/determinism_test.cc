@@ -219,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Layout{"RingThroughTwoNodesOfTwo", 4, 2, false}),
     [](const auto& chosen) { return std::string(chosen.param.name); });
 
-TEST_P(Determinism, NoBitDependsOnWhenATensorIsSubmittedOrWithWhat) {
+TEST_P(Determinism, NoBitDependsOnTheTimeOfSubmissionOrOnOtherTensors) {
   const Layout& layout = GetParam();
   const std::vector<What> all = everything();
   WorldOptions options = {.size = layout.size,

@@ -99,7 +99,7 @@ TEST(Global, ACallbackThatShutsDownIsToldThatItCannot) {
   EXPECT_EQ(shutdown(), absl::OkStatus());
 }
 
-TEST(Global, AnythingWithoutAJobIsAClearError) {
+TEST(Global, CallsWithoutAJobAreErrors) {
   ASSERT_EQ(shutdown(), absl::OkStatus());
   EXPECT_FALSE(is_initialized());
   float value = 1;

@@ -56,7 +56,7 @@ TEST(Membership, LastsInABrokenJobUntilItIsReformed) {
   });
 }
 
-TEST(Membership, WhoIsInsideIsWaitedFor) {
+TEST(Membership, ItsEndWaitsForThreadsInside) {
   run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
     std::latch inside(1);
     std::atomic<bool> is_out{false};

@@ -24,7 +24,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace hvd {
 namespace {
 
-TEST(NoMemory, WhoWaitsBreaksTheJobAndAllRanksEnd) {
+TEST(NoMemory, AWaitingThreadBreaksTheJobAndAllRanksEnd) {
   run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
     float value = 1;
     const TensorView view = TensorView::of(&value, {});

@@ -169,7 +169,7 @@ TEST_P(Reform, RanksMayDieAtAnyMomentOfTheAgreementAndOfTheStart) {
   }
 }
 
-TEST(ReformAfterDeaths, MailToTheDeadThatNeverLeavesHoldsNobodyUp) {
+TEST(ReformAfterDeaths, UnsentMailToDeadRanksDelaysNoRank) {
   for (int ranks_per_node : {0, 2}) {
     Drill({.ranks_per_node = ranks_per_node,
            .wires = {.never_flushed = true},
@@ -178,7 +178,7 @@ TEST(ReformAfterDeaths, MailToTheDeadThatNeverLeavesHoldsNobodyUp) {
   }
 }
 
-TEST(ReformOfTheLiving, AllRanksGoOnIfNobodyDied) {
+TEST(ReformOfTheLiving, AllRanksGoOnIfNoRankDied) {
   run_world({.size = 3}, [](Runtime& job, transport::LoopbackWorld&) {
     if (job.topology().rank() == 1) job.abort("is tired");
     job.barrier_async().wait().IgnoreError();
@@ -268,7 +268,7 @@ TEST(ReformOfTheLiving, AJobThatIsNotBrokenIsLeftAlone) {
 }
 
 // Three of four ranks agree; the fourth arrives after they have gone on.
-TEST(ReformOfTheLiving, WhoComesTooLateIsLeftBehindByAMajority) {
+TEST(ReformOfTheLiving, AMajorityLeavesALateRankBehind) {
   WorldOptions options{.size = 4};
   options.config.start_timeout = std::chrono::seconds(4);
   std::latch gone_on(3);
@@ -325,7 +325,7 @@ class ToldWires : public RelayedWires {
 
 // Other ranks may begin to re-form the job before a rank hears that it is
 // broken.
-TEST(ReformOfTheLiving, WhoHearsOfItFirstFromThoseWhoReformBlamesTheLost) {
+TEST(ReformOfTheLiving, ARankToldOfTheReformBlamesTheLostRank) {
   transport::LoopbackWorld world(3, {.ranks_per_node = 1});
   std::barrier all_have_started(3);
   std::vector<std::thread> threads;
@@ -348,7 +348,7 @@ TEST(ReformOfTheLiving, WhoHearsOfItFirstFromThoseWhoReformBlamesTheLost) {
 }
 
 // As after a stall that a stopped rank caused.
-TEST(ReformOfTheLiving, WhoDidNotAnswerIsNotWaitedFor) {
+TEST(ReformOfTheLiving, DoesNotWaitForSilentRanks) {
   transport::LoopbackWorld world(4, {.ranks_per_node = 1});
   Config config;
   config.start_timeout = std::chrono::hours(1);

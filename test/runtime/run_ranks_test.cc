@@ -51,7 +51,7 @@ TEST(RunRanks, ResultsNeedNoDefaultAndMayOnlyMove) {
   EXPECT_EQ(*results[1].value, 1);
 }
 
-TEST(RunRanks, WhatTheFirstRankToFailThrewIsThrownAndTheOthersAreToldWhy) {
+TEST(RunRanks, TheFirstExceptionIsRethrownAndToldToTheOthers) {
   struct Own : std::runtime_error {
     using std::runtime_error::runtime_error;
   };
@@ -111,7 +111,7 @@ TEST(RunRanks, JobsMayBeNested) {
   EXPECT_THAT(sums, ElementsAre(8, 8));
 }
 
-TEST(RunRanks, WhatHoldsTheJobMayOutliveItsRank) {
+TEST(RunRanks, AHandleMayOutliveItsRank) {
   std::shared_ptr<Runtime> kept;
   run_ranks(2, [&] {
     if (rank() == 0) kept = value_or_throw(find_runtime());

@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, RuntimeLayouts,
                                   "By" + std::to_string(chosen.param.second);
                          });
 
-TEST_P(RuntimeLayouts, AShutdownFailsThePendingWorkOfOthersAndNamesWhoLeft) {
+TEST_P(RuntimeLayouts, AShutdownFailsThePendingWorkOfOthersAndNamesTheRank) {
   run_world(
       {.size = GetParam().first, .ranks_per_node = GetParam().second},
       [](Runtime& job, LoopbackWorld&) {
@@ -127,12 +127,12 @@ void expect_the_leaver_to_be_blamed(
   });
 }
 
-TEST(Runtime, WhoDiesBecauseAnotherLeftIsNotBlamed) {
+TEST(Runtime, ADeathAfterALeaveIsNotBlamed) {
   expect_the_leaver_to_be_blamed(
       4, [](Runtime&, LoopbackWorld& world) { world.kill(0); });
 }
 
-TEST(Runtime, WhoBreaksTheJobBecauseAnotherLeftIsNotBlamed) {
+TEST(Runtime, ABreakAfterALeaveIsNotBlamed) {
   expect_the_leaver_to_be_blamed(
       3, [](Runtime& job, LoopbackWorld&) { job.abort("exited with code 5"); });
 }
@@ -338,7 +338,7 @@ TEST(Runtime, StrictlyAJoinedRankLeavesOthersOnlyAllreduces) {
   });
 }
 
-TEST(Runtime, SaysOnceWhatIsAskedForAndNotThere) {
+TEST(Runtime, WarnsOnceOfUnsupportedSettings) {
   WorldOptions options{.size = 3};
   options.config.unsupported = {"HOROVOD_TIMELINE", "HOROVOD_ELASTIC"};
   ::testing::internal::CaptureStderr();
@@ -370,7 +370,7 @@ TEST(Runtime, AStalledJobIsGivenUpInTimeThoughWarningsComeLaterOrNever) {
 
 // Nodes of two, two and one rank. On a busy machine the measurement may find
 // nothing.
-TEST(Runtime, WhatItMeasuresChangesNoResultAndWhatIsRememberedStays) {
+TEST(Runtime, MeasuredCrossoversKeepResultsAndAreCached) {
   const std::string directory =
       testing::TempDir() + "/measured." + std::to_string(::getpid());
   Config config;
@@ -524,7 +524,7 @@ TEST(Runtime, AGroupAfterTheShutdownIsRefused) {
   });
 }
 
-TEST(Runtime, WhatIsHeldBackForCompanyStillRuns) {
+TEST(Runtime, TensorsHeldBackForFusionStillRun) {
   WorldOptions options{.size = 2};
   options.config.cycle_time = std::chrono::milliseconds(1);
   run_world(options, [](Runtime& job, LoopbackWorld&) {
@@ -616,7 +616,7 @@ TEST(Runtime, ACallbackThatThrowsBreaksTheJobAndNotTheProcess) {
 // Rank 1 submits "y" only after rank 0 has "x". Rank 0's wait for "x" must
 // therefore not enter the collective of "y", for which another future of rank 0
 // is pending.
-TEST(Runtime, WhoWaitsIsNotHeldUpByBatchesItDoesNotWaitFor) {
+TEST(Runtime, AWaitEntersOnlyItsOwnBatches) {
   std::atomic<int> told = -1;
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     for (int step = 0; step < 40; ++step) {
@@ -716,7 +716,7 @@ TEST(Runtime, ManyThreadsMayWaitAtOnce) {
 }
 
 // Work submitted while another thread drives is not forgotten.
-TEST(Runtime, WorkInFlightGoesOnWhenWhoWaitedIsDone) {
+TEST(Runtime, WorkInFlightGoesOnAfterAWaitEnds) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     const ThreadRuntime scope(job);
     std::vector<float> values(50, 1);

@@ -24,7 +24,7 @@ TEST(Log, MayHideTheTime) {
   EXPECT_EQ(GetCapturedStderr(), "[E] [0]: it {} is\n");
 }
 
-TEST(Log, LeavesOutWhatIsBelowItsLevel) {
+TEST(Log, DropsMessagesBelowItsLevel) {
   CaptureStderr();
   Log log(0, {.level = LogLevel::kError});
   log.debug("a");

@@ -41,7 +41,7 @@ TEST_P(CommunicatorSuite, ExchangeGivesEveryRankAllStringsInRankOrder) {
   });
 }
 
-TEST_P(CommunicatorSuite, MailArrivesWholeAndInOrderWhateverItsSize) {
+TEST_P(CommunicatorSuite, MailOfAnySizeArrivesWholeAndInOrder) {
   on_every_rank([](Communicator& communicator) {
     // Large before small: mail must not be reordered.
     const std::vector<std::size_t> sizes = {0, 1, 1'000'003, 17, 65'537, 0, 2};
@@ -201,7 +201,7 @@ TEST_P(CommunicatorSuite, MailAndTransfersDoNotDisturbEachOther) {
   });
 }
 
-TEST_P(CommunicatorSuite, TransfersOfAStaleEpochMatchNothing) {
+TEST_P(CommunicatorSuite, TransfersOfAStaleEpochMatchNoReceive) {
   on_every_rank([](Communicator& communicator) {
     const int to = next_rank(communicator);
     const int from = previous_rank(communicator);
@@ -314,7 +314,7 @@ TEST_P(CommunicatorSuite, RefusesRanksThatDoNotExist) {
   });
 }
 
-TEST_P(CommunicatorSuite, NobodyIsLostWhileEverybodyLives) {
+TEST_P(CommunicatorSuite, LosesNoRankWhileAllLive) {
   on_every_rank([](Communicator& communicator) {
     communicator.on_peer_lost([](int rank, const std::string& how) {
       ADD_FAILURE() << "rank " << rank << " " << how;

@@ -99,7 +99,7 @@ TEST(Doorbell, PatienceEnds) {
   bell.leave(Listener::kDriver);
 }
 
-TEST(Doorbell, RingsForDataWakeOnlyWhoReads) {
+TEST(Doorbell, RingsForDataWakeOnlyReaders) {
   Doorbell bell;
   const auto ticket = bell.listen(Listener::kDriver);
   bell.ring_for_data();

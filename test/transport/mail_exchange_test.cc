@@ -75,7 +75,7 @@ TEST(ExchangeByMail, OfOneNeedsNoMail) {
   });
 }
 
-TEST(ExchangeByMail, EveryRankLearnsWhoIsMissing) {
+TEST(ExchangeByMail, EveryRankLearnsTheMissingRank) {
   on_ranks(4, {0, 1, 3}, [](LoopbackPost& post) {
     const All all =
         exchange_by_mail(post, 0, "", Clock::now() + std::chrono::seconds(1));
@@ -127,7 +127,7 @@ TEST(ExchangeByMail, AMalformedAnswerIsAnError) {
 
 // A rank that aborts a round which the others have just finished is missing in
 // their next round.
-TEST(ExchangeByMail, WhatWasCalledOffBeforeEndsTheNextRound) {
+TEST(ExchangeByMail, AnAbortOfAFinishedRoundEndsTheNextOne) {
   using namespace std::string_literals;
   for (int who : {0, 1}) {
     on_ranks(2, {0, 1}, [&](LoopbackPost& post) {

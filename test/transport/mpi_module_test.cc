@@ -64,7 +64,9 @@ TEST(MpiModule, IsOfTheLibrarysVersion) {
                 version()));
 }
 
-TEST(MpiModule, RunsNoMpiThatNobodyStarted) { EXPECT_FALSE(mpi_is_running()); }
+TEST(MpiModule, DoesNotRunMpiOutsideALauncher) {
+  EXPECT_FALSE(mpi_is_running());
+}
 
 }  // namespace
 }  // namespace hvd::transport

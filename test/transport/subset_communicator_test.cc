@@ -193,7 +193,7 @@ TEST(EpochRouter, MessagesWithoutATrailerOrWithAStrangeOneAreDropped) {
   EXPECT_EQ((*world.router(1)->receive({}))->bytes, "good");
 }
 
-TEST(EpochRouter, WhatIsKeptForLaterIsBounded) {
+TEST(EpochRouter, EarlyMailIsBounded) {
   RoutedWorld world(2);
   constexpr int kSent = 10'000;
   for (int i = 0; i < kSent; ++i) {
@@ -208,7 +208,7 @@ TEST(EpochRouter, WhatIsKeptForLaterIsBounded) {
   EXPECT_LT(kept, kSent);
 }
 
-TEST(EpochRouter, RemembersWhoIsDead) {
+TEST(EpochRouter, RemembersDeadRanks) {
   RoutedWorld world(3);
   world.world.kill(2, "fell over");
   while (world.router(0)->losses().empty()) std::this_thread::yield();

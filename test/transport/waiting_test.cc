@@ -26,7 +26,7 @@ class RaisedInterrupt : public Interrupt {
 constexpr WaitPolicy kSleepAtOnce = {.spin = std::chrono::nanoseconds(0),
                                      .yields = 0};
 
-TEST(WaitUntil, ReturnsAtOnceWhatIsReady) {
+TEST(WaitUntil, ReturnsAtOnceIfReady) {
   NeverInterrupt interrupt;
   Doorbell bell;
   EXPECT_TRUE(wait_until([] { return true; }, interrupt, {}, bell).ok());
@@ -56,7 +56,7 @@ TEST(WaitUntil, EveryPolicySeesAFlagAndItsRing) {
   }
 }
 
-TEST(WaitUntil, ANapFindsWhatRangNoBell) {
+TEST(WaitUntil, ANapNoticesAnUnrungChange) {
   NeverInterrupt interrupt;
   Doorbell bell;
   std::atomic<bool> flag = false;
@@ -86,7 +86,7 @@ TEST(WaitUntil, ReturnsTheInterruptsErrorWhereverItWaits) {
   }
 }
 
-TEST(WaitUntil, WhatIsReadyWinsOverTheInterrupt) {
+TEST(WaitUntil, ReadinessWinsOverTheInterrupt) {
   RaisedInterrupt interrupt;
   interrupt.broken.store(true);
   Doorbell bell;

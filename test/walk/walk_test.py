@@ -52,7 +52,7 @@ TABLE = ["runtime/job.cc", "coordinator/tensor_queue.cc"]
 
 class WalkTest(unittest.TestCase):
 
-    def test_counts_own_costs_by_file_also_of_what_was_inlined(self):
+    def test_counts_own_costs_by_file_including_inlined_code(self):
         seen = walk.Walk(DUMP.splitlines())
         self.assertEqual(seen.instructions, 5 + 2 + 1 + 3 + 7 + 9)
         self.assertEqual(dict(seen.sources), {
@@ -62,7 +62,7 @@ class WalkTest(unittest.TestCase):
     def test_reads_the_table_and_the_paragraph_of_its_section(self):
         self.assertEqual(walk.told(PAGE), (TABLE, ["core/clock.cc", "core/shape.cc"]))
 
-    def test_finds_what_differs(self):
+    def test_finds_differences(self):
         seen = walk.Walk(DUMP.splitlines())
         self.assertEqual(walk.complaints(seen, TABLE, []), [])
         self.assertEqual(walk.complaints(seen, TABLE[:1], TABLE[1:]), [])

@@ -138,7 +138,7 @@ TEST(AccumulateGrad, AddsIntoTheMemoryThatTheGradientWasGiven) {
 }
 
 // A parameter is frozen between forward and backward.
-TEST(AccumulateGrad, GivesNothingToALeafThatDoesNotRequireGradAnyMore) {
+TEST(AccumulateGrad, SkipsALeafFrozenAfterForward) {
   for (const bool detached : {false, true}) {
     Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2});
     std::vector<std::string> log;

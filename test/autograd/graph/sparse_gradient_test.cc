@@ -52,7 +52,7 @@ TEST(SparseRowsTest, OfSixteenBitsAreAddedUpInFloat32) {
   EXPECT_EQ(sum.values.to(DType::kF32).item<float>(), 300);
 }
 
-TEST(SparseRowsTest, MayBeNone) {
+TEST(SparseRowsTest, MayBeEmpty) {
   const SparseRows none = no_rows({4, 2}, DType::kF64);
   EXPECT_THAT(rows_in(coalesced(none)), IsEmpty());
   EXPECT_THAT(values(dense(none)), testing::Each(0));
@@ -167,7 +167,7 @@ TEST(SparseGradient, BecomesDenseBesideADenseOne) {
   }
 }
 
-TEST(SparseGradient, ArrivesWholeAtWhatIsNoLeaf) {
+TEST(SparseGradient, IsDenseAtANonLeaf) {
   const Tensor weight = table();
   const Tensor doubled = weight * 2.0;
   doubled.retain_grad();
@@ -193,7 +193,7 @@ TEST(SparseGradient, IsDenseWhereItMayBeDifferentiatedAgain) {
               ElementsAre(0, 0, 0, 0, 4, 4, 0, 0));
 }
 
-TEST(SparseGradient, ShowsHooksItsValuesAndLetsNoneReplaceThem) {
+TEST(SparseGradient, HooksReadItsValuesButCannotReplaceThem) {
   const Tensor weight = table();
   std::vector<double> seen;
   int accumulated = 0;
@@ -211,7 +211,7 @@ TEST(SparseGradient, ShowsHooksItsValuesAndLetsNoneReplaceThem) {
 }
 
 // The gradient shares no memory with other tensors or with the indices.
-TEST(SparseGradient, IsNobodyElses) {
+TEST(SparseGradient, SharesNoMemory) {
   const Tensor weight = table();
   const Tensor rows = places({0, 1});
   const Tensor x = embedding(weight, rows, {.sparse = true});

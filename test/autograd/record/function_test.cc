@@ -118,7 +118,7 @@ struct SavesEverything : Function<SavesEverything> {
 };
 
 // Item 90.
-TEST(Function, SavesArgumentsResultsAndNothing) {
+TEST(Function, SavesArgumentsAndResults) {
   const std::int64_t before = autograd::saved_tensor_bytes();
   Tensor x = leaf(1);
   {
@@ -211,7 +211,7 @@ struct ForgetsToReturn : Function<ForgetsToReturn> {
 };
 
 // Item 91.
-TEST(Function, WhatIsMarkedDirtyMustBeReturned) {
+TEST(Function, ADirtyTensorMustBeReturned) {
   EXPECT_ERROR(AutogradError, "must be returned",
                ForgetsToReturn::apply(leaf(1) * 1.0));
 }
@@ -273,7 +273,7 @@ struct Sees : Function<Sees<kMaterialize>> {
 };
 
 // Item 93.
-TEST(Function, GradientsThatNobodyComputedAreZerosOrUndefined) {
+TEST(Function, MissingGradientsAreZerosOrUndefined) {
   Tensor x = leaf({1, 2}, {2});
   Sees<true>::apply(x)[0].sum().backward();
   Sees<false>::apply(x)[0].sum().backward();
@@ -385,7 +385,7 @@ struct Wrong : Function<Wrong<kCase>> {
 };
 
 // Item 32.
-TEST(Function, WhatItReturnsIsChecked) {
+TEST(Function, ItsGradientsAreChecked) {
   Tensor x = leaf({1, 2}, {2});
   EXPECT_ERROR(AutogradError, "incorrect number of gradients (expected 2, got",
                Wrong<0>::apply(x, 1).sum().backward());

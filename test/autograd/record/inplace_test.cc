@@ -59,7 +59,7 @@ TEST(Inplace, MakesNoCycleOfATensorAndItsHistory) {
 }
 
 // If f keeps another tensor, gradients are unchanged.
-TEST(Inplace, LetsGoOfNothingThatIsStillOfUse) {
+TEST(Inplace, KeepsSavedTensorsInUse) {
   Tensor x = leaf({1, 2}, {2});
   const Tensor c = constant({3, 4}, {2});
   Tensor y = x * 2.0;
@@ -70,7 +70,7 @@ TEST(Inplace, LetsGoOfNothingThatIsStillOfUse) {
   EXPECT_THAT(values(x.grad()), ElementsAre(128, 400));
 }
 
-TEST(Inplace, WritesToAGradientWhateverItsFormulaEndsWith) {
+TEST(Inplace, WritesToGradientsThatAreViews) {
   const Tensor w = leaf(3);
   const Tensor x = leaf({1, 2, 3, 4}, {1, 2, 2});
   // The gradient of one image is a view of the gradient of a batch.
@@ -117,7 +117,7 @@ TEST(Version, CountsWritesNotResults) {
 }
 
 // Item 59.
-TEST(Version, AWriteToWhatBackwardNeedsIsNamed) {
+TEST(Version, AWriteToASavedTensorIsReported) {
   Tensor a = leaf({1, 3}, {2});
   Tensor b = a + 2.0;
   Tensor loss = (b * b).mean();
@@ -132,7 +132,7 @@ TEST(Version, AWriteToWhatBackwardNeedsIsNamed) {
 }
 
 // Item 60.
-TEST(Version, AWriteToWhatBackwardDoesNotNeedIsFine) {
+TEST(Version, AWriteToAnUnsavedTensorIsFine) {
   Tensor x = leaf(3), y = leaf(4);
   Tensor z = x * y;
   Tensor q = z + y;
@@ -165,7 +165,7 @@ TEST(Inplace, NorAViewOfOne) {
 }
 
 // Items 63, 64.
-TEST(Inplace, UnlessItIsDetachedOrNothingIsRecorded) {
+TEST(Inplace, WritesToLeavesThatAreDetachedOrUnrecorded) {
   for (int way = 0; way < 3; ++way) {
     Tensor a = leaf({1, 3, 2, 4}, {4});
     if (way == 0) a.data().fill_(10);
@@ -330,7 +330,7 @@ TEST(Inplace, ABaseThatBeginsToRequireGradProtectsItsViews) {
 }
 
 // Item 78.
-TEST(Inplace, SavesNothingThatIsNotNeeded) {
+TEST(Inplace, SavesOnlyNeededTensors) {
   const std::int64_t before = autograd::saved_tensor_bytes();
   Tensor x = leaf({1, 2}, {2});
   Tensor y = (((x + 1.0) - x) * 3.0).view({2, 1}).sum();

@@ -96,7 +96,7 @@ TEST(Split, PartsHaveTheSizesAskedFor) {
   EXPECT_THROW(x.chunk(0), InvalidArgument);
 }
 
-TEST(Split, IsNotDeceivedBySizesWhoseSumOverflows) {
+TEST(Split, RefusesSizesWhoseSumOverflows) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const std::int64_t quarter = std::int64_t{1} << 62;
   const Tensor x = numbers({2, 5});
@@ -106,7 +106,7 @@ TEST(Split, IsNotDeceivedBySizesWhoseSumOverflows) {
   EXPECT_EQ(x.chunk(kMost, 1).size(), 5u);
 }
 
-TEST(Split, PartsSeeWhatIsWrittenToTheirTensor) {
+TEST(Split, PartsFollowWritesToTheirTensor) {
   Tensor x = leaf({1, 2, 3, 4}, {4});
   Tensor y = x * 1.0;
   const Tensors parts = y.split(2);
@@ -307,7 +307,7 @@ TEST(GradAt, AnEdgeIsTheTensorAsItWas) {
 }
 
 // Item 68.
-TEST(Inplace, ExpChangesTheVersionAndWhatNeedsTheOldValue) {
+TEST(Inplace, ExpInvalidatesUsesOfTheOldValue) {
   Tensor x = leaf(1), y = leaf(2);
   Tensor z = x * 1.0;
   Tensor q = z * y;

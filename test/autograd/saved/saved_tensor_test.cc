@@ -43,7 +43,7 @@ TEST(SavedTensor, DoesNotCountOnceBackwardHasFreedIt) {
 }
 
 // Item 99.
-TEST(SavedTensorHooks, PackAndUnpackWhatBackwardNeeds) {
+TEST(SavedTensorHooks, PackAndUnpackSavedTensors) {
   Tensor a = leaf(3);
   {
     SavedTensorHooks::Scope scope(times(2), divided_by(2));
@@ -103,7 +103,7 @@ TEST(SavedTensorHooks, TheInnermostPairCounts) {
 }
 
 // Item 102.
-TEST(SavedTensorHooks, MustNotWriteWhatTheyPack) {
+TEST(SavedTensorHooks, MustNotWriteTheirInput) {
   Tensor a = leaf(3);
   SavedTensorHooks::Scope scope(
       [](const Tensor& t) {

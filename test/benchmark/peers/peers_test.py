@@ -56,12 +56,12 @@ class Measurements(unittest.TestCase):
         self.assertEqual(jobs.combine(ranks, is_first=False), 3)
         self.assertEqual(jobs.combine(ranks, is_first=True), 9)
 
-    def test_what_no_rank_knows_has_no_time(self):
+    def test_an_unmeasured_row_has_no_time(self):
         ranks = [{"first_us": 1, "us": []}] * 2
         self.assertIsNone(jobs.combine(ranks, is_first=False))
         self.assertIsNone(jobs.combine(ranks, is_first=True))
 
-    def test_what_is_missing_says_why(self):
+    def test_a_missing_value_has_a_reason(self):
         job = jobs.Job(jobs.Contender("MPI"), rows.SETTINGS["two"], None, 1)
         ranks = [{"a": {"first_us": 1, "us": []}}, {}]
         self.assertEqual(jobs.value_of(job, ranks, "a", False), "not measured")
@@ -91,7 +91,7 @@ class Table(unittest.TestCase):
         absolute = row(target=rows.Target(0, "", 30))
         self.assertFalse(results_of(absolute, own=[31], mpi=[], cma=[]).holds(absolute))
 
-    def test_what_holds_is_what_the_ratio_shows(self):
+    def test_targets_hold_by_the_median_ratio(self):
         one = row(target=rows.Target(1, "MPI"))
         results = results_of(one, own=[14, 1], mpi=[10, 10], cma=[99, 99])
         self.assertTrue(results.holds(one))
@@ -118,7 +118,7 @@ class Table(unittest.TestCase):
         self.assertFalse(results.holds(one))
         self.assertIn("| 1.50 | ≤ 1.05 × wire | no", table.line(one, results, {}))
 
-    def test_what_is_missing_stays_in_the_table_with_its_reason(self):
+    def test_missing_rows_stay_in_the_table_with_their_reason(self):
         one, other = row(), row(name="other")
         results = results_of(one, own=["not done in 60 s"], mpi=[1], cma=["no cma"])
         results.add("horovodpp", {other: "not done in 60 s"})
@@ -129,7 +129,7 @@ class Table(unittest.TestCase):
         self.assertIn("| [2] | no cma |", text)
         self.assertIn("gloo was not measured: no torch.", text)
 
-    def test_what_falls_short_has_its_reason_beside_it(self):
+    def test_a_missed_target_has_its_reason_beside_it(self):
         one = row(setting="hosts", name="processor time, 2 s idle")
         text = table.table([one], results_of(one, own=[9], mpi=[1], cma=[1]), 2, {})
         self.assertIn("| no [1] |", text)

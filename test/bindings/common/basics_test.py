@@ -21,7 +21,7 @@ def test_ranks_are_all_different(rank, size):
     assert hvd.allgather(torch.tensor([rank])).tolist() == list(range(size))
 
 
-def test_says_what_was_built():
+def test_reports_the_built_features():
     assert hvd.mpi_built() and hvd.mpi_enabled() and hvd.mpi_threads_supported()
     assert not hvd.gloo_built() and not hvd.gloo_enabled()
     assert not hvd.ddl_built() and not hvd.ccl_built()
@@ -34,14 +34,14 @@ def test_has_a_version():
     assert len(horovodpp.__version__.split(".")) == 3
 
 
-def test_init_does_nothing_in_a_job(size):
+def test_init_has_no_effect_in_a_job(size):
     hvd.init()
     hvd.init(comm=None, process_sets="dynamic")
     hvd.init(comm=list(range(size)))
     assert hvd.is_initialized()
 
 
-def test_init_refuses_what_it_cannot_take(size):
+def test_init_refuses_invalid_arguments(size):
     with pytest.raises(ValueError, match="Expected list of rank integers or mpi4py.MPI.Comm"):
         hvd.init(comm="world")
     with pytest.raises(NotImplementedError, match="process set"):
@@ -79,7 +79,7 @@ def test_a_job_can_be_left_and_entered_again(rank, size):
     assert hvd.allreduce(torch.ones(1), op=hvd.Sum).item() == size
 
 
-def test_what_is_in_flight_ends_with_the_job(rank, size):
+def test_calls_in_flight_end_with_the_job(rank, size):
     handle = hvd.allreduce_async(torch.ones(1), name=f"of.rank.{rank}") if size > 1 else None
     hvd.shutdown()
     if handle is not None:

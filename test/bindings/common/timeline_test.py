@@ -24,7 +24,7 @@ def in_a_job_with_a_timeline():
     hvd.init()
 
 
-def test_rank_0_writes_what_it_submits(in_a_job_with_a_timeline, tmp_path, rank):
+def test_rank_0_writes_its_submissions(in_a_job_with_a_timeline, tmp_path, rank):
     path = tmp_path / "timeline.json"
     hvd.start_timeline(path)
     hvd.allreduce(torch.ones(2), name='of "a"')

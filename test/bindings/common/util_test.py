@@ -6,7 +6,7 @@ import pytest
 from horovodpp.common import util
 
 
-def test_what_is_built_is_what_the_bindings_say():
+def test_built_features_match_the_bindings():
     assert util.mpi_built(verbose=True) in (True, False)
     assert not util.gloo_built() and not util.ddl_built() and not util.ccl_built()
     assert util.extension_available("torch") and not util.extension_available("tensorflow")

@@ -40,7 +40,7 @@ def test_gives_the_same_from_a_thread(room):
     loader.close_async_loader()
 
 
-def test_what_fails_in_the_thread_is_raised_here():
+def test_an_error_of_the_thread_is_raised_here():
     seen = []
     with pytest.raises(OSError, match="the disk is gone"):
         for batch in AsyncNumbers(count=5, fails_at=2):

@@ -71,7 +71,7 @@ def captured_and_replayed():
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_they_do_what_the_step_does(ranks):
+def test_they_repeat_the_step(ranks):
     assert all(horovodpp.run_ranks(ranks, captured_and_replayed))
 
 
@@ -91,7 +91,7 @@ def raised_and_captured_again():
     return step.is_done(7)
 
 
-def test_what_the_step_raises_ends_the_capture():
+def test_an_error_of_the_step_ends_the_capture():
     assert all(horovodpp.run_ranks(2, raised_and_captured_again))
 
 
@@ -123,7 +123,7 @@ def test_they_end_with_their_job():
             begin()
 
 
-def test_what_makes_no_sense_is_refused():
+def test_invalid_arguments_are_refused():
     def asked():
         with pytest.raises(ValueError, match="only what is done on a GPU"):
             horovodpp.CapturedStep(lambda: None, "step", 1, device="cpu")

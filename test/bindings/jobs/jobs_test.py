@@ -45,7 +45,7 @@ def test_run_returns_results_by_rank():
         [(20, 1), (22, 1)]
 
 
-def test_run_raises_what_the_first_rank_raised():
+def test_run_raises_the_first_ranks_error():
     with pytest.raises(LookupError, match="no such sample: 17") as raised:
         horovodpp.run(functions.fails_on_rank_1, num_proc=2)
     text = str(raised.value.__cause__)
@@ -58,21 +58,21 @@ def test_run_tells_of_a_rank_that_died():
         horovodpp.run(functions.dies_on_rank_1, np=2)
 
 
-def test_run_shows_what_is_printed_in_a_notebook(monkeypatch):
+def test_run_shows_output_in_a_notebook(monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr(sys, "stdout", shown)
     assert horovodpp.run(functions.prints) == [None]
     assert "heard here\n" in shown.getvalue()
 
 
-def test_run_writes_what_ranks_print_to_files_too(tmp_path):
+def test_run_also_writes_output_to_files(tmp_path):
     logs = tmp_path / "logs"
     horovodpp.run(functions.prints, np=2, output_filename=logs, start_timeout=100)
     for rank in range(2):
         assert "heard here\n" in (logs / f"rank.{rank}" / "stdout").read_text()
 
 
-def test_run_says_what_is_missing(monkeypatch):
+def test_run_reports_invalid_arguments_and_a_missing_launcher(monkeypatch):
     with pytest.raises(ValueError, match="two names of one argument"):
         horovodpp.run(functions.prints, num_proc=2, np=2)
     with pytest.raises(ValueError, match="use_gloo starts the ranks without mpirun"):
@@ -136,7 +136,7 @@ def test_ranks_that_die_one_after_the_other_on_the_way_back_are_survived():
 
 @pytest.mark.parametrize("function", [
     "waits_for_a_rank_that_sleeps", "puts_a_stream_behind_what_waits_for_a_rank_that_sleeps"])
-def test_an_interrupt_ends_a_wait_and_leaves_nothing(function):
+def test_an_interrupt_ends_a_wait_and_leaves_no_process(function):
     seen = []
     with subprocess.Popen(
             [os.environ["HOROVODRUN"], "-np", "2", sys.executable, str(HERE / "functions.py"),
@@ -161,7 +161,7 @@ def static_tls_of(library):
                if line.split()[:1] == ["TLS"])
 
 
-def test_it_fits_what_glibc_keeps_for_libraries_that_are_loaded_late():
+def test_it_fits_glibcs_reserve_of_static_tls():
     if shutil.which("readelf") is None:
         pytest.skip("needs readelf")
     with open("/proc/self/maps") as maps:
@@ -202,7 +202,7 @@ def test_the_modules_types_are_those_that_are_checked_in(tmp_path):
     assert (package / "py.typed").exists()
 
 
-def test_mypy_finds_nothing(tmp_path):
+def test_mypy_finds_no_error(tmp_path):
     if importlib.util.find_spec("mypy") is None:
         pytest.skip("needs mypy")
     installed = pathlib.Path(horovodpp.__file__).parents[1]

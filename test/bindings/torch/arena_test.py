@@ -23,6 +23,6 @@ def test_they_are_of_torchs_default_dtype_and_may_be_empty():
     assert hvd.arena_empty(()).shape == ()
 
 
-def test_other_devices_have_none():
+def test_other_devices_are_refused():
     with pytest.raises(ValueError, match="device is meta"):
         hvd.arena_empty((2,), device="meta")

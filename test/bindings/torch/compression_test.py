@@ -48,7 +48,7 @@ def test_int8_is_close_in_each_step(rank, size):
         tolerance=5e-3)
 
 
-def test_what_is_left_out_comes_later(rank, size):
+def test_omitted_values_are_sent_later(rank, size):
     if size == 1:
         pytest.skip("alone, nothing is sent")
     weight = torch.nn.Parameter(torch.zeros(4))
@@ -117,7 +117,7 @@ def test_goes_on_from_its_state(make, rank, size, tmp_path):
     torch.optim.SGD(again.parameters(), lr=0.1, momentum=0.9).load_state_dict(of_optimizer)
 
 
-def test_what_is_remembered_stays_each_ranks_own(rank, size):
+def test_residuals_stay_each_ranks_own(rank, size):
     if size == 1:
         pytest.skip("alone, nothing is remembered")
     model = models.mlp()
@@ -141,7 +141,7 @@ def test_other_types_are_sent_as_they_are(rank):
     models.assert_equal(model, alone)
 
 
-def test_says_what_it_is_for():
+def test_refuses_other_calls_and_invalid_options():
     with pytest.raises(ValueError, match="for the gradients of a DistributedOptimizer"):
         hvd.allreduce(torch.ones(2), compression=hvd.Compression.int8())
     with pytest.raises(ValueError, match="must be at least 1"):

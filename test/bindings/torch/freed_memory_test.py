@@ -60,7 +60,7 @@ def test_memory_is_kept_for_the_next_tensor(tensors, rank):
         assert kept == "True" and pages < _PAGES / 10
 
 
-def test_what_the_user_tells_malloc_stays(rank):
+def test_the_users_malloc_settings_stay(rank):
     if rank == 0:
         kept, pages = kept_and_pages(MALLOC_TRIM_THRESHOLD_="131072")
         assert kept == "False" and pages > _PAGES / 2

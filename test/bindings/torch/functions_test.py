@@ -119,7 +119,7 @@ def test_objects_are_gathered(rank, size):
     assert hvd.allgather_object(rank, name="named") == list(range(size))
 
 
-def test_what_cannot_be_pickled_is_refused_before_anything_is_sent(size):
+def test_an_unpicklable_object_is_refused_before_sending(size):
     lock = threading.Lock()
     with pytest.raises(TypeError, match="pickle"):
         hvd.allgather_object(lock)

@@ -123,7 +123,7 @@ def test_compressors_of_the_host_leave_gpus_alone(gpu):
     assert (values_of(tensor.array, gpu) == hvd.size()).all()
 
 
-def test_what_cannot_be_given_is_refused(gpu):
+def test_unsupported_tensors_are_refused(gpu):
     tensor = CudaTensor(gpu.put(numpy.ones((3, 3), "float32")))
     tensor.is_contiguous_now = False
     with pytest.raises(ValueError, match="contiguous"):

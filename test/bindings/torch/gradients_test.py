@@ -106,7 +106,7 @@ def test_in_a_process_set(rank, pair):
         assert x.grad.tolist() == [2.0 + 1.0 + 2.0] * 2
 
 
-def test_nothing_is_recorded_where_nothing_needs_it():
+def test_no_graph_is_recorded_without_requires_grad():
     assert not hvd.allreduce(torch.ones(1)).requires_grad
     with torch.no_grad():
         assert not hvd.allreduce(leaf(1)).requires_grad

@@ -52,7 +52,7 @@ def test_results_are_the_same_bits(set_to_none, passes, groups, rank, size):
 
 @pytest.mark.parametrize("keep", [lambda p: p.grad, lambda p: p.grad.detach(),
                                   lambda p: p.grad.view(-1)], ids=["grad", "detached", "view"])
-def test_a_gradient_that_is_kept_stays_what_it_was(keep, rank):
+def test_a_kept_gradient_stays_unchanged(keep, rank):
     model = models.mlp()
     optimizer = models.named(model, models.sgd(model))
     kept = []

@@ -134,7 +134,7 @@ def test_adasum_of_orthogonal_vectors_is_their_sum(rank, size):
     assert hvd.allreduce(mine, op=hvd.Adasum).tolist() == [2.0] * size
 
 
-def test_names_match_tensors_of_ranks_whatever_their_order(rank, size):
+def test_names_match_tensors_of_ranks_in_any_order(rank, size):
     order = range(10) if rank % 2 == 0 else reversed(range(10))
     handles = {i: hvd.allreduce_async(torch.tensor([float(i)]), name=f"ordered.{i}", op=hvd.Sum)
                for i in order}
@@ -334,7 +334,7 @@ def test_sparse_allreduce_gathers_entries(rank, size):
     torch.testing.assert_close(mean.to_dense(), expected / size)
 
 
-def test_sparse_allreduce_of_nothing():
+def test_sparse_allreduce_of_an_empty_tensor():
     for dense in ((), (3,)):
         empty = torch.sparse_coo_tensor(torch.empty(1, 0, dtype=torch.int64),
                                         torch.empty(0, *dense), (5, *dense))
@@ -378,7 +378,7 @@ def test_memory_has_to_be_dense():
             call()
 
 
-def test_what_is_not_computed_with_is_not_reduced():
+def test_complex_tensors_are_refused():
     with pytest.raises(ValueError, match="Tensor type torch.ComplexFloatTensor is not supported."):
         hvd.allreduce(torch.ones(1, dtype=torch.complex64))
     with pytest.raises(ValueError, match="resolve_conj"):
@@ -448,13 +448,13 @@ def test_ranks_that_disagree_are_told_how(rank, size):
 
 # --- Waiting for other ranks ---
 
-def test_join_returns_who_came_last(rank, size):
+def test_join_returns_the_last_rank(rank, size):
     for _ in range(rank):
         hvd.allreduce(torch.ones(3), name="uneven.step", op=hvd.Sum)
     assert hvd.join() == size - 1
 
 
-def test_joined_ranks_change_nothing(rank, size):
+def test_joined_ranks_do_not_change_results(rank, size):
     if rank == 0:
         hvd.join()
         return
@@ -482,11 +482,11 @@ NOT_TENSORS = {
 
 @pytest.mark.parametrize("call", NOT_TENSORS.values(), ids=NOT_TENSORS)
 @pytest.mark.parametrize("wrong", [numpy.ones(4), [1.0, 2.0], 3], ids=["numpy", "list", "int"])
-def test_what_is_no_tensor_is_refused_by_its_type(call, wrong):
+def test_an_argument_that_is_no_tensor_is_refused_by_its_type(call, wrong):
     kind = f"{type(wrong).__module__}.{type(wrong).__name__}"
     with pytest.raises(TypeError, match=f"tensors of torch, not {kind}.*torch.as_tensor"):
         call(wrong)
 
 
-def test_barrier_returns_nothing():
+def test_barrier_returns_none():
     assert hvd.barrier() is None

@@ -244,7 +244,7 @@ def test_no_sync_leaves_gradients_to_the_next_pass(rank, size):
     models.assert_equal(model, alone)
 
 
-def test_a_step_reduces_what_was_only_accumulated(rank):
+def test_a_step_reduces_accumulated_gradients(rank):
     model = models.mlp()
     optimizer, alone, inner = models.named_and_alone(model)
     with optimizer.no_sync():
@@ -452,7 +452,7 @@ def test_names_of_parameters_are_told(op):
     assert len(set(numbered._parameter_names.values())) == len(numbered._parameter_names)
 
 
-def test_private_attributes_tell_what_they_tell_in_horovod(rank, size):
+def test_private_attributes_are_those_of_horovod(rank, size):
     model = models.mlp()
     optimizer = models.named(model, models.sgd(model), compression=hvd.Compression.fp16)
     everything = set(model.parameters()) if size > 1 else set()

@@ -104,7 +104,7 @@ def test_in_a_model(rank, size):
         torch.testing.assert_close(p, q)
 
 
-def test_refuses_what_has_no_features():
+def test_refuses_an_input_without_features():
     with pytest.raises(ValueError, match=r"expected at least 2D input \(got 1D input\)"):
         hvd.SyncBatchNorm(3)(torch.ones(3))
 

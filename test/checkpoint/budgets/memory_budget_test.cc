@@ -44,7 +44,7 @@ struct Chain {
   }
 };
 
-TEST(MemoryBudget, WhereMemorySufficesNothingRunsAgain) {
+TEST(MemoryBudget, RecomputesNoRegionIfMemorySuffices) {
   Chain chain;
   const auto checkpointed = chain.gradient();
   EXPECT_EQ(chain.total(), 16);
@@ -78,7 +78,7 @@ TEST(MemoryBudget, IsKeptToByNoMoreThanItTakes) {
   }
 }
 
-TEST(MemoryBudget, OfNothingIsACheckpoint) {
+TEST(MemoryBudget, OfZeroDropsEveryRegion) {
   Chain chain;
   const auto expected = chain.gradient();
   MemoryBudget budget(0);
@@ -87,7 +87,7 @@ TEST(MemoryBudget, OfNothingIsACheckpoint) {
   EXPECT_ERROR(InvalidArgument, "0 or more", MemoryBudget(-1));
 }
 
-TEST(MemoryBudget, KeepsNothingMoreOfARegionThatWasDropped) {
+TEST(MemoryBudget, KeepsNoMoreTensorsOfADroppedRegion) {
   MemoryBudget budget(0);
   const auto waves = [](const Tensor& in) {
     Tensor y = in;

@@ -135,7 +135,7 @@ TEST(CheckpointPlan, IsTheBestThereIs) {
 }
 
 // Item 204.
-TEST(CheckpointPlan, KeepsToTheBudgetWhateverTheResolution) {
+TEST(CheckpointPlan, KeepsToTheBudgetAtAnyResolution) {
   std::mt19937 random(2);
   for (int round = 0; round < 200; ++round) {
     const ChainCost chain = random_chain(random, 12, 2);
@@ -274,7 +274,7 @@ TEST(CheckpointPlan, IsDrawn) {
   EXPECT_THROW(draw(CheckpointPlan::keep_all(3), chain), InvalidArgument);
 }
 
-TEST(CheckpointPlan, KeepsEverythingWhereThereIsRoom) {
+TEST(CheckpointPlan, KeepsAllTensorsIfTheyFit) {
   std::mt19937 random(3);
   const ChainCost chain = random_chain(random, 20);
   const CheckpointPlan all = CheckpointPlan::keep_all(20);
@@ -307,7 +307,7 @@ TEST(CheckpointPlan, IsATextAndBack) {
   EXPECT_EQ(plan.forward_runs(), (std::vector<int>{2, 3, 3, 2, 1, 1}));
 }
 
-TEST(CheckpointPlan, RefusesTextsThatAreNone) {
+TEST(CheckpointPlan, RefusesMalformedTexts) {
   for (const std::string text :
        {"", "1", "0 2", "0 0", "(", "()", "(0", "0)", "0:", "0:x", "a",
         "0 18446744073709551616", "-1"}) {

@@ -41,7 +41,7 @@ std::vector<double> gradient(const Tensor& x,
   return result;
 }
 
-TEST(Offload, MovesWhatIsSavedAndBringsItBack) {
+TEST(Offload, MovesSavedTensorsAndFetchesThem) {
   const Tensor x = randn64({kNumbers});
   const auto plain = gradient(x, [&] { return chain(x, 8).sum(); });
   for (const std::size_t prefetch : {0u, 1u, 3u, 100u}) {
@@ -110,7 +110,7 @@ TEST(Offload, KeepsTheLayout) {
             rows.t().strides());
 }
 
-TEST(Offload, WhatIsStillThereIsNotFetched) {
+TEST(Offload, DoesNotFetchATensorStillInMemory) {
   const Tensor x = randn64({kNumbers});
   OffloadPool pool({.prefetch = 0});
   const Tensor y = sin(x);

@@ -74,7 +74,7 @@ CheckpointPolicy save_matmul(const CheckpointedOperation& operation) {
 }
 
 // Item 192.
-TEST(Selective, WhatAPolicyKeepsIsNotComputedAgain) {
+TEST(Selective, KeptResultsAreNotRecomputed) {
   const Tensor x = randn({512, 512}, {.requires_grad = true});
   const Tensor y = randn({512, 512}, {.requires_grad = true});
   constexpr std::int64_t kMiB = 1 << 20;
@@ -174,7 +174,7 @@ TEST(Selective, AResultIsKeptByItsName) {
   EXPECT_EQ((*operations)["exp"], 1);
 }
 
-TEST(Selective, ANameWithoutACheckpointIsNothing) {
+TEST(Selective, ANameOutsideACheckpointHasNoEffect) {
   const Tensor x = randn64({2});
   EXPECT_TRUE(checkpoint_name(x, "x").is_same(x));
   EXPECT_ERROR(InvalidArgument, "checkpoint_name",
@@ -229,7 +229,7 @@ TEST(Selective, MovesResultsToAPool) {
 }
 
 // Item 194.
-TEST(Selective, WhatIsKeptMustNotBeWrittenTo) {
+TEST(Selective, AWriteToAKeptResultIsAnError) {
   const Tensor x = randn64({4});
   int runs = 0;
   const auto f = [&](const Tensor& in) {
@@ -257,7 +257,7 @@ TEST(Selective, WhatIsKeptMustNotBeWrittenTo) {
 }
 
 // Item 195.
-TEST(Selective, ASecondBackwardFindsWhatWasKept) {
+TEST(Selective, ASecondBackwardUsesKeptResults) {
   const Tensor x = randn64({4, 4});
   for (const bool copies : {false, true}) {
     const auto f = [&](const Tensor& in) {
@@ -363,7 +363,7 @@ TEST(Selective, SeveralResultsAreKeptTogether) {
 }
 
 // Item 196.
-TEST(Selective, WhatIsKeptGoesWithTheGraphOrWithItsUse) {
+TEST(Selective, KeptResultsAreFreedWithTheGraphOrAfterUse) {
   const std::int64_t before = bytes_in_use();
   {
     const Tensor x = randn64({1000});
@@ -383,7 +383,7 @@ TEST(Selective, WhatIsKeptGoesWithTheGraphOrWithItsUse) {
 }
 
 // Item 196.
-TEST(Selective, AFunctionThatThrowsLeavesNothing) {
+TEST(Selective, AThrowingFunctionFreesKeptResults) {
   const std::int64_t before = bytes_in_use();
   {
     const Tensor x = randn64({1000});
@@ -479,7 +479,7 @@ struct AddsNoise : autograd::Function<AddsNoise> {
   }
 };
 
-TEST(Selective, RandomNumbersGoOnBehindWhatIsNotComputed) {
+TEST(Selective, SkippedOperationsAdvanceTheGenerator) {
   const Tensor x = randn64({64});
   std::unique_ptr<Operations> operations;
   const auto f = [](const Tensor& in) {
@@ -536,7 +536,7 @@ TEST(Selective, RegionsWithinRegionsKeepForEachOther) {
 }
 
 // Item 193.
-TEST(Selective, AMemoryBudgetLetsGoOfWhatIsPreferredOnly) {
+TEST(Selective, AMemoryBudgetDropsOnlyPreferredResults) {
   const Tensor x = randn64({1 << 12});
   std::unique_ptr<Operations> operations;
   const auto f = [](const Tensor& in) { return sin(exp(sin(in))); };

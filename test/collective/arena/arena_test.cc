@@ -40,7 +40,7 @@ TEST(Arena, BlocksAreAlignedAndDoNotOverlap) {
   EXPECT_GT(arena.extents(), 1u);
 }
 
-TEST(Arena, WhatLiesInItIsFoundWholeOrNot) {
+TEST(Arena, FindsOnlyWholeRanges) {
   Arena arena({.first_extent_bytes = 1024});
   std::byte* const first = take(arena, 1000);
   std::byte* const second = take(arena, 3000);
@@ -75,7 +75,7 @@ TEST(Arena, MemoryThatIsGivenBackIsUsedAgain) {
   EXPECT_EQ(arena.reserved(), std::size_t{1} << 16);
 }
 
-TEST(Arena, HoldsWhatIsWrittenThroughRandomUse) {
+TEST(Arena, KeepsContentsThroughRandomUse) {
   Arena arena({.first_extent_bytes = 4096});
   std::mt19937 random(5);
   struct Block {
@@ -107,7 +107,7 @@ TEST(Arena, HoldsWhatIsWrittenThroughRandomUse) {
   }
 }
 
-TEST(Arena, RefusesToTakeBackWhatIsNotItsOwn) {
+TEST(Arena, RefusesToFreeForeignMemory) {
   Arena arena({.first_extent_bytes = 4096});
   std::byte* const block = take(arena, 100);
   EXPECT_TRUE(absl::IsInvalidArgument(arena.deallocate(block + 8)));
@@ -160,7 +160,7 @@ TEST(ArenaAllocator, LetsContainersLieInAnArena) {
   EXPECT_EQ(arena->in_use(), 0u);
 }
 
-TEST(ArenaAllocator, TakesOtherMemoryWhereTheArenaHasNone) {
+TEST(ArenaAllocator, TakesOtherMemoryIfTheArenaIsFull) {
   const auto arena = std::make_shared<Arena>(
       Arena::Options{.first_extent_bytes = 4096, .most_bytes = 5000});
   ArenaAllocator<std::byte> allocator(arena);

@@ -44,7 +44,7 @@ TEST(ArenaResults, TakeNoMoreThanTheirShare) {
   EXPECT_NE(results.allocate(2000), nullptr);
 }
 
-TEST(ArenaResults, AreNoneWhereTheArenaIsFull) {
+TEST(ArenaResults, AreNullIfTheArenaIsFull) {
   const auto arena = small_arena(64 << 10);
   ArenaResults results(arena);
   EXPECT_EQ(results.allocate(65 << 10), nullptr);

@@ -85,7 +85,7 @@ class ArenaTableTest : public ::testing::Test {
   std::vector<std::unique_ptr<ArenaMap>> maps_;
 };
 
-TEST_F(ArenaTableTest, WhatLiesInAllArenasIsSeenThereOnceAllReachIt) {
+TEST_F(ArenaTableTest, UsesArenasOnceAllRanksMapThem) {
   float* const a = in_arena(0, 100);
   float* const b = in_arena(2, 100);
   const std::vector<std::vector<Piece>> pieces = {{in_place(a, 100)},
@@ -109,7 +109,7 @@ TEST_F(ArenaTableTest, WhatLiesInAllArenasIsSeenThereOnceAllReachIt) {
   }
 }
 
-TEST_F(ArenaTableTest, WhatOneRankHasElsewhereIsForeignToAll) {
+TEST_F(ArenaTableTest, APieceOutsideOneArenaIsForeignToAll) {
   float elsewhere[32] = {};
   std::vector<std::vector<Piece>> pieces(3);
   for (int rank = 0; rank < 3; ++rank) {
@@ -154,7 +154,7 @@ TEST_F(ArenaTableTest, InputsAreFoundPieceByPieceWhereAllHaveThem) {
   }
 }
 
-TEST_F(ArenaTableTest, SaysWhoHasSomethingElsewhere) {
+TEST_F(ArenaTableTest, ListsRanksWithForeignPieces) {
   float elsewhere[32] = {};
   float* const base = in_arena(0, 32);
   const std::vector<std::vector<Piece>> pieces = {
@@ -208,7 +208,7 @@ TEST_F(ArenaTableTest, OutputsMayLieApartFromInputs) {
   EXPECT_EQ(exchange({0, 1}, out)[0].runs.total, 0);
 }
 
-TEST_F(ArenaTableTest, WhatHasNoRoomInTheSlotIsForeign) {
+TEST_F(ArenaTableTest, APieceWithoutRoomInTheSlotIsForeign) {
   float* const a = in_arena(0, 32 * 64);
   float* const b = in_arena(1, 32 * 64);
   std::vector<std::vector<Piece>> pieces(2);

@@ -152,7 +152,7 @@ class Listening : public transport::Interrupt {
   bool is_over_ = false;
 };
 
-TEST(ShmBoard, WhatOthersWaitForWakesThem) {
+TEST(ShmBoard, ArrivalsAndFinishesWakeWaiters) {
   Handover handover;
   on_boards_and_segments(
       2, [&](ShmBoard& board, transport::NodeSegment& segment) {
@@ -229,7 +229,7 @@ TEST(ShmBoard, TheLastToComeWakesTheOthers) {
       });
 }
 
-TEST(ShmBoard, WaitsForWhoStillReadsACallOfOthers) {
+TEST(ShmBoard, WaitsForReadersOfAnEarlierCall) {
   on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
     NeverInterrupt interrupt;
     const std::vector<int> first = {0, 1};
@@ -348,7 +348,7 @@ TEST(ShmBoard, CannotBeUsedOnceACallWasGivenUpThatAllHadEntered) {
 }
 
 // All ranks enter, and each is told to abandon the call at a different time.
-TEST(ShmBoard, InAVoteAllGoOnOrNobodyDoes) {
+TEST(ShmBoard, AVoteIsUnanimous) {
   constexpr std::uint32_t kRounds = 400;
   std::vector<std::atomic<int>> gone_on(kRounds);
   on_boards_and_segments(3, [&](ShmBoard& board, transport::NodeSegment&) {

@@ -28,7 +28,7 @@ void on_seat(std::span<const int> members,
   });
 }
 
-TEST(BoardSeat, SharesElementsOutInWholeCacheLinesAndLeavesNoneOut) {
+TEST(BoardSeat, SlicesAllElementsByWholeCacheLines) {
   const std::vector<int> members = {0, 1, 2};
   on_seat(members, [](const BoardSeat& seat) {
     for (const std::size_t element_bytes : {1u, 2u, 4u, 8u}) {
@@ -48,7 +48,7 @@ TEST(BoardSeat, SharesElementsOutInWholeCacheLinesAndLeavesNoneOut) {
   });
 }
 
-TEST(BoardSeat, TakesAStepForEveryChunkAndOneForNothing) {
+TEST(BoardSeat, TakesAStepPerChunkAndOneForAnEmptyCall) {
   const std::vector<int> members = {0};
   on_seat(members, [](const BoardSeat& seat) {
     ASSERT_EQ(seat.chunk_bytes(), 256u);

@@ -42,7 +42,7 @@ TEST(HierarchicalLanes, AreAsManyAsTheLargestNodeHasMembers) {
   EXPECT_EQ(HierarchicalLanes(0, seated("AABBBC")).lanes(), 3);
 }
 
-TEST(HierarchicalLanes, HaveOneDriverOnEveryNodeAndKeepEverybodyBusy) {
+TEST(HierarchicalLanes, HaveOneDriverOnEveryNodeAndUseAllRanks) {
   for (const char* letters :
        {"A", "AAB", "AAAB", "AABBBC", "AAAAAAABBBC", "AAAAABBBBBBBBBBBBBCC"}) {
     const HierarchicalLanes lanes(0, seated(letters));

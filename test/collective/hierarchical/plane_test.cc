@@ -119,7 +119,7 @@ TEST(HierarchicalPlane, MovesLargeTensorsWithTheDefaults) {
 }
 
 // Certain calls alone and after other calls.
-TEST(HierarchicalPlane, AsksNobodyBeforeCallsThatAreCertain) {
+TEST(HierarchicalPlane, SkipsTheVoteBeforeCertainCalls) {
   for (const bool is_on : {true, false}) {
     HierarchicalOptions options = kSmallBlocks;
     options.allreduce = options.allgather = is_on;

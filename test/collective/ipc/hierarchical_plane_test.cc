@@ -159,7 +159,7 @@ TEST(HierarchicalIpcPlane, NamesRanksAsTheJobDoes) {
   });
 }
 
-TEST(HierarchicalIpcPlane, TellsWhatHasBrokenItFromThenOn) {
+TEST(HierarchicalIpcPlane, ReportsTheFirstErrorFromThenOn) {
   on_seats("AB", [](IpcNodesSeat&, Member& member) {
     std::vector<float> x(1000, 1);
     const Piece piece = {x.data(), x.data(), 1000};

@@ -10,7 +10,7 @@
 namespace hvd::collective {
 namespace {
 
-TEST(IpcRankWindows, HasOneOnEachGpuForAllWhoAsk) {
+TEST(IpcRankWindows, SharesOneWindowPerGpu) {
   SharedGpus shared;
   IpcRankWindows mine(shared.windows);
   auto first = mine.on(shared.gpus, 0, 1024).value();
@@ -29,7 +29,7 @@ TEST(IpcRankWindows, KeepsMemoryForTheNextJob) {
   EXPECT_EQ(of_next_job.on(shared.gpus, 0, 1024).value().get(), kept);
 }
 
-TEST(IpcRankWindows, TellsWhyThereIsNone) {
+TEST(IpcRankWindows, ReportsAnAllocationErrorAndRecovers) {
   SharedGpus shared;
   IpcRankWindows mine(shared.windows);
   testing::FakeCuda::fail_next("cuIpcGetMemHandle", 2);

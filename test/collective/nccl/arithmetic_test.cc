@@ -39,7 +39,7 @@ TEST(NcclReduction, TruthIsAByte) {
   EXPECT_EQ(op(ReduceOp::kMin), kNcclMin);
 }
 
-TEST(NcclReduction, IsNoneWhereNcclWouldGiveSomethingElse) {
+TEST(NcclReduction, IsNoneIfNcclsResultWouldDiffer) {
   for (const Reduction& reduction : {
            Reduction{.dtype = DType::kI16},
            Reduction{.dtype = DType::kI32, .op = ReduceOp::kAverage},

@@ -62,7 +62,7 @@ class NcclCommunicatorTest : public ::testing::Test {
 
 // The communicator ends some time after it is left, on another thread. A step
 // may be captured anew in between.
-TEST_F(NcclCommunicatorTest, LeavesWhatIsCapturedAfterItWasLeft) {
+TEST_F(NcclCommunicatorTest, KeepsGraphsCapturedAfterItWasLeft) {
   const auto before = capture();
   communicator_->drop_graphs();
   EXPECT_TRUE(before->is_dropped());
@@ -73,13 +73,13 @@ TEST_F(NcclCommunicatorTest, LeavesWhatIsCapturedAfterItWasLeft) {
   EXPECT_FALSE(after->is_dropped());
 }
 
-TEST_F(NcclCommunicatorTest, DropsWhatWasCapturedBeforeItEnds) {
+TEST_F(NcclCommunicatorTest, DropsCapturedGraphsWhenItEnds) {
   const auto before = capture();
   communicator_->abort();
   EXPECT_TRUE(before->is_dropped());
 }
 
-TEST_F(NcclCommunicatorTest, HasWhatIsRegisteredUntilItEnds) {
+TEST_F(NcclCommunicatorTest, KeepsRegisteredMemoryUntilItEnds) {
   NcclArena arena;
   auto memory = arena.allocate(nccl_, gpu_, 5000).value();
   ASSERT_TRUE(communicator_->register_windows(arena.blocks_on(0)).ok());
@@ -126,7 +126,7 @@ TEST_F(NcclCommunicatorTest, DeregistersOneWindowAfterTheOther) {
 }
 
 // NCCL waits for the GPU, which may hang. The aborting thread must not wait.
-TEST_F(NcclCommunicatorTest, IsAbortedWhileSomethingElseHangsOnTheGpu) {
+TEST_F(NcclCommunicatorTest, IsAbortedWhileTheGpuHangs) {
   std::atomic<bool> is_over{false};
   testing::FakeCuda::put(
       stream_.handle(),

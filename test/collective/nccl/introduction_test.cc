@@ -37,7 +37,7 @@ TEST(NcclIntroduction, EachRankHasAGpuOfItsOwn) {
               HasSubstr("ranks 2 and 7 share a GPU"));
 }
 
-TEST(NcclIntroduction, RegistersWhatAllRanksHaveInTheSameSizes) {
+TEST(NcclIntroduction, RegistersTheWindowsOfEqualSizesOnAllRanks) {
   NcclIntroduction some;
   some.windows = {100, 200, 300};
   NcclIntroduction others;
@@ -66,7 +66,7 @@ TEST(NcclIntroduction, AllHaveTheSameNccl) {
                     HasSubstr("rank 5 has 2.27.7")));
 }
 
-TEST(NcclIntroduction, SaysWhichRankHasNone) {
+TEST(NcclIntroduction, NamesTheRankWithoutNccl) {
   const auto refusal =
       NcclIntroduction::refusal(absl::NotFoundError("there is no NCCL"));
   EXPECT_EQ(reason({with_gpu(1), refusal, with_gpu(3)}),
@@ -76,7 +76,7 @@ TEST(NcclIntroduction, SaysWhichRankHasNone) {
   EXPECT_LT(reason({long_text, refusal, refusal}).size(), 400);
 }
 
-TEST(NcclLibrary, SaysWhichFileItLookedForAndWhatBringsIt) {
+TEST(NcclLibrary, NamesTheMissingFileAndItsPackage) {
   NcclLibrary none("libnccl_that_is_not_there.so");
   EXPECT_EQ(none.api().status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(none.api().status().message()),

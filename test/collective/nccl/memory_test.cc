@@ -38,7 +38,7 @@ TEST_F(NcclWindowsTest, SayWhereMemoryLies) {
   EXPECT_FALSE(windows_.find(at(128), 8));  // Outside.
 }
 
-TEST_F(NcclWindowsTest, JoinWhatFollowsInOneWindow) {
+TEST_F(NcclWindowsTest, JoinAdjacentPiecesOfOneWindow) {
   const std::vector<Piece> pieces = {piece(0, 4), piece(16, 0), piece(16, 2),
                                      piece(32, 8), piece(64, 4)};
   const auto runs = windows_.joined(pieces, DType::kF32);
@@ -68,7 +68,7 @@ TEST_F(NcclWindowsTest, TellWhetherAllOfACallLiesInThem) {
   EXPECT_FALSE(where.is_within());
 }
 
-TEST_F(NcclWindowsTest, AreAllTheSameWhereThereAreNone) {
+TEST_F(NcclWindowsTest, MakeNoMarkWithoutWindows) {
   const NcclWindows none;
   NcclWhereabouts where(none);
   where.add(at(0), 4);

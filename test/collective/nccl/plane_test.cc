@@ -54,7 +54,7 @@ TEST(NcclPlane, PutsManySmallTensorsTogether) {
   EXPECT_EQ(add_ones(NcclPacking::kLeastPieces - 1), 0u);
 }
 
-TEST(NcclPlane, DoesSoOnAllRanksOrOnNone) {
+TEST(NcclPlane, UsesKernelsOnAllRanksOrOnNone) {
   testing::FakeCuda::fail_next("cuModuleLoadData", 2);
   const bool has_another = device::kernels::compiled_image() != nullptr;
   EXPECT_EQ(add_ones(100), has_another ? 2u * kRanks : 0u);

@@ -26,11 +26,11 @@ Doubles merged(const Doubles& a, const Doubles& b) {
   return result;
 }
 
-TEST(AdasumMath, SumsWhatIsOrthogonal) {
+TEST(AdasumMath, SumsOrthogonalVectors) {
   EXPECT_EQ(merged({3, 0, 1}, {0, 5, 0}), (Doubles{3, 5, 1}));
 }
 
-TEST(AdasumMath, AveragesWhatIsParallel) {
+TEST(AdasumMath, AveragesParallelVectors) {
   EXPECT_EQ(merged({3, 1, -2}, {3, 1, -2}), (Doubles{3, 1, -2}));
   EXPECT_EQ(merged({1, 2}, {3, 6}), (Doubles{2, 4}));
 }
@@ -53,7 +53,7 @@ TEST(AdasumMath, ZerosLeaveTheOtherVectorBitForBit) {
   EXPECT_EQ(merged(zeros, zeros), zeros);
 }
 
-TEST(AdasumMath, NumbersWhoseSquaresAreOutOfRangeAreMergedAsOthersAre) {
+TEST(AdasumMath, MergesNumbersWhoseSquaresOverflow) {
   for (const double unit : {0x1p1000, 0x1p-1000, 0x1p-1050}) {
     EXPECT_EQ(merged({unit, 0}, {unit, unit}),
               (Doubles{1.25 * unit, 0.75 * unit}));

@@ -115,7 +115,7 @@ TEST(Identity, ThereIsOneForAllButSomeProducts) {
   }
 }
 
-TEST(Identity, SumsWithAPrescaleThatIsNotFiniteHaveNone) {
+TEST(Identity, SumsWithANonFinitePrescaleHaveNone) {
   EXPECT_FALSE(check_identity({DType::kF32, ReduceOp::kSum, kInfinity}).ok());
   EXPECT_FALSE(check_identity({DType::kF32, ReduceOp::kAverage, 1e300}).ok());
   EXPECT_TRUE(check_identity({DType::kF64, ReduceOp::kAverage, 1e300}).ok());

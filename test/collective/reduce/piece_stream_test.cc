@@ -65,7 +65,7 @@ TEST(PieceStream, PacksAndUnpacksAllPiecesInStepsOfAnySize) {
   }
 }
 
-TEST(PieceStream, CopiesPiecesOfEveryLengthAndNothingBeside) {
+TEST(PieceStream, CopiesExactlyPiecesOfEveryLength) {
   constexpr std::size_t kMostBytes = 700;
   constexpr std::uint8_t kMark = 0xAB;
   std::vector<std::vector<std::uint8_t>> inputs;
@@ -115,7 +115,7 @@ TEST(PieceStream, SeeksForwardsAndBackwards) {
   }
 }
 
-TEST(PieceStream, TakesWhatLiesTogetherAndNoMore) {
+TEST(PieceStream, TakesOnlyContiguousElements) {
   Fixture fixture({3, 0, 2});
   PieceStream stream = fixture.stream();
   EXPECT_EQ(stream.take(0).count, 0);

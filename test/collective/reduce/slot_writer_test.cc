@@ -11,7 +11,7 @@ namespace hvd::collective {
 namespace {
 
 // For each way of copying, and while the writer measures both.
-TEST(SlotWriter, CopiesEverythingAndNothingElse) {
+TEST(SlotWriter, CopiesExactlyTheGivenBytes) {
   std::vector<std::byte> from(70'000);
   for (std::size_t i = 0; i < from.size(); ++i) {
     from[i] = static_cast<std::byte>(i * 31 + 7);

@@ -21,7 +21,7 @@ RawBytes numbered(std::size_t size) {
   return bytes;
 }
 
-TEST(StreamCopy, CopiesAnySizeBetweenAnyPlacesAndTouchesNothingElse) {
+TEST(StreamCopy, CopiesExactlyTheGivenBytesAtAnyOffset) {
   const RawBytes from = numbered(5000);
   for (const std::size_t bytes :
        {0, 1, 63, 64, 511, 512, 513, 576, 640, 1000, 4096, 4801}) {
@@ -40,7 +40,7 @@ TEST(StreamCopy, CopiesAnySizeBetweenAnyPlacesAndTouchesNothingElse) {
   }
 }
 
-TEST(StreamCopy, IsSeenByWhoSeesTheFlagStoredAfterIt) {
+TEST(StreamCopy, IsVisibleBeforeALaterFlag) {
   constexpr int kRounds = 200;
   const RawBytes odd = numbered(8192);
   const RawBytes even(8192, std::byte{7});

@@ -121,7 +121,7 @@ TEST(AdasumPlane, MergesEachTensorOfAFusedCallByItself) {
   }
 }
 
-TEST(AdasumPlane, AveragesWhatIsParallelAndSumsWhatIsOrthogonal) {
+TEST(AdasumPlane, AveragesParallelAndSumsOrthogonalVectors) {
   on_adasum(kUpToNine, [](Member& member) {
     for (const DType dtype : kFloatingTypes) {
       AdasumCase test = {.dtype = dtype, .counts = {64, 9}};

@@ -24,7 +24,7 @@ Member member_of(DataPlane& plane, int rank, int ranks,
   return {plane, rank, ranks, ranks, interrupt, {}};
 }
 
-TEST(RingPlane, NeverBlocksItselfWhateverTheDepthAndTheSize) {
+TEST(RingPlane, NeverBlocksItselfAtAnyDepthAndSize) {
   for (const int ranks : {2, 3, 5}) {
     for (const int depth : {1, 2, 4}) {
       on_loopback(ranks, [&](transport::Communicator& communicator) {

@@ -121,7 +121,7 @@ TEST(ArenaCopies, WriteIntoNoArenaThatIsReadOnly) {
   });
 }
 
-TEST(ArenaCopies, ExchangeWhatLiesThere) {
+TEST(ArenaCopies, ExchangeTensorsInArenas) {
   // kNotAll: inputs lie in arenas except on the last rank, so the call moves
   // chunks.
   enum class There { kInputs, kOutputs, kBoth, kNotAll };
@@ -186,7 +186,7 @@ TEST(ArenaCopies, ShowLittleAlongWithItsSizes) {
   });
 }
 
-TEST(ArenaCopies, GatherOnTheWayWhatLiesElsewhereOnAllRanks) {
+TEST(ArenaCopies, GatherInOneStepIfAllRanksUseOtherMemory) {
   // One step if the bytes fit into a slot next to the list of extents.
   for (const std::size_t each : {std::size_t{65}, std::size_t{512}}) {
     on_residents(3, false, [&](Resident& self) {
@@ -199,7 +199,7 @@ TEST(ArenaCopies, GatherOnTheWayWhatLiesElsewhereOnAllRanks) {
   }
 }
 
-TEST(ArenaCopies, GatherInAnotherStepWhatLiesElsewhereOnSomeRanks) {
+TEST(ArenaCopies, GatherInTwoStepsIfSomeRanksUseOtherMemory) {
   on_residents(3, false, [](Resident& self) {
     const std::vector<std::size_t> bytes(3, 512);
     const std::vector<std::byte> far(512, std::byte(self.rank + 1));
@@ -212,7 +212,7 @@ TEST(ArenaCopies, GatherInAnotherStepWhatLiesElsewhereOnSomeRanks) {
   });
 }
 
-TEST(ArenaCopies, BroadcastTheFirstBytesOfWhatLiesElsewhereOnTheWay) {
+TEST(ArenaCopies, BroadcastTheFirstBytesFromOtherMemoryInTheFirstStep) {
   // A slot of 1024 bytes also holds the list of extents.
   for (const auto& [bytes, steps] :
        {std::pair{std::size_t{800}, 1u}, {std::size_t{1800}, 2u}}) {
@@ -229,7 +229,7 @@ TEST(ArenaCopies, BroadcastTheFirstBytesOfWhatLiesElsewhereOnTheWay) {
   }
 }
 
-TEST(ArenaCopies, ReduceOnTheWayWhatLiesElsewhereOnAllRanks) {
+TEST(ArenaCopies, ReduceInOneStepIfAllRanksUseOtherMemory) {
   // If the tensor lies on the heap on all ranks, every rank reduces a slice in
   // the same step. If only on some ranks, another step follows.
   for (const bool everywhere : {true, false}) {
@@ -262,7 +262,7 @@ TEST(ArenaCopies, ShareABroadcastIntoOutputsThatLieThere) {
   }
 }
 
-TEST(ArenaCopies, ReturnNoSoonerThanOthersHaveReadWhatTheyReadHere) {
+TEST(ArenaCopies, ReturnOnlyAfterAllReadersAreDone) {
   // A rank that changes its input right after a call must not change the
   // results of others.
   on_residents(2, false, [](Resident& self) {
@@ -294,7 +294,7 @@ class UntilGone : public transport::Interrupt {
   NeverInterrupt never_;
 };
 
-TEST(ArenaCopies, WriteNothingToARankThatHasGivenUpAndReturned) {
+TEST(ArenaCopies, NeverWriteToARankThatGaveUp) {
   std::atomic<bool> gone{false};
   std::atomic<bool> all_over{false};
   on_residents(2, false, [&](Resident& self) {

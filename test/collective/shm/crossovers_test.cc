@@ -44,7 +44,7 @@ TEST(MeasureCrossovers, FindsTheSameOnAllRanksAndLeavesTheBoardAsItWas) {
   }
 }
 
-TEST(MeasureCrossovers, FindsNothingOutIfThereIsNoTime) {
+TEST(MeasureCrossovers, MeasuresNoValueAfterTheTimeout) {
   on_boards(2, [](ShmBoard& board) {
     NeverInterrupt interrupt;
     const auto measured = measure_crossovers(
@@ -63,7 +63,7 @@ TEST(MeasureCrossovers, EndsWithTheInterruptsError) {
   });
 }
 
-TEST(ShareCrossovers, GivesAllWhatRankZeroKnows) {
+TEST(ShareCrossovers, SharesTheValuesOfRankZero) {
   on_boards(3, [](ShmBoard& board) {
     NeverInterrupt interrupt;
     const ShmCrossovers known = {.small_bytes = 4096, .step_bytes = 65536};
@@ -75,7 +75,7 @@ TEST(ShareCrossovers, GivesAllWhatRankZeroKnows) {
   });
 }
 
-TEST(ShareCrossovers, DoesNotBelieveWhatDoesNotFit) {
+TEST(ShareCrossovers, RejectsInvalidValues) {
   for (const ShmCrossovers& wrong :
        {ShmCrossovers{}, ShmCrossovers{kCrossoverSlot + 1, kCrossoverSlot},
         ShmCrossovers{0, kCrossoverSlot + 128}, ShmCrossovers{0, 0},

@@ -301,7 +301,7 @@ TEST(ShmPlane, AlltoallsBesideArenasTakeOneStepIfSlotsHoldThem) {
       });
 }
 
-TEST(ShmPlane, ReducescattersShowOnlyWhatOtherRanksNeed) {
+TEST(ShmPlane, ReducescattersCopyOnlyOtherRanksSlices) {
   constexpr std::int64_t kPart = 8192;
   on_two_with_arenas([](ShmBoard& board, ShmPlane& plane,
                         std::span<std::byte> region) {

@@ -153,7 +153,7 @@ TEST(ShmQuickCall, BarriersHoldEveryRankUntilAllHaveCome) {
   });
 }
 
-TEST(ShmQuickCall, ThereIsNoneForWhatTakesSeveralStepsOrNone) {
+TEST(ShmQuickCall, IsNullForCallsOfSeveralStepsOrNone) {
   on_planes(2, [](ShmPlane& plane, int) {
     EXPECT_NE(plane.quick_allreduce(kSum, 1024), nullptr);
     EXPECT_EQ(plane.quick_allreduce(kSum, 1025), nullptr);

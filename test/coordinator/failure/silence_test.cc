@@ -49,14 +49,14 @@ TEST(Silence, OfALeaderItIsTheLeaderAbove) {
   EXPECT_TRUE(finding->is_fatal);
 }
 
-TEST(Silence, TheRootHasNobodyAbove) {
+TEST(Silence, TheRootIsNeverDue) {
   const Tree tree({{0, 1}, {2, 3}});
   Silence silence = of(tree, 0);
   silence.said(waited(600), kSilenceStart);
   EXPECT_EQ(silence.due(), std::nullopt);
 }
 
-TEST(Silence, WhoIsCloserToTheRootLosesPatienceFirst) {
+TEST(Silence, RanksCloserToTheRootGiveUpFirst) {
   const Tree tree({{0, 1}, {2, 3}});
   Silence leader = of(tree, 2), member = of(tree, 3);
   leader.said(waited(600), kSilenceStart);
@@ -119,7 +119,7 @@ TEST(Silence, ARankThatDidNotRunItselfBeginsAnew) {
   EXPECT_GT(silence.due(), kSilenceStart + seconds(30));
 }
 
-TEST(SilenceText, SaysWhoIsSilentAndWhatWaits) {
+TEST(SilenceText, NamesTheSilentRankAndTheWaitingTensor) {
   const Silence::Finding finding = {
       .rank = 0, .key = {0, "grads"}, .waited_ms = 600400};
   EXPECT_EQ(silence_text(finding, "rank 0 (host a, pid 7)", ""),
@@ -130,7 +130,7 @@ TEST(SilenceText, SaysWhoIsSilentAndWhatWaits) {
 }
 
 // While rank 0 is stopped, no rank searches for stalls.
-TEST(Silence, RanksGiveUpAJobWhoseRootDoesNotAnswer) {
+TEST(Silence, RanksGiveUpAJobWhoseRootIsSilent) {
   Cluster cluster({.size = 3,
                    .stall_warning = seconds(60),
                    .stall_shutdown = seconds(600)});

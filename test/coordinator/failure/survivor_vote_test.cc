@@ -177,7 +177,7 @@ TEST(SurvivorVote, AnyDeathsAtAnyMomentLeaveAllSurvivorsInOneEpoch) {
   try_random_worlds({}, /*all_go_on=*/true);
 }
 
-TEST(SurvivorVote, WhoGivesUpIsNotWaitedFor) {
+TEST(SurvivorVote, RanksThatGaveUpAreNotAwaited) {
   try_random_worlds({.give_up = true}, /*all_go_on=*/false);
 }
 
@@ -228,7 +228,7 @@ TEST(SurvivorVote, TheLastRankGoesOnAlone) {
   EXPECT_EQ(vote.members().epoch, 4u);
 }
 
-TEST(SurvivorVote, WhoHasSpokenIsNotSilentThoughOfAnotherOpinion) {
+TEST(SurvivorVote, AVoterOfAnotherOpinionIsNotSilent) {
   auto votes = votes_of(3);
   votes[0].begin();
   votes[1].begin();
@@ -329,7 +329,7 @@ TEST(SurvivorVote, HalfOfTheRanksAreNoMajority) {
   EXPECT_EQ(sure.phase(), Phase::kAgreed);
 }
 
-TEST(SurvivorVote, WhoLearnsThatItIsTakenForLostStops) {
+TEST(SurvivorVote, ARankTakenForLostStops) {
   auto votes = votes_of(3);
   for (SurvivorVote& vote : votes) {
     vote.lost(2, Certainty::kSuspected);
@@ -343,7 +343,7 @@ TEST(SurvivorVote, WhoLearnsThatItIsTakenForLostStops) {
               HasSubstr("ranks 0, 1 would go on without this rank"));
 }
 
-TEST(SurvivorVote, LettersThatCannotBeReadChangeNothing) {
+TEST(SurvivorVote, MalformedLettersChangeNoVote) {
   SurvivorVote vote(0, 3);
   vote.begin();
   vote.take_outgoing();

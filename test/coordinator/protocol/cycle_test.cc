@@ -28,7 +28,7 @@ TEST(Cycle, ItsHeadIsReadyWhenAllOfItIsSubmitted) {
   EXPECT_TRUE(cycle.head_is_ready());
 }
 
-TEST(Cycle, WhatIsSubmittedEarlyIsKeptForItsTurn) {
+TEST(Cycle, AnEarlySubmissionWaitsForItsTurn) {
   Cycle cycle = two_batches();
   cycle.submitted(7);
   EXPECT_FALSE(cycle.head_is_ready());

@@ -30,7 +30,7 @@ Define definition(Request request, std::uint32_t slot = kNoSlot) {
           .request = std::make_shared<const Request>(std::move(request))};
 }
 
-TEST(MessageChecks, WhatRanksSayPasses) {
+TEST(MessageChecks, AcceptsValidMessages) {
   for (const Message& message : sample_messages()) {
     EXPECT_EQ(complaint(message), "") << "type " << message.index();
   }
@@ -71,7 +71,7 @@ TEST(MessageChecks, AsManyRanksAsTheJobHasTakePartAtMost) {
   }
 }
 
-TEST(MessageChecks, APlaceIsOnTheBoardOrNone) {
+TEST(MessageChecks, ASlotIsOnTheBoardOrNone) {
   EXPECT_EQ(complaint(definition(sample_allreduce(), 3)), "");
   EXPECT_EQ(complaint(definition(sample_allreduce(), kNoSlot)), "");
   for (const std::uint32_t slot : {4u, kNoSlot - 1}) {

@@ -147,7 +147,7 @@ TEST(Message, RefusesEveryTruncationAndEveryAddition) {
 
 // A decoded message encodes to exactly the received bytes: nothing is corrected
 // silently.
-TEST(Message, NoCorruptionOfAByteIsDecodedAsSomethingElse) {
+TEST(Message, ACorruptByteIsNeverCorrectedSilently) {
   for (const Message& message : sample_messages()) {
     const std::string bytes = encode(1, message);
     for (std::size_t place = 0; place < bytes.size(); ++place) {
@@ -178,7 +178,7 @@ TEST(Message, SurvivesCorruptionOfSeveralBytes) {
   }
 }
 
-TEST(Message, ALengthThatCannotBeAllocatesNothing) {
+TEST(Message, AnImpossibleLengthAllocatesNoMemory) {
   const std::string most = u32(0xffffffffu);
   for (const std::string& body :
        {with_body(Ready{}, most), with_body(Passed{}, most),
@@ -240,7 +240,7 @@ TEST(Message, NamesTheVersionItDoesNotSpeak) {
               HasSubstr("format 9 and not 2"));
 }
 
-TEST(Message, RefusesATypeThatIsNone) {
+TEST(Message, RefusesAnUnknownType) {
   std::string bytes = encode(1, Beat{});
   for (std::size_t type = std::variant_size_v<Message>; type < 256; ++type) {
     bytes[kHeader - 1] = static_cast<char>(type);
@@ -248,7 +248,7 @@ TEST(Message, RefusesATypeThatIsNone) {
   }
 }
 
-TEST(Message, RefusesARecordThatIsNone) {
+TEST(Message, RefusesAnUnknownRecordKind) {
   std::string bytes = encode(1, Round{{{.kind = kLastRecordKind}}});
   const std::size_t kind = kHeader + 4;
   ASSERT_EQ(decode(bytes).status(), absl::OkStatus());

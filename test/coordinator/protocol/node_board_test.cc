@@ -103,7 +103,7 @@ TEST(NodeBoard, AWithdrawnArrivalDoesNotCount) {
   EXPECT_TRUE(boards[0].arrive(0, 5, kBoth));
 }
 
-TEST(NodeBoard, WhoWithdrawsTakesNobodyElseAway) {
+TEST(NodeBoard, WithdrawingKeepsTheOtherMarks) {
   Boards boards(3, 4);
   EXPECT_FALSE(boards[0].arrive(0, 5, kThree));
   EXPECT_FALSE(boards[1].arrive(0, 5, kThree));
@@ -152,7 +152,7 @@ TEST(NodeBoard, RecordsOfEveryKindComeBackWhole) {
   EXPECT_TRUE(boards[0].next_batch().empty());
 }
 
-TEST(NodeBoard, AdvancingPastNothingPassesNothing) {
+TEST(NodeBoard, AdvancingAnEmptyBoardSkipsNoBatch) {
   Boards boards(1, 4);
   EXPECT_TRUE(boards[0].next_batch().empty());
   boards[0].advance();
@@ -202,7 +202,7 @@ TEST(NodeBoard, ABatchStaysTheNextOneUntilItIsPassed) {
   EXPECT_EQ(boards[1].next_batch(), std::vector<Record>{records[2]});
 }
 
-TEST(NodeBoard, NeverOverwritesWhatASlowReaderHasNotRead) {
+TEST(NodeBoard, NeverOverwritesUnreadRecords) {
   Boards boards(2, 4);
   const std::vector<Record> many(kMaxAppend,
                                  {.kind = RecordKind::kRun, .id = 1});

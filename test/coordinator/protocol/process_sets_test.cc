@@ -36,7 +36,7 @@ TEST(ProcessSets, TheOrderInWhichRanksAreNamedDoesNotMatter) {
   EXPECT_FALSE(sets.contains(1, 3));
 }
 
-TEST(ProcessSets, WhatIsNotThereIsEmpty) {
+TEST(ProcessSets, AnUnknownSetIsEmpty) {
   const ProcessSets sets = of_job(2);
   EXPECT_EQ(sets.ranks(7), nullptr);
   EXPECT_EQ(sets.size(7), 0);
@@ -44,7 +44,7 @@ TEST(ProcessSets, WhatIsNotThereIsEmpty) {
   EXPECT_EQ(sets.position(7, 0), std::nullopt);
 }
 
-TEST(ProcessSets, RefusesASetOfNobody) {
+TEST(ProcessSets, RefusesAnEmptySet) {
   const absl::Status status = of_job(2).check({});
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("at least one rank"));
@@ -57,7 +57,7 @@ TEST(ProcessSets, RefusesARankTwice) {
               HasSubstr("ranks [1, 2, 2] names rank 2 twice"));
 }
 
-TEST(ProcessSets, RefusesARankThatIsNone) {
+TEST(ProcessSets, RefusesAnInvalidRank) {
   EXPECT_THAT(std::string(of_job(4).check({1, 4}).message()),
               HasSubstr("names rank 4, and the job's ranks are 0 to 3"));
   EXPECT_THAT(std::string(of_job(4).check({9, 0, -3}).message()),

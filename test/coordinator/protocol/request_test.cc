@@ -273,7 +273,7 @@ TEST(Request, SaysWhichValueOfItCannotBe) {
   }
 }
 
-TEST(Request, RefusesAKindThatIsNone) {
+TEST(Request, RefusesAnUnknownKind) {
   for (const int kind : {4, 8, 15, 22, 255}) {
     EXPECT_FALSE(decodes(weight(), [&](std::string& bytes) {
       bytes[0] = static_cast<char>(kind);

@@ -23,7 +23,7 @@ int depth(const Tree& tree, int node) {
   return steps;
 }
 
-TEST(Tree, KnowsWhoIsWhere) {
+TEST(Tree, KnowsNodesAndLeadersOfRanks) {
   const Tree tree({{0, 3, 4}, {1}, {2, 5}});
   EXPECT_EQ(tree.ranks(), 6);
   EXPECT_EQ(tree.nodes(), 3);

@@ -76,21 +76,21 @@ TEST(Wire, AReaderThatRanOutReturnsZerosAndStaysFailed) {
   EXPECT_FALSE(reader.ok());
 }
 
-TEST(Wire, AnEmptyMessageIsFinishedAndHoldsNothing) {
+TEST(Wire, AnEmptyMessageIsFinished) {
   WireReader reader("");
   EXPECT_TRUE(reader.finished());
   reader.u8();
   EXPECT_FALSE(reader.ok());
 }
 
-TEST(Wire, WhatIsLeftIsNotFinished) {
+TEST(Wire, UnreadBytesAreNotFinished) {
   WireReader reader("ab");
   reader.u8();
   EXPECT_TRUE(reader.ok());
   EXPECT_FALSE(reader.finished());
 }
 
-TEST(Wire, ATextLongerThanItsMessageIsNone) {
+TEST(Wire, ATextLongerThanItsMessageIsRefused) {
   for (const std::uint32_t length : {4u, 0x7fffffffu, 0xffffffffu}) {
     WireWriter writer;
     writer.u32(length);
@@ -101,7 +101,7 @@ TEST(Wire, ATextLongerThanItsMessageIsNone) {
   }
 }
 
-TEST(Wire, ACountIsHeldToWhatIsLeft) {
+TEST(Wire, ACountIsBoundedByTheRemainingBytes) {
   WireWriter writer;
   writer.u32(3);
   const std::string bytes = writer.take() + std::string(12, 'x');
@@ -113,7 +113,7 @@ TEST(Wire, ACountIsHeldToWhatIsLeft) {
   EXPECT_FALSE(too_many.ok());
 }
 
-TEST(Wire, AFlagIsNothingButTrueOrFalse) {
+TEST(Wire, AFlagIsTrueOrFalse) {
   WireReader reader("\x02");
   EXPECT_FALSE(reader.flag());
   EXPECT_FALSE(reader.ok());

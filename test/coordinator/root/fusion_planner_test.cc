@@ -35,7 +35,7 @@ Batches plan(const std::vector<Request>& requests, std::size_t threshold) {
   return plan(requests, FusionOptions{.threshold = threshold});
 }
 
-TEST(FusionPlanner, PlansNothingForNothing) {
+TEST(FusionPlanner, PlansNoBatchWithoutRequests) {
   EXPECT_EQ(plan({}, 100), Batches());
 }
 
@@ -44,13 +44,13 @@ TEST(FusionPlanner, FusesUpToTheThreshold) {
             (Batches{{0, 1}, {2}}));
 }
 
-TEST(FusionPlanner, AThresholdOfZeroFusesNothing) {
+TEST(FusionPlanner, AThresholdOfZeroFusesNoTensors) {
   EXPECT_EQ(plan({of_bytes(1), of_bytes(1)}, 0), (Batches{{0}, {1}}));
   // Not even empty tensors.
   EXPECT_EQ(plan({of_bytes(0), of_bytes(0)}, 0), (Batches{{0}, {1}}));
 }
 
-TEST(FusionPlanner, WhatIsTooLargeGoesAlone) {
+TEST(FusionPlanner, ATooLargeTensorGoesAlone) {
   EXPECT_EQ(plan({of_bytes(500), of_bytes(1), of_bytes(1)}, 100),
             (Batches{{0}, {1, 2}}));
   EXPECT_EQ(plan({of_bytes(500), of_bytes(0), of_bytes(0)}, 100),
@@ -71,7 +71,7 @@ TEST(FusionPlanner, LookingAheadIsBounded) {
             (Batches{{0, 2}, {1}}));
 }
 
-TEST(FusionPlanner, WhatIsPassedOverKeepsItsOrder) {
+TEST(FusionPlanner, SkippedTensorsKeepTheirOrder) {
   EXPECT_EQ(
       plan({of_bytes(1), of_bytes(1, DType::kI8), of_bytes(4, DType::kF32),
             of_bytes(1), of_bytes(1, DType::kI8)},
@@ -92,7 +92,7 @@ TEST(FusionPlanner, OtherOperationsGoAlone) {
   EXPECT_EQ(plan({barrier, barrier}, 100), (Batches{{0}, {1}}));
 }
 
-TEST(FusionPlanner, NothingIsFusedAcrossABarrier) {
+TEST(FusionPlanner, DoesNotFuseAcrossABarrier) {
   Request barrier;
   barrier.kind = RequestKind::kBarrier;
   EXPECT_EQ(
@@ -100,7 +100,7 @@ TEST(FusionPlanner, NothingIsFusedAcrossABarrier) {
       (Batches{{0, 1}, {2}, {3, 4}}));
 }
 
-TEST(FusionPlanner, WhatIsNoTensorGoesAlone) {
+TEST(FusionPlanner, AnEmptyGroupGoesAlone) {
   EXPECT_EQ(plan({group_of({}), group_of({}), of_bytes(1)}, 100),
             (Batches{{0}, {1}, {2}}));
 }
@@ -126,7 +126,7 @@ TEST(FusionPlanner, DifferentOperationsAreNotFused) {
             (Batches{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}));
 }
 
-TEST(FusionPlanner, WhereOtherRanksContributeNothingIsFused) {
+TEST(FusionPlanner, FusesOnlyEqualNumbersOfParticipants) {
   const Request request = of_bytes(8);
   const std::vector<Candidate> ready = {
       {&request, 4}, {&request, 3}, {&request, 4}};

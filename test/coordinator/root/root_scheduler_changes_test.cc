@@ -81,7 +81,7 @@ TEST_F(RootSchedulerChanges, ANumberServesAgainWhenAllHavePassedItsRemoval) {
   EXPECT_EQ(define(add_set({3})).result, 3u);
 }
 
-TEST_F(RootSchedulerChanges, AJoinRetiresWhatIsKnownOfItsSetAndNoOther) {
+TEST_F(RootSchedulerChanges, AJoinRetiresTheIdsOfItsSetOnly) {
   const Define global = define(allreduce("a"));
   const Define of_set = define(allreduce("a", 1));
   records();
@@ -93,7 +93,7 @@ TEST_F(RootSchedulerChanges, AJoinRetiresWhatIsKnownOfItsSetAndNoOther) {
   EXPECT_THAT(records(), ElementsAre(run_of(global.id)));
 }
 
-TEST_F(RootSchedulerChanges, WhileSomebodyHasJoinedNamesServeOnce) {
+TEST_F(RootSchedulerChanges, NamesServeOnceWhileARankHasJoined) {
   hear(Join{kGlobalSet});
   records();
   hear({Propose{.request = shared(allreduce("a")), .count = 3}});
@@ -108,7 +108,7 @@ TEST_F(RootSchedulerChanges, WhileSomebodyHasJoinedNamesServeOnce) {
   EXPECT_NE(define(allreduce("b")).slot, kNoSlot);
 }
 
-TEST_F(RootSchedulerChanges, WhatNeedsEveryRankIsRejectedWhileSomeHaveJoined) {
+TEST_F(RootSchedulerChanges, CallsThatNeedEveryRankAreRejectedAfterAJoin) {
   hear(Join{kGlobalSet});
   records();
   Request alltoall = allreduce("a");
@@ -204,7 +204,7 @@ TEST_F(RootSchedulerChanges, WithZeroStepsThereIsNoCycle) {
   }
 }
 
-TEST_F(RootSchedulerChanges, WhatCannotBeAbandonedOrIsOfASetIsNoCycle) {
+TEST_F(RootSchedulerChanges, BroadcastsAndSetsFormNoCycle) {
   Request broadcast = allreduce("a");
   broadcast.kind = RequestKind::kBroadcast;
   for (const Request& odd : {broadcast, allreduce("a", 1)}) {
@@ -218,7 +218,7 @@ TEST_F(RootSchedulerChanges, WhatCannotBeAbandonedOrIsOfASetIsNoCycle) {
   }
 }
 
-TEST_F(RootSchedulerChanges, WhileACycleIsInForceNothingIsScheduled) {
+TEST_F(RootSchedulerChanges, SchedulesNoRunDuringACycle) {
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
   const std::uint32_t run = reach_cycle(a.id, b.id);
@@ -232,7 +232,7 @@ TEST_F(RootSchedulerChanges, WhileACycleIsInForceNothingIsScheduled) {
   EXPECT_TRUE(scheduler_->has_queued());
 }
 
-TEST_F(RootSchedulerChanges, ACycleEndsBeforeWhatHasComeUpSince) {
+TEST_F(RootSchedulerChanges, ACycleEndsBeforeLaterRecords) {
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
   const std::uint32_t run = reach_cycle(a.id, b.id);
@@ -323,7 +323,7 @@ TEST_F(RootSchedulerChanges, ANewCycleHasANewNumber) {
   EXPECT_NE(reach_cycle(a.id, b.id), first);
 }
 
-TEST_F(RootSchedulerChanges, HaltingWhatDoesNotHaltIsAnError) {
+TEST_F(RootSchedulerChanges, AnUnexpectedHaltedIsAnError) {
   EXPECT_TRUE(absl::IsInvalidArgument(scheduler_->receive(Halted{0, 0})));
   start({.capacity = 4});
   const Define a = define(allreduce("a"));
@@ -341,7 +341,7 @@ TEST_F(RootSchedulerChanges, AStopOfAnotherCycleIsIgnored) {
   EXPECT_THAT(scheduler_->take_announcements(), IsEmpty());
 }
 
-TEST_F(RootSchedulerChanges, BehindALeaveNothingRuns) {
+TEST_F(RootSchedulerChanges, SchedulesNoRunAfterALeave) {
   const Define a = define(allreduce("a"));
   hear(Leave{2});
   hear(Leave{1});

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST_F(RootSchedulerTest, WhatAllProposeIsDefinedAndRuns) {
+TEST_F(RootSchedulerTest, AProposalOfAllRanksIsDefinedAndRuns) {
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
   EXPECT_NE(a.id, b.id);
@@ -29,7 +29,7 @@ TEST_F(RootSchedulerTest, WhatAllProposeIsDefinedAndRuns) {
   EXPECT_THAT(records(), IsEmpty());
 }
 
-TEST_F(RootSchedulerTest, WhatIsReadyRunsAgain) {
+TEST_F(RootSchedulerTest, AReadyIdRunsAgain) {
   const Define a = define(allreduce("a"));
   records();
   hear(Ready{{a.id}});
@@ -79,7 +79,7 @@ TEST_F(RootSchedulerTest, AChangedOperationRetiresItsId) {
   EXPECT_THAT(records(), ElementsAre(run_of(now.id)));
 }
 
-TEST_F(RootSchedulerTest, WhatIsProposedUnderAKnownNameRetiresTheIdFirst) {
+TEST_F(RootSchedulerTest, AProposalOfAKnownNameRetiresItsIdFirst) {
   const Define old = define(allreduce("a"));
   records();
   const Define now = define(allreduce("a"));
@@ -117,7 +117,7 @@ TEST_F(RootSchedulerTest,
   EXPECT_EQ(define(allreduce("d")).slot, kNoSlot);
 }
 
-TEST_F(RootSchedulerTest, ACapacityOfZeroKeepsNothing) {
+TEST_F(RootSchedulerTest, ACapacityOfZeroKeepsNoId) {
   start({.capacity = 0});
   for (int i = 0; i < 3; ++i) {
     const Define a = define(allreduce("a"));
@@ -126,7 +126,7 @@ TEST_F(RootSchedulerTest, ACapacityOfZeroKeepsNothing) {
   }
 }
 
-TEST_F(RootSchedulerTest, PassingWhatIsNotRetiredIsAnError) {
+TEST_F(RootSchedulerTest, PassingAnActiveIdIsAnError) {
   const Define a = define(allreduce("a"));
   EXPECT_TRUE(absl::IsInvalidArgument(scheduler_->receive(Passed{{a.id}})));
 }
@@ -143,7 +143,7 @@ TEST_F(RootSchedulerTest, MoreProposersThanTheSetHasIsAnError) {
       Propose{.request = shared(allreduce("a", 1)), .count = 3})));
 }
 
-TEST_F(RootSchedulerTest, WhatIsOfASetThatIsGoneIsIgnored) {
+TEST_F(RootSchedulerTest, MessagesOfARemovedSetAreIgnored) {
   hear(Propose{.request = shared(allreduce("a", 7)), .count = 1});
   hear(Join{7});
   hear(Joined{7, 1});
@@ -171,14 +171,14 @@ TEST_F(RootSchedulerTest, RunsWaitUntilThoseBeforeThemAreExecuted) {
   EXPECT_FALSE(scheduler_->has_queued());
 }
 
-TEST_F(RootSchedulerTest, WhatIsNoRunDoesNotWait) {
+TEST_F(RootSchedulerTest, OnlyRunsAreHeldBack) {
   const Define a = define(allreduce("a"));
   records();
   hear(Outdated{a.id});
   EXPECT_THAT(scheduler_->cut(now_, false), SizeIs(1));
 }
 
-TEST_F(RootSchedulerTest, WhatDoesNotFuseGoesInBatchesOfItsOwn) {
+TEST_F(RootSchedulerTest, UnfusableTensorsGetTheirOwnBatches) {
   Request max = allreduce("b");
   max.op = ReduceOp::kMax;
   const Define a = define(allreduce("a"));
@@ -227,7 +227,7 @@ TEST_F(RootSchedulerTest, AFullBatchIsNotHeldBack) {
   EXPECT_THAT(scheduler_->cut(now_, true), SizeIs(2));
 }
 
-TEST_F(RootSchedulerTest, WhatIsBehindABatchIsNotHeldBackForIt) {
+TEST_F(RootSchedulerTest, RecordsBehindABatchAreNotHeldBack) {
   start({.capacity = 4, .hold_back = std::chrono::milliseconds(5)});
   const Define a = define(allreduce("a"));
   hear(Join{1});

@@ -75,7 +75,7 @@ TEST_F(StallGathererTest, IsCompleteWhenAllHaveAnswered) {
   EXPECT_EQ(gatherer_.due(), std::nullopt);
 }
 
-TEST_F(StallGathererTest, WhoIsNotConcernedIsNeitherReadyNorMissing) {
+TEST_F(StallGathererTest, NonMembersAreNeitherReadyNorMissing) {
   gatherer_.begin(kQuery, kStart);
   for (const int rank : {0, 1, 2, 3}) {
     answer(rank, answer_of(kQuery, {.rank = rank}, false));
@@ -85,7 +85,7 @@ TEST_F(StallGathererTest, WhoIsNotConcernedIsNeitherReadyNorMissing) {
   EXPECT_EQ(done[0].ready_count + done[0].missing_count, 0u);
 }
 
-TEST_F(StallGathererTest, WhoDoesNotAnswerIsMissingAndSaidToBeSilent) {
+TEST_F(StallGathererTest, ASilentRankIsMissing) {
   gatherer_.begin(kQuery, kStart);
   answer(0, ready(0));
   answer(3, ready(3));
@@ -171,7 +171,7 @@ TEST_F(StallGathererTest, OfManyRanksOnlySomeAreNamedButAllAreCounted) {
   EXPECT_THAT(text, HasSubstr(" more ranks"));
 }
 
-TEST(StallText, NamesWhoIsMissingAndWhatTheyDidLast) {
+TEST(StallText, NamesMissingRanksAndTheirLastSubmissions) {
   const Inspected found = {
       .ready_count = 2,
       .missing_count = 1,
@@ -182,7 +182,7 @@ TEST(StallText, NamesWhoIsMissingAndWhatTheyDidLast) {
             "but not rank 1, whose last submission was 'loss' 58 s ago");
 }
 
-TEST(StallText, SaysWhatIsTheMatterWithEach) {
+TEST(StallText, DescribesTheStateOfEachRank) {
   const Inspected found = {
       .missing_count = 5,
       .missing = {{.rank = 4, .answers = false, .remark = "it is stopped"},
@@ -225,7 +225,7 @@ TEST(StallText, NamesUnevenDataAsALikelyCause) {
               ::testing::Not(HasSubstr("uneven")));
 }
 
-TEST(StallText, SaysWhenNobodyIsMissingAnyMore) {
+TEST(StallText, SaysThatNoRankIsMissing) {
   EXPECT_THAT(stall_text({2, "x"}, 1000, ready(1), describe),
               HasSubstr("'x' of process set 2 has waited for 1 s: ranks [1] "
                         "have submitted it, and no rank is missing any more"));
@@ -245,7 +245,7 @@ class StallInspectorTest : public ::testing::Test {
                             std::chrono::seconds(600)};
 };
 
-TEST_F(StallInspectorTest, AsksOnceForManyWhoWait) {
+TEST_F(StallInspectorTest, AsksOnceForManyWaiters) {
   const auto question = inspector_.stalled(stalled("a", 60), kStart);
   ASSERT_TRUE(question.has_value());
   EXPECT_EQ(question->key, (Key{kGlobalSet, "a"}));
@@ -270,14 +270,13 @@ TEST_F(StallInspectorTest, AnAnswerCountsOnce) {
   EXPECT_EQ(inspector_.answered(found(12345, {.rank = 1})), std::nullopt);
 }
 
-TEST_F(StallInspectorTest, NothingIsAmissIfNobodyIsMissing) {
+TEST_F(StallInspectorTest, FindsNoStallIfNoRankIsMissing) {
   const auto question = inspector_.stalled(stalled("a", 600), kStart);
   EXPECT_EQ(inspector_.answered({.query = question->query, .ready_count = 4}),
             std::nullopt);
 }
 
-TEST_F(StallInspectorTest,
-       WhatHasWaitedForTheShutdownTimeIsFatalAndAskedAtOnce) {
+TEST_F(StallInspectorTest, AStallOfTheShutdownTimeIsFatalAndQueriedAtOnce) {
   ASSERT_TRUE(inspector_.stalled(stalled("a", 599), kStart).has_value());
   const auto question = inspector_.stalled(stalled("a", 600), kStart);
   ASSERT_TRUE(question.has_value());
@@ -285,14 +284,14 @@ TEST_F(StallInspectorTest,
       inspector_.answered(found(question->query, {.rank = 1}))->is_fatal);
 }
 
-TEST_F(StallInspectorTest, WhatIsFatalIsAskedWhileManyQuestionsAreOpen) {
+TEST_F(StallInspectorTest, AFatalStallIsQueriedDespiteManyOpenQueries) {
   for (int i = 0; i < 100; ++i) {
     inspector_.stalled(stalled(absl::StrCat("a", i), 599), kStart);
   }
   EXPECT_TRUE(inspector_.stalled(stalled("a0", 600), kStart).has_value());
 }
 
-TEST_F(StallInspectorTest, WithoutAShutdownTimeNothingIsFatal) {
+TEST_F(StallInspectorTest, NoStallIsFatalWithoutAShutdownTime) {
   StallInspector patient(std::chrono::seconds(60), std::chrono::seconds(0));
   const auto question = patient.stalled(stalled("a", 1000000), kStart);
   EXPECT_FALSE(patient.answered(found(question->query, {.rank = 1}))->is_fatal);
@@ -309,7 +308,7 @@ TEST_F(StallInspectorTest, FewQuestionsAreOpenAtATime) {
   EXPECT_LT(asked, 10);
 }
 
-TEST_F(StallInspectorTest, AJoinIsAmissOnlyIfTheOthersDoNothing) {
+TEST_F(StallInspectorTest, AJoinStallsOnlyIfTheOthersAreIdle) {
   const RankState busy = {.rank = 1, .last_name = "x", .last_ms_ago = 10};
   const RankState idle = {.rank = 1, .last_name = "x", .last_ms_ago = 900000};
   for (const bool is_busy : {true, false}) {

@@ -45,7 +45,7 @@ TEST(StepDetector, TheOrderWithinAStepMayVaryAndTheLastCounts) {
   EXPECT_THAT(detector.repeated(), ElementsAre(2u, 3u, 1u));
 }
 
-TEST(StepDetector, NothingIsRepeatedInTheMiddleOfAStep) {
+TEST(StepDetector, ReportsNoOrderInTheMiddleOfAStep) {
   StepDetector detector(2);
   run(detector, {1, 2, 1, 2, 1, 2});
   ASSERT_THAT(detector.repeated(), ElementsAre(1u, 2u));
@@ -79,7 +79,7 @@ TEST(StepDetector, ADisturbanceBeginsTheCountAnew) {
   EXPECT_THAT(detector.repeated(), ElementsAre(1u, 2u));
 }
 
-TEST(StepDetector, WhatIsDisturbedInEveryStepIsNeverRepeated) {
+TEST(StepDetector, StepsDisturbedEachTimeAreNeverRepeated) {
   StepDetector detector(3);
   for (int step = 0; step < 100; ++step) {
     run(detector, {1, 2});
@@ -88,7 +88,7 @@ TEST(StepDetector, WhatIsDisturbedInEveryStepIsNeverRepeated) {
   }
 }
 
-TEST(StepDetector, WithZeroStepsNothingIsEverRepeated) {
+TEST(StepDetector, ZeroStepsDisableIt) {
   StepDetector detector(0);
   EXPECT_EQ(steps_until_repeated(detector, {1, 2}), 0);
 }
@@ -131,7 +131,7 @@ TEST(StepDetector, AfterAnOrderOfUseItWaitsAsLittleAsAtFirst) {
   EXPECT_LE(steps_until_repeated(detector, {1, 2}), first);
 }
 
-TEST(StepDetector, WhatDisturbsNowAndThenDoesNotKeepAnOrderFromComingBack) {
+TEST(StepDetector, OccasionalDisturbancesLetAnOrderComeBack) {
   constexpr int kSteps = 10;  // From one barrier to the next.
   StepDetector detector(3);
   for (int barriers = 0; barriers < 20; ++barriers) {
@@ -190,7 +190,7 @@ TEST(StepDetector, AnOrderThatWasNeverFollowedIsTriedOnceMoreMuchLater) {
               AllOf(Ge(first), Le(first + 1)));
 }
 
-TEST(StepDetector, ItRemembersWhatWasBegunThoughSomethingDisturbs) {
+TEST(StepDetector, ADisturbedOrderCountsAsTried) {
   StepDetector detector(3);
   for (int tries = 0; tries < 2; ++tries) {
     ASSERT_NE(steps_until_repeated(detector, {1, 2}), 0);
@@ -201,7 +201,7 @@ TEST(StepDetector, ItRemembersWhatWasBegunThoughSomethingDisturbs) {
   EXPECT_EQ(steps_until_repeated(detector, {1, 2}), 0);
 }
 
-TEST(StepDetector, WhatCanBeNoOrderIsRefusedAndDelaysNoOther) {
+TEST(StepDetector, ARefusedOrderDelaysNoOther) {
   StepDetector detector(3);
   const int first = steps_until_repeated(detector, {1});
   ASSERT_NE(first, 0);
@@ -264,7 +264,7 @@ TEST_F(StepDetectorInterrupted, AStepThatIsNeverCompleteIsAnotherOne) {
   EXPECT_THAT(detector_.repeated(), ElementsAre(1u, 7u));
 }
 
-TEST_F(StepDetectorInterrupted, RetiringTheCauseIsNoMatterButWhatIsOfTheOrder) {
+TEST_F(StepDetectorInterrupted, OnlyRetiringAnIdOfTheOrderEndsIt) {
   detector_.retired(7);
   detector_.followed(9, {});
   detector_.retired(8);
@@ -275,7 +275,7 @@ TEST_F(StepDetectorInterrupted, RetiringTheCauseIsNoMatterButWhatIsOfTheOrder) {
   EXPECT_NE(steps_until_repeated(detector_, {1, 2}), 0);
 }
 
-TEST_F(StepDetectorInterrupted, WhatConcernsAllEndsItForGood) {
+TEST_F(StepDetectorInterrupted, ADisturbanceEndsItForGood) {
   detector_.disturb();
   detector_.followed(9, {});
   detector_.ran(7);
@@ -342,7 +342,7 @@ class Program {
   std::uint64_t followed_ = 0;
 };
 
-TEST(StepDetectorProgram, WhatItDoesInsteadGetsAnOrderAsSoonAsTheFirstDid) {
+TEST(StepDetectorProgram, ANewPhaseGetsAnOrderAsSoonAsTheFirst) {
   Program program;
   const int first = program.repeat({1, 2}, 100);
   EXPECT_EQ(first, 3);

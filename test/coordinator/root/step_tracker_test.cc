@@ -24,7 +24,7 @@ TEST(StepTracker, CountsStepsOfTheSameOperationsInAnyOrder) {
   EXPECT_THAT(tracker.last(), ElementsAre(2u, 3u, 1u));
 }
 
-TEST(StepTracker, WhatComesAfterAWholeStepIsPartOfIt) {
+TEST(StepTracker, IdsAfterAWholeStepAreItsPart) {
   StepTracker tracker;
   for (const std::uint32_t id : {1u, 2u, 1u, 2u, 3u}) tracker.ran(id);
   EXPECT_EQ(tracker.equal(), 0);

@@ -44,7 +44,7 @@ TEST(RankNews, SurvivesTheTrip) {
   EXPECT_EQ(parse_rank_news(to_text({})), RankNews());
 }
 
-TEST(RankNews, FitsItsLimitWhateverItSays) {
+TEST(RankNews, NeverExceedsItsLimit) {
   RankNews news = {.kind = Kind::kBroken,
                    .host = std::string(5000, ' '),
                    .pid = -9223372036854775807,
@@ -59,7 +59,7 @@ TEST(RankNews, FitsItsLimitWhateverItSays) {
   EXPECT_TRUE(parse_rank_news(text).has_value());
 }
 
-TEST(RankNews, RefusesWhatIsDamaged) {
+TEST(RankNews, RefusesDamagedTexts) {
   for (const char* text :
        {"", "joining", "joining h 1 0  ", "leaving h 1 0   ",
         "joining h x 0   ", "joining h 1 -1   ", "joining h 1 0 3-x  ",
@@ -76,7 +76,7 @@ TEST(RankNews, BlamesTheSubjectOfTheReason) {
       (Culprits{{3, "node-1", 4711}}));
 }
 
-TEST(RankNews, DoesNotBlameWhoOnlySawIt) {
+TEST(RankNews, DoesNotBlameWitnesses) {
   EXPECT_EQ(blamed_by(kPeer.to_string(3) + ": out of memory"), Culprits());
   EXPECT_EQ(blamed_by(kPeer.to_string(0) + ": the job has stalled: ranks [0] " +
                       "have submitted it, but not " + kOther.to_string(4)),

@@ -18,7 +18,7 @@ TEST(Suspects, TravelWithTheReasonAndLeaveItsTextAlone) {
   EXPECT_THAT(suspects_of(with_suspects(why, {})), IsEmpty());
 }
 
-TEST(Suspects, AreNobodyWhereNoneAreNamed) {
+TEST(Suspects, AreEmptyIfNoneAreNamed) {
   EXPECT_THAT(suspects_of(absl::OkStatus()), IsEmpty());
   EXPECT_THAT(suspects_of(absl::AbortedError(
                   "rank 1 (host 'a', pid 7) does not answer")),

@@ -29,7 +29,7 @@ std::vector<Topology> all_ranks_on(const std::string& nodes) {
   return topologies;
 }
 
-TEST(Topology, OfOneNeedsNobody) {
+TEST(Topology, DefaultsToOneRank) {
   const Topology alone;
   EXPECT_EQ(alone.rank(), 0);
   EXPECT_EQ(alone.size(), 1);

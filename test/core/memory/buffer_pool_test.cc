@@ -35,7 +35,7 @@ TEST(BufferPool, NoMemoryIsGivenTwiceAtATime) {
   }
 }
 
-TEST(BufferPool, WhatIsGoneServesTheNextOfAboutThatSize) {
+TEST(BufferPool, ReusesFreedMemoryOfSimilarSize) {
   if (!pools_memory()) GTEST_SKIP() << "AddressSanitizer sees each by itself";
   const std::size_t bytes = std::size_t{3} << 20;
   std::byte* const first = pooled_memory(bytes).get();

@@ -16,7 +16,7 @@
 namespace hvd {
 namespace {
 
-TEST(Buffer, OfNothingIsEmpty) {
+TEST(Buffer, DefaultIsEmpty) {
   const Buffer buffer;
   EXPECT_EQ(buffer.bytes(), 0u);
   EXPECT_EQ(buffer.num_elements(), 0);
@@ -53,14 +53,14 @@ TEST(Buffer, RefusesAMalformedShape) {
       Buffer::allocate(DType::kF64, {1ll << 60}).status()));
 }
 
-TEST(Buffer, SaysWhatItHasNoMemoryFor) {
+TEST(Buffer, NamesTheTensorItHasNoMemoryFor) {
   const absl::Status status =
       Buffer::allocate(DType::kF64, {(1ll << 60) - 1}).status();
   EXPECT_TRUE(absl::IsResourceExhausted(status));
   EXPECT_NE(status.message().find("float64["), absl::string_view::npos);
 }
 
-TEST(Buffer, GivesItsElementsOnlyAsWhatTheyAre) {
+TEST(Buffer, GivesItsElementsOnlyByTheirType) {
   const auto buffer = Buffer::allocate(DType::kF32, {4});
   ASSERT_TRUE(buffer.ok());
   EXPECT_NE(buffer->data<float>(), nullptr);

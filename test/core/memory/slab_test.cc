@@ -28,7 +28,7 @@ TEST(Slab, GivesEachObjectMemoryOfItsOwn) {
   }
 }
 
-TEST(Slab, UsesAgainWhatIsGivenBack) {
+TEST(Slab, ReusesFreedObjects) {
   Slab slab;
   std::set<void*> first;
   for (int i = 0; i < 100; ++i) first.insert(slab.take(kObjectBytes));

@@ -15,7 +15,7 @@ std::string stat_of(const std::string& name, const std::string& state,
          " 815 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 " + threads + " 0 99\n";
 }
 
-TEST(ProcessStat, TellsStateParentAndThreadsWhateverTheName) {
+TEST(ProcessStat, ParsesStateParentAndThreadsWithAnyName) {
   for (const char* name : {"python3", "a b", ") Z 1 (", ""}) {
     const auto stat = parse_process_stat(stat_of(name, "T", "12"));
     ASSERT_TRUE(stat.has_value()) << name;
@@ -33,7 +33,7 @@ TEST(ProcessStat, AZombieIsAliveWhileThreadsOfItAre) {
   EXPECT_FALSE(parse_process_stat(stat_of("sh", "X", "1"))->is_alive());
 }
 
-TEST(ProcessStat, IsNothingOfATextThatIsNoSuchFile) {
+TEST(ProcessStat, RefusesMalformedTexts) {
   const std::string good = stat_of("sh", "S", "1");
   for (const std::string& text :
        {std::string(), std::string("4711 (sh"), std::string("4711 (sh) S 1"),

@@ -23,7 +23,7 @@ void sleep_until_done(FutexWord& word) {
   while (word.load() == kNotDone) word.sleep(kNotDone);
 }
 
-TEST(FutexWord, WakesAllWhoSleep) {
+TEST(FutexWord, WakesAllSleepers) {
   FutexWord word;
   std::vector<std::thread> sleepers;
   for (int i = 0; i < 3; ++i) {

@@ -50,7 +50,7 @@ class Stream : public Enqueued {
   mutable void* behind = nullptr;
 };
 
-TEST(Future, LetsAStreamComeBehindWhatGoesOn) {
+TEST(Future, OrdersAStreamBehindPendingWork) {
   Promise<int> promise(nullptr, IfDropped::kWait);
   const auto work = std::make_shared<const Stream>();
   int stream = 0;
@@ -68,7 +68,7 @@ TEST(Future, LetsAStreamComeBehindWhatGoesOn) {
   EXPECT_EQ(future.wait().status().message(), "the GPU is gone");
 }
 
-TEST(Future, OrdersNothingBehindWhatIsOver) {
+TEST(Future, OrdersNoStreamBehindAnError) {
   const Future<void> failed =
       Future<void>::ready(absl::AbortedError("it is gone"));
   EXPECT_EQ(failed.wait(nullptr).message(), "it is gone");
@@ -85,7 +85,7 @@ TEST(Future, FailsIfItsPromiseDiesUnset) {
 }
 
 // Callers that make one call at a time reuse its state.
-TEST(Future, AStateMayBeUsedAgainOnceNobodyHasAFutureOfIt) {
+TEST(Future, AStateWithoutFuturesIsReused) {
   struct Sets : Waiter {
     void wait(const Ready& ready) override {
       ++waits;
@@ -113,7 +113,7 @@ TEST(Future, AStateMayBeUsedAgainOnceNobodyHasAFutureOfIt) {
   EXPECT_EQ(sets.waits, 4);
 }
 
-TEST(Future, OfNothingIsAnErrorAndNotAHang) {
+TEST(Future, WaitingForAnEmptyFutureIsAnError) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Future<void>().wait()));
 }
 
@@ -131,7 +131,7 @@ TEST(Future, RunsCallbacksOnceWheneverTheyWereAdded) {
   EXPECT_EQ(late, 1);
 }
 
-TEST(Future, ACallbackThatThrowsTakesNothingFromOthers) {
+TEST(Future, AThrowingCallbackDoesNotAffectOthers) {
   const auto seen_by_second = [](const auto& finish) {
     auto promise = std::make_unique<Promise<int>>();
     StatusCode seen = StatusCode::kUnknown;
@@ -244,7 +244,7 @@ TEST(Future, ACallbackThatWaitsForAPromiseThatDiesHearsOfIt) {
   EXPECT_TRUE(cancelled);
 }
 
-TEST(Future, TellsItsPromiseOnceThatSomebodyWaits) {
+TEST(Future, NotifiesItsPromiseOnceOfAWait) {
   int told = 0;
   std::optional<Promise<int>> promise;
   promise.emplace([&](const Ready&) {
@@ -276,7 +276,7 @@ TEST(Future, AFewPollsAreNoWaitAndManyAreOne) {
   EXPECT_EQ(told, 1);
 }
 
-TEST(Future, WhoWaitsForWhatIsThereTellsNobody) {
+TEST(Future, AWaitForASetOutcomeNotifiesNoPromise) {
   bool told = false;
   const Promise<void> promise([&](const Ready&) { told = true; });
   promise.set(absl::OkStatus());
@@ -285,7 +285,7 @@ TEST(Future, WhoWaitsForWhatIsThereTellsNobody) {
   EXPECT_FALSE(told);
 }
 
-TEST(Future, WhatItsPromiseWasToBeToldWithGoesWithTheOutcome) {
+TEST(Future, TheOutcomeReleasesThePromisesCallback) {
   const auto held = std::make_shared<int>(1);
   const Promise<void> promise([held](const Ready&) {});
   const Future<void> future = promise.future();
@@ -315,7 +315,7 @@ TEST(Future, GivesTheSameErrorToEveryThread) {
 }
 
 // The promise's operation borrows memory.
-TEST(Future, TheEndOfTheLastCopyWaitsForWhatIsBorrowed) {
+TEST(Future, TheLastCopyWaitsForBorrowedMemory) {
   std::atomic<bool> is_set{false};
   Promise<void> promise(nullptr, IfDropped::kWait);
   std::latch dropping(1);
@@ -361,7 +361,7 @@ TEST(Future, ItsEndDoesNotWaitWhereACallbackHearsOfTheOutcome) {
   EXPECT_EQ(heard, 3);
 }
 
-TEST(Future, ItsEndDoesNotWaitForWhatBorrowsNothing) {
+TEST(Future, ItsEndDoesNotWaitWithoutBorrowedMemory) {
   const Promise<int> promise([](const Ready&) { FAIL() << "was waited for"; });
   { const Future<int> dropped = promise.future(); }
   EXPECT_FALSE(promise.future().poll());
@@ -390,7 +390,7 @@ TEST(Future, AWaitThatIsInterruptedEndsWithoutTheOutcome) {
   EXPECT_EQ(*future.wait(), 42);
 }
 
-TEST(Future, AWaitThatNothingInterruptsEndsWithTheOutcome) {
+TEST(Future, AnUninterruptedWaitEndsWithTheOutcome) {
   Promise<void> promise;
   const Future<void> future = promise.future();
   bool first = true;
@@ -414,7 +414,7 @@ TEST(Future, AWaitOfAStreamIsInterruptedAsAnyOther) {
   EXPECT_EQ(**outcome, 42);
 }
 
-TEST(Future, AWaitOfAStreamThatNothingInterruptsEndsWithTheOutcome) {
+TEST(Future, AnUninterruptedWaitOfAStreamEndsWithTheOutcome) {
   Promise<void> promise;
   const Future<void> future = promise.future();
   bool first = true;

@@ -53,7 +53,7 @@ TEST(Mutex, TryLockSaysWhetherItIsFree) {
   EXPECT_TRUE(is_free_for_another_thread(mutex));
 }
 
-TEST(CondVar, WakesWhoWaitsAndGivesTheLockBack) {
+TEST(CondVar, WakesAWaiterAndReturnsTheLock) {
   Account account;
   std::thread payer([&account] {
     {

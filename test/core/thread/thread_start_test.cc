@@ -25,7 +25,7 @@ TEST(ThreadStart, BlocksSignalsThereAndLeavesThemHere) {
   EXPECT_EQ(::sigismember(&here, SIGTERM), 0);
 }
 
-TEST(ThreadStart, SaysWhatTheThreadWasForWhereThereIsNone) {
+TEST(ThreadStart, NamesThePurposeOfAThreadThatCannotStart) {
   const NoThreads none;
   const auto thread = start_thread("runs the job", [] { FAIL(); });
   EXPECT_TRUE(absl::IsResourceExhausted(thread.status()));

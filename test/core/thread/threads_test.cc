@@ -6,7 +6,7 @@
 namespace hvd {
 namespace {
 
-TEST(Threads, AreWhatWasSetElseWhatWasDecidedElseTheCores) {
+TEST(Threads, AreTheChosenElseTheDefaultNumberElseTheCores) {
   EXPECT_GE(usable_cores(), 1);
   EXPECT_EQ(chosen_num_threads(), 0);
   EXPECT_EQ(get_num_threads(), usable_cores());

@@ -83,7 +83,7 @@ TEST(CheckBuild, FindsNcclWhereItCanBeLoadedAndWhereTorchBringsIt) {
           .nccl);
 }
 
-TEST(CheckBuild, TakesNothingElseForThem) {
+TEST(CheckBuild, IgnoresOtherFiles) {
   const Installation found = Installed("lib/libhorovodpp.so").found();
   EXPECT_FALSE(found.torch || found.mpi || found.nccl);
   const Installation nowhere = installation_of("/no/such/horovodrun", kNoGpu);

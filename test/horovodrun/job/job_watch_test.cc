@@ -135,7 +135,7 @@ class JobWatchTest : public testing::Test {
 const std::string kRank1Killed =
     "rank 1 on host 'a' (pid 101) was killed by signal 9 (Killed)";
 
-TEST_F(JobWatchTest, SaysNothingAboutASuccess) {
+TEST_F(JobWatchTest, ReportsNoErrorAboutASuccess) {
   start_all();
   EXPECT_EQ(after(1000h), Action::kWait);
   exit_all();
@@ -218,7 +218,7 @@ TEST_F(JobWatchTest, EndsAStarterThatStaysAfterTheRanksItWasToEnd) {
   expect_after(JobWatch::kKillStarterAfter, Action::kKill);
 }
 
-TEST_F(JobWatchTest, EndsAStarterWhoseAgentsHaveEnded) {
+TEST_F(JobWatchTest, EndsAStarterWithoutAgents) {
   start_all();
   report(Kind::kExited, 0, 5);
   report(Kind::kExited, 2, 5);
@@ -619,7 +619,7 @@ TEST_F(JobWatchTest, EndsAtOnceIfAHostCannotBeReached) {
   }
 }
 
-TEST_F(JobWatchTest, GoesOnIfASignalEndsTheSshOfAHostWhoseRanksHaveStarted) {
+TEST_F(JobWatchTest, SurvivesTheEndOfSshAfterItsRanksHaveStarted) {
   restart_on_two_hosts();
   connect_all();
   report_lost_host(-SIGKILL);

@@ -145,7 +145,7 @@ TEST(Agent, PassesSignalsOnToChildrenOfTheCommand) {
   EXPECT_THAT(process.wait().out, HasSubstr("heard"));
 }
 
-TEST(Agent, LeavesNothingBehindWhenItIsKilled) {
+TEST(Agent, LeavesNoProcessWhenKilled) {
   TestProcess process(
       agent_argv({"sh", "-c",
                   "trap '' TERM; setsid sleep 1000 & echo ready; sleep 1000"}),

@@ -21,7 +21,7 @@ TEST(NodeSettings, OfOneRankSayOnlyThatItsCoresAreSeenTo) {
   EXPECT_EQ(node_settings({.ranks = 1, .cores = 8}, {}), kNotBound);
 }
 
-TEST(NodeSettings, ShareTheCoresAndReadNobodysMemory) {
+TEST(NodeSettings, ShareTheCoresAndDisableDirectCopies) {
   EXPECT_EQ(node_settings({.ranks = 3, .cores = 8}, {}),
             with_no_direct_copies({{"OMP_NUM_THREADS", "2"}}));
 }

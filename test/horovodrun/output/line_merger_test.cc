@@ -39,7 +39,7 @@ class LineMergerTest : public testing::Test {
   Clock::TimePoint now_{};
 };
 
-TEST_F(LineMergerTest, PassesOnWhatComesWhileNobodyElseWrites) {
+TEST_F(LineMergerTest, PassesOnOutputOfALoneWriter) {
   EXPECT_EQ(feed(0, "one\ntwo\nthr"), "one\ntwo\nthr");
   EXPECT_EQ(feed(0, "ee"), "ee");
   EXPECT_EQ(feed(0, "\n"), "\n");
@@ -54,7 +54,7 @@ TEST_F(LineMergerTest, KeepsOthersOutOfALineThatIsBegun) {
   EXPECT_EQ(feed(1, "f\n"), "f\n");
 }
 
-TEST_F(LineMergerTest, LetsEverybodyInAtTheEndOfALine) {
+TEST_F(LineMergerTest, SwitchesSourcesAtTheEndOfALine) {
   EXPECT_EQ(feed(0, "a"), "a");
   EXPECT_EQ(feed(1, "b\n"), "");
   EXPECT_EQ(feed(0, "a\nA"), "a\nb\nA");
@@ -98,7 +98,7 @@ TEST_F(LineMergerTest, PassesOnALastLineWithoutItsEnd) {
   EXPECT_EQ(merger_.deadline(), Clock::TimePoint::max());
 }
 
-TEST_F(LineMergerTest, TakesNoMoreOfWhoWaitsThanThereIsRoomFor) {
+TEST_F(LineMergerTest, BoundsTheBufferOfAWaitingSource) {
   feed(0, "a");
   EXPECT_FALSE(merger_.is_full(1));
   feed(1, std::string(1 << 20, 'b'));

@@ -12,7 +12,7 @@
 namespace hvd::launcher {
 namespace {
 
-TEST(OutputPump, KeepsWhatAPipeHasNoRoomForAndLosesNothing) {
+TEST(OutputPump, BuffersOutputForAFullPipe) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   std::string bytes;
@@ -51,7 +51,7 @@ TEST(OutputPump, TellsThatADiskIsFull) {
   close(full);
 }
 
-TEST(OutputPump, IsContentThatNobodyReads) {
+TEST(OutputPump, AcceptsAClosedReader) {
   std::signal(SIGPIPE, SIG_IGN);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

@@ -33,7 +33,7 @@ TEST(Report, FitsItsLimitWithTheLongestHostName) {
   EXPECT_LE(to_line(report, std::string(32, 'f')).size(), kMaxReportBytes);
 }
 
-TEST(Report, CarriesWhatARankTells) {
+TEST(Report, CarriesTheNewsOfARank) {
   const Report report = {.kind = Report::Kind::kNews,
                          .rank = 3,
                          .host = "a",

@@ -85,7 +85,7 @@ TEST(ReportFilter, DoesNotHoldBackEndlesslyForANewline) {
   EXPECT_EQ(text, endless);
 }
 
-TEST(ReportFilter, GivesBackWhatItHeldAtTheEnd) {
+TEST(ReportFilter, FlushesItsBufferAtTheEnd) {
   const std::string begun = "x" + report_marker(kToken).substr(0, 5);
   EXPECT_EQ(filter({begun}).text, begun);
 }
@@ -128,7 +128,7 @@ TEST(ReportFilter, FindsReportsHoweverTheStreamIsCut) {
   }
 }
 
-TEST(NoiseFilter, DropsWhatDaemonsSayAboutAnEndedRank) {
+TEST(NoiseFilter, DropsMessagesOfDaemonsAboutAnEndedRank) {
   EXPECT_EQ(without_noise({"before\n" + kNoise + "after\n"}),
             "before\nafter\n");
   EXPECT_EQ(without_noise({"half " + kNoise + kNoise + "line\n"}),
@@ -146,7 +146,7 @@ TEST(NoiseFilter, WaitsForTheRestOfALineOnceItIsRecognised) {
       "a\nb");
 }
 
-TEST(NoiseFilter, LeavesEverythingElse) {
+TEST(NoiseFilter, KeepsOtherMessages) {
   for (const std::string text :
        {"[a:1] PMIX ERROR: UNREACHABLE in file x.c at line 1\n",
         "PMIX ERROR: BAD-PARAM in file pmix_event_notification.c\n",

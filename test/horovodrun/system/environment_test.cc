@@ -33,7 +33,7 @@ TEST(Environment, ReadsTheFirstNumber) {
   EXPECT_EQ(number_in(environment, {"A", "none"}, -1), -1);
 }
 
-TEST(Environment, ExportsNothingThatBelongsToOneHostOrShell) {
+TEST(Environment, ExportsNoVariableOfOneHostOrShell) {
   const Environment environment = {{"A", "1"},
                                    {"BASH_FUNC_f%%", "() { :; }"},
                                    {"BASH_FUNC_g", "() { :; }"},

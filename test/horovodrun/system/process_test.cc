@@ -41,7 +41,7 @@ TEST(Spawn, TellsWhyAProgramCannotRun) {
   EXPECT_EQ(spawn({"/"}, {}).error, EACCES);
 }
 
-TEST(DescribeStartError, SaysWhatToDoAboutALimitOfProcesses) {
+TEST(DescribeStartError, SuggestsToRaiseTheProcessLimit) {
   EXPECT_THAT(describe_start_error(EAGAIN), ::testing::HasSubstr("ulimit -u"));
   EXPECT_EQ(describe_start_error(EACCES), "Permission denied");
 }
@@ -107,7 +107,7 @@ TEST(KillDescendants, ReachesOrphansInGroupsOfTheirOwn) {
   EXPECT_TRUE(descendants().empty());
 }
 
-TEST(KillDescendants, GivesUpOnWhatTheKernelHolds) {
+TEST(KillDescendants, GivesUpOnFrozenProcesses) {
   FrozenGroup group;
   if (!group.exists()) GTEST_SKIP() << kNoFreezer;
   const Spawned spawned = spawn({"sleep", "1000"}, {});

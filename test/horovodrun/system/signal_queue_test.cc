@@ -18,7 +18,7 @@ class SignalQueueTest : public testing::Test {
   sigset_t before_;
 };
 
-TEST_F(SignalQueueTest, TellsEachSignalOnceAndWhoSentIt) {
+TEST_F(SignalQueueTest, ReturnsEachSignalOnceWithItsSender) {
   const SignalQueue queue({SIGUSR1, SIGUSR2});
   EXPECT_FALSE(queue.next().has_value());
   kill(getpid(), SIGUSR2);
@@ -44,7 +44,7 @@ TEST_F(SignalQueueTest, WaitsNoLongerThanUntilASignalComes) {
   EXPECT_TRUE(queue.next().has_value());
 }
 
-TEST_F(SignalQueueTest, WaitsNoLongerThanUntilSomethingElseCanBeRead) {
+TEST_F(SignalQueueTest, StopsWaitingWhenAFileIsReadable) {
   const SignalQueue queue({SIGUSR1});
   const ParentWatch parent(getppid());
   int ends[2];

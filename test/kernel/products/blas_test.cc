@@ -161,7 +161,7 @@ TEST(Gemm, AddsUpBfloat16InFloat32) {
   EXPECT_EQ(static_cast<float>(sum), 1000);
 }
 
-TEST(Gemm, RefusesWhatTheBlasCannotCount) {
+TEST(Gemm, RefusesSizesBeyondTheBlas) {
   const float x = 1;
   float y = 0;
   EXPECT_THROW(gemm({1, 1, std::int64_t{1} << 31}, {&x, 1}, {&x, 1}, {&y, 1}),

@@ -42,7 +42,7 @@ TEST(Dropout, DropsWhileTrainingOnly) {
   EXPECT_NE(module(x).to_vector<float>(), x.to_vector<float>());
 }
 
-TEST(Dropout, RefusesWhatIsNoProbability) {
+TEST(Dropout, RefusesAnInvalidProbability) {
   EXPECT_THROW(Dropout(1.5), InvalidArgument);
   EXPECT_THROW(Dropout(-0.1), InvalidArgument);
 }
@@ -56,7 +56,7 @@ TEST(Flatten, JoinsDimensions) {
   EXPECT_EQ(Flatten()(x).to_vector<float>(), x.to_vector<float>());
 }
 
-TEST(Flatten, TakesImagesWhoseChannelsLieLast) {
+TEST(Flatten, TakesImagesInChannelsLastLayout) {
   const Tensor x = channels_last(randn({2, 3, 4, 5}));
   EXPECT_EQ(Flatten()(x).to_vector<float>(), x.to_vector<float>());
 }

@@ -82,7 +82,7 @@ TEST(Conv2d, HasTheNamesOfPyTorch) {
   EXPECT_EQ(plain(ones({1, 1, 4, 5})).shape(), Shape({1, 2, 2, 3}));
 }
 
-TEST(Conv2d, RefusesChannelsAndKernelsThatMeanNothing) {
+TEST(Conv2d, RefusesInvalidChannelsAndKernels) {
   EXPECT_THROW(Conv2d(0, 1, 3), InvalidArgument);
   EXPECT_THROW(Conv2d(1, 1, {3, 0}), InvalidArgument);
   EXPECT_THROW(Conv2d(3, 4, 3, Conv2dOptions{.groups = 2}), InvalidArgument);
@@ -140,7 +140,7 @@ TEST(Embedding, NamesAnIndexThatIsNoRow) {
   }
 }
 
-TEST(Embedding, RefusesSizesAndPaddingThatMeanNothing) {
+TEST(Embedding, RefusesInvalidSizesAndPadding) {
   EXPECT_THROW(Embedding(0, 3), InvalidArgument);
   EXPECT_THROW(Embedding(3, 3, {.padding_index = 3}), InvalidArgument);
   EXPECT_THROW(Embedding(3, 3, {.padding_index = -4}), InvalidArgument);

@@ -68,7 +68,7 @@ TEST(Lstm, DropsBetweenLayersWhileTrainingOnly) {
   EXPECT_EQ(distance(two(x), two(x)), 0);
 }
 
-TEST(Lstm, NamesWhatDoesNotFit) {
+TEST(Lstm, RefusesMismatchedInputs) {
   EXPECT_THROW(LSTM(0, 4), InvalidArgument);
   EXPECT_THROW(LSTM(3, 4, {.num_layers = 0}), InvalidArgument);
   EXPECT_THROW(LSTM(3, 4, {.dropout = -1}), InvalidArgument);

@@ -77,7 +77,7 @@ TEST(MultiheadAttention, DropsWeightsWhileTrainingOnly) {
   }
 }
 
-TEST(MultiheadAttention, NamesWhatDoesNotFit) {
+TEST(MultiheadAttention, RefusesMismatchedInputs) {
   EXPECT_THROW(MultiheadAttention(8, 3), InvalidArgument);
   EXPECT_THROW(MultiheadAttention(0, 1), InvalidArgument);
   EXPECT_THROW(MultiheadAttention(8, 2, {.dropout = 2}), InvalidArgument);

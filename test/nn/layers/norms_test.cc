@@ -62,7 +62,7 @@ TEST(BatchNorm2d, WithoutRunningMomentsTakesThoseOfItsInput) {
   EXPECT_NEAR(y.mean().item<float>(), 0, 1e-5);
 }
 
-TEST(BatchNorm2d, RefusesWhatAreNoImages) {
+TEST(BatchNorm2d, RefusesInputsThatAreNoImages) {
   BatchNorm2d norm(2);
   EXPECT_THROW(norm(ones({4, 2})), InvalidArgument);
   EXPECT_THROW(norm(ones({4, 3, 2, 2})), InvalidArgument);
@@ -85,7 +85,7 @@ TEST(LayerNorm, MayLackBiasOrBoth) {
   EXPECT_EQ(scaled(x).to_vector<float>(), plain(x).to_vector<float>());
 }
 
-TEST(LayerNorm, RefusesShapesThatMeanNothing) {
+TEST(LayerNorm, RefusesInvalidShapes) {
   EXPECT_THROW(LayerNorm(autograd::Dims{}), InvalidArgument);
   EXPECT_THROW(LayerNorm({3, 0}), InvalidArgument);
 }

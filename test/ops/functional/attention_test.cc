@@ -124,7 +124,7 @@ TEST(Attention, DropsTheSameWeightsInBothDirections) {
   }
 }
 
-TEST(Attention, GivesAQueryWithoutKeysNothing) {
+TEST(Attention, GivesZerosToAQueryWithoutKeys) {
   const Tensor mask = zeros({2, 3}, {.dtype = DType::kBool});
   Tensor q = ones({2, 4}, {.requires_grad = true});
   const Tensor y = scaled_dot_product_attention(q, ones({3, 4}), ones({3, 4}),
@@ -188,7 +188,7 @@ TEST(Attention, OfHalvesWithAMaskThatHasAGradientIsComputedInFloat) {
   }
 }
 
-TEST(Attention, NamesWhatDoesNotGoTogether) {
+TEST(Attention, RefusesMismatchedArguments) {
   const Tensor x = ones({2, 4});
   EXPECT_ERROR(InvalidArgument, "do not go together",
                scaled_dot_product_attention(x, ones({2, 3}), x));

@@ -235,14 +235,14 @@ TEST(BatchNorm, CanBeFollowedByAnInplaceRelu) {
   EXPECT_NO_THROW(y.sum().backward());
 }
 
-TEST(BatchNorm, FreesWhatItKept) {
+TEST(BatchNorm, FreesItsSavedTensors) {
   const auto before = autograd::saved_tensor_bytes();
   Tensor x = randn64({2, 3, 2, 2});
   batch_norm(x, {}, {}, {}, {}, kTraining).sum().backward();
   EXPECT_EQ(autograd::saved_tensor_bytes(), before);
 }
 
-TEST(BatchNorm, SaysWhatDoesNotFit) {
+TEST(BatchNorm, RefusesMismatchedArguments) {
   const Tensor x = randn({2, 3, 4, 4});
   EXPECT_ERROR(InvalidArgument, "more than 1 value per channel",
                batch_norm(randn({1, 3}), {}, {}, {}, {}, kTraining));

@@ -78,7 +78,7 @@ TEST(Dropout, IsAFunctionOfTheGenerator) {
   EXPECT_TRUE(std::equal(tail.begin(), tail.end(), x.begin() + 64));
 }
 
-TEST(Dropout, KeepsNothingForBackward) {
+TEST(Dropout, SavesNoTensorForBackward) {
   Tensor x = ones({1000}, {.requires_grad = true});
   const auto before = autograd::saved_tensor_bytes();
   const Tensor y = dropout(x, 0.5);
@@ -87,7 +87,7 @@ TEST(Dropout, KeepsNothingForBackward) {
   EXPECT_EQ(x.grad().to_vector<float>(), y.to_vector<float>());
 }
 
-TEST(Dropout, OfNoneAndOfAllAndOutOfTraining) {
+TEST(Dropout, HandlesZeroOneAndEvaluation) {
   const Tensor x = ones({100});
   EXPECT_TRUE(dropout(x, 0.0).is_same(x));
   EXPECT_TRUE(dropout(x, 0.5, false).is_same(x));

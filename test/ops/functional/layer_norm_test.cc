@@ -100,7 +100,7 @@ TEST_P(LayerNorm, IsTheSameInTheNarrowerTypes) {
   }
 }
 
-TEST_P(LayerNorm, TakesWhatLiesAnyhow) {
+TEST_P(LayerNorm, TakesAnyLayout) {
   if (x_.dim() < 2) return;
   const Tensor turned = x_.transpose(0, 1).clone().transpose(0, 1);
   EXPECT_EQ(values(layer_norm(turned, shape_, weight_, bias_)),
@@ -116,7 +116,7 @@ TEST(LayerNorm, IsExactFarFromZero) {
               5e-5);
 }
 
-TEST(LayerNorm, OfNothingIsNothing) {
+TEST(LayerNorm, OfAnEmptyInputIsEmpty) {
   for (const auto& [x_shape, shape] : std::vector<std::pair<Dims, Dims>>{
            {{2, 0}, {0}}, {{2, 0, 3}, {0, 3}}, {{0, 3}, {3}}}) {
     SCOPED_TRACE(x_shape.to_string());
@@ -135,7 +135,7 @@ TEST(LayerNorm, OfNothingIsNothing) {
   }
 }
 
-TEST(LayerNorm, SaysWhatDoesNotFit) {
+TEST(LayerNorm, RefusesMismatchedArguments) {
   const Tensor x = randn({2, 3, 4});
   EXPECT_ERROR(InvalidArgument, "normalized shape [3]", layer_norm(x, {3}));
   EXPECT_ERROR(InvalidArgument, "normalized shape []", layer_norm(x, {}));

@@ -89,7 +89,7 @@ std::vector<double> losses_of(const Tensor& x, const Tensor& targets,
   return losses;
 }
 
-TEST(CrossEntropy, IsWhatItsDefinitionSays) {
+TEST(CrossEntropy, FollowsItsDefinition) {
   const Tensor x = randn64({4, 3}).detach();
   const Tensor targets = targets_of({2, 0, -100, 1}, {4});
   for (double smoothing : {0.0, 0.3, 1.0}) {
@@ -129,7 +129,7 @@ TEST(CrossEntropy, OfFloatsIsThatOfDoubles) {
   }
 }
 
-TEST(CrossEntropy, IgnoresWhatIsIgnored) {
+TEST(CrossEntropy, SkipsIgnoredTargets) {
   const Tensor none = targets_of({-100, -100}, {2});
   Tensor x = from_vector<float>({NAN, 1, 2, 3}, {2, 2}).set_requires_grad(true);
   EXPECT_TRUE(std::isnan(cross_entropy(x, none).item<float>()));
@@ -142,7 +142,7 @@ TEST(CrossEntropy, IgnoresWhatIsIgnored) {
   EXPECT_NEAR(loss.item<float>(), std::log(1 + std::exp(-1.0)), 1e-6);
 }
 
-TEST(Losses, OverNoClassesAreRefusedEvenOfWhatIsIgnored) {
+TEST(Losses, RefuseZeroClassesEvenOfIgnoredTargets) {
   const Tensor none = targets_of({-100, -100}, {2});
   EXPECT_ERROR(InvalidArgument, "nll_loss: predictions float32[2,0] are of no",
                nll_loss(zeros({2, 0}), none));
@@ -150,7 +150,7 @@ TEST(Losses, OverNoClassesAreRefusedEvenOfWhatIsIgnored) {
                cross_entropy(zeros({2, 0}), none));
 }
 
-TEST(CrossEntropy, NamesWhatDoesNotGoTogether) {
+TEST(CrossEntropy, RefusesMismatchedArguments) {
   const Tensor x = ones({2, 3});
   EXPECT_ERROR(InvalidArgument,
                "cross_entropy: target 1 is 3, but there are 3 classes",
@@ -198,7 +198,7 @@ TEST(SoftCrossEntropy, OfCertaintiesIsThatOfClasses) {
       std::isnan(cross_entropy(zeros({0, 3}), zeros({0, 3})).item<float>()));
 }
 
-TEST(SoftCrossEntropy, RefusesWhatDoesNotGoTogether) {
+TEST(SoftCrossEntropy, RefusesMismatchedArguments) {
   const Tensor x = zeros({4, 3});
   EXPECT_THROW(cross_entropy(x, zeros({4})), InvalidArgument);
   EXPECT_THROW(cross_entropy(zeros({}), zeros({})), InvalidArgument);

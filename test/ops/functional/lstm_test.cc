@@ -104,7 +104,7 @@ TEST(Lstm, OfHalvesHasItsGradientsAlsoIfItsOutputIsWritten) {
   EXPECT_EQ(gradient(true), gradient(false));
 }
 
-TEST(Lstm, NamesWhatDoesNotFit) {
+TEST(Lstm, RefusesMismatchedInputs) {
   Inputs x;
   for (const Dims& shape : kShapes) x.push_back(ones(shape));
   Inputs bad = x;

@@ -248,7 +248,7 @@ TEST(Conv2dOfManyChannels, RunsInSeveralThreadsAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Conv2dLayout, NeedsNoCopyOfWhatLiesItsWay) {
+TEST(Conv2dLayout, KeepsChannelsLastWithoutACopy) {
   const Tensor x = channels_last(randn({2, 3, 4, 4}));
   EXPECT_TRUE(channels_last(x).is_same(x));
   EXPECT_TRUE(autograd::is_channels_last(relu(x)));
@@ -267,7 +267,7 @@ TEST(Conv2dLayout, AddsABiasOfEachChannel) {
   EXPECT_EQ(values(sum), values(clone(x) + bias));
 }
 
-TEST(Conv2d, OfNoImagesIsNone) {
+TEST(Conv2d, OfNoImagesIsEmpty) {
   for (DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
     const Tensor w =
         ones({4, 2, 3, 3}, {.dtype = dtype, .requires_grad = true});
@@ -298,7 +298,7 @@ TEST(Conv2d, ComputesInTheLowerTypeUnderAutocast) {
   EXPECT_EQ(w.grad().dtype(), DType::kF32);
 }
 
-TEST(Conv2d, SaysWhatDoesNotFit) {
+TEST(Conv2d, RefusesMismatchedArguments) {
   const Tensor x = randn({1, 3, 4, 4}), w = randn({2, 3, 3, 3});
   EXPECT_ERROR(InvalidArgument, "float32[1,3,4,4]",
                conv2d(x, randn({2, 4, 3, 3})));

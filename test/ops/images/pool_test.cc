@@ -124,7 +124,7 @@ TEST(MaxPool2d, TakesTheLastThatIsNotANumber) {
   EXPECT_THAT(values(x.grad()), ElementsAre(0, 0, 0, 1, 1, 0, 0, 0));
 }
 
-TEST(MaxPool2d, PadsWithLessThanEverything) {
+TEST(MaxPool2d, PadsWithMinusInfinity) {
   const Tensor x = image({-1, -2, -3, -4, -5, -6, -7, -8});
   EXPECT_THAT(values(max_pool2d(x, {.kernel = 3, .stride = 2, .padding = 1})),
               ElementsAre(-1, -2));
@@ -209,7 +209,7 @@ TEST(Pool2d, OfAWindowLargerThanTheImageIsOneThatHangsOver) {
                max_of(2, {.kernel = 3, .stride = 1, .dilation = 2}));
 }
 
-TEST(Pool2d, SaysWhatDoesNotFit) {
+TEST(Pool2d, RefusesMismatchedArguments) {
   const Tensor x = randn({1, 2, 4, 4});
   EXPECT_ERROR(InvalidArgument, "float32[4,4]",
                max_pool2d(randn({4, 4}), {.kernel = 2}));
@@ -242,7 +242,7 @@ TEST(Pool2d, RefusesNumbersThatOverflowAndLooksAtImagesOnly) {
   EXPECT_EQ(y.num_elements(), 1);
 }
 
-TEST(Pool2d, OfNoImagesIsNone) {
+TEST(Pool2d, OfNoImagesIsEmpty) {
   Tensor x = randn64({0, 2, 4, 4});
   const Tensor y = max_pool2d(x, {.kernel = 2});
   EXPECT_EQ(y.shape(), Dims({0, 2, 2, 2}));

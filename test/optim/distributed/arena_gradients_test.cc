@@ -187,7 +187,7 @@ std::vector<float> trained_between(int ranks, BetweenSteps between,
   return result;
 }
 
-TEST(ArenaGradients, ChangeNoBitWhateverBecomesOfThem) {
+TEST(ArenaGradients, KeepResultsBitExact) {
   for (const int ranks : {2, 3}) {
     const std::vector<float> expected =
         trained_between(ranks, BetweenSteps::kFullArena);

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 // gradients.
 constexpr double kSlow = 8e-9;
 
-TEST(CompressionAdvice, SaysNothingWhereItMayPay) {
+TEST(CompressionAdvice, IsSilentIfCompressionMayPay) {
   EXPECT_EQ(advice("int8", {.ranks = 2,
                             .plain_seconds = kSlow,
                             .start_seconds = 0.7 * kSlow,
@@ -37,7 +37,7 @@ TEST(CompressionAdvice, WarnsWhereCompressingTakesLongerThanItSaves) {
   EXPECT_THAT(*text, HasSubstr("it cannot pay"));
 }
 
-TEST(CompressionAdvice, WarnsWhereNothingIsSaved) {
+TEST(CompressionAdvice, WarnsIfNoTrafficIsSaved) {
   EXPECT_TRUE(advice("top-k", {.ranks = 4,
                                .plain_seconds = kSlow,
                                .start_seconds = 0,

@@ -245,7 +245,7 @@ TEST(DecentralizedOptimizer, FailsWhereAPeerIsGone) {
   }
 }
 
-TEST(DecentralizedOptimizer, RefusesWhatMakesNoSense) {
+TEST(DecentralizedOptimizer, RefusesInvalidOptions) {
   EXPECT_THROW(periodic_average({.every = 0}), InvalidArgument);
   EXPECT_THROW(periodic_average({.outer_rate = 0}), InvalidArgument);
   EXPECT_THROW(periodic_average({.outer_momentum = 1}), InvalidArgument);
@@ -264,7 +264,7 @@ TEST(DecentralizedOptimizer, RefusesWhatMakesNoSense) {
   });
 }
 
-TEST(WeightStrategies, SayWhatTheySend) {
+TEST(WeightStrategies, KnowTheirTraffic) {
   EXPECT_EQ(ring_average()->traffic(2), 1);
   EXPECT_EQ(ring_average()->traffic(8), 2);
   EXPECT_DOUBLE_EQ(periodic_average({.every = 10})->traffic(2), 0.1);

@@ -181,7 +181,7 @@ TEST(DeltaOptimizer, LeavesAllRanksWithTheSameBits) {
 
 // If all ranks have the same delta, Adasum averages the deltas: the result is
 // one rank's delta.
-TEST(DeltaOptimizer, AveragesWhatIsParallel) {
+TEST(DeltaOptimizer, AveragesParallelVectors) {
   run_ranks(4, [] {
     const Tensor w = hvd::leaf({1, 2}, {2});
     DeltaOptimizer optimizer(
@@ -249,7 +249,7 @@ TEST(DeltaOptimizer, PutsWeightsBackIfAReductionFails) {
   EXPECT_EQ(failed, 2);
 }
 
-TEST(DeltaOptimizer, RefusesWhatMakesNoSense) {
+TEST(DeltaOptimizer, RefusesInvalidOptions) {
   run_ranks(1, [] {
     const Weights2 mine;
     EXPECT_ERROR(InvalidArgument, "no optimizer to wrap",

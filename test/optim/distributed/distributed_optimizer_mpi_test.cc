@@ -35,7 +35,7 @@ class Processes : public ::testing::Test {
 
 // Two reentrant regions share a weight, and ranks have different numbers of
 // samples.
-TEST_F(Processes, ClipAndWeighWhatRegionsShare) {
+TEST_F(Processes, ClipAndWeighSharedGradients) {
   const Tensor w = ones({1}, {.dtype = DType::kF64, .requires_grad = true});
   const Tensor v = ones({1}, {.dtype = DType::kF64, .requires_grad = true});
   DistributedOptimizer optimizer(

@@ -137,7 +137,7 @@ TEST(DistributedOptimizer, LeavesFrozenParametersWhereTheyAre) {
   });
 }
 
-TEST(DistributedOptimizer, SharesAStateThatHasNothingYet) {
+TEST(DistributedOptimizer, SharesAnEmptyState) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
     auto optimizer = w.optimizer(job);
@@ -210,7 +210,7 @@ bool is_busy(DistributedOptimizer& optimizer) {
 
 // Item 210.
 TEST(DistributedOptimizer,
-     WhatTheLastBackwardDoesNotReachIsCompleteAtItsStart) {
+     UnreachedParametersAreCompleteAtTheStartOfTheLastBackward) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
     auto optimizer = w.optimizer(

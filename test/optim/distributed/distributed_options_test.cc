@@ -138,7 +138,7 @@ TEST(DistributedOptions, AGradientThatIsWrittenWhileItWaitsIsAnError) {
   });
 }
 
-TEST(DistributedOptions, AGroupGoesOnWithoutWhatIsFrozen) {
+TEST(DistributedOptions, AGroupGoesOnWithoutFrozenParameters) {
   run_ranks(2, [] {
     ThreeWeights m;
     const auto optimizer = m.optimizer({.groups = {{m.a, m.b, m.c}}});
@@ -186,7 +186,7 @@ TEST(DistributedOptions, RefusesGroupsWithoutMeaning) {
 
 // Holds for gradients of earlier passes, and for those that the last pass does
 // not reach.
-TEST(DistributedOptions, WhatIsAccumulatedWithoutSyncGoesWithTheNextPass) {
+TEST(DistributedOptions, UnsynchronizedGradientsGoWithTheNextPass) {
   for (const bool every_backward_counts : {false, true}) {
     run_ranks(2, [&] {
       ThreeWeights m;
@@ -215,7 +215,7 @@ TEST(DistributedOptions, WhatIsAccumulatedWithoutSyncGoesWithTheNextPass) {
   }
 }
 
-TEST(DistributedOptions, AStepReducesWhatWasOnlyAccumulated) {
+TEST(DistributedOptions, AStepReducesAccumulatedGradients) {
   run_ranks(2, [] {
     ThreeWeights m;
     auto optimizer = m.optimizer({});
@@ -266,7 +266,7 @@ TEST(DistributedOptions, RefusesAParameterThatAnotherOptimizerReduces) {
   });
 }
 
-TEST(DistributedOptions, TheOptimizerOfALostJobClaimsNothing) {
+TEST(DistributedOptions, TheOptimizerOfALostJobClaimsNoParameter) {
   ThreeWeights m;
   auto first = run_ranks(1, [&] { return m.optimizer({}); });
   auto second = run_ranks(1, [&] { return m.optimizer({}); });
@@ -360,7 +360,7 @@ TEST(DistributedOptions, AStepThatHasBegunEndsWithAStateThatIsLoaded) {
   });
 }
 
-TEST(DistributedOptions, AStepAfterSynchronizeWarnsOnceAndReducesNothingAgain) {
+TEST(DistributedOptions, AStepAfterSynchronizeWarnsOnceAndDoesNotReduceAgain) {
   run_ranks(2, [] {
     std::vector<std::string> said;
     const autograd::Warnings scope(

@@ -73,7 +73,7 @@ TEST(DistributedStep, ClipsByTheNormOfTheReducedGradients) {
 
 // The same bits as step by step, on as many ranks as a gradient has shares, and
 // on more.
-TEST(DistributedStep, ComesToWhatTheClassicProtocolComesTo) {
+TEST(DistributedStep, EqualsTheClassicProtocol) {
   for (const int ranks : {1, 2, 4}) {
     run_ranks(ranks, [] {
       StepModel one;
@@ -140,7 +140,7 @@ TEST(DistributedStep, RanksAgreeOnOverflowOfGradientsThatAreNotReduced) {
   });
 }
 
-TEST(DistributedStep, WithoutAScalerWhatIsNotFiniteIsAnErrorOfAllRanks) {
+TEST(DistributedStep, NonFiniteGradientsWithoutAScalerAreAnErrorOnAllRanks) {
   run_ranks(2, [] {
     StepModel m;
     m.loss(1, rank() == 1 ? kInfinite : 1, 1).backward();

@@ -426,7 +426,7 @@ INSTANTIATE_TEST_SUITE_P(Matrix, ExactlyOnce, ::testing::ValuesIn(all_cells()),
                          [](const auto& cell) { return cell.param.name(); });
 
 // The tables of docs/exactly_once.md match this test.
-TEST(ExactlyOnceDocument, NamesWhatIsTested) {
+TEST(ExactlyOnceDocument, ListsTheTestedModels) {
   std::vector<std::string> names;
   std::vector<std::string> rules;
   for (const Style& style : kStyles) {
@@ -456,7 +456,7 @@ TEST(ExactlyOnceDocument, NamesWhatIsTested) {
 
 // The document has the result of PyTorch's DDP, made by a script, for each of
 // these models.
-TEST(ExactlyOnceDocument, HasWhatPyTorchMakesOfThem) {
+TEST(ExactlyOnceDocument, HasPyTorchsResults) {
   std::ifstream file(HVD_FIXTURES "/../../docs/exactly_once.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const auto begin = text.find("<!-- exactly_once_of_peers.py writes");

@@ -219,7 +219,7 @@ TEST_F(Lifetimes, AShutdownWhileAnotherThreadTrains) {
   }
 }
 
-TEST_F(Lifetimes, WhatNeedsAJobBeforeThereIsOne) {
+TEST_F(Lifetimes, CallsBeforeInitAreErrors) {
   ASSERT_EQ(shutdown(), absl::OkStatus());
   const Tensor weight = ones({2}).set_requires_grad(true);
   const std::vector<nn::NamedTensor> named = {{"w", weight}};

@@ -242,7 +242,7 @@ std::int64_t resident_kib() {
   return 0;
 }
 
-TEST(ParameterShards, LeaveNothingWhereParametersWere) {
+TEST(ParameterShards, FreeTheMemoryOfParameters) {
   // A sanitizer's malloc keeps freed memory; glibc's frees blocks of this size.
   if (!kForkedMallocWorks) GTEST_SKIP() << "malloc is a sanitizer's";
   constexpr std::int64_t kElements = std::int64_t{9} << 20;
@@ -321,7 +321,7 @@ TEST(ParameterShards, SaveAndLoadWholeState) {
   EXPECT_EQ(go(2, false, true, 4, 8), expected);
 }
 
-TEST(ParameterShards, TakeOverWhatWasRememberedBefore) {
+TEST(ParameterShards, TakeOverTheOptimizersState) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     ShardedNet alone;
     ShardedNet net;
@@ -385,7 +385,7 @@ class OwnOptimizer : public SGD {
   bool moves_parts() const override { return false; }
 };
 
-TEST(ParameterShards, RefuseWhatDoesNotGoWithThem) {
+TEST(ParameterShards, RefuseIncompatibleOptions) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     const auto with = [&](DistributedOptions options,
                           const MakeOptimizer& make = kSgd) {

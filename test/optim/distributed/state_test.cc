@@ -54,7 +54,7 @@ std::vector<std::string> names_of(const std::vector<StateDifference>& all) {
   return names;
 }
 
-TEST(SyncState, MakesEverythingThatOfOneRank) {
+TEST(SyncState, MakesTheStateOfAllRanksEqual) {
   run_ranks(3, [] {
     manual_seed(static_cast<std::uint64_t>(rank()));
     Program program;
@@ -74,7 +74,7 @@ TEST(SyncState, MakesEverythingThatOfOneRank) {
   });
 }
 
-TEST(SyncState, TellsWhatDifferedWhere) {
+TEST(SyncState, ReportsTheRanksOfDifferences) {
   run_ranks(4, [] {
     manual_seed(1);
     Program program;

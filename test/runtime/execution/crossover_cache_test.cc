@@ -31,7 +31,7 @@ class CrossoverCacheTest : public testing::Test {
       testing::TempDir() + "/crossover_cache." + std::to_string(::getpid());
 };
 
-TEST_F(CrossoverCacheTest, RemembersWhatWasStoredLast) {
+TEST_F(CrossoverCacheTest, LoadsTheLastStoredValues) {
   const CrossoverCache cache(directory_ + "/below", kPlace);
   EXPECT_EQ(cache.load(), std::nullopt);
   ASSERT_EQ(cache.store({.small_bytes = 1, .step_bytes = 2}), absl::OkStatus());
@@ -80,7 +80,7 @@ TEST_F(CrossoverCacheTest, SaysWhereItCannotWrite) {
   EXPECT_EQ(cache.load(), std::nullopt);
 }
 
-TEST_F(CrossoverCacheTest, WaitsForNothingButAFile) {
+TEST_F(CrossoverCacheTest, ReadsRegularFilesOnly) {
   std::filesystem::create_directories(directory_);
   const CrossoverCache cache(directory_, kPlace);
   ASSERT_EQ(::mkfifo(cache.path().c_str(), 0600), 0);
@@ -101,7 +101,7 @@ TEST_F(CrossoverCacheTest, OutlivesALimitOnFiles) {
   EXPECT_EQ(std::distance(begin(files), end(files)), 0);
 }
 
-TEST(CrossoverCache, RemembersNothingWithoutADirectory) {
+TEST(CrossoverCache, StoresNoValuesWithoutADirectory) {
   const CrossoverCache cache("", kPlace);
   EXPECT_EQ(cache.store(kValues), absl::OkStatus());
   EXPECT_EQ(cache.load(), std::nullopt);

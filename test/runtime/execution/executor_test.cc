@@ -178,7 +178,7 @@ TEST_F(ExecutorTest, NumbersItsCallsWithinTheBatch) {
   EXPECT_EQ(calls_.made[1].tag.sequence, (5u << kCallBits) + 1);
 }
 
-TEST_F(ExecutorTest, ContributesWhatChangesNothingWhereItHasJoined) {
+TEST_F(ExecutorTest, ContributesNeutralValuesOnceJoined) {
   Request max = request(RequestKind::kAllreduce, "max",
                         {{DType::kF32, Shape({2})}, {DType::kU8, Shape({1})}});
   max.op = ReduceOp::kMax;
@@ -212,7 +212,7 @@ TEST_F(ExecutorTest, AnAverageDividesByParticipantsOnlyWhereAskedTo) {
   EXPECT_EQ(calls_.made[1].reduction.participants, 2);
 }
 
-TEST_F(ExecutorTest, WhatHasNoNeutralValueFailsAndTheRestOfTheBatchGoesOn) {
+TEST_F(ExecutorTest, ATensorWithoutANeutralValueFailsAlone) {
   Request product =
       request(RequestKind::kAllreduce, "p",
               {{DType::kF32, Shape({1})}, {DType::kI32, Shape({1})}});
@@ -397,7 +397,7 @@ TEST_F(ExecutorTest, RanksDoNotMeetBeforeABroadcastInWhichTheyDo) {
   EXPECT_THAT(calls_.kinds(), ElementsAre("broadcast"));
 }
 
-TEST_F(ExecutorTest, AnAlltoallTellsItsSplitsFirstAndKeepsWhatIsLeftOver) {
+TEST_F(ExecutorTest, AnAlltoallExchangesSplitsFirst) {
   Submission& mine = submit(
       request(RequestKind::kAlltoall, "x", {{DType::kF32, Shape({6, 2})}}),
       false);
@@ -414,7 +414,7 @@ TEST_F(ExecutorTest, AnAlltoallTellsItsSplitsFirstAndKeepsWhatIsLeftOver) {
   EXPECT_THAT(results.received_splits, ElementsAre(5, 0, 4));
 }
 
-TEST_F(ExecutorTest, ExchangesInOneCallWhereAllSendWhatTheyGet) {
+TEST_F(ExecutorTest, EqualSplitsExchangeInOneCall) {
   calls_.alike = [](std::span<std::size_t>) { return true; };
   Submission& mine = submit(
       request(RequestKind::kAlltoall, "x", {{DType::kF32, Shape({6, 2})}}),
@@ -456,7 +456,7 @@ TEST_F(ExecutorTest, MoreRowsThanAnotherRankCanHoldFailTheAlltoallHereToo) {
   EXPECT_TRUE(absl::IsInvalidArgument(outcomes_[0].second.status()));
 }
 
-TEST_F(ExecutorTest, AnAbandonedBatchCompletesNothing) {
+TEST_F(ExecutorTest, AnAbandonedBatchCompletesNoSubmission) {
   submit(request(RequestKind::kAllreduce, "x", {{DType::kF32, Shape({2})}}),
          true);
   calls_.outcome = [](std::size_t) { return absl::CancelledError("no"); };
@@ -468,7 +468,7 @@ TEST_F(ExecutorTest, AnAbandonedBatchCompletesNothing) {
   EXPECT_EQ(outcomes_.size(), 1u);
 }
 
-TEST_F(ExecutorTest, AbandoningWhatEveryRankIsInBreaksTheJob) {
+TEST_F(ExecutorTest, AbandoningAStartedBatchBreaksTheJob) {
   submit(request(RequestKind::kAllreduce, "x",
                  {{DType::kF32, Shape({2})}, {DType::kF64, Shape({2})}}),
          true);

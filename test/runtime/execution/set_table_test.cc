@@ -53,7 +53,7 @@ TEST_F(SetTableTest, KnowsTheGlobalSetFromTheStart) {
   EXPECT_EQ(table_.place_in(ProcessSet::global())->position, 3);
 }
 
-TEST_F(SetTableTest, TellsWhereThisRankIsInASetAndWhereItIsNone) {
+TEST_F(SetTableTest, KnowsThePositionOfThisRankInASet) {
   table_.add(1, {1, 3});
   table_.add(2, {0, 1});
   EXPECT_EQ(table_.place_in(set_of(1, {1, 3}))->position, 1);
@@ -63,7 +63,7 @@ TEST_F(SetTableTest, TellsWhereThisRankIsInASetAndWhereItIsNone) {
   EXPECT_THAT(table_.find(set_of(2, {0, 1}))->ranks(), ElementsAre(0, 1));
 }
 
-TEST_F(SetTableTest, RefusesWhatWasRemovedAlsoWhereItsNumberIsUsedAgain) {
+TEST_F(SetTableTest, RefusesARemovedSetEvenIfItsNumberIsReused) {
   const ProcessSet old = set_of(1, {1, 3});
   table_.add(1, {1, 3});
   table_.remove(1);
@@ -101,7 +101,7 @@ TEST_F(SetTableTest, LeavesNamesThatWereGiven) {
   EXPECT_FALSE(named.once);
 }
 
-TEST_F(SetTableTest, WhoHasJoinedASetSubmitsNothingThereUntilThatIsOver) {
+TEST_F(SetTableTest, RefusesSubmissionsOfAJoinedRankUntilTheJoinEnds) {
   table_.add(1, {1, 3});
   Request join = request(RequestKind::kJoin, 1);
   ASSERT_EQ(admit(join), absl::OkStatus());

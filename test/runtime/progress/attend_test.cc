@@ -116,7 +116,7 @@ class Attend : public ::testing::Test {
                      std::chrono::hours(1)};
 };
 
-TEST_F(Attend, BeforeThereIsACycleWhatIsSubmittedIsToldToThePeers) {
+TEST_F(Attend, SubmissionsBeforeACycleAreSentToThePeers) {
   bool wakes = false;
   step([&] {
     EXPECT_EQ(monitor_.check(), absl::OkStatus());
@@ -128,7 +128,7 @@ TEST_F(Attend, BeforeThereIsACycleWhatIsSubmittedIsToldToThePeers) {
   drive();
 }
 
-TEST_F(Attend, InACycleItIsLookedAtInTimeAndWakesNobody) {
+TEST_F(Attend, SubmissionsInACycleWakeNoThread) {
   for (int i = 0; i < 4 * kStepsBeforeCycle; ++i) step();
   ASSERT_TRUE(coordinator_.follows_cycle());
   bool wakes = true;
@@ -148,7 +148,7 @@ TEST_F(Attend, InACycleItIsLookedAtInTimeAndWakesNobody) {
 }
 
 // The driver may leave the work to a thread that sleeps.
-TEST_F(Attend, WhatIsSubmittedAfterTheBatchWakesAgain) {
+TEST_F(Attend, SubmissionsAfterTheBatchWakeAgain) {
   for (int i = 0; i < 4 * kStepsBeforeCycle; ++i) step();
   ASSERT_TRUE(coordinator_.follows_cycle());
   step([&] { EXPECT_EQ(monitor_.check(), absl::OkStatus()); });

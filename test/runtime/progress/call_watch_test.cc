@@ -41,7 +41,7 @@ TEST_F(CallWatchTest, SeesItEarlierInABrokenJob) {
   EXPECT_EQ(looks_until_caught(), CallWatch::kLooksIfBroken + 1);
 }
 
-TEST_F(CallWatchTest, FindsNothingAmissWithoutACall) {
+TEST_F(CallWatchTest, ReportsNoHangWithoutACall) {
   is_broken_ = true;
   EXPECT_EQ(looks_until_caught(), 0);
   { const CallMeter::Call call(calls_, "a test"); }

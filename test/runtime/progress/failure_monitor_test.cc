@@ -38,7 +38,7 @@ struct OfRank0 {
 // A peer that dies while this rank leaves may have left properly. If the end of
 // the job does not follow, the death is a fault. Only the monitor wakes a rank
 // that sleeps in a plane.
-TEST(FailureMonitor, ADeathWhileLeavingEndsAWaitThatNobodyRings) {
+TEST(FailureMonitor, ADeathWhileLeavingEndsAnUnrungWait) {
   OfRank0 of;
   FailureMonitor& monitor = of.monitor;
   monitor.leaving();
@@ -70,7 +70,7 @@ TEST(FailureMonitor, ANodeThatIsSilentIsAFaultAtOnce) {
   EXPECT_THAT(suspects_of(monitor.verdict()), ElementsAre(1));
 }
 
-TEST(FailureMonitor, WhoIsLeftBehindWithSuspectsSuspectsThemToo) {
+TEST(FailureMonitor, ARankLeftBehindKeepsTheSuspects) {
   OfRank0 of;
   FailureMonitor& monitor = of.monitor;
   monitor.left_behind(1, "does not answer", {1});

@@ -34,7 +34,7 @@ TEST(Heartbeats, ASilentNeighbourIsNamedOnceAndNotToldAnyMore) {
   EXPECT_THAT(beats.due(now + milliseconds(500)), ElementsAre(7));
 }
 
-TEST(Heartbeats, WhatIsHeardInTimeKeepsANeighbour) {
+TEST(Heartbeats, ABeatInTimeKeepsANeighbour) {
   Heartbeats beats({.neighbours = {1}}, kStart);
   auto now = kStart;
   for (int i = 0; i < 100; ++i) {
@@ -50,7 +50,7 @@ TEST(Heartbeats, OthersThanNeighboursAreIgnored) {
   EXPECT_THAT(beats.due(kStart), ElementsAre(1));
 }
 
-TEST(Heartbeats, ARankThatDidNotRunAccusesNobody) {
+TEST(Heartbeats, ASuspendedRankAccusesNoRank) {
   Heartbeats beats({.neighbours = {1, 2}}, kStart);
   EXPECT_THAT(beats.lost(kStart), IsEmpty());
   // Suspended for an hour; beats that had arrived before are read after the
@@ -67,7 +67,7 @@ TEST(Heartbeats, ARankThatDidNotRunAccusesNobody) {
   EXPECT_THAT(beats.lost(now), ElementsAre(1));
 }
 
-TEST(Heartbeats, OfTwoRanksThatFollowNextAndDeliverNobodyIsLost) {
+TEST(Heartbeats, TwoRanksThatExchangeBeatsLoseNoRank) {
   Heartbeats a({.neighbours = {1}}, kStart);
   Heartbeats b({.neighbours = {0}}, kStart + milliseconds(300));
   auto now = kStart + milliseconds(300);
@@ -86,7 +86,7 @@ TEST(Heartbeats, OfTwoRanksThatFollowNextAndDeliverNobodyIsLost) {
 // Beats in flight when the link fails are lost; the next beat after the outage
 // arrives. A short outage at any moment loses no rank, and a slightly longer
 // one loses both.
-TEST(Heartbeats, ALinkThatIsAwayForLessThanTheDeadlineLosesNobody) {
+TEST(Heartbeats, AnOutageShorterThanTheDeadlineLosesNoRank) {
   const Heartbeats::Options options = {.interval = milliseconds(250),
                                        .deadline = seconds(4)};
   const auto losses = [&](milliseconds goes, milliseconds length) {
@@ -138,7 +138,7 @@ TEST(Heartbeats, NextIsEarlyEnoughToNoticeALossAndNeverInThePast) {
   EXPECT_EQ(beats.next(now), Clock::TimePoint::max());
 }
 
-TEST(Heartbeats, WithoutNeighboursThereIsNothingToDo) {
+TEST(Heartbeats, WithoutNeighboursNoBeatIsDue) {
   Heartbeats beats({}, kStart);
   EXPECT_THAT(beats.due(kStart), IsEmpty());
   EXPECT_THAT(beats.lost(kStart + seconds(100)), IsEmpty());

@@ -60,7 +60,7 @@ class Listener {
   const std::string name_;
 };
 
-TEST(LauncherChannel, TellsWhatHappensAndWhoTellsIt) {
+TEST(LauncherChannel, SendsEventsWithTheirRank) {
   Listener listener;
   const LauncherChannel channel(listener.name());
   channel.joining();
@@ -85,7 +85,7 @@ TEST(LauncherChannel, TellsWhatHappensAndWhoTellsIt) {
   EXPECT_THAT(heard[5].culprits, ElementsAre(RankNews::Named{1, "a", 8}));
 }
 
-TEST(LauncherChannel, IsContentThatNobodyListens) {
+TEST(LauncherChannel, AcceptsAMissingListener) {
   LauncherChannel("").joining();
   LauncherChannel("launcher_channel_test.nobody").joining();
   LauncherChannel(std::string(1000, 'x')).joining();

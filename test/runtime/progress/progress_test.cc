@@ -113,7 +113,7 @@ void broadcast_over_lazy_wires(std::chrono::milliseconds until_room) {
       });
 }
 
-TEST(Progress, DataThatIsSentArrivesThoughItsSenderHasNothingElseToDo) {
+TEST(Progress, DataOfAnIdleSenderArrives) {
   broadcast_over_lazy_wires(std::chrono::milliseconds(0));
 }
 
@@ -142,7 +142,7 @@ class ThrowingWires : public RelayedWires {
   std::atomic<std::thread::id> thread_{};
 };
 
-TEST(Progress, WhatIsThrownOnAThreadThatWaitsBreaksTheJobAndHoldsNobodyUp) {
+TEST(Progress, AnExceptionOnAWaitingThreadBreaksTheJobWithoutDelay) {
   transport::LoopbackWorld world(2, {.ranks_per_node = 1});
   ThrowingWires* thrower = nullptr;
   std::latch both_know(2);

@@ -121,7 +121,7 @@ class ProgressWait : public ::testing::Test {
 
 // As when a submission has woken another thread, which has taken in the
 // submission and sleeps again before a thread waits.
-TEST_F(ProgressWait, TheJobIsToldOfTheWaitThoughThereIsNothingElseToDo) {
+TEST_F(ProgressWait, AWaitIsAnnouncedWithoutOtherWork) {
   submit("x");
   drive_until_sleep("another");
   has_had_news_ = false;

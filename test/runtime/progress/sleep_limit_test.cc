@@ -10,14 +10,14 @@ using std::chrono::milliseconds;
 
 constexpr Clock::TimePoint kNow{std::chrono::seconds(1000)};
 
-TEST(SleepLimit, OnOneNodeARankSleepsUntilSomebodyRings) {
+TEST(SleepLimit, OnOneNodeARankSleepsUntilARing) {
   EXPECT_TRUE(rings_for_all({.looks_after_wires = true, .is_busy = true}));
   EXPECT_FALSE(sleep_limit({}, kNow).has_value());
   EXPECT_FALSE(sleep_limit({.looks_after_wires = true}, kNow).has_value());
   EXPECT_FALSE(sleep_limit({.is_busy = true}, kNow).has_value());
 }
 
-TEST(SleepLimit, BetweenNodesWhoIsBusyLooksOftenAndAnIdleLeaderNowAndThen) {
+TEST(SleepLimit, BetweenNodesBusyRanksPollOftenAndIdleLeadersSeldom) {
   EXPECT_EQ(sleep_limit({.several_nodes = true, .is_busy = true}, kNow),
             kBusySleep);
   EXPECT_EQ(
@@ -31,7 +31,7 @@ TEST(SleepLimit, BetweenNodesWhoIsBusyLooksOftenAndAnIdleLeaderNowAndThen) {
   EXPECT_FALSE(sleep_limit({.several_nodes = true}, kNow).has_value());
 }
 
-TEST(SleepLimit, WhatWasSentAndWhatLiesUnseenIsLookedAfter) {
+TEST(SleepLimit, SentDataAndUnseenSubmissionsLimitTheSleep) {
   EXPECT_FALSE(rings_for_all({.helps_after = milliseconds(2)}));
   EXPECT_FALSE(rings_for_all({.wakes_at = 2}));
   EXPECT_FALSE(rings_for_all({.several_nodes = true}));
@@ -43,7 +43,7 @@ TEST(SleepLimit, WhatWasSentAndWhatLiesUnseenIsLookedAfter) {
             milliseconds(2));
 }
 
-TEST(SleepLimit, EndsWhenSomethingIsDueAndIsNeverNegative) {
+TEST(SleepLimit, EndsAtTheDueTimeAndIsNeverNegative) {
   EXPECT_EQ(sleep_limit({.due = kNow + milliseconds(3)}, kNow),
             milliseconds(3));
   EXPECT_EQ(sleep_limit({.wakes_at = 2, .due = kNow + milliseconds(3)}, kNow),

@@ -157,7 +157,7 @@ TEST(Config, StallsAreNotLookedForWhereThatIsDisabled) {
   EXPECT_EQ(config->stall_shutdown_time.count(), 0);
 }
 
-TEST(Config, WhoAsksForNoStallChecksIsNotShutDownByOneUnlessHeSaysSo) {
+TEST(Config, WithoutStallChecksTheShutdownTimeDefaultsToZero) {
   const std::string check = "HOROVOD_STALL_CHECK_TIME_SECONDS";
   EXPECT_EQ(read({{check, "0"}})->stall_shutdown_time.count(), 0);
   EXPECT_EQ(read({{check, "0"}, {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "3"}})
@@ -165,7 +165,7 @@ TEST(Config, WhoAsksForNoStallChecksIsNotShutDownByOneUnlessHeSaysSo) {
             std::chrono::seconds(3));
 }
 
-TEST(Config, NamesWhatIsAskedForAndNotThere) {
+TEST(Config, ListsUnsupportedSettings) {
   EXPECT_THAT(read({})->unsupported, ElementsAre());
   EXPECT_THAT(read({{"HOROVOD_TIMELINE", "/tmp/timeline.json"},
                     {"HOROVOD_AUTOTUNE", "0"},

@@ -69,7 +69,7 @@ TEST_F(BarrierCallsTest, TheSecondIsSubmittedWhenTheFirstIsPassed) {
   EXPECT_TRUE(second.poll());
 }
 
-TEST_F(BarrierCallsTest, WhoeverWaitsForOneBehindIsToldOfWhenItsTurnComes) {
+TEST_F(BarrierCallsTest, AWaitBehindIsAnnouncedAtItsTurn) {
   const Future<void> first = barrier();
   const Future<void> second = barrier();
   EXPECT_EQ(second.wait_for(0), false);
@@ -120,7 +120,7 @@ TEST_F(BarrierCallsTest, AJoinWaitsBehindThoseThatWait) {
   EXPECT_TRUE(third.poll());
 }
 
-TEST_F(BarrierCallsTest, WhatEndsTheJobEndsThemAll) {
+TEST_F(BarrierCallsTest, TheEndOfTheJobEndsAllBarriers) {
   std::vector<Future<void>> all;
   for (int i = 0; i < 100'000; ++i) all.push_back(barrier());
   refusal_ = absl::AbortedError("no");
@@ -137,7 +137,7 @@ TEST_F(BarrierCallsTest, AnOutcomeThatComesTwiceIsOfNoOther) {
   EXPECT_TRUE(absl::IsAborted(first.wait()));
 }
 
-TEST_F(BarrierCallsTest, WhoIsNoMemberOrHasJoinedIsRefused) {
+TEST_F(BarrierCallsTest, RefusesNonMembersAndJoinedRanks) {
   sets_.add(1, {1});
   const ProcessSet set = sets_.all().back();
   EXPECT_TRUE(absl::IsInvalidArgument(barrier(set).wait()));
@@ -159,7 +159,7 @@ TEST_F(BarrierCallsTest, ACallbackMayCallTheNext) {
   EXPECT_TRUE(next.poll());
 }
 
-TEST_F(BarrierCallsTest, WhatACallbackThrowsIsReported) {
+TEST_F(BarrierCallsTest, ACallbacksExceptionIsReported) {
   barrier().then([](const absl::Status&) { throw std::runtime_error("full"); });
   end();
   EXPECT_EQ(thrown_, "full");
@@ -187,7 +187,7 @@ TEST_F(BarrierCallsTest, OneThatIsPassedAtOnceIsNotSubmitted) {
   EXPECT_EQ(submitted_.size(), 1u);
 }
 
-TEST_F(BarrierCallsTest, OneWhosePeersAreLateIsWaitedFor) {
+TEST_F(BarrierCallsTest, ABarrierWithLatePeersBlocks) {
   tried_as_ = Quick::kBegun;
   EXPECT_EQ(calls_->run_at_once(ProcessSet::global()), Status());
   EXPECT_THAT(waited_for_, ElementsAre("blocks"));

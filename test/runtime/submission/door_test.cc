@@ -22,7 +22,7 @@ TEST(Door, LetsInUntilItIsShut) {
   door.shut();
 }
 
-TEST(Door, ShuttingWaitsForWhoIsInside) {
+TEST(Door, ShuttingWaitsForThreadsInside) {
   int behind = 7;
   Door<int> door(&behind);
   std::latch is_inside(1);

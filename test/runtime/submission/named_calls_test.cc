@@ -79,7 +79,7 @@ TEST_F(NamedCallsTest, AreRepeatedInAnyOrder) {
   EXPECT_EQ(built_, 4);
 }
 
-TEST_F(NamedCallsTest, WhatDiffersIsBuiltAnewAndThenRepeated) {
+TEST_F(NamedCallsTest, ADifferentCallIsBuiltAnewAndThenRepeated) {
   const AllreduceOptions different[] = {
       {.name = "a"},
       {.name = "a", .op = ReduceOp::kMax},
@@ -198,7 +198,7 @@ TEST_F(NamedCallsTest, NamesThatAreNotUsedAgainAreDropped) {
 }
 
 // Several threads of a rank call while others complete the calls.
-TEST(NamedCalls, RepeatWhateverTheThread) {
+TEST(NamedCalls, RepeatOnAnyThread) {
   run_world({.size = 2}, [](Runtime& job, auto&) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t) {

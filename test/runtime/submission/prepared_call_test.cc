@@ -85,7 +85,7 @@ TEST_F(PreparedCallTest, IsWaitedForBeforeItStartsAgainAndBeforeItGoes) {
   EXPECT_EQ(waits_, 2);
 }
 
-TEST_F(PreparedCallTest, WhoAsksOftenIsWaiting) {
+TEST_F(PreparedCallTest, ManyPollsAnnounceOneWait) {
   call_->start();
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(call_->poll());
   EXPECT_EQ(announced_, 1);

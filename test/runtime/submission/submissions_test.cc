@@ -48,7 +48,7 @@ class SubmissionsTest : public ::testing::Test {
       2, std::make_shared<const std::vector<int>>(std::vector<int>{0, 2})};
 };
 
-TEST_F(SubmissionsTest, SayWhatTheCallerAskedFor) {
+TEST_F(SubmissionsTest, HoldTheCallersRequest) {
   const auto built =
       submission(sets_, RequestKind::kAllreduce, {floats({2, 3}), floats({4})},
                  AllreduceOptions{.name = "g",
@@ -105,7 +105,7 @@ TEST_F(SubmissionsTest, RefuseAGroupOnSeveralDevices) {
                                         .status()));
 }
 
-TEST_F(SubmissionsTest, RefuseAGroupOfNothing) {
+TEST_F(SubmissionsTest, RefuseAnEmptyGroup) {
   for (const auto& built : {submission(sets_, RequestKind::kAllreduce, {},
                                        AllreduceOptions{.name = "g"}),
                             submission(sets_, RequestKind::kAllgather, {},
@@ -150,7 +150,7 @@ TEST_F(SubmissionsTest, RefuseTensorsThatCannotBe) {
 }
 
 // Enum values that a peer could not read.
-TEST_F(SubmissionsTest, RefuseWhatNoEnumNames) {
+TEST_F(SubmissionsTest, RefuseUnknownEnumValues) {
   const ConstTensorView odd(memory_, static_cast<DType>(77), Shape({2}));
   const ConstTensorView far(memory_, DType::kF32, Shape({2}),
                             {static_cast<DeviceKind>(9), 0});
@@ -221,7 +221,7 @@ TEST_F(SubmissionsTest, RefuseNamesThatAreTooLongToSend) {
               HasSubstr("a name of 1048577 bytes; at most 1048576"));
 }
 
-TEST_F(SubmissionsTest, KeepWhatTheMemoryBelongsTo) {
+TEST_F(SubmissionsTest, KeepTheOwnerOfTheMemory) {
   auto owner = std::make_shared<int>(1);
   for (const auto& built :
        {submission(sets_, RequestKind::kAllreduce, {floats({3})},
@@ -277,7 +277,7 @@ TEST_F(SubmissionsTest, RefuseRootsThatAreNotThere) {
             2);
 }
 
-TEST_F(SubmissionsTest, SplitAnAlltoallEquallyWhereNothingElseIsSaid) {
+TEST_F(SubmissionsTest, SplitAnAlltoallEquallyByDefault) {
   EXPECT_THAT((*alltoall({6}, {}))->splits, ElementsAre(2, 2, 2));
   EXPECT_THAT((*alltoall({0, 5}, {}))->splits, ElementsAre(0, 0, 0));
   EXPECT_THAT(refusal(alltoall({7}, {})),

@@ -77,7 +77,7 @@ TEST_F(SubmitterTest, ResultsLikeTheInputsAreInMemoryOfTheirOwn) {
   EXPECT_EQ(x_[0], 1);
 }
 
-TEST_F(SubmitterTest, WhatWasNotBuiltIsNotSubmitted) {
+TEST_F(SubmitterTest, ACallThatWasNotBuiltIsNotSubmitted) {
   const absl::Status why = absl::InvalidArgumentError("no");
   EXPECT_EQ(submitter_->in_place(why, {}).wait(), why);
   EXPECT_EQ(submitter_->in_new_memory<Buffer>(why).wait().status(), why);
@@ -86,7 +86,7 @@ TEST_F(SubmitterTest, WhatWasNotBuiltIsNotSubmitted) {
   EXPECT_TRUE(submitted_.empty());
 }
 
-TEST_F(SubmitterTest, OneWhoBlocksIsToldOfOnce) {
+TEST_F(SubmitterTest, ABlockingWaitIsAnnouncedOnce) {
   const Future<void> done = submitter_->in_place(built(""), {});
   EXPECT_TRUE(waited_for_.empty());
   EXPECT_EQ(done.wait(), absl::OkStatus());
@@ -129,7 +129,7 @@ TEST_F(SubmitterTest, AJoinIsOverBeforeItsFutureIsReady) {
   EXPECT_FALSE(join().poll());
 }
 
-TEST_F(SubmitterTest, WhatACallbackThrowsIsReportedAndGoesNoFurther) {
+TEST_F(SubmitterTest, ACallbacksExceptionIsReportedAndGoesNoFurther) {
   submitter_->in_place(built(), {}).then([](const absl::Status&) {
     throw std::runtime_error("the disk is full");
   });
@@ -142,7 +142,7 @@ TEST_F(SubmitterTest, WhatACallbackThrowsIsReportedAndGoesNoFurther) {
   EXPECT_EQ(thrown_, "not a std::exception");
 }
 
-TEST_F(SubmitterTest, WhatACallbackThrowsAfterTheSubmitterIsLost) {
+TEST_F(SubmitterTest, ACallbacksExceptionAfterTheSubmitterIsDropped) {
   submitter_->in_place(built(), {}).then([](const absl::Status&) { throw 7; });
   submitter_.reset();
   submitted_[0]->done(Results());
@@ -165,7 +165,7 @@ TEST_F(SubmitterTest, WaitingRacesWithTheEnd) {
 }
 
 // The job, in which the thread waits, is destroyed after the Submitter.
-TEST_F(SubmitterTest, ItsEndWaitsForWhoIsInside) {
+TEST_F(SubmitterTest, ItsEndWaitsForThreadsInside) {
   std::latch is_there(1);
   std::latch may_leave(1);
   std::atomic<bool> has_left = false;

@@ -86,7 +86,7 @@ int call(const std::string& rendezvous, int rank, const std::string& bytes) {
   return fd;
 }
 
-TEST(LocalCommunicator, SaysWhoDidNotCome) {
+TEST(LocalCommunicator, NamesMissingRanks) {
   const auto wires = make_local_communicator(
       {.rendezvous = new_rendezvous(),
        .rank = 1,
@@ -98,7 +98,7 @@ TEST(LocalCommunicator, SaysWhoDidNotCome) {
                         "2"));
 }
 
-TEST(LocalCommunicator, RefusesARankThatIsNoneAndANameThatIsTooLong) {
+TEST(LocalCommunicator, RefusesAnInvalidRankAndATooLongName) {
   EXPECT_TRUE(absl::IsInvalidArgument(
       make_local_communicator({.rendezvous = "x", .rank = 2, .size = 2})
           .status()));
@@ -154,7 +154,7 @@ TEST(LocalCommunicator, RefusesCallersThatIntroduceThemselvesStrangely) {
 
 // Rank 0 only sees the connection end. If a rank dies while it connects, it
 // counts as missing.
-TEST(LocalCommunicator, OverlooksCallersThatSayNothing) {
+TEST(LocalCommunicator, IgnoresSilentCallers) {
   const std::string rendezvous = new_rendezvous();
   std::thread stranger([&] { ::close(call(rendezvous, 0, "hvd")); });
   const auto wires = make_local_communicator(
@@ -231,7 +231,7 @@ TEST_F(WithAChild, ADeathEndsAnExchange) {
               AllOf(HasSubstr("rank 1"), HasSubstr("pid")));
 }
 
-TEST_F(WithAChild, WhatARankSentBeforeItLeftArrives) {
+TEST_F(WithAChild, MessagesOfALeavingRankArrive) {
   const auto leaves_something = [](Communicator& wires) {
     const std::string text(100, 'd');
     static_cast<void>(wires.send_mail(0, "mail"));
@@ -251,7 +251,7 @@ TEST_F(WithAChild, WhatARankSentBeforeItLeftArrives) {
   EXPECT_EQ(text, std::string(100, 'd'));
 }
 
-TEST_F(WithAChild, WhatIsForARankThatHasLeftGoesNowhere) {
+TEST_F(WithAChild, MessagesToARankThatLeftAreDropped) {
   ASSERT_NO_FATAL_FAILURE(start([](Communicator&) {}));
   EXPECT_EQ(child_->exit_code(), 0);
   const std::string much(8 << 20, 'x');

@@ -106,7 +106,7 @@ TEST_F(FrameStreams, APromiseOfManyBytesTakesNoMemory) {
   EXPECT_TRUE(theirs_.frames.empty());
 }
 
-TEST_F(FrameStreams, WhatWasSentBeforeTheEndIsRead) {
+TEST_F(FrameStreams, FramesBeforeTheEndAreRead) {
   here_->send({.kind = FrameKind::kMail}, "last");
   ASSERT_TRUE(here_->write().ok());
   // It closes with unread bytes, which the system reports as an error.

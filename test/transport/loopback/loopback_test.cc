@@ -174,7 +174,7 @@ TEST(LoopbackWorld, ACallbackMaySendMail) {
   EXPECT_EQ((*rank0->receive_mail())->bytes, "lost");
 }
 
-TEST(LoopbackWorld, NothingTheDeadSendArrives) {
+TEST(LoopbackWorld, DropsMessagesOfDeadRanks) {
   LoopbackWorld world(2);
   const auto rank0 = world.communicator(0);
   const auto rank1 = world.communicator(1);

@@ -63,7 +63,7 @@ TEST_F(MpiTransfersTest, NoMessageIsLongerThanTcpSendsAtOnce) {
   EXPECT_TRUE(finish(wires, *out).ok());
 }
 
-TEST_F(MpiTransfersTest, AFailureTellsWhomItHadToDoWith) {
+TEST_F(MpiTransfersTest, AFailureNamesItsPeer) {
   MpiTransfers wires = transfers();
   const int nobody = world_.size();
   const auto sent =
@@ -111,7 +111,7 @@ TEST_F(MpiTransfersTest, AnotherNumberOfChunksIsSeen) {
   keep_leftovers_of(wires);
 }
 
-TEST_F(MpiTransfersTest, AnAbandonedSendThatNobodyReceivesKeepsItsMemory) {
+TEST_F(MpiTransfersTest, AnUnreceivedAbandonedSendKeepsItsMemory) {
   MpiTransfers wires({.comm = world_.comm(),
                       .rank = world_.rank(),
                       .tags = world_.tags(),

@@ -107,7 +107,7 @@ TEST(NodeMail, TheWriterIsRungOnceThereIsRoomAndNotBefore) {
   bell.leave(Doorbell::Listener::kDriver);
 }
 
-TEST(NodeMail, WhatIsPostedIsHeardOfWithTheRing) {
+TEST(NodeMail, PostedMailIsAnnouncedByTheRing) {
   Node node(2);
   Doorbell& bell = node.segment(0).doorbell(0);
   const std::uint32_t ticket = bell.listen(Doorbell::Listener::kDriver);
@@ -121,7 +121,7 @@ TEST(NodeMail, WhatIsPostedIsHeardOfWithTheRing) {
   EXPECT_EQ(node[0].receive()->bytes, "second");
 }
 
-TEST(NodeMail, ARankAloneHasNobodyToWriteTo) {
+TEST(NodeMail, ALoneRankHasNoPeers) {
   Node node(1);
   EXPECT_FALSE(node[0].reaches(0));
   EXPECT_FALSE(node[0].receive().has_value());

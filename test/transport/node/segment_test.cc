@@ -235,7 +235,7 @@ TEST(BreakWord, TheFirstReasonStands) {
   EXPECT_LT(word.epoch(), 4u);
 }
 
-TEST(BreakWord, IsRaisedForWhoComesSecondToo) {
+TEST(BreakWord, IsRaisedForTheSecondCallerToo) {
   for (int round = 0; round < 2000; ++round) {
     BreakWord word;
     std::barrier start(2);
@@ -250,7 +250,7 @@ TEST(BreakWord, IsRaisedForWhoComesSecondToo) {
   }
 }
 
-TEST(BreakWord, NamesThoseWhomTheReasonSuspects) {
+TEST(BreakWord, NamesTheSuspectsOfTheReason) {
   const auto segment = solo_segment(0);
   BreakWord& word = segment->break_word();
   EXPECT_EQ(word.suspects(), std::vector<int>());
@@ -267,7 +267,7 @@ TEST(BreakWord, CutsALongText) {
             std::string(BreakWord::kTextBytes, 'y'));
 }
 
-TEST(NodeSegment, LeavesNothingBehindEvenIfItsOwnerIsKilled) {
+TEST(NodeSegment, LeavesNoFileEvenIfItsOwnerIsKilled) {
   const auto before = names_in("/dev/shm");
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);

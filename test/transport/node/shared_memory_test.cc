@@ -101,7 +101,7 @@ TEST(SharedMemory, BeyondALimitOnFilesIsAClearError) {
   EXPECT_NE(memory.status().message().find("ulimit -f"), std::string::npos);
 }
 
-TEST(SharedMemory, RefusesWhatIsNoTicket) {
+TEST(SharedMemory, RefusesMalformedTickets) {
   for (const char* text : {"", "1 2 3 4", "1 2 3 4 5 6", "a b c d e",
                            "1 2 3 4 -5", "1 99999999999 3 4 5"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(

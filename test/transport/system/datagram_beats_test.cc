@@ -19,7 +19,7 @@ DatagramBeats::Contact here(const DatagramBeats& beats) {
   return contact;
 }
 
-TEST(DatagramBeats, ComeFromWhomTheySayAndOnce) {
+TEST(DatagramBeats, ArriveOnceWithTheirSender) {
   const DatagramBeats mine;
   const DatagramBeats theirs;
   ASSERT_NE(mine.contact().port, 0);

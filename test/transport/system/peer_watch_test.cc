@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, PeerWatchByAnyWay,
                            return way.index == 0 ? "BestWay" : "ByLooking";
                          });
 
-TEST_P(PeerWatchByAnyWay, SeesAKilledProcessThoughNobodyReapedIt) {
+TEST_P(PeerWatchByAnyWay, SeesAnUnreapedKilledProcess) {
   const auto child = sleeping_child();
   Promise<int> lost;
   PeerWatch watch({as_rank(3, *child)}, GetParam());
@@ -77,7 +77,7 @@ std::set<int> open_descriptors() {
 }
 
 // As when a library makes its process a daemon.
-TEST_P(PeerWatchByAnyWay, EndsAndAccusesNobodyWhereItsDescriptorsAreClosed) {
+TEST_P(PeerWatchByAnyWay, EndsAndAccusesNoRankIfItsDescriptorsAreClosed) {
   const auto child = sleeping_child();
   const std::set<int> before = open_descriptors();
   std::atomic<int> accused = 0;
@@ -141,7 +141,7 @@ TEST_P(PeerWatchByAnyWay, TellsOfEachOnceAndOfTheLivingNot) {
   EXPECT_EQ(lost, (std::multiset<int>{1, 3}));
 }
 
-TEST_P(PeerWatchByAnyWay, TellsALateCallbackWhatHappenedBefore) {
+TEST_P(PeerWatchByAnyWay, TellsALateCallbackOfEarlierLosses) {
   const auto child = sleeping_child();
   PeerWatch watch({as_rank(5, *child)}, GetParam());
   child->kill(SIGKILL);
@@ -164,7 +164,7 @@ TEST_P(PeerWatchByAnyWay, CountsAProcessThatIsGoneAsEnded) {
   EXPECT_EQ(*lost.future().wait(), 2);
 }
 
-TEST_P(PeerWatchByAnyWay, AfterAnEmptyCallbackNoneRuns) {
+TEST_P(PeerWatchByAnyWay, AnEmptyCallbackStopsCalls) {
   for (int i = 0; i < 20; ++i) {
     const auto child = sleeping_child();
     std::atomic<bool> ended = false;
@@ -189,7 +189,7 @@ TEST(PeerWatch, SaysHowItSees) {
   EXPECT_EQ(PeerWatch({}).caveat(), "");
 }
 
-TEST(PeerWatch, WithoutAThreadSeesNothingAndSaysSo) {
+TEST(PeerWatch, IsAnErrorWithoutAThread) {
   const auto child = sleeping_child();
   const NoThreads none;
   PeerWatch watch({as_rank(1, *child)});
@@ -235,7 +235,7 @@ TEST(WatchedProcess, GoesOnWithoutItsFirstThread) {
   ::close(gate[1]);
 }
 
-TEST(PeerWatch, OfNobodyIsQuiet) {
+TEST(PeerWatch, OfNoRanksIsQuiet) {
   PeerWatch watch({});
   watch.watch([](int, const std::string&) { ADD_FAILURE(); });
   watch.watch({});

@@ -49,7 +49,7 @@ def test_models_optimizers_and_samplers_are_too(rank):
     assert not torch.all(model[0].weight == 0)
 
 
-def test_what_is_assigned_is_saved():
+def test_an_assigned_model_is_saved():
     state = hvd.elastic.TorchState(models.mlp())
     other = models.mlp()
     with torch.no_grad():
@@ -268,7 +268,7 @@ def test_epochs_have_orders_of_their_own(size):
     assert list(straight)[0] == hvd.rank()
 
 
-def test_goes_on_with_what_is_left(size):
+def test_goes_on_with_the_remaining_samples(size):
     sampler = hvd.elastic.ElasticSampler(range(10 * size))
     first = list(sampler)[:4]
     sampler.record_batch(0, 4)
