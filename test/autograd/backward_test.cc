@@ -51,7 +51,7 @@ TEST(Graph, TheWorkedExampleHasItsValues) {
 }
 
 // Item 3.
-TEST(Graph, BeforeBackwardThereAreNodesAndNoGradients) {
+TEST(Graph, NodesExistBeforeBackwardButNoGradients) {
   WorkedExample e;
   for (const Tensor& t : {e.w1, e.w2, e.w3, e.l1, e.loss}) {
     EXPECT_FALSE(t.grad().defined());

@@ -178,7 +178,7 @@ Tensor nested(const Tensor& x, int depth, std::vector<int>* order) {
 }
 
 // Item 122.
-TEST(Engine, BackwardInBackwardGoesAsDeepAsOneLikes) {
+TEST(Engine, NestedBackwardHasNoDepthLimit) {
   Tensor x = leaf(1);
   nested(x, 2000, nullptr).backward();
   EXPECT_EQ(value(x.grad()), 1);

@@ -216,7 +216,7 @@ TEST(PostAccumulateHook, FiresAsEarlyAsItCan) {
 }
 
 // Item 47.
-TEST(Hooks, LiveAsLongAsTheTensorOrTheHandleSays) {
+TEST(Hooks, LiveAsLongAsTheTensorOrTheHandle) {
   auto token = std::make_shared<int>(1);
   std::weak_ptr<int> weak = token;
   Tensor x = leaf(1);
@@ -288,7 +288,7 @@ TEST(Hooks, ARemovedHookDoesNotRunAnyMore) {
 }
 
 // Item 50.
-TEST(Hooks, BelongToTheVersionTheyWereHungOnto) {
+TEST(Hooks, BelongToTheirVersion) {
   Tensor a = leaf({1, 1}, {2});
   Tensor b = a.clone();
   std::vector<double> first, second;
@@ -443,7 +443,7 @@ TEST(BackwardObserver, SaysAtTheStartWhichLeavesWillBeReached) {
   EXPECT_THAT(log, ElementsAre("leaf"));
 }
 
-TEST(TensorHooks, OfTheOnlyRootRunWhereverItLeads) {
+TEST(TensorHooks, OfTheOnlyRootAlwaysRun) {
   Tensor x = leaf(1), other = leaf(2);
   Tensor y = x * 2.0;
   y.retain_grad();

@@ -19,7 +19,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(DLPack, GoesOutAndComesBackWithoutACopy) {
+TEST(DLPack, ExportsAndImportsWithoutACopy) {
   for (DType dtype : kAllDTypes) {
     Tensor x = arange(0, 6, 1, {}).to(dtype).view({2, 3}).t();
     DLManagedTensor* managed = to_dlpack(x);

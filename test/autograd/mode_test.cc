@@ -174,7 +174,7 @@ struct Throws : autograd::Function<Throws> {
 };
 
 // Items 33, 116.
-TEST(Anomaly, TellsOfWhichNodeAnExceptionComesAndPassesItOn) {
+TEST(Anomaly, NamesTheNodeOfAnException) {
   std::vector<std::string> heard;
   Warnings warnings([&](const std::string& text) { heard.push_back(text); });
   Tensor unknown = Throws::apply(leaf(1));

@@ -48,7 +48,7 @@ TEST(ReentrantCheckpoint, KeepsItsInputsOnlyAndGivesTheSameGradients) {
 }
 
 // Item 141.
-TEST(ReentrantCheckpoint, WithoutAnInputThatRequiresGradThereIsAWarning) {
+TEST(ReentrantCheckpoint, WarnsIfNoInputRequiresGrad) {
   std::vector<std::string> heard;
   autograd::Warnings warnings(
       [&](const std::string& text) { heard.push_back(text); });
@@ -142,7 +142,7 @@ TEST(ReentrantCheckpoint, HooksOfASharedParameterFireTwice) {
 }
 
 // Item 152.
-TEST(ReentrantCheckpoint, AGlobalThatChangesIsNotNoticed) {
+TEST(ReentrantCheckpoint, AChangedGlobalIsNotNoticed) {
   double factor = 2;
   Tensor x = leaf(1);
   Tensor y = checkpoint_reentrant(
@@ -167,7 +167,7 @@ TEST(ReentrantCheckpoint, ACapturedTensorThatWasModifiedIsAnError) {
 }
 
 // Otherwise backward would reach the region again, without end.
-TEST(ReentrantCheckpoint, ACapturedTensorMayNotComeToDependOnTheResult) {
+TEST(ReentrantCheckpoint, ACapturedTensorMustNotDependOnTheResult) {
   Tensor x = randn64({3});
   const Tensor w = ones64({3});
   const Tensor y = checkpoint_reentrant(
@@ -273,7 +273,7 @@ TEST(ReentrantCheckpoint, RandomNumbersAndAutocastAreReplayed) {
 }
 
 // Item 186.
-TEST(ReentrantCheckpoint, RandomNumbersAreDrawnAnewIfTheyNeedNotBePreserved) {
+TEST(ReentrantCheckpoint, RandomNumbersAreDrawnAgainUnlessPreserved) {
   Tensor x = ones64({1000}, true);
   std::vector<double> mask;
   Tensor y = checkpoint_reentrant(

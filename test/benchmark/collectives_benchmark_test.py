@@ -53,7 +53,7 @@ class CollectivesBenchmark(unittest.TestCase):
         for key in ("cpu_us", "faster_than_mpi", "over_memcpy"):
             self.assertGreater(contender[key], 0, key)
 
-    def test_every_workload_is_measured_and_told(self):
+    def test_every_workload_is_measured_and_reported(self):
         lines, results = run()
         self.assertEqual([result["workload"] for result in results], list(WORKLOADS))
         arena = {"arena"} if any(one["name"] == "arena"
@@ -72,7 +72,7 @@ class CollectivesBenchmark(unittest.TestCase):
         self.assertEqual(
             [(line[:17].strip(), line[17:32].strip()) for line in lines[1:]], told)
 
-    def test_only_some_if_asked(self):
+    def test_only_selects_workloads(self):
         lines, results = run("--only", "^4 |GPT", "--repeats", "1")
         self.assertEqual([result["workload"] for result in results],
                          ["4 B", "4 KiB", "GPT-2 small"])

@@ -56,7 +56,7 @@ TEST(Workloads, TinyOnesAreTheSameWithFewElements) {
   }
 }
 
-TEST(Quartiles, LieBetweenValuesWhereTheyHaveTo) {
+TEST(Quartiles, InterpolateBetweenValues) {
   const Quartiles odd = quartiles({5, 1, 3, 2, 4});
   EXPECT_EQ(odd.first, 2);
   EXPECT_EQ(odd.median, 3);

@@ -24,7 +24,7 @@ def test_reduces_arrays_pending_in_the_stream(gpu):
         assert (values_of(mine, gpu) == horovodpp.rank() + step).all()
 
 
-def test_in_place_is_in_place(gpu):
+def test_in_place_returns_its_argument(gpu):
     mine = gpu.put(numpy.arange(6, dtype="float64").reshape(2, 3))
     assert horovodpp.allreduce_(mine, op=horovodpp.Average) is mine
     assert (values_of(mine, gpu) == numpy.arange(6).reshape(2, 3)).all()
@@ -84,7 +84,7 @@ def test_memory_of_the_arena_is_on_the_gpu(gpu):
         horovodpp.arena_empty(1, device="cuda:99")
 
 
-def test_arrays_that_cannot_be_given_are_refused(gpu):
+def test_unsupported_arrays_are_refused(gpu):
     columns = gpu.put(numpy.ones((4, 4), "float32"))
     columns.strides = (4, 16)
     with pytest.raises(ValueError, match="contiguous"):

@@ -27,7 +27,7 @@ OF_THE_SYSTEM = re.compile(r"ld-|linux-vdso|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+
                            r"libgpg-error|libmunge|libucp|libuc|libpsm|libfabric|libibverbs|libnl")
 
 
-def check_what_is_needed():
+def check_dependencies():
     missing = [module for module in ("torch", "nanobind", "scikit_build_core", "pip")
                if importlib.util.find_spec(module) is None]
     if missing:
@@ -54,7 +54,7 @@ def linked_by(program):
         yield pathlib.Path(words[0]).name, words[2] if "=>" in words else words[0]
 
 
-def check_what_is_linked(folder, package):
+def check_linked_libraries(folder, package):
     programs = [*package.glob("_core*.so"), folder / "bin" / "horovodrun"]
     for program in programs:
         elsewhere = [name for name, path in linked_by(program)
@@ -82,7 +82,7 @@ def check_late_loading(folder, run):
 
 
 def main():
-    check_what_is_needed()
+    check_dependencies()
     folder = pathlib.Path(sys.argv[1]).resolve()
     venv.create(folder, clear=True, with_pip=False)
     packages = next(folder.glob("lib/python*/site-packages"))
@@ -101,7 +101,7 @@ def main():
     run("python", "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation",
         "--config-settings=cmake.define.HVD_WITH_NVCC=OFF",
         "--config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0", str(ROOT))
-    check_what_is_linked(folder, packages / "horovodpp")
+    check_linked_libraries(folder, packages / "horovodpp")
     check_licences(packages / "horovodpp")
     run("python", "-c", "import horovodpp; horovodpp.init(); assert horovodpp.size() == 1")
     check_late_loading(folder, run)

@@ -150,7 +150,7 @@ static void gathers_uneven_rows(void) {
   }
 }
 
-static void scatters_what_it_reduces(void) {
+static void scatters_reduced_rows(void) {
   float rows[2 * kMostRanks];
   const int64_t dims[1] = {2 * size};
   const hvd_tensor tensor = {rows, dims, 1, HVD_FLOAT32};
@@ -273,7 +273,7 @@ static void moves_into_memory_of_the_callers(void) {
 }
 
 /* Each several times; other ranks call unprepared. */
-static void repeats_what_is_prepared(void) {
+static void repeats_prepared_calls(void) {
   float pair[2];
   float whole;
   float rows[kMostRanks];
@@ -598,11 +598,11 @@ int main(void) {
   reduces_in_the_background();
   broadcasts();
   gathers_uneven_rows();
-  scatters_what_it_reduces();
+  scatters_reduced_rows();
   sends_each_rank_its_rows();
   serves_one_rank();
   moves_into_memory_of_the_callers();
-  repeats_what_is_prepared();
+  repeats_prepared_calls();
   tells_all_ranks_that_they_disagree();
   works_in_process_sets();
   joins();

@@ -57,7 +57,7 @@ static void get(float* values, const void* memory, size_t bytes) {
   CHECK(driver_cuStreamSynchronize(stream) == 0);
 }
 
-static void reduces_what_its_stream_produces(void) {
+static void reduces_tensors_of_its_stream(void) {
   const int64_t dims[1] = {kRows};
   float values[kRows] = {0, 0, 0};
   hvd_allreduce_options options = HVD_ALLREDUCE_OPTIONS;
@@ -145,7 +145,7 @@ static void has_memory_for_gradients(void) {
                 hvd_arena_alloc_on(HVD_CUDA(99), 64, &gradient.data));
 }
 
-static void refuses_devices_that_there_are_not(void) {
+static void refuses_missing_devices(void) {
   const int64_t dims[1] = {1};
   float value = 1.0f;
   hvd_tensor tensor = {&value, dims, 1, HVD_FLOAT32, -1};
@@ -163,11 +163,11 @@ int main(void) {
   if (failures > 0) return 1;
   rank = hvd_rank();
   size = hvd_size();
-  reduces_what_its_stream_produces();
+  reduces_tensors_of_its_stream();
   has_results_on_the_gpu();
   reduces_gradients();
   has_memory_for_gradients();
-  refuses_devices_that_there_are_not();
+  refuses_missing_devices();
   CHECK_OK(hvd_shutdown());
   return failures > 0;
 }

@@ -209,7 +209,7 @@ static void refuses_null(void) {
   CHECK_OK(hvd_reducer_destroy(reducer));
 }
 
-static void refuses_numbers_that_are_none(void) {
+static void refuses_invalid_numbers(void) {
   const int64_t negative[1] = {-1};
   const int64_t endless[2] = {INT64_MAX, INT64_MAX};
   const hvd_tensor bad[5] = {{values, two, 1, 99},
@@ -408,7 +408,7 @@ int main(void) {
   CHECK_REFUSED(HVD_FAILED_PRECONDITION, "headers", hvd_init(-1));
   CHECK_OK(hvd_init(HVD_C_VERSION));
   refuses_null();
-  refuses_numbers_that_are_none();
+  refuses_invalid_numbers();
   refuses_wrong_handles();
   refuses_the_wrong_order();
   CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &kept));

@@ -23,7 +23,7 @@ TEST(Checkpoint, AnInputThatWasModifiedIsAVersionError) {
                y.sum().backward());
 }
 
-TEST(Checkpoint, AResultThatIsWrittenOnceItIsSavedIsAVersionError) {
+TEST(Checkpoint, AWriteToASavedResultIsAVersionError) {
   const auto writes = [](const Tensor& in) {
     const Tensor made = exp(in);
     const Tensor square = made * made;

@@ -168,7 +168,7 @@ struct Counted : autograd::Function<Counted> {
   }
 };
 
-TEST(Checkpoint, StopsAsSoonAsAllIsThere) {
+TEST(Checkpoint, StopsOnceAllSavedTensorsAreRecomputed) {
   Tensor x = leaf({1, 2}, {2});
   auto f = [](const Tensor& in) { return Counted::apply(cos(sin(in))); };
   const auto runs = [&](const CheckpointOptions& options) {

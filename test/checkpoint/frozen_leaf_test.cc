@@ -117,7 +117,7 @@ std::string gradients_after(Tensor (*run)(const Tensor&, const Tensor&),
                       text_of_gradient(w.grad()));
 }
 
-TEST(FrozenLeaf, HasTheGradientThatItHasWithoutCheckpoints) {
+TEST(FrozenLeaf, HasTheSameGradientAsWithoutCheckpoints) {
   for (const LeafChange& change : kLeafChanges) {
     for (const bool of_x : {false, true}) {
       const std::string plain = gradients_after(of_both, change, of_x);
@@ -135,7 +135,7 @@ TEST(FrozenLeaf, HasTheGradientThatItHasWithoutCheckpoints) {
               HasSubstr("and none"));
 }
 
-TEST(FrozenLeaf, MayBeOneThatTheFunctionMakesOrThaws) {
+TEST(FrozenLeaf, MayBeMadeOrThawedByTheFunction) {
   const auto gradient = [](bool checkpointed, bool makes) {
     const Tensor x = leaf({1, 2}, {2});
     Tensor w = makes ? Tensor() : constant({3, 4}, {2});

@@ -115,7 +115,7 @@ TEST(PlannedChain, MeasuringLeavesNoTrace) {
   EXPECT_GT(cost.stages[1].backward_seconds, 0.0);
 }
 
-TEST(PlannedChain, MeasuringLeavesRetainedGradientsAsTheyAre) {
+TEST(PlannedChain, MeasuringKeepsRetainedGradients) {
   Model model(2);
   const Tensor scale = exp(ones({kColumns}, {.requires_grad = true}));
   scale.retain_grad();
@@ -201,7 +201,7 @@ TEST(PlannedChain, RefusesOptionsThatAStageDoesNotHave) {
           {{model.functions[0]}, {model.functions[1], {ChainFunction()}}}));
 }
 
-TEST(PlannedChain, RefusesBudgetsThatCannotBe) {
+TEST(PlannedChain, RefusesInvalidBudgets) {
   Model model(4);
   PlannedChain chain(model.functions);
   EXPECT_ERROR(InvalidArgument, "either memory_budget",

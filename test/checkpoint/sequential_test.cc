@@ -65,7 +65,7 @@ TEST(CheckpointSequential, AllSegmentsButTheLastRunTwice) {
 }
 
 // Item 200.
-TEST(CheckpointSequential, RefusesSegmentsThatCannotBe) {
+TEST(CheckpointSequential, RefusesInvalidSegments) {
   Layers layers(4);
   for (const std::int64_t segments : {0, -1, 5}) {
     EXPECT_ERROR(InvalidArgument, "segments of 4 functions",

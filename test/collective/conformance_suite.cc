@@ -212,7 +212,7 @@ TEST_P(PlaneConformance, AllgatherPutsUnevenPartsInRankOrder) {
   });
 }
 
-TEST_P(PlaneConformance, AllgatherFindsOutWhetherPartsAreAlike) {
+TEST_P(PlaneConformance, AllgatherDetectsEqualParts) {
   GetParam()([](Member& member) {
     if (!member.plane.gathers_alike()) return;
     const auto ranks = static_cast<std::size_t>(member.ranks);
@@ -227,7 +227,7 @@ TEST_P(PlaneConformance, AllgatherFindsOutWhetherPartsAreAlike) {
   });
 }
 
-TEST_P(PlaneConformance, AlltoallFindsOutWhetherSizesAreAlike) {
+TEST_P(PlaneConformance, AlltoallDetectsEqualSizes) {
   GetParam()([](Member& member) {
     if (!member.plane.gathers_alike()) return;
     for (const std::size_t size :

@@ -77,7 +77,7 @@ TEST_F(GpuWaitTest, NamesARankWhoseStreamHasNotReachedTheCall) {
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("this rank has not come to")));
 }
 
-TEST_F(GpuWaitTest, SaysSoWhereTheRankItselfHasComeToIt) {
+TEST_F(GpuWaitTest, SaysThatThisRankHasReachedTheCall) {
   const auto follows =
       device::CudaEvent::after(context_, own_.handle()).value();
   ASSERT_EQ(own_.synchronize(), absl::OkStatus());

@@ -72,7 +72,7 @@ TEST(PlaneSelector, NamesCallAndPlanesIfNoPlaneFits) {
   EXPECT_THAT(message, HasSubstr("there is: line, shm"));
 }
 
-TEST(PlaneSelector, SaysSoIfThereAreNoPlanesAtAll) {
+TEST(PlaneSelector, SaysThatItHasNoPlanes) {
   const auto none = PlaneSelector({}).select(Device::cpu(), 1);
   EXPECT_THAT(std::string(none.status().message()),
               HasSubstr("there is: none"));

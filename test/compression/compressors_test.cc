@@ -158,7 +158,7 @@ TEST_P(Compressors, WorkOnGroups) {
   });
 }
 
-TEST_P(Compressors, TellOfOverflowAndForgetIt) {
+TEST_P(Compressors, ReportAnOverflowOnce) {
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(job, {.compressor = GetParam().make()});
     const int rank = job.topology().rank();
@@ -275,7 +275,7 @@ TEST(PowerSgd, FindsTheBasisOfAMatrixOfLowRank) {
   });
 }
 
-TEST(AllCompressors, RefuseOptionsWithoutMeaning) {
+TEST(AllCompressors, RefuseInvalidOptions) {
   EXPECT_THROW(top_k(0), Error);
   EXPECT_THROW(top_k(1.5), Error);
   EXPECT_THROW(power_sgd(0), Error);
@@ -484,7 +484,7 @@ TEST(TopK, GoesOnFromAState) {
   });
 }
 
-TEST(TopK, RefusesOptionsThatMakeNoSense) {
+TEST(TopK, RefusesInvalidOptions) {
   EXPECT_THROW(top_k({.share = 0}), InvalidArgument);
   EXPECT_THROW(top_k({.warmup_share = 2}), InvalidArgument);
   EXPECT_THROW(top_k({.warmup_steps = -1}), InvalidArgument);

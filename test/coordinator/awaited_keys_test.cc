@@ -20,7 +20,7 @@ TEST(AwaitedKeys, ForgetsKeysOutOfFlight) {
   EXPECT_FALSE(keys.any(all));
 }
 
-TEST(AwaitedKeys, StaysSmallHoweverManyComeAndGo) {
+TEST(AwaitedKeys, StaysSmallAfterManyKeys) {
   AwaitedKeys keys;
   for (int i = 0; i < 10'000; ++i) {
     const std::string name = std::to_string(i);

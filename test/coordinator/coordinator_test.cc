@@ -640,7 +640,7 @@ TEST(Coordinator, DropsMailOfAnotherEpoch) {
             absl::OkStatus());
 }
 
-TEST(Coordinator, PutsAllThatARankIsToldIntoOneLetter) {
+TEST(Coordinator, PutsAllMessagesToARankIntoOneLetter) {
   Cluster cluster({.size = 3});
   for (const char* name : {"a", "b", "c"}) {
     for (int rank : {0, 1, 2}) cluster.submit(rank, allreduce_of(name));

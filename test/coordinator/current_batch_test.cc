@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(CurrentBatch, NumbersGrowAndBeginAnewInAnEpoch) {
+TEST(CurrentBatch, NumbersGrowAndRestartInAnEpoch) {
   CurrentBatch current;
   const Batch first = current.number(true);
   const Batch second = current.number(false);
@@ -24,7 +24,7 @@ TEST(CurrentBatch, NumbersGrowAndBeginAnewInAnEpoch) {
   EXPECT_EQ(third.sequence, first.sequence);
 }
 
-TEST(CurrentBatch, IsExecutedFromWhenItIsGivenOutUntilItsEnd) {
+TEST(CurrentBatch, IsExecutingUntilItsEnd) {
   CurrentBatch current;
   EXPECT_EQ(current.give_out(), nullptr);
   EXPECT_FALSE(current.is_executing());
@@ -42,7 +42,7 @@ TEST(CurrentBatch, IsExecutedFromWhenItIsGivenOutUntilItsEnd) {
   EXPECT_THAT(current.end(), IsEmpty());
 }
 
-TEST(CurrentBatch, APlannedOneIsNumberedWhereItIs) {
+TEST(CurrentBatch, APlannedBatchIsNumberedInPlace) {
   CurrentBatch current;
   const Batch before = current.number(true);
   Batch planned;

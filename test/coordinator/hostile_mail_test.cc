@@ -65,7 +65,7 @@ TEST_F(HostileMail, AMalformedMessageIsAnErrorThatNamesTheSender) {
   }
 }
 
-TEST_F(HostileMail, ARequestThatCannotBeIsAnErrorThatNamesSenderAndValue) {
+TEST_F(HostileMail, AnInvalidRequestIsAnErrorThatNamesSenderAndValue) {
   Request request = sample_allreduce();
   request.tensors[0].dtype = static_cast<DType>(77);
   absl::Status status = receive(3, Propose{.request = shared(request)});
@@ -143,13 +143,13 @@ TEST_F(HostileMail, TheEndOfNoCycleIsAnError) {
   EXPECT_TRUE(absl::IsInternal(coordinator_.next_batch().status()));
 }
 
-TEST_F(HostileMail, AnAnswerToNoQuestionIsDropped) {
+TEST_F(HostileMail, AnUnrequestedAnswerIsDropped) {
   EXPECT_EQ(receive(3, Inspected{.query = 9}), absl::OkStatus());
 }
 
 // States of a job in which a message may arrive.
 void do_nothing(FuzzJob&) {}
-void everybody_moves(FuzzJob& job) {
+void all_ranks_move(FuzzJob& job) {
   for (int turn = 0; turn < 4; ++turn) {
     for (int rank = 0; rank < FuzzJob::kRanks; ++rank) job.move(rank);
     job.deliver_everything();
@@ -162,7 +162,7 @@ void steps(FuzzJob& job, int count) {
       job.submit(rank, sample_allreduce("a"));
       job.submit(rank, sample_allreduce("b"));
     }
-    everybody_moves(job);
+    all_ranks_move(job);
   }
 }
 void know_names(FuzzJob& job) { steps(job, 1); }
@@ -173,7 +173,7 @@ void be_in_a_cycle(FuzzJob& job) {
 void have_left(FuzzJob& job) {
   know_names(job);
   for (int rank = 0; rank < FuzzJob::kRanks; ++rank) job.leave(rank);
-  everybody_moves(job);
+  all_ranks_move(job);
 }
 
 std::vector<Message> senseless_messages() {
@@ -208,7 +208,7 @@ TEST_P(HostileMailInAnyState, CrashesNoRank) {
         job.inject(from, to, message);
         steps(job, 1);
         job.inject(from, to, message);
-        everybody_moves(job);
+        all_ranks_move(job);
       }
     }
   }

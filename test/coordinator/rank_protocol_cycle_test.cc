@@ -104,7 +104,7 @@ TEST_F(RankProtocolCycle, ItsBatchesHaveSequenceNumbersAndSubmissions) {
   }
 }
 
-TEST_F(RankProtocolCycle, TellsHowManySubmissionsItsNextBatchLacks) {
+TEST_F(RankProtocolCycle, CountsTheMissingSubmissionsOfItsNextBatch) {
   EXPECT_EQ(protocol_->submissions_to_next(), 1u);
   schedule_cycle(1, {0, 1}, true);
   EXPECT_THAT(execute(), IsEmpty());
@@ -236,7 +236,7 @@ TEST_F(RankProtocolCycle, TheBatchThatAllEnteredIsFinished) {
   EXPECT_FALSE(is_marked(0));
 }
 
-TEST_F(RankProtocolCycle, AnEndThatCannotBeIsAnError) {
+TEST_F(RankProtocolCycle, AnInvalidEndIsAnError) {
   begin_cycle();
   schedule(RecordKind::kEndCycle, 0, 1);  // This rank has entered none.
   EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
@@ -254,7 +254,7 @@ TEST_F(RankProtocolCycle, RefusesARunWhileItIsInForce) {
   EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
-TEST_F(RankProtocolCycle, OneThatCannotBeFollowedIsAnError) {
+TEST_F(RankProtocolCycle, AnEmptyCycleIsAnError) {
   schedule({{.kind = RecordKind::kStartCycle,
              .id = 1,
              .value = Cycle().hash()}});  // Of an empty cycle.
@@ -360,7 +360,7 @@ TEST_F(RankProtocolCycle, WaitsOfTheStepBeforeItDoNotStopIt) {
   EXPECT_THAT(said(), IsEmpty());
 }
 
-TEST_F(RankProtocolCycle, ADifferentRequestUnderANameOfItIsProposed) {
+TEST_F(RankProtocolCycle, AChangedRequestOfItsNameIsProposed) {
   begin_cycle();
   Request changed = allreduce("a");
   changed.op = ReduceOp::kMax;
@@ -412,7 +412,7 @@ class LoneHeadOfACycle : public RankProtocolCycle {
   Mine c_{allreduce("c")};
 };
 
-TEST_F(LoneHeadOfACycle, IsEnteredInItsOrderAndExecutedUntilItIsFinished) {
+TEST_F(LoneHeadOfACycle, IsEnteredInOrderAndExecutingUntilFinished) {
   std::uint64_t sequence = 2;
   for (int round = 0; round < 3; ++round) {
     for (Mine* const mine : {&a_, &b_}) {

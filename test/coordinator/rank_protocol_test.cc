@@ -23,7 +23,7 @@ TEST_F(RankProtocolTest, ANewNameIsProposed) {
   EXPECT_TRUE(protocol_->has_in_flight());
 }
 
-TEST_F(RankProtocolTest, TheRootOfABroadcastSaysSo) {
+TEST_F(RankProtocolTest, AProposalTellsTheRootOfABroadcast) {
   Request broadcast = sample_broadcast();
   broadcast.root = kRank;
   submit(broadcast);
@@ -187,7 +187,7 @@ TEST_F(RankProtocolTest, AnIdThatServesOnceIsForgotten) {
   EXPECT_EQ(only_said<Propose>().request->key.name, "a");
 }
 
-TEST_F(RankProtocolTest, ADifferentRequestUnderAKnownNameIsProposedAnew) {
+TEST_F(RankProtocolTest, AChangedRequestOfAKnownNameIsProposed) {
   make_known(7, "a", 2);
   Request changed = allreduce("a");
   changed.op = ReduceOp::kMax;
@@ -264,7 +264,7 @@ TEST_F(RankProtocolTest, ANonMemberMayNotSubmit) {
   EXPECT_FALSE(protocol_->has_in_flight());
 }
 
-TEST_F(RankProtocolTest, ANewSetIsThereFromItsRunOn) {
+TEST_F(RankProtocolTest, ANewSetExistsFromItsRunOn) {
   Request add = sample_add_process_set();
   add.ranks = {1, 0};
   submit(add);
@@ -343,7 +343,7 @@ TEST_F(RankProtocolTest, AJoinedRankContributesNoTensor) {
   EXPECT_THAT(failures(), IsEmpty());
 }
 
-TEST_F(RankProtocolTest, ASubmissionAfterAJoinFailsAndOneBeforeItDoesNot) {
+TEST_F(RankProtocolTest, OnlySubmissionsAfterAJoinFail) {
   submit(allreduce("before"));
   Request join;
   join.kind = RequestKind::kJoin;
@@ -372,7 +372,7 @@ TEST_F(RankProtocolTest, ALaterJoinIsAnnouncedAtOnce) {
   EXPECT_EQ(only_said<Joined>().process_set, kGlobalSet);
 }
 
-TEST_F(RankProtocolTest, AJoinOfOneSetDoesNotConcernAnother) {
+TEST_F(RankProtocolTest, AJoinAffectsItsSetOnly) {
   Request join;
   join.kind = RequestKind::kJoin;
   join.key = {1, "join"};
@@ -476,7 +476,7 @@ TEST_F(RankProtocolTest, KnowsItsLastSubmission) {
   EXPECT_FALSE(protocol_->state(key("b"), now_).has_submitted);
 }
 
-TEST_F(RankProtocolTest, OneThatHasJoinedHasSubmittedItsJoin) {
+TEST_F(RankProtocolTest, AJoinedRankHasSubmittedItsJoin) {
   Request join;
   join.kind = RequestKind::kJoin;
   join.key.name = "join";

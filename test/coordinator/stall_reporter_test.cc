@@ -52,7 +52,7 @@ TEST(StallReporter, ReportsStalledTensorsOldestFirst) {
   EXPECT_EQ(reporter.due(), now + std::chrono::seconds(2));
 }
 
-TEST(StallReporter, OfManyNamesTellsOnlySome) {
+TEST(StallReporter, ReportsOnlySomeOfManyNames) {
   StallReporter reporter(std::chrono::seconds(2), std::chrono::seconds(0));
   std::vector<StallReporter::Waiting> all;
   for (int i = 0; i < 100; ++i) {
@@ -62,7 +62,7 @@ TEST(StallReporter, OfManyNamesTellsOnlySome) {
               SizeIs(4));
 }
 
-TEST(StallReporter, LooksAgainWhenTheOldestIsDueOrTheJobIsGivenUp) {
+TEST(StallReporter, IsDueAtTheNextWarningOrTheShutdown) {
   StallReporter reporter(std::chrono::seconds(4), std::chrono::seconds(5));
   const auto now = kFirstMoment + std::chrono::seconds(1);
   EXPECT_THAT(reporter.report({waits("a", kFirstMoment)}, now), IsEmpty());

@@ -92,7 +92,7 @@ TEST_F(SubtreeTest, AProposalIsPassedOnWhenAllHaveProposed) {
   EXPECT_EQ(merged.other, nullptr);
 }
 
-TEST_F(SubtreeTest, AProposalMayComeAgainOnceItIsPassedOn) {
+TEST_F(SubtreeTest, AProposalPassedOnMayComeAgain) {
   for (int round = 0; round < 3; ++round) {
     EXPECT_THAT(after(0, proposal(0)), IsEmpty());
     EXPECT_THAT(after(1, proposal(1)), IsEmpty());
@@ -144,7 +144,7 @@ TEST_F(SubtreeTest, AMismatchBelowAChildIsPassedOn) {
   EXPECT_EQ(merged.other_rank, 4);
 }
 
-TEST_F(SubtreeTest, WhetherTheRootOfABroadcastIsAmongThemIsPassedOn) {
+TEST_F(SubtreeTest, PassesOnTheRootOfABroadcast) {
   Propose of_root = proposal(2);
   of_root.root_is_here = true;
   EXPECT_THAT(after(2, of_root), IsEmpty());
@@ -197,7 +197,7 @@ TEST_F(SubtreeTest, RefusesDownwardMessages) {
   }
 }
 
-TEST_F(SubtreeTest, AnIdIsReadyWhenItIsCompleteEverywhere) {
+TEST_F(SubtreeTest, AnIdIsReadyOnceCompleteOnAllNodes) {
   define(7, sample_allreduce());
   EXPECT_EQ(subtree_.complete_here(7, kGlobalSet), absl::OkStatus());
   EXPECT_THAT(after(3, Ready{{7}}), IsEmpty());
@@ -239,7 +239,7 @@ TEST_F(SubtreeTest, AnUndefinedIdIsIgnored) {
   EXPECT_THAT(after(2, Ready{{0, 0xffffffffu}}), IsEmpty());
 }
 
-TEST_F(SubtreeTest, TheEndOfACycleBeginsTheCountAnew) {
+TEST_F(SubtreeTest, TheEndOfACycleRestartsTheCount) {
   define(7, sample_allreduce());
   EXPECT_EQ(subtree_.complete_here(7, kGlobalSet), absl::OkStatus());
   EXPECT_THAT(after(2, Ready{{7}}), IsEmpty());
@@ -334,7 +334,7 @@ TEST_F(SubtreeTest, ARemovedSetDropsItsMessages) {
   EXPECT_EQ(only<Propose>(after(2, proposal(2, 1))).count, 2u);
 }
 
-TEST_F(SubtreeTest, TheFirstToLeaveIsToldAndThenThatAllHave) {
+TEST_F(SubtreeTest, ReportsTheFirstLeaveAndThenTheLast) {
   EXPECT_EQ(only<Leave>(after(3, Leave{4})).rank, 4);
   EXPECT_THAT(after(1, Leave{1}), IsEmpty());
   EXPECT_THAT(after(0, Leave{0}), IsEmpty());
@@ -343,13 +343,13 @@ TEST_F(SubtreeTest, TheFirstToLeaveIsToldAndThenThatAllHave) {
   only<AllLeft>(after(2, AllLeft{}));
 }
 
-TEST_F(SubtreeTest, AStopIsToldOncePerCycle) {
+TEST_F(SubtreeTest, AStopIsReportedOncePerCycle) {
   EXPECT_EQ(only<Stop>(after(3, Stop{1})).run, 1u);
   EXPECT_THAT(after(1, Stop{1}), IsEmpty());
   EXPECT_EQ(only<Stop>(after(1, Stop{2})).run, 2u);
 }
 
-TEST_F(SubtreeTest, TheLeastThatAnyHasEnteredIsTold) {
+TEST_F(SubtreeTest, ReportsTheLeastEnteredCount) {
   for (std::uint32_t run = 1; run <= 2; ++run) {
     EXPECT_THAT(after(3, Halted{run, 9}), IsEmpty());
     EXPECT_THAT(after(1, Halted{run, 8}), IsEmpty());

@@ -75,7 +75,7 @@ TEST_F(TensorQueueTest, HandsRequestsOutOnceAndInOrder) {
   EXPECT_TRUE(take_unsent().empty());
 }
 
-TEST_F(TensorQueueTest, RefusesANameInFlightAndLeavesTheSubmissionAsItWas) {
+TEST_F(TensorQueueTest, RefusesANameInFlightAndKeepsTheSubmission) {
   ASSERT_TRUE(push("a").ok());
   take_unsent();
   const SubmissionPtr again = submission(key("a"));
@@ -112,7 +112,7 @@ TEST_F(TensorQueueTest, AnImmediateWaiterLeavesTheWakeToOthers) {
 }
 
 // A sleeper that wakes and sleeps again needs a new ring.
-TEST_F(TensorQueueTest, OneThatSleepsAgainIsWokenAgain) {
+TEST_F(TensorQueueTest, ARepeatedSleepNeedsANewWake) {
   ASSERT_TRUE(*queue_.push(submission(key("a"))));
   EXPECT_EQ(take_unsent().size(), 1u);
   EXPECT_FALSE(queue_.wake_at(2));
@@ -158,7 +158,7 @@ TEST_F(TensorQueueTest, SubmissionsPutBackAfterCloseFail) {
   EXPECT_EQ(outcome_of("a").message(), "rank 1 died");
 }
 
-TEST_F(TensorQueueTest, HoldsASubmissionUntilItIsTaken) {
+TEST_F(TensorQueueTest, HoldsASubmissionUntilTaken) {
   ASSERT_TRUE(push("a").ok());
   const auto taken = take({"a"});
   EXPECT_FALSE(queue_.holds(*taken->front()));
@@ -294,7 +294,7 @@ TEST_F(TensorQueueTest, ANamedSubmissionIsPushedRepeatedly) {
 }
 
 // Thousands of names pass through.
-TEST_F(TensorQueueTest, NamesInFlightAreKnownHoweverManyThereWere) {
+TEST_F(TensorQueueTest, KnowsNamesInFlightAfterManyNames) {
   ASSERT_TRUE(push("first").ok());
   for (int i = 0; i < 20000; ++i) {
     const std::string name = "t" + std::to_string(i);

@@ -9,7 +9,7 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-TEST(Deadline, IsSoMuchLater) {
+TEST(Deadline, AddsTheDuration) {
   const steady_clock::time_point now(std::chrono::hours(5));
   EXPECT_EQ(deadline_after(nanoseconds(7), now), now + nanoseconds(7));
   EXPECT_EQ(deadline_after(nanoseconds(-7), now), now - nanoseconds(7));

@@ -114,7 +114,7 @@ TYPED_TEST(HalfTest, RoundsToInfinityFromHalfAStepPastTheLargest) {
   EXPECT_EQ(F::kExponentBits + F::kMantissaBits, 15);
 }
 
-TYPED_TEST(HalfTest, NanStaysNanWhereverItsPayloadIs) {
+TYPED_TEST(HalfTest, NanStaysNanWithAnyPayload) {
   for (const std::uint32_t payload : {1u, 0x1000u, 0x2000u, 0x3fffffu}) {
     for (const std::uint32_t top : {0x7f800000u, 0xff800000u}) {
       const auto nan = std::bit_cast<float>(top | payload);

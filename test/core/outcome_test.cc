@@ -16,7 +16,7 @@
 namespace hvd {
 namespace {
 
-TEST(Status, IsOkUntilItIsToldOtherwise) {
+TEST(Status, IsOkByDefault) {
   const Status ok;
   EXPECT_TRUE(ok.ok());
   EXPECT_EQ(ok.code(), StatusCode::kOk);

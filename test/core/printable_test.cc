@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-TEST(Printable, LeavesUtf8AsItIs) {
+TEST(Printable, KeepsValidUtf8) {
   for (const std::string_view text :
        {""sv, "fc1.weight"sv, "two\nlines\tof text"sv, "Ångström"sv, "重み"sv,
         "\xF0\x9F\x90\xB4"sv, "\xF4\x8F\xBF\xBF"sv, "\xED\x9F\xBF"sv}) {

@@ -9,7 +9,7 @@ namespace hvd {
 namespace {
 
 // HVD_PROJECT_VERSION is CMake's.
-TEST(Version, IsTheOneThatIsBuiltAndPackaged) {
+TEST(Version, MatchesTheBuild) {
   EXPECT_STREQ(HVD_VERSION_STRING, HVD_PROJECT_VERSION);
   EXPECT_STREQ(version(), HVD_PROJECT_VERSION);
   EXPECT_EQ(std::to_string(HVD_VERSION_MAJOR) + "." +
@@ -23,7 +23,7 @@ TEST(Version, IsTheOneThatIsBuiltAndPackaged) {
 #error "versions are not in order"
 #endif
 
-TEST(Version, GoesWithTheHeadersOfItsMinorVersion) {
+TEST(Version, IsCompatibleWithHeadersOfItsMinorVersion) {
   EXPECT_TRUE(Headers(HVD_VERSION).go_with_library());
   EXPECT_TRUE(Headers(HVD_MAKE_VERSION(0, 1, 99)).go_with_library());
   EXPECT_FALSE(Headers(HVD_MAKE_VERSION(0, 2, 0)).go_with_library());

@@ -57,7 +57,7 @@ TEST_F(CudaDrivers, NameTheMissingFunction) {
               HasSubstr("libm.so.6 has no cuInit"));
 }
 
-TEST_F(CudaDrivers, RefusesOneThatIsTooOld) {
+TEST_F(CudaDrivers, RefuseATooOldVersion) {
   const Setting old("FAKE_CUDA_VERSION", "11010");
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   EXPECT_EQ(cuda.status().code(), absl::StatusCode::kFailedPrecondition);
@@ -65,14 +65,14 @@ TEST_F(CudaDrivers, RefusesOneThatIsTooOld) {
               AllOf(HasSubstr("for CUDA 11.1"), HasSubstr("at least 11.4")));
 }
 
-TEST_F(CudaDrivers, SaysSoIfThereIsNoGpu) {
+TEST_F(CudaDrivers, SayThatNoGpuExists) {
   testing::FakeCuda::fail_next("cuInit", kCuNoDevice);
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   EXPECT_EQ(cuda.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(cuda.status().message()), HasSubstr("no GPU"));
 }
 
-TEST_F(CudaDrivers, RefusesAGpuThatIsNotThere) {
+TEST_F(CudaDrivers, RefuseAMissingGpu) {
   const auto cuda = CudaDriver::load(testing::FakeCuda::file());
   ASSERT_TRUE(cuda.ok());
   for (const int index : {-1, 4}) {

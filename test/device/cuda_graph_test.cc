@@ -107,7 +107,7 @@ TEST_F(GraphsOfCuda, AreRefusedWhereAStreamWasLeftBehind) {
 }
 
 // As from the thread that watches NCCL while the program captures.
-TEST_F(GraphsOfCuda, AreNotDisturbedByLooksAtEventsAndAllocations) {
+TEST_F(GraphsOfCuda, AllowQueriesOfEventsAndAllocationsMeanwhile) {
   CudaStream mine = stream();
   CudaStream other = stream();
   const CudaEvent before = point_in(other);

@@ -113,7 +113,7 @@ struct Gate {
   }
 };
 
-TEST_F(CudaMemory, IsLetGoWithoutAWaitForTheGpu) {
+TEST_F(CudaMemory, IsFreedWithoutAWaitForTheGpu) {
   HVD_NEEDS_STAND_INS();
   alignas(4096) static std::byte of_program[4096];
   Gate gate;

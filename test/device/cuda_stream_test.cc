@@ -67,7 +67,7 @@ TEST_F(CudaStreams, LetAThreadWaitForAnEvent) {
   EXPECT_EQ(received, 7);
 }
 
-TEST_F(CudaStreams, TellOfAnErrorWhenTheyAreSynchronized) {
+TEST_F(CudaStreams, ReportErrorsWhenSynchronized) {
   HVD_NEEDS_STAND_INS();
   testing::FakeCuda::fail_next("cuMemcpyAsync", 700);
   int from = 0;
@@ -79,7 +79,7 @@ TEST_F(CudaStreams, TellOfAnErrorWhenTheyAreSynchronized) {
               ::testing::HasSubstr("ILLEGAL_ADDRESS"));
 }
 
-TEST_F(CudaStreams, SayHowMuchMemoryThereWasNotOnWhichGpu) {
+TEST_F(CudaStreams, ReportTheSizeAndGpuOfAFailedAllocation) {
   HVD_NEEDS_STAND_INS();
   testing::FakeCuda::run_out_of_memory();
   const auto memory = allocate_on(context_, 4096);

@@ -130,7 +130,7 @@ TEST_F(GpuClipTest, ScalesASmallNormByTheFactorAlone) {
 }
 
 // A program that skips its step by a flag on the GPU does not need the host.
-TEST_F(GpuClipTest, LeavesAllAsTheyAreWhereOneIsNotFinite) {
+TEST_F(GpuClipTest, KeepsGradientsIfOneIsNotFinite) {
   const auto [x, values] = gradient<float>(5000);
   for (const float bad : {INFINITY, -INFINITY, NAN}) {
     std::vector<float> some(9000, 1.0f);
@@ -145,7 +145,7 @@ TEST_F(GpuClipTest, LeavesAllAsTheyAreWhereOneIsNotFinite) {
   }
 }
 
-TEST_F(GpuClipTest, FindsTheSameBitsHoweverMemoryIsAligned) {
+TEST_F(GpuClipTest, FindsTheSameBitsAtAnyAlignment) {
   const auto [wide, values] = gradient<float>(10007);
   std::vector<double> norms;
   for (const std::size_t shift : {0, 1, 2, 3}) {

@@ -76,7 +76,7 @@ void run_with_fault(const Config& config,
 }
 
 // During the schedule and during a cycle.
-TEST_F(GpuFaults, AnErrorOfNcclIsToldByItsRank) {
+TEST_F(GpuFaults, AnErrorOfNcclNamesItsRank) {
   for (const int operation : {1, 7}) {
     const Config config = gpu_config(Way::kNccl);
     testing::FakeNccl::fault("async error", 1, operation);
@@ -242,7 +242,7 @@ TEST_F(GpuFaults,
       std::span(kHangingWays).subspan(1));
 }
 
-TEST_F(GpuFaults, ACommunicatorThatCannotBeMadeIsToldByItsRank) {
+TEST_F(GpuFaults, AFailedCommunicatorNamesItsRank) {
   const Config config = gpu_config(Way::kNccl);
   testing::FakeNccl::fault("init error", 1);
   run_with_fault(config, [](Runtime& job, GpuProgram& mine) {

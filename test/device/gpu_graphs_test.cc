@@ -31,7 +31,7 @@ void run_job(const WorldOptions& world, Way way, const JobBody& body) {
     body(job, program);
   });
   // NCCL communicators must end after the graphs that use them.
-  testing::TestGpus::expect_nothing_left_of_nccl();
+  testing::TestGpus::expect_no_objects_of_nccl();
 }
 
 void run_by_nccl(const JobBody& body) {
@@ -141,7 +141,7 @@ TEST(GpuGraphs, RepeatTheStep) {
 
 // Other collectives and replays run in one order on all ranks, although ranks
 // submit them in different orders. A cycle ends and another begins.
-TEST(GpuGraphs, StayInOrderWithAllElseThatRanksDo) {
+TEST(GpuGraphs, StayInOrderWithOtherCalls) {
   run_by_nccl([](Runtime& job, GpuProgram& mine) {
     const SummingStep what(job, mine);
     ASSERT_EQ(what(), absl::OkStatus());
@@ -342,7 +342,7 @@ TEST(GpuGraphs, ReportAForgottenWait) {
       });
 }
 
-TEST(GpuGraphs, GoWithAProcessSetThatIsRemoved) {
+TEST(GpuGraphs, AreDroppedWithARemovedProcessSet) {
   HVD_NEEDS_GPUS(3);
   const Config config = gpu_config(Way::kNccl);
   run_job({.size = 3, .config = config}, Way::kNccl,
@@ -378,7 +378,7 @@ TEST(GpuGraphs, GoWithAProcessSetThatIsRemoved) {
 
 // A captured graph may use the process set's communicator, so it is dropped on
 // all ranks, members or not.
-TEST(GpuGraphs, GoWithAProcessSetOfOtherRanksToo) {
+TEST(GpuGraphs, AreDroppedWithAProcessSetOfOtherRanks) {
   HVD_NEEDS_GPUS(2);
   const Config config = gpu_config(Way::kNccl);
   run_job({.size = 2, .config = config}, Way::kNccl,
@@ -439,7 +439,7 @@ TEST(GpuGraphs, NeedEveryRank) {
 
 // An error or hung work in a graph: the error names the rank, and the survivors
 // capture anew.
-TEST(GpuGraphs, WithAFaultBreakTheJobAndAreCapturedAnewAfterwards) {
+TEST(GpuGraphs, AFaultBreaksTheJobAndSurvivorsCaptureAgain) {
   HVD_NEEDS_STAND_INS();
   struct Fault {
     const char* kind;

@@ -36,7 +36,7 @@ class GpuJobs : public ::testing::TestWithParam<Way> {
                          GetParam());
       body(job, program);
     });
-    testing::TestGpus::expect_nothing_left_of_nccl();
+    testing::TestGpus::expect_no_objects_of_nccl();
   }
 
   // In jobs of 1 to 4 ranks on one node, and of 4 on two. NCCL jobs have at
@@ -238,7 +238,7 @@ TEST_P(GpuJobs, RefuseMemoryOfAnotherDevice) {
   });
 }
 
-TEST_P(GpuJobs, GoByNcclWhereTheyAreToldTo) {
+TEST_P(GpuJobs, UseNcclIfConfigured) {
   HVD_NEEDS_STAND_INS();
   run({.size = 2, .config = config()}, [](Runtime& job, GpuProgram& mine) {
     const TensorView x = mine.put<float>({1});
@@ -268,7 +268,7 @@ TEST_P(GpuJobs, AskTheDriverOnceWhereATensorLies) {
 }
 
 // The host waits only for the last copy.
-TEST_P(GpuJobs, LetAStreamComeBehindAResultThatIsNotThereYet) {
+TEST_P(GpuJobs, OrderAStreamBehindAPendingResult) {
   run_on_gpus([](Runtime& job, GpuProgram& mine) {
     const auto n = static_cast<float>(mine.size());
     const TensorView x = mine.put(filled(1));

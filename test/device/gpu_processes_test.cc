@@ -119,21 +119,21 @@ void expect_that_the_others_go_on(const std::vector<Process>& processes,
   }
 }
 
-TEST(GpuProcesses, GoOnByNcclWithoutTheOneThatWasKilledAmidACollective) {
+TEST(GpuProcesses, SurviveADeathDuringACollectiveOfNccl) {
   HVD_NEEDS_STAND_INS();
   expect_that_the_others_go_on(start_job("nccl", {"FAKE_NCCL_FAULT=hang:1:2"}),
                                "by NCCL");
 }
 
 // The survivors' streams do not wait for the killed rank.
-TEST(GpuProcesses, GoOnInWindowsWithoutTheOneThatWasKilledAmidAReduction) {
+TEST(GpuProcesses, SurviveADeathDuringAReductionInWindows) {
   HVD_NEEDS_STAND_INS();
   expect_that_the_others_go_on(start_job("ipc", {"HOROVOD_GPU_OPERATIONS=MPI"}),
                                "without");
 }
 
 // The driver registers its exit handler at first use, after the job's handler.
-TEST(GpuProcesses, LeaveAtExitWhileThereIsADriver) {
+TEST(GpuProcesses, LeaveAtExitBeforeTheDriverUnloads) {
   HVD_NEEDS_STAND_INS();
   for (const Process& process : start_job("exits", {})) {
     const Ended ended = end_of(process);

@@ -218,7 +218,7 @@ TEST(GpuRandomPrograms, GiveTheBitsOfTheCpu) {
     run_world(world, [&](Runtime& job, transport::LoopbackWorld&) {
       play(job, static_cast<unsigned>(run), way);
     });
-    testing::TestGpus::expect_nothing_left_of_nccl();
+    testing::TestGpus::expect_no_objects_of_nccl();
     if (::testing::Test::HasFailure()) return;
   }
 }

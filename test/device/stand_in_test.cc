@@ -89,7 +89,7 @@ TEST_F(StandIn, PutsLittlePageableMemoryAside) {
   EXPECT_EQ(received, 7);
 }
 
-TEST_F(StandIn, ComesToMuchPageableMemoryBeforeItReturns) {
+TEST_F(StandIn, ReadsMuchPageableMemoryBeforeItReturns) {
   const std::vector<std::byte> sent((std::size_t{64} << 10) + 1);
   const auto gpu = allocate(sent.size());
   for (int i = 0; i < 20; ++i) {
@@ -192,7 +192,7 @@ TEST_F(StandIn, PinsEachPageOnce) {
   EXPECT_FALSE(PinnedRange::pin(context_, at(kPage + 128), 64).ok());
 }
 
-TEST_F(StandIn, NeedsAContextToLetGo) {
+TEST_F(StandIn, NeedsAContextToFree) {
   constexpr CuResult kInvalidContext = 201;
   EXPECT_EQ(context_.api->cuStreamDestroy_v2(stream_.handle()),
             kInvalidContext);

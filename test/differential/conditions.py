@@ -191,7 +191,7 @@ def given_gradient(program, difference):
                    given, {difference.name})
 
 
-def gives_what_is_written(program, difference):
+def writes_given_gradient_in_place(program, difference):
     """Whether a gradient that was given, or what shares memory with it, is written in
     place afterwards."""
     statements = before(program, difference)
@@ -233,7 +233,7 @@ def values_are_not_as_many_as_keys(program, difference):
     return difference.sizes[keys][-2] != difference.sizes[values][-2]
 
 
-def reads_what_it_writes(program, difference):
+def reads_its_own_writes(program, difference):
     """Whether an operand of a write in place shares memory with what is written."""
     target, *others = [name for name in difference.statement["of"] if name]
     views = [s for s in before(program, difference) if s["do"] in VIEWS]

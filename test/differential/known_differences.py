@@ -9,11 +9,11 @@ import re
 
 from conditions import (ON_IMAGES, SEVERAL_VIEWS, VIEWS, among_rounded_numbers, backward_to_inputs,
                         before, bias_is_not_of_outputs, both, copied_or_viewed, creates_graph,
-                        does, either, every_tensor, given_gradient, gives_what_is_written,
+                        does, either, every_tensor, given_gradient, writes_given_gradient_in_place,
                         has_empty_tensors, has_infinite_values,
                         has_operand_viewed_without_recording, has_to_do_with_gradients,
                         inference_leaf, is_unrecorded, meets, one_is_not_finite, one_of_the_same,
-                        ours_nan_theirs_zero, passes_given_gradient, reads_what_it_writes,
+                        ours_nan_theirs_zero, passes_given_gradient, reads_its_own_writes,
                         records_under_inference_mode, refused_inference_write, result_of,
                         returned_gradient, signs_of_infinities_differ, stems_from_the_same,
                         target_is_a_view, theirs_is_nan, theirs_is_the_least, under_autocast,
@@ -56,15 +56,15 @@ def has_no_weight(statement):
     return statement["of"][1] is None
 
 
-def adds_nothing_of_the_bias(statement):
+def has_beta_zero(statement):
     return statement["beta"] == 0
 
 
-def adds_nothing_of_the_product(statement):
+def has_alpha_zero(statement):
     return statement["alpha"] == 0
 
 
-def picks_nothing(program, difference):
+def picks_no_element(program, difference):
     slices = [i for i in difference.statement["indices"] if isinstance(i, list)]
     return any(start >= end for start, end, _ in slices) or has_empty_tensors(program, difference)
 
@@ -273,7 +273,7 @@ KNOWN = [
     Known("a tensor that was detached in place retains no gradient", kind=PRESENCE, ours="None",
           program=both(does("retain_grad"), does("detach_"))),
     Known("the same; PyTorch may keep it as the gradient of a leaf", kind="gradient's values",
-          program=gives_what_is_written),
+          program=writes_given_gradient_in_place),
     Known("expanded tensors are not written, not even by indices", kind="refused",
           operation="index_put_|index_put_number_", ours="several elements .* on one place",
           program=either(does("expand"), has_to_do_with_gradients)),
@@ -335,7 +335,7 @@ KNOWN = [
           theirs="nan", program=both(has_infinite_values, meets("pow"), one_is_not_finite)),
     Known("indices are checked also where nothing is picked", kind="refused",
           operation="index|index_put_.*", ours="is not within dimension",
-          program=picks_nothing),
+          program=picks_no_element),
     Known("the biases of an LSTM are [4 hidden]; PyTorch adds what broadcasts", kind="refused",
           operation="lstm", ours="do not go together"),
     Known("a weight or bias of batch_norm is [channels]; PyTorch takes others if it has as many "
@@ -395,18 +395,18 @@ KNOWN = [
               in_16_bits, meets("conv2d"), one_is_not_finite)),
     Known("what is multiplied by a beta of 0 has no part in addmm, nor the result of relu in "
           "relu_backward", kind="refused", operation="grad", ours="appears to not have been used",
-          program=either(meets("addmm", where=adds_nothing_of_the_bias), meets("relu_backward"))),
+          program=either(meets("addmm", where=has_beta_zero), meets("relu_backward"))),
     Known("what is multiplied by a beta of 0 may have another dtype in addmm", kind="accepted",
           operation="addmm", theirs="must have the same dtype", program=meets(
-              "addmm", where=adds_nothing_of_the_bias)),
+              "addmm", where=has_beta_zero)),
     Known("what is multiplied by a beta of 0 has no part in addmm",
           kind=f"(gradient's )?requires_grad|is_leaf|{PRESENCE}",
-          program=meets("addmm", where=adds_nothing_of_the_bias)),
+          program=meets("addmm", where=has_beta_zero)),
     Known("the same, and so its NaN", kind=VALUES, program=both(
-          meets("addmm", where=adds_nothing_of_the_bias), one_is_not_finite)),
+          meets("addmm", where=has_beta_zero), one_is_not_finite)),
     Known("addmm multiplies by an alpha of 0, also NaN; PyTorch passes over the product",
           kind=VALUES, ours="nan", program=both(
-              meets("addmm", where=adds_nothing_of_the_product), one_is_not_finite)),
+              meets("addmm", where=has_alpha_zero), one_is_not_finite)),
     Known("one node for all of an attention, an LSTM or a cross_entropy keeps what it needs until "
           "backward", kind="refused",
           ours=MODIFIED + ".*needed by (Attention|Lstm|CrossEntropy)Backward"),
@@ -473,7 +473,7 @@ KNOWN = [
           kind=VALUES, ours="inf", theirs="inf", program=both(
               meets("matmul", "bmm", "addmm", "linear", "conv2d"), signs_of_infinities_differ)),
     Known("an operand of a write in place that shares memory with what is written is read before; "
-          "PyTorch's in some order", kind="values", operation=".*_", program=reads_what_it_writes),
+          "PyTorch's in some order", kind="values", operation=".*_", program=reads_its_own_writes),
     Known("a backward under autocast: the products of an LSTM's are in the lower precision",
           kind=VALUES, operation="grad|backward", program=both(under_autocast, meets("lstm"))),
     Known("the same of a product with a vector; PyTorch's gradient is an outer product, which is not",

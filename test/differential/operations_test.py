@@ -90,7 +90,7 @@ class Operations(unittest.TestCase):
                                 check=True).stdout.split()
         self.assertEqual(set(listed) | {"enter", "leave"}, dialects.operations())
 
-    def test_programs_come_again_from_their_seeds(self):
+    def test_programs_follow_from_their_seeds(self):
         self.assertEqual(generate.generate(7), generate.generate(7))
         self.assertNotEqual(generate.generate(7), generate.generate(8))
 

@@ -54,7 +54,7 @@ inline void expect_the_same(const Block& block) {
   EXPECT_EQ(run(Recomputed::kReentrant), plain);
 }
 
-inline void a_recomputation_sends_nothing() {
+inline void a_recomputation_sends_no_tensor() {
   expect_the_same([](const Tensor& x) {
     return exp(allreduce(sin(x), {.op = ReduceOp::kSum}));
   });
@@ -77,7 +77,7 @@ inline void a_recomputation_sends_nothing() {
   });
 }
 
-inline void a_recomputation_writes_what_was_received() {
+inline void a_recomputation_may_write_received_tensors() {
   expect_the_same([](const Tensor& x) {
     const Tensor y = sin(x);
     allreduce_(y, {.op = ReduceOp::kSum});
@@ -101,7 +101,7 @@ inline void a_recomputation_writes_what_was_received() {
 
 // Recomputation uses the values that forward received, even if a collective
 // would now give others.
-inline void a_recomputation_gets_what_forward_got() {
+inline void a_recomputation_uses_the_tensors_of_forward() {
   const Tensor x = leaf({1, 2}, {2});
   const Tensor seen = like_rank({2});
   const auto block = [&](const Tensor& in) {
@@ -122,10 +122,11 @@ inline void a_recomputation_gets_what_forward_got() {
 }
 
 constexpr TensorCase kCheckpointCases[] = {
-    {"ARecomputationSendsNothing", a_recomputation_sends_nothing},
-    {"ARecomputationWritesWhatWasReceived",
-     a_recomputation_writes_what_was_received},
-    {"ARecomputationGetsWhatForwardGot", a_recomputation_gets_what_forward_got},
+    {"ARecomputationSendsNoTensor", a_recomputation_sends_no_tensor},
+    {"ARecomputationMayWriteReceivedTensors",
+     a_recomputation_may_write_received_tensors},
+    {"ARecomputationUsesTheTensorsOfForward",
+     a_recomputation_uses_the_tensors_of_forward},
 };
 
 }  // namespace hvd::suite

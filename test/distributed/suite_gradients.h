@@ -61,7 +61,7 @@ inline void an_allreduce_reduces_the_gradients() {
   }
 }
 
-inline void a_write_through_a_view_passes_what_it_reduced() {
+inline void a_write_through_a_view_passes_reduced_gradients() {
   const Tensor x = rows_of(rank(), 3, true);
   const Tensor y = x * 2.0;
   allreduce_(y.select(1, 0), {.op = ReduceOp::kSum});
@@ -197,8 +197,8 @@ inline void other_ops_have_no_gradient() {
 
 constexpr TensorCase kGradientCases[] = {
     {"AnAllreduceReducesTheGradients", an_allreduce_reduces_the_gradients},
-    {"AWriteThroughAViewPassesWhatItReduced",
-     a_write_through_a_view_passes_what_it_reduced},
+    {"AWriteThroughAViewPassesReducedGradients",
+     a_write_through_a_view_passes_reduced_gradients},
     {"AGroupHasTheGradientsOfItsTensors",
      a_group_has_the_gradients_of_its_tensors},
     {"AnAllgatherReturnsEachRankItsRows",

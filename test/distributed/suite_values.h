@@ -192,7 +192,7 @@ inline void a_tensor_lives_until_its_collective_has_ended() {
   }
 }
 
-inline void what_is_wrong_is_said_and_changes_nothing() {
+inline void a_refused_call_changes_no_tensor() {
   EXPECT_ERROR(InvalidArgument, "allreduce",
                static_cast<void>(allreduce(Tensor())));
   EXPECT_ERROR(Error, "scalar",
@@ -249,8 +249,7 @@ constexpr TensorCase kValueCases[] = {
     {"AProcessSetIsServed", a_process_set_is_served},
     {"ATensorLivesUntilItsCollectiveHasEnded",
      a_tensor_lives_until_its_collective_has_ended},
-    {"WhatIsWrongIsSaidAndChangesNothing",
-     what_is_wrong_is_said_and_changes_nothing},
+    {"ARefusedCallChangesNoTensor", a_refused_call_changes_no_tensor},
     {"FuturesCanBePolledWaitedForAndCalledBack",
      futures_can_be_polled_waited_for_and_called_back},
 };

@@ -108,7 +108,7 @@ class Play {
         return job_.finish(any_rank());
       case 5:
       case 6:
-        return everybody_moves();
+        return all_ranks_move();
       case 7:
         return steps();
       case 8:
@@ -154,7 +154,7 @@ class Play {
       job_.submit(rank, request);
     }
   }
-  void everybody_moves() {
+  void all_ranks_move() {
     for (int turn = 0; turn < 4; ++turn) {
       for (int rank = 0; rank < FuzzJob::kRanks; ++rank) job_.move(rank);
       job_.deliver_everything();
@@ -166,7 +166,7 @@ class Play {
     for (int step = 0; step < 4; ++step) {
       submit_everywhere(programs_[0]);
       submit_everywhere(programs_[1]);
-      everybody_moves();
+      all_ranks_move();
     }
   }
 

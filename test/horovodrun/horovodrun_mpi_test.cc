@@ -356,7 +356,7 @@ TEST(Horovodrun, SaysThatMpirunFailedBeforeAnyRank) {
   EXPECT_GT(lines_of(outcome.err).size(), 1u);
 }
 
-TEST(Horovodrun, NamesAPackageIfThereIsNoMpirun) {
+TEST(Horovodrun, NamesAPackageWithoutMpirun) {
   const Outcome outcome = run(horovodrun({"--mpi", "-np", "1"}, {"true"}),
                               {{"PATH", "/nonexistent"}});
   EXPECT_EQ(outcome.code, 1);
@@ -384,7 +384,7 @@ TEST_P(HorovodrunEitherWay, EndsAllProcessesAtCtrlC) {
 }
 
 // SIGKILL does not reach rank 1, as in a hung driver call.
-TEST_P(HorovodrunEitherWay, EndsWithoutARankThatCannotBeEnded) {
+TEST_P(HorovodrunEitherWay, EndsDespiteAnUnkillableRank) {
   const FrozenGroup group;
   if (!group.exists()) GTEST_SKIP() << kNoFreezer;
   TestProcess process(
@@ -499,7 +499,7 @@ TEST(Horovodrun, PassesSignalsToOtherHosts) {
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST(Horovodrun, NamesHostsThatCannotBeUsed) {
+TEST(Horovodrun, NamesUnusableHosts) {
   struct Case {
     const char* shell;
     Words options;
@@ -552,7 +552,7 @@ TEST(HorovodrunByItself, GivesItsInputToRank0Only) {
          0, "typed\n", "");
 }
 
-TEST(HorovodrunByItself, IsUsedIfThereIsNoMpirun) {
+TEST(HorovodrunByItself, IsUsedWithoutMpirun) {
   expect(run({"sh", "-c", "PATH=/nowhere exec \"$0\" -np 2 /bin/echo x",
               HVD_HOROVODRUN}),
          0, "x\nx\n", "");

@@ -37,7 +37,7 @@ class Summary(unittest.TestCase):
         self.assertIn("  dev             61       0\n", self.lines)
         self.assertIn("  tsan             8      20\n", self.lines)
 
-    def test_tells_the_slowest_first(self):
+    def test_lists_the_slowest_first(self):
         begin = self.lines.index("The 4 slowest tests\n")
         self.assertEqual([line.split()[1] for line in self.lines[begin + 1:begin + 4]],
                          ["tsan.runtime.1", "asan.core", "core"])

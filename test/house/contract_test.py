@@ -52,7 +52,7 @@ class Contract(unittest.TestCase):
         (found,) = found_in(test="// Items 1 and 2.\n// In item 5 nothing is cited.\n")
         self.assertEqual(found, "docs/autograd_contract.md:11: no test cites item 5")
 
-    def test_a_number_that_is_missing_or_there_twice_is_found(self):
+    def test_a_missing_or_repeated_number_is_found(self):
         for wrong in [PAGE.replace("2. S", "3. S"), PAGE.replace("5. P", "4. P"), PAGE + "7. Q\n"]:
             (found,) = found_in(page=wrong)
             self.assertIn("belongs", found)

@@ -74,7 +74,7 @@ class Format(unittest.TestCase):
         self.assertEqual(os.stat(self.root / "examples/run.py").st_mode & 0o777, 0o755)
         self.assertEqual(self.run_format("--check").returncode, 0)
 
-    def test_another_licence_is_told_and_kept(self):
+    def test_another_licence_is_reported_and_kept(self):
         self.add("test/other.h", "// SPDX-License-Identifier: MIT\n#pragma once\n")
         result = self.run_format()
         self.assertNotEqual(result.returncode, 0)

@@ -140,7 +140,7 @@ class Layers(unittest.TestCase):
             ],
         )
 
-    def test_a_cycle_of_modules_is_found_and_told_as_a_chain_of_files(self):
+    def test_a_cycle_of_modules_is_reported_as_a_chain_of_files(self):
         files = {
             "core/a.h": '#include "horovodpp/core/b.h"\n',
             "core/b.h": "",
@@ -155,7 +155,7 @@ class Layers(unittest.TestCase):
             ],
         )
 
-    def test_of_a_knot_the_shortest_cycle_is_told_and_all_modules_are_counted(self):
+    def test_reports_the_shortest_cycle_and_counts_all_modules(self):
         files = {
             "core/a.h": '#include "horovodpp/core/b.h"\n',
             "core/b.h": '#include "horovodpp/core/c.h"\n',

@@ -74,17 +74,17 @@ class Sources(unittest.TestCase):
     def test_choose_between_all_mutants(self):
         self.assertEqual(mutants.rewritten(SOURCE, mutants.parse(LIST)), REWRITTEN)
 
-    def test_that_do_not_hold_the_text_once_are_refused(self):
+    def test_sources_without_exactly_one_match_are_refused(self):
         for source in ["", SOURCE + SOURCE]:
             with self.assertRaises(mutants.ListError):
                 mutants.rewritten(source, mutants.parse(LIST))
 
-    def test_that_hold_two_mutants_in_one_place_are_refused(self):
+    def test_overlapping_mutants_are_refused(self):
         both = LIST + "[again]\nfile core/a.cc\ntest core_test A.*\n- if (n < size) stop();\n"
         with self.assertRaises(mutants.ListError):
             mutants.rewritten(SOURCE, mutants.parse(both))
 
-    def test_that_are_as_they_were_are_not_written_again(self):
+    def test_unchanged_files_are_not_written(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "a" / "b.cc"
             run.put(path, b"text")
@@ -109,11 +109,11 @@ class Outcomes(unittest.TestCase):
         result = run_shell("echo '[ RUN      ] A.B'; echo 'unknown file: Failure'; exit 1")
         self.assertEqual((result.outcome, result.by), ("crashed", "code 1, last in A.B"))
 
-    def test_neither_does_a_hang(self):
+    def test_a_hang_does_not_kill(self):
         result = run_shell("echo '[ RUN      ] A.B'; exec sleep 1000", limit=0.2)
         self.assertEqual(result.outcome, "hung")
 
-    def test_else_it_survives_though_a_child_lives_on(self):
+    def test_a_mutant_survives_despite_a_living_child(self):
         self.assertEqual(run_shell("sleep 1000 & exit 0").outcome, "survived")
 
 

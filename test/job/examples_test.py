@@ -100,7 +100,7 @@ class FashionMnist(unittest.TestCase):
             self.assertLess(memory, 0.8 * all_memory, how)
             self.assertRegex(output, shown)
 
-    def test_a_way_of_checkpointing_that_cannot_be_is_told_with_the_way_out(self):
+    def test_an_invalid_checkpoint_option_is_refused_with_a_way_out(self):
         for how, way_out in (("blocks", "none, block, sqrt, budget=BYTES"),
                              ("budget", "512MiB"), ("budget=12XB", "12XB"),
                              ("budget=1KiB", "the least that is needed is")):

@@ -174,7 +174,7 @@ class Resume(unittest.TestCase):
                   "--dropout", "0.1", "--epochs", "2", "--batch-size", "16",
                   "--sample-bytes", "20", ranks=3)
 
-    def test_a_place_that_cannot_be_written_is_told_before_training(self):
+    def test_an_unwritable_path_is_reported_before_training(self):
         os.mkdir(self.path("folder"))
         for place in self.path("none/checkpoint"), self.path("folder"):
             job = jobs.run(self.ranks, PROGRAMS["text"], "--save", place)

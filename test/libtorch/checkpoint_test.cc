@@ -112,7 +112,7 @@ TEST(TheFunctionRunsAgainOnceAndStopsEarly) {
   }
 }
 
-TEST(NothingIsRunAgainThatSavesNothing) {
+TEST(AFunctionWithoutSavedTensorsIsNotRunAgain) {
   int count = 0;
   Tensor x = torch::randn({4}, with_grad());
   lt::checkpoint([&](Tensor in) { return ++count, in.clone() + 1; }, x)
@@ -297,7 +297,7 @@ TEST(DifferencesAreTold) {
   differs(sine, sine, lt::DeterminismCheck::kChecksum);
 }
 
-TEST(WhatWasModifiedInBetweenIsAnError) {
+TEST(AModifiedTensorIsAnError) {
   Tensor x = torch::rand({4}, with_grad()),
          bias = torch::rand({4}, with_grad());
   Tensor y = lt::checkpoint([&](Tensor in) { return (in + bias).sin(); }, x);

@@ -48,7 +48,7 @@ TEST(ServesOneRank) {
   EXPECT_CLOSE(part, torch::arange(2 * r, 2 * r + 2, torch::kFloat), 0);
 }
 
-TEST(RefusesWhatDoesNotTravel) {
+TEST(RefusesUnsupportedTensors) {
   EXPECT_THROWN(lt::Error, "Complex",
                 lt::allreduce_(torch::ones({2}, torch::kComplexFloat)));
   EXPECT_THROWN(lt::Error, "undefined", lt::allreduce_(Tensor()));

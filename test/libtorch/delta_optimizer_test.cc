@@ -49,7 +49,7 @@ TEST(TheMeanOfStepsIsTheStepOfTheMean) {
   }
 }
 
-TEST(AdasumAddsWhatIsOrthogonalAndAveragesWhatIsParallel) {
+TEST(AdasumSumsOrthogonalAndAveragesParallelDeltas) {
   const int n = lt::size();
   Tensor apart = torch::zeros({n, 2}, torch::requires_grad());
   Tensor alike = torch::zeros({3}, torch::requires_grad());

@@ -59,7 +59,7 @@ void check_training(int line, const lt::DistributedOptions& options,
 }
 #define EXPECT_TRAINING(...) check_training(__LINE__, __VA_ARGS__)
 
-TEST(RanksTogetherComeToWhatOneComesTo) {
+TEST(RanksTogetherEqualOneRank) {
   for (const Forward forward :
        {&ModelImpl::plain, &ModelImpl::checkpointed, &ModelImpl::nested}) {
     lt::DistributedOptions options;

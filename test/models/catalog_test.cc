@@ -54,7 +54,7 @@ TEST(Catalog, MakesModelsOfTextThatBeginByGuessing) {
   }
 }
 
-TEST(Catalog, RefusesModelsAndWidthsThatThereAreNot) {
+TEST(Catalog, RefusesUnknownModelsAndInvalidWidths) {
   EXPECT_THROW(models::make_image_model("gpt"), InvalidArgument);
   EXPECT_THROW(models::make_image_model("mlp", 5), InvalidArgument);
   EXPECT_THROW(models::make_image_model("swin", 20), InvalidArgument);

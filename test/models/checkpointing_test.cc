@@ -284,7 +284,7 @@ TEST(Swin, KeepsByBlockTheirInputs) {
             "0 (1 2) (3 4) 5 (6 7) (8 9) 10");
 }
 
-TEST(GPT, KeepsToItsBudgetsAndRecomputesNoMoreThanItHasTo) {
+TEST(GPT, KeepsToItsBudgetsWithLittleRecomputation) {
   models::GPT model({.width = 64, .layers = 6, .heads = 2, .context = 64});
   const Batch batch{same_integers("tokens", {4, 64}, 256),
                     same_integers("targets", {256}, 256)};

@@ -55,7 +55,7 @@ TEST(ModuleList, NumbersItsModules) {
   EXPECT_FALSE(list[0].is_training());
 }
 
-TEST(ModuleList, CannotBeCalledAndHasNoMoreThanItHas) {
+TEST(ModuleList, RefusesCallsAndInvalidIndices) {
   ModuleList<> list({std::make_shared<Linear>(2, 3)});
   EXPECT_THROW(list(ones({5, 2})), InvalidArgument);
   EXPECT_THROW(list[1], InvalidArgument);

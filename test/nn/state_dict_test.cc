@@ -62,7 +62,7 @@ TEST(StateDict, MakesAnotherModelEqual) {
   EXPECT_TRUE(to.in->weight().requires_grad());
 }
 
-TEST(StateDict, GoesThroughAFile) {
+TEST(StateDict, IsSavedAndLoaded) {
   TemporaryFolder folder;
   Tied from, to;
   from.save(folder.path("model"));

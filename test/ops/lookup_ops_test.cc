@@ -128,7 +128,7 @@ TEST(ScatterAdd, HasItsDerivatives) {
       {{3, 2}, {2, 3}});
 }
 
-TEST(ScatterAdd, AddsToAPlaceAsOftenAsItIsNamed) {
+TEST(ScatterAdd, AddsRepeatedIndices) {
   const Tensor y = scatter_add(ones({3}), 0, indices_of({2, 2, 0}, {3}),
                                from_vector<float>({1, 2, 3}, {3}));
   EXPECT_THAT(y.to_vector<float>(), ElementsAre(4, 1, 4));

@@ -422,7 +422,7 @@ TEST(Argmax, FindsTheFirstLargest) {
   EXPECT_THAT(argmax(x.t()).to_vector<std::int64_t>(), ElementsAre(1, 0, 0));
 }
 
-TEST(Argmax, GoesAlongAnyDimension) {
+TEST(Argmax, ReducesAnyDimension) {
   const Tensor x = from_vector<float>({1, 5, 5, 9, 2, 3}, {2, 3});
   EXPECT_THAT(argmax(x, 0).to_vector<std::int64_t>(), ElementsAre(1, 0, 0));
   EXPECT_THAT(x.argmax(-1).to_vector<std::int64_t>(), ElementsAre(1, 0));
@@ -551,7 +551,7 @@ TEST(Mean, HasAGradientThatCanBeWritten) {
   }
 }
 
-TEST(Max, IsTheFirstOfEqualsAndNanIfThereIsOne) {
+TEST(Max, PrefersNanAndTheFirstOfEquals) {
   const Tensor x = from_vector<float>({1, 5, 5, NAN, 2, 7}, {2, 3});
   EXPECT_THAT(max(x, 1).indices.to_vector<std::int64_t>(), ElementsAre(1, 0));
   EXPECT_TRUE(std::isnan(max(x).item<float>()));
@@ -605,7 +605,7 @@ TEST(Nonzero, OfAScalarIsOnePlaceOfNoDimensions) {
   EXPECT_EQ(nonzero(full({}, 0)).shape(), Dims({0, 0}));
 }
 
-TEST(Cat, LiesRowByRowUnlessItIsOfImages) {
+TEST(Cat, IsContiguousExceptForImages) {
   const Tensor x = ones({2, 3}).t();
   EXPECT_TRUE(cat({x, x}, 1).is_contiguous());
   EXPECT_EQ(stack({x, x}, 0).view({-1}).shape(), Dims({12}));

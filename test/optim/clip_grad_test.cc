@@ -44,7 +44,7 @@ TEST(ClipGradNorm, LeavesSmallGradientsAlone) {
 
 // Addresses of gradients differ from rank to rank and from run to run. A sum in
 // their order would make the ranks' weights differ.
-TEST(ClipGradNorm, AddsInTheOrderOfTheParametersWhereverTheyLie) {
+TEST(ClipGradNorm, AddsInTheOrderOfTheParameters) {
   const double tiny = std::ldexp(1.0, -53);  // 1 + tiny is 1.
   std::vector<Tensor> places(4);
   for (Tensor& tensor : places) {

@@ -87,7 +87,7 @@ TEST(GradScaler, RefusesCallsOutOfOrder) {
   EXPECT_NO_THROW(scaler.unscale_(m.sgd));
 }
 
-TEST(GradScaler, RefusesOptionsWithoutMeaning) {
+TEST(GradScaler, RefusesInvalidOptions) {
   EXPECT_THROW(GradScaler({.init_scale = 0}), Error);
   EXPECT_THROW(GradScaler({.growth_factor = 1}), Error);
   EXPECT_THROW(GradScaler({.backoff_factor = 1}), Error);

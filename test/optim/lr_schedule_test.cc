@@ -30,7 +30,7 @@ TEST(LRScheduler, SetsTheRatesOfAllGroups) {
   EXPECT_THAT(s.optimizer.learning_rates(), ElementsAre(0.5, 2));
 }
 
-TEST(LRScheduler, GoesOnExactlyWhereItWasSaved) {
+TEST(LRScheduler, ContinuesExactlyFromItsState) {
   Setting first, second;
   const Schedule schedule =
       sequential_lr({linear_lr({.start_factor = 0.1, .total_steps = 3}),

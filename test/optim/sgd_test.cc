@@ -96,7 +96,7 @@ TEST(SGD, AStepCountsAsAWrite) {
   EXPECT_TRUE(w.is_leaf());
 }
 
-TEST(SGD, RefusesOptionsAndParametersThatMakeNoSense) {
+TEST(SGD, RefusesInvalidOptionsAndParameters) {
   Tensor w = ones({2}, {.requires_grad = true});
   const std::vector<Tensor> one{w};
   EXPECT_THROW(SGD(one, {.learning_rate = -1}), InvalidArgument);

@@ -153,7 +153,7 @@ TEST(SparseSteps, AreRefusedByOptimizersThatMoveAllRows) {
                SparseAdam(all).step());
 }
 
-TEST(SparseSteps, RefuseOptionsThatMakeNoSense) {
+TEST(SparseSteps, RefuseInvalidOptions) {
   const std::vector<Tensor> all = {table()};
   EXPECT_THROW(SparseAdam(all, SparseAdamOptions{.beta1 = 1}), InvalidArgument);
   EXPECT_THROW(SparseAdam(all, SparseAdamOptions{.eps = -1}), InvalidArgument);
@@ -319,7 +319,7 @@ TEST(SparseGradients, AreClippedAndWeightedWithTheOthers) {
   });
 }
 
-TEST(SparseGradients, GoWithNoOtherOp) {
+TEST(SparseGradients, RefuseOtherOps) {
   run_ranks(2, [] {
     nn::Embedding module(3, 2, {.sparse = true});
     const auto with = [&](const DistributedOptions& options) {

@@ -28,7 +28,7 @@ class Recipes(unittest.TestCase):
             path.write_text(path.read_text().replace(text, instead))
             return list(recipes.mistakes(root))
 
-    def test_an_option_that_there_is_not(self):
+    def test_an_unknown_option(self):
         found, = self.mistakes("packaging/bazel/BUILD.bazel", "HVD_WITH_MPI", "HVD_WITH_PMI")
         self.assertIn("bazel sets HVD_WITH_PMI", found)
 
@@ -40,7 +40,7 @@ class Recipes(unittest.TestCase):
         found = self.mistakes("CMakeLists.txt", "horovodpp VERSION 0.1.0", "horovodpp VERSION 0.2.0")
         self.assertEqual(len(found), 4, found)
 
-    def test_a_library_that_the_build_has_come_to_need(self):
+    def test_a_new_dependency_of_the_build(self):
         found, = self.mistakes("CMakeLists.txt", "find_package(ZLIB REQUIRED)",
                                "find_package(ZLIB REQUIRED)\nfind_package(Snappy REQUIRED)")
         self.assertIn("the build needs Snappy", found)

@@ -51,7 +51,7 @@ class Pages(unittest.TestCase):
         self.assertEqual([block.place for block in pages.snippets(self.root, "cpp")],
                          ["README.md:5", "README.md:21"])
 
-    def test_a_block_with_neither_is_told_by_its_place(self):
+    def test_a_block_with_neither_is_reported_by_its_line(self):
         for line in ("<!-- snippet: part -->\n", "<!-- not run: takes a week -->\n"):
             found, = self.mistakes(PAGE.replace(line, ""))
             self.assertRegex(found, r"README.md:(11|12|20|21): a block of (cpp|sh)")

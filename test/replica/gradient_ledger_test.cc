@@ -172,7 +172,7 @@ TEST(GradientLedger, RanksAgreeOnLatePartsAndOnGradientsThatExistNowhere) {
   EXPECT_EQ(there.rest(kAll), kAll) << "nothing was asked";
 }
 
-TEST(GradientLedger, AllIsHeldIfEveryRankHoldsAllThatIsComplete) {
+TEST(GradientLedger, HoldsAllIfEveryRankHoldsItsCompleteGradients) {
   const auto all_held = [](GradientLedger& ledger) {
     return ledger.agree(kAll, ledger.facts(kAll, {})).all_held;
   };

@@ -62,7 +62,7 @@ TEST(GradientReducer, RefusesAGradientThatIsHandedOverTwice) {
   });
 }
 
-TEST(GradientReducer, HoldsGradientsBackUntilThereAreEnoughBytes) {
+TEST(GradientReducer, HoldsGradientsUntilABucketIsFull) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     const auto rank = static_cast<float>(job.topology().rank());
     GradientReducer reducer(job, {.bucket_bytes = 40});
@@ -183,7 +183,7 @@ TEST(GradientReducer, ReducesGradientsThatStayAndThatMove) {
   });
 }
 
-TEST(GradientReducer, TellsOfAFailureOfAGradientThatStays) {
+TEST(GradientReducer, ReportsAFailureOfAGradientInPlace) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     const int rank = job.topology().rank();
     GradientReducer reducer(job);
@@ -261,7 +261,7 @@ TEST(GradientReducer, AddsUpNumbersOfAllRanks) {
   });
 }
 
-TEST(GradientReducer, RefusesGroupsAndScalesWithoutMeaning) {
+TEST(GradientReducer, RefusesInvalidGroupsAndScales) {
   run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
     EXPECT_THROW(GradientReducer(job, {.groups = {{"a"}, {"b", "a"}}}), Error);
     EXPECT_THROW(GradientReducer(job, {.scale = 0}), Error);
@@ -358,7 +358,7 @@ TEST(GradientReducer, PredivisionKeepsTheMeanAndAvoidsOverflow) {
   });
 }
 
-TEST(GradientReducer, RefusesAPredivisionWithoutMeaning) {
+TEST(GradientReducer, RefusesAnInvalidPredivision) {
   run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
     EXPECT_THROW(GradientReducer(job, {.gradient_predivide_factor = 0}), Error);
     EXPECT_THROW(GradientReducer(job, {.op = ReduceOp::kSum,
@@ -454,7 +454,7 @@ TEST(GradientReducer, ItsEndWaitsForPreparedCalls) {
   });
 }
 
-TEST(GradientReducer, AGradientWithAnOwnerMayBeLetGo) {
+TEST(GradientReducer, AGradientWithAnOwnerMayBeReleased) {
   std::latch freed(1);
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     const bool frees = job.topology().rank() == 0;
@@ -477,7 +477,7 @@ TEST(GradientReducer, AGradientWithAnOwnerMayBeLetGo) {
   });
 }
 
-TEST(GradientReducer, AnswersOnceItsJobHasEnded) {
+TEST(GradientReducer, ReportsTheEndOfItsJob) {
   std::unique_ptr<GradientReducer> reducer;
   std::vector<float> gradient(10, 1);
   const auto refused = [&] {
@@ -504,7 +504,7 @@ TEST(GradientReducer, AnswersOnceItsJobHasEnded) {
   reducer->finish();  // Reduced before the job's end.
 }
 
-TEST(GradientReducer, RefusesAnOpThatThereIsNot) {
+TEST(GradientReducer, RefusesAnUnknownOp) {
   run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
     EXPECT_THROW(GradientReducer(job, {.op = static_cast<ReduceOp>(77)}),
                  Error);

@@ -82,7 +82,7 @@ TEST(ValueTest, ComesBackFromItsBytes) {
 }
 
 // Older and newer programs share this format.
-TEST(ValueTest, HasTheBytesItHasAlwaysHad) {
+TEST(ValueTest, HasAStableEncoding) {
   EXPECT_EQ(encoded(Value::Array{-2, "ab"}),
             std::string("\x01\x07\x02\0\0\0\0\0\0\0"
                         "\x03\xfe\xff\xff\xff\xff\xff\xff\xff"
@@ -185,7 +185,7 @@ TEST(ValueTest, TravelsFromOneRankToAll) {
   });
 }
 
-TEST(ValueTest, ThatCannotBeSentIsAnErrorOnAllRanks) {
+TEST(ValueTest, BeyondTheLimitsIsAnErrorOnAllRanks) {
   run_world({.size = 3}, [](Runtime& job, LoopbackWorld&) {
     const ThreadRuntime current(job);
     ObjectOptions options;

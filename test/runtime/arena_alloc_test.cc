@@ -62,7 +62,7 @@ TEST(ArenaAlloc, GivesMemoryThatOutlivesTheJob) {
   EXPECT_FALSE(is_in_arena(x.get(), sizeof(int)));
 }
 
-TEST(ArenaAlloc, GivesOtherMemoryWhereThereIsNoJob) {
+TEST(ArenaAlloc, GivesOtherMemoryWithoutAJob) {
   const std::shared_ptr<int[]> x = arena_alloc<int>(10);
   EXPECT_TRUE(is_aligned(x.get()));
   EXPECT_FALSE(is_in_arena(x.get(), sizeof(int)));

@@ -25,7 +25,7 @@ std::string text_of(const absl::Status& status) {
   return std::string(status.message());
 }
 
-TEST(BorrowedMemory, TheEndOfAFutureWaitsUntilItIsGivenBack) {
+TEST(BorrowedMemory, TheEndOfAFutureWaitsForTheMemory) {
   std::latch submitted(1);
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     if (job.topology().rank() == 1) submitted.wait();

@@ -49,7 +49,7 @@ int outcome_in_child(std::unique_ptr<Runtime> job, const Future<void>& pending,
   return 0;
 }
 
-TEST(Fork, AChildThatWaitsOnItsParentsJobIsToldSoAndTheJobGoesOn) {
+TEST(Fork, AWaitInAForkedChildIsAnErrorAndTheJobGoesOn) {
   if (!kForkedMallocWorks) GTEST_SKIP() << kForkedMallocMayHang;
   transport::LoopbackWorld world(2);
   std::latch child_is_gone(2);
@@ -121,7 +121,7 @@ int first_not_refused(std::shared_ptr<void> of_parent) {
 }
 
 // Holds for every lock that the thread had at the fork.
-TEST(Fork, AChildDoesNotWaitForAThreadThatItDoesNotHave) {
+TEST(Fork, AChildDoesNotWaitForItsParentsThreads) {
   if (!kForkedMallocWorks) GTEST_SKIP() << kForkedMallocMayHang;
   ASSERT_EQ(init(Config()), absl::OkStatus());
   std::atomic<bool> is_over{false};

@@ -54,7 +54,7 @@ TEST(Global, AForkedChildThatExitsLeavesItsParentsJobAlone) {
 }
 
 // The child's exit code numbers the first call that was not refused.
-TEST(Global, AForkedChildCannotEnterOrLeaveAJobAndIsToldTheWayOut) {
+TEST(Global, CallsOfAForkedChildAreErrorsWithAWayOut) {
   if (!kForkedMallocWorks) GTEST_SKIP() << kForkedMallocMayHang;
   ASSERT_EQ(init(Config()), absl::OkStatus());
   const pid_t child = ::fork();
@@ -79,7 +79,7 @@ TEST(Global, AForkedChildCannotEnterOrLeaveAJobAndIsToldTheWayOut) {
   EXPECT_EQ(shutdown(), absl::OkStatus());
 }
 
-TEST(Global, ACallbackThatShutsDownIsToldThatItCannot) {
+TEST(Global, AShutdownInACallbackIsRefused) {
   ASSERT_EQ(init(Config()), absl::OkStatus());
   // A callback attached after completion runs on this thread; then repeat.
   absl::Status told;
@@ -173,7 +173,7 @@ TEST(Global, AJobOfOneNeedsNoLauncher) {
   EXPECT_THAT(message_of(barrier()), HasSubstr("has been shut down"));
 }
 
-TEST(Global, WithoutAThreadThereIsNoJob) {
+TEST(Global, AJobNeedsAThread) {
   {
     const NoThreads none;
     const absl::Status status = init(Config());

@@ -93,7 +93,7 @@ TEST(RunRanks, AProgramThatStartsAndLeavesItsJobRunsUnchanged) {
   });
 }
 
-TEST(RunRanks, TheJobOfTheProcessStaysAsItIs) {
+TEST(RunRanks, TheJobOfTheProcessStays) {
   ASSERT_EQ(init(Config()), absl::OkStatus());
   run_ranks(2, [] { EXPECT_EQ(size(), 2); });
   EXPECT_EQ(size(), 1);
@@ -126,7 +126,7 @@ TEST(RunRanks, AJobOfNoRanksIsRefused) {
   EXPECT_THROW(run_ranks(-1, [] { return 1; }), InvalidArgument);
 }
 
-TEST(RunRanks, WithoutThreadsItSaysSo) {
+TEST(RunRanks, ReportsThatThreadsCannotStart) {
   const NoThreads none;
   try {
     run_ranks(2, [] {});

@@ -291,7 +291,7 @@ std::string log_of_steps(telemetry::LogLevel level, int steps) {
   return ::testing::internal::GetCapturedStderr();
 }
 
-TEST(Runtime, ADebugLogTellsHowAJobBeginsGoesAndEnds) {
+TEST(Runtime, ADebugLogDescribesTheJob) {
   const std::string log = log_of_steps(telemetry::LogLevel::kDebug, 8);
   for (const std::string& line :
        {absl::StrCat("horovodpp ", version(), ", rank 1 "),
@@ -308,7 +308,7 @@ TEST(Runtime, ADebugLogTellsHowAJobBeginsGoesAndEnds) {
   EXPECT_THAT(log, testing::Not(HasSubstr("submitted")));
 }
 
-TEST(Runtime, ATraceTellsOfEachSubmissionAndBatch) {
+TEST(Runtime, ATraceListsSubmissionsAndBatches) {
   const std::string log = log_of_steps(telemetry::LogLevel::kTrace, 1);
   EXPECT_THAT(log, HasSubstr("submitted allreduce of 'x'"));
   EXPECT_THAT(log, HasSubstr("batch 1, allreduce of 'x', 4 bytes, by shm"));
@@ -401,7 +401,7 @@ TEST(Runtime, MeasuredCrossoversKeepResultsAndAreCached) {
   std::filesystem::remove_all(directory);
 }
 
-TEST(Runtime, ProcessSetsOfTheStartThatCannotBeEndItOnEveryRank) {
+TEST(Runtime, InvalidProcessSetsOfTheStartFailItOnEveryRank) {
   Config odd;
   odd.process_sets = {{0}, {0, 5}};
   Config twice;
@@ -453,7 +453,7 @@ TEST(Runtime, ATinyCacheAndNoFusionChangeNoResult) {
     suite::completes_a_thousand_tensors_in_any_order(job);
     suite::mismatches_fail_everywhere_and_the_job_goes_on(job);
     suite::groups_and_tensors_complete_in_any_order(job);
-    suite::what_a_name_stands_for_may_change(job);
+    suite::the_request_of_a_name_may_change(job);
     suite::joined_ranks_take_part_in_fused_batches_and_groups(job);
     EXPECT_EQ(job.stop(), absl::OkStatus());
   });
@@ -489,7 +489,7 @@ TEST(Runtime, WhenTheOrderIsFixedChangesNoResult) {
     run_world(options, [](Runtime& job, LoopbackWorld&) {
       suite::a_steady_program_may_change_at_any_step(job);
       suite::reduces_groups_of_mixed_dtypes(job);
-      suite::what_a_name_stands_for_may_change(job);
+      suite::the_request_of_a_name_may_change(job);
       suite::gathers_rows_that_change_from_call_to_call(job);
       suite::joined_ranks_change_no_reduction(job);
       EXPECT_EQ(job.barrier_async().wait(), absl::OkStatus());
@@ -552,7 +552,7 @@ TEST(Runtime, ACompletionMaySubmitTheNextTensor) {
   });
 }
 
-TEST(Runtime, AnOperationThatCannotBeLeavesTheJobSound) {
+TEST(Runtime, AnInvalidOperationLeavesTheJobSound) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     float value = 1;
     const TensorView deep =

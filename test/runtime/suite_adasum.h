@@ -87,7 +87,7 @@ inline void adasum_of_one_tensor_on_every_set(Runtime& job) {
   }
 }
 
-inline void adasum_of_groups_and_of_what_is_fused(Runtime& job) {
+inline void adasum_of_groups_and_fused_tensors(Runtime& job) {
   for (const ProcessSet& set : every_set(job)) {
     if (!is_in(job, set)) continue;
     const AdasumCase test =
@@ -169,7 +169,7 @@ inline void joined_ranks_are_zeros_in_an_adasum(Runtime& job) {
   }
 }
 
-inline void adasum_is_refused_where_it_means_nothing(Runtime& job) {
+inline void adasum_of_integers_is_refused(Runtime& job) {
   for (const DType dtype : kAllDTypes) {
     const Reduction adasum{.dtype = dtype, .op = ReduceOp::kAdasum};
     const Buffer mine = contribution(adasum, rank_of(job), {8});
@@ -198,11 +198,10 @@ inline void adasum_is_refused_where_it_means_nothing(Runtime& job) {
 
 inline constexpr Case kAdasumCases[] = {
     {"AdasumOfOneTensorOnEverySet", adasum_of_one_tensor_on_every_set},
-    {"AdasumOfGroupsAndOfWhatIsFused", adasum_of_groups_and_of_what_is_fused},
+    {"AdasumOfGroupsAndFusedTensors", adasum_of_groups_and_fused_tensors},
     {"AdasumBesideOtherOperations", adasum_beside_other_operations},
     {"JoinedRanksAreZerosInAnAdasum", joined_ranks_are_zeros_in_an_adasum},
-    {"AdasumIsRefusedWhereItMeansNothing",
-     adasum_is_refused_where_it_means_nothing},
+    {"AdasumOfIntegersIsRefused", adasum_of_integers_is_refused},
 };
 
 }  // namespace hvd::suite

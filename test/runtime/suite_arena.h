@@ -18,7 +18,7 @@ inline ArenaFloats floats_in_arena(Runtime& job, std::size_t count,
 }
 
 // Holds from the first call on, in which the ranks look up each other's memory.
-inline void reduces_what_lies_in_the_arena(Runtime& job) {
+inline void reduces_tensors_in_the_arena(Runtime& job) {
   ASSERT_NE(job.arena(), nullptr);
   const int size = size_of(job);
   for (const std::size_t count : {1u, 3000u, 100'000u}) {
@@ -131,7 +131,7 @@ inline void reduces_in_the_arena_in_every_set(Runtime& job) {
 }
 
 inline constexpr Case kArenaCases[] = {
-    {"ReducesWhatLiesInTheArena", reduces_what_lies_in_the_arena},
+    {"ReducesTensorsInTheArena", reduces_tensors_in_the_arena},
     {"GathersIntoNewMemoryOfTheArena", gathers_into_new_memory_of_the_arena},
     {"ReducesGroupsThatLieAnywhere", reduces_groups_that_lie_anywhere},
     {"ReducesInTheArenaInEverySet", reduces_in_the_arena_in_every_set},

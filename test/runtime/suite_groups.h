@@ -124,7 +124,7 @@ inline void groups_without_a_name_are_numbered(Runtime& job) {
 }
 
 // Every error that a rank can detect alone.
-inline void a_bad_member_leaves_nothing_queued(Runtime& job) {
+inline void a_bad_member_leaves_no_call_queued(Runtime& job) {
   float value = 1;
   bool flag = true;
   const TensorView good = TensorView::of(&value, {});
@@ -237,7 +237,7 @@ inline constexpr Case kGroupCases[] = {
     {"ScattersGroupsOfMixedDtypes", scatters_groups_of_mixed_dtypes},
     {"GathersGroupsOfUnevenRows", gathers_groups_of_uneven_rows},
     {"GroupsWithoutANameAreNumbered", groups_without_a_name_are_numbered},
-    {"ABadMemberLeavesNothingQueued", a_bad_member_leaves_nothing_queued},
+    {"ABadMemberLeavesNoCallQueued", a_bad_member_leaves_no_call_queued},
     {"AGroupWhoseNameIsInFlightIsRefusedWhole",
      a_group_whose_name_is_in_flight_is_refused_whole},
     {"GroupsThatDifferFailEverywhereAndTheJobGoesOn",

@@ -71,7 +71,7 @@ inline void joined_ranks_change_no_reduction(Runtime& job) {
   }
 }
 
-inline void an_average_may_be_of_those_who_take_part(Runtime& job) {
+inline void an_average_may_be_of_the_participants(Runtime& job) {
   train_unevenly(
       job, ProcessSet::global(), [&](int, const std::vector<int>& live) {
         for (const DType dtype : {DType::kF32, DType::kI32, DType::kF16}) {
@@ -165,8 +165,7 @@ inline void joined_ranks_take_part_in_reducescatters(Runtime& job) {
 
 // A joined rank receives broadcasts. Operations that need a joined rank's data
 // fail on all live ranks, and the job goes on.
-inline void what_cannot_be_without_a_joined_rank_fails_everywhere_else(
-    Runtime& job) {
+inline void calls_that_need_a_joined_rank_fail_on_the_others(Runtime& job) {
   const Reduction kind{.dtype = DType::kF32};
   const int last = size_of(job) - 1;
   train_unevenly(
@@ -195,7 +194,8 @@ inline void what_cannot_be_without_a_joined_rank_fails_everywhere_else(
       });
 }
 
-inline void what_has_no_neutral_value_fails_on_every_live_rank(Runtime& job) {
+inline void reductions_without_a_neutral_value_fail_on_every_live_rank(
+    Runtime& job) {
   train_unevenly(
       job, ProcessSet::global(), [&](int, const std::vector<int>& live) {
         float value = 2;
@@ -214,7 +214,7 @@ inline void what_has_no_neutral_value_fails_on_every_live_rank(Runtime& job) {
 }
 
 // All live ranks submit long before rank 0 joins.
-inline void what_waits_for_a_rank_goes_on_when_that_joins(Runtime& job) {
+inline void a_call_that_waits_for_a_rank_goes_on_at_its_join(Runtime& job) {
   const int size = size_of(job);
   float value = 1;
   if (rank_of(job) == 0) {
@@ -307,19 +307,18 @@ inline void a_set_joins_while_the_others_go_on(Runtime& job) {
 
 inline constexpr Case kJoinCases[] = {
     {"JoinedRanksChangeNoReduction", joined_ranks_change_no_reduction},
-    {"AnAverageMayBeOfThoseWhoTakePart",
-     an_average_may_be_of_those_who_take_part},
+    {"AnAverageMayBeOfTheParticipants", an_average_may_be_of_the_participants},
     {"JoinedRanksTakePartInFusedBatchesAndGroups",
      joined_ranks_take_part_in_fused_batches_and_groups},
     {"JoinedRanksAddNoRows", joined_ranks_add_no_rows},
     {"JoinedRanksTakePartInReducescatters",
      joined_ranks_take_part_in_reducescatters},
-    {"WhatCannotBeWithoutAJoinedRankFailsEverywhereElse",
-     what_cannot_be_without_a_joined_rank_fails_everywhere_else},
-    {"WhatHasNoNeutralValueFailsOnEveryLiveRank",
-     what_has_no_neutral_value_fails_on_every_live_rank},
-    {"WhatWaitsForARankGoesOnWhenThatJoins",
-     what_waits_for_a_rank_goes_on_when_that_joins},
+    {"CallsThatNeedAJoinedRankFailOnTheOthers",
+     calls_that_need_a_joined_rank_fail_on_the_others},
+    {"ReductionsWithoutANeutralValueFailOnEveryLiveRank",
+     reductions_without_a_neutral_value_fail_on_every_live_rank},
+    {"ACallThatWaitsForARankGoesOnAtItsJoin",
+     a_call_that_waits_for_a_rank_goes_on_at_its_join},
     {"RanksJoinAgainAndAgain", ranks_join_again_and_again},
     {"CallsWithoutANameMatchAgainAfterAJoin",
      calls_without_a_name_match_again_after_a_join},

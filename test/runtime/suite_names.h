@@ -157,7 +157,7 @@ inline void arguments_without_meaning_are_refused(Runtime& job) {
           .wait()));
 }
 
-inline void nothing_is_lost_over_many_steps(Runtime& job) {
+inline void no_tensor_is_lost_over_many_steps(Runtime& job) {
   for (int step = 0; step < 200; ++step) {
     std::vector<float> a(3, static_cast<float>(step));
     std::vector<float> b(5000, static_cast<float>(job.topology().rank()));
@@ -173,7 +173,7 @@ inline void nothing_is_lost_over_many_steps(Runtime& job) {
 }
 
 // With names that were negotiated long ago.
-inline void what_a_name_stands_for_may_change(Runtime& job) {
+inline void the_request_of_a_name_may_change(Runtime& job) {
   const std::vector<int> ranks = first_ranks(size_of(job));
   for (int step = 0; step < 24; ++step) {
     const Reduction reduction{
@@ -303,8 +303,8 @@ inline constexpr Case kNameCases[] = {
     {"UnnamedCallsMatchInCallOrder", unnamed_calls_match_in_call_order},
     {"ArgumentsWithoutMeaningAreRefused",
      arguments_without_meaning_are_refused},
-    {"NothingIsLostOverManySteps", nothing_is_lost_over_many_steps},
-    {"WhatANameStandsForMayChange", what_a_name_stands_for_may_change},
+    {"NoTensorIsLostOverManySteps", no_tensor_is_lost_over_many_steps},
+    {"TheRequestOfANameMayChange", the_request_of_a_name_may_change},
     {"ASteadyProgramMayChangeAtAnyStep",
      a_steady_program_may_change_at_any_step}};
 

@@ -254,7 +254,7 @@ inline void barriers_are_of_their_set(Runtime& job) {
   EXPECT_EQ(job.barrier_async().wait(), absl::OkStatus());
 }
 
-inline void what_waits_in_a_set_fails_when_that_is_removed(Runtime& job) {
+inline void removing_a_set_fails_its_waiting_calls(Runtime& job) {
   if (size_of(job) < 3) return;
   const ProcessSet set = add_set(job, {0, 1});
   float value = 1;
@@ -288,7 +288,7 @@ inline constexpr Case kProcessSetCases[] = {
     {"CallsWithoutANameAreNumberedPerSet",
      calls_without_a_name_are_numbered_per_set},
     {"BarriersAreOfTheirSet", barriers_are_of_their_set},
-    {"WhatWaitsInASetFailsWhenThatIsRemoved",
-     what_waits_in_a_set_fails_when_that_is_removed}};
+    {"RemovingASetFailsItsWaitingCalls",
+     removing_a_set_fails_its_waiting_calls}};
 
 }  // namespace hvd::suite

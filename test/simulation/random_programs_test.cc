@@ -27,23 +27,23 @@ class RandomPrograms : public testing::TestWithParam<int> {
   }
 };
 
-TEST_P(RandomPrograms, OfTwoRanksEndAsTheyHaveTo) {
+TEST_P(RandomPrograms, OfTwoRanksEndCorrectly) {
   run_all({.first_seed = first_seed(1),
            .count = 400,
            .limits = {.max_ranks = 2, .max_phases = 4, .max_names = 3}});
 }
 
-TEST_P(RandomPrograms, OfUpToEightRanksEndAsTheyHaveTo) {
+TEST_P(RandomPrograms, OfUpToEightRanksEndCorrectly) {
   run_all({.first_seed = first_seed(2), .count = 1600});
 }
 
-TEST_P(RandomPrograms, OfUpToSixteenRanksEndAsTheyHaveTo) {
+TEST_P(RandomPrograms, OfUpToSixteenRanksEndCorrectly) {
   run_all({.first_seed = first_seed(3),
            .count = 100,
            .limits = {.min_ranks = 9, .max_ranks = 16}});
 }
 
-TEST_P(RandomPrograms, OfUpToSixtyFourRanksEndAsTheyHaveTo) {
+TEST_P(RandomPrograms, OfUpToSixtyFourRanksEndCorrectly) {
   run_all({.first_seed = first_seed(4),
            .count = 20,
            .limits = {.min_ranks = 17, .max_ranks = 64, .max_phases = 4}});

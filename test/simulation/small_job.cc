@@ -123,7 +123,7 @@ std::vector<Choice> SmallJob::choices() const {
         open.push_back({Choice::Kind::kMail, index, from});
       }
     }
-    if (somebody_died_ && !mine.told_of_death) {
+    if (rank_died_ && !mine.told_of_death) {
       open.push_back({Choice::Kind::kNotice, index});
     }
     if (!mine.waits_for &&
@@ -165,7 +165,7 @@ void SmallJob::happen(const Choice& choice) {
       }
       const auto status = mine.coordinator->receive(choice.from, bytes);
       if (!status.ok()) {
-        if (!somebody_died_) fault(status.ToString());
+        if (!rank_died_) fault(status.ToString());
         return break_rank(choice.rank);
       }
       break;
@@ -194,7 +194,7 @@ void SmallJob::act(int index) {
       return mine.coordinator->wait_for(*mine.waits_for);
     case Act::Kind::kDie:
       mine.state = State::kDead;
-      somebody_died_ = true;
+      rank_died_ = true;
   }
 }
 
@@ -298,8 +298,7 @@ std::string SmallJob::verdict() const {
   for (int index = 0; index < kRanks; ++index) {
     const Rank& mine = rank(index);
     if (mine.state != State::kRunning) continue;
-    if (somebody_died_)
-      return absl::StrCat("rank ", index, " heard of nothing");
+    if (rank_died_) return absl::StrCat("rank ", index, " heard of nothing");
     if (!mine.in_flight.empty()) {
       return absl::StrCat("rank ", index, " waits for ever for '",
                           *mine.in_flight.begin(), "'");

@@ -180,7 +180,7 @@ class SmallJob {
   std::deque<Rank> ranks_;
   std::map<std::pair<int, int>, std::deque<std::string>> wires_;
   std::map<Place, Meeting> meetings_;
-  bool somebody_died_ = false;
+  bool rank_died_ = false;
   bool was_in_cycle_ = false;
   std::string fault_;
 };

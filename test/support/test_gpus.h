@@ -72,7 +72,7 @@ class TestGpus {
   static std::size_t objects() {
     return gpus_are_real() ? 0 : FakeCuda::objects();
   }
-  static void expect_nothing_left_of_nccl() {
+  static void expect_no_objects_of_nccl() {
     if (gpus_are_real()) return;
     EXPECT_EQ(FakeNccl::objects(), 0);
   }

@@ -69,7 +69,7 @@ TEST(Factories, RefuseMalformedShapes) {
   EXPECT_ERROR(Error, "out of memory", empty({std::int64_t{1} << 57}));
 }
 
-TEST(Factories, FromBlobWantsMemoryThatIsThereAndAligned) {
+TEST(Factories, FromBlobNeedsAlignedMemory) {
   alignas(8) char memory[16];
   EXPECT_THROW(from_blob(nullptr, {2}, DType::kF32), InvalidArgument);
   EXPECT_THROW(from_blob(memory + 2, {2}, DType::kF32), InvalidArgument);
@@ -110,7 +110,7 @@ TEST(Tensor, ShowsItsMemory) {
   EXPECT_ERROR(InvalidArgument, "dimension 2 is out of range", x.size(2));
 }
 
-TEST(Tensor, AnUndefinedOneSaysSo) {
+TEST(Tensor, AnUndefinedOneIsAnError) {
   Tensor x = leaf(1);
   EXPECT_ERROR(InvalidArgument, "undefined", x.grad().item<double>());
   EXPECT_ERROR(InvalidArgument, "undefined", Tensor().requires_grad());
@@ -156,7 +156,7 @@ TEST(Views, ShareMemoryAndSeeTheRightElements) {
   EXPECT_EQ(ones({1}).view({}).dim(), 0);
 }
 
-TEST(Views, TakeFewDimensionsAsTheyAre) {
+TEST(Views, AcceptFewDimensions) {
   const Tensor scalar = constant(3), row = constant({1, 2, 3}, {3});
   EXPECT_EQ(value(scalar.t()), 3);
   EXPECT_EQ(row.t().shape(), Dims({3}));
@@ -171,7 +171,7 @@ TEST(Views, TakeFewDimensionsAsTheyAre) {
   EXPECT_ERROR(InvalidArgument, "out of range", row.squeeze(1));
 }
 
-TEST(Views, AViewOfAPermutedTensorIsFoundWhereThereIsOne) {
+TEST(Views, APermutedTensorIsViewedIfPossible) {
   Tensor x = arange(0, 24).view({2, 3, 4}).permute({1, 0, 2});
   EXPECT_EQ(x.view({3, 2, 2, 2}).to_vector<std::int64_t>(),
             x.to_vector<std::int64_t>());

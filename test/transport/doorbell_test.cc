@@ -108,7 +108,7 @@ TEST(Doorbell, RingsForDataWakeOnlyReaders) {
   EXPECT_NE(bell.listen(Listener::kRester), ticket);
 }
 
-TEST(Doorbell, TellsThatARingWasMissedOnce) {
+TEST(Doorbell, ReportsAMissedRingOnce) {
   Doorbell bell;
   EXPECT_FALSE(bell.missed());
   bell.ring();

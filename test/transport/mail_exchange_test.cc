@@ -143,7 +143,7 @@ TEST(ExchangeByMail, AnAbortOfAFinishedRoundEndsTheNextOne) {
 }
 
 // Rank 0 does not wait for a rank that died without taking the answer.
-TEST(ExchangeByMail, ADeathBeforeTheAnswerLeftEndsTheNextRound) {
+TEST(ExchangeByMail, ADeathBeforeTheAnswerEndsTheNextRound) {
   class HasADeadReader : public LoopbackPost {
    public:
     using LoopbackPost::LoopbackPost;
@@ -165,7 +165,7 @@ TEST(ExchangeByMail, ADeathBeforeTheAnswerLeftEndsTheNextRound) {
   leader.join();
 }
 
-TEST(ExchangeByMail, ARankThatCannotTakePartTellsAll) {
+TEST(ExchangeByMail, ARefusalReachesAllRanks) {
   for (int who : {0, 1, 2}) {
     on_ranks(3, {0, 1, 2}, [&](LoopbackPost& post) {
       const absl::Status why = absl::AbortedError("rank 2 has no threads");

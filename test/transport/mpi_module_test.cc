@@ -20,7 +20,7 @@ std::string refusal_of(const MpiModuleChoice& choice) {
   return std::string(status.message());
 }
 
-TEST(MpiModule, IsOfTheFlavorThatAnMpiSaysItIs) {
+TEST(MpiModule, HasTheFlavorOfTheMpi) {
   EXPECT_EQ(mpi_flavor_of("Open MPI v4.1.4, package: Debian OpenMPI"),
             "openmpi4");
   EXPECT_EQ(mpi_flavor_of("Open MPI v5.0.3, package: x"), "openmpi5");

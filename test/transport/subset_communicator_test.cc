@@ -106,7 +106,7 @@ TEST(SubsetCommunicator, TransfersOfDifferentEpochsDoNotMatch) {
   EXPECT_EQ(got, "new");
 }
 
-TEST(SubsetCommunicator, TellsOfMembersOnlyAndInNewNumbers) {
+TEST(SubsetCommunicator, ReportsMembersOnlyByNewRanks) {
   RoutedWorld world(4);
   const auto wires = subset(world.router(3), {1, 2, 3}, 2);
   Promise<int> lost;

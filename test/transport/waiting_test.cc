@@ -68,7 +68,7 @@ TEST(WaitUntil, ANapNoticesAnUnrungChange) {
   silent.join();
 }
 
-TEST(WaitUntil, ReturnsTheInterruptsErrorWhereverItWaits) {
+TEST(WaitUntil, ReturnsTheInterruptsErrorInEveryPhase) {
   for (const WaitPolicy& policy :
        {kSleepAtOnce, WaitPolicy{.spin = std::chrono::hours(1)},
         WaitPolicy{.spin = std::chrono::nanoseconds(0),

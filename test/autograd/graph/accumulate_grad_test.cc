@@ -42,7 +42,7 @@ TEST(AccumulateGrad, TakesAFreshGradientOver) {
 }
 
 // Item 130.
-TEST(AccumulateGrad, KeepsNoHistoryThatIsNotThisBackwards) {
+TEST(AccumulateGrad, KeepsNoHistoryOfAnotherBackward) {
   // From a conversion to the dtype of the root.
   Tensor x = leaf({1}, {1});
   x.backward(x.to(DType::kF32));
@@ -201,7 +201,7 @@ TEST(AccumulateGrad, IsNeverInACycle) {
   EXPECT_FALSE(gone.lock().defined());
 }
 
-TEST(AccumulateGrad, IsMadeOnDemandAndGoesWithItsGraph) {
+TEST(AccumulateGrad, IsMadeOnDemandAndFreedWithItsGraph) {
   Tensor x = leaf(1);
   EXPECT_FALSE(autograd::existing_grad_accumulator(x));
   {

@@ -59,7 +59,7 @@ TEST(SparseRowsTest, MayBeEmpty) {
   EXPECT_THAT(rows_in(joined(none, none)), IsEmpty());
 }
 
-TEST(SparseRowsTest, AreThoseOfATensorThatAreNotZero) {
+TEST(SparseRowsTest, AreTheNonzeroRowsOfATensor) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Tensor x = constant({0, 0, 0, 1, 0, 0, nan, 0}, {4, 2});
   EXPECT_THAT(rows_in(nonzero_rows(x)), ElementsAre(1, 3));

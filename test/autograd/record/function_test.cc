@@ -280,7 +280,7 @@ TEST(Function, MissingGradientsAreZerosOrUndefined) {
   EXPECT_THAT(values(x.grad()), Each(2));
 }
 
-struct AsksWhatIsNeeded : Function<AsksWhatIsNeeded> {
+struct AsksNeedsInputGrad : Function<AsksNeedsInputGrad> {
   static Tensor forward(FunctionContext& context, const Tensor& a,
                         const Tensor& b, int) {
     EXPECT_TRUE(context.needs_input_grad(0));
@@ -298,7 +298,7 @@ struct AsksWhatIsNeeded : Function<AsksWhatIsNeeded> {
 // Item 94.
 TEST(Function, KnowsWhichArgumentsNeedAGradient) {
   Tensor a = leaf(1);
-  AsksWhatIsNeeded::apply(a, constant(2), 3).backward();
+  AsksNeedsInputGrad::apply(a, constant(2), 3).backward();
   EXPECT_EQ(value(a.grad()), 1);
 }
 
@@ -315,7 +315,7 @@ struct Once : Function<Once> {
 };
 
 // Item 95.
-TEST(Function, OneThatIsOnceDifferentiableRefusesMore) {
+TEST(Function, AOnceDifferentiableOneRefusesASecondDerivative) {
   Tensor x = leaf(3);
   const Tensor slope =
       autograd::grad({Once::apply(x)}, {x}, {}, {.create_graph = true})[0];
@@ -408,7 +408,7 @@ struct SumOfMany : Function<SumOfMany> {
   }
 };
 
-TEST(Function, AVectorOfTensorsCountsAsSoManyArguments) {
+TEST(Function, AVectorOfTensorsCountsAsItsElements) {
   Tensor a = leaf(1), b = leaf(2);
   SumOfMany::apply(Tensors{a, b, constant(3), a}).backward();
   EXPECT_EQ(value(a.grad()), 2);

@@ -155,7 +155,7 @@ TEST(Inplace, ALeafThatRequiresGradIsNotWritten) {
 }
 
 // Item 62.
-TEST(Inplace, NorAViewOfOne) {
+TEST(Inplace, AViewOfALeafThatRequiresGradIsNotWritten) {
   Tensor a = leaf({1, 3}, {2});
   EXPECT_ERROR(LeafInplaceError,
                "a view of a leaf Variable that requires grad is being used in "

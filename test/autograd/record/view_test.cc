@@ -295,7 +295,7 @@ TEST(Detach, InPlaceOfABaseLeavesItsViews) {
 }
 
 // Item 79.
-TEST(GradAt, AnEdgeIsTheTensorAsItWas) {
+TEST(GradAt, AnEdgeKeepsTheVersionOfItsTensor) {
   Tensor leaf_x = leaf(3);
   Tensor x = leaf_x * 1.0;
   const autograd::Edge before = autograd::gradient_edge(x);

@@ -45,7 +45,7 @@ class Rows(unittest.TestCase):
         self.assertEqual(len(names), len(set(names)))
         self.assertEqual(len(rows.ROWS), len(set(rows.ROWS)))
 
-    def test_times_are_told_with_three_digits(self):
+    def test_times_have_three_digits(self):
         self.assertEqual([rows.in_words(us) for us in (0.123, 1.234, 999.7, 12_345, 2_500_000)],
                          ["0.12 µs", "1.23 µs", "1 ms", "12.3 ms", "2.5 s"])
 
@@ -69,7 +69,7 @@ class Measurements(unittest.TestCase):
         self.assertEqual(jobs.value_of(job, ranks, "a", False), "not done in 1 s")
         self.assertEqual(jobs.value_of(job, [ranks[0]] * 2, "a", False), "no such call")
 
-    def test_a_python_that_cannot_says_why(self):
+    def test_an_unfit_python_gives_its_reason(self):
         self.assertEqual(jobs.why_not(sys.executable, "import json"), "")
         self.assertEqual(jobs.why_not(sys.executable, "assert False, 'no gloo'"),
                          "AssertionError: no gloo")
@@ -146,7 +146,7 @@ class Table(unittest.TestCase):
         self.assertEqual(table.cell([1.0, 2.0, 3.0, 4.0, 5.0], {}), "3 µs (2–4)")
         self.assertEqual(table.cell([900.0, 1000.0, 1100.0], {}), "1 ms (950 µs–1.05)")
 
-    def test_it_takes_the_place_of_the_old_one(self):
+    def test_it_replaces_the_old_one(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "page.md")
             path.write_text(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n")

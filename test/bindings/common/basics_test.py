@@ -51,7 +51,7 @@ def test_init_refuses_invalid_arguments(size):
     assert hvd.is_initialized()
 
 
-def test_init_tells_why_a_job_cannot_begin(size):
+def test_init_reports_a_failed_start(size):
     hvd.shutdown()
     with pytest.raises(ValueError, match=f"Horovod initialization failed. .*{size}"):
         hvd.init(process_sets=[hvd.ProcessSet([0, size])])

@@ -22,7 +22,7 @@ def test_a_number_that_is_no_handle():
     assert hvd.synchronize(-1) is None
 
 
-def test_poll_tells_the_end():
+def test_poll_reports_the_end():
     handle = hvd.allreduce_async(torch.ones(3))
     hvd.barrier()
     while not hvd.poll(handle):

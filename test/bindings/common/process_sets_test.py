@@ -24,7 +24,7 @@ def test_the_global_set_holds_all(rank, size):
     assert not hvd.remove_process_set(whole)
 
 
-def test_is_made_of_numbers():
+def test_needs_a_list_of_ranks():
     assert hvd.ProcessSet([2, 0, 1]).ranks == [0, 1, 2]
     assert hvd.ProcessSet(torch.tensor([1, 0])).ranks == [0, 1]
     for wrong in (3, "01", [0.5], None):
@@ -78,7 +78,7 @@ def test_reduces_among_its_members(rank, pair):
             pair.rank()
 
 
-def test_those_outside_are_refused(rank, pair):
+def test_nonmembers_are_refused(rank, pair):
     if pair.included():
         return
     for name, collective in COLLECTIVES.items():

@@ -54,7 +54,7 @@ def test_a_timeline_has_to_be_wanted_from_the_start():
     hvd.stop_timeline()
 
 
-def test_a_file_that_cannot_be_written_is_told(in_a_job_with_a_timeline, tmp_path, rank):
+def test_an_unwritable_file_is_a_warning(in_a_job_with_a_timeline, tmp_path, rank):
     path = tmp_path / "nowhere" / "timeline.json"
     with pytest.warns(RuntimeWarning, match="nowhere") if rank == 0 else contextlib.nullcontext():
         hvd.start_timeline(path)

@@ -45,7 +45,7 @@ def waits_for_a_rank_that_sleeps():
     _wait_until_interrupted(lambda: horovodpp.allreduce(numpy.ones(1)))
 
 
-def puts_a_stream_behind_what_waits_for_a_rank_that_sleeps():
+def orders_a_stream_behind_a_call_that_waits_for_a_sleeping_rank():
     def wait():
         handle = horovodpp.allreduce_async(numpy.ones(1), name="awaited")
         try:

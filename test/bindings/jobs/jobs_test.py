@@ -52,7 +52,7 @@ def test_run_raises_the_first_ranks_error():
     assert "of rank 1" in text and "in fails_on_rank_1" in text
 
 
-def test_run_tells_of_a_rank_that_died():
+def test_run_names_a_dead_rank():
     with pytest.raises(horovodpp.HorovodInternalError,
                        match=r"rank 1 \(host .*ended without leaving"):
         horovodpp.run(functions.dies_on_rank_1, np=2)
@@ -88,7 +88,7 @@ def test_workers_of_a_loader_may_be_forked():
     assert horovodpp.run(functions.loads_with_workers, np=2) == [2 * sum(range(20))] * 2
 
 
-def test_a_forked_child_is_told_that_it_has_no_part():
+def test_calls_of_a_forked_child_are_errors():
     for told in horovodpp.run(functions.communicates_in_a_child, np=2):
         assert "was forked from" in told and "has no part in its job" in told
 
@@ -99,13 +99,13 @@ def test_memory_does_not_grow():
 
 # --- Scripts ---
 
-def test_a_script_of_horovods_runs_as_it_is():
+def test_a_horovod_script_runs_unchanged():
     job = horovodrun(2, "-m", "horovodpp.run_as_horovod", HERE / "horovod_script.py")
     assert job.returncode == 0, job.stdout + job.stderr
     assert "on 2 ranks" in job.stdout
 
 
-def test_run_as_horovod_says_how_it_is_used():
+def test_run_as_horovod_shows_its_usage():
     for arguments, text in (([], "usage:"), (["none.py"], "there is no file 'none.py'")):
         done = subprocess.run([sys.executable, "-m", "horovodpp.run_as_horovod", *arguments],
                               stderr=subprocess.PIPE, text=True)
@@ -135,7 +135,7 @@ def test_ranks_that_die_one_after_the_other_on_the_way_back_are_survived():
 
 
 @pytest.mark.parametrize("function", [
-    "waits_for_a_rank_that_sleeps", "puts_a_stream_behind_what_waits_for_a_rank_that_sleeps"])
+    "waits_for_a_rank_that_sleeps", "orders_a_stream_behind_a_call_that_waits_for_a_sleeping_rank"])
 def test_an_interrupt_ends_a_wait_and_leaves_no_process(function):
     seen = []
     with subprocess.Popen(
@@ -180,7 +180,7 @@ def test_a_timeline_has_an_effect(tmp_path):
     assert "BARRIER" in (tmp_path / "timeline.json").read_text()
 
 
-def test_a_timeline_that_cannot_be_written_is_one_warning(tmp_path):
+def test_an_unwritable_timeline_is_one_warning(tmp_path):
     job = horovodrun(2, "-c", "import horovodpp as h; h.init(); h.barrier()",
                      env=dict(os.environ, HOROVOD_TIMELINE=str(tmp_path / "no" / "timeline.json")))
     assert job.returncode == 0, job.stderr

@@ -88,7 +88,7 @@ def test_with_several_passes_per_step(run, rank):
     models.assert_equal(model, alone)
 
 
-def test_late_parts_are_told_once_and_expected_from_then_on(rank, size):
+def test_late_parts_are_reported_once_and_then_expected(rank, size):
     if size == 1:
         pytest.skip("alone, nothing is sent")
     model = Tied(reentrant)

@@ -40,7 +40,7 @@ def test_a_weight_makes_it_the_mean_of_all_samples(passes, rank, size):
     models.assert_equal(model, alone)
 
 
-def test_a_weight_that_makes_no_sense_is_refused(rank):
+def test_an_invalid_weight_is_refused(rank):
     model = models.mlp()
     before = copy.deepcopy(model)
     optimizer = models.named(model, models.sgd(model))

@@ -82,7 +82,7 @@ def test_the_stream_that_torch_works_in_comes_before(gpu):
     assert dtypes.describe(torch.ones(3))[3:] == (_core.CPU, 0)
 
 
-def test_tensors_are_reduced_in_place_and_anew(gpu):
+def test_tensors_are_reduced_in_and_out_of_place(gpu):
     n, rank = hvd.size(), hvd.rank()
     for step in range(5):
         tensor = CudaTensor(gpu.put(numpy.full(500, rank + step, "float32")))

@@ -38,7 +38,7 @@ def test_of_grouped_allreduce(size):
     assert x.grad.tolist() == [size] * 2 and y.grad.tolist() == [2.0 * size] * 3
 
 
-def test_of_grouped_allreduce_where_one_is_not_used(size):
+def test_of_grouped_allreduce_with_an_unused_result(size):
     x, y = leaf(2), leaf(3)
     hvd.grouped_allreduce([x, y], op=hvd.Average)[0].sum().backward()
     assert x.grad.tolist() == [1.0] * 2 and y.grad.tolist() == [0.0] * 3

@@ -66,7 +66,7 @@ def test_a_kept_gradient_stays_unchanged(keep, rank):
             assert torch.equal(gradient.reshape(-1), value.reshape(-1))
 
 
-def test_a_gradient_that_the_program_puts_there_stays_there(rank, several):
+def test_a_gradient_set_by_the_program_keeps_its_memory(rank, several):
     model = models.mlp()
     optimizer, alone, inner = models.named_and_alone(model)
     flat = torch.zeros(sum(p.numel() for p in model.parameters()))

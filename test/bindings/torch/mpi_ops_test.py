@@ -108,7 +108,7 @@ def test_compression_is_undone(compression, size):
     assert [t.tolist() for t in grouped] == [[size]]
 
 
-def test_compressors_are_there_by_themselves():
+def test_compressors_work_alone():
     tensor = torch.tensor([1.5, 2.5])
     narrow, context = hvd.Compression.fp16.compress(tensor)
     assert narrow.dtype == torch.float16 and context == torch.float32
@@ -403,7 +403,7 @@ def unheard_of(tensor):
 
 # An invalid argument on one rank is not a failure of the job, for which elastic training would
 # start again.
-def test_arguments_that_make_no_sense_are_refused_at_once(size):
+def test_invalid_arguments_are_refused_at_once(size):
     for text, call in unheard_of(torch.ones(4)):
         with pytest.raises(ValueError, match=text) as refused:
             call()
@@ -435,7 +435,7 @@ def mismatches(rank):
     yield "group", lambda: hvd.grouped_allreduce([torch.ones(2)] * (1 + (rank > 0)), name="m.group")
 
 
-def test_ranks_that_disagree_are_told_how(rank, size):
+def test_mismatches_are_described(rank, size):
     if size == 1:
         pytest.skip("one rank agrees with itself")
     for text, call in mismatches(rank):

@@ -52,7 +52,7 @@ def test_parameters_have_names():
     ({"groups": [[1]]}, ValueError, "groups must consist of torch.Tensor."),
     ({"process_set": hvd.ProcessSet([0])}, TypeError, "hvd.add_process_set"),
 ])
-def test_refuses_arguments_that_make_no_sense(arguments, kind, text):
+def test_refuses_invalid_arguments(arguments, kind, text):
     model = models.mlp()
     with pytest.raises(kind, match=text):
         hvd.DistributedOptimizer(models.sgd(model), **arguments)
@@ -211,7 +211,7 @@ def test_gradients_that_all_wait_are_sent_as_one(freezes, rank, size, monkeypatc
             torch.testing.assert_close(p.grad, hvd.allreduce(mine))
 
 
-def test_tells_of_gradients_that_changed_while_they_waited(rank, size):
+def test_warns_of_changed_held_gradients(rank, size):
     if size == 1:
         pytest.skip("alone, nothing is sent")
     model = models.mlp()
@@ -352,7 +352,7 @@ def test_step_after_synchronize_warns(rank):
         optimizer.step()
 
 
-def test_gradients_changed_on_their_way_are_told(rank, size):
+def test_warns_of_gradients_changed_in_flight(rank, size):
     if size == 1:
         pytest.skip("alone, nothing is sent")
     model = models.mlp()
@@ -383,7 +383,7 @@ def test_zero_grad_waits_for_the_step(rank, size):
     assert all(p.grad.abs().sum() == 0 for p in model.parameters())
 
 
-def test_state_dicts_come_and_go(rank):
+def test_state_dicts_are_saved_and_loaded(rank):
     model = models.mlp()
     optimizer = models.compare(model, models.named)
     saved = copy.deepcopy(optimizer.state_dict())
@@ -443,7 +443,7 @@ def test_lbfgs(search, rank):
 # --- Private attributes of Horovod's optimizer that programs read ---
 
 @pytest.mark.parametrize("op", [hvd.Average, hvd.Adasum], ids=["average", "adasum"])
-def test_names_of_parameters_are_told(op):
+def test_parameter_names_are_known(op):
     model = models.mlp()
     optimizer = models.named(model, models.sgd(model), op=op)
     assert optimizer._parameter_names == {p: name for name, p in model.named_parameters()}

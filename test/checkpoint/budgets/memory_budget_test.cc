@@ -55,7 +55,7 @@ TEST(MemoryBudget, RecomputesNoRegionIfMemorySuffices) {
   EXPECT_EQ(budget.stats().dropped, 0);
 }
 
-TEST(MemoryBudget, IsKeptToByNoMoreThanItTakes) {
+TEST(MemoryBudget, DropsNoMoreThanNeeded) {
   Chain chain;
   const auto expected = chain.gradient();
   // Keeping everything takes 16 tensors: the results of exp and tanh of each

@@ -100,7 +100,7 @@ double fastest_within(const std::vector<PlanCost>& costs, std::int64_t budget) {
 }
 
 // Item 204, and the section on schedules.
-TEST(CheckpointPlan, IsTheBestThereIs) {
+TEST(CheckpointPlan, IsOptimal) {
   std::mt19937 random(1);
   for (int round = 0; round < 60; ++round) {
     const std::size_t stages = 2 + static_cast<std::size_t>(round % 4);
@@ -317,7 +317,7 @@ TEST(CheckpointPlan, RefusesMalformedTexts) {
                InvalidArgument);
 }
 
-TEST(CheckpointPlan, RefusesChainsThatMakeNoSense) {
+TEST(CheckpointPlan, RefusesInvalidChains) {
   std::mt19937 random(5);
   EXPECT_THROW(plan_checkpoints({}, 100), InvalidArgument);
   const ChainCost good = random_chain(random, 3);

@@ -136,7 +136,7 @@ TEST(Offload, AWriteIsNoticed) {
   EXPECT_ERROR(autograd::VersionError, "inplace", loss.backward());
 }
 
-TEST(Offload, AFullPoolSaysSo) {
+TEST(Offload, AFullPoolIsAnError) {
   const Tensor x = randn64({kNumbers});
   const auto plain = gradient(x, [&] { return chain(x, 8).sum(); });
   OffloadPool pool({.bytes = 3 * kEach});
@@ -163,7 +163,7 @@ TEST(Offload, AFullPoolSaysSo) {
   EXPECT_EQ(pool.stats().stored, 3 + 3);
 }
 
-TEST(Offload, RefusesOptionsThatMakeNoSense) {
+TEST(Offload, RefusesInvalidOptions) {
   EXPECT_ERROR(InvalidArgument, "-1 bytes", OffloadPool({.bytes = -1}));
   EXPECT_ERROR(InvalidArgument, "an allocator that is null",
                OffloadPool({.memory = nullptr}));
@@ -174,7 +174,7 @@ TEST(Offload, RefusesOptionsThatMakeNoSense) {
   EXPECT_ERROR(autograd::HookError, "not here", Offload refused(pool));
 }
 
-TEST(Offload, GoesWithCheckpointedFunctions) {
+TEST(Offload, WorksWithCheckpointedFunctions) {
   const Tensor x = randn64({kNumbers});
   const auto block = [](const Tensor& in) { return chain(in, 3); };
   const auto blocks = [&](int count) {

@@ -116,7 +116,7 @@ TEST(Arena, RefusesToFreeForeignMemory) {
   EXPECT_TRUE(absl::IsInvalidArgument(arena.deallocate(block)));
 }
 
-TEST(Arena, SaysHowMuchThereWasNoMemoryFor) {
+TEST(Arena, ReportsTheSizeOfAFailedAllocation) {
   Arena arena({.first_extent_bytes = 4096});
   const auto memory = arena.allocate(std::size_t{1} << 55);
   EXPECT_TRUE(absl::IsResourceExhausted(memory.status())) << memory.status();

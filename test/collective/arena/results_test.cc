@@ -31,7 +31,7 @@ TEST(ArenaResults, LieInTheArenaUntilTheLastHolderIsGone) {
   EXPECT_EQ(arena->in_use(), 0u);
 }
 
-TEST(ArenaResults, TakeNoMoreThanTheirShare) {
+TEST(ArenaResults, StayWithinTheirShare) {
   const auto arena = small_arena();
   ArenaResults results(arena, 3000);
   auto first = results.allocate(2000);

@@ -225,7 +225,7 @@ TEST_F(ArenaTableTest, APieceWithoutRoomInTheSlotIsForeign) {
       64 * 32);
 }
 
-TEST_F(ArenaTableTest, PlacesThatCannotBeAreForeign) {
+TEST_F(ArenaTableTest, InvalidPlacesAreForeign) {
   float* const a = in_arena(0, 32);
   float* const b = in_arena(1, 32);
   const std::vector<Piece> mine = {in_place(a, 32)};

@@ -102,7 +102,7 @@ TEST(HierarchicalIpcPlane, ReducesByKernelsOnEachNode) {
 }
 
 // One rank cannot have a window, so all ranks stage through the host.
-TEST(HierarchicalIpcPlane, GoesAnotherWayOnAllNodesIfOneRankCannot) {
+TEST(HierarchicalIpcPlane, StagesOnAllNodesIfOneRankHasNoWindow) {
   for (const char* const call : {"cuIpcGetMemHandle", "cuMemHostAlloc"}) {
     testing::FakeCuda::fail_next(call, 1);
     const std::size_t before = testing::FakeCuda::launches();

@@ -53,7 +53,7 @@ TEST(IpcPlane, ReducesByKernels) {
   EXPECT_EQ(add_on_four_ranks(), 3u * 2u * 4u);
 }
 
-TEST(IpcPlane, GoesAnotherWayIfOneRankCannotHaveAWindow) {
+TEST(IpcPlane, StagesIfOneRankHasNoWindow) {
   for (const char* const call :
        {"cuModuleLoadData", "cuIpcGetMemHandle", "cuMemPoolCreate"}) {
     testing::FakeCuda::fail_next(call, 2);
@@ -68,7 +68,7 @@ TEST(IpcPlane, GoesAnotherWayIfOneRankCannotHaveAWindow) {
   }
 }
 
-TEST(IpcPlane, GoesAnotherWayIfGpusDoNotReachEachOther) {
+TEST(IpcPlane, StagesIfGpusCannotReachEachOther) {
   setenv("FAKE_CUDA_NO_PEERS", "1", 1);
   EXPECT_EQ(add_on_four_ranks(), 0u);
   unsetenv("FAKE_CUDA_NO_PEERS");
@@ -81,7 +81,7 @@ void run_on_two_ranks(SharedGpus& shared, const Body& body) {
   });
 }
 
-TEST(IpcPlane, TellsOfAnErrorOnTheGpu) {
+TEST(IpcPlane, ReportsAnErrorOfTheGpu) {
   SharedGpus shared;
   run_on_two_ranks(shared, [](Member& member) {
     std::vector<float> x(10, 1.0f);

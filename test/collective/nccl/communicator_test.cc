@@ -98,7 +98,7 @@ TEST_F(NcclCommunicatorTest, KeepsRegisteredMemoryUntilItEnds) {
   EXPECT_EQ(testing::FakeNccl::objects(), 0u);
 }
 
-TEST_F(NcclCommunicatorTest, LetsItsMemoryGoWhereItIsAborted) {
+TEST_F(NcclCommunicatorTest, FreesItsMemoryWhenAborted) {
   NcclArena arena;
   ASSERT_TRUE(arena.allocate(nccl_, gpu_, 100).ok());
   EXPECT_TRUE(arena.blocks_on(0).empty());  // The memory is free.

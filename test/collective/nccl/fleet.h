@@ -100,7 +100,7 @@ class NcclOfThreads {
         run_on_nccl(communicator, ranks, gpus, body);
       });
     }
-    testing::TestGpus::expect_nothing_left_of_nccl();
+    testing::TestGpus::expect_no_objects_of_nccl();
   }
 };
 

@@ -85,7 +85,7 @@ TEST(NcclLibrary, NamesTheMissingFileAndItsPackage) {
   EXPECT_EQ(none.version(), 0);
 }
 
-TEST(NcclLibrary, RefusesOneThatIsTooOld) {
+TEST(NcclLibrary, RefusesATooOldVersion) {
   ::setenv("FAKE_NCCL_VERSION", "21212", 1);
   NcclLibrary old(testing::FakeNccl::file());
   const auto api = old.api();

@@ -57,7 +57,7 @@ TEST_F(NcclWindowsTest, HaveMarksThatDifferWhereTensorsLieOtherwise) {
   EXPECT_EQ(mark_of(150, 4), mark_of(200, 4));
 }
 
-TEST_F(NcclWindowsTest, TellWhetherAllOfACallLiesInThem) {
+TEST_F(NcclWindowsTest, ReportWhetherACallLiesWithin) {
   NcclWhereabouts where(windows_);
   EXPECT_FALSE(where.is_within());
   where.add(at(0), 4);

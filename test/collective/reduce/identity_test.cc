@@ -61,7 +61,7 @@ bool leaves_alone(Reduction reduction, T value) {
   return same;
 }
 
-TEST(Identity, LeavesEveryReductionAsItIs) {
+TEST(Identity, ChangesNoReduction) {
   for (const DType dtype : kAllDTypes) {
     for (const ReduceOp op : kAllOps) {
       for (const double prescale :
@@ -83,7 +83,7 @@ TEST(Identity, LeavesEveryReductionAsItIs) {
   }
 }
 
-TEST(Identity, ThereIsOneForAllButSomeProducts) {
+TEST(Identity, ExistsForAllButSomeProducts) {
   for (const DType dtype : kAllDTypes) {
     for (const ReduceOp op : kAllOps) {
       for (const double prescale : {1.0, -1.0, 0.5, 3.0, 0.0}) {

@@ -194,7 +194,7 @@ TEST(ReduceKernelBits, AreTheSameInLoadsCombinationsAndAStore) {
 // Several blocks and a remainder.
 constexpr std::int64_t kLong = 10'007;
 
-TEST(ReduceKernelBits, ReachEveryOutputAlsoWhereItIsAnInput) {
+TEST(ReduceKernelBits, ReachEveryOutputEvenInPlace) {
   for_each_case({1, 2, 4}, kLong, []<typename T>(const Case<T>& made) {
     const ReduceKernel kernel = made.kernel();
     const std::size_t ranks = made.inputs.size();

@@ -133,7 +133,7 @@ TEST(ReduceKernel, AddsInRankOrder) {
             ((values[0] + values[1]) + values[2]) + values[3]);
 }
 
-TEST(ReduceKernel, HandsNaNOnWhereverItComesFrom) {
+TEST(ReduceKernel, PropagatesNaNOfAnyInput) {
   for (const DType dtype : kFloats) {
     for (const ReduceOp op : kAllOps) {
       for (std::size_t place = 0; place < 3; ++place) {

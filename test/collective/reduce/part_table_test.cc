@@ -37,7 +37,7 @@ TEST(PartTable, CutsARangeIntoTheRanksParts) {
   EXPECT_TRUE(parts_in(table, {9, 0}).empty());
 }
 
-TEST(PartTable, StopsWhenTold) {
+TEST(PartTable, StopsAtACallbackThatReturnsFalse) {
   const PartTable table(std::vector<std::int64_t>{1, 1, 1}, 3);
   int seen = 0;
   table.for_each_part({0, 3}, [&](const PartTable::Part& part) {

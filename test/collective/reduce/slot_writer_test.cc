@@ -33,7 +33,7 @@ TEST(SlotWriter, CopiesExactlyTheGivenBytes) {
   }
 }
 
-TEST(FetchToWrite, LeavesMemoryAsItIs) {
+TEST(FetchToWrite, ChangesNoMemory) {
   std::vector<std::byte> memory(10'000, std::byte{3});
   const std::vector<std::byte> before = memory;
   for (const std::size_t bytes : {0, 1, 64, 4096, 10'000}) {

@@ -26,7 +26,7 @@ TEST(Staging, GivesAlignedSlotsThatDoNotOverlap) {
   }
 }
 
-TEST(Staging, SaysHowMuchMemoryIsNotToBeHad) {
+TEST(Staging, ReportsAFailedAllocation) {
   Staging staging(1, std::numeric_limits<std::size_t>::max() / 2);
   const absl::Status status = staging.map();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);

@@ -87,7 +87,7 @@ std::vector<std::byte> parts_of(int ranks, std::size_t bytes) {
   return parts;
 }
 
-TEST(ArenaCopies, GatherFromInputsThatLieThere) {
+TEST(ArenaCopies, GatherFromInputsInArenas) {
   for (const bool read_only : {false, true}) {
     on_residents(3, read_only, [](Resident& self) {
       const std::vector<std::size_t> bytes(3, 5000);
@@ -99,7 +99,7 @@ TEST(ArenaCopies, GatherFromInputsThatLieThere) {
   }
 }
 
-TEST(ArenaCopies, GatherIntoOutputsThatLieThere) {
+TEST(ArenaCopies, GatherIntoOutputsInArenas) {
   on_residents(3, false, [](Resident& self) {
     const std::vector<std::size_t> bytes(3, 5000);
     const std::vector<std::byte> input(5000, std::byte(self.rank + 1));
@@ -252,7 +252,7 @@ TEST(ArenaCopies, ReduceInOneStepIfAllRanksUseOtherMemory) {
   }
 }
 
-TEST(ArenaCopies, ShareABroadcastIntoOutputsThatLieThere) {
+TEST(ArenaCopies, ShareABroadcastIntoOutputsInArenas) {
   for (const bool read_only : {false, true}) {
     on_residents(3, read_only, [](Resident& self) {
       auto memory = self.in_arena(300'001, self.rank + 1);

@@ -22,7 +22,7 @@ void on_boards(int ranks, const std::function<void(ShmBoard&)>& body,
   });
 }
 
-TEST(MeasureCrossovers, FindsTheSameOnAllRanksAndLeavesTheBoardAsItWas) {
+TEST(MeasureCrossovers, FindsEqualValuesOnAllRanksAndKeepsTheBoards) {
   for (const int ranks : {1, 2, 3}) {
     std::vector<ShmCrossovers> found(static_cast<std::size_t>(ranks));
     on_boards(ranks, [&](ShmBoard& board) {

@@ -118,7 +118,7 @@ TEST(ShmPlane, MovesDefaultChunks) {
   });
 }
 
-TEST(ShmPlane, GivesTheSameBitsWhicheverWayItGoes) {
+TEST(ShmPlane, GivesTheSameBitsForAnyNumberOfSteps) {
   // One sum as a small call, one in chunks.
   std::array<Bytes, 2> results;
   for (const bool small : {false, true}) {
@@ -146,7 +146,7 @@ TEST(ShmPlane, GivesTheSameBitsWhicheverWayItGoes) {
   EXPECT_EQ(results[0], results[1]);
 }
 
-TEST(ShmPlane, TellsRanksInDifferentCallsApart) {
+TEST(ShmPlane, ReportsRanksInDifferentCalls) {
   on_segments(3, ShmBoard::bytes_needed(3, kSmallShm),
               [](transport::NodeSegment& segment) {
                 const int rank = segment.local_rank();
@@ -175,7 +175,7 @@ TEST(ShmPlane, TellsRanksInDifferentCallsApart) {
               });
 }
 
-TEST(ShmPlane, TellsRanksWithDifferentSizesApart) {
+TEST(ShmPlane, ReportsRanksWithDifferentSizes) {
   on_segments(
       2, ShmBoard::bytes_needed(2, kSmallShm),
       [](transport::NodeSegment& segment) {

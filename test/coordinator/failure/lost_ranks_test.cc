@@ -28,7 +28,7 @@ TEST(LostRanks, KnowledgeAddsUpAndIsNeverTakenBack) {
   EXPECT_FALSE(lost_ranks.counts_out(0));
 }
 
-TEST(LostRanks, ALetterIsReadAsItWasWritten) {
+TEST(LostRanks, EncodesAndDecodesALetter) {
   const LostRanksMessage sent = {
       .lost_ranks = {.restarts = 7, .dead = {0, 3}, .suspected = {1, 15}},
       .asks = true};

@@ -39,7 +39,7 @@ TEST(Silence, TheLeaderOfTheNodeIsNamedOnceThePatienceIsOver) {
   EXPECT_FALSE(silence.take(*due).has_value());
 }
 
-TEST(Silence, OfALeaderItIsTheLeaderAbove) {
+TEST(Silence, ALeaderNamesTheLeaderAbove) {
   const Tree tree({{0, 1}, {2, 3}});
   Silence silence = of(tree, 2);
   silence.said(waited(600), kSilenceStart);
@@ -64,7 +64,7 @@ TEST(Silence, RanksCloserToTheRootGiveUpFirst) {
   EXPECT_LT(leader.due(), member.due());
 }
 
-TEST(Silence, AnyQuestionIsAnAnswer) {
+TEST(Silence, AnyQueryCountsAsAnAnswer) {
   const Tree tree({{0, 1}});
   Silence silence = of(tree, 1);
   silence.said(waited(600), kSilenceStart);
@@ -90,7 +90,7 @@ TEST(Silence, TheEndOfTheJobIsMoreThanAWarning) {
   EXPECT_TRUE(finding->is_fatal);
 }
 
-TEST(Silence, ItIsKnownBeforeTheLimitWhereEarlierWordsHadNoAnswer) {
+TEST(Silence, UnansweredReportsShortenTheWait) {
   const Tree tree({{0, 1}, {2, 3}});
   Silence leader = of(tree, 2), member = of(tree, 3);
   for (Silence* silence : {&leader, &member}) {
@@ -111,7 +111,7 @@ TEST(Silence, ShortLimitsHaveAShortPatience) {
   EXPECT_TRUE(silence.take(*silence.due())->is_fatal);
 }
 
-TEST(Silence, ARankThatDidNotRunItselfBeginsAnew) {
+TEST(Silence, ASuspendedRankRestartsItsWait) {
   const Tree tree({{0, 1}});
   Silence silence = of(tree, 1);
   silence.said(waited(600), kSilenceStart);
@@ -156,7 +156,7 @@ TEST(Silence, RanksGiveUpAJobWhoseRootIsSilent) {
   EXPECT_THAT(suspects_of(status), ::testing::ElementsAre(0));
 }
 
-TEST(Silence, ARootThatIsThereIsNotAccused) {
+TEST(Silence, AResponsiveRootIsNotAccused) {
   Cluster cluster({.size = 3, .stall_warning = seconds(60)});
   cluster.submit(1, allreduce_of("grads"));
   for (int s = 0; s < 600; ++s) {

@@ -239,7 +239,7 @@ TEST(SurvivorVote, AVoterOfAnotherOpinionIsNotSilent) {
   EXPECT_THAT(votes[1].silent(), ElementsAre(2));
 }
 
-TEST(SurvivorVote, RanksThatAllLiveBeginAnewTogether) {
+TEST(SurvivorVote, LivingRanksRestartTogether) {
   auto votes = votes_of(3);
   for (SurvivorVote& vote : votes) vote.begin();
   talk(votes);

@@ -79,7 +79,7 @@ class VoteWorld {
       if (mine.phase() == Phase::kEntered && (first || mine.outdated())) {
         events.push_back({Event::kBegin, rank});
       }
-      if (mine.phase() == Phase::kAgreed && everybody_is_there(mine)) {
+      if (mine.phase() == Phase::kAgreed && all_ranks_are_there(mine)) {
         events.push_back({Event::kEnter, rank});
       }
       for (int other = 0; other < size(); ++other) {
@@ -215,7 +215,7 @@ class VoteWorld {
   bool has_noticed(int rank, int other) const {
     return (noticed_[index(rank)] >> other & 1u) != 0;
   }
-  bool everybody_is_there(const SurvivorVote& vote) const {
+  bool all_ranks_are_there(const SurvivorVote& vote) const {
     return agreements_.at(agreement_of(vote)).size() ==
            vote.members().ranks.size();
   }

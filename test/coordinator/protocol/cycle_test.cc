@@ -18,7 +18,7 @@ Cycle two_batches() {
   return cycle;
 }
 
-TEST(Cycle, ItsHeadIsReadyWhenAllOfItIsSubmitted) {
+TEST(Cycle, ItsHeadIsReadyOnceSubmitted) {
   Cycle cycle = two_batches();
   EXPECT_THAT(cycle.head(), ElementsAre(5u, 6u));
   EXPECT_FALSE(cycle.head_is_ready());
@@ -67,7 +67,7 @@ TEST(Cycle, ASubmissionAfterItsBatchWasEnteredIsForTheNextRound) {
   EXPECT_TRUE(cycle.head_is_ready());
 }
 
-TEST(Cycle, RestartedItIsAsAtTheBeginning) {
+TEST(Cycle, RestartingResetsIt) {
   Cycle cycle = two_batches();
   for (const std::uint32_t id : {5u, 6u, 7u}) cycle.submitted(id);
   cycle.enter_head();
@@ -78,7 +78,7 @@ TEST(Cycle, RestartedItIsAsAtTheBeginning) {
   EXPECT_EQ(cycle.hash(), two_batches().hash());
 }
 
-TEST(Cycle, OfOneOperationGoesRoundWithEachSubmission) {
+TEST(Cycle, OfOneOperationRepeatsWithEachSubmission) {
   Cycle cycle;
   cycle.add(3, true);
   EXPECT_EQ(cycle.batches(), 1u);
@@ -98,7 +98,7 @@ TEST(Cycle, KnowsItsOperations) {
   EXPECT_FALSE(cycle.contains(4));
 }
 
-TEST(Cycle, TheHashTellsOrdersAndBoundariesApart) {
+TEST(Cycle, TheHashDistinguishesOrdersAndBoundaries) {
   EXPECT_EQ(two_batches().hash(), two_batches().hash());
   Cycle other_order;
   other_order.add(6, false);
@@ -116,7 +116,7 @@ TEST(Cycle, TheHashTellsOrdersAndBoundariesApart) {
   EXPECT_NE(shorter.hash(), two_batches().hash());
 }
 
-TEST(Cycle, TheHashDoesNotChangeAsItIsExecuted) {
+TEST(Cycle, ExecutionDoesNotChangeTheHash) {
   Cycle cycle = two_batches();
   cycle.submitted(5);
   cycle.submitted(6);

@@ -36,7 +36,7 @@ TEST(MessageChecks, AcceptsValidMessages) {
   }
 }
 
-TEST(MessageChecks, ARankThatTheJobDoesNotHaveIsRefusedWhereverItIsNamed) {
+TEST(MessageChecks, AnInvalidRankIsRefusedInEveryField) {
   for (const int rank : {3, -1, std::numeric_limits<int>::max(),
                          std::numeric_limits<int>::min()}) {
     Request broadcast = sample_broadcast();

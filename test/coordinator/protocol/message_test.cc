@@ -233,7 +233,7 @@ TEST(Message, SaysThatAForeignMessageIsForeign) {
   }
 }
 
-TEST(Message, NamesTheVersionItDoesNotSpeak) {
+TEST(Message, NamesAnUnsupportedVersion) {
   std::string bytes = encode(1, Leave{});
   bytes[4] = 9;
   EXPECT_THAT(std::string(decode(bytes).status().message()),
@@ -256,7 +256,7 @@ TEST(Message, RefusesAnUnknownRecordKind) {
   EXPECT_TRUE(absl::IsInvalidArgument(decode(bytes).status()));
 }
 
-TEST(Message, GoesUpOrDownOrEitherWay) {
+TEST(Message, HasADirection) {
   EXPECT_EQ(direction_of(Propose{}), Direction::kUp);
   EXPECT_EQ(direction_of(Halted{}), Direction::kUp);
   EXPECT_EQ(direction_of(Inspected{}), Direction::kUp);

@@ -65,7 +65,7 @@ TEST(NodeBoard, ASetOfOneIsCompleteAtOnce) {
   EXPECT_EQ(boards[0].next_completed(), 6u);
 }
 
-TEST(NodeBoard, ASlotServesAgainOnceItIsComplete) {
+TEST(NodeBoard, ACompleteSlotIsReused) {
   Boards boards(2, 1);
   for (std::uint32_t id = 0; id < 100; ++id) {
     EXPECT_FALSE(boards[id % 2].arrive(0, id, kBoth));
@@ -124,7 +124,7 @@ TEST(NodeBoard, ServesSixtyFourRanks) {
   EXPECT_TRUE(boards[62].arrive(0, 2, std::uint64_t{0b11} << 62));
 }
 
-TEST(NodeBoard, WithoutSlotsThereIsStillASchedule) {
+TEST(NodeBoard, HasAScheduleWithoutSlots) {
   Boards boards(2, 0);
   EXPECT_EQ(boards[0].next_completed(), std::nullopt);
   const Record record = {.kind = RecordKind::kRun, .id = 1};
@@ -183,7 +183,7 @@ TEST(NodeBoard, TheScheduleGoesOnPastItsLength) {
   }
 }
 
-TEST(NodeBoard, ABatchStaysTheNextOneUntilItIsPassed) {
+TEST(NodeBoard, TheNextBatchStaysUntilAdvanced) {
   Boards boards(2, 4);
   EXPECT_TRUE(boards[1].next_batch().empty());
   EXPECT_EQ(boards[1].next_record(), std::nullopt);

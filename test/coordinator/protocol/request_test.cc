@@ -185,7 +185,7 @@ TEST(Request, AScalarIsNotAVectorOfOne) {
 }
 
 // Requests that differ only in `once` match.
-TEST(Request, WhetherANameServesOnceIsNotCompared) {
+TEST(Request, OnceIsNotCompared) {
   Request b = weight();
   b.once = true;
   EXPECT_EQ(mismatch(b), "");

@@ -133,7 +133,7 @@ TEST(FusionPlanner, FusesOnlyEqualNumbersOfParticipants) {
   EXPECT_EQ(plan_fusion(ready, {.threshold = 100}), (Batches{{0, 2}, {1}}));
 }
 
-TEST(FusionPlanner, ABatchHasAtMostSoManyOperations) {
+TEST(FusionPlanner, ABatchHasALimitOfOperations) {
   EXPECT_EQ(plan({of_bytes(1), of_bytes(1), of_bytes(1)},
                  {.threshold = 100, .max_batch = 2}),
             (Batches{{0, 1}, {2}}));

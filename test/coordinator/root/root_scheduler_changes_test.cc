@@ -40,7 +40,7 @@ TEST_F(RootSchedulerChanges, ANewSetGetsANumberAndServesOnce) {
   EXPECT_EQ(define(add_set({1})).result, 3u);
 }
 
-TEST_F(RootSchedulerChanges, ASetThatCannotBeIsRejected) {
+TEST_F(RootSchedulerChanges, AnInvalidSetIsRejected) {
   EXPECT_THAT(
       refused({.request = shared(add_set({1, 4})), .count = kRanks}).why,
       HasSubstr("names rank 4"));
@@ -195,7 +195,7 @@ TEST_F(RootSchedulerChanges, EqualStepsBecomeACycle) {
           record(RecordKind::kStartCycle, 1, cycle.hash())));
 }
 
-TEST_F(RootSchedulerChanges, WithZeroStepsThereIsNoCycle) {
+TEST_F(RootSchedulerChanges, ZeroStepsFormNoCycle) {
   start({.capacity = 4, .steps_before_schedule = 0});
   const Define a = define(allreduce("a"));
   for (int step = 0; step < 20; ++step) {

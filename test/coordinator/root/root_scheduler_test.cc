@@ -88,7 +88,7 @@ TEST_F(RootSchedulerTest, AProposalOfAKnownNameRetiresItsIdFirst) {
                           run_of(now.id)));
 }
 
-TEST_F(RootSchedulerTest, ANameThatServesOnceTakesNoPlace) {
+TEST_F(RootSchedulerTest, ANameThatServesOnceTakesNoSlot) {
   for (int i = 0; i < 10; ++i) {
     Request once = allreduce("allreduce.noname." + std::to_string(i));
     once.once = true;
@@ -98,8 +98,7 @@ TEST_F(RootSchedulerTest, ANameThatServesOnceTakesNoPlace) {
   }
 }
 
-TEST_F(RootSchedulerTest,
-       WithoutAFreePlaceANameServesOnceAndTheOldestGivesWay) {
+TEST_F(RootSchedulerTest, AFullTableRetiresItsOldestIdAndServesTheNameOnce) {
   start({.capacity = 2});
   const Define a = define(allreduce("a"));
   const Define b = define(allreduce("b"));
@@ -202,7 +201,7 @@ TEST_F(RootSchedulerTest, ARoundIsNoLongerThanOneAppend) {
   EXPECT_EQ(runs, kMaxAppend + 5);
 }
 
-TEST_F(RootSchedulerTest, ASmallBatchIsHeldBackForSoLong) {
+TEST_F(RootSchedulerTest, ASmallBatchIsHeldBack) {
   start({.capacity = 4, .hold_back = std::chrono::milliseconds(5)});
   const Define a = define(allreduce("a"));
   EXPECT_EQ(scheduler_->held_until(), std::nullopt);

@@ -109,7 +109,7 @@ TEST_F(StallGathererTest, ALateAnswerIsDropped) {
   EXPECT_THAT(gatherer_.take(kStart + std::chrono::hours(1)), IsEmpty());
 }
 
-TEST_F(StallGathererTest, ALateAnswerIsNotTakenForOneToTheNextQuestion) {
+TEST_F(StallGathererTest, ALateAnswerDoesNotCountForTheNextQuery) {
   gatherer_.begin(kQuery, kStart);
   ASSERT_THAT(gatherer_.take(*gatherer_.due()), SizeIs(1));
   gatherer_.begin(kQuery + 1, kStart);
@@ -119,7 +119,7 @@ TEST_F(StallGathererTest, ALateAnswerIsNotTakenForOneToTheNextQuestion) {
   answer(1, next);
 }
 
-TEST_F(StallGathererTest, QuestionsAreAnsweredApart) {
+TEST_F(StallGathererTest, QueriesAreAnsweredSeparately) {
   gatherer_.begin(kQuery, kStart);
   gatherer_.begin(kQuery + 1, kStart);
   for (const int rank : {0, 1, 2, 3}) {
@@ -133,7 +133,7 @@ TEST_F(StallGathererTest, QuestionsAreAnsweredApart) {
   EXPECT_EQ(gatherer_.take(*gatherer_.due()).size(), 1u);
 }
 
-TEST_F(StallGathererTest, AnsweringUnaskedOrTwiceIsAnError) {
+TEST_F(StallGathererTest, AnUnrequestedOrSecondAnswerIsAnError) {
   gatherer_.begin(kQuery, kStart);
   for (const int stranger : {4, 5, -1}) {
     EXPECT_TRUE(

@@ -60,7 +60,7 @@ TEST(StepDetector, OneOperationIsAStep) {
   EXPECT_EQ(steps_until_repeated(detector, {4}), 3);
 }
 
-TEST(StepDetector, AnOtherStepBeginsTheCountAnew) {
+TEST(StepDetector, AnotherStepRestartsTheCount) {
   StepDetector detector(3);
   run(detector, {1, 2, 1, 2});
   run(detector, {1, 3});
@@ -69,7 +69,7 @@ TEST(StepDetector, AnOtherStepBeginsTheCountAnew) {
   EXPECT_NE(steps_until_repeated(detector, {1, 2}), 0);
 }
 
-TEST(StepDetector, ADisturbanceBeginsTheCountAnew) {
+TEST(StepDetector, ADisturbanceRestartsTheCount) {
   StepDetector detector(3);
   run(detector, {1, 2, 1, 2});
   detector.disturb();
@@ -143,7 +143,7 @@ TEST(StepDetector, OccasionalDisturbancesLetAnOrderComeBack) {
   }
 }
 
-TEST(StepDetector, AnOrderThatCannotBeFollowedIsTriedWithTheBatchesThereWere) {
+TEST(StepDetector, AFailedOrderIsRetriedWithTheLastBatches) {
   StepDetector detector(3);
   const int first = steps_until_repeated(detector, {1, 2});
   EXPECT_EQ(detector.batch_ends(), nullptr);
@@ -233,7 +233,7 @@ TEST_F(StepDetectorInterrupted, TheOrderGoesOnOnceTheCauseAndTheStepHaveRun) {
   EXPECT_FALSE(detector_.may_resume());
 }
 
-TEST_F(StepDetectorInterrupted, BetweenStepsTheCauseIsAllThatHasToRun) {
+TEST_F(StepDetectorInterrupted, BetweenStepsOnlyTheCauseHasToRun) {
   detector_.followed(9, {});
   EXPECT_FALSE(detector_.may_resume());
   detector_.ran_once();
@@ -295,7 +295,7 @@ TEST_F(StepDetectorInterrupted, AnInterruptionInEveryStepIsPartOfTheStep) {
   EXPECT_THAT(detector_.repeated(), ElementsAre(1u, 2u, 7u));
 }
 
-TEST_F(StepDetectorInterrupted, NowAndThenItGoesOnForGood) {
+TEST_F(StepDetectorInterrupted, OccasionalInterruptionsLetItResume) {
   for (int i = 0; i < 1000; ++i) {
     detector_.followed(2, {1});
     run(detector_, {2, 7});
@@ -368,7 +368,7 @@ TEST(StepDetectorProgram, AnOrderThatComesBackIsKnownAfterAStep) {
   }
 }
 
-TEST(StepDetectorProgram, AMetricNowAndThenIsNoOtherProgram) {
+TEST(StepDetectorProgram, AnOccasionalMetricIsNoOtherProgram) {
   for (const int steps : {10, 100}) {
     Program program;
     program.repeat({1, 2}, steps);

@@ -83,7 +83,7 @@ TEST(RankNews, DoesNotBlameWitnesses) {
             (Culprits{{4, "node 2", 12}}));
 }
 
-TEST(RankNews, BlamesAllThatAreNamedIfThereIsNoSubject) {
+TEST(RankNews, BlamesAllNamedRanksWithoutASubject) {
   EXPECT_EQ(
       blamed_by("the job has stalled, rank by rank: " + kPeer.to_string(1) +
                 ", which is slow; " + kOther.to_string(4)),

@@ -44,7 +44,7 @@ TEST(BufferPool, ReusesFreedMemoryOfSimilarSize) {
   EXPECT_NE(pooled_memory(2 * bytes).get(), first);
 }
 
-TEST(BufferPool, MoreThanThereIsIsRefused) {
+TEST(BufferPool, RefusesMoreThanTheMemory) {
   EXPECT_EQ(pooled_memory(std::size_t{1} << 63), nullptr);
   EXPECT_EQ(pooled_memory(std::numeric_limits<std::size_t>::max()), nullptr);
 }

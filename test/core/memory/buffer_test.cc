@@ -90,7 +90,7 @@ TEST(Buffer, CopyOfIsAsTheSourceAndApartFromIt) {
   EXPECT_EQ(copy->data<float>()[5], 6.0f);
 }
 
-TEST(Buffer, OverMemoryThatIsThereHoldsIt) {
+TEST(Buffer, OverGivenMemoryKeepsItAlive) {
   const auto memory = std::make_shared<std::array<std::byte, 8>>();
   const std::weak_ptr<void> watched = memory;
   auto buffer = Buffer::over({memory, memory->data()}, DType::kI32, {2});

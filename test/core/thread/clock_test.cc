@@ -17,7 +17,7 @@ TEST(Clock, SteadyNeverGoesBack) {
   EXPECT_EQ(&Clock::steady(), &clock);
 }
 
-TEST(Clock, ManualMovesOnlyWhenToldTo) {
+TEST(Clock, ManualMovesOnlyByAdvance) {
   ManualClock clock;
   const Clock::TimePoint start = clock.now();
   EXPECT_EQ(clock.now(), start);

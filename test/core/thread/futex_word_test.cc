@@ -47,7 +47,7 @@ TEST(FutexWord, SleepsUntilTheDeadlineAtMost) {
   word.sleep(kNotDone, now + std::chrono::milliseconds(1));
 }
 
-TEST(WakeTogether, WakesInTheEndAsManyAsThereAre) {
+TEST(WakeTogether, WakesAllSleepersAtTheEnd) {
   constexpr std::size_t kWords = 20;
   std::vector<FutexWord> words(kWords);
   std::latch begun(kWords);

@@ -33,7 +33,7 @@ TEST(Future, CarriesTheValueToAnotherThread) {
   EXPECT_TRUE(future.poll());
 }
 
-TEST(Future, TheFirstOutcomeStands) {
+TEST(Future, KeepsTheFirstOutcome) {
   Promise<void> promise;
   promise.set(absl::AbortedError("first"));
   promise.set(absl::OkStatus());
@@ -117,7 +117,7 @@ TEST(Future, WaitingForAnEmptyFutureIsAnError) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Future<void>().wait()));
 }
 
-TEST(Future, RunsCallbacksOnceWheneverTheyWereAdded) {
+TEST(Future, RunsEarlyAndLateCallbacksOnce) {
   Promise<std::string> promise;
   int early = 0;
   int late = 0;
@@ -401,7 +401,7 @@ TEST(Future, AnUninterruptedWaitEndsWithTheOutcome) {
   EXPECT_TRUE(Future<void>().wait_unless([] { return true; }));
 }
 
-TEST(Future, AWaitOfAStreamIsInterruptedAsAnyOther) {
+TEST(Future, AWaitOfAStreamCanBeInterrupted) {
   Promise<int> promise;
   const Future<int> future = promise.future();
   int asked = 0;
@@ -429,7 +429,7 @@ TEST(Future, AnUninterruptedWaitOfAStreamEndsWithTheOutcome) {
   EXPECT_TRUE(absl::IsFailedPrecondition(unconnected.value()));
 }
 
-TEST(Future, OneThatIsMadeWithItsOutcomeSaysSo) {
+TEST(Future, KnowsWhetherItWasReady) {
   EXPECT_TRUE(Future<int>::ready(1).was_ready());
   EXPECT_TRUE(Future<void>().was_ready());
   const Promise<int> promise;

@@ -43,7 +43,7 @@ bool is_free_for_another_thread(Mutex& mutex) {
   return free;
 }
 
-TEST(Mutex, TryLockSaysWhetherItIsFree) {
+TEST(Mutex, TryLockSucceedsOnlyIfFree) {
   Mutex mutex;
   EXPECT_TRUE(is_free(mutex));
   {

@@ -90,7 +90,7 @@ TEST(CheckBuild, IgnoresOtherFiles) {
   EXPECT_FALSE(nowhere.torch || nowhere.mpi || nowhere.nccl);
 }
 
-TEST(CheckBuild, IsToldInHorovodsWords) {
+TEST(CheckBuild, UsesHorovodsWords) {
   EXPECT_EQ(to_text({.torch = true,
                      .nccl = true,
                      .parts = {{"MPI", "mpich: of X"}, {"C, C++", "a"}}},
@@ -137,7 +137,7 @@ TEST(CheckBuild, NamesEachPart) {
               StartsWith("openmpi4: cannot be loaded, /"));
 }
 
-TEST(CheckBuild, TellsWhichNcclAndDriverThereAre) {
+TEST(CheckBuild, ReportsTheVersionsOfNcclAndTheDriver) {
   const Installation found = installation_of(
       "/no/such/horovodrun", {.nccl = HVD_FAKE_NCCL, .cuda = HVD_FAKE_CUDA});
   EXPECT_THAT(part_of(found, "NCCL"), ContainsRegex("^2\\.[0-9]+\\.[0-9]+$"));

@@ -36,7 +36,7 @@ TEST(Hosts, AreReadFromAFile) {
   EXPECT_THAT(*hosts, ElementsAre(Host{"a", 2}, Host{"b", 1}, Host{"c", 1}));
 }
 
-TEST(Hosts, NameTheLineOfAFileThatCannotBeRead) {
+TEST(Hosts, NameTheMalformedLineOfAFile) {
   EXPECT_THAT(
       std::string(parse_hostfile("a slots=2\nb slots=x").status().message()),
       HasSubstr("line 2"));

@@ -210,7 +210,7 @@ TEST_F(JobWatchTest, DoesNotGiveAStarterMoreTimeForItsAgents) {
   EXPECT_EQ(after(1ms), Action::kTerminate);
 }
 
-TEST_F(JobWatchTest, EndsAStarterThatStaysAfterTheRanksItWasToEnd) {
+TEST_F(JobWatchTest, EndsAStarterThatOutlivesItsEndedRanks) {
   report(Kind::kKilled, 1, SIGKILL);
   EXPECT_EQ(after(JobWatch::kGrace), Action::kTerminate);
   report(Kind::kExited, 0, 5);

@@ -39,7 +39,7 @@ TEST(OutputPump, BuffersOutputForAFullPipe) {
   close(ends[1]);
 }
 
-TEST(OutputPump, TellsThatADiskIsFull) {
+TEST(OutputPump, ReportsAFullDisk) {
   const int full = open("/dev/full", O_WRONLY);
   OutputPump pump(full);
   pump.add("x");

@@ -140,7 +140,7 @@ TEST(NoiseFilter, DropsMessagesOfDaemonsAboutAnEndedRank) {
       "");
 }
 
-TEST(NoiseFilter, WaitsForTheRestOfALineOnceItIsRecognised) {
+TEST(NoiseFilter, WaitsForTheRestOfARecognisedLine) {
   EXPECT_EQ(
       without_noise({"a\n" + kNoise.substr(0, 60), kNoise.substr(60) + "b"}),
       "a\nb");

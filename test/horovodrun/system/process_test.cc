@@ -36,7 +36,7 @@ TEST(Spawn, GivesArgumentsAndEnvironmentUnchanged) {
   EXPECT_EQ(wait_status(spawned.pid), 0);
 }
 
-TEST(Spawn, TellsWhyAProgramCannotRun) {
+TEST(Spawn, ReportsTheErrorOfAnUnrunnableProgram) {
   EXPECT_EQ(spawn({"./no-such-program"}, {}).error, ENOENT);
   EXPECT_EQ(spawn({"/"}, {}).error, EACCES);
 }
@@ -66,7 +66,7 @@ TEST(Spawn, RestoresSignalsInTheChild) {
   EXPECT_EQ(WTERMSIG(wait_status(spawned.pid)), SIGUSR1);
 }
 
-TEST(ReapChildren, TellsOfOneChildAndReapsTheOthersToo) {
+TEST(ReapChildren, ReportsOneChildAndReapsAll) {
   const Spawned one = spawn({"sh", "-c", "exit 3"}, {});
   const Spawned other = spawn({"true"}, {});
   for (const Spawned& child : {one, other}) {

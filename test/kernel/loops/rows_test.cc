@@ -49,7 +49,7 @@ TEST(Rows, AddUpEveryLengthAsDoublesDo) {
   }
 }
 
-TEST(Rows, FindNanWhereverItIs) {
+TEST(Rows, FindNanAtAnyIndex) {
   for (std::size_t n : {1u, 20u, 33u, 100u}) {
     for (std::size_t at = 0; at < n; ++at) {
       auto x = numbers(n);

@@ -61,7 +61,7 @@ TEST(Flatten, TakesImagesInChannelsLastLayout) {
   EXPECT_EQ(Flatten()(x).to_vector<float>(), x.to_vector<float>());
 }
 
-TEST(Flatten, RefusesDimensionsThatAreNotThere) {
+TEST(Flatten, RefusesMissingDimensions) {
   EXPECT_THROW(Flatten()(ones({3})), InvalidArgument);
   EXPECT_THROW(Flatten(2, 1)(ones({3, 4, 5})), InvalidArgument);
 }

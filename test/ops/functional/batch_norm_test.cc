@@ -53,7 +53,7 @@ TEST_P(BatchNorm, NormalizesByTheBatchWhileTraining) {
               1e-12);
 }
 
-TEST_P(BatchNorm, NormalizesByTheRunningStatisticsElse) {
+TEST_P(BatchNorm, NormalizesByTheRunningStatisticsInEvaluation) {
   const auto before = values(mean_);
   const Tensor y = batch_norm(x_, mean_, variance_, weight_, bias_);
   expect_near(y, composed(x_, mean_, variance_, weight_, bias_), 1e-12);

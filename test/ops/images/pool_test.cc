@@ -161,7 +161,7 @@ TEST(AvgPool2d, DividesByThePaddingOrNot) {
               ElementsAre(4, 10, 16, 4, 10, 16));
 }
 
-TEST(AvgPool2d, DividesBySoMuchOfAWindowAsThereIsWithPadding) {
+TEST(AvgPool2d, DividesByTheCoveredPartOfAWindow) {
   // The last window extends past the end and covers only the third column.
   const Tensor x = constant({1, 2, 6}, {1, 1, 1, 3});
   EXPECT_THAT(values(avg_pool2d(
@@ -176,7 +176,7 @@ TEST(AdaptiveAvgPool2d, CoversTheImage) {
 }
 
 // Expected values are PyTorch's.
-TEST(Pool2d, OfAWindowLargerThanTheImageIsOneThatHangsOver) {
+TEST(Pool2d, AcceptsAWindowLargerThanTheImage) {
   const auto image = [](std::int64_t n) {
     return arange(1, static_cast<double>(n * n + 1), 1, {.dtype = DType::kF64})
         .view({1, 1, n, n});
@@ -225,7 +225,7 @@ TEST(Pool2d, RefusesMismatchedArguments) {
                max_pool2d(randn({1, 0, 4, 4}), {.kernel = 2}));
 }
 
-TEST(Pool2d, RefusesNumbersThatOverflowAndLooksAtImagesOnly) {
+TEST(Pool2d, RefusesOverflowingSizes) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const Tensor x = ones({1, 1, 2, 2});
   EXPECT_ERROR(InvalidArgument, "less than 2^31",

@@ -84,7 +84,7 @@ int number_in(Runtime& job, const ArenaNet& net) {
   return count;
 }
 
-TEST(ArenaGradients, LieThereNextToEachOtherLastParameterFirst) {
+TEST(ArenaGradients, AreAdjacentInReverseOrder) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     ArenaNet net;
     auto optimizer = net.optimizer(job);
@@ -106,7 +106,7 @@ TEST(ArenaGradients, LieThereNextToEachOtherLastParameterFirst) {
 }
 
 // A hook of the leaf sees the gradient before it is accumulated.
-TEST(ArenaGradients, AreMadeThereAndNotCopied) {
+TEST(ArenaGradients, AreMadeInTheArenaWithoutACopy) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     ArenaNet net;
     auto optimizer = net.optimizer(job);
@@ -203,7 +203,7 @@ TEST(ArenaGradients, KeepResultsBitExact) {
             trained_between(2, BetweenSteps::kFullArena, 3));
 }
 
-TEST(ArenaGradients, TheLogSaysWhichOneLiesElsewhereNow) {
+TEST(ArenaGradients, TheLogNamesAGradientOutsideTheArena) {
   WorldOptions options{.size = 2};
   options.config.log.level = telemetry::LogLevel::kDebug;
   ::testing::internal::CaptureStderr();
@@ -251,7 +251,7 @@ TEST(ArenaGradients, OutliveOptimizerAndJob) {
 }
 
 // Recomputed regions create tensors of all kinds within a formula.
-TEST(ArenaGradients, OfARecomputedRegionLieThereToo) {
+TEST(ArenaGradients, OfARecomputedRegionLieInTheArena) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     ArenaNet net;
     auto optimizer = net.optimizer(job);

@@ -12,7 +12,7 @@
 namespace hvd::optim {
 namespace {
 
-TEST(Checksum, TellsEveryBitOfEveryByteApart) {
+TEST(Checksum, DistinguishesEveryBit) {
   for (const std::size_t size : {1u, 31u, 32u, 33u, 100u}) {
     std::vector<unsigned char> bytes(size);
     std::set<std::uint64_t> seen = {checksum(bytes.data(), size)};

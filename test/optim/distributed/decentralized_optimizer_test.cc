@@ -56,7 +56,7 @@ double mean(const std::vector<Numbers>& all, std::size_t i) {
 
 // Ranks with different weights and no gradients converge to their mean, which
 // stays the same.
-TEST(RingAverage, ComesToTheMean) {
+TEST(RingAverage, ConvergesToTheMean) {
   for (const int ranks : {1, 2, 3, 4, 6}) {
     std::vector<Numbers> before;
     for (int r = 0; r < ranks; ++r) before.push_back({1.0 + r * r, -3.0 * r});

@@ -173,7 +173,7 @@ TEST_F(Processes, GatherSparseGradients) {
   }
 }
 
-TEST_F(Processes, AverageTheirWeightsNowAndThen) {
+TEST_F(Processes, AverageTheirWeightsPeriodically) {
   const Tensor w = full({3}, rank(), {.dtype = DType::kF64});
   Tensor parameter = w.clone();
   parameter.set_requires_grad(true);

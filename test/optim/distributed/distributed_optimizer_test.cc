@@ -154,7 +154,7 @@ TEST(DistributedOptimizer, SharesAnEmptyState) {
   });
 }
 
-TEST(DistributedOptimizer, TellsAllRanksThatAStateCannotBeSent) {
+TEST(DistributedOptimizer, RefusesAnInvalidStateOnAllRanks) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Tensor w = ones({1}, {.requires_grad = true});
     Adam optimizer({{"\xff", w}});
@@ -422,7 +422,7 @@ TEST(DistributedOptimizer, ASharedWeightIsHandedOverOnce) {
   });
 }
 
-TEST(DistributedOptimizer, RefusesOptionsWithoutMeaning) {
+TEST(DistributedOptimizer, RefusesInvalidOptions) {
   run_world({.size = 1}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
     EXPECT_THROW(w.optimizer(job, {.backward_passes_per_step = 0}), Error);
@@ -522,7 +522,7 @@ TEST(DistributedOptimizer, OfAProcessSetStepsAlongTheMeanOfItsRanks) {
   });
 }
 
-TEST(DistributedOptimizer, TakesItsHooksAlongWhenItGoes) {
+TEST(DistributedOptimizer, RemovesItsHooksAtItsEnd) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
     w.optimizer(job).reset();

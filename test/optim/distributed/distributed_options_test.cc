@@ -154,7 +154,7 @@ TEST(DistributedOptions, AGroupGoesOnWithoutFrozenParameters) {
 
 // If an optimizer ends, its incomplete groups are not sent, as other ranks may
 // send nothing. The name can be used again.
-TEST(DistributedOptions, AnIncompleteGroupGoesWithItsOptimizer) {
+TEST(DistributedOptions, AnIncompleteGroupEndsWithItsOptimizer) {
   run_ranks(2, [] {
     ThreeWeights m;
     auto optimizer = m.optimizer({.groups = {{m.a, m.b}}});
@@ -168,7 +168,7 @@ TEST(DistributedOptions, AnIncompleteGroupGoesWithItsOptimizer) {
   });
 }
 
-TEST(DistributedOptions, RefusesGroupsWithoutMeaning) {
+TEST(DistributedOptions, RefusesInvalidGroups) {
   run_ranks(1, [] {
     ThreeWeights m;
     const Tensor stranger = zeros({1}, {.requires_grad = true});

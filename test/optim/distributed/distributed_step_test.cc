@@ -158,7 +158,7 @@ TEST(DistributedStep, NonFiniteGradientsWithoutAScalerAreAnErrorOnAllRanks) {
 }
 
 // Large numbers are no overflow, even if their squares are not finite.
-TEST(DistributedStep, TellsLargeGradientsFromInfiniteOnes) {
+TEST(DistributedStep, DistinguishesLargeFromInfiniteGradients) {
   run_ranks(2, [] {
     StepModel m;
     GradScaler scaler({.init_scale = 1});
@@ -229,7 +229,7 @@ TEST(DistributedStep, WeightsScalesAndClipsAtOnce) {
   });
 }
 
-TEST(DistributedStep, RefusesOptionsWithoutMeaning) {
+TEST(DistributedStep, RefusesInvalidOptions) {
   run_ranks(1, [] {
     StepModel m;
     EXPECT_THROW(m.optimizer.step({.max_norm = -1}), Error);

@@ -243,7 +243,7 @@ TEST_F(Lifetimes, MemoryOfTheArenaAfterTheShutdown) {
 }
 
 // Every rank refuses the list of names as a whole.
-TEST_F(Lifetimes, NamesThatAreThereTwice) {
+TEST_F(Lifetimes, DuplicateNames) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     const ThreadRuntime scope(job);
     const Tensor a = ones({2}).set_requires_grad(true);

@@ -172,7 +172,7 @@ TEST(ParameterShards, AgreeWithWholeUpdatesBetweenNodesOfSeveralRanks) {
   }
 }
 
-TEST(ParameterShards, GiveTheSameBitsWithAllThatGoesWithAStep) {
+TEST(ParameterShards, GiveTheSameBitsWithAllOptions) {
   expect_equal({.options = {.op = ReduceOp::kSum}});
   expect_equal({.options = {.gradient_predivide_factor = 2}});
   expect_equal(

@@ -125,7 +125,7 @@ TEST(ReplicaCheck, NamesTheFirstParameterThatDiffersAndTheMinority) {
   });
 }
 
-TEST(ReplicaCheck, IsMadeAsOftenAsItIsAskedFor) {
+TEST(ReplicaCheck, RunsAtTheRequestedInterval) {
   run_ranks(2, [] {
     Replicas never(0);
     {

@@ -234,7 +234,7 @@ TEST_F(ExecutorTest, ATensorWithoutANeutralValueFailsAlone) {
   EXPECT_EQ(calls_.made[0].pieces.size(), 1u);
 }
 
-TEST_F(ExecutorTest, ScattersRowsAsEvenlyAsItGoes) {
+TEST_F(ExecutorTest, ScattersRowsEvenly) {
   submit(request(RequestKind::kReducescatter, "x",
                  {{DType::kF32, Shape({7, 2})}, {DType::kF32, Shape({1})}}),
          false);
@@ -304,7 +304,7 @@ TEST_F(ExecutorTest, GathersUnevenRowsOnceItKnowsThem) {
   EXPECT_EQ(outcomes_[0].second->tensors[0].shape(), Shape({3, 3}));
 }
 
-TEST_F(ExecutorTest, AsksNoPlaneWhetherRowsWithoutBytesAreAlike) {
+TEST_F(ExecutorTest, ExchangesTheSizesOfRowsWithoutBytes) {
   calls_.alike = [](std::span<std::size_t>) { return true; };
   submit(request(RequestKind::kAllgather, "x", {{DType::kF32, Shape({2, 0})}}),
          false);
@@ -346,7 +346,7 @@ TEST_F(ExecutorTest, MoreRowsThanThereCanBeFailTheOperationAndNotTheJob) {
   EXPECT_TRUE(absl::IsInvalidArgument(outcomes_[0].second.status()));
 }
 
-TEST_F(ExecutorTest, RowsThatCannotBeBreakTheJobAndNameTheirRank) {
+TEST_F(ExecutorTest, InvalidRowsBreakTheJobAndNameTheirRank) {
   submit(request(RequestKind::kAllgather, "x", {{DType::kF32, Shape({1})}}),
          false);
   answer({1, 1, -4});

@@ -123,7 +123,7 @@ TEST_F(SetTableTest, RefusesSubmissionsOfAJoinedRankUntilTheJoinEnds) {
 }
 
 // Joined ranks made fewer calls than others.
-TEST_F(SetTableTest, NumbersBeginAnewAfterAJoin) {
+TEST_F(SetTableTest, NumbersRestartAfterAJoin) {
   table_.add(1, {1, 3});
   for (int i = 0; i < 3; ++i) name_given_to(request(RequestKind::kAllreduce));
   EXPECT_EQ(name_given_to(request(RequestKind::kJoin)), "join.noname.0");

@@ -48,14 +48,14 @@ TEST_F(CallWatchTest, ReportsNoHangWithoutACall) {
   EXPECT_EQ(looks_until_caught(), 0);
 }
 
-TEST_F(CallWatchTest, TellsCallsApart) {
+TEST_F(CallWatchTest, DistinguishesCalls) {
   for (int i = 0; i < 10; ++i) {
     const CallMeter::Call call(calls_, "a test");
     EXPECT_EQ(looks_until_caught(CallWatch::kLooks), 0);
   }
 }
 
-TEST(CallWatch, TellsWhichCallItIs) {
+TEST(CallWatch, NamesTheCall) {
   CallMeter calls;
   std::promise<std::string> caught;
   CallWatch watch(calls,

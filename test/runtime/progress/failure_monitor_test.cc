@@ -52,7 +52,7 @@ TEST(FailureMonitor, ADeathWhileLeavingEndsAnUnrungWait) {
 
 // Both have ended when this rank looks. The other node reports why its rank
 // ended.
-TEST(FailureMonitor, ADeathElsewhereIsNoFaultIfOneIsExplained) {
+TEST(FailureMonitor, ADeathExplainedByAReportIsNoFault) {
   OfRank0 of;
   FailureMonitor& monitor = of.monitor;
   monitor.peer_lost(1, "ended");

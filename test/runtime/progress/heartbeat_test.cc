@@ -22,7 +22,7 @@ TEST(Heartbeats, AreDueAtOnceAndThenOncePerInterval) {
   EXPECT_THAT(beats.due(kStart + milliseconds(1500)), IsEmpty());
 }
 
-TEST(Heartbeats, ASilentNeighbourIsNamedOnceAndNotToldAnyMore) {
+TEST(Heartbeats, ASilentNeighbourIsNamedOnceAndGetsNoMoreBeats) {
   Heartbeats beats({.neighbours = {3, 7}}, kStart);
   auto now = kStart;
   for (; now <= kStart + seconds(4); now += milliseconds(500)) {

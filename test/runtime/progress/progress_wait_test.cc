@@ -131,7 +131,7 @@ TEST_F(ProgressWait, AWaitIsAnnouncedWithoutOtherWork) {
 
 // An interrupted thread may wait again, but the promise asks for help only
 // once.
-TEST_F(ProgressWait, TheJobIsToldOfAWaitThatIsInterruptedAtOnce) {
+TEST_F(ProgressWait, AnInterruptedWaitIsAnnounced) {
   submit("x");
   const Interruption interruption([](void*) { return true; }, nullptr);
   int looks = 0;

@@ -80,7 +80,7 @@ TEST(Config, TakesTheNumberOfThreadsFromEither) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(Config, GoesByTheNodesUnlessToldOtherwise) {
+TEST(Config, IsHierarchicalByDefault) {
   const auto config = read({});
   ASSERT_EQ(config.status(), absl::OkStatus());
   EXPECT_TRUE(config->hierarchical_allreduce);
@@ -92,7 +92,7 @@ TEST(Config, GoesByTheNodesUnlessToldOtherwise) {
   EXPECT_TRUE(by_rings->hierarchical_allgather);
 }
 
-TEST(Config, MeasuresUnlessToldOtherwiseAndRemembersBesideOtherCaches) {
+TEST(Config, MeasuresCrossoversByDefaultAndCachesThem) {
   ASSERT_EQ(setenv("HOME", "/home/ada", 1), 0);
   const auto config = read({});
   ASSERT_EQ(config.status(), absl::OkStatus());
@@ -193,7 +193,7 @@ TEST(Config, SaysWhichCollectivesOfGpusGoByNccl) {
   EXPECT_TRUE(read({{"NCCL_MULTI_RANK_GPU_ENABLE", "1"}})->nccl_shares_gpus);
 }
 
-TEST(Config, KnowsWhetherTheUserTunesMalloc) {
+TEST(Config, DetectsTuningOfMalloc) {
   EXPECT_FALSE(read({})->malloc_is_tuned);
   EXPECT_FALSE(read({{"GLIBC_TUNABLES", "glibc.rtld.nns=4"}})->malloc_is_tuned);
   for (const auto& [name, value] : std::map<std::string, std::string>{
@@ -249,7 +249,7 @@ TEST(Config, KnowsATaskThatASchedulerStartedBesideOthers) {
 }
 
 // An sbatch script, a salloc shell, a notebook or a launcher in an allocation.
-TEST(Config, TakesNoProcessThatIsAloneForOneOfSeveralTasks) {
+TEST(Config, DoesNotTakeALoneProcessForATask) {
   using Variables = std::map<std::string, std::string>;
   for (const Variables& alone :
        {Variables{{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}},

@@ -130,7 +130,7 @@ TEST_F(BarrierCallsTest, TheEndOfTheJobEndsAllBarriers) {
   EXPECT_EQ(submitted_.size(), 2u);
 }
 
-TEST_F(BarrierCallsTest, AnOutcomeThatComesTwiceIsOfNoOther) {
+TEST_F(BarrierCallsTest, ARepeatedOutcomeIsIgnored) {
   const Future<void> first = barrier();
   end(absl::AbortedError("no"));
   end(absl::AbortedError("no"));
@@ -170,7 +170,7 @@ TEST_F(BarrierCallsTest, AfterTheJobEachFails) {
   EXPECT_TRUE(absl::IsFailedPrecondition(barrier().wait()));
 }
 
-TEST_F(BarrierCallsTest, OneThatIsPassedAtOnceIsNotSubmitted) {
+TEST_F(BarrierCallsTest, ABarrierPassedAtOnceIsNotSubmitted) {
   tried_as_ = Quick::kDone;
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(calls_->run_at_once(ProcessSet::global()), Status());
@@ -197,7 +197,7 @@ TEST_F(BarrierCallsTest, ABarrierWithLatePeersBlocks) {
   end();
 }
 
-TEST_F(BarrierCallsTest, OthersWaitBehindOneThatIsTriedAtOnce) {
+TEST_F(BarrierCallsTest, OthersWaitBehindABarrierTriedAtOnce) {
   for (const Quick tried_as : {Quick::kDone, Quick::kNot}) {
     submitted_.clear();
     tried_as_ = tried_as;
@@ -218,7 +218,7 @@ TEST_F(BarrierCallsTest, OthersWaitBehindOneThatIsTriedAtOnce) {
 
 // A thread that runs a barrier at once does not wait for another thread's
 // barrier.
-TEST_F(BarrierCallsTest, OneThatCameMeanwhileIsSubmittedForAnother) {
+TEST_F(BarrierCallsTest, ABarrierOfAnotherThreadIsSubmittedForIt) {
   tried_as_ = Quick::kDone;
   Future<void> of_another;
   while_tried_ = [&] { of_another = barrier(); };

@@ -11,7 +11,7 @@
 namespace hvd::runtime {
 namespace {
 
-TEST(Door, LetsInUntilItIsShut) {
+TEST(Door, AdmitsUntilShut) {
   int behind = 7;
   Door<int> door(&behind);
   const std::weak_ptr<int> key = door.key();

@@ -112,7 +112,7 @@ TEST_F(NamedCallsTest, ATensorOfAnotherShapeOrWithoutMemoryIsNotRepeated) {
   }
 }
 
-TEST_F(NamedCallsTest, OneThatIsUnderWayIsNotRepeatedAndIsKept) {
+TEST_F(NamedCallsTest, ACallInFlightIsNotRepeatedAndKept) {
   const Future<void> first = call(&x_, {.name = "a"});
   const Future<void> second = call(&y_, {.name = "a"});
   EXPECT_EQ(built_, 2);
@@ -127,7 +127,7 @@ TEST_F(NamedCallsTest, OneThatIsUnderWayIsNotRepeatedAndIsKept) {
   end();
 }
 
-TEST_F(NamedCallsTest, OneThatFailedIsBuiltAnew) {
+TEST_F(NamedCallsTest, AFailedCallIsBuiltAgain) {
   const Future<void> failed = call(&x_, {.name = "a"});
   end(absl::InvalidArgumentError("ranks disagree"));
   end();  // Keeps the first outcome.
@@ -158,7 +158,7 @@ TEST_F(NamedCallsTest, ACallbackThatThrowsIsReported) {
   EXPECT_EQ(thrown_, "oops");
 }
 
-TEST_F(NamedCallsTest, MemoryThatWasHandedOverIsKeptUntilTheOutcomeIsTold) {
+TEST_F(NamedCallsTest, AnOwnerIsKeptUntilTheOutcome) {
   for (int i = 0; i < 2; ++i) {
     auto owner = std::make_shared<int>();
     const std::weak_ptr<int> kept = owner;
@@ -170,7 +170,7 @@ TEST_F(NamedCallsTest, MemoryThatWasHandedOverIsKeptUntilTheOutcomeIsTold) {
   }
 }
 
-TEST_F(NamedCallsTest, IsAdmittedAnewWhereSetsHaveChanged) {
+TEST_F(NamedCallsTest, ChangedSetsNeedANewAdmission) {
   sets_.add(1, {0, 1});
   const ProcessSet set = sets_.all().back();
   const AllreduceOptions options = {.name = "a", .process_set = set};
@@ -218,7 +218,7 @@ TEST(NamedCalls, RepeatOnAnyThread) {
   });
 }
 
-TEST_F(NamedCallsTest, OneThatIsWaitedForMayBeDoneAtOnce) {
+TEST_F(NamedCallsTest, AnAwaitedCallMayRunAtOnce) {
   AllreduceOptions options = {.name = "a"};
   const TensorView y = TensorView::of(&y_, {1});
   EXPECT_EQ(calls_->run(y, options), std::nullopt);
@@ -235,7 +235,7 @@ TEST_F(NamedCallsTest, OneThatIsWaitedForMayBeDoneAtOnce) {
   EXPECT_EQ(submitted_[0]->outputs.front().data(), &y_);
 }
 
-TEST_F(NamedCallsTest, OneThatCannotBeDoneAtOnceIsWaitedFor) {
+TEST_F(NamedCallsTest, ACallThatCannotRunAtOnceBlocks) {
   const TensorView y = TensorView::of(&y_, {1});
   for (const Quick tried_as : {Quick::kNot, Quick::kBegun}) {
     AllreduceOptions options = {.name = tried_as == Quick::kNot ? "a" : "b"};

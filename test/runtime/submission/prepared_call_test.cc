@@ -61,13 +61,13 @@ TEST_F(PreparedCallTest, IsOneSubmissionEachTime) {
   EXPECT_EQ(waits_, 0);
 }
 
-TEST_F(PreparedCallTest, IsExpectedUntilItGoes) {
+TEST_F(PreparedCallTest, IsExpectedUntilItsEnd) {
   EXPECT_EQ(expected_, 1);
   call_.reset();
   EXPECT_EQ(expected_, 0);
 }
 
-TEST_F(PreparedCallTest, TheFirstOutcomeStandsUntilTheNextStart) {
+TEST_F(PreparedCallTest, KeepsTheFirstOutcomeUntilTheNextStart) {
   call_->start();
   submitted_.back()->done(absl::AbortedError("broken"));
   submitted_.back()->done(Results());
@@ -77,7 +77,7 @@ TEST_F(PreparedCallTest, TheFirstOutcomeStandsUntilTheNextStart) {
   EXPECT_EQ(call_->wait(), absl::OkStatus());
 }
 
-TEST_F(PreparedCallTest, IsWaitedForBeforeItStartsAgainAndBeforeItGoes) {
+TEST_F(PreparedCallTest, IsAwaitedBeforeARestartAndItsEnd) {
   call_->start();
   call_->start();
   EXPECT_EQ(waits_, 1);
@@ -152,7 +152,7 @@ TEST(Prepared, FailsWithItsJobWhereThatBreaks) {
 }
 
 // Moving or destroying a call in flight waits, because the call borrows memory.
-TEST(Prepared, IsWaitedForWhereverItGoes) {
+TEST(Prepared, IsAwaitedWhenMovedOrDestroyed) {
   run_world({.size = 2}, [](Runtime& job, auto&) {
     for (int i = 0; i < 100; ++i) {
       float value = 1;
@@ -174,7 +174,7 @@ void run_often(Runtime& job, Prepared& call) {
 }
 
 // One rank enters the call at once; the other rank never does.
-TEST(Prepared, OneThatIsAloneInItsCycleEndsWithTheRankThatLeaves) {
+TEST(Prepared, ALoneCallEndsWithALeavingRank) {
   run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
     float x = 1;
     auto call = *job.prepare_allreduce_(TensorView::of(&x, {1}), {.name = "x"});
@@ -190,7 +190,7 @@ TEST(Prepared, OneThatIsAloneInItsCycleEndsWithTheRankThatLeaves) {
   });
 }
 
-TEST(Prepared, OneThatIsAloneInItsCycleBreaksWithTheJob) {
+TEST(Prepared, ALoneCallBreaksWithTheJob) {
   run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
     float x = 1;
     auto call = *job.prepare_allreduce_(TensorView::of(&x, {1}), {.name = "x"});

@@ -134,7 +134,7 @@ TEST_F(SubmissionsTest, RefuseScalarsWhereRowsAreShared) {
                   .ok());
 }
 
-TEST_F(SubmissionsTest, RefuseTensorsThatCannotBe) {
+TEST_F(SubmissionsTest, RefuseInvalidTensors) {
   const Shape deep(std::vector<std::int64_t>(65, 1));
   for (const ConstTensorView& tensor :
        {floats({-1}), floats(deep), floats({std::int64_t{1} << 62, 2}),
@@ -259,7 +259,7 @@ TEST_F(SubmissionsTest, RefuseProcessSetsThisRankIsNotIn) {
   }
 }
 
-TEST_F(SubmissionsTest, RefuseRootsThatAreNotThere) {
+TEST_F(SubmissionsTest, RefuseInvalidRoots) {
   for (const int root : {-1, 3}) {
     EXPECT_THAT(
         refusal(submission(sets_, RequestKind::kBroadcast, {floats({1})},

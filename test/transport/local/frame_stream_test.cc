@@ -93,7 +93,7 @@ TEST_F(FrameStreams, AnUnknownKindIsAnError) {
   EXPECT_TRUE(there_->is_at_end());
 }
 
-TEST_F(FrameStreams, APromiseOfManyBytesTakesNoMemory) {
+TEST_F(FrameStreams, AHeaderOfManyBytesTakesNoMemory) {
   const FrameHeader header = {.kind = FrameKind::kMail,
                               .bytes = std::uint64_t{1} << 60};
   ASSERT_EQ(::send(here_->descriptor(), &header, sizeof(header), 0),

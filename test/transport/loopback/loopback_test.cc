@@ -135,7 +135,7 @@ TEST(LoopbackWorld, AnExchangeEndsAtOnceIfARankIsDead) {
   EXPECT_TRUE(named(rank1->exchange("", in(std::chrono::hours(1))).status()));
 }
 
-TEST(LoopbackWorld, TellsEveryPeerOfADeathOnce) {
+TEST(LoopbackWorld, ReportsADeathToEveryPeerOnce) {
   LoopbackWorld world(3);
   const auto rank0 = world.communicator(0);
   const auto rank1 = world.communicator(1);

@@ -106,7 +106,7 @@ TEST(MpiCommunicator, IsOneAtATime) {
   EXPECT_TRUE(absl::IsFailedPrecondition(join_mpi_world({}).status()));
 }
 
-TEST(MpiCommunicator, ComesAndGoesAHundredTimes) {
+TEST(MpiCommunicator, IsMadeAndDestroyedAHundredTimes) {
   for (int i = 0; i < 100; ++i) {
     const auto communicator = join_mpi_world({});
     ASSERT_TRUE(communicator.ok()) << communicator.status();

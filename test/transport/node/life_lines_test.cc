@@ -72,7 +72,7 @@ std::unique_ptr<ChildProcess> rank_in_a_child(const SharedLines& shared,
   });
 }
 
-TEST(LifeLines, TellOfTheDeadOnceAndNotOfThoseThatLetGo) {
+TEST(LifeLines, TellEachDeathOnceAndNoLeave) {
   if (!can_wait_for_several()) GTEST_SKIP() << "needs futex_waitv";
   const SharedLines shared;
   const auto killed = rank_in_a_child(shared, 1);
@@ -96,7 +96,7 @@ TEST(LifeLines, TellOfTheDeadOnceAndNotOfThoseThatLetGo) {
 
 // A death before the first wait is seen, too. All waiting ranks hear of one
 // death, although the kernel wakes only one.
-TEST(LifeLines, TellAllOfADeathWheneverItWas) {
+TEST(LifeLines, TellAllWaitersOfAnEarlierDeath) {
   if (!can_wait_for_several()) GTEST_SKIP() << "needs futex_waitv";
   const SharedLines shared;
   const auto child = rank_in_a_child(shared, 1);

@@ -53,7 +53,7 @@ class Node {
   std::vector<std::unique_ptr<NodeMail>> mail_;
 };
 
-TEST(NodeMail, GoesBetweenTheLeaderAndTheOthers) {
+TEST(NodeMail, ConnectsTheLeaderAndTheOthers) {
   Node node(3);
   EXPECT_TRUE(node[0].reaches(2));
   EXPECT_TRUE(node[2].reaches(0));
@@ -90,7 +90,7 @@ TEST(NodeMail, AMessageLargerThanTheRingComesInParts) {
   EXPECT_EQ(node[0].receive()->bytes, "next");
 }
 
-TEST(NodeMail, TheWriterIsRungOnceThereIsRoomAndNotBefore) {
+TEST(NodeMail, RingsTheWriterOnceTheRingHasRoom) {
   Node node(2);
   const auto has_rung_since = [&](std::uint32_t ticket) {
     return node.segment(1).doorbell(1).has_rung_since(ticket);

@@ -196,7 +196,7 @@ TEST(NodeSegment, RefusesMoreRanksThanItServes) {
       });
 }
 
-TEST(NodeSegment, ServesProcessesAndTellsThemOfABreak) {
+TEST(NodeSegment, ServesProcessesAndPassesABreakOn) {
   const auto segment = solo_segment(4096);
   ASSERT_NE(segment, nullptr);
   ChildProcess child([&] {
@@ -217,7 +217,7 @@ TEST(NodeSegment, ServesProcessesAndTellsThemOfABreak) {
   EXPECT_EQ(segment->payload()[0], std::byte{42});
 }
 
-TEST(BreakWord, TheFirstReasonStands) {
+TEST(BreakWord, KeepsTheFirstReason) {
   const auto segment = solo_segment(0);
   BreakWord& word = segment->break_word();
   EXPECT_EQ(word.why(), "");

@@ -13,7 +13,7 @@ namespace hvd::transport {
 namespace {
 
 // Writes to a pipe without a reader; returns errno, or 0.
-int write_to_nobody() {
+int write_to_a_closed_pipe() {
   int ends[2];
   if (::pipe(ends) != 0) return errno;
   ::close(ends[0]);
@@ -24,7 +24,7 @@ TEST(BrokenPipe, IsAnErrorAndNotTheEnd) {
   ChildProcess child([] {
     ::signal(SIGPIPE, SIG_DFL);
     ignore_broken_pipes();
-    return write_to_nobody();
+    return write_to_a_closed_pipe();
   });
   EXPECT_EQ(child.exit_code(), EPIPE);
 }
@@ -33,7 +33,7 @@ TEST(BrokenPipe, IsLeftToAProgramThatHasItsOwnWay) {
   ChildProcess child([] {
     ::signal(SIGPIPE, [](int) { ::_exit(7); });
     ignore_broken_pipes();
-    return write_to_nobody();
+    return write_to_a_closed_pipe();
   });
   EXPECT_EQ(child.exit_code(), 7);
 }

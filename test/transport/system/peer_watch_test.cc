@@ -120,7 +120,7 @@ TEST_P(PeerWatchByAnyWay, SeesAProcessThatEndsByItself) {
   ::close(gate[1]);
 }
 
-TEST_P(PeerWatchByAnyWay, TellsOfEachOnceAndOfTheLivingNot) {
+TEST_P(PeerWatchByAnyWay, ReportsEachDeathOnceAndNoLivingRank) {
   const auto first = sleeping_child();
   const auto second = sleeping_child();
   const auto third = sleeping_child();

@@ -169,7 +169,7 @@ def test_a_loss_on_the_way_back_is_another_one(place):
     assert came == ["sync", "train", *back[:back.index(place) + 1], *back, "train"]
 
 
-def test_a_job_that_cannot_go_on_ends_the_training():
+def test_a_failed_reset_ends_the_training():
     def reset():
         raise hvd.HorovodInternalError("the ranks did not agree who is left")
 

@@ -16,7 +16,7 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::StartsWith;
 
-TEST(NodeKeeper, IsPutBeforeACommandAsItIs) {
+TEST(NodeKeeper, RunsACommandUnchanged) {
   TestProcess process(
       {"sh", "-c",
        under_keeper(HVD_HOROVODRUN, "A='b  c' ; echo \"$A\" '$A'")});
