@@ -21,7 +21,7 @@ std::string table_head();
 // speedup), its time divided by memcpy's, and its processor time.
 std::string table_lines(const Result& result);
 
-// A list with an object for each result:
+// A list of objects, one per result:
 //   {"workload": "64 MiB", "dtype": "float32", "bytes": 67108864, "tensors": 1,
 //    "ranks": 2, "calls": 1, "repeats": 30, "contenders": [
 //     {"name": "foreign", "first_quartile_us": 1, "median_us": 1,

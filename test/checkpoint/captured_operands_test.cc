@@ -162,8 +162,8 @@ const OperandReader kReadersOfIndices[] = {
      [](const Tensor& x, const Tensor& i) { return x * i.to(DType::kF64); }},
 };
 
-// Whether the write is noticed. The operation is recorded for x, for the captured
-// tensor, for both, or for neither; sin() saves what it makes in any case.
+// Expects an error for a write to the captured operand. x, the captured tensor,
+// both or neither require grad; sin() always saves its operand.
 void expect_noticed(const OperandReader& reader, bool reentrant, bool of_x,
                     const Tensor& captured) {
   const Tensor x = leaf({0.5, 1.5, -0.5, 2.0}, {2, 2});

@@ -70,8 +70,8 @@ TEST(PlannedChain, KeepsToItsBudgetAndGivesTheSameGradients) {
     int expected_runs = 0;
     for (const int n : plan.forward_runs()) expected_runs += n;
     EXPECT_EQ(model.runs, expected_runs);
-    // The number of runs may grow: a plan may skip one run of a slow stage for
-    // several of others, and a measurement may be off.
+    // The number of runs may grow: a plan may skip one run of a slow stage and
+    // repeat several fast ones. Measurements may be inexact, too.
     EXPECT_LE(planned.seconds, seconds_before * (1 + 1e-5)) << plan.to_string();
     seconds_before = planned.seconds;
   }

@@ -99,9 +99,9 @@ struct AdasumCase {
   }
 };
 
-// The expected elements of tensor p, and the allowed error of each: one
-// rounding of the result plus rounding of accumulators as large as the sum of
-// magnitudes.
+// The expected elements of tensor p, and their allowed errors. The error covers
+// one rounding of the result, and the rounding of accumulators as large as the
+// sum of magnitudes.
 struct Expected {
   Vector values;
   Vector slack;

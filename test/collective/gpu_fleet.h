@@ -178,8 +178,7 @@ struct SharedGpus {
   IpcWindows windows = {};
 };
 
-// One rank's GPU planes, one for each set of members. They live as long as this
-// object.
+// Owns one rank's GPU planes, one for each set of members.
 class IpcSets {
  public:
   using MakeHost = std::function<std::unique_ptr<DataPlane>(

@@ -17,7 +17,7 @@ namespace hvd::collective {
 
 class RankBoard {
  public:
-  // How many bytes of the segment lie before the board, for something else.
+  // The number of bytes of the segment before the board.
   using Before = std::size_t (*)(int ranks);
   static std::size_t nothing(int) { return 0; }
 

@@ -52,7 +52,7 @@ TEST(Status, AnErrorThatIsThrownCarriesTheStatus) {
   EXPECT_NO_THROW(throw_if_error(absl::OkStatus()));
   try {
     throw_if_error(absl::AbortedError("rank 3 left"));
-    FAIL() << "nothing was thrown";
+    FAIL() << "no exception";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "rank 3 left");
     EXPECT_TRUE(absl::IsAborted(error.status()));

@@ -27,7 +27,7 @@ class Session {
   nlohmann::json run(const nlohmann::json& program);
 
   // Runs one statement without reporting its outcome.
-  //   CheckpointError  a recomputation does something else
+  //   CheckpointError  a recomputation differs from its forward
   void step(const nlohmann::json& statement);
   // The same; throws the error of a refused statement.
   void step_or_throw(const nlohmann::json& statement);

@@ -195,7 +195,7 @@ TEST_P(HorovodrunEitherWay, ShowsAnUnfinishedLastLineAndGivesATerminal) {
 }
 
 TEST(Horovodrun, AddsNoOutputToASuccess) {
-  // The second job is of more ranks than there are cores.
+  // The second job has more ranks than the machine has cores.
   for (const unsigned ranks : {2u, std::thread::hardware_concurrency() + 2}) {
     const Outcome outcome =
         run(horovodrun({"-np", std::to_string(ranks)}, {HVD_MPI_PROGRAM}));

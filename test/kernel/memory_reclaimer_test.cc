@@ -43,8 +43,8 @@ TEST(MemoryReclaimer, IsCalledBeforeItsLimitIsExceeded) {
   void* third = allocator.allocate(kBytes);
   EXPECT_EQ(reserve->asked, std::vector<std::size_t>{kBytes});
   EXPECT_EQ(allocator.stats().peak_bytes, before + 2 * std::int64_t{kBytes});
-  // An empty reclaimer does not block allocations. It is not asked for small
-  // blocks, nor for those of another allocator.
+  // An empty reclaimer does not block allocations. Small blocks, and blocks of
+  // another allocator, do not call the reclaimer.
   void* fourth = allocator.allocate(kBytes);
   EXPECT_EQ(reserve->asked.size(), 2u);
   allocator.deallocate(allocator.allocate(kMaxSmallBlock), kMaxSmallBlock);

@@ -25,7 +25,7 @@ struct snippet {
   int in_a_job;  // Whether it expects hvd::init() to have been called.
 };
 
-// Runs all of them, in every rank.
+// Runs all snippets in every rank.
 inline int run_snippets(const snippet* snippets, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     std::cerr << snippets[i].place << std::endl;  // A crash says where.

@@ -169,7 +169,7 @@ TEST(GradientLedger, RanksAgreeOnLatePartsAndOnGradientsThatExistNowhere) {
   there.reset();
   EXPECT_EQ(there.rest(kAll), kAll);
   EXPECT_THAT(there.agree(kAll, there.facts(kAll, {})).late, IsEmpty());
-  EXPECT_EQ(there.rest(kAll), kAll) << "nothing was asked";
+  EXPECT_EQ(there.rest(kAll), kAll) << "no gradient was requested";
 }
 
 TEST(GradientLedger, HoldsAllIfEveryRankHoldsItsCompleteGradients) {

@@ -94,9 +94,9 @@ TEST(Fork, AWaitInAForkedChildIsAnErrorAndTheJobGoesOn) {
   other.join();
 }
 
-// Returns the number of the first call that was not refused in a child, or 10
-// if its arena memory is not its own; 0: all were refused. `of_parent` lies in
-// the parent's arena.
+// Runs in a forked child. Returns the number of the first call that was not
+// refused; 0: all were refused; 10: the child shares its arena memory with the
+// parent. `of_parent` lies in the parent's arena.
 int first_not_refused(std::shared_ptr<void> of_parent) {
   const auto is_refused = [](const absl::Status& status) {
     return absl::IsFailedPrecondition(status) &&

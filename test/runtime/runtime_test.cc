@@ -735,7 +735,7 @@ TEST(Runtime, WorkInFlightGoesOnAfterAWaitEnds) {
       // From here on only the job's own thread drives.
       for (const Future<void>& future : pending) {
         while (!future.wait_for(std::chrono::seconds(60))) {
-          FAIL() << "it was forgotten";
+          FAIL() << "the driver forgot the operation";
         }
       }
     }

@@ -24,8 +24,7 @@ inline std::vector<int> live_at(int step, const std::vector<int>& ranks) {
   return live;
 }
 
-// The rank that joins last if each joins as soon as it runs out of data: the
-// last steps show this rank that all others had joined.
+// The rank that joins last if each rank joins when it runs out of data.
 inline int last_to_join(const std::vector<int>& ranks) { return ranks.back(); }
 
 // Calls `body(step, live ranks)` while this rank has data, then joins.

@@ -27,8 +27,8 @@ struct CostOptions {
   int tensors = 1;
   // Equal steps until the order is published (mode 0); 0: never (mode 1).
   int steps_before_schedule = 0;
-  // Every rank keeps its own copy of agreed requests, like processes; else the
-  // job keeps one copy.
+  // Every rank keeps its own copy of agreed requests, like processes; otherwise
+  // the job keeps one copy.
   bool own_requests = false;
   LogGP network = {};
 };

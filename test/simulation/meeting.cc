@@ -29,7 +29,7 @@ bool may_be_fused(const Request& a, const Request& b) {
          a.tensors.front().dtype == b.tensors.front().dtype;
 }
 
-// Checks a batch by itself; returns what is wrong.
+// Checks a batch alone; returns its fault.
 std::optional<std::string> find_nonsense(const Batch& batch) {
   const Request& first = batch.request();
   for (const Batch::Entry& entry : batch.entries) {

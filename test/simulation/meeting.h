@@ -19,8 +19,8 @@ class Meeting {
   Meeting(const coordinator::Batch& batch, std::vector<int> members)
       : batch_(batch), members_(std::move(members)) {}
 
-  // `rank` was told to execute `batch` with these members. Returns what is
-  // wrong, if anything.
+  // `rank` begins to execute `batch` with these members. Returns a fault, if
+  // any.
   std::optional<std::string> enter(int rank, const coordinator::Batch& batch,
                                    const std::vector<int>& members);
 
@@ -28,12 +28,11 @@ class Meeting {
   // operation without data also waits for all members.
   bool is_over_for(int rank, bool strictly) const;
 
-  // A rank has finished or abandoned the batch. Both return what is wrong, if
-  // anything.
+  // A rank has finished or abandoned the batch. Both return a fault, if any.
   std::optional<std::string> finish(int rank);
   std::optional<std::string> abandon(int rank);
 
-  // At the end of a job: what is wrong with this batch, if anything.
+  // Returns a fault of this batch at the end of a job, if any.
   std::optional<std::string> check_end() const;
 
   bool all_entered() const { return entered_.size() == members_.size(); }

@@ -89,9 +89,9 @@ struct Program {
   Pace pace;
   // The number of unread records up to which a leader appends more.
   std::uint32_t most_unread = 1u << 20;
-  // Ranks run only when woken; else they poll.
+  // Ranks run only when woken; otherwise they poll.
   bool sleepy = true;
-  // A turn is one event; else each of its parts is.
+  // A turn is one event; otherwise each part of a turn is one.
   bool atomic_turns = false;
   // Operations without data wait for all members, too.
   bool strict_executor = false;

@@ -14,8 +14,8 @@
 
 namespace hvd::simulation {
 
-// A Random is a seed's stream of choices. It is equal on every machine, unlike
-// the standard distributions, so that a failing seed can be repeated anywhere.
+// A Random is a seed's stream of choices. Unlike the standard distributions, a
+// seed makes equal choices on every machine, so a failure can be repeated.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -65,8 +65,8 @@ class Random {
 coordinator::Request random_request(Random& random, const std::string& name,
                                     const std::vector<int>& members);
 
-// The same operation on a tensor of another shape, or with another difference
-// if there are no tensors.
+// The same operation on a tensor of another shape. A request without tensors
+// differs in another field.
 coordinator::Request with_other_shape(Random& random,
                                       coordinator::Request request);
 

@@ -66,7 +66,7 @@ class WatchedBoard : public coordinator::NodeBoard {
   }
   bool advance() override { return note(board_.advance()); }
 
-  // The hash of what was told since the last call; 0: nothing.
+  // The hash of the answers since the last call; 0: none.
   std::uint64_t take_noted() { return std::exchange(noted_, 0); }
 
  private:
@@ -129,7 +129,7 @@ class SmallJob {
   Histories histories() const;
   void set_histories(const Histories& histories);
   bool remembers = false;
-  // At the end: what is wrong, if anything.
+  // The fault of an ended job, if any.
   std::string verdict() const;
   // Whether the job was ever in mode 0.
   bool was_in_cycle() const { return was_in_cycle_; }

@@ -69,7 +69,7 @@ class WaysOfPlanes {
   // Adds the plane's way, once for each of the crossovers.
   void add(Ways& ways, const std::string& name, std::byte* input,
            const Call& call) const;
-  // Makes a call of the runtime by name; empty: there is no such call.
+  // Makes a call of the runtime by name; empty: the runtime has no such call.
   using Whole = std::function<Call(std::byte* data, const std::string& name)>;
   Ways in_place(const Places& places, const Between& ours, const Whole& whole,
                 const std::function<int()>& mpi) const;

@@ -289,7 +289,7 @@ TEST(CheckpointPlan, SaysTheLeastThatIsNeeded) {
   EXPECT_NO_THROW(plan_checkpoints(chain, least));
   try {
     plan_checkpoints(chain, least - 1);
-    ADD_FAILURE() << "threw nothing";
+    ADD_FAILURE() << "no exception";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("the least that is needed is " +
                                         std::to_string(least)));

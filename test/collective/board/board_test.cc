@@ -144,7 +144,7 @@ class Listening : public transport::Interrupt {
   std::optional<Clock::time_point> verdict_due() const override {
     return Clock::now();
   }
-  ~Listening() override { EXPECT_TRUE(is_over_) << "there was no wait"; }
+  ~Listening() override { EXPECT_TRUE(is_over_) << "the board did not wait"; }
 
  private:
   transport::Doorbell& bell_;

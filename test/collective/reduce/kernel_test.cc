@@ -234,7 +234,7 @@ TYPED_TEST(ReduceKernelOfIntegers, AverageIsExactForOddNumbersOfRanks) {
       }
       Reduction average = {.dtype = dtype_of<T>, .op = ReduceOp::kAverage};
       EXPECT_EQ(reduce_one<T>(average, values), static_cast<T>(sum / ranks));
-      // All ranks have equal values, except one that takes no part.
+      // One rank does not participate; the others have equal values.
       average.participants = ranks - 1;
       std::vector<T> ones(static_cast<std::size_t>(ranks), T(1));
       ones[0] = 0;

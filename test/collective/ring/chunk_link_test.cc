@@ -33,8 +33,8 @@ TEST(ChunkLink, GivesUpWithTheErrorOfTheInterrupt) {
   });
 }
 
-// A communicator that accepts every transfer and completes none. It returns the
-// memory of only one abandoned transfer.
+// A communicator that accepts every transfer and completes none, and that
+// returns the memory of only one abandoned transfer.
 class Sink : public transport::Communicator {
  public:
   int rank() const override { return 0; }

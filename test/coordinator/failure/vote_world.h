@@ -58,7 +58,7 @@ class VoteWorld {
   // Letters of the dead in flight may arrive or not.
   void kill(int rank) { alive_[index(rank)] = false; }
 
-  // A false alarm, or one that becomes true.
+  // `other` may live, or die later.
   void suspect(int rank, int other) {
     votes_[index(rank)].lost(other, Certainty::kSuspected);
     after(rank);

@@ -38,8 +38,8 @@ using ::testing::HasSubstr;
 
 constexpr std::size_t kHeader = 10;
 
-// Decodes, and checks that the decoder allocates in proportion to the bytes
-// received, whatever lengths they claim.
+// Decodes, and checks that the decoder allocates in proportion to the received
+// bytes, not to the lengths in them.
 absl::StatusOr<Envelope> decode_within_bounds(const std::string& bytes) {
   const std::size_t before = allocated;
   absl::StatusOr<Envelope> decoded = decode(bytes);

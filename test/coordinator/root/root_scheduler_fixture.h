@@ -93,7 +93,7 @@ class RootSchedulerTest : public ::testing::Test {
         return next.back().id;
       }
     }
-    ADD_FAILURE() << "there was no cycle";
+    ADD_FAILURE() << "no cycle began";
     return 0;
   }
 

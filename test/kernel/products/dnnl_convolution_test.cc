@@ -16,8 +16,8 @@ namespace {
 
 enum class Border { kBefore, kAfter };
 
-// Ones that border on memory which nobody may touch: to read or write beyond them
-// ends the program.
+// Ones beside inaccessible memory: reading or writing out of bounds ends the
+// program.
 class Fenced {
  public:
   Fenced(std::int64_t count, Border border)

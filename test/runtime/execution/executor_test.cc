@@ -30,8 +30,8 @@ class NeverInterrupt : public transport::Interrupt {
   absl::Status check() override { return absl::OkStatus(); }
 };
 
-// Rank 2 of a job of four with fake planes; a process set of ranks 0, 2 and 3,
-// in which this rank has index 1.
+// Rank 2 of a job of four ranks with fake planes. The process set has ranks 0,
+// 2 and 3, and this rank has index 1 in it.
 class ExecutorTest : public ::testing::Test {
  protected:
   static constexpr int kRank = 2;
@@ -57,7 +57,7 @@ class ExecutorTest : public ::testing::Test {
                               .submitted_here = submitted_here});
   }
   // Adds an entry that this rank submitted. Inputs are consecutive, zero-filled
-  // buffers. In place, the outputs are the inputs; otherwise there are none.
+  // buffers. In place, the outputs are the inputs; otherwise the entry has none.
   Submission& submit(const Request& agreed, bool in_place) {
     add_entry(agreed, true);
     auto s = std::make_shared<Submission>();

@@ -35,8 +35,9 @@ std::size_t fake_cuda_calls(const char* function);
 std::size_t fake_cuda_objects();
 
 // The functions up to fake_cuda_current_device() serve other fakes, of
-// libraries that use CUDA's streams and memory. This one puts work into a
-// stream, which treats a result other than 0 as an error.
+// libraries that use CUDA's streams and memory.
+//
+// Puts work into a stream, which treats a result other than 0 as an error.
 int fake_cuda_put(void* stream, int (*work)(void*), void* argument);
 // Like fake_cuda_put(). `argument` is released when the work is done for the
 // last time: a captured stream does the work at each launch of its graph.

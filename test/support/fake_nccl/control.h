@@ -16,14 +16,13 @@
 
 extern "C" {
 
-// From now on, operation `n` (counted from 0 for each communicator) of rank
-// `rank` does not end until it is aborted:
-//   "hang"         silently
-//   "async error"  with an asynchronous error on that rank
-// Or a communicator of that rank cannot be created:
-//   "init hang"    stays in progress forever
-//   "init error"   fails
-// "": no fault.
+// Sets a fault of `rank`.
+//   "hang"         operation `n` hangs until aborted
+//   "async error"  the same, with an asynchronous error on that rank
+//   "init hang"    creating a communicator never ends
+//   "init error"   creating a communicator fails
+//   ""             no fault
+// Each communicator counts its operations from 0.
 void fake_nccl_fault(const char* kind, int rank, int n);
 
 // The maximum time that an operation idles before it begins, in microseconds.

@@ -45,8 +45,8 @@ struct Shared {
 // A mapping of the shared memory.
 class Mapping {
  public:
-  // Creates memory, and the id by which others find it. This process keeps the
-  // memory until it ends.
+  // Creates memory, and an id for other processes to open. The memory lives
+  // until this process ends.
   static bool make(hvd::collective::NcclUniqueId* id);
   // nullptr: the process that created the memory is gone.
   static std::unique_ptr<Mapping> open(const hvd::collective::NcclUniqueId& id);

@@ -109,7 +109,7 @@ TEST_F(FrameStreams, AHeaderOfManyBytesTakesNoMemory) {
 TEST_F(FrameStreams, FramesBeforeTheEndAreRead) {
   here_->send({.kind = FrameKind::kMail}, "last");
   ASSERT_TRUE(here_->write().ok());
-  // It closes with unread bytes, which the system reports as an error.
+  // The stream closes with unread bytes, which the system reports as an error.
   there_->send({.kind = FrameKind::kMail}, "unread");
   ASSERT_TRUE(there_->write().ok());
   here_.reset();

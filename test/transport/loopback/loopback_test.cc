@@ -126,7 +126,7 @@ TEST(LoopbackWorld, AnExchangeEndsAtOnceIfARankIsDead) {
     return absl::IsAborted(status) &&
            status.message().find("rank 2") != absl::string_view::npos;
   };
-  // Before the exchange, and in the middle of it.
+  // Before the exchange, and during an exchange.
   std::thread waits([&] {
     EXPECT_TRUE(named(rank0->exchange("", in(std::chrono::hours(1))).status()));
   });

@@ -22,7 +22,7 @@ const JobKind kMpi = {
       body(**communicator);
     }};
 
-// A job of all ranks but rank 1, if there are more than two.
+// A job of all ranks but rank 1, if the world has more than two.
 void run_without_rank_one(const std::function<void(Communicator&)>& body) {
   auto wires = join_mpi_world({});
   ASSERT_TRUE(wires.ok()) << wires.status();
