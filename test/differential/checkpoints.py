@@ -151,7 +151,7 @@ def close(dtype, a, b, tolerances):
 
 
 def tolerances_of(program):
-    """Autocast computes in its own dtype, whatever the dtype of the results."""
+    """Autocast computes in its own dtype, independent of the results' dtype."""
     given = [TOLERANCES[s["dtype"]] for s in program["statements"]
              if s.get("scope") == "autocast"]
     return {dtype: max([least, *given]) for dtype, least in TOLERANCES.items()}

@@ -122,8 +122,8 @@ def close(dtype, ours, theirs):
 
 
 def distance(a, b):
-    """The distance between the values of two descriptions, whatever their dtypes;
-    infinite if undefined."""
+    """The distance between the values of two descriptions, in any dtypes; infinite if
+    undefined."""
     if not a or not b or len(a) < 6 or len(b) < 6 or a[1] != b[1]:
         return np.inf
     x, y = (numbers(d[0], d[5]).astype(np.float64) for d in (a, b))

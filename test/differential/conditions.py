@@ -10,12 +10,12 @@ from views import VIEWS
 
 
 def before(program, difference):
-    """The statements up to the one that differs."""
+    """The statements up to the differing one, included."""
     return program["statements"][:difference.at + 1]
 
 
 def does(*operations):
-    """Whether one of these is in the program up to the difference."""
+    """Whether the program has one of these operations up to the difference."""
     def found(program, difference):
         return any(s["do"] in operations for s in before(program, difference))
     return found
@@ -35,8 +35,8 @@ def tensors_of(statement):
 
 
 def meets(*operations, where=lambda statement: True):
-    """Whether what differs is among the operands of such an operation, or among its
-    results, or leads to them or comes from them by other operations."""
+    """Whether a differing tensor is related to an operand or a result of such an
+    operation."""
     def found(program, difference):
         statements = before(program, difference)
         return any(s["do"] in operations and where(s)
@@ -46,12 +46,12 @@ def meets(*operations, where=lambda statement: True):
 
 
 def tensors_that_differ(difference):
-    """The one that is named, or all those of the statement."""
+    """The named tensor, or all tensors of the statement."""
     return {difference.name} if difference.name else set(tensors_of(difference.statement))
 
 
 def related(statements, some, others):
-    """Whether one of `some` has to do with one of `others`."""
+    """Whether operations connect a tensor of `some` with one of `others`."""
     found = set(some)
     while True:
         more = {name for s in statements if s["do"] != "leaf" for name in every_tensor(s)
@@ -106,7 +106,7 @@ under_autocast = within("autocast")
 
 
 def result_of(*operations, where=lambda program, at: True):
-    """Whether what differs was made by one of these."""
+    """Whether one of these operations made the differing tensor."""
     def found(program, difference):
         return any(s["do"] in operations and difference.name in (s.get("as") or [])
                    and where(program, at)
@@ -115,15 +115,15 @@ def result_of(*operations, where=lambda program, at: True):
 
 
 def has_operand_viewed_without_recording(program, difference):
-    """Whether an operand of the statement that differs is such a view."""
+    """Whether an operand of the differing statement is a view made without recording."""
     operands = set(tensors_of(difference.statement))
     return any(s["do"] in VIEWS and is_unrecorded(program, at) and operands & set(s["as"])
                for at, s in enumerate(before(program, difference)))
 
 
 def records_under_inference_mode(program, difference):
-    """Whether a statement up to the difference is in inference_mode, and so that it is
-    recorded all the same: in enable_grad, or a backward with create_graph."""
+    """Whether a statement in inference_mode is recorded: in enable_grad, or as a backward
+    with create_graph."""
     def recorded(at, statement):
         scopes = [s["scope"] for s in scopes_at(program, at)
                   if s["scope"] != "inference_mode" or s["enabled"]]
@@ -142,8 +142,8 @@ def inference_leaf(program, difference):
 
 
 def same_tensors(program, difference):
-    """Pairs of operand and result of operations that had nothing to do, and may have
-    returned their operand."""
+    """Pairs of operand and result of equal shape, of operations that may return their
+    operand."""
     for s in before(program, difference):
         if s["do"] in ("expand", "index", "sum_to") and len(s["of"]) == 1 and s["of"][0]:
             made = difference.sizes.get(s["as"][0])
@@ -152,14 +152,14 @@ def same_tensors(program, difference):
 
 
 def stems_from_the_same(program, difference):
-    """Whether what differs has to do with such an operand or result."""
+    """Whether a differing tensor is related to a tensor of same_tensors()."""
     same = set().union(*same_tensors(program, difference))
     return related(before(program, difference), same, tensors_that_differ(difference))
 
 
 def one_of_the_same(program, difference):
-    """Whether what differs is such an operand or result, or, if it was made by grad,
-    the gradient of one; or a grad is accepted that asks for one."""
+    """Whether the differing tensor is one of same_tensors(), or its gradient. Also whether
+    the differing grad has one of them as an input."""
     same = set().union(*same_tensors(program, difference))
     asked = {difference.name}
     for s in before(program, difference):
@@ -171,8 +171,8 @@ def one_of_the_same(program, difference):
 
 
 def refused_inference_write(program, difference):
-    """Whether an in-place operation outside inference_mode had what differs, or what
-    this was made of, as its target, which was made under it."""
+    """Whether an in-place operation wrote a tensor of inference_mode from which the
+    differing tensor was made."""
     statements = before(program, difference)
     made = {name for at, s in enumerate(statements) for name in s.get("as") or []
             if any(e["scope"] == "inference_mode" and e["enabled"]
@@ -184,7 +184,7 @@ def refused_inference_write(program, difference):
 
 
 def given_gradient(program, difference):
-    """Whether what differs was given as a gradient, or shares memory with one."""
+    """Whether the differing tensor shares memory with a given gradient."""
     given = {name for s in before(program, difference) if s["do"] in ("backward", "grad")
              for name in s.get("gradients") or [] if name}
     return related([s for s in before(program, difference) if s["do"] in VIEWS],
@@ -192,11 +192,10 @@ def given_gradient(program, difference):
 
 
 def writes_given_gradient_in_place(program, difference):
-    """Whether a gradient that was given, or what shares memory with it, is written in
-    place afterwards."""
+    """Whether an in-place operation writes memory of a given gradient afterwards."""
     statements = before(program, difference)
     views = [s for s in statements if s["do"] in VIEWS]
-    # A gradient that passes unchanged is the one given, or a view of it.
+    # A gradient that passes unchanged is the given one or its view.
     views += [{"do": "view", "of": s["gradients"], "as": s["as"]} for s in statements
               if s["do"] == "grad" and s.get("gradients")]
     return any(s["do"] in ("backward", "grad") and any(
@@ -206,20 +205,20 @@ def writes_given_gradient_in_place(program, difference):
 
 
 def returned_gradient(program, difference):
-    """Whether what differs was returned by a grad that was given gradients."""
+    """Whether a grad with given gradients returned the differing tensor."""
     return any(s["do"] == "grad" and any(s.get("gradients") or [])
                and difference.name in s["as"] for s in before(program, difference))
 
 
 def has_to_do_with_gradients(program, difference):
-    """Whether what differs is the result of a grad, or was made of one."""
+    """Whether the differing tensor is, or was made of, the result of a grad."""
     return any(s["do"] in ("grad", "get_grad") and related(
         before(program, difference), s["as"], tensors_that_differ(difference))
         for s in before(program, difference))
 
 
 def viewed_before_it_required_grad(program, difference):
-    """Whether a view was made of what differs before that was made to require grad."""
+    """Whether the differing tensor had a view before requires_grad_()."""
     statements = before(program, difference)
     for at, s in enumerate(statements):
         if s["do"] == "requires_grad_" and related(
@@ -234,14 +233,14 @@ def values_are_not_as_many_as_keys(program, difference):
 
 
 def reads_its_own_writes(program, difference):
-    """Whether an operand of a write in place shares memory with what is written."""
+    """Whether an operand of an in-place operation shares memory with its target."""
     target, *others = [name for name in difference.statement["of"] if name]
     views = [s for s in before(program, difference) if s["do"] in VIEWS]
     return related(views, [target], set(others))
 
 
 def among_rounded_numbers(program, difference):
-    """Whether what is compared was computed."""
+    """Whether the compared tensor was computed, and is no leaf."""
     compared = difference.statement["of"][0]
     return not any(s["do"] == "leaf" and compared in s["as"] for s in program["statements"])
 
@@ -252,13 +251,13 @@ def target_is_a_view(program, difference):
 
 
 def backward_to_inputs(program, difference):
-    """Whether a backward had inputs, and so need not run all it meets, now or before."""
+    """Whether a backward had inputs, so that it runs only a part of the graph."""
     return any(s["do"] == "backward" and s["inputs"] for s in before(program, difference))
 
 
 def copied_or_viewed(program, difference):
-    """Whether a tensor or its copy is changed in place that is no copy but a view, or
-    the tensor itself, if results on images lie in memory otherwise."""
+    """Whether an in-place operation changes a tensor of images, or its copy. The copy is a
+    view, or the tensor itself, if image operations choose another layout."""
     statements = before(program, difference)
     differs = tensors_that_differ(difference)
     for at, s in enumerate(statements):
@@ -275,8 +274,7 @@ def copied_or_viewed(program, difference):
 
 
 def passes_given_gradient(program, difference):
-    """Whether what differs is a gradient of a backward that was given one and did not
-    record."""
+    """Whether a backward that does not record had given gradients."""
     return any(s["do"] in ("backward", "grad") and not s["create_graph"]
                and any(s.get("gradients") or [])
                for s in before(program, difference))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the outcome of a job with the expectation, and lists what is wrong."""
+"""Compares the outcome of a job with the expectation, and lists its faults."""
 
 import re
 from dataclasses import dataclass, field

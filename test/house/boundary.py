@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what horovodpp/ promises to its users.
+"""Checks the exceptions and the headers that horovodpp/ shows to its users.
 
     boundary.py <root> [--mend]
 
-Every exception that the library throws is an hvd::Error, so that one `catch` is enough. The one
-exception is std::bad_alloc, which the system's allocators throw as well.
+The library throws only hvd::Error, so that one `catch` is enough, and std::bad_alloc, which the
+system's allocators throw as well.
 
-The users' headers are those of cmake/PublicHeaders.cmake and the headers that these include.
-They, and no other headers, open their namespaces with HVD_EXPORT, which --mend writes. (Sources
-do so where they instantiate templates for users.) Users' headers include no other library, and
-collectives.h reads none of the standard headers that are slow to compile.
+The users' headers are those of cmake/PublicHeaders.cmake and the headers that these include. Only
+users' headers open their namespaces with HVD_EXPORT, which --mend writes. (So do sources that
+instantiate templates for users.) Users' headers include no other library. collectives.h includes no
+standard header that is slow to compile.
 """
 
 import argparse

@@ -7,7 +7,7 @@ Tests cite the items of docs/autograd_contract.md that they check, in comments:
 `// Item 91.`, `// Items 71, 91.`. The page has every number once, in order. A test
 must cite each item, unless the item begins with *Not built.* or *By type.*; no test
 may cite an item that begins with *Not built.* Prints each violation as file:line, and
-fails if there is one.
+fails if any exist.
 """
 
 import pathlib

@@ -6,13 +6,13 @@
 A folder is a layer, or a room of one: `collective`, `collective/shm`. Its files
 may include their own folder, the folders that its line
 `hvd_layer(<folder> MAY_INCLUDE <folder>...)` grants, and foreign headers that
-are not on the leash of another folder. A layer's rooms are granted by name like
-any other folder, and so is the layer to its rooms.
+are not on the leash of another folder. A layer and its rooms grant each other
+by name, like other folders.
 
 A module is all files of a folder that share a stem: a header and its sources.
 Modules of a folder may not include each other in a cycle.
 
-Prints each violation as file:line, and fails if there is one.
+Prints each violation as file:line, and fails if any exist.
 """
 
 import pathlib

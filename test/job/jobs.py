@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts jobs with horovodrun, as a user would, and finds what they leave behind."""
+"""Starts jobs with horovodrun, as a user would, and finds their leftovers."""
 
 import os
 import secrets
@@ -23,7 +23,7 @@ def run(ranks, *command, timeout=120, environment=None, prefix=()):
 
 
 def run_alone(*arguments, environment=None, **options):
-    """Like run(), but also returns the processes and files that the job has left, whatever
+    """Like run(), but also returns the processes and files that the job has left, even if
     other jobs run on the machine."""
     mark = secrets.token_hex(8)
     with leftovers.Folders(leftovers.can_hide_folders()) as folders:

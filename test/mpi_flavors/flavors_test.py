@@ -26,7 +26,7 @@ def environment(**more):
 
 
 def run(*command, **more):
-    """The exit code and what was written, each with its lines sorted."""
+    """The exit code, and sorted lines of both outputs."""
     job = subprocess.run([str(word) for word in command], env=environment(**more),
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
     return job.returncode, sorted(job.stdout.splitlines()), job.stderr
@@ -41,7 +41,7 @@ def launchers():
         beside = wrapper.parent / (name + wrapper.suffix)
         if not beside.exists():
             beside = wrapper.parent / name
-        # Some look beside themselves for what they need, so that a link would not do.
+        # Some find their files beside themselves, so a link is not enough.
         script = options.work / name
         script.write_text(f'#!/bin/sh\nexec {beside} "$@"\n')
         script.chmod(0o755)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of mutants, and sources that hold all mutants of a file.
 
-Such a source chooses at run time, by the number in HVD_MUTANT, between what it was and one
-mutant, so that a program is built once for all of them.
+Such a source selects at run time, by the number in HVD_MUTANT, between the original and one
+mutant. One build therefore serves all mutants.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ inline bool hvd_mutant(int number) {{
 
 
 class ListError(Exception):
-    """The list, or a source that it names, is not as it must be."""
+    """The list is malformed, or does not fit a source."""
 
 
 @dataclasses.dataclass

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes each mutant of mutants.txt and tells which assertion notices it.
+"""Makes each mutant of mutants.txt and reports the assertion that notices it.
 
   run.py                      all, in a copy of the tree at build/mutants
-  run.py --only board: hosts: those whose names hold one of these words
-  run.py --check              only whether the list fits the sources
-  run.py --write              puts the result into docs/testing.md, too
+  run.py --only board: hosts: mutants whose names contain one of these words
+  run.py --check              only checks that the list fits the sources
+  run.py --write              also writes the result into docs/testing.md
 
-All mutants are compiled into one build, which an environment variable chooses from. A mutant
-is killed if an assertion of its test fails within --limit seconds; a crash, an exception and
-a hang do not count. The exit code is 0 if all were killed.
+One build contains all mutants, and an environment variable selects one. A test kills a mutant if
+an assertion fails within --limit seconds; a crash, an exception or a hang does not count. The exit
+code is 0 if all mutants were killed.
 """
 
 import argparse
@@ -44,14 +44,14 @@ class Result:
 
 
 def sources_of(root):
-    """The files that git knows of, or would take in."""
+    """The tracked files, and untracked files that git does not ignore."""
     listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=root,
                             check=True, capture_output=True, text=True).stdout
     return [path for path in listed.split("\0") if path and (root / path).is_file()]
 
 
 def put(path, content, like=None):
-    """Writes the file unless it has this content: what is as it was is not built again."""
+    """Writes the file unless it has this content, so that unchanged files are not rebuilt."""
     if path.is_file() and path.read_bytes() == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,8 +100,8 @@ class Watched:
                                         start_new_session=True)
 
     def lines(self):
-        """Those that it prints; None at the limit. Ends with the program itself, although
-        what it has left behind may still hold its output."""
+        """The program's lines; None at the limit. Stops when the program ends, even if its
+        children still hold its output."""
         pending = b""
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
@@ -155,7 +155,7 @@ def run_test(work, options, program, cases, number=None):
     if number is not None:
         environment[mutants.VARIABLE] = str(number)
     path = find_program(work / "build" / options.preset / "test", program)
-    # A hang of the original is not what is looked for.
+    # The unchanged program gets more time.
     limit = options.limit if number is not None else 10 * options.limit
     watched = Watched([path, f"--gtest_filter={cases}"], environment, limit)
     result = watched.result()
@@ -166,7 +166,7 @@ def run_test(work, options, program, cases, number=None):
 
 
 def check_unchanged(work, options, chosen):
-    """The tests pass without a mutant; else no failure would mean anything."""
+    """Checks that the tests pass without a mutant: otherwise no failure counts."""
     fine = True
     for program, cases in sorted({(one.program, one.cases) for one in chosen}):
         result = run_test(work, options, program, cases)
@@ -195,7 +195,7 @@ def table(chosen, results):
 
 
 def write(path, text):
-    """Replaces what is between the markers of the page."""
+    """Replaces the text between the markers of the page."""
     before, begin, rest = path.read_text().partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

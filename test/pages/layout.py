@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The layout of the pages.
 
-    layout.py <root>     fails where a line is too long, or a column of a table has no name
+    layout.py <root>     fails if a line is too long, or if a column of a table has no name
 
 Tables, headings (which quote messages), comments, output and addresses may be longer.
 """

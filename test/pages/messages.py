@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds docs/troubleshooting.md to messages that the sources have, and the pages to settings
-that somebody reads.
+"""Checks that the sources have the messages of docs/troubleshooting.md and the settings of the
+pages.
 
     messages.py <root>
 
-A heading `### `message`` quotes one; between `…` stand pieces that are literally in strings of
-one source. A variable HOROVODPP_… that a page names is in one, too.
+A heading `### `message`` quotes a message. Each piece between `…` must occur in a string of one
+source. A source must read each variable HOROVODPP_… that a page names.
 """
 
 import pathlib
@@ -18,7 +18,7 @@ HEADING = re.compile(r"^### `(.*)`$", re.MULTILINE)
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 SOURCES = ("horovodpp", "horovodrun", "bindings")
 FOLDERS_OF_SETTINGS = (*SOURCES, "cmake", "test")
-LEAST = 12  # Of the longest piece of a message: less is found anywhere.
+LEAST = 12  # Characters of the longest piece of a message: shorter ones occur by chance.
 
 
 def files(root, folders):

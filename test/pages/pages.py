@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The blocks of code in README.md, docs/ and the READMEs of the examples.
 
-A block of a language that can be run has a line before it that names it, or says why no test
-runs it:
+A line before each block of a language that tests can run names the block, or has the reason why
+no test runs it:
 
     <!-- snippet: shortest_program -->
     <!-- not run: needs two hosts -->
 
-    pages.py <root>      fails where a block has neither, or a name is given twice
+    pages.py <root>      fails if a block has neither, or if two blocks have one name
 """
 
 import collections

@@ -3,8 +3,8 @@
 
     horovodrun -np 2 python python_snippets.py <root>
 
-What a snippet takes from the text around it is made by the function of its name in
-python_context.py, which returns it as a dictionary.
+The function of a snippet's name in python_context.py returns a dictionary of the names that the
+snippet uses.
 """
 
 import importlib.util

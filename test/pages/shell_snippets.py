@@ -3,8 +3,8 @@
 
     shell_snippets.py <root> --prefix P --libdir LIB --work FOLDER
 
-Each runs in a folder of its own, with train.c of this folder as the program of a user, and
-that program, compiled, as ./train.
+Each snippet runs in its own folder. A copy of train.c is the user's program, and ./train is the
+compiled program.
 """
 
 import argparse

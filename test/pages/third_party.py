@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds THIRD_PARTY.md to what the build looks for.
+"""Checks that THIRD_PARTY.md lists the packages of the build.
 
     third_party.py <root>
 """
@@ -8,12 +8,12 @@ import pathlib
 import re
 import sys
 
-# Of the system or of CMake, and what is ours.
+# Packages of the system, of CMake and of this project.
 NOT_LISTED = {"Threads", "PkgConfig", "Python", "Python3", "horovodpp"}
 
 
 def looked_for(root):
-    """{name: file} of what find_package() is asked for."""
+    """{name: file} of the packages that find_package() looks for."""
     found = {}
     for folder in ("", "bindings", "cmake", "examples", "horovodpp", "horovodrun", "test"):
         paths = (root / folder).rglob("*") if folder else root.glob("*")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does what step 5 of the tutorial says, and compares what is printed with the page.
+"""Runs step 5 of the tutorial, and compares its output with the page.
 
     tutorial_output.py <root> --prefix P --work FOLDER --compiler CXX
 
-The program is that of step 3, compiled with the library that is installed in the prefix, and trains
-until one of its two ranks is killed.
+The program of step 3 is compiled with the library in the prefix. Two ranks train until one of them
+is killed.
 """
 import argparse
 import os

@@ -3,10 +3,10 @@
 
     write_source.py <root> --language cpp|c|libtorch --context HEADER --output SOURCE
 
-A snippet is a program, if it has a main, or statements of a function. What these take from the
-text around them is declared by the context: in C++ the members of a struct of the snippet's name,
-or of the struct `Common`, which exists anew for each. The compiler names file and line of the page.
-Those with libtorch are cases of the program that test/libtorch makes.
+A snippet with a main is a program; others are statements of a function. The context declares the
+names that such statements use. In C++ these are members of a struct of the snippet's name, or of
+the struct `Common`; each snippet has its own object. The compiler names file and line of the page.
+Snippets with libtorch are cases of the program of test/libtorch.
 """
 
 import argparse

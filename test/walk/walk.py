@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what a warm, synchronous allreduce of one node executes, and holds a page to it.
+"""Counts the instructions of a warm, synchronous allreduce on one node, and checks a page.
 
     walk.py --program build/dev/test/walk/one_allreduce --page docs/design.md
 
-The program makes the call many times between two ranks that are threads, under callgrind,
-which counts every line that is executed. Of these calls the shortest one is taken: the one
-that waited for no other rank. The sources (.cc) that it enters are those that the page's section
-"One allreduce" names, in a table of at most MOST_TOLD rows and in the paragraph that begins
-with PASSED. They are no more than MOST_SOURCES.
+The program makes the call many times between two ranks that are threads. Callgrind counts every
+executed line. The shortest call, which did not wait for the other rank, is compared. The page's
+section "One allreduce" must name the sources (.cc) that this call enters. They stand in a table of
+at most MOST_TOLD rows, and in the paragraph that begins with PASSED. The call enters at most
+MOST_SOURCES sources.
 """
 
 import argparse
@@ -43,7 +43,7 @@ class Names:
 
 
 class Walk:
-    """What one recorded call executed."""
+    """The executed lines of one recorded call."""
 
     def __init__(self, lines):
         self.instructions = 0

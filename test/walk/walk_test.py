@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""That walk.py counts what it says, and finds what differs."""
+"""walk.py counts correctly, and finds differences."""
 
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each gradient counts once, whatever torch's engine does with it."""
+"""Each gradient counts once, in any order that torch's engine chooses."""
 import functools
 import warnings
 
