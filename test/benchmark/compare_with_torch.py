@@ -4,13 +4,13 @@
     compare_with_torch.py build/dev/test/benchmark/model_benchmark [--models gpt,lstm]
     compare_with_torch.py build/dev/test/benchmark/model_benchmark --checkpoint
 
-Processes take turns, a step each, in another order in each round; while one
-computes the others wait. They start with the same weights, see the same batch, and
-must reach the same loss. Prints medians and quartiles, the ratio of the medians, and
-the peak memory minus each process's memory before it made a model.
+Processes take turns of one step, in another order in each round; the others wait. All
+start with the same weights, use the same batch, and must reach the same loss. Prints
+medians and quartiles, the ratio of the medians, and the peak memory above that before
+the model was made.
 
-With --checkpoint there are four processes: each side has one that keeps everything and
-one that recomputes each block in backward (torch.utils.checkpoint, non-reentrant).
+With --checkpoint each side has two processes: one keeps all tensors, the other
+recomputes each block in backward (torch.utils.checkpoint, non-reentrant).
 Prints the processor time of forward and backward, the time that recomputing adds, and
 the peak bytes of tensors beyond parameters and gradients, by each side's own count.
 """

@@ -3,7 +3,7 @@
 
     python test/bindings/late_loading.py EATER
 
-EATER is tls_eater.c as a shared library. Copies of it are loaded until one fails.
+EATER is tls_eater.c as a shared library. Loads copies of EATER until one fails.
 """
 import ctypes
 import pathlib

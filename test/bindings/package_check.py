@@ -3,9 +3,9 @@
 
     python test/bindings/package_check.py FOLDER
 
-builds, installs, trains as in the README, and uninstalls. The environment lies in FOLDER. It
-borrows torch and the build requirements from the Python that runs this. Exits with 77, which ctest
-counts as skipped, if that Python lacks any of them.
+Builds, installs, trains as in the README, and uninstalls. The environment lies in FOLDER, and uses
+torch and the build requirements of the Python that runs this script. Exits with 77, which ctest
+counts as skipped, if that Python lacks any of these packages.
 """
 import importlib.util
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the suite of this folder in every rank of a job, or only the tests that start jobs.
 
-Exits with 77, which ctest counts as skipped, if the package was not built, was built for another
-Python, or if that Python lacks PyTorch or pytest.
+Exits with 77, which ctest counts as skipped, without a package that was built for this Python, or
+without PyTorch or pytest.
 """
 import argparse
 import os

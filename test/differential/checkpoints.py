@@ -196,7 +196,7 @@ def infers(program):
 
 
 def is_expected(form, program, found):
-    """Whether a difference is one that the form allows."""
+    """Whether the form allows the difference."""
     what, without, with_regions = found
     if form == "nested" and infers(program):
         return True

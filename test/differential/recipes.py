@@ -6,8 +6,7 @@ RECIPES = {}
 
 
 def recipe(*names, weight=1.0):
-    """Registers a function as the recipe of the operations of these names. It is called
-    with the builder and the name."""
+    """Registers a function of the builder and the name as the recipe of these operations."""
 
     def enter(function):
         for name in names:

@@ -24,7 +24,7 @@ ASKING = {"retain_grad", "scaling_hook", "get_grad", "set_grad"}
 
 def noticeable(program):
     """The same program with a generator's seed, and without writes that a region cannot
-    notice: those that leave the version unchanged, and detach_() of a recorded tensor."""
+    notice. These keep the version, or are detach_() of a recorded tensor."""
     statements = [{**s, "do": "detach"} if s["do"] == "data" else s
                   for s in program["statements"] if s["do"] != "detach_"]
     return {**program, "chance": program["seed"], "statements": statements}
@@ -136,7 +136,7 @@ class _Maker:
         return leaves + [self.region(inner)]
 
     def split(self, statements):
-        """The statements, some of them in a region of their own."""
+        """The statements, with some of them in a region."""
         start = self.rng.randrange(len(statements))
         end = self.end_of_run(statements, start)
         inner = statements[start:end]
@@ -158,9 +158,9 @@ class _Maker:
                 "captured": captured, "statements": inner, "as": made, **self.options()}
 
     def may_capture(self, name, used):
-        """Always true except for the reentrant form. There, an inner backward would free the
-        history of captured tensors, no backward runs unless an argument requires grad, and
-        grad() finds no path to captured tensors."""
+        """Always true except for the reentrant form. In that form, an inner backward would
+        free the history of captured tensors. No backward runs unless an argument requires
+        grad, and grad() finds no path to captured tensors."""
         return self.form != "reentrant" or (
             name in self.trained and not self.restricted
             and any(n in self.trained for n in used[:used.index(name)]))

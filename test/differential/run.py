@@ -5,8 +5,8 @@
     run.py --interpreter build/dev/test/differential/differential_interpreter \\
         --count 100000 --seed 1
 
-Exits with 0 if every difference is known (known_differences.py), with 77 if there
-is no PyTorch. Prints each unknown difference with its seed and the shrunk program, in
+Exits with 0 if every difference is known (known_differences.py), with 77 without
+PyTorch. Prints each unknown difference with its seed and the shrunk program, in
 Python and in C++. With --regions each program also runs with its statements in
 checkpointed regions, in four forms, and must end with the same bits: see checkpoints.py.
 With --alone PyTorch is not used, and only crashes are found.

@@ -53,8 +53,8 @@ class Outcome:
         return found
 
     def last_words(self, rank):
-        """The message of a rank that ended itself because it could not give its program an
-        error; as an error, at the time of the rank's end."""
+        """The message of a rank that ended itself, because its program could not get an error.
+        Counts as an error at the time of the rank's end."""
         said = re.search(rf"(?m)\[{rank}\]: (.*); MPI does not return .* and ends$",
                          self.stderr)
         started = self.of("started").get(rank)

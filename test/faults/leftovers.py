@@ -3,9 +3,9 @@
 
 Every process of a job inherits the environment variable MARK with a value unique to the job.
 The mark identifies exactly the job's processes, wherever they are in the process tree.
-Where the system permits it, a job has its own /dev/shm and /tmp, so all files left there are
-the job's. Elsewhere, new files in /dev/shm that no process has mapped count, and files in the
-job's TMPDIR."""
+If the system permits, a job has its own /dev/shm and /tmp, so all files left in them are the
+job's. Otherwise, leftovers are new files in /dev/shm that no process has mapped, and files in
+the job's TMPDIR."""
 
 import os
 import re

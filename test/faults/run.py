@@ -3,7 +3,7 @@
 """Injects faults into jobs under horovodrun and reports the outcomes.
 
   run.py --kills 1000         all kinds, and the table of docs/testing.md
-  run.py --kills 20 --kind 'exit(3)'      one kind; --seed repeats what was seen
+  run.py --kills 20 --kind 'exit(3)'      one kind; --seed repeats a run
   run.py --reform 100         jobs of a minute whose survivors go on, 100 losses in all
   run.py --elastic 200        the same with hvd.elastic.run, by a Python that has PyTorch;
                               with --no-mpi in jobs without MPI

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Loads horovodpp and libtorch into one process, and lets both compute in turn. They are loaded
-in either order, and linked as in a C++ program that names horovodpp first. (PyPI's libtorch
-exports some names of its BLAS. A program that names libtorch first would use these everywhere.)
+"""Loads horovodpp and libtorch into one process, in either order, and computes with both in turn.
+Also links both, as in a C++ program that names horovodpp first. (PyPI's libtorch exports some names
+of its BLAS. A program that names libtorch first would use these names everywhere.)
 
     beside_torch.py LIBRARY PROGRAM [--any-order]
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the examples of existing training programs by their Makefiles, or by CMake, against an
-installed library. Compares their losses with those of the same programs before they were made
-data parallel.
+"""Builds the examples of existing training programs against an installed library, by their
+Makefiles or by CMake. Compares their losses with those of the programs before their change to data
+parallelism.
 
     examples_test.py --prefix P --libdir LIB --horovodrun H --work W [--option OPTION]
                      [--also FOLDER] [--define NAME=VALUE] FOLDER MOST
 
-The lines that a README's block ```diff names are removed from the program again. They must not be
-more than MOST. Two ranks with half the batch compute the same as one rank with the whole batch.
+Removes the lines of the README's block ```diff from the program. The block has at most MOST lines.
+Two ranks with half the batch compute the same as one rank with the whole batch.
 """
 
 import argparse

@@ -172,8 +172,7 @@ class Text(unittest.TestCase):
             self.assertEqual(len(losses), 8, job.stdout)
             self.assertLess(losses[-1], 0.3)
             self.assertRegex(job.stdout, r"100%  \d+ tokens/s  tensors \d+ MiB  loss")
-            # The beginning of the sample is random; the end shows what the model
-            # learned.
+            # The beginning of the sample is random; the end depends on the model.
             sample = job.stdout.split("--- sample ---\n")[-1].split("\n")[0]
             self.assertEqual(len(sample), 24)
             self.assertIn(sample[-12:], "abcdefgh" * 3)

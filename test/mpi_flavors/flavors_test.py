@@ -19,14 +19,14 @@ options = None
 
 
 def environment(**more):
-    """Of a user who has this MPI first on the PATH, and runs more ranks than there are cores."""
+    """The environment of a user with this MPI first on the PATH and more ranks than cores."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OF_RANKS)}
     return {**kept, "PATH": f"{options.work}:{os.environ['PATH']}",
             "PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **more}
 
 
 def run(*command, **more):
-    """The exit code, and sorted lines of both outputs."""
+    """The exit code, the sorted lines of the output, and the errors."""
     job = subprocess.run([str(word) for word in command], env=environment(**more),
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
     return job.returncode, sorted(job.stdout.splitlines()), job.stderr
@@ -35,7 +35,7 @@ def run(*command, **more):
 def launchers():
     """The launchers beside the compiler wrapper, by the names that users know.
 
-    Debian's are told apart by what they end in: mpicxx.mpich, mpiexec.mpich."""
+    Debian's names have suffixes: mpicxx.mpich, mpiexec.mpich."""
     wrapper = pathlib.Path(options.wrapper)
     for name in ("mpiexec", "mpirun"):
         beside = wrapper.parent / (name + wrapper.suffix)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Debian packages hold, and whether they work where there is nothing else.
+"""Checks the contents of the Debian packages, and that they work in a minimal system.
 
     packages_test.py contents FOLDER
     packages_test.py clean_root FOLDER --program train.c
 
-FOLDER holds the packages. The second one installs them in a root that debootstrap makes beside
-it, of the distribution that runs this, from where apt has its packages; compiles and runs a
-program there; and removes them. It exits with 77, which ctest counts as skipped, where it is
-not allowed to, or where no package can be fetched.
+FOLDER holds the packages. clean_root installs them in a new root of this distribution, which
+debootstrap makes beside FOLDER from apt's sources. It compiles and runs a program in that root, and
+removes the packages. It exits with 77, which ctest counts as skipped, without the permissions, or
+if no package can be fetched.
 """
 
 import argparse
@@ -103,8 +103,7 @@ def skip(why):
 
 
 def sources():
-    """[(site, suite, component)] that this distribution's packages come from, the first of them
-    that of the release itself."""
+    """[(site, suite, component)] of this distribution's packages, beginning with the release."""
     codename = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
     lines = output("apt-get", "indextargets", "--format", "$(SITE) $(RELEASE) $(COMPONENT)",
                    "Created-By: Packages").splitlines()

@@ -143,8 +143,8 @@ def is_mpi(contender_name):
 
 @contextlib.contextmanager
 def hosts_of(settings):
-    """For each setting, the network namespaces that are its hosts (None: only this host), or
-    why there are none."""
+    """The network namespaces of each setting's hosts (None: only this host), or the reason
+    why a setting has none."""
     hosts = dict.fromkeys(settings)
     against = hosts_of_this_machine.reason_against()
     with contextlib.ExitStack() as stack:
@@ -220,7 +220,7 @@ def combine(ranks, is_first):
 
 
 def measure(job, rows, seconds):
-    """Microseconds by row, or the reason why there are none."""
+    """Microseconds by row, or a reason why a row has none."""
     if rows[0].peers == HELLO:
         start = time.monotonic()
         job.run(job.contender.work_of(rows[0]).split()[1:])

@@ -21,8 +21,8 @@ def quartiles(values):
 
 
 class Results:
-    """Measurements by contender and row, or by reference work: a value for each round, in µs,
-    or a text that says why there is none."""
+    """Measurements by contender and row, or by reference work. Each has a value in µs per
+    round, or a reason why it has none."""
 
     def __init__(self, contenders):
         self.contenders = contenders  # Names, our own first.
