@@ -198,7 +198,7 @@ TEST(Backward, ARefusedBackwardAddsNoGradient) {
 }
 
 // In a partly freed graph, the rest still runs.
-TEST(Backward, AFreedNodeThatNeedNotRunIsNoObstacle) {
+TEST(Backward, AnUnneededFreedNodeIsNoError) {
   Tensor x = leaf(2), w = leaf(3);
   Tensor inner = exp(x);
   Tensor outer = inner * w;
@@ -369,7 +369,7 @@ Tensor custom(const Tensor& x, std::function<Tensor(const Tensor&)> formula) {
 }
 
 // Item 31.
-TEST(Backward, AnUndefinedGradientLeavesTheLeafWithout) {
+TEST(Backward, AnUndefinedGradientLeavesTheLeafWithoutAGradient) {
   Tensor x = leaf({1, 2}, {2});
   int fired = 0;
   x.register_hook([&](const Tensor&) { ++fired; });
@@ -389,7 +389,7 @@ TEST(Backward, AGradientOfTheWrongShapeIsNamed) {
 }
 
 // Item 33.
-TEST(Backward, AnExceptionReachesTheCallerAndTheEngineLivesOn) {
+TEST(Backward, AnExceptionReachesTheCallerAndTheEngineStaysUsable) {
   struct Unusual {
     int code;
   };

@@ -27,7 +27,7 @@ TEST(ModelShapes, AreThoseOfTheModels) {
   EXPECT_EQ(elements(gpt2_small_shapes()), 124'439'808);
 }
 
-TEST(Workloads, AreAsLargeAsTheirNamesSay) {
+TEST(Workloads, HaveTheSizesOfTheirNames) {
   std::set<std::string> names;
   for (const Workload& workload : workloads(/*tiny=*/false)) {
     EXPECT_TRUE(names.insert(workload.name).second) << workload.name;

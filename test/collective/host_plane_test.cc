@@ -112,7 +112,7 @@ TEST(HostPlane, ReturnsItsFirstFailureForEver) {
   EXPECT_EQ(plane.asked, "y");
 }
 
-TEST(HostPlane, GoesOnAfterACallThatWasGivenUpOrHadNoMeaning) {
+TEST(HostPlane, GoesOnAfterAnAbandonedOrInvalidCall) {
   NotingPlane plane(0, 2);
   Data data;
   plane.answer = absl::CancelledError("never mind");

@@ -124,7 +124,7 @@ TEST_P(SetConformance, CallsOfOverlappingSetsCanBeGivenUpAmongOthers) {
   GetParam()([](Member& member) { sets_conform(member, 5); });
 }
 
-TEST_P(SetConformance, ACallThatSomeoneNeverEntersIsGivenUpWithoutTrace) {
+TEST_P(SetConformance, ACallWithAnAbsentRankLeavesNoTrace) {
   GetParam()([](Member& member) {
     if (member.ranks == 1) return;  // No other rank can stay away.
     std::mt19937 pace(static_cast<unsigned>(member.rank));

@@ -151,7 +151,7 @@ TEST_F(RankProtocolCycle, EarlierMarksAreExecutedInIt) {
   EXPECT_FALSE(is_marked(0));
 }
 
-TEST_F(RankProtocolCycle, ACompletionOfBeforeIsExecutedOnce) {
+TEST_F(RankProtocolCycle, AnEarlierCompletionIsExecutedOnce) {
   EXPECT_FALSE(leader_.arrive(0, 0, kBoth));
   submit_names({"a"});
   EXPECT_EQ(leader_.next_completed(), 0u);
@@ -261,14 +261,14 @@ TEST_F(RankProtocolCycle, AnEmptyCycleIsAnError) {
   EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
-TEST_F(RankProtocolCycle, OneOfAnotherHashIsAnError) {
+TEST_F(RankProtocolCycle, AnotherHashIsAnError) {
   schedule(
       {{.kind = RecordKind::kCycle, .id = 0, .value = 1, .ends_batch = false},
        {.kind = RecordKind::kStartCycle, .id = 1, .value = 5}});
   EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
-TEST_F(RankProtocolCycle, ALongOneComesInParts) {
+TEST_F(RankProtocolCycle, ALongCycleComesInParts) {
   Cycle cycle;
   cycle.add(0, true);
   cycle.add(1, true);
@@ -289,7 +289,7 @@ TEST_F(RankProtocolCycle, RefusesARunBetweenItsParts) {
   EXPECT_TRUE(absl::IsInternal(protocol_->next_batch().status()));
 }
 
-TEST_F(RankProtocolCycle, TheLastOneIsResumedByItsHash) {
+TEST_F(RankProtocolCycle, TheLastCycleIsResumedByItsHash) {
   begin_cycle();
   submit_names({"a", "b"});
   EXPECT_THAT(execute(), ElementsAre("a", "b"));
@@ -310,7 +310,7 @@ TEST_F(RankProtocolCycle, TheLastOneIsResumedByItsHash) {
   said();
 }
 
-TEST_F(RankProtocolCycle, OneWithARetiredIdIsNotResumed) {
+TEST_F(RankProtocolCycle, ACycleWithARetiredIdIsNotResumed) {
   begin_cycle();
   protocol_->halt({1});
   schedule(RecordKind::kEndCycle, 0, 0);
@@ -346,7 +346,7 @@ TEST_F(RankProtocolCycle, AWaitForAnExecutedTensorDoesNotStopIt) {
   EXPECT_THAT(said(), IsEmpty());
 }
 
-TEST_F(RankProtocolCycle, WaitsOfTheStepBeforeItDoNotStopIt) {
+TEST_F(RankProtocolCycle, WaitsOfThePreviousStepDoNotStopIt) {
   submit_names({"a", "b"});
   protocol_->wait_for(key("a"));
   protocol_->wait_for(key("b"));
@@ -504,7 +504,7 @@ TEST_F(LoneHeadOfACycle, IsPartOfTheRanksState) {
   EXPECT_EQ(protocol_->state(key("a"), now_).last_name, "b");
 }
 
-TEST_F(LoneHeadOfACycle, IsReportedWhereItWaitsForLong) {
+TEST_F(LoneHeadOfACycle, IsReportedWhenStalled) {
   start({.stall_warning = std::chrono::seconds(1)});
   RankProtocolCycle::SetUp();
   begin_cycle();

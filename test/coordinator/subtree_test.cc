@@ -170,7 +170,7 @@ TEST_F(SubtreeTest, AProposalForASetThatIsGoneIsDropped) {
   EXPECT_THAT(after(0, proposal(0, 77)), IsEmpty());
 }
 
-TEST_F(SubtreeTest, SayingTwiceIsAnError) {
+TEST_F(SubtreeTest, ARepeatedMessageIsAnError) {
   EXPECT_THAT(after(1, proposal(1)), IsEmpty());
   EXPECT_TRUE(absl::IsInvalidArgument(say(1, proposal(1))));
   EXPECT_THAT(after(1, Passed{{3}}), IsEmpty());

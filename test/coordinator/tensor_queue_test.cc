@@ -171,7 +171,7 @@ TEST_F(TensorQueueTest, HoldsASubmissionUntilTaken) {
   EXPECT_FALSE(queue_.holds(*taken->front()));
 }
 
-TEST_F(TensorQueueTest, GivesSubmissionsInTheOrderAskedFor) {
+TEST_F(TensorQueueTest, GivesSubmissionsInTheRequestedOrder) {
   for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(push(name).ok());
   const auto taken = take({"c", "a"});
   ASSERT_TRUE(taken.ok());

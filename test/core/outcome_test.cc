@@ -29,7 +29,7 @@ TEST(Status, IsOkByDefault) {
   EXPECT_NE(failed, Status(StatusCode::kAborted, "rank 4 left"));
 }
 
-TEST(Status, IsWrittenAsAbseilWritesIts) {
+TEST(Status, PrintsLikeAbseils) {
   for (int code = 0; code <= 16; ++code) {
     const absl::Status theirs(static_cast<absl::StatusCode>(code), "text");
     const Status ours = theirs;
@@ -40,7 +40,7 @@ TEST(Status, IsWrittenAsAbseilWritesIts) {
   }
 }
 
-TEST(Status, BecomesAbseilsAndIsMadeOfIt) {
+TEST(Status, ConvertsToAndFromAbseils) {
   const auto give = []() -> absl::Status {
     return Status(StatusCode::kNotFound, "no host");
   };
@@ -82,7 +82,7 @@ TEST(StatusOr, AStatusThatIsOkIsNoValue) {
   EXPECT_EQ(nothing.status().code(), StatusCode::kInternal);
 }
 
-TEST(StatusOr, BecomesAbseilsAndIsMadeOfIt) {
+TEST(StatusOr, ConvertsToAndFromAbseils) {
   const auto theirs = [](int value) -> absl::StatusOr<std::unique_ptr<int>> {
     return parsed(value);
   };

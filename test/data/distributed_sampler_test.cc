@@ -112,7 +112,7 @@ TEST(DistributedSampler, RefusesInvalidArguments) {
 }
 
 // Positions count items of a rank, in the order of all items.
-TEST(DistributedSampler, DoesNotGoOnWhereAPositionMeansOtherItems) {
+TEST(DistributedSampler, RefusesAPositionOfOtherItems) {
   DistributedSampler sampler(100, {.num_replicas = 2});
   sampler.set_position(30);
   DistributedSampler more_ranks(100, {.num_replicas = 3});

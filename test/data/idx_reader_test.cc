@@ -95,7 +95,7 @@ TEST_F(IdxReader, ReportsMalformedFiles) {
 }
 
 // The reader does not allocate the size that the header claims.
-TEST_F(IdxReader, BelievesNoAbsurdSize) {
+TEST_F(IdxReader, RefusesAbsurdSizes) {
   const std::string large = std::string("\xff\xff\xff\xff", 4);
   const std::string header{0, 0, 8, 2};
   EXPECT_THAT(complaint(header + large + large), HasSubstr("larger than any"));

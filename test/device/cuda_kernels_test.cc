@@ -322,7 +322,7 @@ TEST_F(CudaKernelsTest, ReadNoOtherMemoryOfTheHost) {
 }
 
 // With several images, the next image is tried.
-TEST_F(CudaKernelsTest, SayWhyTheDriverTakesThemNot) {
+TEST_F(CudaKernelsTest, ReportWhyTheDriverRefusesThem) {
   HVD_NEEDS_STAND_INS();
   testing::FakeCuda::fail_next("cuModuleLoadData", 218);
   const auto loaded = CudaKernels::load(context_);

@@ -247,7 +247,7 @@ TEST_F(GpuArena, GoesOnWithAReformedJob) {
 
 // Old versions register no windows, or allocate no memory. Without NCCL, CUDA
 // allocates.
-TEST_F(GpuArena, IsMemoryLikeAnyOtherWhereNcclLacksIt) {
+TEST_F(GpuArena, IsOrdinaryMemoryIfNcclLacksArenas) {
   const auto sums = [](Runtime& job, GpuProgram& mine, Blocks& arena) {
     const TensorView x = arena.put(0, 0, {1, 2});
     const auto n = static_cast<float>(mine.size());

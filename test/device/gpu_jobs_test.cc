@@ -250,7 +250,7 @@ TEST_P(GpuJobs, UseNcclIfConfigured) {
 }
 
 // A submission asks once per tensor, and planes do not ask again.
-TEST_P(GpuJobs, AskTheDriverOnceWhereATensorLies) {
+TEST_P(GpuJobs, QueryTheDriverOncePerTensor) {
   HVD_NEEDS_STAND_INS();
   run({.size = 1, .config = config()}, [](Runtime& job, GpuProgram& mine) {
     const TensorView x = mine.put(filled(1));

@@ -134,7 +134,7 @@ TEST_F(StandIn, WaitsForAllWorkBeforeItTakesPinnedMemoryBack) {
   }
 }
 
-TEST_F(StandIn, SharesNoMemoryWithOtherProcessesThatIsOfAPool) {
+TEST_F(StandIn, SharesNoPoolMemoryWithOtherProcesses) {
   const auto pool = CudaPool::create(context_);
   ASSERT_TRUE(pool.ok()) << pool.status();
   std::byte* const memory = (*pool)->allocate(stream_, 64).value();

@@ -29,7 +29,7 @@ TEST(Catalog, MakesEveryImageModel) {
   }
 }
 
-TEST(Catalog, MakesModelsAsWideAsAskedFor) {
+TEST(Catalog, MakesModelsOfTheRequestedWidth) {
   EXPECT_LT(count_parameters(*models::make_image_model("resnet18", 8)),
             count_parameters(*models::make_image_model("resnet18", 16)));
   EXPECT_LT(count_parameters(*models::make_image_model("densenet", 4)),

@@ -187,7 +187,7 @@ TEST_P(PyTorchsModel, ComputesTheSameInFloat64) { hold_to(DType::kF64, 1e-12); }
 INSTANTIATE_TEST_SUITE_P(, PyTorchsModel, testing::ValuesIn(all_cases()),
                          [](const auto& test) { return test.param.name; });
 
-TEST(PyTorchsModels, AreAllHere) {
+TEST(PyTorchsModels, AreAllTested) {
   std::set<std::string> wanted, found;
   for (const auto& [name, tensor] : read_fixture("models.safetensors")) {
     wanted.insert(name.substr(0, name.find('.')));

@@ -56,7 +56,7 @@ TEST(AtomicFile, BeyondALimitOnFilesIsAnError) {
   }
 }
 
-TEST(AtomicFile, NeverTakesThePlaceOfADevice) {
+TEST(AtomicFile, NeverReplacesADevice) {
   TemporaryFolder folder;
   ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
   try {

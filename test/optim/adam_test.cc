@@ -35,7 +35,7 @@ TEST(Adam, MovesByTheRateAtFirst) {
   EXPECT_NEAR(w.to_vector<float>()[2], 0.75f, 1e-5f);
 }
 
-TEST(AdamW, StaysOneIfItLoadsTheStateOfAnAdam) {
+TEST(AdamW, StaysAdamWWithTheStateOfAnAdam) {
   const Tensor w = ones({1}, {.requires_grad = true});
   const Tensor other = ones({1}, {.requires_grad = true});
   Adam source({{"w", ones({1}, {.requires_grad = true})}},

@@ -62,7 +62,7 @@ TEST(GradientLedger, AGradientIsCompleteAfterItsLastContribution) {
   EXPECT_EQ(ledger.owed(kB), 3);
 }
 
-TEST(GradientLedger, SaysOfHowManyContributionsOneIsTooMuch) {
+TEST(GradientLedger, ReportsOneContributionTooMany) {
   GradientLedger ledger = ledger_of_four();
   EXPECT_TRUE(ledger.contribute(kB));
   try {

@@ -140,7 +140,7 @@ TEST(GradientReducer, CountsTheContributionsOfAStep) {
   });
 }
 
-TEST(GradientReducer, TakesASlotWhereItTakesAKey) {
+TEST(GradientReducer, TakesSlotsLikeKeys) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(job);
     const GradientSlot w = reducer.expect("w", 2);
@@ -367,7 +367,7 @@ TEST(GradientReducer, RefusesAnInvalidPredivision) {
   });
 }
 
-TEST(GradientReducer, SaysWhichGradientTheRanksDisagreeOnAndServesTheNextStep) {
+TEST(GradientReducer, NamesAMismatchedGradientAndServesTheNextStep) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     GradientReducer reducer(job);
     std::vector<float> values(4, 1);

@@ -135,7 +135,7 @@ TEST(ValueTest, IsNotMadeOfOtherBytes) {
 
 // Any bytes decode to a value or an error. A decoded value can be encoded
 // again.
-TEST(ValueTest, IsReadFromAnyBytesWithoutHarm) {
+TEST(ValueTest, DecodesAnyBytesSafely) {
   std::mt19937 random(7);
   const std::string good = encoded(everything());
   int values = 0;

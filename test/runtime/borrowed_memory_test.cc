@@ -77,7 +77,7 @@ TEST(BorrowedMemory, ARefusedCallReleasesItsOwnerAtOnce) {
   });
 }
 
-TEST(BorrowedMemory, ACallbackMayHearOfItInstead) {
+TEST(BorrowedMemory, ACallbackReplacesTheWait) {
   std::latch heard(2);
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     auto x = std::make_shared<float>(1);

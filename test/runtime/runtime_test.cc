@@ -315,7 +315,7 @@ TEST(Runtime, ATraceListsSubmissionsAndBatches) {
   EXPECT_THAT(log, HasSubstr("left the job after 1 batches"));
 }
 
-TEST(Runtime, StrictlyAJoinedRankLeavesOthersOnlyAllreduces) {
+TEST(Runtime, InStrictModeOnlyAllreducesRunAfterAJoin) {
   WorldOptions options{.size = 2};
   options.config.strict_join = true;
   run_world(options, [](Runtime& job, transport::LoopbackWorld&) {

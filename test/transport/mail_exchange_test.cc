@@ -87,7 +87,7 @@ TEST(ExchangeByMail, EveryRankLearnsTheMissingRank) {
   });
 }
 
-TEST(ExchangeByMail, NamesRankZeroWhereThatIsMissing) {
+TEST(ExchangeByMail, NamesAMissingRankZero) {
   on_ranks(2, {1}, [](LoopbackPost& post) {
     const All all = exchange_by_mail(post, 0, "", Clock::now());
     EXPECT_TRUE(absl::IsDeadlineExceeded(all.status()));
@@ -180,7 +180,7 @@ TEST(ExchangeByMail, ARefusalReachesAllRanks) {
 }
 
 // Any rank that sees a death tells all others at once.
-TEST(ExchangeByMail, ARankThatSeesADeathCallsItOffForAll) {
+TEST(ExchangeByMail, ARankThatSeesADeathAbortsForAll) {
   class SeesADeath : public ExchangePost {
    public:
     explicit SeesADeath(LoopbackPost& post) : post_(post) {}

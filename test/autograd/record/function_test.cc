@@ -42,7 +42,7 @@ struct MulAdd : Function<MulAdd> {
 };
 
 // Items 88, 97.
-TEST(Function, HasTheDerivativeItSays) {
+TEST(Function, HasItsDeclaredDerivative) {
   Tensor a = leaf({1, 2}, {2}), b = leaf({3, 4}, {2});
   Tensor y = MulAdd::apply(a, 2.0, b);
   EXPECT_STREQ(y.grad_fn()->name(), "MulAddBackward");

@@ -37,7 +37,7 @@ TEST(Chunk, OneUsedPartLeavesTheRestZero) {
   }
 }
 
-TEST(Chunk, OfAnEmptyDimensionHasAsManyPartsAsAskedFor) {
+TEST(Chunk, OfAnEmptyDimensionHasTheRequestedNumberOfParts) {
   const Tensor x = numbers({0, 3});
   const Tensors parts = x.chunk(3);
   ASSERT_EQ(parts.size(), 3u);
@@ -83,7 +83,7 @@ TEST(Inplace, OneOfSeveralViewsIsNotWritten) {
   EXPECT_THAT(values(plain), ElementsAre(1, 1, 2, 2));
 }
 
-TEST(Split, PartsHaveTheSizesAskedFor) {
+TEST(Split, PartsHaveTheRequestedSizes) {
   const Tensor x = numbers({2, 5});
   const Tensors parts = split(x, std::vector<std::int64_t>{1, 0, 4}, 1);
   EXPECT_EQ(parts[2].shape(), Dims({2, 4}));

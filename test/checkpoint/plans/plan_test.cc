@@ -241,7 +241,7 @@ TEST(CheckpointPlan, HidesRecomputationBehindCommunication) {
   EXPECT_GE(cost_of(fastest, chain).step_seconds, cost.step_seconds);
 }
 
-TEST(CheckpointPlan, IsAFileAndBack) {
+TEST(CheckpointPlan, IsSavedAndLoaded) {
   const std::string path = testing::TempDir() + "/plan.txt";
   const CheckpointPlan plan = CheckpointPlan::parse("(0 (1 2) 3) 4:1 5");
   plan.save(path);
@@ -282,7 +282,7 @@ TEST(CheckpointPlan, KeepsAllTensorsIfTheyFit) {
   EXPECT_EQ(all.forward_runs(), std::vector<int>(20, 1));
 }
 
-TEST(CheckpointPlan, SaysTheLeastThatIsNeeded) {
+TEST(CheckpointPlan, ReportsTheLeastMemory) {
   std::mt19937 random(4);
   const ChainCost chain = random_chain(random, 5);
   const std::int64_t least = least_memory(chain);
@@ -296,7 +296,7 @@ TEST(CheckpointPlan, SaysTheLeastThatIsNeeded) {
   }
 }
 
-TEST(CheckpointPlan, IsATextAndBack) {
+TEST(CheckpointPlan, ConvertsToTextAndBack) {
   for (const char* text :
        {"0", "0 1 2", "(0 1) 2", "(0 (1 2) 3) (4 5:1) 6", "((0) 1) 2:3"}) {
     EXPECT_EQ(CheckpointPlan::parse(text).to_string(), text);

@@ -187,7 +187,7 @@ TEST(ShmBoard, ArrivalsAndFinishesWakeWaiters) {
       });
 }
 
-TEST(ShmBoard, TheLastToComeWakesTheOthers) {
+TEST(ShmBoard, TheLastArrivalWakesTheOthers) {
   std::barrier<> turn(3);
   on_boards_and_segments(
       3, [&](ShmBoard& board, transport::NodeSegment& segment) {
@@ -259,7 +259,7 @@ TEST(ShmBoard, WaitsForReadersOfAnEarlierCall) {
   });
 }
 
-TEST(ShmBoard, NamesBothCallsWhereRanksHaveComeApart) {
+TEST(ShmBoard, NamesBothCallsOfDivergedRanks) {
   on_boards_and_segments(2, [](ShmBoard& board, transport::NodeSegment&) {
     NeverInterrupt interrupt;
     const ShmBoard::Label reduce = {{4, 7}, 'r', 4096};
@@ -280,7 +280,7 @@ TEST(ShmBoard, NamesBothCallsWhereRanksHaveComeApart) {
   });
 }
 
-TEST(ShmBoard, NamesBothCallsWhereLabelsDiffer) {
+TEST(ShmBoard, NamesBothCallsIfLabelsDiffer) {
   on_boards_and_segments(2, [](ShmBoard& board, transport::NodeSegment&) {
     NeverInterrupt interrupt;
     const bool first = board.rank() == 0;
@@ -308,7 +308,7 @@ TEST(ShmBoard, AcceptsEqualLabels) {
   }
 }
 
-TEST(ShmBoard, DoesNotTakeAnArrivalInACallGivenUpForOneInTheNext) {
+TEST(ShmBoard, AnArrivalInAnAbandonedCallDoesNotCountInTheNext) {
   on_boards_and_segments(3, [](ShmBoard& board, transport::NodeSegment&) {
     NeverInterrupt patient;
     const absl::Status given_up = absl::CancelledError("rank 2 stays away");
@@ -335,7 +335,7 @@ TEST(ShmBoard, DoesNotTakeAnArrivalInACallGivenUpForOneInTheNext) {
   });
 }
 
-TEST(ShmBoard, CannotBeUsedOnceACallWasGivenUpThatAllHadEntered) {
+TEST(ShmBoard, IsUnusableAfterAnAbandonedCallThatAllEntered) {
   on_boards_and_segments(2, [](ShmBoard& board, transport::NodeSegment&) {
     NeverInterrupt interrupt;
     ASSERT_TRUE(board.begin(kTwo, label_of(1)).ok());
@@ -394,7 +394,7 @@ TEST(ShmBoard, AVoteIsUnanimous) {
 
 // As above, while some ranks also vote on another call. Those votes must not
 // count for the first call.
-TEST(ShmBoard, VotesOfSetsThatOverlapAreNotMistakenForEachOther) {
+TEST(ShmBoard, KeepsVotesOfOverlappingSetsApart) {
   constexpr std::uint32_t kRounds = 400;
   const std::vector<std::vector<int>> pairs = {{0, 1}, {0, 2}, {1, 2}};
   std::vector<std::atomic<int>> all_gone_on(kRounds);

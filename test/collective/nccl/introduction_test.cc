@@ -51,7 +51,7 @@ TEST(NcclIntroduction, RegistersTheWindowsOfEqualSizesOnAllRanks) {
   EXPECT_EQ(common_windows(std::vector{some, some}), NcclArena::kMostWindows);
 }
 
-TEST(NcclIntroduction, RanksShareAGpuWhereAllSayThatNcclMay) {
+TEST(NcclIntroduction, RanksShareAGpuIfAllAllowIt) {
   const NcclIntroduction sharing = with_gpu(1, 23003, true);
   EXPECT_EQ(reason({sharing, sharing, sharing}), "");
   EXPECT_THAT(reason({sharing, sharing, with_gpu(1, 23003)}),

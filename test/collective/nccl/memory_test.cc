@@ -30,7 +30,7 @@ class NcclWindowsTest : public ::testing::Test {
   NcclWindows windows_;
 };
 
-TEST_F(NcclWindowsTest, SayWhereMemoryLies) {
+TEST_F(NcclWindowsTest, FindMemory) {
   EXPECT_EQ(windows_.find(at(8), 16)->window, 0u);
   EXPECT_EQ(windows_.find(at(8), 16)->offset, 8u);
   EXPECT_EQ(windows_.find(at(64), 64)->window, 1u);
@@ -49,7 +49,7 @@ TEST_F(NcclWindowsTest, JoinAdjacentPiecesOfOneWindow) {
             at(64));  // Apart on other ranks.
 }
 
-TEST_F(NcclWindowsTest, HaveMarksThatDifferWhereTensorsLieOtherwise) {
+TEST_F(NcclWindowsTest, HaveMarksThatDistinguishLayouts) {
   EXPECT_EQ(mark_of(8, 4), mark_of(8, 16));
   EXPECT_NE(mark_of(8, 4), mark_of(12, 4));
   EXPECT_NE(mark_of(0, 4), mark_of(64, 4));

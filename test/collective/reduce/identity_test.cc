@@ -122,7 +122,7 @@ TEST(Identity, SumsWithANonFinitePrescaleHaveNone) {
   EXPECT_TRUE(check_identity({DType::kI32, ReduceOp::kSum, kInfinity}).ok());
 }
 
-TEST(Identity, FillsAsManyAsAskedFor) {
+TEST(Identity, FillsTheRequestedCount) {
   std::vector<std::int16_t> data(5, 7);
   fill_identity({.dtype = DType::kI16, .op = ReduceOp::kMin}, data.data(), 4);
   const std::int16_t most = std::numeric_limits<std::int16_t>::max();

@@ -68,7 +68,7 @@ class Sink : public transport::Communicator {
   std::vector<Peer> peers_ = std::vector<Peer>(2);
 };
 
-TEST(ChunkLink, RetiresTheSlotsThatTheWiresDoNotGiveBack) {
+TEST(ChunkLink, RetiresSlotsThatTheWiresKeep) {
   Sink wires;
   Staging staging(4, 64);
   ASSERT_TRUE(staging.map().ok());

@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(RingOfNodes, SetConformance,
 
 // Chunks so large that MPI does not buffer them: after a call is abandoned, MPI
 // keeps their memory for good.
-TEST(RingPlaneOverMpi, GoesOnWithOtherMemoryAfterALargeCallWasGivenUp) {
+TEST(RingPlaneOverMpi, UsesOtherMemoryAfterAnAbandonedLargeCall) {
   const auto communicator = transport::make_mpi_communicator({});
   ASSERT_TRUE(communicator.ok()) << communicator.status();
   const int ranks = (*communicator)->size();

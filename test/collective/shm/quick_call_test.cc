@@ -93,7 +93,7 @@ TEST(ShmQuickCall, IsTheSameCallAsThePlanes) {
   }
 }
 
-TEST(ShmQuickCall, IsGoneOnWithWhereAMemberIsLate) {
+TEST(ShmQuickCall, ContinuesIfAMemberIsLate) {
   for (const bool is_late_one_quick : {false, true}) {
     std::latch begun(1);
     on_planes(2, [&](ShmPlane& plane, int rank) {
@@ -115,7 +115,7 @@ TEST(ShmQuickCall, IsGoneOnWithWhereAMemberIsLate) {
   }
 }
 
-TEST(ShmQuickCall, IsGivenUpWithTheCallThatGoesOn) {
+TEST(ShmQuickCall, IsAbandonedWithItsContinuation) {
   std::latch given_up(1);
   on_planes(2, [&](ShmPlane& plane, int rank) {
     Pair pair(plane, rank);

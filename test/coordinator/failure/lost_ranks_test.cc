@@ -10,7 +10,7 @@ namespace {
 
 using Ranks = std::vector<int>;
 
-TEST(LostRanks, KnowledgeAddsUpAndIsNeverTakenBack) {
+TEST(LostRanks, LossesAccumulate) {
   LostRanks lost_ranks;
   EXPECT_TRUE(lost_ranks.add(4, Certainty::kSuspected));
   EXPECT_FALSE(lost_ranks.add(4, Certainty::kSuspected));

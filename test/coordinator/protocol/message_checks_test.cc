@@ -60,7 +60,7 @@ TEST(MessageChecks, AnInvalidRankIsRefusedInEveryField) {
   }
 }
 
-TEST(MessageChecks, AsManyRanksAsTheJobHasTakePartAtMost) {
+TEST(MessageChecks, ParticipantsAreBoundedByTheJob) {
   for (const std::uint32_t count : {0u, 4u, 0xffffffffu}) {
     EXPECT_NE(complaint(Propose{.request = shared(sample_allreduce()),
                                 .count = count}),

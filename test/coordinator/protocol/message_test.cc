@@ -191,7 +191,7 @@ TEST(Message, AnImpossibleLengthAllocatesNoMemory) {
 
 // The dangerous items are larger in memory than on the wire. The claimed length
 // fits the following bytes only if every item has minimal size.
-TEST(Message, AListThatPromisesMoreThanItHoldsCostsNoMoreThanItHolds) {
+TEST(Message, AListWithAFalseCountAllocatesInProportion) {
   const std::string filling(1 << 20, '\0');
   const std::string promise = u32((1 << 20) / 4);
   for (const std::string& bytes :

@@ -240,7 +240,7 @@ TEST(Request, EveryKindDtypeAndOpSurviveTheWire) {
   }
 }
 
-TEST(Request, SaysWhichValueOfItCannotBe) {
+TEST(Request, NamesItsInvalidValue) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   struct Case {
     std::function<void(Request&)> change;

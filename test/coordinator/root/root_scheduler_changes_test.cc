@@ -122,7 +122,7 @@ TEST_F(RootSchedulerChanges, CallsThatNeedEveryRankAreRejectedAfterAJoin) {
   EXPECT_NE(define(remove_set(1)).id, 0u);
 }
 
-TEST_F(RootSchedulerChanges, StrictlyOnlyAllreducesGoOnWhileSomeHaveJoined) {
+TEST_F(RootSchedulerChanges, InStrictModeOnlyAllreducesRunAfterAJoin) {
   start({.capacity = 4, .strict_join = true});
   hear(Join{kGlobalSet});
   records();

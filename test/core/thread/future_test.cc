@@ -234,7 +234,7 @@ TEST(Future, KeepsItsOutcomeAfterThePromiseIsGone) {
   EXPECT_EQ(*future.wait(), 9);
 }
 
-TEST(Future, ACallbackThatWaitsForAPromiseThatDiesHearsOfIt) {
+TEST(Future, ACallbackSeesTheEndOfAnAwaitedPromise) {
   bool cancelled = false;
   {
     const Promise<void> promise;
@@ -353,7 +353,7 @@ TEST(Future, ItsEndHelpsAsAWaitDoes) {
   EXPECT_EQ(helped, 2);
 }
 
-TEST(Future, ItsEndDoesNotWaitWhereACallbackHearsOfTheOutcome) {
+TEST(Future, ItsEndDoesNotWaitIfItHasACallback) {
   const Promise<int> promise(nullptr, IfDropped::kWait);
   int heard = 0;
   promise.future().then([&](const auto& value) { heard = *value; });

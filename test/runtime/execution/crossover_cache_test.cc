@@ -53,7 +53,7 @@ TEST_F(CrossoverCacheTest, KeepsPlacesApart) {
       std::nullopt);
 }
 
-TEST_F(CrossoverCacheTest, DoesNotBelieveADamagedFile) {
+TEST_F(CrossoverCacheTest, IgnoresADamagedFile) {
   const CrossoverCache cache(directory_, kPlace);
   ASSERT_EQ(cache.store(kValues), absl::OkStatus());
   std::string text;
@@ -70,7 +70,7 @@ TEST_F(CrossoverCacheTest, DoesNotBelieveADamagedFile) {
   EXPECT_EQ(cache.load(), std::nullopt);
 }
 
-TEST_F(CrossoverCacheTest, SaysWhereItCannotWrite) {
+TEST_F(CrossoverCacheTest, NamesAnUnwritablePath) {
   std::ofstream(directory_) << "a file where a directory is wanted";
   const CrossoverCache cache(directory_, kPlace);
   const absl::Status status = cache.store(kValues);

@@ -380,7 +380,7 @@ TEST_F(ExecutorTest, AJoinedRankReceivesABroadcastAndDropsIt) {
   EXPECT_TRUE(absl::IsInternal(run()));
 }
 
-TEST_F(ExecutorTest, RanksMeetBeforeABroadcastThatOneMayNeverTakePartIn) {
+TEST_F(ExecutorTest, RanksMeetBeforeABroadcastThatARankMaySkip) {
   batch_.certain = false;
   submit(request(RequestKind::kBroadcast, "x", {{DType::kF32, Shape({2})}}),
          true);
@@ -500,7 +500,7 @@ TEST_F(ExecutorTest, BarriersAndJoinsOfTheScheduleNeedNoPlane) {
   EXPECT_TRUE(calls_.made.empty());
 }
 
-TEST_F(ExecutorTest, RanksMeetInABarrierThatOneMayNeverTakePartIn) {
+TEST_F(ExecutorTest, RanksMeetInABarrierThatARankMaySkip) {
   batch_.certain = false;
   submit(request(RequestKind::kBarrier, "x"), true);
   EXPECT_EQ(run(), absl::OkStatus());
@@ -508,7 +508,7 @@ TEST_F(ExecutorTest, RanksMeetInABarrierThatOneMayNeverTakePartIn) {
   EXPECT_TRUE(outcomes_.back().second.ok());
 }
 
-TEST_F(ExecutorTest, AddsAndRemovesProcessSetsAsTheBatchSays) {
+TEST_F(ExecutorTest, AddsAndRemovesTheProcessSetsOfABatch) {
   Request add = request(RequestKind::kAddProcessSet, "add");
   add.key.process_set = 0;
   add.ranks = {1, 2};

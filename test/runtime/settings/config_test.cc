@@ -149,7 +149,7 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config->steps_before_schedule, 0);
 }
 
-TEST(Config, StallsAreNotLookedForWhereThatIsDisabled) {
+TEST(Config, DisablesStallChecks) {
   const auto config = read({{"HOROVOD_STALL_CHECK_DISABLE", "1"},
                             {"HOROVOD_STALL_CHECK_TIME_SECONDS", "5"}});
   ASSERT_EQ(config.status(), absl::OkStatus());
@@ -228,7 +228,7 @@ TEST(Config, FlagsAreNumbers) {
   }
 }
 
-TEST(Config, KnowsATaskThatASchedulerStartedBesideOthers) {
+TEST(Config, DetectsATaskOfAScheduler) {
   using Variables = std::map<std::string, std::string>;
   const auto srun =
       read({{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}});
@@ -287,7 +287,7 @@ TEST(Config, ALauncherOverrulesTheScheduler) {
   }
 }
 
-TEST(Config, KnowsHowRanksMeetWithoutMpi) {
+TEST(Config, ReadsTheRendezvousWithoutMpi) {
   const auto config =
       read({{"HOROVODPP_RENDEZVOUS", "x"}, {"HOROVOD_RANK", "3"}});
   EXPECT_EQ(config->rendezvous, "x");
@@ -299,14 +299,14 @@ TEST(Config, KnowsHowRanksMeetWithoutMpi) {
           .status()));
 }
 
-TEST(Config, KnowsHowManyRanksALauncherPromised) {
+TEST(Config, ReadsThePromisedNumberOfRanks) {
   EXPECT_EQ(read({})->expected_size, 0);
   EXPECT_EQ(read({{"OMPI_COMM_WORLD_SIZE", "2"}})->expected_size, 2);
   EXPECT_EQ(read({{"PMI_SIZE", "3"}})->expected_size, 3);
   EXPECT_EQ(read({{"HOROVOD_SIZE", "4"}, {"PMI_SIZE", "3"}})->expected_size, 4);
 }
 
-TEST(Config, KnowsTheSignsOfALauncher) {
+TEST(Config, DetectsALauncher) {
   EXPECT_TRUE(read({{"OMPI_COMM_WORLD_SIZE", "2"}})->launched);
   EXPECT_TRUE(read({{"PMIX_RANK", "0"}})->launched);
   EXPECT_TRUE(read({{"PMI_SIZE", "1"}})->launched);

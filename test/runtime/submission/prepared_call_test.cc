@@ -131,7 +131,7 @@ TEST(Prepared, EndsWithItsJob) {
 }
 
 // The call must be prepared anew in the next job.
-TEST(Prepared, FailsWithItsJobWhereThatBreaks) {
+TEST(Prepared, FailsWithItsBrokenJob) {
   run_world({.size = 2}, [](Runtime& job, auto&) {
     float value = 1;
     const TensorView view = TensorView::of(&value, {1});
@@ -223,7 +223,7 @@ TEST(Prepared, ThreadsOfARankRunTheirsAtTheSameTime) {
   });
 }
 
-TEST_F(PreparedCallTest, StartsAtOnceWhereThatIsPossible) {
+TEST_F(PreparedCallTest, StartsAtOnceIfPossible) {
   EXPECT_FALSE(call_->start_at_once());
   tried_as_ = Quick::kDone;
   ASSERT_TRUE(call_->start_at_once());

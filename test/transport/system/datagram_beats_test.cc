@@ -40,7 +40,7 @@ TEST(DatagramBeats, CountWithTheTokenOfTheirReceiverAlone) {
   EXPECT_THAT(mine.receive(), Each(8));
 }
 
-TEST(DatagramBeats, GoNowhereWhereARankHasNoSocket) {
+TEST(DatagramBeats, AreDroppedWithoutASocket) {
   const DatagramBeats mine;
   DatagramBeats::Contact none = here(mine);
   none.port = 0;

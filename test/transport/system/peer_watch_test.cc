@@ -198,7 +198,7 @@ TEST(PeerWatch, IsAnErrorWithoutAThread) {
   watch.watch([](int, const std::string&) { ADD_FAILURE(); });
 }
 
-TEST(WatchedProcess, IsLookedAtWhereAFilterRefusesItsDescriptor) {
+TEST(WatchedProcess, IsPolledIfAFilterRefusesItsDescriptor) {
   for (const int error : {EPERM, ENOSYS}) {
     ChildProcess child([&] {
       if (!refuse_call(SYS_pidfd_open, error)) return 2;
