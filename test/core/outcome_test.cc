@@ -77,9 +77,9 @@ TEST(StatusOr, TheValueOfAFailureIsAnErrorAndNotTheEnd) {
 }
 
 TEST(StatusOr, AStatusThatIsOkIsNoValue) {
-  const StatusOr<int> nothing = Status();
-  EXPECT_FALSE(nothing.ok());
-  EXPECT_EQ(nothing.status().code(), StatusCode::kInternal);
+  const StatusOr<int> failed = Status();
+  EXPECT_FALSE(failed.ok());
+  EXPECT_EQ(failed.status().code(), StatusCode::kInternal);
 }
 
 TEST(StatusOr, ConvertsToAndFromAbseils) {

@@ -46,14 +46,14 @@ Status sum(Runtime& job, GpuProgram& mine, const TensorView& x) {
 
 // Sums until an error that matches `what`, then re-forms and goes on by NCCL.
 void expect_failure(Runtime& job, GpuProgram& mine,
-                    const ::testing::Matcher<std::string>& what) {
+                    const ::testing::Matcher<std::string>& message) {
   const TensorView x = mine.put(std::vector<float>(100, 1));
   Status status;
   for (int step = 0; step < 20 && status.ok(); ++step) {
     status = sum(job, mine, x);
   }
   EXPECT_TRUE(absl::IsAborted(status)) << status;
-  EXPECT_THAT(std::string(status.message()), what);
+  EXPECT_THAT(std::string(status.message()), message);
   testing::FakeNccl::fault("");
   const auto next = job.reform();
   ASSERT_EQ(next.status(), absl::OkStatus());

@@ -107,35 +107,35 @@ class SummingStep {
   const TensorView out_ = mine_.put(all_of(-1));
 };
 
-void replay_and_expect(CapturedStep& step, const SummingStep& what,
+void replay_and_expect(CapturedStep& step, const SummingStep& sums,
                        GpuProgram& mine, int n) {
-  what.fill(n);
+  sums.fill(n);
   auto done = step.replay();
   ASSERT_EQ(done.wait(mine.stream()), absl::OkStatus());
   ASSERT_EQ(done.wait(), absl::OkStatus());
-  what.expect(n);
+  sums.expect(n);
 }
 
 // Captured before a cycle is in force; replays then form their own cycle.
 TEST(GpuGraphs, RepeatTheStep) {
   run_by_nccl([](Runtime& job, GpuProgram& mine) {
-    const SummingStep what(job, mine);
+    const SummingStep sums(job, mine);
     for (int n = 0; n < 4; ++n) {
-      what.fill(n);
-      ASSERT_EQ(what(), absl::OkStatus());
-      what.expect(n);
+      sums.fill(n);
+      ASSERT_EQ(sums(), absl::OkStatus());
+      sums.expect(n);
     }
     auto step =
-        CapturedStep::capture(job, options_of(mine), [&] { return what(); });
+        CapturedStep::capture(job, options_of(mine), [&] { return sums(); });
     ASSERT_EQ(step.status(), absl::OkStatus());
-    for (int n = 4; n < 12; ++n) replay_and_expect(*step, what, mine, n);
+    for (int n = 4; n < 12; ++n) replay_and_expect(*step, sums, mine, n);
     // One uncaptured step, then a new capture.
-    what.fill(12);
-    ASSERT_EQ(what(), absl::OkStatus());
-    what.expect(12);
-    step = CapturedStep::capture(job, options_of(mine), [&] { return what(); });
+    sums.fill(12);
+    ASSERT_EQ(sums(), absl::OkStatus());
+    sums.expect(12);
+    step = CapturedStep::capture(job, options_of(mine), [&] { return sums(); });
     ASSERT_EQ(step.status(), absl::OkStatus());
-    for (int n = 13; n < 16; ++n) replay_and_expect(*step, what, mine, n);
+    for (int n = 13; n < 16; ++n) replay_and_expect(*step, sums, mine, n);
   });
 }
 
@@ -143,14 +143,14 @@ TEST(GpuGraphs, RepeatTheStep) {
 // submit them in different orders. A cycle ends and another begins.
 TEST(GpuGraphs, StayInOrderWithOtherCalls) {
   run_by_nccl([](Runtime& job, GpuProgram& mine) {
-    const SummingStep what(job, mine);
-    ASSERT_EQ(what(), absl::OkStatus());
+    const SummingStep sums(job, mine);
+    ASSERT_EQ(sums(), absl::OkStatus());
     auto step =
-        CapturedStep::capture(job, options_of(mine), [&] { return what(); });
+        CapturedStep::capture(job, options_of(mine), [&] { return sums(); });
     ASSERT_EQ(step.status(), absl::OkStatus());
     for (int n = 0; n < 12; ++n) {
       const TensorView y = mine.put(all_of(1));
-      what.fill(n);
+      sums.fill(n);
       Future<void> done;
       if (mine.rank() % 2 == 0) done = step->replay();
       Future<void> other =
@@ -160,7 +160,7 @@ TEST(GpuGraphs, StayInOrderWithOtherCalls) {
       if (mine.rank() % 2 == 1) done = step->replay();
       ASSERT_EQ(done.wait(), absl::OkStatus());
       ASSERT_EQ(other.wait(), absl::OkStatus());
-      what.expect(n);
+      sums.expect(n);
       ASSERT_THAT(mine.get(y), Each(static_cast<float>(mine.size())));
     }
   });
@@ -217,20 +217,20 @@ TEST(GpuGraphs, CaptureCollectivesOfEveryKindAndPreparedCalls) {
 // The program captures and launches by itself.
 TEST(GpuGraphs, MayBeTheProgramsOwn) {
   run_by_nccl([](Runtime& job, GpuProgram& mine) {
-    const SummingStep what(job, mine);
-    ASSERT_EQ(what(), absl::OkStatus());
+    const SummingStep sums(job, mine);
+    ASSERT_EQ(sums(), absl::OkStatus());
     const device::CudaContext context = mine.own_stream().context();
     ASSERT_TRUE(
         device::CudaGraph::begin(context, mine.own_stream().handle()).ok());
-    ASSERT_EQ(what(), absl::OkStatus());
+    ASSERT_EQ(sums(), absl::OkStatus());
     auto graph = device::CudaGraph::end(context, mine.own_stream().handle());
     ASSERT_EQ(graph.status(), absl::OkStatus());
     for (int n = 0; n < 4; ++n) {
-      what.fill(n);
+      sums.fill(n);
       ASSERT_EQ(job.barrier(), absl::OkStatus());
       ASSERT_EQ((*graph)->launch(mine.own_stream()), absl::OkStatus());
       ASSERT_EQ(mine.own_stream().synchronize(), absl::OkStatus());
-      what.expect(n);
+      sums.expect(n);
     }
     // NCCL requires that graphs end before communicators.
     (*graph)->drop();
@@ -276,10 +276,10 @@ TEST(GpuGraphs, AreRefusedWhereNcclIsNotUsed) {
               std::string(status.message()),
               AllOf(HasSubstr("allreduce of 'x': it cannot be captured"),
                     HasSubstr("only what goes by NCCL")));
-          auto nothing = CapturedStep::capture(job, options_of(mine),
-                                               [] { return Status(); });
-          ASSERT_EQ(nothing.status(), absl::OkStatus());
-          const Status replayed = nothing->replay().wait();
+          auto empty = CapturedStep::capture(job, options_of(mine),
+                                             [] { return Status(); });
+          ASSERT_EQ(empty.status(), absl::OkStatus());
+          const Status replayed = empty->replay().wait();
           EXPECT_EQ(replayed.code(), StatusCode::kUnimplemented) << replayed;
           ASSERT_EQ(sum_behind(job, mine, x), absl::OkStatus());
         });
@@ -326,17 +326,17 @@ TEST(GpuGraphs, ReportAForgottenWait) {
         EXPECT_THAT(std::string(status.message()), HasSubstr("wait(stream)"));
         CaptureOptions wrong = options_of(mine);
         wrong.name = "";
-        const auto nothing = [] { return Status(); };
+        const auto empty = [] { return Status(); };
         EXPECT_TRUE(absl::IsInvalidArgument(
-            CapturedStep::capture(job, wrong, nothing).status()));
+            CapturedStep::capture(job, wrong, empty).status()));
         wrong = options_of(mine);
         wrong.stream = nullptr;
         EXPECT_TRUE(absl::IsInvalidArgument(
-            CapturedStep::capture(job, wrong, nothing).status()));
+            CapturedStep::capture(job, wrong, empty).status()));
         wrong = options_of(mine);
         wrong.device = Device::cpu();
         EXPECT_TRUE(absl::IsInvalidArgument(
-            CapturedStep::capture(job, wrong, nothing).status()));
+            CapturedStep::capture(job, wrong, empty).status()));
         EXPECT_TRUE(absl::IsFailedPrecondition(CapturedStep().replay().wait()));
         ASSERT_EQ(sum_behind(job, mine, x), absl::OkStatus());
       });
@@ -393,15 +393,15 @@ TEST(GpuGraphs, AreDroppedWithAProcessSetOfOtherRanks) {
                             .wait(),
                         absl::OkStatus());
             }
-            const SummingStep what(job, mine);
-            ASSERT_EQ(what(), absl::OkStatus());
+            const SummingStep sums(job, mine);
+            ASSERT_EQ(sums(), absl::OkStatus());
             const auto capture = [&] {
               return CapturedStep::capture(job, options_of(mine),
-                                           [&] { return what(); });
+                                           [&] { return sums(); });
             };
             auto step = capture();
             ASSERT_EQ(step.status(), absl::OkStatus());
-            replay_and_expect(*step, what, mine, 1);
+            replay_and_expect(*step, sums, mine, 1);
             ASSERT_EQ(job.remove_process_set_async(*set).wait(),
                       absl::OkStatus());
             const Status status = step->replay().wait();
@@ -411,7 +411,7 @@ TEST(GpuGraphs, AreDroppedWithAProcessSetOfOtherRanks) {
                                   "removed"));
             step = capture();
             ASSERT_EQ(step.status(), absl::OkStatus());
-            replay_and_expect(*step, what, mine, 2);
+            replay_and_expect(*step, sums, mine, 2);
           });
 }
 
@@ -420,10 +420,10 @@ TEST(GpuGraphs, NeedEveryRank) {
   const Config config = gpu_config(Way::kNccl);
   run_job({.size = 2, .config = config}, Way::kNccl,
           [](Runtime& job, GpuProgram& mine) {
-            const SummingStep what(job, mine);
-            ASSERT_EQ(what(), absl::OkStatus());
+            const SummingStep sums(job, mine);
+            ASSERT_EQ(sums(), absl::OkStatus());
             auto step = CapturedStep::capture(job, options_of(mine),
-                                              [&] { return what(); });
+                                              [&] { return sums(); });
             ASSERT_EQ(step.status(), absl::OkStatus());
             if (mine.rank() == 1) {
               ASSERT_EQ(job.join_async().wait().status(), absl::OkStatus());
@@ -451,10 +451,10 @@ TEST(GpuGraphs, AFaultBreaksTheJobAndSurvivorsCaptureAgain) {
     testing::FakeNccl::fault(fault.kind, 1, 3);
     run_job({.size = 3, .config = config}, Way::kNccl,
             [&](Runtime& job, GpuProgram& mine) {
-              const SummingStep what(job, mine);
-              ASSERT_EQ(what(), absl::OkStatus());
+              const SummingStep sums(job, mine);
+              ASSERT_EQ(sums(), absl::OkStatus());
               auto step = CapturedStep::capture(job, options_of(mine),
-                                                [&] { return what(); });
+                                                [&] { return sums(); });
               ASSERT_EQ(step.status(), absl::OkStatus());
               Status status;
               for (int n = 0; n < 6 && status.ok(); ++n) {

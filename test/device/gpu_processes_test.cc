@@ -71,18 +71,18 @@ std::string output_of(const Process& process) {
 constexpr int kProcesses = 3;
 
 // The ranks of a job that do `what`, with `more` environment variables.
-std::vector<Process> start_job(const std::string& what,
+std::vector<Process> start_job(const std::string& program,
                                const std::vector<std::string>& more) {
   std::vector<Process> processes;
   for (int rank = 0; rank < kProcesses; ++rank) {
     std::vector<std::string> variables = {
         absl::StrCat("HOROVODPP_RENDEZVOUS=gpu processes test.", getpid(),
-                     what),
+                     program),
         absl::StrCat("HOROVOD_RANK=", rank),
         absl::StrCat("HOROVOD_SIZE=", kProcesses),
         absl::StrCat("HOROVODPP_CUDA_LIBRARY=", testing::FakeCuda::file()),
         absl::StrCat("HOROVODPP_NCCL_LIBRARY=", testing::FakeNccl::file()),
-        absl::StrCat("GPU_RANK=", what),
+        absl::StrCat("GPU_RANK=", program),
         "HOROVODPP_MEASURE_CROSSOVERS=0"};
     variables.insert(variables.end(), more.begin(), more.end());
     processes.push_back(start(variables));

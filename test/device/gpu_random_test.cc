@@ -23,7 +23,7 @@ namespace {
 
 enum class Kind { kAllreduce, kAllgather, kBroadcast, kAlltoall, kScatter };
 
-struct What {
+struct RandomCall {
   std::string name = {};
   Kind kind = Kind::kAllreduce;
   DType dtype = DType::kF32;
@@ -39,43 +39,43 @@ int programs() {
 }
 
 // Equal on all ranks.
-std::vector<What> program_of(unsigned seed, int ranks) {
+std::vector<RandomCall> program_of(unsigned seed, int ranks) {
   std::mt19937 random(seed);
   const auto one_of = [&](auto values) {
     return values[random() % values.size()];
   };
-  std::vector<What> all;
+  std::vector<RandomCall> all;
   for (unsigned i = 0; i < 3 + random() % 6; ++i) {
-    What what = {.name = "tensor " + std::to_string(i)};
-    what.kind = one_of(std::vector<Kind>{
+    RandomCall call = {.name = "tensor " + std::to_string(i)};
+    call.kind = one_of(std::vector<Kind>{
         Kind::kAllreduce, Kind::kAllreduce, Kind::kAllreduce, Kind::kAllgather,
         Kind::kBroadcast, Kind::kAlltoall, Kind::kScatter});
-    what.dtype = one_of(
+    call.dtype = one_of(
         std::vector<DType>(std::begin(kAllDTypes), std::end(kAllDTypes)));
-    what.op =
-        what.dtype == DType::kBool
+    call.op =
+        call.dtype == DType::kBool
             ? one_of(std::vector<ReduceOp>{ReduceOp::kSum, ReduceOp::kMin})
             : one_of(std::vector<ReduceOp>{ReduceOp::kSum, ReduceOp::kMin,
                                            ReduceOp::kMax, ReduceOp::kProduct});
     // Powers of two do not round.
-    if (is_floating_point(what.dtype) && random() % 3 == 0) what.prescale = 0.5;
-    what.rows = static_cast<std::int64_t>(
+    if (is_floating_point(call.dtype) && random() % 3 == 0) call.prescale = 0.5;
+    call.rows = static_cast<std::int64_t>(
         one_of(std::vector<int>{1, 3, 64, 700, 5000}));
-    what.root = static_cast<int>(random() % static_cast<unsigned>(ranks));
-    all.push_back(what);
+    call.root = static_cast<int>(random() % static_cast<unsigned>(ranks));
+    all.push_back(call);
   }
   return all;
 }
 
 // This rank's input, in rows of two.
-Buffer input_of(const What& what, int rank, int step) {
+Buffer input_of(const RandomCall& call, int rank, int step) {
   const std::int64_t rows =
-      what.kind == Kind::kAllgather ? what.rows + rank : what.rows;
-  Buffer buffer = *Buffer::allocate(what.dtype, Shape({rows, 2}));
+      call.kind == Kind::kAllgather ? call.rows + rank : call.rows;
+  Buffer buffer = *Buffer::allocate(call.dtype, Shape({rows, 2}));
   for (std::int64_t i = 0; i < 2 * rows; ++i) {
     collective::put(
-        what.dtype, buffer.view().data(), i,
-        collective::small_value(what.dtype, what.op, rank, i + step));
+        call.dtype, buffer.view().data(), i,
+        collective::small_value(call.dtype, call.op, rank, i + step));
   }
   return buffer;
 }
@@ -85,21 +85,21 @@ using Bytes = std::vector<std::byte>;
 // A collective on tensors of one kind of memory.
 class Submitted {
  public:
-  Submitted(Runtime& job, const What& what, const TensorView& x,
+  Submitted(Runtime& job, const RandomCall& call, const TensorView& x,
             const std::string& where, void* stream)
       : where_(x.device()) {
-    const std::string name = what.name + where;
-    switch (what.kind) {
+    const std::string name = call.name + where;
+    switch (call.kind) {
       case Kind::kAllreduce:
         in_place_ = x;
         done_ = job.allreduce_async_(x, {.name = name,
-                                         .op = what.op,
-                                         .prescale_factor = what.prescale,
+                                         .op = call.op,
+                                         .prescale_factor = call.prescale,
                                          .stream = stream});
         break;
       case Kind::kBroadcast:
         in_place_ = x;
-        done_ = job.broadcast_async_(x, what.root,
+        done_ = job.broadcast_async_(x, call.root,
                                      {.name = name, .stream = stream});
         break;
       case Kind::kAllgather:
@@ -107,8 +107,8 @@ class Submitted {
         break;
       case Kind::kScatter:
         buffer_ = job.reducescatter_async(x, {.name = name,
-                                              .op = what.op,
-                                              .prescale_factor = what.prescale,
+                                              .op = call.op,
+                                              .prescale_factor = call.prescale,
                                               .stream = stream});
         break;
       case Kind::kAlltoall:
@@ -117,11 +117,11 @@ class Submitted {
             x, {.name = name,
                 .splits = std::vector<std::int64_t>(
                     static_cast<std::size_t>(job.topology().size()),
-                    what.rows / job.topology().size()),
+                    call.rows / job.topology().size()),
                 .stream = stream});
         break;
     }
-    kind_ = what.kind;
+    kind_ = call.kind;
   }
 
   // Waits on the host if `waits`, else queues the wait in `stream`.
@@ -165,7 +165,7 @@ class Submitted {
 void play(Runtime& job, unsigned seed, Way way) {
   const int rank = job.topology().rank();
   const int size = job.topology().size();
-  const std::vector<What> all = program_of(seed, size);
+  const std::vector<RandomCall> all = program_of(seed, size);
   std::mt19937 own(seed * 31 + static_cast<unsigned>(rank));
   GpuProgram mine(rank, size, way);
   // Enough steps for a cycle.
@@ -174,7 +174,8 @@ void play(Runtime& job, unsigned seed, Way way) {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::shuffle(order.begin(), order.end(), own);
     std::vector<Buffer> inputs;
-    for (const What& what : all) inputs.push_back(input_of(what, rank, step));
+    for (const RandomCall& call : all)
+      inputs.push_back(input_of(call, rank, step));
     std::map<std::size_t, Submitted> here;
     std::map<std::size_t, Submitted> there;
     for (const std::size_t i : order) {

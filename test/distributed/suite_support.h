@@ -22,8 +22,8 @@ struct TensorCase {
   const char* name;
   void (*run)();
 
-  friend void PrintTo(const TensorCase& what, std::ostream* out) {
-    *out << what.name;
+  friend void PrintTo(const TensorCase& test, std::ostream* out) {
+    *out << test.name;
   }
 };
 

@@ -27,8 +27,8 @@ constexpr std::pair<int, int> kLayouts[] = {
 
 std::string suite_name(
     const ::testing::TestParamInfo<TensorSuite::ParamType>& chosen) {
-  const auto& [layout, what] = chosen.param;
-  return std::string(what.name) + "On" + std::to_string(layout.first) +
+  const auto& [layout, test] = chosen.param;
+  return std::string(test.name) + "On" + std::to_string(layout.first) +
          (layout.second == 0 ? "" : "By" + std::to_string(layout.second));
 }
 
@@ -39,9 +39,9 @@ INSTANTIATE_TEST_SUITE_P(
     suite_name);
 
 TEST_P(TensorSuite, Holds) {
-  const auto [layout, what] = GetParam();
+  const auto [layout, test] = GetParam();
   run_world({.size = layout.first, .ranks_per_node = layout.second},
-            [run = what.run](Runtime& job, LoopbackWorld&) {
+            [run = test.run](Runtime& job, LoopbackWorld&) {
               const ThreadRuntime current(job);
               run();
               EXPECT_EQ(barrier(), absl::OkStatus());

@@ -47,8 +47,8 @@ double wall_seconds() {
 }
 
 // Prints a whole line at once, so that the ranks' lines do not mix.
-void say(const std::string& what, const hvd::Status& status) {
-  const std::string line = "rank " + std::to_string(hvd::rank()) + " " + what +
+void say(const std::string& event, const hvd::Status& status) {
+  const std::string line = "rank " + std::to_string(hvd::rank()) + " " + event +
                            ": " + std::string(status.message()) + "\n";
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);

@@ -75,9 +75,9 @@ TEST(ArgumentsAndResultsAreOfAnyKind) {
   EXPECT(!defined);
   (product.sum() + sine.sum()).backward();
   const std::vector<Tensor> found = gradients({a, b});
-  const auto [other, cosine, nothing] = function({a, b}, 2.0, Tensor());
+  const auto [other, cosine, undefined] = function({a, b}, 2.0, Tensor());
   (other.sum() + cosine.sum()).backward();
-  EXPECT(test::equal(found, gradients({a, b})) && !nothing);
+  EXPECT(test::equal(found, gradients({a, b})) && !undefined);
 }
 
 // Counts of a function's runs.

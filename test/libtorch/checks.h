@@ -17,9 +17,9 @@ namespace test {
 
 inline int failures = 0;
 
-inline void fail(int line, const std::string& what) {
+inline void fail(int line, const std::string& text) {
   ++failures;
-  std::cerr << "rank " << hvd_rank() << ", line " << line << ": " << what
+  std::cerr << "rank " << hvd_rank() << ", line " << line << ": " << text
             << "\n";
 }
 

@@ -107,12 +107,12 @@ class Wanted {
  public:
   Wanted(const Case& c, DType dtype)
       : prefix_(c.name + "." + std::string(name_of(dtype)) + ".") {}
-  Tensor tensor(const std::string& what) const {
+  Tensor tensor(const std::string& entry) const {
     static const auto file = read_fixture("models.safetensors");
-    return file.at(prefix_ + what).to(DType::kF64);
+    return file.at(prefix_ + entry).to(DType::kF64);
   }
-  std::vector<double> values(const std::string& what) const {
-    return tensor(what).to_vector<double>();
+  std::vector<double> values(const std::string& entry) const {
+    return tensor(entry).to_vector<double>();
   }
 
  private:

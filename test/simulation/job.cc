@@ -295,15 +295,15 @@ void RunningJob::end_turn(int index) {
   }
 }
 
-void RunningJob::fault(const std::string& what) {
-  if (trace_) std::fprintf(stderr, "FAULT: %s\n", what.c_str());
-  report_.faults.push_back(what);
+void RunningJob::fault(const std::string& text) {
+  if (trace_) std::fprintf(stderr, "FAULT: %s\n", text.c_str());
+  report_.faults.push_back(text);
 }
 
-void RunningJob::say(int index, const std::string& what) {
+void RunningJob::say(int index, const std::string& text) {
   std::fprintf(stderr, "%10lld rank %d %s\n",
                static_cast<long long>(clock_.now().time_since_epoch().count()),
-               index, what.c_str());
+               index, text.c_str());
 }
 
 Report run(const Program& program, bool trace) {

@@ -88,18 +88,18 @@ void RunningJob::check_end_of_rank(int index) {
 // All ranks must have the same outcome.
 void RunningJob::check_end_of_item(int item) {
   const Item& expected = program_.items[static_cast<std::size_t>(item)];
-  bool somebody = false;
-  bool everybody = true;
+  bool some_done = false;
+  bool all_done = true;
   for (const int index : expected.ranks) {
     const unsigned outcome = rank(index).callers.outcome(item);
     if (!rank(index).callers.has_submitted(item)) continue;
-    somebody = somebody || outcome == kDone;
-    everybody = everybody && outcome == kDone;
+    some_done = some_done || outcome == kDone;
+    all_done = all_done && outcome == kDone;
     if (outcome == 0) {
       fault(absl::StrCat("item ", item, " has no outcome on rank ", index));
     }
   }
-  if (somebody && !everybody) {
+  if (some_done && !all_done) {
     fault(absl::StrCat("item ", item, " was done only on some ranks"));
   }
 }

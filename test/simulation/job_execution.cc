@@ -116,8 +116,9 @@ void RunningJob::check_entry(int index, const Batch::Entry& entry) {
   SimulatedRank& mine = rank(index);
   const Key& key = entry.agreed->key;
   const int item = mine.callers.in_flight(key);
-  const auto wrong = [&](const std::string& what) {
-    fault(absl::StrCat("rank ", index, ": ", key.to_string(), " is ", what));
+  const auto wrong = [&](const std::string& fault_text) {
+    fault(absl::StrCat("rank ", index, ": ", key.to_string(), " is ",
+                       fault_text));
   };
   if (!entry.submitted_here) {
     ++report_.statistics.absent;

@@ -109,8 +109,8 @@ class RunningJob {
   void check_end_of_rank(int index);
   void check_end_of_item(int item);
 
-  void fault(const std::string& what);
-  void say(int index, const std::string& what);
+  void fault(const std::string& text);
+  void say(int index, const std::string& text);
 
   const Program& program_;
   const bool trace_;

@@ -71,9 +71,9 @@ class WatchedBoard : public coordinator::NodeBoard {
 
  private:
   template <typename T>
-  T note(T what) {
-    noted_ = mix(noted_ + 1, static_cast<std::uint64_t>(what));
-    return what;
+  T note(T value) {
+    noted_ = mix(noted_ + 1, static_cast<std::uint64_t>(value));
+    return value;
   }
 
   coordinator::SharedBoard board_;
@@ -169,8 +169,8 @@ class SmallJob {
   void execute(int index);
   void break_rank(int index);
   void settle();
-  void fault(const std::string& what) {
-    if (fault_.empty()) fault_ = what;
+  void fault(const std::string& text) {
+    if (fault_.empty()) fault_ = text;
   }
 
   std::vector<RankScript> scripts_;

@@ -299,15 +299,16 @@ TEST_P(CommunicatorSuite, AForgottenTransferIsAnErrorAndNotACrash) {
 TEST_P(CommunicatorSuite, RefusesRanksThatDoNotExist) {
   on_every_rank([](Communicator& communicator) {
     std::string text = "x";
-    for (int nobody : {-1, communicator.size()}) {
-      EXPECT_TRUE(absl::IsInvalidArgument(communicator.send_mail(nobody, "x")));
+    for (int no_rank : {-1, communicator.size()}) {
+      EXPECT_TRUE(
+          absl::IsInvalidArgument(communicator.send_mail(no_rank, "x")));
       EXPECT_TRUE(absl::IsInvalidArgument(
           communicator
-              .post_send(nobody, {}, std::as_bytes(std::span(text.data(), 1)))
+              .post_send(no_rank, {}, std::as_bytes(std::span(text.data(), 1)))
               .status()));
       EXPECT_TRUE(absl::IsInvalidArgument(
           communicator
-              .post_receive(nobody, {},
+              .post_receive(no_rank, {},
                             std::as_writable_bytes(std::span(text.data(), 1)))
               .status()));
     }

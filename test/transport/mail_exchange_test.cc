@@ -129,10 +129,10 @@ TEST(ExchangeByMail, AMalformedAnswerIsAnError) {
 // their next round.
 TEST(ExchangeByMail, AnAbortOfAFinishedRoundEndsTheNextOne) {
   using namespace std::string_literals;
-  for (int who : {0, 1}) {
+  for (int chosen : {0, 1}) {
     on_ranks(2, {0, 1}, [&](LoopbackPost& post) {
-      if (post.rank() == who) {
-        ASSERT_TRUE(post.send(1 - who, "\6\0\0\0\3rank 2 fell over"s).ok());
+      if (post.rank() == chosen) {
+        ASSERT_TRUE(post.send(1 - chosen, "\6\0\0\0\3rank 2 fell over"s).ok());
         return;
       }
       const All all =
@@ -166,10 +166,10 @@ TEST(ExchangeByMail, ADeathBeforeTheAnswerEndsTheNextRound) {
 }
 
 TEST(ExchangeByMail, ARefusalReachesAllRanks) {
-  for (int who : {0, 1, 2}) {
+  for (int chosen : {0, 1, 2}) {
     on_ranks(3, {0, 1, 2}, [&](LoopbackPost& post) {
       const absl::Status why = absl::AbortedError("rank 2 has no threads");
-      if (post.rank() == who) {
+      if (post.rank() == chosen) {
         EXPECT_EQ(refuse_exchange(post, 0, why), why);
         return;
       }
@@ -197,12 +197,13 @@ TEST(ExchangeByMail, ARankThatSeesADeathAbortsForAll) {
    private:
     LoopbackPost& post_;
   };
-  for (int who : {0, 1, 3}) {
+  for (int chosen : {0, 1, 3}) {
     on_ranks(4, {0, 1, 3}, [&](LoopbackPost& post) {
       SeesADeath sees(post);
       const auto far = Clock::now() + std::chrono::hours(1);
-      const All all = post.rank() == who ? exchange_by_mail(sees, 0, "", far)
-                                         : exchange_by_mail(post, 0, "", far);
+      const All all = post.rank() == chosen
+                          ? exchange_by_mail(sees, 0, "", far)
+                          : exchange_by_mail(post, 0, "", far);
       EXPECT_EQ(all.status(), absl::AbortedError("rank 2 fell over"));
     });
   }

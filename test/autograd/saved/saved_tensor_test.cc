@@ -135,18 +135,18 @@ TEST(SavedTensor, ReturnsInputsThemselvesAndAliasesOfResults) {
   auto node = autograd::Ref<Probe>::adopt(new Probe);
   Tensor x = leaf(3);
   Tensor y = x * 2.0;
-  autograd::SavedTensor input, output, nothing;
+  autograd::SavedTensor input, output, undefined;
   input.save(x);
   output.save_output(y);
   EXPECT_TRUE(input.unpack(*node).is_same(x));
   NoGrad no_grad;
   EXPECT_FALSE(output.unpack(*node).is_same(y));
   EXPECT_EQ(output.unpack(*node).raw_data(), y.raw_data());
-  EXPECT_FALSE(nothing.unpack(*node).defined());
+  EXPECT_FALSE(undefined.unpack(*node).defined());
   input.release();
-  nothing.release();
+  undefined.release();
   EXPECT_THROW(input.unpack(*node), autograd::GraphFreedError);
-  EXPECT_FALSE(nothing.unpack(*node).defined());
+  EXPECT_FALSE(undefined.unpack(*node).defined());
 }
 
 // Item 165.

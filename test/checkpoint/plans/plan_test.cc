@@ -255,10 +255,10 @@ TEST(CheckpointPlan, IsDrawn) {
   ChainCost chain = random_chain(random, 4);
   chain.stages[2].communication_seconds = 5.0;
   const std::string svg = draw(CheckpointPlan::parse("(0 1) 2 3"), chain);
-  const auto count = [&](const std::string& what) {
+  const auto count = [&](const std::string& part) {
     int found = 0;
-    for (auto at = svg.find(what); at != svg.npos;
-         at = svg.find(what, at + 1)) {
+    for (auto at = svg.find(part); at != svg.npos;
+         at = svg.find(part, at + 1)) {
       ++found;
     }
     return found;

@@ -633,18 +633,18 @@ TEST(Selective, ContextsAreEnteredAroundEachRun) {
 TEST(Selective, TheReentrantKindHasNeitherPolicyNorContexts) {
   const Tensor x = randn64({4});
   const auto f = [](const Tensor& in) { return sin(in); };
-  const auto nothing = [] { return std::shared_ptr<void>(); };
+  const auto no_context = [] { return std::shared_ptr<void>(); };
   EXPECT_ERROR(
       InvalidArgument, "a policy is only supported when",
       checkpoint(f, x,
                  CheckpointOptions{.policy = {"sin"}, .use_reentrant = true}));
   EXPECT_ERROR(InvalidArgument, "forward_context is only supported when",
                checkpoint(f, x,
-                          CheckpointOptions{.forward_context = nothing,
+                          CheckpointOptions{.forward_context = no_context,
                                             .use_reentrant = true}));
   EXPECT_ERROR(InvalidArgument, "recompute_context is only supported when",
                checkpoint(f, x,
-                          CheckpointOptions{.recompute_context = nothing,
+                          CheckpointOptions{.recompute_context = no_context,
                                             .use_reentrant = true}));
 }
 

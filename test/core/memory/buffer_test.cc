@@ -105,8 +105,8 @@ TEST(Buffer, OverGivenMemoryKeepsItAlive) {
 }
 
 TEST(Buffer, CopyOfNoElementsReadsNoMemory) {
-  const ConstTensorView nothing(nullptr, DType::kF32, {0, 5});
-  const auto copy = Buffer::copy_of(nothing);
+  const ConstTensorView empty(nullptr, DType::kF32, {0, 5});
+  const auto copy = Buffer::copy_of(empty);
   ASSERT_TRUE(copy.ok());
   EXPECT_EQ(copy->shape(), Shape({0, 5}));
 }

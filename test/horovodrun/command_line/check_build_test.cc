@@ -22,8 +22,8 @@ const GpuLibraries kNoGpu = {.nccl = "libno_such.so", .cuda = "libno.so"};
 
 // The text of a part, or "" if the installation lacks the part.
 std::string part_of(const Installation& installation, const std::string& part) {
-  for (const auto& [name, what] : installation.parts) {
-    if (name == part) return what;
+  for (const auto& [name, text] : installation.parts) {
+    if (name == part) return text;
   }
   return "";
 }

@@ -35,8 +35,8 @@ struct Compression {
   std::shared_ptr<compression::Compressor> (*make)();
   double tolerance;  // Of the loss, relative to that without compression.
 
-  friend void PrintTo(const Compression& what, std::ostream* out) {
-    *out << what.name;
+  friend void PrintTo(const Compression& compression, std::ostream* out) {
+    *out << compression.name;
   }
 };
 
@@ -125,8 +125,8 @@ const Compression kCompressions[] = {
 
 INSTANTIATE_TEST_SUITE_P(FashionMnist, CompressionConvergence,
                          ::testing::ValuesIn(kCompressions),
-                         [](const auto& what) {
-                           return std::string(what.param.name);
+                         [](const auto& test) {
+                           return std::string(test.param.name);
                          });
 
 TEST(Compression, WarnsWhereItCannotPay) {

@@ -29,9 +29,9 @@ class CaseWatch : public testing::EmptyTestEventListener {
   static std::string name_of(const testing::TestInfo& test) {
     return std::string(test.test_suite_name()) + "." + test.name();
   }
-  static void watch(const std::string& what) {
+  static void watch(const std::string& name) {
     const char* const seconds = std::getenv("HOROVODPP_TEST_CASE_SECONDS");
-    if (seconds != nullptr) hvd_watch(what.c_str(), std::atoi(seconds));
+    if (seconds != nullptr) hvd_watch(name.c_str(), std::atoi(seconds));
   }
 };
 

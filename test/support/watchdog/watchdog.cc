@@ -36,7 +36,7 @@ constexpr int kSecondsForStacks = 20;
 // Other ranks of the job, which end with this one, write their stacks.
 constexpr int kMillisecondsForOthers = 2000;
 
-std::array<char, 512> g_what;
+std::array<char, 512> g_name;
 int g_seconds = 0;
 int g_output = STDERR_FILENO;
 timer_t g_timer;
@@ -172,13 +172,13 @@ void end() {
   const char* const rank = rank_of_job();
   say("\n%s%s%s%s takes more than %d s. The threads of process %d:\n",
       *rank == '\0' ? "" : "rank ", rank, *rank == '\0' ? "" : ": ",
-      g_what.data(), g_seconds, getpid());
+      g_name.data(), g_seconds, getpid());
   for_each_number("/proc/self/task", [](pid_t thread) {
     if (thread != my_id()) say_stack_of(thread);
   });
   say_stack();
   end_descendants(getpid());
-  say("[  FAILED  ] %s, which took more than %d s\n", g_what.data(), g_seconds);
+  say("[  FAILED  ] %s, which took more than %d s\n", g_name.data(), g_seconds);
   nap(kMillisecondsForOthers);
   _exit(1);
 }
@@ -222,7 +222,7 @@ void install() {
 
 void hvd_watch_writes_to(int descriptor) { g_output = descriptor; }
 
-void hvd_watch(const char* what, int seconds) {
+void hvd_watch(const char* name, int seconds) {
   static const bool installed = [] {
     install();
     return true;
@@ -230,7 +230,7 @@ void hvd_watch(const char* what, int seconds) {
   static_cast<void>(installed);
   const itimerspec never = {};
   timer_settime(g_timer, 0, &never, nullptr);
-  snprintf(g_what.data(), g_what.size(), "%s", what);
+  snprintf(g_name.data(), g_name.size(), "%s", name);
   g_seconds = seconds;
   const itimerspec limit = {.it_interval = {kSecondsForStacks, 0},
                             .it_value = {seconds, 0}};

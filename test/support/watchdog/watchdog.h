@@ -16,7 +16,7 @@
 extern "C" {
 
 // Restarts the limit for `what`. Call from one thread.
-void hvd_watch(const char* what, int seconds);
+void hvd_watch(const char* name, int seconds);
 
 // Redirects the stacks from standard error.
 void hvd_watch_writes_to(int descriptor);

@@ -120,7 +120,7 @@ TEST(LocalCommunicator, OneProcessIsARank) {
                                          .deadline = soon(kLong)})
                     .ok());
   });
-  const int nobody = call(rendezvous, 0, "");
+  const int silent = call(rendezvous, 0, "");
   // While rank 0 waits, a second rank 0 is refused.
   const auto second = make_local_communicator({.rendezvous = rendezvous,
                                                .rank = 0,
@@ -135,7 +135,7 @@ TEST(LocalCommunicator, OneProcessIsARank) {
                                        .deadline = soon(kLong)})
                   .ok());
   first.join();
-  ::close(nobody);
+  ::close(silent);
 }
 
 TEST(LocalCommunicator, RefusesCallersThatIntroduceThemselvesStrangely) {

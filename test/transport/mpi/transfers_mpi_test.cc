@@ -65,11 +65,11 @@ TEST_F(MpiTransfersTest, NoMessageIsLongerThanTcpSendsAtOnce) {
 
 TEST_F(MpiTransfersTest, AFailureNamesItsPeer) {
   MpiTransfers wires = transfers();
-  const int nobody = world_.size();
+  const int no_rank = world_.size();
   const auto sent =
-      wires.post_send(nobody, {.epoch = 1, .sequence = 0}, bytes_of("x"));
+      wires.post_send(no_rank, {.epoch = 1, .sequence = 0}, bytes_of("x"));
   ASSERT_TRUE(absl::IsInternal(sent.status())) << sent.status();
-  EXPECT_EQ(peer_of(sent.status()), nobody);
+  EXPECT_EQ(peer_of(sent.status()), no_rank);
   EXPECT_EQ(peer_of(absl::OkStatus()), std::nullopt);
 }
 
