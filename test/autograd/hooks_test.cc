@@ -404,7 +404,7 @@ TEST(Hooks, InputsThatAreNoLeavesRetainTheirGradients) {
   EXPECT_THAT(values(x.grad()), ElementsAre(8, 16));
 }
 
-TEST(BackwardObserver, SaysAtTheStartWhichLeavesWillBeReached) {
+TEST(BackwardObserver, ReportsReachableLeavesAtTheStart) {
   Tensor used = leaf(1), unused = leaf(2), gone = leaf(3);
   Tensor other_graph = unused * 2.0;
   std::vector<std::string> log;

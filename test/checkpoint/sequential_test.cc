@@ -77,7 +77,7 @@ TEST(CheckpointSequential, RefusesInvalidSegments) {
 }
 
 // Item 204: each stage runs as often as the plan says.
-TEST(CheckpointSequential, RunsAsThePlanSays) {
+TEST(CheckpointSequential, FollowsThePlan) {
   for (const char* text :
        {"0 1 2 3 4 5 6 7", "(0 1 2 3) 4 5 6 7", "(0 1) (2 3) (4 5) 6 7",
         "((0 1) 2 3) (4 (5 6)) 7", "(((0) 1) 2) 3 (4 5) 6 7",

@@ -40,7 +40,7 @@ TEST(CallChecks, RefusesAnAllgatherWithMissingOrWrongSizes) {
               HasSubstr("contributes 5 bytes but is listed with 4"));
 }
 
-TEST(CallChecks, HoldsTheCountsOfAReducescatterToItsPieces) {
+TEST(CallChecks, ChecksTheCountsOfAReducescatter) {
   const std::vector<Piece> pieces = {{nullptr, nullptr, 5},
                                      {nullptr, nullptr, 0}};
   const auto code = [&](const std::vector<std::int64_t>& counts) {
@@ -62,7 +62,7 @@ TEST(CallChecks, HoldsTheCountsOfAReducescatterToItsPieces) {
   EXPECT_TRUE(check(Reducescatter{{}, {}, kSum}, 0, 2).ok());
 }
 
-TEST(CallChecks, HoldsTheSizesOfAnAlltoallToItsInput) {
+TEST(CallChecks, ChecksTheSizesOfAnAlltoall) {
   using Sizes = std::vector<std::size_t>;
   const auto code = [&](std::size_t input, const Sizes& send,
                         const Sizes& receive) {

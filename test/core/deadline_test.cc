@@ -16,7 +16,7 @@ TEST(Deadline, AddsTheDuration) {
   EXPECT_EQ(deadline_after(nanoseconds(0), now), now);
 }
 
-TEST(Deadline, IsTheEndOfTimeWhereTheSumWouldOverflow) {
+TEST(Deadline, SaturatesOnOverflow) {
   constexpr auto kLatest = steady_clock::time_point::max();
   const steady_clock::time_point now(std::chrono::hours(5));
   EXPECT_EQ(deadline_after(nanoseconds::max(), now), kLatest);

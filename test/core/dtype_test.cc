@@ -32,7 +32,7 @@ TEST(DType, HasTheSizeOfItsElement) {
   EXPECT_EQ(size_of(DType::kI64), 8u);
 }
 
-TEST(DType, HasANameOfItsOwn) {
+TEST(DType, HasAUniqueName) {
   std::set<std::string> names;
   for (const DType dtype : kAllDTypes) names.insert(name_of(dtype));
   EXPECT_EQ(names.size(), std::size(kAllDTypes));

@@ -23,7 +23,7 @@ TEST(ReduceOp, RefusesEveryOtherNumber) {
   }
 }
 
-TEST(ReduceOp, HasANameOfItsOwn) {
+TEST(ReduceOp, HasAUniqueName) {
   std::set<std::string> names;
   for (std::uint8_t number = 0; number < 6; ++number) {
     names.insert(name_of(*reduce_op_from_wire(number)));

@@ -41,7 +41,7 @@ TEST(Shape, RefusesAShapeThatOverflows) {
   EXPECT_FALSE(Shape({kMost, kMost, kMost}).checked(4).ok());
 }
 
-TEST(Shape, WithoutElementsFitsHoweverLargeTheRest) {
+TEST(Shape, WithoutElementsAcceptsLargeDimensions) {
   EXPECT_TRUE(Shape({kMost, kMost, 0}).checked(8).ok());
   EXPECT_TRUE(Shape({0, kMost, kMost}).checked(8).ok());
 }

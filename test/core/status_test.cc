@@ -75,7 +75,7 @@ TEST(Status, ValueOrThrowGivesTheValueOrThrows) {
   EXPECT_THROW(value_or_throw(parse(-4)), Error);
 }
 
-TEST(Status, AnnotateSaysWhereAndKeepsTheCode) {
+TEST(Status, AnnotateAddsTextAndKeepsTheCode) {
   EXPECT_TRUE(annotate(absl::OkStatus(), "init").ok());
   const absl::Status status = annotate(absl::NotFoundError("no host"), "init");
   EXPECT_TRUE(absl::IsNotFound(status));

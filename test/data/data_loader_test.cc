@@ -75,7 +75,7 @@ TEST_P(DataLoaderWith, ManyBatchesStayInOrder) {
   EXPECT_EQ(seen, wanted);
 }
 
-TEST_P(DataLoaderWith, GoesOnWhereTheSamplerWasSaved) {
+TEST_P(DataLoaderWith, ContinuesFromASavedSampler) {
   const Counting dataset(20);
   DistributedSampler sampler(20);
   DataLoader loader(dataset, sampler, {.batch_size = 4, .workers = GetParam()});
@@ -116,7 +116,7 @@ TEST_P(DataLoaderWith, RaisesADatasetsExceptionInItsPlace) {
   EXPECT_EQ(sampler.position(), 4);
 }
 
-TEST_P(DataLoaderWith, SaysThatItemsOfABatchDiffer) {
+TEST_P(DataLoaderWith, RefusesDifferentItemsInABatch) {
   struct Ragged : Dataset {
     std::int64_t size() const override { return 4; }
     Item get(std::int64_t i) const override { return {ones({i})}; }
@@ -132,7 +132,7 @@ TEST_P(DataLoaderWith, SaysThatItemsOfABatchDiffer) {
   }
 }
 
-TEST(DataLoader, SaysThatItsWorkersCannotStart) {
+TEST(DataLoader, ReportsThatItsWorkersCannotStart) {
   const Counting dataset(4);
   DistributedSampler sampler(4);
   DataLoader loader(dataset, sampler, {.batch_size = 2, .workers = 2});

@@ -23,7 +23,7 @@ TEST(DistributedSampler, DealsItemsOutInTurn) {
 }
 
 // As in PyTorch: padded from the beginning, repeatedly if need be, or cut.
-TEST(DistributedSampler, GivesEveryRankAsMany) {
+TEST(DistributedSampler, GivesEveryRankEquallyManyItems) {
   const auto indices = [](std::int64_t size, int rank, bool drop_last) {
     return DistributedSampler(size, {.num_replicas = 4,
                                      .rank = rank,

@@ -118,7 +118,7 @@ TEST_F(IdxReader, NoticesDamageOfACompressedFile) {
   EXPECT_THAT(complaint(damaged), HasSubstr("damaged"));
 }
 
-TEST_F(IdxReader, SaysThatAFileIsMissing) {
+TEST_F(IdxReader, ReportsAMissingFile) {
   try {
     read_idx(folder_.path("none"));
     FAIL();

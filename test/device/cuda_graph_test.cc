@@ -94,7 +94,7 @@ TEST_F(GraphsOfCuda, HaveTheOrderOfTheEventsBetweenStreams) {
   }
 }
 
-TEST_F(GraphsOfCuda, AreRefusedWhereAStreamWasLeftBehind) {
+TEST_F(GraphsOfCuda, AreRefusedIfAStreamWasLeftBehind) {
   CudaStream mine = stream();
   CudaStream other = stream();
   const auto a = memory();

@@ -134,7 +134,7 @@ TEST_F(CudaStreams, KeepPinnedMemoryThatIsLongEnough) {
   EXPECT_EQ(pinned.at_least(10).value(), first);
 }
 
-TEST_F(CudaStreams, SayHowMuchMemoryCouldNotBePinned) {
+TEST_F(CudaStreams, ReportTheSizeOfAFailedPin) {
   HVD_NEEDS_STAND_INS();
   testing::FakeCuda::fail_next("cuMemHostAlloc", 2);
   PinnedMemory pinned(context_);

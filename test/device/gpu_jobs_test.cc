@@ -82,7 +82,7 @@ TEST_P(GpuJobs, ReduceTensorsPendingInTheStream) {
   });
 }
 
-TEST_P(GpuJobs, GiveResultsWhereTheInputsAre) {
+TEST_P(GpuJobs, PutResultsOnTheDeviceOfTheInputs) {
   run_on_gpus([](Runtime& job, GpuProgram& mine) {
     const TensorView x = mine.put(filled(static_cast<float>(mine.rank())));
     const auto sum = job.allreduce_async(x, {.name = "sum",

@@ -48,7 +48,7 @@ TEST_P(TensorSuite, Holds) {
             });
 }
 
-TEST(TensorCollectives, WithoutAJobSayHowToGetOne) {
+TEST(TensorCollectives, WithoutAJobAreErrorsWithAWayOut) {
   EXPECT_ERROR(Error, "call hvd::init() first",
                static_cast<void>(allreduce(zeros({2}))));
   const Tensor x = zeros({2});

@@ -346,7 +346,7 @@ TEST(Horovodrun, ShowsItsCommandIfAsked) {
                                  HasSubstr("horovodrun: HOROVOD_SIZE=1\n")));
 }
 
-TEST(Horovodrun, SaysThatMpirunFailedBeforeAnyRank) {
+TEST(Horovodrun, ReportsThatMpirunFailedBeforeAnyRank) {
   const Outcome outcome =
       run(horovodrun({"-np", "1", "--mpi-args", "--no-such-option"}, {"true"}));
   EXPECT_NE(outcome.code, 0);
@@ -615,7 +615,7 @@ TEST(HorovodrunByItself, StartsAJobWithinARank) {
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '1'), 2);
 }
 
-TEST(HorovodrunByItself, SaysThatItsStarterWasKilled) {
+TEST(HorovodrunByItself, ReportsThatItsStarterWasKilled) {
   TestProcess process(
       horovodrun({"--no-mpi", "-np", "2"}, shell("echo ready; sleep 1000")));
   ASSERT_TRUE(process.wait_for("ready", 2));

@@ -32,7 +32,7 @@ std::string read_bytes(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST(AtomicFile, SaysThatItCannotWrite) {
+TEST(AtomicFile, ReportsAnUnwritablePath) {
   TemporaryFolder folder;
   EXPECT_THROW(AtomicFile(folder.path("none/f")), Error);
   std::ofstream(folder.path("file")) << "x";

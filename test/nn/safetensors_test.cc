@@ -126,7 +126,7 @@ TEST_F(Safetensors, RefusesInvalidNames) {
   EXPECT_FALSE(std::filesystem::exists(path("f")));
 }
 
-TEST_F(Safetensors, SaysThatAFileIsMissing) {
+TEST_F(Safetensors, ReportsAMissingFile) {
   try {
     load_safetensors(path("none"));
     FAIL();
@@ -203,7 +203,7 @@ TEST_F(Safetensors, ReportsErrorsOfATensor) {
   EXPECT_THAT(complaint_of("\"BOOL\"", "[4]", "[0,4]"), HasSubstr("bool"));
 }
 
-TEST_F(Safetensors, SaysThatTensorsOverlap) {
+TEST_F(Safetensors, ReportsOverlappingTensors) {
   const std::string json =
       R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)"
       R"("b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})";

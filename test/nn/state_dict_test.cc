@@ -90,7 +90,7 @@ TEST(StateDict, TakesASharedTensorUnderAnyName) {
   to.load_state_dict(state);
 }
 
-TEST(StateDict, SaysWhichKeysAreMissingOrUnknown) {
+TEST(StateDict, NamesMissingAndUnknownKeys) {
   Tied model;
   StateDict state = model.state_dict();
   state.pop_back();

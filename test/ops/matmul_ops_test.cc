@@ -58,7 +58,7 @@ TEST(Matmul, FollowsItsDefinitionForAllShapes) {
   }
 }
 
-TEST(Matmul, OfHeadsReadsThemWhereTheyLie) {
+TEST(Matmul, OfHeadsNeedsNoCopy) {
   const Tensor x = randn64({2, 5, 3, 4});
   const Tensor heads = x.permute({0, 2, 1, 3});
   const auto before = autograd::cpu_allocator().stats().current_bytes;

@@ -514,7 +514,7 @@ TEST(Where, OfIntegersTakesNumbersThatTheyHold) {
   EXPECT_THAT(x.to_vector<std::int64_t>(), ElementsAre(1, 2));
 }
 
-TEST(CloneWithStrides, RefusesThoseThatAreNotDense) {
+TEST(CloneWithStrides, RefusesStridesThatAreNotDense) {
   const Tensor x = ones({2, 3});
   for (const Dims& strides : {Dims{3, -1}, Dims{1, 1}, Dims{4, 1}, Dims{1}}) {
     EXPECT_ERROR(InvalidArgument, "no dense strides",

@@ -176,7 +176,7 @@ std::string complaint(Optimizer& optimizer, const nn::StateDict& state) {
   return "nothing";
 }
 
-TEST(Adam, SaysWhyAStateDoesNotFit) {
+TEST(Adam, ReportsWhyAStateDoesNotFit) {
   Tensor w = ones({2}, {.requires_grad = true});
   Adam optimizer({{"w", w}}, {.learning_rate = 0.1});
   w.set_grad(ones({2}));

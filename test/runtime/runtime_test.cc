@@ -349,7 +349,7 @@ TEST(Runtime, WarnsOnceOfUnsupportedSettings) {
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
 }
 
-TEST(Runtime, AStalledJobIsGivenUpInTimeThoughWarningsComeLaterOrNever) {
+TEST(Runtime, AStalledJobIsGivenUpBeforeOrWithoutWarnings) {
   for (const auto warning : {std::chrono::hours(1), std::chrono::hours(0)}) {
     WorldOptions options{.size = 2};
     options.config.stall_warning_time = warning;
@@ -661,7 +661,7 @@ TEST(Runtime, ARankThatCannotRunItsThreadFailsTheOthers) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Runtime, LogsItsComingAtTheLevelAskedFor) {
+TEST(Runtime, LogsItsStartAtTheConfiguredLevel) {
   WorldOptions options{.size = 1};
   for (const bool wanted : {true, false}) {
     if (wanted) options.config.log.level = telemetry::LogLevel::kInfo;

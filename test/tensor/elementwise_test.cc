@@ -186,7 +186,7 @@ TEST(Elementwise, ReadsEveryLayout) {
   }
 }
 
-TEST(Elementwise, WritesWhereAnOperandLies) {
+TEST(Elementwise, WritesIntoAnOperand) {
   Tensor x = arange(0, 12, 1, {.dtype = DType::kF32}).view({3, 4});
   x.t().mul_(from_vector<float>({1, 2, 3}, {3}));
   EXPECT_THAT(x.to_vector<float>(),

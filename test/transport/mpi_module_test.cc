@@ -32,14 +32,14 @@ TEST(MpiModule, HasTheFlavorOfTheMpi) {
   EXPECT_EQ(mpi_flavor_of("something new"), "");
 }
 
-TEST(MpiModule, SaysWhichFileItLookedFor) {
+TEST(MpiModule, NamesTheMissingFile) {
   const std::string text = refusal_of({.file = "", .launcher = "openmpi99"});
   EXPECT_THAT(text, HasSubstr("libhorovodpp_mpi_openmpi99.so in /"));
   EXPECT_THAT(text, HasSubstr("HOROVODPP_MPI_MODULE"));
   EXPECT_THAT(text, HasSubstr("--no-mpi"));
 }
 
-TEST(MpiModule, SaysWhichFileCannotBeLoaded) {
+TEST(MpiModule, NamesAnUnloadableFile) {
   const std::string text =
       refusal_of({.file = "/nowhere/libhorovodpp_mpi_x.so", .launcher = ""});
   EXPECT_THAT(text, HasSubstr("/nowhere/libhorovodpp_mpi_x.so: cannot open"));

@@ -169,7 +169,7 @@ TEST(EpochRouter, KeepsNoticesApartAndInOrder) {
   EXPECT_FALSE(world.router(1)->receive({})->has_value());
 }
 
-TEST(EpochRouter, KeepsMailOfTheEpochAtHandWhileNoticesAreRead) {
+TEST(EpochRouter, KeepsMailOfTheCurrentEpochWhileNoticesAreRead) {
   RoutedWorld world(2);
   const auto here = subset(world.router(1), {0, 1}, 2);
   const auto there = subset(world.router(0), {0, 1}, 2);

@@ -94,7 +94,7 @@ TEST(WaitUntil, ReadinessWinsOverTheInterrupt) {
       wait_until([] { return true; }, interrupt, kSleepAtOnce, bell).ok());
 }
 
-TEST(WaitPolicy, GivesTheCoreAwayWhereRanksOutnumberCores) {
+TEST(WaitPolicy, YieldsTheCoreIfRanksOutnumberCores) {
   EXPECT_EQ(WaitPolicy::for_node(CPU_SETSIZE + 1).spin.count(), 0);
   EXPECT_GT(WaitPolicy::for_node(CPU_SETSIZE + 1).yields, 0);
   EXPECT_GT(WaitPolicy::for_node(1).spin.count(), 0);

@@ -207,7 +207,7 @@ TYPED_TEST(ReduceKernelOfIntegers, AverageIsTheExactSumDividedTowardZero) {
   }
 }
 
-TYPED_TEST(ReduceKernelOfIntegers, AverageIsExactForAsManyRanksAsThereMayBe) {
+TYPED_TEST(ReduceKernelOfIntegers, AverageIsExactForTheMostRanks) {
   using T = TypeParam;
   const int ranks = 1 << 16;
   const ReduceKernel kernel({.dtype = dtype_of<T>, .op = ReduceOp::kAverage},

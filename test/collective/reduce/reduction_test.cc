@@ -27,7 +27,7 @@ TEST(Reduction, AcceptsAndAndOrOfBool) {
   }
 }
 
-TEST(Reduction, RefusesAnAverageOrAScaleOfBoolAndSaysTheWayOut) {
+TEST(Reduction, RefusesAnAverageOrAScaleOfBoolWithAWayOut) {
   const absl::Status average =
       check({.dtype = DType::kBool, .op = ReduceOp::kAverage});
   EXPECT_EQ(average.code(), absl::StatusCode::kInvalidArgument);
@@ -54,7 +54,7 @@ TEST(Reduction, AcceptsAdasumOfFloatingPointNumbersOnly) {
   EXPECT_THAT(std::string(whole.message()), HasSubstr("adasum of int32"));
 }
 
-TEST(Reduction, RefusesToScatterByAdasumAndSaysTheWayOut) {
+TEST(Reduction, RefusesToScatterByAdasumWithAWayOut) {
   const absl::Status status = check_scattered({.op = ReduceOp::kAdasum});
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("use an allreduce"));

@@ -10,7 +10,7 @@
 namespace hvd::collective {
 namespace {
 
-TEST(TensorFlow, SendsContributionsAsElementsAndResultsWhereTheyAreNeeded) {
+TEST(TensorFlow, SendsContributionsByElementAndResultsOnlyWhereNeeded) {
   const ReduceKernel kernel({.dtype = DType::kF16}, 3);
   const std::int64_t huge = std::int64_t{1} << 40;
   const std::vector<Piece> pieces = {{nullptr, nullptr, huge}};

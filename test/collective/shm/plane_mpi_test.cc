@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
 
 // Processes map each other's extents. Mapping long extents takes a while, and
 // calls go on meanwhile.
-TEST(ArenasOfProcesses, AreReachedSoonWhereExtentsAreLong) {
+TEST(ArenasOfProcesses, OfLongExtentsAreMappedSoon) {
   constexpr ShmOptions kShm = {
       .chunk_bytes = 1024, .small_bytes = 512, .unlisted_bytes = 64};
   constexpr std::int64_t kCount = 5000;

@@ -69,7 +69,7 @@ void on_segments(int ranks, std::size_t bytes,
   });
 }
 
-TEST(ShmPlane, ServesAsManyRanksAsANodeMayHave) {
+TEST(ShmPlane, ServesTheMostRanksOfANode) {
   on_loopback(64, [](transport::Communicator& communicator) {
     run_on_shm(communicator, 64, [](Member& member) {
       for (const std::int64_t count : {1, 5, 700}) {

@@ -288,7 +288,7 @@ TEST(SurvivorVote, AnEpochEnteredIsOutdatedByTheNewsOfALoss) {
   EXPECT_EQ(votes[0].members().epoch, votes[1].members().epoch);
 }
 
-TEST(SurvivorVote, AMinorityThatOnlySuspectsTheOthersStopsAndSaysWhy) {
+TEST(SurvivorVote, AMinorityThatOnlySuspectsTheOthersStopsWithAReason) {
   auto votes = votes_of(5);
   for (SurvivorVote& vote : votes) vote.begin();
   for (int rank : {0, 1}) {

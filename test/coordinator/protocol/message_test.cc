@@ -77,7 +77,7 @@ TEST(Message, EveryTypeSurvivesTheWire) {
   }
 }
 
-TEST(Message, FieldsArriveWhereTheyWereSent) {
+TEST(Message, FieldsKeepTheirValues) {
   const Message sent = Inspected{
       .query = 5,
       .ready_count = 7,
@@ -222,7 +222,7 @@ TEST(Message, ManyOfTheSmallestItemsCostMemoryInProportion) {
   }
 }
 
-TEST(Message, SaysThatAForeignMessageIsForeign) {
+TEST(Message, ReportsAForeignMessage) {
   for (const std::string& bytes :
        {std::string(), std::string("GET / HTTP/1.1\r\n"),
         std::string(100, '\xff')}) {

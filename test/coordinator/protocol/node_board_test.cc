@@ -221,7 +221,7 @@ TEST(NodeBoard, NeverOverwritesUnreadRecords) {
   EXPECT_TRUE(boards[0].append(many));
 }
 
-TEST(NodeBoard, AReaderSaysThatTheLeaderWaitsForRoom) {
+TEST(NodeBoard, AReaderReportsThatTheLeaderWaitsForRoom) {
   Boards boards(2, 4);
   const std::vector<Record> many(kMaxAppend,
                                  {.kind = RecordKind::kRun, .id = 1});

@@ -64,7 +64,7 @@ TEST(ProcessSets, RefusesAnInvalidRank) {
               HasSubstr("names rank -3, and"));
 }
 
-TEST(ProcessSets, RefusesTheSameRanksAgainAndSaysWhereTheyAre) {
+TEST(ProcessSets, RefusesEqualRanksAndNamesTheirSet) {
   ProcessSets sets = of_job(4);
   sets.add(5, {1, 3});
   const absl::Status status = sets.check({3, 1});

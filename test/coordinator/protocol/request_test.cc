@@ -208,7 +208,7 @@ TEST(Request, KeysOfDifferentProcessSetsDiffer) {
   EXPECT_EQ(a.to_string(), "'x' of process set 1");
 }
 
-TEST(Request, EveryKindHasANameOfItsOwn) {
+TEST(Request, EveryKindHasAUniqueName) {
   std::vector<std::string> names;
   for (const RequestKind kind : kAllRequestKinds) {
     for (const std::string& other : names) EXPECT_NE(name_of(kind), other);

@@ -157,7 +157,7 @@ TEST(FusionPlanner, AGroupOfSeveralTypesGoesAlone) {
   EXPECT_EQ(plan({mixed, mixed, of_bytes(8)}, 100), (Batches{{0}, {1}, {2}}));
 }
 
-TEST(FusionPlanner, GroupsGoAloneIfAskedTo) {
+TEST(FusionPlanner, GroupsGoAloneIfConfigured) {
   EXPECT_EQ(plan({of_bytes(8), group_of({8, 8}), group_of({8}), of_bytes(8)},
                  {.threshold = 100, .fuse_groups = false}),
             (Batches{{0, 2, 3}, {1}}));

@@ -93,7 +93,7 @@ TEST(StepDetector, ZeroStepsDisableIt) {
   EXPECT_EQ(steps_until_repeated(detector, {1, 2}), 0);
 }
 
-TEST(StepDetector, OneStepIsEnoughIfAskedFor) {
+TEST(StepDetector, OneStepIsEnoughIfConfigured) {
   StepDetector detector(1);
   EXPECT_NE(steps_until_repeated(detector, {1, 2}), 0);
 }

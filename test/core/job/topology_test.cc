@@ -53,7 +53,7 @@ TEST(Topology, OfOneNodeIsLocalOnly) {
   }
 }
 
-TEST(Topology, OfEvenNodesIsAGridHoweverRanksAreDealt) {
+TEST(Topology, OfEvenNodesIsAGridInAnyOrderOfRanks) {
   for (const std::string nodes : {"aabb", "abab", "abba"}) {
     for (const Topology& t : all_ranks_on(nodes)) {
       EXPECT_EQ(t.local_size(), 2) << nodes;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kObjectBytes = 1000;
 
-TEST(Slab, GivesEachObjectMemoryOfItsOwn) {
+TEST(Slab, GivesEachObjectItsOwnMemory) {
   Slab slab;
   std::vector<char*> objects;
   // Several slabs; the last ones are huge pages.

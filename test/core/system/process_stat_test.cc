@@ -26,7 +26,7 @@ TEST(ProcessStat, ParsesStateParentAndThreadsWithAnyName) {
   }
 }
 
-TEST(ProcessStat, AZombieIsAliveWhileThreadsOfItAre) {
+TEST(ProcessStat, AZombieWithThreadsIsAlive) {
   EXPECT_TRUE(parse_process_stat(stat_of("sh", "D", "1"))->is_alive());
   EXPECT_TRUE(parse_process_stat(stat_of("sh", "Z", "2"))->is_alive());
   EXPECT_FALSE(parse_process_stat(stat_of("sh", "Z", "1"))->is_alive());

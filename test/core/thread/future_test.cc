@@ -183,7 +183,7 @@ TEST(Future, TakeMovesAValueThatOnlyMoves) {
   EXPECT_EQ(**taken, 5);
 }
 
-TEST(Future, TakeOfAFailureSaysWhy) {
+TEST(Future, TakeOfAFailureReturnsItsStatus) {
   Future<std::unique_ptr<int>> future =
       Promise<std::unique_ptr<int>>().future();
   EXPECT_TRUE(absl::IsCancelled(future.take().status()));
@@ -207,7 +207,7 @@ TEST(Future, OutlivesAnyButTheLastCopyOfItsPromise) {
   EXPECT_EQ(*future.wait(), 1);
 }
 
-TEST(Future, IsDroppedByTheLastPromiseHoweverTheyWereCopiedAndMoved) {
+TEST(Future, IsDroppedByTheLastPromiseAfterCopiesAndMoves) {
   Promise<int> one;
   const Future<int> first = one.future();
   Promise<int> other = one;

@@ -48,7 +48,7 @@ class Installed {
   const TemporaryFolder folder_;
 };
 
-TEST(CheckBuild, FindsThePackageWherePipAndBuildsPutIt) {
+TEST(CheckBuild, FindsThePackageOfPipAndOfBuilds) {
   for (const char* const place :
        {"lib/python3.11/site-packages/horovodpp/_core.cpython-311.so",
         "lib/python3/dist-packages/horovodpp/_core.abi3.so",
@@ -72,7 +72,7 @@ TEST(CheckBuild, FindsTheModuleForMpiBesideTheLibraryAndThePackage) {
 }
 
 // libm stands in for a library that the dynamic linker knows.
-TEST(CheckBuild, FindsNcclWhereItCanBeLoadedAndWhereTorchBringsIt) {
+TEST(CheckBuild, FindsLoadableNcclAndTorchsNccl) {
   const TemporaryFolder empty;
   EXPECT_TRUE(installation_of(empty.path("bin/horovodrun"),
                               {.nccl = "libm.so.6", .cuda = "libno.so"})

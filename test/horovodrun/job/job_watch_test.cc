@@ -441,7 +441,7 @@ TEST_F(JobWatchTest, BelievesTheFirstErrorOfARank) {
               HasSubstr("rank 2 on host 'b' (pid 102) exited with code 0"));
 }
 
-TEST_F(JobWatchTest, NamesSurvivorsThatHadToBeEndedBesideTheCause) {
+TEST_F(JobWatchTest, NamesTheCauseAndEndedSurvivors) {
   connect_all();
   report(Kind::kKilled, 1, SIGKILL);
   blame(0, 1);

@@ -26,7 +26,7 @@ TEST(NodeSettings, ShareTheCoresAndDisableDirectCopies) {
             with_no_direct_copies({{"OMP_NUM_THREADS", "2"}}));
 }
 
-TEST(NodeSettings, YieldWhereRanksOutnumberCores) {
+TEST(NodeSettings, YieldIfRanksOutnumberCores) {
   EXPECT_EQ(node_settings({.ranks = 4, .cores = 2}, {}),
             with_no_direct_copies({{"OMPI_MCA_mpi_yield_when_idle", "1"},
                                    {"OMP_NUM_THREADS", "1"}}));

@@ -90,7 +90,7 @@ TEST(ReportFilter, FlushesItsBufferAtTheEnd) {
   EXPECT_EQ(filter({begun}).text, begun);
 }
 
-TEST(ReportFilter, FindsReportsHoweverTheStreamIsCut) {
+TEST(ReportFilter, FindsReportsInAStreamCutAnywhere) {
   std::mt19937 random(7);
   const auto below = [&](size_t limit) { return random() % limit; };
   for (int round = 0; round < 500; ++round) {

@@ -138,7 +138,7 @@ TEST(Attention, GivesZerosToAQueryWithoutKeys) {
       Each(0.0f));
 }
 
-TEST(Attention, HidesNoNanWhereTheMaskHasAGradient) {
+TEST(Attention, KeepsNanIfTheMaskHasAGradient) {
   const Tensor q = from_vector<float>({NAN, 0, 0, 0}, {1, 2, 2});
   const Tensor k = ones({1, 2, 2});
   const Tensor mask = zeros({2, 2}, {.requires_grad = true});

@@ -27,7 +27,7 @@ TEST(CompressionAdvice, IsSilentIfCompressionMayPay) {
             std::nullopt);
 }
 
-TEST(CompressionAdvice, WarnsWhereCompressingTakesLongerThanItSaves) {
+TEST(CompressionAdvice, WarnsIfCompressingTakesLongerThanItSaves) {
   const auto text = advice("int8", {.ranks = 2,
                                     .plain_seconds = kSlow,
                                     .start_seconds = 0.8 * kSlow,

@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(FashionMnist, CompressionConvergence,
                            return std::string(test.param.name);
                          });
 
-TEST(Compression, WarnsWhereItCannotPay) {
+TEST(Compression, WarnsIfItCannotPay) {
   run_ranks(3, [] {
     std::vector<std::string> said;
     const autograd::Warnings scope(

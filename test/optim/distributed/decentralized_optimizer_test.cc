@@ -224,7 +224,7 @@ TEST(DecentralizedOptimizer, AveragesAllWeightsWhenAsked) {
 }
 
 // If a rank leaves, the others get an error and keep their own weights.
-TEST(DecentralizedOptimizer, FailsWhereAPeerIsGone) {
+TEST(DecentralizedOptimizer, FailsIfAPeerIsGone) {
   using MakeStrategy = std::unique_ptr<WeightStrategy> (*)();
   for (const MakeStrategy make :
        {MakeStrategy([] { return ring_average(); }),

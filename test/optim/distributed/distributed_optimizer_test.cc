@@ -108,7 +108,7 @@ TEST(DistributedOptimizer, GoesOnFromTheStateOfOneRank) {
   });
 }
 
-TEST(DistributedOptimizer, LeavesFrozenParametersWhereTheyAre) {
+TEST(DistributedOptimizer, DoesNotMoveFrozenParameters) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
     w.b.set_requires_grad(false);
@@ -437,7 +437,7 @@ TEST(DistributedOptimizer, RefusesInvalidOptions) {
   });
 }
 
-TEST(DistributedOptimizer, AGradientThatIsClearedOnItsWayIsAnErrorAndNoCrash) {
+TEST(DistributedOptimizer, AGradientClearedInFlightIsAnErrorAndNoCrash) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
     auto optimizer = w.optimizer(job);

@@ -293,7 +293,7 @@ TEST(DistributedOptions, AParameterThatThawsGetsItsHooks) {
   });
 }
 
-TEST(DistributedOptions, AGradientThatIsWrittenOnItsWayIsAnError) {
+TEST(DistributedOptions, AGradientWrittenInFlightIsAnError) {
   run_ranks(2, [] {
     ThreeWeights m;
     const auto optimizer = m.optimizer({});

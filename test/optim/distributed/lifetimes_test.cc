@@ -127,7 +127,7 @@ TEST_F(Lifetimes, AnOptimizerThatEndsAfterItsJob) {
   EXPECT_TRUE(weight.grad().defined());
 }
 
-TEST_F(Lifetimes, AnOptimizerThatEndsWithGradientsUnderWay) {
+TEST_F(Lifetimes, AnOptimizerThatEndsWithGradientsInFlight) {
   std::latch handed_over(1);
   run_world({.size = 2}, [&](Runtime& job, LoopbackWorld&) {
     const ThreadRuntime scope(job);
@@ -159,7 +159,7 @@ class ThrowingObserver : public replica::GradientObserver {
   void reduced(const std::string&) override {}
 };
 
-TEST_F(Lifetimes, AnOptimizerThatEndsWhereItsObserverThrows) {
+TEST_F(Lifetimes, AnOptimizerWhoseObserverThrows) {
   Training training;
   training.optimizer = nullptr;
   DistributedOptions options = {.bucket_bytes = std::size_t{1} << 20};

@@ -151,7 +151,7 @@ TEST(ParameterShards, GiveTheBitsOfWholeUpdatesOnOneNode) {
   }
 }
 
-TEST(ParameterShards, GiveTheBitsOfWholeUpdatesWhereNoMemoryIsShared) {
+TEST(ParameterShards, GiveTheBitsOfWholeUpdatesWithoutSharedMemory) {
   for (const int ranks : {2, 3}) {
     expect_equal({.world = {.size = ranks, .ranks_per_node = 1}});
   }

@@ -196,7 +196,7 @@ TEST_F(ExecutorTest, ContributesNeutralValuesOnceJoined) {
   EXPECT_TRUE(outcomes_.empty());
 }
 
-TEST_F(ExecutorTest, AnAverageDividesByParticipantsOnlyWhereAskedTo) {
+TEST_F(ExecutorTest, AnAverageDividesByParticipantsOnlyIfRequested) {
   Request average =
       request(RequestKind::kAllreduce, "x", {{DType::kF32, Shape({2})}});
   average.op = ReduceOp::kAverage;
@@ -277,7 +277,7 @@ TEST_F(ExecutorTest, GathersAGroupAfterOneExchangeOfItsRows) {
   EXPECT_EQ(results.tensors[1].shape(), Shape({10}));
 }
 
-TEST_F(ExecutorTest, GathersInOneCallWhereAllBringAsManyRows) {
+TEST_F(ExecutorTest, GathersEqualRowsInOneCall) {
   calls_.alike = [](std::span<std::size_t> sizes) {
     std::fill(sizes.begin(), sizes.end(), 24);
     return true;

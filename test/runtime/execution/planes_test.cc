@@ -39,7 +39,7 @@ TEST(Planes, AreMadeForSetsOfThisRankOnly) {
   EXPECT_TRUE(absl::IsInternal(planes.find(0).status()));
 }
 
-TEST(Planes, SayWhyTheyCannotBeMade) {
+TEST(Planes, ReportWhyTheyCannotBeMade) {
   Planes planes(0, [](const std::vector<int>&) -> absl::StatusOr<Planes::List> {
     return absl::ResourceExhaustedError("no memory");
   });

@@ -175,7 +175,7 @@ TEST(Config, ListsUnsupportedSettings) {
               ElementsAre("HOROVOD_TIMELINE", "HOROVOD_ELASTIC"));
 }
 
-TEST(Config, SaysWhichCollectivesOfGpusGoByNccl) {
+TEST(Config, ChoosesTheCollectivesOfGpusThatUseNccl) {
   const auto all = read({})->by_nccl;
   EXPECT_TRUE(all.allreduce && all.allgather && all.broadcast && all.alltoall &&
               all.reducescatter);
@@ -206,7 +206,7 @@ TEST(Config, DetectsTuningOfMalloc) {
   }
 }
 
-TEST(Config, SaysHowMuchATimeMayBe) {
+TEST(Config, ReportsTheLimitOfATime) {
   const auto text_of = [](const char* name, const char* value) {
     return std::string(read({{name, value}}).status().message());
   };

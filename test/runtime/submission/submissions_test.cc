@@ -116,7 +116,7 @@ TEST_F(SubmissionsTest, RefuseAnEmptyGroup) {
   }
 }
 
-TEST_F(SubmissionsTest, RefuseScalarsWhereRowsAreShared) {
+TEST_F(SubmissionsTest, RefuseScalarsInCallsOfRows) {
   EXPECT_THAT(refusal(submission(sets_, RequestKind::kAllgather, {floats({})},
                                  AllgatherOptions{})),
               HasSubstr("allgather: a scalar"));

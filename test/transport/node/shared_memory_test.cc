@@ -110,7 +110,7 @@ TEST(SharedMemory, RefusesMalformedTickets) {
   }
 }
 
-TEST(SharedMemory, SaysHowMuchWasAsked) {
+TEST(SharedMemory, ReportsTheRequestedSize) {
   const auto memory = SharedMemory::create(std::size_t{1} << 50);
   EXPECT_EQ(memory.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_NE(memory.status().message().find("1125899906842624"),

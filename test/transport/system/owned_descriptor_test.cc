@@ -30,7 +30,7 @@ TEST(OwnedDescriptor, IsClosedByItsLastOwner) {
   EXPECT_FALSE(is_open(number));
 }
 
-TEST(OwnedDescriptor, LeavesTheNextFileOfItsNumberAlone) {
+TEST(OwnedDescriptor, DoesNotCloseAnotherFileOfItsNumber) {
   int number = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   {
     const OwnedDescriptor mine(number);

@@ -176,7 +176,7 @@ TEST_P(PeerWatchByAnyWay, AnEmptyCallbackStopsCalls) {
   }
 }
 
-TEST(PeerWatch, SaysHowItSees) {
+TEST(PeerWatch, ReportsItsCaveats) {
   const auto child = sleeping_child();
   const PeerWatch looking({as_rank(1, *child)}, WatchedProcess::open_to_look);
   EXPECT_NE(looking.caveat().find("pidfd_open"), std::string::npos);

@@ -35,7 +35,7 @@ TEST(NodeKeeper, EndsAsTheDaemonDoes) {
   EXPECT_EQ(code_of("kill -9 $$"), 255);
 }
 
-TEST(NodeKeeper, RemovesTheDaemonsFilesHoweverItEnds) {
+TEST(NodeKeeper, RemovesTheDaemonsFilesAfterAnyEnd) {
   for (const char* end : {"true", "kill -9 $$"}) {
     TestProcess process(
         {HVD_HOROVODRUN, "--node",
@@ -50,7 +50,7 @@ TEST(NodeKeeper, RemovesTheDaemonsFilesHoweverItEnds) {
   }
 }
 
-TEST(NodeKeeper, LeavesTheFilesWhereTheUserWantsThem) {
+TEST(NodeKeeper, KeepsTheUsersFolder) {
   TestProcess process(
       {HVD_HOROVODRUN, "--node",
        "echo $OMPI_MCA_orte_tmpdir_base; : -mca orte_tmpdir_base /x"});
