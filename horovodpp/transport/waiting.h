@@ -16,7 +16,7 @@
 
 namespace hvd::transport {
 
-// An Interrupt can end a wait early: a raised break word, a dead peer, a
+// An Interrupt can end a wait early: a raised failure record, a dead peer, a
 // deadline.
 class Interrupt {
  public:
@@ -44,7 +44,7 @@ struct WaitPolicy {
   static WaitPolicy for_node(int ranks_on_node);
   // The same for waits on other nodes, which do not ring. They yield for the
   // length of a short call before they sleep, because a sleep takes longer.
-  static WaitPolicy for_wires(int ranks_on_node);
+  static WaitPolicy for_network(int ranks_on_node);
 };
 
 // For spinning loops, between two checks.

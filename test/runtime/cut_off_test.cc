@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/loopback/loopback.h"

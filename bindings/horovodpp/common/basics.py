@@ -140,7 +140,7 @@ def _set_hooks():
     sys.excepthook = tell
     # The interpreter ends before the process leaves the job, so operations in flight must keep
     # their memory.
-    atexit.register(handles.leave_to_the_process)
+    atexit.register(handles.keep_until_exit)
 
 
 def shutdown():

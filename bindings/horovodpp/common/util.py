@@ -7,7 +7,7 @@ import os
 from horovodpp.common import basics
 
 
-def _told_verbosely(built):
+def _with_verbose(built):
     def get(verbose=False):
         result = built()
         if verbose:
@@ -19,13 +19,13 @@ def _told_verbosely(built):
     return get
 
 
-mpi_built = _told_verbosely(basics.mpi_built)
-gloo_built = _told_verbosely(basics.gloo_built)
-nccl_built = _told_verbosely(basics.nccl_built)
-ddl_built = _told_verbosely(basics.ddl_built)
-ccl_built = _told_verbosely(basics.ccl_built)
-cuda_built = _told_verbosely(basics.cuda_built)
-rocm_built = _told_verbosely(basics.rocm_built)
+mpi_built = _with_verbose(basics.mpi_built)
+gloo_built = _with_verbose(basics.gloo_built)
+nccl_built = _with_verbose(basics.nccl_built)
+ddl_built = _with_verbose(basics.ddl_built)
+ccl_built = _with_verbose(basics.ccl_built)
+cuda_built = _with_verbose(basics.cuda_built)
+rocm_built = _with_verbose(basics.rocm_built)
 
 
 def extension_available(ext_base_name, verbose=False):

@@ -33,7 +33,7 @@ def take(optimizer, closure, weight, grad_scaler, max_norm, update_scaler):
             loss = closure()
     optimizer.finish_gradients()
     if weight is not None:
-        _weigh(optimizer, weight)
+        _apply_weight(optimizer, weight)
     if grad_scaler is not None:
         grad_scaler.unscale_(optimizer)
     norm = None
@@ -59,7 +59,7 @@ def _check_weight(optimizer, weight):
         raise ValueError(f"the weight is {weight}: it is the number of samples on this rank")
 
 
-def _weigh(optimizer, weight):
+def _apply_weight(optimizer, weight):
     """Converts the mean of the ranks' gradients to the mean over all samples."""
     total = optimizer.sum_over_ranks("weight", weight)
     if total <= 0:

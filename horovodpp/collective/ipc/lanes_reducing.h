@@ -64,8 +64,8 @@ class IpcLanesReducing {
   struct Means {
     const HierarchicalSeat& seat;
     IpcWindow& window;
-    const Neighbourhood& all;  // The windows of this node.
-    GpuWait& wait;             // The call's.
+    const PeerWindows& all;  // The windows of this node.
+    GpuWait& wait;           // The call's.
     const Call& call;
   };
   // The reduction's task. `wanted` has for each piece the elements that its
@@ -120,7 +120,7 @@ class IpcLanesReducing {
 
   const HierarchicalSeat& seat_;
   IpcWindow& window_;
-  const Neighbourhood& all_;
+  const PeerWindows& all_;
   GpuWait& wait_;
   const Call& call_;
   const Task task_;

@@ -41,7 +41,7 @@ class IpcReducing {
   struct Means {
     const BoardSeat& seat;
     IpcWindow& window;
-    const Neighbourhood& all;
+    const PeerWindows& all;
     GpuWait& wait;  // The call's.
     const Call& call;
   };
@@ -59,7 +59,7 @@ class IpcReducing {
 
   const BoardSeat& seat_;
   IpcWindow& window_;
-  const Neighbourhood& all_;
+  const PeerWindows& all_;
   GpuWait& wait_;
   const Call& call_;
   const Reduction& reduction_;

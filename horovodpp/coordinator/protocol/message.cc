@@ -81,8 +81,8 @@ struct Get {
   void operator()(std::vector<T>& values) const {
     // The smallest field takes 4 bytes, which bounds the count by the bytes
     // left.
-    constexpr std::size_t kLeastBytes = 4;
-    const std::uint32_t count = r.count(kLeastBytes);
+    constexpr std::size_t kMinBytes = 4;
+    const std::uint32_t count = r.count(kMinBytes);
     for (std::uint32_t i = 0; i < count && r.ok(); ++i) {
       (*this)(values.emplace_back());
     }

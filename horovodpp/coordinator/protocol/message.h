@@ -146,14 +146,14 @@ struct RankState {
   bool has_submitted = false;
   bool has_joined = false;
   bool has_left = false;
-  std::uint64_t submissions = 0;  // Of the name in question.
-  std::string last_name = {};     // The last submission, if any,
-  std::uint32_t last_ms_ago = 0;  // and its age.
-  std::string remark = {};        // The leader's observation.
+  std::uint64_t submissions = 0;   // Of the name in question.
+  std::string last_name = {};      // The last submission, if any,
+  std::uint32_t last_ms_ago = 0;   // and its age.
+  std::string silence_cause = {};  // The leader's observation.
   static auto fields(auto& m) {
     return std::tie(m.rank, m.answers, m.has_submitted, m.has_joined,
                     m.has_left, m.submissions, m.last_name, m.last_ms_ago,
-                    m.remark);
+                    m.silence_cause);
   }
 };
 struct Inspected {

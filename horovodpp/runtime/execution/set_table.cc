@@ -15,7 +15,7 @@ namespace hvd::runtime {
 using coordinator::ProcessSetId;
 using coordinator::RequestKind;
 
-SetTable::SetTable(int rank, int size, HomeProcess home)
+SetTable::SetTable(int rank, int size, CreatorProcess home)
     : rank_(rank), home_(std::move(home)) {
   std::vector<int> all(static_cast<std::size_t>(size));
   std::iota(all.begin(), all.end(), 0);

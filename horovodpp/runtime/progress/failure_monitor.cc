@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/core/job/suspects.h"
 
 namespace hvd::runtime {
@@ -19,22 +19,22 @@ constexpr std::chrono::milliseconds kGrace(500);
 
 void FailureMonitor::report(const std::string& why,
                             const std::vector<int>& suspects) {
-  segment_.break_word().raise(epoch_, why, suspects);
+  segment_.failure_record().raise(epoch_, why, suspects);
   segment_.ring_others();
   segment_.doorbell(segment_.local_rank()).ring();
 }
 
-void FailureMonitor::hindered(const std::string& why) {
-  hindrance_.raise(epoch_, why);
+void FailureMonitor::peer_left_early(const std::string& why) {
+  early_leave_.raise(epoch_, why);
   MutexLock lock(mutex_);
-  hindered_by_ = why;
+  early_leave_cause_ = why;
 }
 
 void FailureMonitor::give_up(const std::string& why) {
   std::string hindered_by;
   {
     MutexLock lock(mutex_);
-    hindered_by = hindered_by_;
+    hindered_by = early_leave_cause_;
   }
   report(hindered_by.empty() ? why : hindered_by);
 }
@@ -64,8 +64,8 @@ void FailureMonitor::lost(int rank, const std::string& how,
                           const std::vector<int>& suspects,
                           bool may_be_explained) {
   const Loss loss =
-      hindrance_.raised()
-          ? Loss{hindrance_.why()}
+      early_leave_.raised()
+          ? Loss{early_leave_.why()}
           : Loss{absl::StrCat(topology_.describe(rank), " ", how), suspects};
   if (!may_be_explained) return report(loss.why, loss.suspects);
   {
@@ -80,12 +80,12 @@ void FailureMonitor::lost(int rank, const std::string& how,
 
 absl::Status FailureMonitor::check() {
   const absl::Status judged = judge();
-  if (!judged.ok() || !attend_) return judged;
-  return attend_();
+  if (!judged.ok() || !poll_) return judged;
+  return poll_();
 }
 
 absl::Status FailureMonitor::judge_losses() {
-  if (segment_.break_word().raised()) return verdict();
+  if (segment_.failure_record().raised()) return verdict();
   if (loss_pending_.load()) {
     std::optional<Loss> loss;
     {
@@ -103,9 +103,9 @@ absl::Status FailureMonitor::judge_losses() {
 std::optional<std::chrono::steady_clock::time_point>
 FailureMonitor::verdict_due() const {
   const auto loss = loss_due();
-  const auto attend = attend_due_ ? attend_due_() : std::nullopt;
-  if (!loss || !attend) return loss ? loss : attend;
-  return std::min(*loss, *attend);
+  const auto poll = poll_due_ ? poll_due_() : std::nullopt;
+  if (!loss || !poll) return loss ? loss : poll;
+  return std::min(*loss, *poll);
 }
 
 std::optional<std::chrono::steady_clock::time_point>
@@ -115,9 +115,9 @@ FailureMonitor::pending_due() const {
 }
 
 absl::Status FailureMonitor::verdict() const {
-  if (!segment_.break_word().raised()) return absl::OkStatus();
-  return with_suspects(absl::AbortedError(segment_.break_word().why()),
-                       segment_.break_word().suspects());
+  if (!segment_.failure_record().raised()) return absl::OkStatus();
+  return with_suspects(absl::AbortedError(segment_.failure_record().why()),
+                       segment_.failure_record().suspects());
 }
 
 }  // namespace hvd::runtime

@@ -28,7 +28,7 @@ JobEnd::JobEnd(const LoopParts& parts)
                        " has no memory left"))),
       out_of_memory_text_(out_of_memory_.message()) {}
 
-absl::Status JobEnd::what_was_thrown() const noexcept {
+absl::Status JobEnd::current_exception_status() const noexcept {
   try {
     throw;
   } catch (const std::bad_alloc&) {
@@ -49,21 +49,21 @@ absl::Status JobEnd::what_was_thrown() const noexcept {
 
 absl::Status JobEnd::break_down(const absl::Status& why) {
   const absl::Status reason = settle(why);
-  tell_other_nodes(reason);
+  notify_other_nodes(reason);
   return reason;
 }
 
 absl::Status JobEnd::break_down_after_throw() noexcept {
   absl::Status reason = out_of_memory_;
   try {
-    reason = settle(what_was_thrown());
-    tell_other_nodes(reason);
+    reason = settle(current_exception_status());
+    notify_other_nodes(reason);
   } catch (...) {
   }
   return reason;
 }
 
-absl::Status JobEnd::say_goodbye() {
+absl::Status JobEnd::send_last_messages() {
   const auto give_up = steady_clock::now() + kFarewell;
   while (steady_clock::now() < give_up) {
     HVD_ASSIGN_OR_RETURN(const bool flushed, parts_.router.flush());
@@ -103,12 +103,12 @@ absl::Status JobEnd::publish(const absl::Status& why) {
                      : reason;
 }
 
-void JobEnd::tell_other_nodes(const absl::Status& reason) {
+void JobEnd::notify_other_nodes(const absl::Status& reason) {
   for (coordinator::Outgoing& mail : parts_.coordinator.break_mail(reason)) {
     // Best effort: the peer may be the rank that died.
     parts_.router.send(mail.to, std::move(mail.bytes)).IgnoreError();
   }
-  say_goodbye().IgnoreError();
+  send_last_messages().IgnoreError();
 }
 
 }  // namespace hvd::runtime

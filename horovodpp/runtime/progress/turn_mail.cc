@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/failure/lost_ranks.h"
 #include "horovodpp/coordinator/root/stall_inspector.h"
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/job/suspects.h"
 #include "horovodpp/core/status.h"

@@ -12,7 +12,7 @@ NCCL = os.environ.get("HVD_TEST_NCCL_LIBRARY")
 
 pytestmark = pytest.mark.skipif(
     LIBRARY is None or NCCL is None,
-    reason="HOROVODPP_CUDA_LIBRARY and HVD_TEST_NCCL_LIBRARY name no stand-ins")
+    reason="HOROVODPP_CUDA_LIBRARY and HVD_TEST_NCCL_LIBRARY name no fakes")
 
 
 @pytest.fixture(autouse=True)

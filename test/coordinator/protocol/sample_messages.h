@@ -104,7 +104,7 @@ inline std::vector<Message> sample_messages() {
                              .last_ms_ago = 1700},
                             {.rank = 2,
                              .answers = false,
-                             .remark = "it is stopped"}}},
+                             .silence_cause = "it is stopped"}}},
       Define{.id = 4,
              .slot = 2,
              .participants = 3,

@@ -31,8 +31,8 @@ struct OfRank0 {
   std::unique_ptr<transport::Communicator> wires;
   Topology topology;
   std::unique_ptr<transport::NodeSegment> segment;
-  transport::BreakWord hindrance = {};
-  FailureMonitor monitor{topology, *segment, hindrance, 1};
+  transport::FailureRecord early_leave = {};
+  FailureMonitor monitor{topology, *segment, early_leave, 1};
 };
 
 // A peer that dies while this rank leaves may have left properly. If the end of

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Door guards an object whose users may outlive it: they are let in while the
-// object exists.
+// A LifetimeGuard guards an object whose users may outlive it: they are let in
+// while the object exists.
 //
-//   Door<Engine> door(&engine);
-//   std::weak_ptr<Engine> key = door.key();      // Handed out.
+//   LifetimeGuard<Engine> guard(&engine);
+//   std::weak_ptr<Engine> key = guard.key();      // Handed out.
 //   if (const auto inside = key.lock()) inside->turn();
-//   door.shut();                                 // Before `engine` goes.
+//   guard.shut();                                 // Before `engine` goes.
 //
 // Thread-safe.
 #pragma once
@@ -20,21 +20,21 @@
 namespace hvd::runtime {
 
 template <typename T>
-class Door {
+class LifetimeGuard {
  public:
-  // The door is shut before `behind` is destroyed. The last user that leaves
+  // The guard is shut before `behind` is destroyed. The last user that leaves
   // signals shut().
-  explicit Door(T* behind) {
+  explicit LifetimeGuard(T* behind) {
     auto last_one_out = std::make_shared<std::promise<void>>();
     empty_ = last_one_out->get_future().share();
     MutexLock lock(mutex_);
     open_ = std::shared_ptr<T>(
         behind, [last_one_out](T*) { last_one_out->set_value(); });
   }
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
+  LifetimeGuard(const LifetimeGuard&) = delete;
+  LifetimeGuard& operator=(const LifetimeGuard&) = delete;
 
-  // A locked key is inside the door, unless the door is shut.
+  // A locked key is inside the guard, unless the guard is shut.
   std::weak_ptr<T> key() const {
     MutexLock lock(mutex_);
     return open_;
