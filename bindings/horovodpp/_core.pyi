@@ -183,10 +183,10 @@ class Compressor:
     def start(self, gradients: Sequence[tuple[str, tuple[int, int, Sequence[int], int, int]]], name: str, op: int, prescale_factor: float, postscale_factor: float, process_set: ProcessSet) -> Exchange: ...
 
     def state(self) -> list:
-        """The parts it remembers: (name, bytes of float32) of '<key>.<part>'."""
+        """The saved state: (name, bytes of float32) of each '<key>.<part>'."""
 
     def load_state(self, state: Sequence[tuple[str, tuple[int, int, Sequence[int], int, int]]]) -> None:
-        """Replaces these parts: (name, tensor of float32)."""
+        """Replaces the saved state: (name, tensor of float32)."""
 
 def int8_blocks() -> Compressor: ...
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ThreadSnapshot is a snapshot of the thread state that operations use
-// (tensor/base/thread_state.h, graph_state.h), to be restored on another thread
+// A ThreadSnapshot copies the thread state that operations use
+// (tensor/base/thread_state.h, graph_state.h), to restore it on another thread
 // or later.
 #pragma once
 

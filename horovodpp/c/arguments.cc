@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<TensorView>> views_of(const hvd_tensor* tensors,
                                                  std::size_t count) {
   HVD_RETURN_IF_ERROR(check_not_null(tensors, "tensors"));
   if (count == 0) {
-    return absl::InvalidArgumentError("there is not one tensor");
+    return absl::InvalidArgumentError("no tensor was given");
   }
   std::vector<TensorView> views;
   for (std::size_t i = 0; i < count; ++i) {

@@ -30,13 +30,13 @@ std::string whole_seconds(std::chrono::nanoseconds time) {
 
 std::string GpuStall::text(const std::string& what) const {
   if (!has_begun) {
-    return absl::StrCat("has not come to ", what, " on its GPU for ",
+    return absl::StrCat("has not started ", what, " on its GPU for ",
                         whole_seconds(stalled),
-                        " s: what its own stream does before has not ended");
+                        " s, because earlier work in its stream has not ended");
   }
   return absl::StrCat("has waited for ", whole_seconds(stalled),
-                      " s on its GPU for the end of ", what, ", which hangs",
-                      is_alone ? "" : ", here or on another rank of it");
+                      " s on its GPU for ", what, ", which hangs",
+                      is_alone ? "" : " on this or another rank");
 }
 
 std::chrono::nanoseconds GpuStall::timeout(

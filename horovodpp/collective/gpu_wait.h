@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GpuWait is how a call waits for its work in a GPU's streams: it polls and
-// does not block in the driver, because the work may never end. The work
-// follows the program's own stream, which may hang, here or on another rank; or
-// another rank has died.
+// A GpuWait waits for a call's work in GPU streams by polling. It does not
+// block in the driver, because the work may never end: earlier work of the
+// program may hang, here or on another rank, or another rank may have died.
 //
 //   GpuWait wait(timeouts, call, "an allreduce", GpuWait::For::kOtherRanks);
 //   HVD_RETURN_IF_ERROR(wait.until(event));
@@ -58,11 +57,15 @@ struct GpuTimeouts {
 class GpuWait {
  public:
   enum class For { kItsOwnWork, kOtherRanks };
-  // Waits for `what`, "an allreduce". `whom` tells whether the GPU does only
-  // this rank's own work or also waits for other ranks. Borrows everything.
+  // Waits for `what`, "an allreduce". `waits_for` says whether the GPU does
+  // only this rank's own work or also waits for other ranks. Borrows
+  // everything.
   GpuWait(const GpuTimeouts& timeouts, const Call& call, std::string what,
-          For whom)
-      : timeouts_(timeouts), call_(call), what_(std::move(what)), for_(whom) {}
+          For waits_for)
+      : timeouts_(timeouts),
+        call_(call),
+        what_(std::move(what)),
+        for_(waits_for) {}
 
   // Ignores the interrupt's Cancelled, which is for waits for other ranks.
   //   DeadlineExceeded  the timeout is over; tells whether the work before the

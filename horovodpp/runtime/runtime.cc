@@ -44,7 +44,7 @@ StatusOr<std::unique_ptr<runtime::PreparedCall>> prepare(
   // Unnamed calls get a new number each time.
   if (terms.name.empty()) {
     return absl::InvalidArgumentError(
-        "what is prepared is known by its name on every rank; give it one");
+        "a prepared collective needs a name, which is equal on all ranks");
   }
   const ProcessSet set = terms.process_set;
   return submitter.prepare(build(std::move(terms)), set, std::move(results));

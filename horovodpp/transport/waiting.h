@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a rank waits for another rank. It spins briefly if a core is free, yields
-// if ranks outnumber cores, then sleeps on its doorbell. While waiting, it
-// keeps asking its Interrupt whether to go on.
+// wait_until() waits for another rank. It spins briefly if a core is free,
+// yields if ranks outnumber cores, then sleeps on its doorbell. While waiting,
+// it keeps asking its Interrupt whether to go on.
 //
 //   HVD_RETURN_IF_ERROR(wait_until([&] { return flag.load() >= step; },
 //                                  interrupt, waiting, own_bell));

@@ -71,10 +71,11 @@ TEST_F(GpuWaitTest, NamesARankWhoseOwnStreamHasNotComeToTheCall) {
   GpuWait wait(timeouts, call, "an allreduce", GpuWait::For::kOtherRanks);
   const absl::Status status = wait.until_end_of(stream_);
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              MatchesRegex("has not come to an allreduce on its GPU for [0-9]+ "
-                           "s: what its own stream does before has not ended"));
-  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("this rank has not come to")));
+  EXPECT_THAT(
+      std::string(status.message()),
+      MatchesRegex("has not started an allreduce on its GPU for [0-9]+ "
+                   "s, because earlier work in its stream has not ended"));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("this rank has not started")));
 }
 
 TEST_F(GpuWaitTest, SaysSoWhereTheRankItselfHasComeToIt) {
@@ -85,9 +86,9 @@ TEST_F(GpuWaitTest, SaysSoWhereTheRankItselfHasComeToIt) {
   const device::CudaEvent* const after[] = {&follows};
   const Call call = {.tag = {}, .interrupt = never_, .after = after};
   GpuWait wait(short_, call, "an allreduce", GpuWait::For::kOtherRanks);
-  EXPECT_THAT(std::string(wait.until_end_of(stream_).message()),
-              HasSubstr("for the end of an allreduce, which hangs, here or on "
-                        "another rank"));
+  EXPECT_THAT(
+      std::string(wait.until_end_of(stream_).message()),
+      HasSubstr("for an allreduce, which hangs on this or another rank"));
 }
 
 TEST_F(GpuWaitTest, EndsByTheInterruptUnlessThatGivesTheCallUp) {

@@ -92,7 +92,7 @@ TEST(CutOff, TheRankThatIsNotHeardOfIsToldByWhomAndAccusesNobody) {
       EXPECT_THAT(why,
                   AllOf(HasSubstr("rank 1 (host"), HasSubstr(kNodeIsSilent)));
     } else {
-      EXPECT_THAT(why, AllOf(HasSubstr("(rank 0) has gone on without this one"),
+      EXPECT_THAT(why, AllOf(HasSubstr("(rank 0) continues without this rank"),
                              Not(HasSubstr(kNodeIsSilent))));
     }
   });

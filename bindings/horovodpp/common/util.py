@@ -40,8 +40,8 @@ def check_extension(ext_name, ext_env_var, pkg_path, *args):
     """Raises ImportError unless extension_available() for the last part of `ext_name`."""
     del ext_env_var, pkg_path, args
     if not extension_available(ext_name.rpartition(".")[2]):
-        raise ImportError(f"Extension {ext_name} has not been built: horovodpp has horovod.torch, "
-                          "for which PyTorch has to be installed")
+        raise ImportError(f"Extension {ext_name} has not been built: horovodpp supports only "
+                          "horovod.torch, which needs PyTorch")
 
 
 def gpu_available(ext_base_name, verbose=False):

@@ -124,10 +124,10 @@ class Reduction:
             return
         self._has_warned_of_parts = True
         warnings.warn(
-            f"The gradient of '{self.names[p]}' came in several parts within one backward pass, "
-            "and was sent before the last: a weight that is used in several reentrant checkpoints "
-            "does that. It is completed now; from the next step on it is sent after the last part. "
-            "torch.utils.checkpoint(use_reentrant=False) has one part only.", stacklevel=3)
+            f"The gradient of '{self.names[p]}' was sent before its last part, because a weight in "
+            "several reentrant checkpoints gets its gradient in parts. Its result is right; use "
+            "torch.utils.checkpoint(use_reentrant=False) for a gradient in one part.",
+            stacklevel=3)
 
     def _on_gradient(self, number, p):
         self.is_synchronized = False

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call through the windows of several nodes. Each chunk is packed, reduced
-// on each node into accumulators, merged between the nodes through the host,
-// spread on each node, and unpacked.
+// An IpcLanesReducing is one reduction on the GPUs of several nodes, through
+// IPC windows. Each chunk is packed, reduced on each node into accumulators,
+// merged between the nodes through the host, spread on each node, and unpacked.
 //
 // Each rank handles its share of a chunk: that of the lanes it drives (see
 // hierarchical/lanes.h).

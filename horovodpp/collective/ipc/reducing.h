@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call through the windows of all ranks: each chunk is packed, reduced and
-// unpacked.
+// An IpcReducing is one reduction on the GPUs of a node, through the IPC
+// windows of its ranks: each chunk is packed, reduced and unpacked.
 //
 // Before a call that is not certain the ranks make sure, by a step of the
 // board, that all have entered it. The later steps number the recorded events.

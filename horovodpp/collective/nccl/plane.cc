@@ -74,8 +74,8 @@ template <typename What>
 absl::Status NcclPlane::elsewhere(const What& what, const Call& call) {
   if (!call.captured) return means_.otherwise.execute(what, call);
   return cannot_be_captured(
-      "NCCL does not do this with these tensors, and what goes another way is "
-      "not for graphs (docs/gpu.md); leave it out of what you capture");
+      "NCCL cannot run this collective on these tensors, and a graph can only "
+      "capture NCCL's (docs/gpu.md); move the call out of the captured step");
 }
 
 // All members know whether the graph exists: it is destroyed with its

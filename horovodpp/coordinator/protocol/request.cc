@@ -62,8 +62,7 @@ std::string divisor_of(const Request& r) {
 }
 
 std::string in_graph_of(const Request& r) {
-  return r.captured ? "what is captured into a graph"
-                    : "what is to be done at once";
+  return r.captured ? "a captured collective" : "an eager collective";
 }
 
 std::string ranks_of(const Request& r) {

@@ -87,11 +87,11 @@ absl::Status SetTable::admit(const ProcessSet& set,
   HVD_RETURN_IF_ERROR(check(set, found));
   Entry& entry = *found;
   if (entry.joined) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("rank ", rank_, " has joined ", entry.set.to_string(),
-                     " and takes no part until all have; wait for its join "
-                     "before the next ",
-                     name_of(request.kind)));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "rank ", rank_, " has joined ", entry.set.to_string(),
+        " and may not submit until all ranks have; wait for its join "
+        "before the next ",
+        name_of(request.kind)));
   }
   if (request.kind == RequestKind::kJoin) {
     entry.joined = true;

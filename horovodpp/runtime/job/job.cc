@@ -180,8 +180,8 @@ absl::Status Job::stop() {
   if (is_of_a_parent()) return home_.check();
   if (progress_.is_driven_here() || nccl_.watch().is_here()) {
     return absl::FailedPreconditionError(
-        "a callback of a future cannot stop the job, whose thread it is "
-        "running on; do so from a thread of the program");
+        "a callback of a future cannot stop the job, because it runs on the "
+        "job's thread; stop it from a thread of the program");
   }
   progress_.leave();
   MutexLock lock(stop_mutex_);

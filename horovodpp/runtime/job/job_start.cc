@@ -46,8 +46,8 @@ class StartInterrupt : public transport::Interrupt {
   absl::Status check() override {
     if (std::chrono::steady_clock::now() < deadline_) return monitor_.check();
     return absl::DeadlineExceededError(
-        "the other ranks of this node did not come to measure its memory with "
-        "this one; HOROVOD_START_TIMEOUT allows them more time");
+        "the other ranks of this node did not start in time; raise "
+        "HOROVOD_START_TIMEOUT");
   }
   std::optional<TimePoint> verdict_due() const override {
     const auto due = monitor_.verdict_due();
@@ -253,7 +253,7 @@ absl::Status Job::prepare_here(const Config& config) {
   try {
     ready = prepare(config);
   } catch (const std::bad_alloc&) {
-    ready = absl::ResourceExhaustedError("there is no memory left");
+    ready = absl::ResourceExhaustedError("out of memory");
   } catch (const std::exception& error) {
     ready = absl::InternalError(error.what());
   }

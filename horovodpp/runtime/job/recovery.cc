@@ -99,7 +99,7 @@ absl::Status Recovery::end(const std::shared_ptr<Job>& broken) {
   if (!verdict_.ok()) return verdict_;
   if (!first && broken.get() != current_) {
     return absl::FailedPreconditionError(
-        "this job has been re-formed already; what came of it can be, once");
+        "this job has been re-formed already; re-form the job that came of it");
   }
   const std::string refusal =
       "only a broken job can be re-formed, and this one is not broken";
@@ -180,7 +180,7 @@ absl::Status Recovery::agree(TimePoint deadline) {
       }
       if (now >= deadline) {
         return absl::DeadlineExceededError(absl::StrCat(
-            "the ranks did not agree in time who is left; missing: ",
+            "the ranks did not agree in time on the survivors; no answer from ",
             describe(vote_->awaited()),
             notice_error_.empty() ? ""
                                   : absl::StrCat(" (", notice_error_, ")")));

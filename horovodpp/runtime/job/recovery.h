@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Recovery lets the survivors of a broken epoch carry on. They agree on who
-// is left (coordinator/failure/survivor_vote.h) over the wires of the first
-// epoch, and start a job of their own over some of these wires.
+// A Recovery restarts a broken job with its surviving ranks. They vote on the
+// set of survivors (coordinator/failure/survivor_vote.h) over the connections
+// of the first epoch, and start the next epoch over some of these connections.
 //
 // Between epochs one thread votes, by polling. While an epoch runs its wires
 // watch the vote: a rank that could not enter, or that begins anew, ends the
@@ -45,7 +45,7 @@ class Recovery {
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
   using Vote = coordinator::SurvivorVote;
-  // Whether to look for notices on the wires, or only among received ones.
+  // Where to look for notices: on the network too, or only among received mail.
   enum class Look { kOnNetwork, kReceivedOnly };
 
   absl::Status end(const std::shared_ptr<Job>& broken)

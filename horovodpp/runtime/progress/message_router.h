@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MessageRouter sends and receives control mail. Between a node's leader
 // and its other ranks, mail goes through the node's shared memory, and rings
-// its reader. All other mail goes over the wires, where it wakes no rank and
-// may need its sender's help to leave. A rank that has sent mail or a
-// collective's data keeps looking after the wires for a while.
+// its reader. All other mail goes over the network, where it wakes no rank, and
+// leaves only while its sender polls. So a rank that has sent mail or a
+// collective's data keeps polling for a while.
 //
 // Driven by one thread at a time.
 #pragma once

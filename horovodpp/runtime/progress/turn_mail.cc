@@ -64,8 +64,8 @@ bool Turn::is_among_lost(const std::vector<int>& suspects) const {
 absl::Status Turn::dropped_by(int from) const {
   return absl::AbortedError(absl::StrCat(
       "host '", parts_.topology.peer(from).host, "' (rank ", from,
-      ") has gone on without this one, of which it had not heard for too "
-      "long; the hosts may have been cut off from each other"));
+      ") continues without this rank, which was silent for too long; check "
+      "the network between the hosts"));
 }
 
 // Rank `from` knows of losses already, and has begun to re-form the job.

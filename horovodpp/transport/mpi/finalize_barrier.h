@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The final meeting of the ranks of an MPI world. MPI_Finalize waits for all
-// ranks, forever if one is gone. So MPI is asked not to wait; the ranks wait
-// for each other here instead, where a loss ends the wait.
+// A barrier of all ranks of an MPI world before MPI_Finalize, which would wait
+// forever for a dead rank. MPI is asked not to wait; the ranks wait for each
+// other here instead, where a loss ends the wait.
 #pragma once
 
 #include <mpi.h>
@@ -29,7 +29,7 @@ struct FinalizeBarrier {
   int tag = 0;  // Used for nothing else in `comm`.
   // Whether MPI_Finalize waits for no rank.
   bool finalize_does_not_wait = false;
-  // Ranks to notify if the meeting fails, because they cannot detect the losses
+  // Ranks to notify if the barrier fails, because they cannot detect the losses
   // that this rank detects.
   std::vector<int> remote = {};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LivenessLocks detect early that another process of this node is dying. A
+// LivenessLocks detect early that another process of this node dies. A
 // PeerWatch notices only after the system has freed the process's memory, which
 // takes a tenth of a second per gigabyte.
 //
@@ -7,7 +7,7 @@
 // word when the thread ends without releasing it (a robust futex,
 // set_robust_list(2)).
 //
-// LivenessLocks are only a faster way: without futex_waitv (Linux 5.16), or
+// LivenessLocks only speed up detection: without futex_waitv (Linux 5.16), or
 // without the thread, nothing is reported.
 //
 // The callback runs on a thread of this object, which lives as long as the

@@ -125,7 +125,7 @@ def test_they_end_with_their_job():
 
 def test_what_makes_no_sense_is_refused():
     def asked():
-        with pytest.raises(ValueError, match="only what is done on a GPU"):
+        with pytest.raises(ValueError, match="only a step on a GPU"):
             horovodpp.CapturedStep(lambda: None, "step", 1, device="cpu")
         with pytest.raises(ValueError, match="device is 'tpu'"):
             horovodpp.CapturedStep(lambda: None, "step", 1, device="tpu")
