@@ -220,7 +220,8 @@ std::vector<int> Coordinator::neighbours() const {
 
 std::vector<Outgoing> Coordinator::break_mail(const absl::Status& why) const {
   const Break message = {.why = std::string(why.message()),
-                         .suspects = suspects_of(why)};
+                         .suspects = suspects_of(why),
+                         .kind = failure_kind_of(why)};
   std::vector<Outgoing> mail;
   for (const int leader : neighbours()) {
     mail.push_back({leader, encode(epoch_, message)});

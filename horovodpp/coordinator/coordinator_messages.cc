@@ -17,7 +17,9 @@ absl::Status Coordinator::receive(int from, std::string_view letter) {
     if (envelope.ok() && envelope->epoch != epoch_) continue;
     if (envelope.ok()) {
       if (const auto* broken = std::get_if<Break>(&envelope->message)) {
-        return with_suspects(absl::AbortedError(broken->why), broken->suspects);
+        return with_failure_kind(
+            with_suspects(absl::AbortedError(broken->why), broken->suspects),
+            broken->kind);
       }
     }
     const absl::Status status =

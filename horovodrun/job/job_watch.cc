@@ -54,8 +54,10 @@ bool JobWatch::all_have_ended() const {
   std::set<std::string> silent_hosts;
   for (std::size_t by = 0; by < record_.ranks.size(); ++by) {
     const RankRecord& rank = record_.ranks[by];
-    if (!rank.ended || !rank.broken || !rank.broken->blames_silent_node())
+    if (!rank.ended || !rank.broken ||
+        rank.broken->failure != FailureKind::kSilentNode) {
       continue;
+    }
     for (const RankStatus::Named& named : rank.broken->culprits) {
       const int culprit = rank_named(record_, named, static_cast<int>(by));
       if (culprit < 0) continue;

@@ -39,6 +39,7 @@
 
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/protocol/request.h"
+#include "horovodpp/core/job/suspects.h"
 
 namespace hvd::coordinator {
 
@@ -209,8 +210,9 @@ struct Beat {
 };
 struct Break {
   std::string why = {};
-  std::vector<int> suspects = {};  // core/job/suspects.h
-  static auto fields(auto& m) { return std::tie(m.why, m.suspects); }
+  std::vector<int> suspects = {};
+  FailureKind kind = FailureKind::kOther;
+  static auto fields(auto& m) { return std::tie(m.why, m.suspects, m.kind); }
 };
 
 using Message =

@@ -169,7 +169,7 @@ std::string to_text(const RankStatus& status) {
       kKindNames[static_cast<std::size_t>(status.kind)], " ",
       escaped(status.host.substr(0, kMaxHostBytes)), " ", status.pid, " ",
       status.timeout.count(), " ", ranges_of(status.lost), " ",
-      absl::StrJoin(culprits, ","), " ");
+      absl::StrJoin(culprits, ","), " ", static_cast<int>(status.failure), " ");
   const std::string reason = escaped(status.reason.substr(0, kMaxReasonBytes));
   // Do not cut an escape.
   std::size_t size = std::min(reason.size(), kMaxRankStatusBytes - text.size());
@@ -182,20 +182,23 @@ std::string to_text(const RankStatus& status) {
 
 std::optional<RankStatus> parse_rank_status(absl::string_view text) {
   const std::vector<absl::string_view> words = absl::StrSplit(text, ' ');
-  if (words.size() != 7) return std::nullopt;
+  if (words.size() != 8) return std::nullopt;
   const auto kind = std::find(kKindNames.begin(), kKindNames.end(), words[0]);
   if (kind == kKindNames.end()) return std::nullopt;
   RankStatus status;
   status.kind = static_cast<RankStatus::Kind>(kind - kKindNames.begin());
   std::int64_t timeout = 0;
+  int failure = 0;
   const auto host = unescaped(words[1]);
   const auto lost = ranks_in(words[4]);
   const auto culprits = culprits_in(words[5]);
-  const auto reason = unescaped(words[6]);
+  const auto reason = unescaped(words[7]);
   constexpr std::int64_t kMaxTimeout = std::int64_t{1000} * 3600 * 24 * 365;
   if (!host || !lost || !culprits || !reason ||
       !absl::SimpleAtoi(words[2], &status.pid) ||
-      !absl::SimpleAtoi(words[3], &timeout) || timeout < 0) {
+      !absl::SimpleAtoi(words[3], &timeout) || timeout < 0 ||
+      !absl::SimpleAtoi(words[6], &failure) || failure < 0 ||
+      failure > static_cast<int>(kLastFailureKind)) {
     return std::nullopt;
   }
   status.host = *host;
@@ -203,6 +206,7 @@ std::optional<RankStatus> parse_rank_status(absl::string_view text) {
   status.lost = *lost;
   status.culprits = *culprits;
   status.reason = *reason;
+  status.failure = static_cast<FailureKind>(failure);
   return status;
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "horovodpp/core/job/suspects.h"
 
 namespace hvd {
 
@@ -51,15 +52,12 @@ struct RankStatus {
   std::chrono::milliseconds timeout{0};
   std::vector<int> lost{};        // Numbers of the first job; ascending.
   std::vector<Named> culprits{};  // Ranks that the reason blames,
-  std::string reason{};           // and its text.
+  std::string reason{};           // and its text,
+  FailureKind failure = FailureKind::kOther;  // and its kind.
 
   // `text` is why the job broke. Blames its subject, or else every rank that it
   // names, but not a rank that only observed ("rank 1 (...): ").
   void set_reason(const std::string& text);
-  // Whether the reason blames a silent node.
-  bool blames_silent_node() const {
-    return reason.find(kNodeIsSilent) != std::string::npos;
-  }
 
   friend bool operator==(const RankStatus&, const RankStatus&) = default;
 };

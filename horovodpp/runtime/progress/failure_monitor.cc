@@ -18,8 +18,9 @@ constexpr std::chrono::milliseconds kGrace(500);
 }  // namespace
 
 void FailureMonitor::report(const std::string& why,
-                            const std::vector<int>& suspects) {
-  segment_.failure_record().raise(epoch_, why, suspects);
+                            const std::vector<int>& suspects,
+                            FailureKind kind) {
+  segment_.failure_record().raise(epoch_, why, suspects, kind);
   segment_.ring_others();
   segment_.doorbell(segment_.local_rank()).ring();
 }
@@ -42,12 +43,12 @@ void FailureMonitor::give_up(const std::string& why) {
 void FailureMonitor::peer_lost(int rank, const std::string& how) {
   const bool is_elsewhere =
       topology_.peer(rank).node != topology_.peer(topology_.rank()).node;
-  lost(rank, how, {}, is_elsewhere || leaving_.load());
+  lost(rank, {.why = how}, is_elsewhere || leaving_.load());
 }
 
 void FailureMonitor::left_behind(int rank, const std::string& how,
                                  const std::vector<int>& suspects) {
-  lost(rank, how, suspects, true);
+  lost(rank, {.why = how, .suspects = suspects}, true);
 }
 
 void FailureMonitor::node_lost(int rank) {
@@ -57,17 +58,20 @@ void FailureMonitor::node_lost(int rank) {
       suspects.push_back(other);
     }
   }
-  lost(rank, kNodeIsSilent, suspects, leaving_.load());
+  lost(rank,
+       {.why = kNodeIsSilent,
+        .suspects = suspects,
+        .kind = FailureKind::kSilentNode},
+       leaving_.load());
 }
 
-void FailureMonitor::lost(int rank, const std::string& how,
-                          const std::vector<int>& suspects,
-                          bool may_be_explained) {
-  const Loss loss =
-      early_leave_.raised()
-          ? Loss{early_leave_.why()}
-          : Loss{absl::StrCat(topology_.describe(rank), " ", how), suspects};
-  if (!may_be_explained) return report(loss.why, loss.suspects);
+void FailureMonitor::lost(int rank, Loss loss, bool may_be_explained) {
+  if (early_leave_.raised()) {
+    loss = {.why = early_leave_.why()};
+  } else {
+    loss.why = absl::StrCat(topology_.describe(rank), " ", loss.why);
+  }
+  if (!may_be_explained) return report(loss.why, loss.suspects, loss.kind);
   {
     MutexLock lock(mutex_);
     if (loss_) return;
@@ -93,7 +97,7 @@ absl::Status FailureMonitor::judge_losses() {
       if (std::chrono::steady_clock::now() >= loss_due_) loss = loss_;
     }
     if (loss) {
-      report(loss->why, loss->suspects);
+      report(loss->why, loss->suspects, loss->kind);
       return verdict();
     }
   }
@@ -115,9 +119,11 @@ FailureMonitor::pending_due() const {
 }
 
 absl::Status FailureMonitor::verdict() const {
-  if (!segment_.failure_record().raised()) return absl::OkStatus();
-  return with_suspects(absl::AbortedError(segment_.failure_record().why()),
-                       segment_.failure_record().suspects());
+  const transport::FailureRecord& record = segment_.failure_record();
+  if (!record.raised()) return absl::OkStatus();
+  return with_failure_kind(
+      with_suspects(absl::AbortedError(record.why()), record.suspects()),
+      record.kind());
 }
 
 }  // namespace hvd::runtime

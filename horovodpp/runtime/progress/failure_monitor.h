@@ -18,6 +18,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "horovodpp/core/job/suspects.h"
 #include "horovodpp/core/job/topology.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/transport/node/segment.h"
@@ -38,7 +39,8 @@ class FailureMonitor : public transport::Interrupt {
 
   // Breaks the job with this reason, unless an earlier reason exists.
   // `suspects` are as in core/job/suspects.h.
-  void report(const std::string& why, const std::vector<int>& suspects = {});
+  void report(const std::string& why, const std::vector<int>& suspects = {},
+              FailureKind kind = FailureKind::kOther);
 
   // Records that another rank left the job early, as `why` says, and so made
   // this rank's submissions fail. That does not break the job. But if this rank
@@ -102,11 +104,12 @@ class FailureMonitor : public transport::Interrupt {
   struct Loss {
     std::string why{};
     std::vector<int> suspects{};
+    FailureKind kind = FailureKind::kOther;
   };
   std::optional<std::chrono::steady_clock::time_point> pending_due() const;
   absl::Status judge_losses();
-  void lost(int rank, const std::string& how, const std::vector<int>& suspects,
-            bool may_be_explained);
+  // `loss.why` says how rank `rank` was lost.
+  void lost(int rank, Loss loss, bool may_be_explained);
 
   const Topology& topology_;
   const transport::NodeSegment& segment_;

@@ -96,11 +96,13 @@ absl::Status JobEnd::publish(const absl::Status& why) {
           ? std::string(why.message())
           : absl::StrCat(parts_.topology.describe(parts_.topology.rank()), ": ",
                          why.message());
-  parts_.monitor.report(text, suspects_of(why));
+  parts_.monitor.report(text, suspects_of(why), failure_kind_of(why));
   const absl::Status reason = parts_.monitor.verdict();
   // Other ranks are about to publish the reason.
-  return reason.ok() ? with_suspects(absl::AbortedError(text), suspects_of(why))
-                     : reason;
+  if (!reason.ok()) return reason;
+  return with_failure_kind(
+      with_suspects(absl::AbortedError(text), suspects_of(why)),
+      failure_kind_of(why));
 }
 
 void JobEnd::notify_other_nodes(const absl::Status& reason) {

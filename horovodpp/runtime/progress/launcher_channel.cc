@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "horovodpp/core/job/host_name.h"
+#include "horovodpp/core/job/suspects.h"
 
 namespace hvd::runtime {
 void LauncherChannel::joining() const {
@@ -41,6 +42,7 @@ void LauncherChannel::send_reason(RankStatus::Kind kind,
                                   const absl::Status& why) const {
   RankStatus status = {.kind = kind};
   status.set_reason(std::string(why.message()));
+  status.failure = failure_kind_of(why);
   send(std::move(status));
 }
 

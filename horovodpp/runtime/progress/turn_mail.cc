@@ -3,7 +3,6 @@
 // lost ranks.
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/failure/lost_ranks.h"
 #include "horovodpp/coordinator/root/stall_inspector.h"
@@ -47,9 +46,9 @@ absl::StatusOr<bool> Turn::receive() {
     const absl::Status heard =
         parts_.coordinator.receive(mail->from, mail->bytes);
     if (heard.ok()) continue;
-    const bool is_of_silence =
-        absl::StrContains(heard.message(), kNodeIsSilent);
-    return is_of_silence && is_among_lost(suspects_of(heard))
+    const bool is_silent_node =
+        failure_kind_of(heard) == FailureKind::kSilentNode;
+    return is_silent_node && is_among_lost(suspects_of(heard))
                ? dropped_by(mail->from)
                : heard;
   }

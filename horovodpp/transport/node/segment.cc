@@ -59,7 +59,7 @@ absl::Status from_wire(const std::string& text) {
 }  // namespace
 
 bool FailureRecord::raise(std::uint32_t epoch, const std::string& why,
-                          const std::vector<int>& suspects) {
+                          const std::vector<int>& suspects, FailureKind kind) {
   if (raised()) return false;
   const std::uint32_t mine = begun_.fetch_add(1);
   if (mine >= kDrafts) return false;
@@ -70,6 +70,7 @@ bool FailureRecord::raise(std::uint32_t epoch, const std::string& why,
   draft.suspect_count =
       static_cast<std::uint32_t>(std::min(suspects.size(), kMaxSuspects));
   std::copy_n(suspects.begin(), draft.suspect_count, draft.suspects);
+  draft.kind = kind;
   std::uint32_t none = 0;
   return chosen_.compare_exchange_strong(none, mine + 1);
 }
@@ -93,6 +94,11 @@ std::vector<int> FailureRecord::suspects() const {
   const Draft& draft = drafts_[chosen - 1];
   const auto count = std::min<std::size_t>(draft.suspect_count, kMaxSuspects);
   return {draft.suspects, draft.suspects + count};
+}
+
+FailureKind FailureRecord::kind() const {
+  const std::uint32_t chosen = chosen_.load();
+  return chosen == 0 ? FailureKind::kOther : drafts_[chosen - 1].kind;
 }
 
 class NodeSegment::Mapping {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "horovodpp/core/job/suspects.h"
 #include "horovodpp/core/job/topology.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/doorbell.h"
@@ -39,7 +40,8 @@ class alignas(128) FailureRecord {
   // (core/job/suspects.h). Returns false if another rank was first, or if too
   // many ranks try at this moment. Long texts and lists of suspects are cut.
   bool raise(std::uint32_t epoch, const std::string& why,
-             const std::vector<int>& suspects = {});
+             const std::vector<int>& suspects = {},
+             FailureKind kind = FailureKind::kOther);
 
   bool raised() const { return chosen_.load() != 0; }
 
@@ -47,12 +49,14 @@ class alignas(128) FailureRecord {
   std::uint32_t epoch() const;
   std::string why() const;
   std::vector<int> suspects() const;
+  FailureKind kind() const;
 
  private:
   struct Draft {
     std::uint32_t epoch = 0;
     std::uint32_t length = 0;
     std::uint32_t suspect_count = 0;
+    FailureKind kind = FailureKind::kOther;
     std::int32_t suspects[kMaxSuspects] = {};
     char text[kTextBytes] = {};
   };

@@ -35,7 +35,8 @@ TEST(RankStatus, SurvivesTheTrip) {
                                .timeout = 30s,
                                .lost = {0, 3, 4, 5, 9},
                                .culprits = {{1, "b@%\n", 2}, {3, "", 4}},
-                               .reason = "100 % of\n\tit @ \x7f once"};
+                               .reason = "100 % of\n\tit @ \x7f once",
+                               .failure = FailureKind::kSilentNode};
     const std::string text = to_text(status);
     EXPECT_EQ(text.find('\n'), std::string::npos);
     const auto read = parse_rank_status(text);
@@ -61,12 +62,15 @@ TEST(RankStatus, FitsItsLimitWhateverItSays) {
 }
 
 TEST(RankStatus, RefusesWhatIsDamaged) {
+  EXPECT_TRUE(parse_rank_status("joining h 1 0   0 ").has_value());
   for (const char* text :
-       {"", "joining", "joining h 1 0  ", "leaving h 1 0   ",
-        "joining h x 0   ", "joining h 1 -1   ", "joining h 1 0 3-x  ",
-        "joining h 1 0 -3  ", "joining h 1 0 0-99999999  ",
-        "broken h 1 0  1@2 x", "broken h 1 0  1@2@%zz x", "broken %g 1 0   x",
-        "broken h 1 0   x more"}) {
+       {"", "joining", "joining h 1 0   ", "joining h 1 0  ",
+        "leaving h 1 0   0 ", "joining h x 0   0 ", "joining h 1 -1   0 ",
+        "joining h 1 0 3-x  0 ", "joining h 1 0 -3  0 ",
+        "joining h 1 0 0-99999999  0 ", "broken h 1 0  1@2 0 x",
+        "broken h 1 0  1@2@%zz 0 x", "broken %g 1 0   0 x",
+        "broken h 1 0   x x", "broken h 1 0   2 x", "broken h 1 0   -1 x",
+        "broken h 1 0   0 x more"}) {
     EXPECT_FALSE(parse_rank_status(text).has_value()) << text;
   }
 }

@@ -235,7 +235,8 @@ TEST_F(JobWatchTest, DoesNotWaitForRanksOfAHostThatIsCutOff) {
   start_all();
   for (const int rank : {0, 1}) {
     RankStatus news = news_of(News::kBroken, rank);
-    news.set_reason(std::string("rank 2 (host 'b', pid 102) ") + kNodeIsSilent);
+    news.set_reason("rank 2 (host 'b', pid 102) is silent");
+    news.failure = FailureKind::kSilentNode;
     send(rank, news);
   }
   report(Kind::kExited, 0, 5);

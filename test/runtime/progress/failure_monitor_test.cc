@@ -68,6 +68,7 @@ TEST(FailureMonitor, ANodeThatIsSilentIsAFaultAtOnce) {
   monitor.node_lost(1);
   EXPECT_TRUE(absl::IsAborted(monitor.judge()));
   EXPECT_THAT(suspects_of(monitor.verdict()), ElementsAre(1));
+  EXPECT_EQ(failure_kind_of(monitor.verdict()), FailureKind::kSilentNode);
 }
 
 TEST(FailureMonitor, WhoIsLeftBehindWithSuspectsSuspectsThemToo) {
@@ -78,6 +79,7 @@ TEST(FailureMonitor, WhoIsLeftBehindWithSuspectsSuspectsThemToo) {
       [] { return false; }, monitor, {.spin = std::chrono::nanoseconds(0)},
       of.segment->doorbell(0));
   EXPECT_THAT(suspects_of(status), ElementsAre(1));
+  EXPECT_EQ(failure_kind_of(status), FailureKind::kOther);
 }
 
 }  // namespace

@@ -65,7 +65,9 @@ TEST(LauncherChannel, TellsWhatHappensAndWhoTellsIt) {
   const LauncherChannel channel(listener.name());
   channel.joining();
   channel.connected();
-  channel.broken(absl::AbortedError("rank 2 (host 'b', pid 9) ended"));
+  channel.broken(
+      with_failure_kind(absl::AbortedError("rank 2 (host 'b', pid 9) ended"),
+                        FailureKind::kSilentNode));
   channel.reforming(1500us);
   channel.reformed({0, 2});
   channel.peer_left_early(
@@ -82,6 +84,7 @@ TEST(LauncherChannel, TellsWhatHappensAndWhoTellsIt) {
   }
   EXPECT_EQ(heard[2].reason, "rank 2 (host 'b', pid 9) ended");
   EXPECT_THAT(heard[2].culprits, ElementsAre(RankStatus::Named{2, "b", 9}));
+  EXPECT_EQ(heard[2].failure, FailureKind::kSilentNode);
   EXPECT_EQ(heard[3].timeout, 2ms);
   EXPECT_THAT(heard[4].lost, ElementsAre(0, 2));
   EXPECT_THAT(heard[5].culprits, ElementsAre(RankStatus::Named{1, "a", 8}));

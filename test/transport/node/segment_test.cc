@@ -254,8 +254,11 @@ TEST(FailureRecord, NamesThoseWhomTheReasonSuspects) {
   const auto segment = solo_segment(0);
   FailureRecord& word = segment->failure_record();
   EXPECT_EQ(word.suspects(), std::vector<int>());
-  EXPECT_TRUE(word.raise(1, "they do not answer", {3, 700}));
+  EXPECT_EQ(word.kind(), FailureKind::kOther);
+  EXPECT_TRUE(
+      word.raise(1, "they do not answer", {3, 700}, FailureKind::kSilentNode));
   EXPECT_EQ(word.suspects(), (std::vector<int>{3, 700}));
+  EXPECT_EQ(word.kind(), FailureKind::kSilentNode);
 }
 
 TEST(FailureRecord, CutsALongText) {
