@@ -17,7 +17,7 @@ constexpr std::chrono::microseconds kAwake(100);
 constexpr std::chrono::microseconds kPause(50);
 
 // The time that work gets to end after a failure.
-constexpr std::chrono::seconds kFarewell(2);
+constexpr std::chrono::seconds kDrainTimeout(2);
 
 // Extra time for other ranks, so that the rank that delays them reports first.
 constexpr std::chrono::seconds kCourtesy(30);
@@ -72,7 +72,7 @@ absl::Status GpuWait::until_end_of(device::CudaStream& stream) {
 
 bool GpuWait::drain_after_failure(
     std::span<const device::CudaStream* const> streams) {
-  const Clock::time_point until = Clock::now() + kFarewell;
+  const Clock::time_point until = Clock::now() + kDrainTimeout;
   for (const device::CudaStream* const stream : streams) {
     const auto end =
         device::CudaEvent::after(stream->context(), stream->handle());

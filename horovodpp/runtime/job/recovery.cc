@@ -21,7 +21,7 @@ using coordinator::Certainty;
 using std::chrono::steady_clock;
 
 // Time limit for sending the last messages of a rank that gives up.
-constexpr std::chrono::milliseconds kSurvivorFarewell(100);
+constexpr std::chrono::milliseconds kLastMailTimeout(100);
 
 // Limits the time sent to the launcher, which adds it to its own clock.
 constexpr std::chrono::hours kLongestTold(24 * 365);
@@ -225,7 +225,7 @@ absl::Status Recovery::give_up(const absl::Status& why) {
   MutexLock lock(vote_mutex_);
   vote_->stop(why);
   poll(Look::kOnNetwork).IgnoreError();
-  const auto end = steady_clock::now() + kSurvivorFarewell;
+  const auto end = steady_clock::now() + kLastMailTimeout;
   while (steady_clock::now() < end) {
     const auto flushed = router_->wires().mail_is_flushed();
     if (!flushed.ok() || *flushed) break;

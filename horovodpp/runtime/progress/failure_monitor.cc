@@ -32,12 +32,12 @@ void FailureMonitor::peer_left_early(const std::string& why) {
 }
 
 void FailureMonitor::give_up(const std::string& why) {
-  std::string hindered_by;
+  std::string early_leave;
   {
     MutexLock lock(mutex_);
-    hindered_by = early_leave_cause_;
+    early_leave = early_leave_cause_;
   }
-  report(hindered_by.empty() ? why : hindered_by);
+  report(early_leave.empty() ? why : early_leave);
 }
 
 void FailureMonitor::peer_lost(int rank, const std::string& how) {

@@ -47,8 +47,8 @@ class FailureMonitor : public transport::Interrupt {
   // ends now, its peers blame the rank that left.
   void peer_left_early(const std::string& why);
 
-  // Breaks the job from this rank: with the reason `why`, unless it was
-  // hindered.
+  // Breaks the job from this rank. The reason is `why`, or the early leave of
+  // another rank if there was one.
   void give_up(const std::string& why);
 
   // Records the death of rank `rank`. Two kinds of death may have an

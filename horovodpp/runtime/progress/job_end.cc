@@ -17,7 +17,7 @@ namespace {
 using std::chrono::steady_clock;
 
 // Time limit for sending the news of a fault before this rank ends.
-constexpr std::chrono::milliseconds kFarewell(100);
+constexpr std::chrono::milliseconds kLastMessagesTimeout(100);
 
 }  // namespace
 
@@ -64,7 +64,7 @@ absl::Status JobEnd::break_down_after_throw() noexcept {
 }
 
 absl::Status JobEnd::send_last_messages() {
-  const auto give_up = steady_clock::now() + kFarewell;
+  const auto give_up = steady_clock::now() + kLastMessagesTimeout;
   while (steady_clock::now() < give_up) {
     HVD_ASSIGN_OR_RETURN(const bool flushed, parts_.router.flush());
     if (flushed && !parts_.router.is_sending()) break;

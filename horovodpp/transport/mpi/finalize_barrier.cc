@@ -33,7 +33,7 @@ constexpr std::chrono::milliseconds kToFollow(300);
 constexpr std::chrono::milliseconds kToFollowOrFail(3000);
 
 // How long the message about a loss may take to leave this rank.
-constexpr std::chrono::milliseconds kFarewellLinger(50);
+constexpr std::chrono::milliseconds kLossReportTime(50);
 
 bool has_heard_of_loss(const FinalizeBarrier& barrier) {
   int found = 0;
@@ -66,7 +66,7 @@ void report_loss(const FinalizeBarrier& barrier) {
     MPI_Isend(nullptr, 0, MPI_BYTE, rank, barrier.tag, barrier.comm,
               &requests.emplace_back(MPI_REQUEST_NULL));
   }
-  const auto end = steady_clock::now() + kFarewellLinger;
+  const auto end = steady_clock::now() + kLossReportTime;
   while (!requests.empty() && steady_clock::now() < end) {
     has_heard_of_loss(barrier);  // Any MPI call progresses the messages.
     std::this_thread::sleep_for(kShortestSleep);
