@@ -82,7 +82,7 @@ class Checks:
         if self.stand_in:
             where, all_ranks = "as if on one GPU", (2,)
         else:
-            self.suite(jobs, "on the stand-ins", self.run(program, *self.QUIETLY))
+            self.suite(jobs, "on the fakes", self.run(program, *self.QUIETLY))
             where, all_ranks = "on GPUs", (1, 2, 4)
         self.suite(jobs, where, self.run(program, *self.QUIETLY,
                                          HOROVODPP_TEST_ON_GPUS="1"))

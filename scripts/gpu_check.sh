@@ -7,7 +7,7 @@
 #                                     the libraries of CONTRIBUTING.md, and Python; NCCL's
 #                                     rows need NCCL (HOROVODPP_NCCL_LIBRARY names its file;
 #                                     otherwise that of PYTHON's torch is taken, if it has one)
-#   scripts/gpu_check.sh --stand-in   the same with the stand-in for CUDA's driver, of which
+#   scripts/gpu_check.sh --stand-in   the same with the fake CUDA driver, of which
 #                                     the numbers say nothing: to try the script
 #
 # PYTHON names the Python that has torch and nanobind; without them torch's rows stay empty.

@@ -10,8 +10,8 @@ try:
     from horovodpp.version import __version__
 except ImportError as error:
     raise ImportError(
-        f"horovodpp's module could not be loaded: {error}. Where a library is missing, install "
-        "what the package was built with, or build it here: pip install --force-reinstall "
+        f"horovodpp's module could not be loaded: {error}. If a library is missing, install "
+        "it, or build the package here: pip install --force-reinstall "
         "--no-binary horovodpp horovodpp") from error
 from horovodpp.alias import install_as_horovod
 from horovodpp.arrays import (

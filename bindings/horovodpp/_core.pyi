@@ -183,10 +183,10 @@ class Compressor:
     def start(self, gradients: Sequence[tuple[str, tuple[int, int, Sequence[int], int, int]]], name: str, op: int, prescale_factor: float, postscale_factor: float, process_set: ProcessSet) -> Exchange: ...
 
     def state(self) -> list:
-        """The parts it remembers: (name, bytes of float32) of '<key>.<part>'."""
+        """The saved state: (name, bytes of float32) of each '<key>.<part>'."""
 
     def load_state(self, state: Sequence[tuple[str, tuple[int, int, Sequence[int], int, int]]]) -> None:
-        """Replaces these parts: (name, tensor of float32)."""
+        """Replaces the saved state: (name, tensor of float32)."""
 
 def int8_blocks() -> Compressor: ...
 
@@ -196,7 +196,7 @@ def signs(momentum: float, warmup_steps: int) -> Compressor: ...
 
 def power_sgd(rank: int) -> Compressor: ...
 
-class Came(enum.Enum):
+class ContributionState(enum.Enum):
     """The state of a gradient after a contribution."""
 
     MORE = 0
@@ -237,7 +237,7 @@ class GradientLedger:
 
     def is_taken(self, i: int) -> bool: ...
 
-    def count(self, i: int) -> Came: ...
+    def count(self, i: int) -> ContributionState: ...
 
     def forget_contributions(self) -> None: ...
 

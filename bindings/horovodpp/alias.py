@@ -40,6 +40,6 @@ def install_as_horovod():
     if any(isinstance(finder, _Alias) for finder in sys.meta_path):
         return
     if "horovod" in sys.modules:
-        raise ImportError("horovod was imported already: call horovodpp.install_as_horovod() "
-                          "before anything that imports it")
+        raise ImportError("horovod was already imported: call horovodpp.install_as_horovod() "
+                          "before the first import of horovod")
     sys.meta_path.insert(0, _Alias())

@@ -29,7 +29,7 @@ def _numpy():
     try:
         import numpy
     except ImportError as error:
-        raise ImportError("the collectives on arrays need numpy, which is not installed here: "
+        raise ImportError("collectives on arrays need numpy, which is not installed: "
                           "pip install numpy") from error
     return numpy
 
@@ -46,7 +46,7 @@ def _shown(array):
     try:
         return numpy.asarray(memoryview(array))
     except TypeError:
-        raise TypeError(f"{type(array).__name__} shows no memory: give it as an array, "
+        raise TypeError(f"{type(array).__name__} does not expose its memory: convert it with "
                         "numpy.asarray(...)") from None
 
 

@@ -38,7 +38,7 @@ class CapturedStep:
         core = member("CapturedStep", process_set)
         gpu = gpu_arrays.index_of(device)
         if gpu == _core.CPU:
-            raise ValueError("only what is done on a GPU is captured")
+            raise ValueError("only a step on a GPU can be captured")
         self._captured = _core.capture(step, name, gpu, handles.stream_number(stream), core)
 
     def replay_async(self):

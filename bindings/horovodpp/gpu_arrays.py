@@ -37,7 +37,7 @@ def index_of(device):
     if kind == "cpu":
         return _core.CPU
     if kind != "cuda" or not (index or "0").isdecimal():
-        raise ValueError(f"device is {device!r}: it is 'cpu', or a GPU, as 'cuda:0'")
+        raise ValueError(f"device is {device!r}: use 'cpu' or a GPU such as 'cuda:0'")
     return int(index or 0)
 
 

@@ -12,7 +12,7 @@ def main():
         sys.exit("usage: python -m horovodpp.run_as_horovod SCRIPT [ARGUMENTS]")
     script = sys.argv[1]
     if not os.path.exists(script):
-        sys.exit(f"horovodpp.run_as_horovod: there is no file '{script}'")
+        sys.exit(f"horovodpp.run_as_horovod: file '{script}' does not exist")
     install_as_horovod()
     sys.argv = sys.argv[1:]
     sys.path[0] = os.path.dirname(os.path.abspath(script))

@@ -95,11 +95,10 @@ void add_compression(nb::module_& module) {
                          "omitted part to the next gradient of the same key.")
       .def("start", &start, arg("gradients"), arg("name"), arg("op"),
            arg("prescale_factor"), arg("postscale_factor"), arg("process_set"))
-      .def(
-          "state", &state_of,
-          "The parts it remembers: (name, bytes of float32) of '<key>.<part>'.")
+      .def("state", &state_of,
+           "The saved state: (name, bytes of float32) of each '<key>.<part>'.")
       .def("load_state", &load_state, arg("state"),
-           "Replaces these parts: (name, tensor of float32).");
+           "Replaces the saved state: (name, tensor of float32).");
   module.def("int8_blocks", &compression::int8_blocks);
   module.def(
       "top_k",

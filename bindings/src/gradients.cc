@@ -16,7 +16,7 @@ namespace {
 
 namespace nb = nanobind;
 using nb::arg;
-using replica::Came;
+using replica::ContributionState;
 using replica::Due;
 using replica::GradientLedger;
 using Indices = std::vector<std::size_t>;
@@ -37,12 +37,12 @@ nb::tuple agree(GradientLedger& ledger, const Indices& gradients,
 }  // namespace
 
 void add_gradients(nb::module_& module) {
-  nb::enum_<Came>(module, "Came",
-                  "The state of a gradient after a contribution.")
-      .value("MORE", Came::kMore)
-      .value("COMPLETE", Came::kComplete)
-      .value("HELD", Came::kHeld)
-      .value("LATE", Came::kLate);
+  nb::enum_<ContributionState>(module, "ContributionState",
+                               "The state of a gradient after a contribution.")
+      .value("MORE", ContributionState::kMore)
+      .value("COMPLETE", ContributionState::kComplete)
+      .value("HELD", ContributionState::kHeld)
+      .value("LATE", ContributionState::kLate);
   nb::enum_<Due>(module, "Due", "The gradients to be sent now.")
       .value("NOTHING", Due::kNothing)
       .value("ITSELF", Due::kItself)

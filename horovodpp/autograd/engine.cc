@@ -11,7 +11,7 @@
 #include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/autograd/graph_task.h"
 #include "horovodpp/autograd/record/record.h"
-#include "horovodpp/autograd/surroundings.h"
+#include "horovodpp/autograd/thread_snapshot.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/thread_start.h"
@@ -58,11 +58,11 @@ void run_here(GraphTask& task) {
 }
 
 void run_on_new_thread(GraphTask& task) {
-  const Surroundings surroundings = Surroundings::capture();
+  const ThreadSnapshot snapshot = ThreadSnapshot::capture();
   std::uint64_t next_sequence = graph_state.next_sequence;
   std::exception_ptr failure;
   const auto body = [&] {
-    Surroundings::Scope scope(surroundings);
+    ThreadSnapshot::Scope scope(snapshot);
     graph_state.next_sequence = next_sequence;
     try {
       run_here(task);

@@ -70,7 +70,7 @@ class WatchForward final : public CaptureWatch {
   void reads(const Tensor& tensor) override { captured_.reads(tensor); }
   // Call after the function returns: reports its captures to the outer
   // observer.
-  void finish() const { captured_.tell(outer_); }
+  void finish() const { captured_.report_to(outer_); }
 
  private:
   CapturedTensors& captured_;
@@ -80,7 +80,7 @@ class WatchRecomputation final : public CaptureWatch {
  public:
   explicit WatchRecomputation(const CapturedTensors& captured)
       : check_(captured) {
-    captured.tell(outer_);
+    captured.report_to(outer_);
   }
   void reads(const Tensor& tensor) override {
     if (const auto change = check_.reads(tensor)) {

@@ -48,9 +48,9 @@ std::int16_t number_of(Device device) {
 absl::StatusOr<TensorView> view_of(const hvd_tensor& tensor) {
   HVD_ASSIGN_OR_RETURN(const DType dtype, dtype_of_number(tensor.dtype));
   HVD_ASSIGN_OR_RETURN(const Device device, device_of_number(tensor.device));
-  if (tensor.num_dims < 0 || tensor.num_dims > kMostDims) {
+  if (tensor.num_dims < 0 || tensor.num_dims > kMaxDims) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a tensor has 0 to ", kMostDims, " dimensions, not ", tensor.num_dims));
+        "a tensor has 0 to ", kMaxDims, " dimensions, not ", tensor.num_dims));
   }
   if (tensor.num_dims > 0) {
     HVD_RETURN_IF_ERROR(check_not_null(tensor.dims, "dims"));
@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<TensorView>> views_of(const hvd_tensor* tensors,
                                                  std::size_t count) {
   HVD_RETURN_IF_ERROR(check_not_null(tensors, "tensors"));
   if (count == 0) {
-    return absl::InvalidArgumentError("there is not one tensor");
+    return absl::InvalidArgumentError("no tensor was given");
   }
   std::vector<TensorView> views;
   for (std::size_t i = 0; i < count; ++i) {

@@ -17,7 +17,7 @@
 namespace hvd::c {
 
 // The most dimensions of a C tensor.
-inline constexpr std::int32_t kMostDims = 64;
+inline constexpr std::int32_t kMaxDims = 64;
 
 // The size of the first version of each options struct.
 template <typename Options>

@@ -129,7 +129,7 @@ std::int32_t hvd_wait_for(hvd_operation operation, double seconds,
     HVD_RETURN_IF_ERROR(check_not_null(done, "done"));
     if (!(seconds >= 0)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("nobody can wait for ", seconds, " seconds"));
+          absl::StrCat("cannot wait for ", seconds, " seconds"));
     }
     HVD_ASSIGN_OR_RETURN(const auto found, operations().find(operation));
     // Longer than any job, but within the range of the clock.
@@ -198,7 +198,7 @@ std::int32_t hvd_joined_last(hvd_operation operation, std::int32_t* rank) {
     HVD_ASSIGN_OR_RETURN(const auto found, operations().find(operation));
     HVD_ASSIGN_OR_RETURN(const auto* results, found->results());
     if (results->joined_last < 0) {
-      return absl::OutOfRangeError("only a join says who joined last");
+      return absl::OutOfRangeError("only a join has a last rank");
     }
     *rank = results->joined_last;
     return {};

@@ -81,7 +81,7 @@ absl::StatusOr<ReducerOptions> reducer_options(
                        read_options(given, HVD_REDUCER_OPTIONS));
   if (read.reserved != 0 || read.reserved_too != 0) {
     return absl::InvalidArgumentError(
-        "what is reserved in the options is not 0; begin them with "
+        "a reserved field of the options is not 0; initialize them with "
         "HVD_REDUCER_OPTIONS");
   }
   ReducerOptions options;

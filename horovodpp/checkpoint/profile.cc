@@ -27,7 +27,7 @@ namespace autograd {
 namespace {
 
 // Counts saved tensors created since construction; the nodes keep them.
-class Tally final : public SavedTensorKeeper {
+class Tally final : public SavedTensorStore {
  public:
   Kept keep(const Tensor& tensor) override {
     count(tensor);
@@ -171,7 +171,7 @@ class WayProfile {
  private:
   Tensor forward(const Tensor& input) {
     Tally tally;
-    const SavedTensorKeeper::Scope keeper(tally);
+    const SavedTensorStore::Scope store(tally);
     cpu_allocator().reset_peak();
     const std::int64_t before = in_use();
     const double begin = worked_seconds();

@@ -84,7 +84,7 @@ Recording::Forward::Forward(Recording& recording)
       outer_(graph_state.operation_observer),
       family_(recording.family()),
       family_scope_(family_),
-      keeper_(recording),
+      store_(recording),
       observer_(&recording),
       effects_(&recording.effects_, false) {
   if (recording.ledger_ != nullptr) recording.began_ = worked_seconds();
@@ -101,7 +101,7 @@ Recording::Forward::~Forward() {
 }
 
 void Recording::Forward::finish() const {
-  recording_.captured_.tell(outer_);
+  recording_.captured_.report_to(outer_);
   if (recording_.ledger_ == nullptr) return;
   if (!recording_.options_.early_stop) recording_.note_time();
   recording_.running_.store(false, std::memory_order_relaxed);
@@ -129,7 +129,7 @@ std::vector<bool> Recording::wanted() const {
   return result;
 }
 
-SavedTensorKeeper::Kept Recording::keep(const Tensor& tensor) {
+SavedTensorStore::Kept Recording::keep(const Tensor& tensor) {
   reads(tensor);
   constexpr std::size_t kFew = 8;
   if (slots_.empty()) slots_.reserve(kFew);

@@ -56,7 +56,7 @@ class BudgetLedger;
 class KeptResults;
 
 class Recording : public Node,
-                  public SavedTensorKeeper,
+                  public SavedTensorStore,
                   public SavedTensorHolder,
                   public OperationObserver,
                   public BudgetHolder {
@@ -85,7 +85,7 @@ class Recording : public Node,
     OperationObserver* const outer_;
     BudgetFamily family_;
     BudgetFamily::Scope family_scope_;
-    SavedTensorKeeper::Scope keeper_;
+    SavedTensorStore::Scope store_;
     OperationObserver::Scope observer_;
     EffectScope effects_;
   };
@@ -130,7 +130,7 @@ class Recording : public Node,
   const char* name() const override { return "Checkpoint"; }
   void apply(std::span<Tensor> gradients, std::span<Tensor> results) override;
 
-  // --- SavedTensorKeeper, SavedTensorHolder, OperationObserver ---
+  // --- SavedTensorStore, SavedTensorHolder, OperationObserver ---
   Kept keep(const Tensor& tensor) override;
   Tensor original(std::uint32_t place) const override;
   void forget(std::uint32_t place) override;

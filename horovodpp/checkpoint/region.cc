@@ -98,7 +98,7 @@ void Region::replay_into(Replay& replay) {
                                  : std::nullopt);
   const std::shared_ptr<void> context =
       options().recompute_context ? options().recompute_context() : nullptr;
-  const SavedTensorKeeper::Scope keeper(replay);
+  const SavedTensorStore::Scope store(replay);
   const OperationObserver::Scope observer(&replay);
   BudgetFamily family =
       ledger() == nullptr ? BudgetFamily() : BudgetFamily(ledger(), children());

@@ -46,7 +46,7 @@ Replay::Replay(const Recording& recording, bool again, OperationObserver* outer)
   follows_results_ = recording.kept() != nullptr || outer_ != nullptr;
 }
 
-SavedTensorKeeper::Kept Replay::keep(const Tensor& tensor) {
+SavedTensorStore::Kept Replay::keep(const Tensor& tensor) {
   reads(tensor);
   const std::size_t place = saved_++;
   const auto& slots = recording_->slots();

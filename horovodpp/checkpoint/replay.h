@@ -22,7 +22,7 @@ namespace hvd::autograd {
 // derived from std::exception: it is no error, and only the region catches it.
 struct ReplayIsComplete {};
 
-class Replay final : public SavedTensorKeeper, public OperationObserver {
+class Replay final : public SavedTensorStore, public OperationObserver {
  public:
   // For one run, which `recording` outlives. `again`: another run may follow.
   // `outer`: the enclosing observer, or null.

@@ -90,9 +90,10 @@ absl::Status check(const Allgather& what, int rank, int ranks) {
   }
   const std::size_t expected = bytes_of_rank[static_cast<std::size_t>(rank)];
   if (what.mine.size() != expected) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "allgather: rank ", rank, " contributes ", what.mine.size(),
-        " bytes but is listed with ", expected, "; list what it contributes"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("allgather: rank ", rank, " contributes ",
+                     what.mine.size(), " bytes but is listed with ", expected,
+                     "; list the number that it sends"));
   }
   return absl::OkStatus();
 }

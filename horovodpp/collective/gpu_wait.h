@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GpuWait is how a call waits for its work in a GPU's streams: it polls and
-// does not block in the driver, because the work may never end. The work
-// follows the program's own stream, which may hang, here or on another rank; or
-// another rank has died.
+// A GpuWait waits for a call's work in GPU streams by polling. It does not
+// block in the driver, because the work may never end: earlier work of the
+// program may hang, here or on another rank, or another rank may have died.
 //
-//   GpuWait wait(patience, call, "an allreduce", GpuWait::For::kOtherRanks);
+//   GpuWait wait(timeouts, call, "an allreduce", GpuWait::For::kOtherRanks);
 //   HVD_RETURN_IF_ERROR(wait.until(event));
 //
 // Work in a stream is still done if it ever can be. After giving up a wait,
@@ -37,12 +36,12 @@ struct GpuStall {
   std::chrono::nanoseconds stalled{0};
 
   std::string text(const std::string& what) const;
-  std::chrono::nanoseconds patience(std::chrono::nanoseconds shutdown) const;
+  std::chrono::nanoseconds timeout(std::chrono::nanoseconds shutdown) const;
 };
 
 // The length of a wait before a warning, and before it is given up; 0:
 // unlimited.
-struct GpuPatience {
+struct GpuTimeouts {
   std::chrono::nanoseconds warning{0};
   std::chrono::nanoseconds shutdown{0};
   std::function<void(const std::string& text)> warn = [](const std::string&) {};
@@ -51,28 +50,32 @@ struct GpuPatience {
     return warning.count() > 0 && stall.stalled >= warning;
   }
   bool is_over(const GpuStall& stall) const {
-    return shutdown.count() > 0 && stall.stalled >= stall.patience(shutdown);
+    return shutdown.count() > 0 && stall.stalled >= stall.timeout(shutdown);
   }
 };
 
 class GpuWait {
  public:
   enum class For { kItsOwnWork, kOtherRanks };
-  // Waits for `what`, "an allreduce". `whom` tells whether the GPU does only
-  // this rank's own work or also waits for other ranks. Borrows everything.
-  GpuWait(const GpuPatience& patience, const Call& call, std::string what,
-          For whom)
-      : patience_(patience), call_(call), what_(std::move(what)), for_(whom) {}
+  // Waits for `what`, "an allreduce". `waits_for` says whether the GPU does
+  // only this rank's own work or also waits for other ranks. Borrows
+  // everything.
+  GpuWait(const GpuTimeouts& timeouts, const Call& call, std::string what,
+          For waits_for)
+      : timeouts_(timeouts),
+        call_(call),
+        what_(std::move(what)),
+        for_(waits_for) {}
 
   // Ignores the interrupt's Cancelled, which is for waits for other ranks.
   //   DeadlineExceeded  the timeout is over; tells whether the work before the
   //                     call has ended
   //   (errors)          the interrupt's and CUDA's errors
   absl::Status until(const device::CudaEvent& event) {
-    return until([&] { return event.has_happened(); });
+    return until([&] { return event.has_completed(); });
   }
   absl::Status until(const device::IpcEvent& event) {
-    return until([&] { return event.has_happened(); });
+    return until([&] { return event.has_completed(); });
   }
   // Waits for the queued work in the stream, and returns its error.
   absl::Status until_end_of(device::CudaStream& stream);
@@ -81,15 +84,16 @@ class GpuWait {
   // not use the caller's memory after the caller learns of the failure. The
   // wait is short because a hang in the program's own stream cannot be ended.
   // Returns whether all work has ended.
-  static bool part_with(std::span<const device::CudaStream* const> streams);
+  static bool drain_after_failure(
+      std::span<const device::CudaStream* const> streams);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  absl::Status until(absl::FunctionRef<absl::StatusOr<bool>()> has_happened);
-  absl::Status look_for_stall(Clock::time_point since);
+  absl::Status until(absl::FunctionRef<absl::StatusOr<bool>()> has_completed);
+  absl::Status check_for_stall(Clock::time_point since);
 
-  const GpuPatience& patience_;
+  const GpuTimeouts& timeouts_;
   const Call& call_;
   const std::string what_;
   const For for_;

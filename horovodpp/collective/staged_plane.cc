@@ -122,7 +122,7 @@ absl::Status StagedPlane::noted(const absl::Status& outcome) {
     streams.push_back(&lane->down.stream());
     streams.push_back(&lane->up.stream());
   }
-  has_ended_ = GpuWait::part_with(streams);
+  has_ended_ = GpuWait::drain_after_failure(streams);
   return outcome;
 }
 
@@ -185,7 +185,7 @@ absl::StatusOr<DataPlane*> StagedPlane::plane_or_error(ReduceOp op) const {
 }
 
 std::size_t StagedPlane::chunk_of(std::size_t bytes) const {
-  return std::max(chunk_bytes_, (bytes + kMostChunks - 1) / kMostChunks);
+  return std::max(chunk_bytes_, (bytes + kMaxChunks - 1) / kMaxChunks);
 }
 
 std::uint32_t StagedPlane::tags_of(std::size_t bytes) const {

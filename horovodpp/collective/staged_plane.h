@@ -39,11 +39,11 @@ class StagedPlane : public PlaneOf<StagedPlane> {
     int ranks;
     // The source of the memory in which tensors are staged.
     StagingSource memory = nullptr;
-    // The smallest chunk; a call has kMostChunks at most.
+    // The smallest chunk; a call has kMaxChunks at most.
     std::size_t chunk_bytes = std::size_t{4} << 20;
-    GpuPatience patience = {};
+    GpuTimeouts timeouts = {};
   };
-  static constexpr std::size_t kMostChunks = 64;
+  static constexpr std::size_t kMaxChunks = 64;
   explicit StagedPlane(Means means)
       : gpus_(means.gpus),
         planes_(std::move(means.planes)),
@@ -51,7 +51,7 @@ class StagedPlane : public PlaneOf<StagedPlane> {
         ranks_(means.ranks),
         memory_(std::move(means.memory)),
         chunk_bytes_(means.chunk_bytes),
-        patience_(std::move(means.patience)) {}
+        timeouts_(std::move(means.timeouts)) {}
   ~StagedPlane() override;
   StagedPlane(const StagedPlane&) = delete;
   StagedPlane& operator=(const StagedPlane&) = delete;
@@ -91,7 +91,7 @@ class StagedPlane : public PlaneOf<StagedPlane> {
   template <typename What>
   absl::Status on_host(DataPlane& plane, const What& what, const Call& call);
   GpuWait wait_in(const Call& call) const {
-    return {patience_, call, "a collective by way of the host",
+    return {timeouts_, call, "a collective by way of the host",
             GpuWait::For::kItsOwnWork};
   }
   absl::Status noted(const absl::Status& outcome);
@@ -108,7 +108,7 @@ class StagedPlane : public PlaneOf<StagedPlane> {
   const int ranks_;
   const StagingSource memory_;
   const std::size_t chunk_bytes_;
-  const GpuPatience patience_;
+  const GpuTimeouts timeouts_;
   std::map<int, std::unique_ptr<Lane>> lanes_;
   absl::Status failure_;
   bool has_ended_ = true;  // Whether the lanes' work has ended.

@@ -22,7 +22,7 @@ absl::StatusOr<std::byte*> StagingMemory::at_least(std::size_t bytes) {
 }
 
 absl::Status StagingStream::make_room(GpuWait& wait) {
-  return room_.make(stream_, 1, [&](const device::CudaEvent& event) {
+  return throttle_.make(stream_, 1, [&](const device::CudaEvent& event) {
     return wait.until(event);
   });
 }

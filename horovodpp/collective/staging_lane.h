@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/gpu_wait.h"
-#include "horovodpp/collective/stream_room.h"
+#include "horovodpp/collective/stream_throttle.h"
 #include "horovodpp/device/cuda_memory.h"
 #include "horovodpp/device/cuda_stream.h"
 
@@ -43,7 +43,7 @@ class StagingMemory {
 };
 
 // A stream with no more queued operations than a driver takes without blocking
-// (stream_room.h).
+// (stream_throttle.h).
 class StagingStream {
  public:
   explicit StagingStream(device::CudaStream stream)
@@ -60,7 +60,7 @@ class StagingStream {
   absl::Status make_room(GpuWait& wait);
 
   device::CudaStream stream_;
-  StreamRoom room_;
+  StreamThrottle throttle_;
 };
 
 struct StagingLane {

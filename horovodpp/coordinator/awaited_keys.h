@@ -20,7 +20,7 @@ class AwaitedKeys {
   void add(const Key& key, InFlight is_in_flight) {
     if (keys_.size() >= limit_) {
       drop_others(is_in_flight);
-      limit_ = std::max(kLeastKept, 2 * keys_.size());
+      limit_ = std::max(kMinKept, 2 * keys_.size());
     }
     keys_.insert(key);
   }
@@ -40,7 +40,7 @@ class AwaitedKeys {
   std::size_t size() const { return keys_.size(); }
 
  private:
-  static constexpr std::size_t kLeastKept = 32;
+  static constexpr std::size_t kMinKept = 32;
 
   template <typename InFlight>
   void drop_others(InFlight is_in_flight) {
@@ -48,7 +48,7 @@ class AwaitedKeys {
   }
 
   absl::flat_hash_set<Key> keys_;
-  std::size_t limit_ = kLeastKept;
+  std::size_t limit_ = kMinKept;
 };
 
 }  // namespace hvd::coordinator

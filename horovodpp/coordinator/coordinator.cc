@@ -38,13 +38,13 @@ Coordinator::Coordinator(const Options& options, NodeBoard& board,
       epoch_(options.epoch),
       slots_(options.cache_capacity),
       shared_copy_(options.shared_copy),
-      tree_keeper_(options.tree),
-      tree_(*tree_keeper_),
+      owned_tree_(options.tree),
+      tree_(*owned_tree_),
       node_(tree_.node_of(options.rank)),
       board_(board),
       clock_(clock),
       describe_(options.describe),
-      remark_(options.remark),
+      explain_silence_(options.explain_silence),
       protocol_({.rank = options.rank,
                  .tree = options.tree,
                  .stall_warning = options.stall_warning,
@@ -57,7 +57,8 @@ Coordinator::Coordinator(const Options& options, NodeBoard& board,
   if (is_leader()) {
     leader_ = std::make_unique<LeaderPart>(LeaderPart{
         .subtree = Subtree(options.tree, node_, first_sets(options)),
-        .stall_gatherer = StallGatherer(options.tree, node_, options.remark)});
+        .stall_gatherer =
+            StallGatherer(options.tree, node_, options.explain_silence)});
   }
   if (is_root()) {
     root_ = std::make_unique<RootPart>(RootPart{
@@ -122,7 +123,7 @@ absl::Status Coordinator::step(Clock::TimePoint now) {
 absl::Status Coordinator::send_messages(Clock::TimePoint now) {
   for (Message& message : protocol_.take_messages()) {
     if (const auto* stalled = std::get_if<Stalled>(&message)) {
-      silence_.said(*stalled, now);
+      silence_.reported(*stalled, now);
     }
     if (is_leader()) {
       HVD_RETURN_IF_ERROR(receive_from_below(rank_, std::move(message)));
@@ -166,8 +167,8 @@ absl::Status Coordinator::extend_schedule(Clock::TimePoint now) {
     write_schedule();
   }
   // Send Closed last, so that every node has the whole schedule before.
-  if (root_->scheduler.finished() && !root_->has_said_closed) {
-    root_->has_said_closed = true;
+  if (root_->scheduler.finished() && !root_->has_announced_closed) {
+    root_->has_announced_closed = true;
     return receive_from_above(Closed{});
   }
   return absl::OkStatus();
@@ -182,7 +183,7 @@ void Coordinator::write_schedule() {
 }
 
 bool Coordinator::wants_step() const {
-  if (protocol_.has_news()) return true;
+  if (protocol_.has_changes()) return true;
   if (is_leader() && leader_->subtree.has_messages()) return true;
   return is_root() && protocol_.has_read() && root_->scheduler.has_queued();
 }
@@ -219,7 +220,8 @@ std::vector<int> Coordinator::neighbours() const {
 
 std::vector<Outgoing> Coordinator::break_mail(const absl::Status& why) const {
   const Break message = {.why = std::string(why.message()),
-                         .suspects = suspects_of(why)};
+                         .suspects = suspects_of(why),
+                         .kind = failure_kind_of(why)};
   std::vector<Outgoing> mail;
   for (const int leader : neighbours()) {
     mail.push_back({leader, encode(epoch_, message)});
@@ -231,7 +233,7 @@ Outgoing Coordinator::beat_mail(int to) const {
   return {to, encode(epoch_, Beat{})};
 }
 
-bool Coordinator::owes_nothing() const {
+bool Coordinator::has_sent_all() const {
   return protocol_.has_ended() && (!is_leader() || leader_->unwritten.empty());
 }
 

@@ -76,10 +76,10 @@ class Coordinator {
     // missing, and before the job fails. Zero: never.
     Clock::Duration stall_warning = std::chrono::seconds(60);
     Clock::Duration stall_shutdown = std::chrono::seconds(600);
-    // `describe` names a rank with host and pid for messages. `remark` says why
-    // a silent rank of this node does not answer ("it is stopped").
+    // `describe` names a rank with host and pid for messages. `explain_silence`
+    // says why a silent rank of this node does not answer ("it is stopped").
     std::function<std::string(int rank)> describe = {};
-    std::function<std::string(int rank)> remark = {};
+    std::function<std::string(int rank)> explain_silence = {};
     ShareCopy shared_copy = {};
   };
 
@@ -170,12 +170,12 @@ class Coordinator {
   bool has_in_flight() const { return protocol_.has_in_flight(); }
   // Every rank has left, and this rank has read the whole schedule and sent all
   // its messages.
-  bool closed() const { return closed_ && owes_nothing(); }
+  bool closed() const { return closed_ && has_sent_all(); }
 
  private:
   bool is_root() const { return rank_ == kRoot; }
   bool is_leader() const { return rank_ == tree_.leader_of(node_); }
-  bool owes_nothing() const;
+  bool has_sent_all() const;
 
   absl::Status deliver(int from, Message message);
   absl::Status receive_from_below(int from, Message message);
@@ -201,13 +201,13 @@ class Coordinator {
   const std::uint32_t epoch_;
   const std::uint32_t slots_;
   const ShareCopy shared_copy_;
-  const std::shared_ptr<const Tree> tree_keeper_;
+  const std::shared_ptr<const Tree> owned_tree_;
   const Tree& tree_;
   const int node_;
   NodeBoard& board_;
   const Clock& clock_;
   const std::function<std::string(int)> describe_;
-  const std::function<std::string(int)> remark_;
+  const std::function<std::string(int)> explain_silence_;
   RankProtocol protocol_;
   Silence silence_;
   std::unique_ptr<LeaderPart> leader_;  // Leaders only.

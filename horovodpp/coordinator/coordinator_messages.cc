@@ -17,7 +17,9 @@ absl::Status Coordinator::receive(int from, std::string_view letter) {
     if (envelope.ok() && envelope->epoch != epoch_) continue;
     if (envelope.ok()) {
       if (const auto* broken = std::get_if<Break>(&envelope->message)) {
-        return with_suspects(absl::AbortedError(broken->why), broken->suspects);
+        return with_failure_kind(
+            with_suspects(absl::AbortedError(broken->why), broken->suspects),
+            broken->kind);
       }
     }
     const absl::Status status =
@@ -126,10 +128,12 @@ absl::Status Coordinator::check_silence(Clock::TimePoint now) {
   const auto finding = silence_.take(now);
   if (!finding) return absl::OkStatus();
   const bool is_here = tree_.node_of(finding->rank) == node_;
-  const std::string remark =
-      is_here && remark_ ? remark_(finding->rank) : std::string();
-  return warn_or_abort(silence_text(*finding, described(finding->rank), remark),
-                       {finding->rank}, finding->is_fatal);
+  const std::string silence_cause = is_here && explain_silence_
+                                        ? explain_silence_(finding->rank)
+                                        : std::string();
+  return warn_or_abort(
+      silence_text(*finding, described(finding->rank), silence_cause),
+      {finding->rank}, finding->is_fatal);
 }
 
 absl::Status Coordinator::warn_or_abort(const std::string& text,
@@ -188,7 +192,7 @@ absl::Status Coordinator::apply(Message message) {
 
 absl::Status Coordinator::answer_inspection(const Inspect& question) {
   const Clock::TimePoint now = clock_.now();
-  silence_.heard(now);
+  silence_.questioned(now);
   const Inspected mine =
       answer_of(question.query, protocol_.state(question.key, now),
                 protocol_.is_member(question.key.process_set));

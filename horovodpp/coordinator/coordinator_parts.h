@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a Coordinator that only leaders of nodes, or only the root, have.
+// The parts of a Coordinator that only leaders of nodes, or only the root,
+// have.
 #pragma once
 
 #include <deque>
@@ -22,10 +23,11 @@ struct LeaderPart {
 struct RootPart {
   RootScheduler scheduler;
   StallInspector stall_inspector;
-  bool has_said_closed = false;
+  bool has_announced_closed = false;
 
   bool has_work() const {
-    return scheduler.has_work() || (scheduler.finished() && !has_said_closed);
+    return scheduler.has_work() ||
+           (scheduler.finished() && !has_announced_closed);
   }
 };
 

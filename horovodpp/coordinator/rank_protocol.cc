@@ -230,8 +230,8 @@ void RankProtocol::report_stalls(Clock::TimePoint now) {
   }
   if (cycle_.is_in_force() && !batch_.is_executing() &&
       !cycle_.cycle().head_is_ready()) {
-    if (now - oldest >= kCyclePatience) stop_cycle();
-    stalls_.make_due_by(now + kCyclePatience);
+    if (now - oldest >= kCycleHeadTimeout) stop_cycle();
+    stalls_.make_due_by(now + kCycleHeadTimeout);
   }
 }
 

@@ -109,7 +109,7 @@ class RankProtocol {
   // Whether the board has something new for the node's leader since the last
   // call: a complete id, or room that the leader waits for.
   bool take_leader_is_wanted();
-  bool has_news() const { return !messages_.empty() || leader_is_wanted_; }
+  bool has_changes() const { return !messages_.empty() || leader_is_wanted_; }
 
   // The agreement under `id`; nullptr if unknown or retired.
   const Define* definition(std::uint32_t id) const;

@@ -186,7 +186,7 @@ void RankProtocol::remove_set(ProcessSetId set) {
              " was removed before every member had "
              "submitted ",
              key.to_string(),
-             "; wait for what is in flight before you remove a set")));
+             "; wait for its operations before you remove a set")));
   }
   join_phases_.erase(set);
   sets_.remove(set);

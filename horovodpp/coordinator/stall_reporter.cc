@@ -9,7 +9,7 @@ namespace hvd::coordinator {
 namespace {
 
 // Names reported at a time, if many have waited too long.
-constexpr std::size_t kMostStalled = 4;
+constexpr std::size_t kMaxStalled = 4;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ std::vector<Stalled> StallReporter::report(std::vector<Waiting> waiting,
             });
   const Clock::TimePoint oldest = waiting.front().since;
   std::vector<Stalled> stalled;
-  for (std::size_t i = 0; i < std::min(kMostStalled, waiting.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxStalled, waiting.size()); ++i) {
     const auto waited = now - waiting[i].since;
     if (waited < warning_) break;
     const auto ms =

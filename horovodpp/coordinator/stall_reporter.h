@@ -18,7 +18,7 @@ namespace hvd::coordinator {
 // How long a submission may wait for the head of a cycle before its rank asks
 // to leave the cycle. A program may submit the head only after it has seen the
 // result of a later operation, a dependency that the coordinator cannot detect.
-inline constexpr Clock::Duration kCyclePatience = std::chrono::seconds(5);
+inline constexpr Clock::Duration kCycleHeadTimeout = std::chrono::seconds(5);
 
 class StallReporter {
  public:
@@ -32,7 +32,7 @@ class StallReporter {
     last_name_ = name;
     last_at_ = now;
     if (is_first && warning_.count() > 0) {
-      due_ = now + std::min(warning_, kCyclePatience);
+      due_ = now + std::min(warning_, kCycleHeadTimeout);
     }
   }
 

@@ -46,14 +46,14 @@ Subtree::Subtree(std::shared_ptr<const Tree> tree, int node,
     : tree_(std::move(tree)), node_(node) {
   for (const ProcessSetId id : sets.ids()) {
     if (id == kGlobalSet) {
-      sets_[id].members = everybody();
+      sets_[id].members = all_sources();
     } else {
       add_set(id, *sets.ranks(id));
     }
   }
 }
 
-Subtree::Sources Subtree::everybody() const {
+Subtree::Sources Subtree::all_sources() const {
   return {low_bits(tree_->ranks_of(node_).size()),
           low_bits(tree_->children(node_).size())};
 }
@@ -123,11 +123,11 @@ absl::Status Subtree::take(const Sources& from, Propose& message) {
   } else {
     merge(count.merged, message);
   }
-  tell_if_complete(place);
+  forward_if_complete(place);
   return absl::OkStatus();
 }
 
-void Subtree::tell_if_complete(RequestMap<Count>::iterator proposal) {
+void Subtree::forward_if_complete(RequestMap<Count>::iterator proposal) {
   auto& [request, count] = *proposal;
   const Set& set = sets_[request.key().process_set];
   if (!(count.from | set.joined).includes(set.members)) return;
@@ -178,7 +178,7 @@ absl::Status Subtree::take(const Sources& from, Passed& message) {
     Sources& count = passed_[id];
     if (count.overlaps(from)) return said_twice("an id is passed");
     count = count | from;
-    if (!count.includes(everybody())) continue;
+    if (!count.includes(all_sources())) continue;
     passed_.erase(id);
     if (!messages_.empty() &&
         std::holds_alternative<Passed>(messages_.back())) {
@@ -210,7 +210,7 @@ absl::Status Subtree::take(const Sources& from, Joined& message) {
     }
   }
   std::sort(keys.begin(), keys.end());
-  for (const Key& key : keys) tell_if_complete(proposals_.find(key));
+  for (const Key& key : keys) forward_if_complete(proposals_.find(key));
   if (set.joined.includes(set.members)) {
     messages_.emplace_back(Joined{message.process_set, set.last_joined});
   }
@@ -218,7 +218,8 @@ absl::Status Subtree::take(const Sources& from, Joined& message) {
 }
 
 absl::Status Subtree::take(const Sources& from, Leave& message) {
-  if (!std::exchange(leave_is_told_, true)) messages_.emplace_back(message);
+  if (!std::exchange(leave_is_forwarded_, true))
+    messages_.emplace_back(message);
   // A child sends Leave when the first rank of its subtree leaves.
   if (from.ranks != 0) {
     if (left_.overlaps(from)) return said_twice("a rank leaves");
@@ -235,7 +236,7 @@ absl::Status Subtree::take(const Sources& from, AllLeft&) {
 
 void Subtree::left(const Sources& from) {
   left_ = left_ | from;
-  if (left_ == everybody()) messages_.emplace_back(AllLeft{});
+  if (left_ == all_sources()) messages_.emplace_back(AllLeft{});
 }
 
 absl::Status Subtree::take(const Sources&, Stop& message) {
@@ -252,7 +253,7 @@ absl::Status Subtree::take(const Sources& from, Halted& message) {
   }
   halted_ = halted_ | from;
   least_.entered = std::min(least_.entered, message.entered);
-  if (!halted_.includes(everybody())) return absl::OkStatus();
+  if (!halted_.includes(all_sources())) return absl::OkStatus();
   halted_ = {};
   messages_.emplace_back(least_);
   return absl::OkStatus();

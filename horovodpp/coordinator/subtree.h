@@ -83,7 +83,7 @@ class Subtree {
 
   std::optional<Sources> source_of(int rank) const;
   Sources members_of(const std::vector<int>& ranks) const;
-  Sources everybody() const;
+  Sources all_sources() const;
   void add_set(ProcessSetId id, const std::vector<int>& ranks);
 
   absl::Status take(const Sources& from, Propose& message);
@@ -102,7 +102,7 @@ class Subtree {
   absl::Status count_ready(const Sources& from, std::uint32_t id,
                            ProcessSetId set);
   void left(const Sources& from);
-  void tell_if_complete(RequestMap<Count>::iterator proposal);
+  void forward_if_complete(RequestMap<Count>::iterator proposal);
   void forget_set(ProcessSetId id);
 
   const std::shared_ptr<const Tree> tree_;
@@ -113,7 +113,7 @@ class Subtree {
   absl::flat_hash_map<std::uint32_t, Sources> ready_;
   absl::flat_hash_map<std::uint32_t, Sources> passed_;
   Sources left_ = {};
-  bool leave_is_told_ = false;
+  bool leave_is_forwarded_ = false;
   std::optional<std::uint32_t> stopped_run_;
   Sources halted_ = {};
   Halted least_ = {};

@@ -131,16 +131,16 @@ void TensorQueue::wait_for(const Key& key) {
   has_waits_.store(true);
 }
 
-void TensorQueue::take_news(News& news) {
-  news.unsent.clear();
-  news.waited_for.clear();
+void TensorQueue::take_changes(Changes& changes) {
+  changes.unsent.clear();
+  changes.waited_for.clear();
   // Read before the pushed list, which is then complete for these waits.
   if (has_waits_.load()) {
     MutexLock lock(mutex_);
     has_waits_.store(false);
     for (Wait& wait : waits_) {
       if (flight_of(wait.key) != wait.flight) continue;
-      news.waited_for.push_back(std::move(wait.key));
+      changes.waited_for.push_back(std::move(wait.key));
     }
     waits_.clear();
   }
@@ -148,10 +148,10 @@ void TensorQueue::take_news(News& news) {
   Submission* const last = last_.load();
   for (Submission* next = unsent_.exchange(last); next != last;
        next = next->next) {
-    news.unsent.push_back(next);
+    changes.unsent.push_back(next);
   }
-  std::reverse(news.unsent.begin(), news.unsent.end());
-  unsent_count_.fetch_sub(static_cast<std::int64_t>(news.unsent.size()));
+  std::reverse(changes.unsent.begin(), changes.unsent.end());
+  unsent_count_.fetch_sub(static_cast<std::int64_t>(changes.unsent.size()));
 }
 
 SubmissionPtr TensorQueue::take_one(Submission* submission) {

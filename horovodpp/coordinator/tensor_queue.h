@@ -61,8 +61,9 @@ class TensorQueue {
   //   AlreadyExists    the name is in flight on this rank
   //   (as close() said)  the queue is closed
   // Returns whether to wake the driving thread: true at most once until the
-  // next take_news(), and never if this thread `waits_at_once`, because it then
-  // drives or notifies the driver. From now on the request must not change.
+  // next take_changes(), and never if this thread `waits_at_once`, because it
+  // then drives or notifies the driver. From now on the request must not
+  // change.
   absl::StatusOr<bool> push(const SubmissionPtr& submission,
                             bool waits_at_once = false);
 
@@ -73,7 +74,7 @@ class TensorQueue {
 
   // The driving thread is about to sleep and listens for the doorbell: wake it
   // only when `unsent` submissions are queued. Returns whether they already
-  // are. Holds until the next take_news().
+  // are. Holds until the next take_changes().
   bool wake_at(std::int64_t unsent) {
     await(unsent);
     return unsent_count_.load() >= unsent && has_unsent();
@@ -82,7 +83,7 @@ class TensorQueue {
   // A caller blocks until the submission `key` completes.
   void wait_for(const Key& key);
 
-  struct News {
+  struct Changes {
     // Pushed submissions, in order, to announce to the peers. Submissions that
     // have failed in the meantime are left out.
     std::vector<Submission*> unsent = {};
@@ -91,10 +92,10 @@ class TensorQueue {
     std::vector<Key> waited_for = {};
   };
   // Replaces `news` with everything new since the last call.
-  void take_news(News& news);
+  void take_changes(Changes& changes);
 
-  // Whether take_news() has news. Cheap.
-  bool has_news() const { return has_unsent() || has_waits_.load(); }
+  // Whether take_changes() has news. Cheap.
+  bool has_changes() const { return has_unsent() || has_waits_.load(); }
 
   // Replaces `taken` with this rank's submissions in `batch`, for execution.
   // Their names stay in flight until release().
@@ -118,7 +119,7 @@ class TensorQueue {
   // closed.
   void put_back(std::vector<SubmissionPtr> submissions);
 
-  // Fails `submission`, if in flight. Only for submissions from take_news().
+  // Fails `submission`, if in flight. Only for submissions from take_changes().
   void fail(Submission* submission, const absl::Status& why);
 
   // Fails everything in flight, and every later push, with `reason`. The first

@@ -16,7 +16,7 @@ namespace hvd::data {
 namespace {
 
 // Larger than any data set of this format; limits damaged headers.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 34;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 34;
 
 std::optional<DType> dtype_of_code(std::uint8_t code) {
   switch (code) {
@@ -37,7 +37,7 @@ std::optional<DType> dtype_of_code(std::uint8_t code) {
   }
 }
 
-// Reads the dimensions, at most kMostBytes bytes in all.
+// Reads the dimensions, at most kMaxBytes bytes in all.
 autograd::Dims read_dims(GzFile& file, std::uint8_t rank, std::size_t element) {
   autograd::Dims dims;
   std::uint64_t bytes = element;
@@ -50,7 +50,7 @@ autograd::Dims read_dims(GzFile& file, std::uint8_t rank, std::size_t element) {
                                 (std::uint64_t{size[2]} << 8) | size[3];
     dims.push_back(static_cast<std::int64_t>(value));
     has_zero |= value == 0;
-    if (value > 0 && bytes > kMostBytes / value) {
+    if (value > 0 && bytes > kMaxBytes / value) {
       file.fail("claims to be larger than any data set");
     }
     bytes *= std::max<std::uint64_t>(value, 1);

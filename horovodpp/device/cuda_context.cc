@@ -61,7 +61,7 @@ CuResult CudaUpkeep::take_event(CuEvent* event) {
 void CudaUpkeep::put_back(CuEvent event) {
   {
     const MutexLock lock(mutex_);
-    if (events_.size() < kMostEvents) {
+    if (events_.size() < kMaxEvents) {
       events_.push_back(event);
       return;
     }

@@ -68,7 +68,7 @@ class CudaUpkeep {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   // The most kept events; put_back() destroys further ones.
-  static constexpr std::size_t kMostEvents = 1024;
+  static constexpr std::size_t kMaxEvents = 1024;
 
   CudaUpkeep(const CudaApi& api, CuContext handle, int index)
       : context_{

@@ -70,8 +70,8 @@ class IpcEvent {
 
   // Records the event after all work in `stream`, which is of its GPU.
   absl::Status record(const CudaStream& stream);
-  absl::StatusOr<bool> has_happened() const {
-    return device::has_happened(context_, event_);
+  absl::StatusOr<bool> has_completed() const {
+    return device::has_completed(context_, event_);
   }
 
   CuEvent handle() const { return event_; }

@@ -24,13 +24,13 @@ absl::Status exhausted(const absl::Status& status, const std::string& what,
 
 // How long an allocation waits for memory that is being freed. The GPU may
 // hang.
-constexpr std::chrono::seconds kMostForFreeing(30);
+constexpr std::chrono::seconds kFreeTimeout(30);
 
 CuResult allocate(const CudaContext& context, CuAddress* memory,
                   std::size_t bytes) {
   const CuResult result = context.api->cuMemAlloc_v2(memory, bytes);
   if (result != kCuOutOfMemory) return result;
-  context.upkeep->settle(std::chrono::steady_clock::now() + kMostForFreeing);
+  context.upkeep->settle(std::chrono::steady_clock::now() + kFreeTimeout);
   return context.api->cuMemAlloc_v2(memory, bytes);
 }
 

@@ -61,7 +61,7 @@ absl::Status CudaEvent::wait() const {
                    "cuEventSynchronize");
 }
 
-absl::StatusOr<bool> has_happened(const CudaContext& context, CuEvent event) {
+absl::StatusOr<bool> has_completed(const CudaContext& context, CuEvent event) {
   const CurrentContext current(context);
   HVD_RETURN_IF_ERROR(current.status());
   const CuResult result = context.api->cuEventQuery(event);

@@ -24,7 +24,7 @@ namespace hvd::device {
 bool is_legacy(CuStream stream);
 
 // Whether the last recording of `event` has happened.
-absl::StatusOr<bool> has_happened(const CudaContext& context, CuEvent event);
+absl::StatusOr<bool> has_completed(const CudaContext& context, CuEvent event);
 
 class CudaEvent {
  public:
@@ -44,8 +44,8 @@ class CudaEvent {
 
   // Blocks this thread until the event has happened.
   absl::Status wait() const;
-  absl::StatusOr<bool> has_happened() const {
-    return device::has_happened(context_, event_);
+  absl::StatusOr<bool> has_completed() const {
+    return device::has_completed(context_, event_);
   }
 
   // Makes later work in `stream` (nullptr: the legacy default stream of this

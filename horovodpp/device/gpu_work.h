@@ -44,11 +44,11 @@ class GpuWork : public Enqueued {
   bool is_captured() const override { return is_captured_; }
 
   // Whether the GPU has begun or finished the work.
-  absl::StatusOr<bool> has_begun() const { return span_.began.has_happened(); }
-  absl::StatusOr<bool> is_done() const { return span_.done.has_happened(); }
+  absl::StatusOr<bool> has_begun() const { return span_.began.has_completed(); }
+  absl::StatusOr<bool> is_done() const { return span_.done.has_completed(); }
 
-  // Calls `notify` once, with OK, or with the reason why there will be no result:
-  // on the thread that calls end(), or at once if that was called.
+  // Calls `notify` once, with OK, or with the reason why there will be no
+  // result: on the thread that calls end(), or at once if that was called.
   using Notify = std::function<void(const absl::Status&)>;
   void on_end(Notify notify);
 

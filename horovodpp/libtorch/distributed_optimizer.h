@@ -113,7 +113,7 @@ class DistributedOptimizer {
     if (reducer_ != nullptr) {
       watch();  // Parameters that were added or unfrozen.
       send_the_rest();
-      tell_of_changes();
+      warn_of_changes();
       receive();
     }
     is_synchronized_ = true;
@@ -295,13 +295,13 @@ class DistributedOptimizer {
     }
   }
 
-  void tell_of_changes() {
+  void warn_of_changes() {
     for (const auto& gradient : gradients_) {
-      if (has_told_of_changes_ || !gradient->is_sent() ||
+      if (has_warned_of_changes_ || !gradient->is_sent() ||
           !gradient->has_changed()) {
         continue;
       }
-      has_told_of_changes_ = true;
+      has_warned_of_changes_ = true;
       TORCH_WARN(
           "The gradient of '", gradient->key(),
           "' was changed while it was reduced, so that its value is not "
@@ -375,7 +375,7 @@ class DistributedOptimizer {
   std::unique_ptr<internal::Reducer> reducer_;
   bool skips_synchronize_ = false;
   bool is_synchronized_ = false;  // And there was no backward since.
-  bool has_told_of_changes_ = false;
+  bool has_warned_of_changes_ = false;
 };
 
 }  // namespace libtorch

@@ -208,7 +208,7 @@ class RecomputedRegion : public std::enable_shared_from_this<RecomputedRegion> {
   std::vector<const void*> passes_;  // Passes that filled places.
 };
 
-class RecomputedRegion::Place final : public Keeper {
+class RecomputedRegion::Place final : public SavedHooks {
  public:
   explicit Place(std::shared_ptr<RecomputedRegion> region)
       : region_(std::move(region)) {}
@@ -227,7 +227,7 @@ class RecomputedRegion::Place final : public Keeper {
 class RecomputedRegion::Forward final : public SavedTensorHooks {
  public:
   explicit Forward(RecomputedRegion& region) : region_(region) {}
-  std::unique_ptr<Keeper> keeper() override {
+  std::unique_ptr<SavedHooks> make_hooks() override {
     return std::make_unique<Place>(region_.shared_from_this());
   }
 
@@ -243,7 +243,7 @@ class RecomputedRegion::Replay final : public SavedTensorHooks {
   }
   ~Replay() override { --recomputations_of_thread(); }
 
-  std::unique_ptr<Keeper> keeper() override;
+  std::unique_ptr<SavedHooks> make_hooks() override;
 
   // Handles the next saved tensor.
   void fill(const torch::Tensor& tensor) {
@@ -266,7 +266,7 @@ class RecomputedRegion::Replay final : public SavedTensorHooks {
   std::size_t saved_ = 0;
 };
 
-class RecomputedRegion::Replayed final : public Keeper {
+class RecomputedRegion::Replayed final : public SavedHooks {
  public:
   explicit Replayed(Replay& replay) : replay_(&replay) {}
   void call_pack_hook(const torch::Tensor& tensor) override {
@@ -280,7 +280,7 @@ class RecomputedRegion::Replayed final : public Keeper {
   torch::Tensor tensor_;
 };
 
-inline std::unique_ptr<Keeper> RecomputedRegion::Replay::keeper() {
+inline std::unique_ptr<SavedHooks> RecomputedRegion::Replay::make_hooks() {
   return std::make_unique<Replayed>(*this);
 }
 

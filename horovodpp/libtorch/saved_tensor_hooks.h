@@ -24,7 +24,7 @@ namespace libtorch {
 namespace internal {
 
 // Keeps one saved tensor.
-using Keeper = torch::autograd::SavedVariableHooks;
+using SavedHooks = torch::autograd::SavedVariableHooks;
 
 // While it lives, it keeps the tensors that are saved on this thread, in place
 // of outer hooks.
@@ -35,7 +35,7 @@ class SavedTensorHooks {
   SavedTensorHooks(const SavedTensorHooks&) = delete;
   SavedTensorHooks& operator=(const SavedTensorHooks&) = delete;
 
-  virtual std::unique_ptr<Keeper> keeper() = 0;
+  virtual std::unique_ptr<SavedHooks> make_hooks() = 0;
 
   // Null: there are none.
   static SavedTensorHooks*& innermost() {
@@ -82,9 +82,9 @@ class HookedEngine final : public torch::autograd::Engine {
       override {
     return before_.make_anomaly_metadata();
   }
-  std::unique_ptr<Keeper> get_default_saved_variable_hooks() override {
+  std::unique_ptr<SavedHooks> get_default_saved_variable_hooks() override {
     SavedTensorHooks* const hooks = SavedTensorHooks::innermost();
-    return hooks != nullptr ? hooks->keeper()
+    return hooks != nullptr ? hooks->make_hooks()
                             : before_.get_default_saved_variable_hooks();
   }
 

@@ -196,11 +196,11 @@ absl::StatusOr<std::uint64_t> safetensors_header_length(
   for (std::size_t i = prefix.size(); i > 0; --i) {
     length = (length << 8) | prefix[i - 1];
   }
-  if (length > SafetensorsHeader::kMostBytes) {
+  if (length > SafetensorsHeader::kMaxBytes) {
     return damaged("its header claims ", length,
                    " bytes, but no header has "
                    "more than ",
-                   SafetensorsHeader::kMostBytes,
+                   SafetensorsHeader::kMaxBytes,
                    "; it may be no safetensors file");
   }
   if (file_bytes < prefix.size() || length > file_bytes - prefix.size()) {
@@ -261,7 +261,7 @@ absl::StatusOr<std::string> format_safetensors_header(
         absl::StrCat("a name or a text is not UTF-8: ", error.what()));
   }
   while (text.size() % 8 != 0) text += ' ';
-  if (text.size() > SafetensorsHeader::kMostBytes) {
+  if (text.size() > SafetensorsHeader::kMaxBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("names and metadata take ", text.size(),
                      " bytes, more than a safetensors file has room for"));

@@ -33,7 +33,7 @@ struct SafetensorsEntry {
 
 struct SafetensorsHeader {
   static constexpr std::size_t kPrefixBytes = 8;
-  static constexpr std::uint64_t kMostBytes = 100'000'000;
+  static constexpr std::uint64_t kMaxBytes = 100'000'000;
 
   std::vector<SafetensorsEntry> entries;  // In order of position.
   std::map<std::string, std::string> metadata;

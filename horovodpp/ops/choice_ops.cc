@@ -18,7 +18,7 @@ namespace {
 template <typename F>
 Tensor compare(const Tensor& a, const Tensor& b, OperationName operation, F f) {
   check_same_dtype(a, b, operation.text());
-  tell_reads(a, b);
+  report_reads(a, b);
   return result_of(operation, [&] {
     const Tensor out = empty(broadcast(a.shape(), b.shape(), operation.text()),
                              {.dtype = DType::kBool});
@@ -31,7 +31,7 @@ Tensor compare(const Tensor& a, const Tensor& b, OperationName operation, F f) {
 template <typename F>
 Tensor compare(const Tensor& a, double b, OperationName operation, F f) {
   check_defined(a, operation.text());
-  tell_reads(a);
+  report_reads(a);
   return result_of(operation, [&] {
     const Tensor out = empty(a.shape(), {.dtype = DType::kBool});
     visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
@@ -146,7 +146,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
     });
     return chosen;
   });
-  autograd::tell_reads(condition);
+  autograd::report_reads(condition);
   if (autograd::needs_grad(a, b)) {
     auto node = autograd::make_node<autograd::WhereBackward>(a, b);
     node->condition.save(condition);

@@ -108,7 +108,7 @@ Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
     });
     return gathered;
   });
-  autograd::tell_reads(index);
+  autograd::report_reads(index);
   if (autograd::needs_grad(x)) {
     // dx = dy summed at its indices, 0 elsewhere
     autograd::record_saving(
@@ -157,7 +157,7 @@ Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index,
         });
     return to(sums, x.dtype());
   });
-  autograd::tell_reads(index);
+  autograd::report_reads(index);
   if (autograd::needs_grad(x, source)) {
     auto node = autograd::make_node<autograd::ScatterAddBackward>(x, source);
     node->index.save(index);

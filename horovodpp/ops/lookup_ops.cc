@@ -161,7 +161,7 @@ Tensor take_rows(const Tensor& x, const Tensor& indices, const Choice& choice,
   if (!zero_skipped) forward.skipped = -1;
   Tensor out =
       result_of(choice.operation, [&] { return taken(x, indices, forward); });
-  tell_reads(indices);
+  report_reads(indices);
   if (needs_grad(x)) {
     // dx = add_rows(dy), or sparse rows
     record_saving(out, "IndexSelectBackward", x, indices,

@@ -210,7 +210,7 @@ Tensor pick(const Tensor& x, const Picks& picks) {
     });
     return picked;
   });
-  for (const Tensor& indices : picks) tell_reads(indices);
+  for (const Tensor& indices : picks) report_reads(indices);
   if (needs_grad(x)) {
     auto node = make_node<IndexBackward>(x);
     node->save(picks);
@@ -222,7 +222,7 @@ Tensor pick(const Tensor& x, const Picks& picks) {
 
 void put_(const Tensor& x, const Picks& picks, const Tensor& value) {
   check_same_dtype(x, value, "index_put_");
-  for (const Tensor& indices : picks) tell_reads(indices);
+  for (const Tensor& indices : picks) report_reads(indices);
   const bool recorded = needs_grad(x, value) && is_floating_point(x.dtype());
   check_inplace(x, recorded, "index_put_");
   const Tensor values = shares_memory(value, x) ? clone(value) : value;

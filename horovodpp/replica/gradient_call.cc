@@ -9,7 +9,7 @@ Sent GradientCall::start(Runtime& runtime, const TensorView& gradient,
                          std::shared_ptr<const void> owner) {
   // Use a Prepared only for borrowed gradients: its destructor waits, and an
   // owned gradient must not cause a wait.
-  if (owner == nullptr && lies_where_it_lay(gradient)) {
+  if (owner == nullptr && has_same_address(gradient)) {
     if (!prepared_) {
       StatusOr<Prepared> made = runtime.prepare_allreduce_(gradient, options_);
       if (made.ok()) prepared_ = *std::move(made);

@@ -27,7 +27,7 @@ class GradientCall {
              std::shared_ptr<const void> owner);
 
  private:
-  bool lies_where_it_lay(const TensorView& gradient) const {
+  bool has_same_address(const TensorView& gradient) const {
     return gradient.data() == last_.data() && gradient.data() != nullptr &&
            gradient.dtype() == last_.dtype() &&
            gradient.shape() == last_.shape() &&

@@ -69,19 +69,20 @@ int GradientLedger::owed(std::size_t i) const {
   return record.expected * record.parts - record.came;
 }
 
-Came GradientLedger::count(std::size_t i) {
+ContributionState GradientLedger::count(std::size_t i) {
   Record& record = records_[i];
   ++record.came;
   switch (record.state) {
     case State::kSent:
-      return Came::kLate;
+      return ContributionState::kLate;
     case State::kHeld:
-      return Came::kHeld;
+      return ContributionState::kHeld;
     case State::kOpen:
-      if (record.came < record.expected * record.parts) return Came::kMore;
-      return Came::kComplete;
+      if (record.came < record.expected * record.parts)
+        return ContributionState::kMore;
+      return ContributionState::kComplete;
     default:
-      return Came::kMore;
+      return ContributionState::kMore;
   }
 }
 

@@ -7,7 +7,7 @@
 //
 //   GradientLedger ledger;
 //   const std::size_t weight = ledger.enter("fc1.weight");
-//   if (ledger.count(weight) == Came::kComplete &&
+//   if (ledger.count(weight) == ContributionState::kComplete &&
 //       ledger.complete(weight, bytes) == Due::kItself) {
 //     send(weight);
 //     ledger.mark_sent(weight);
@@ -38,7 +38,7 @@ namespace HVD_EXPORT hvd {
 namespace replica {
 
 // The state of a gradient that got a contribution.
-enum class Came : std::int8_t {
+enum class ContributionState : std::int8_t {
   kMore,      // Others are to come, or the gradient waits for its group.
   kComplete,  // It was the last; call complete().
   kHeld,      // The gradient waits for its bucket.
@@ -89,7 +89,7 @@ class GradientLedger {
   }
   // The number of contributions still to come; 0 once the gradient is complete.
   int owed(std::size_t i) const;
-  Came count(std::size_t i);
+  ContributionState count(std::size_t i);
   // Counts a contribution; returns whether it was the last.
   //   hvd::Error (FailedPrecondition)  none is owed; says of how many
   bool contribute(std::size_t i);

@@ -119,7 +119,7 @@ Sent GradientSender::send(Runtime& runtime, std::vector<Outgoing> gradients) {
     if (options_.observer != nullptr) {
       for (const Outgoing& outgoing : gradients) keys.push_back(outgoing.key);
     }
-    tell_sent(keys);
+    report_sent(keys);
     return watched(reduced(runtime, std::move(gradients), std::move(options)),
                    std::move(keys));
   }
@@ -134,7 +134,7 @@ Sent GradientSender::send(Runtime& runtime, const ScatteredGroup& group) {
   stats_.bytes += group.buffer.bytes();
   stats_.sent_bytes += group.buffer.bytes();
   const AllreduceOptions options = call_options(group.name);
-  tell_sent(group.keys);
+  report_sent(group.keys);
   Future<void> reduced = runtime.reducescatter_into_async(
       group.buffer, group.share,
       {.name = options.name,
@@ -155,7 +155,7 @@ Sent GradientSender::send(Runtime& runtime, const std::string& key,
   result->factor = options_.op == ReduceOp::kAverage
                        ? options_.scale / num_ranks_
                        : options_.scale;
-  tell_sent({key});
+  report_sent({key});
   return Sent(std::make_unique<RowsExchange>(
       runtime, rows,
       AllgatherOptions{.name = absl::StrCat(options_.name, ".", key),
@@ -163,7 +163,7 @@ Sent GradientSender::send(Runtime& runtime, const std::string& key,
       std::move(result)));
 }
 
-void GradientSender::tell_sent(const std::vector<std::string>& keys) const {
+void GradientSender::report_sent(const std::vector<std::string>& keys) const {
   if (options_.observer == nullptr) return;
   for (const std::string& key : keys) options_.observer->sent(key);
 }

@@ -64,7 +64,7 @@ class GradientSender {
     return options_.compressor != nullptr && num_ranks_ > 1 &&
            gradient.gradient.dtype() == DType::kF32;
   }
-  void tell_sent(const std::vector<std::string>& keys) const;
+  void report_sent(const std::vector<std::string>& keys) const;
   // Tells the observer, if any, when these gradients are reduced.
   Sent watched(Future<void> reduced, std::vector<std::string> keys) const;
   static Future<void> reduced(Runtime& runtime, std::vector<Outgoing> gradients,

@@ -200,8 +200,8 @@ StatusOr<std::shared_ptr<Runtime>> find_runtime() {
   if (caller_state.job != nullptr) {
     if (!caller_state.job->was_left) return caller_state.job->runtime;
     return absl::FailedPreconditionError(
-        "this thread's rank has been shut down, and whoever started it starts "
-        "the next");
+        "this thread's rank has been shut down; only run_ranks() can start "
+        "another");
   }
   MutexLock lock(process().mutex);
   if (process().runtime == nullptr) return no_job(process().was_initialized);

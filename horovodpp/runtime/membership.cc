@@ -9,9 +9,8 @@ StatusOr<std::shared_ptr<Runtime>> Membership::enter() const {
   std::shared_ptr<Runtime> runtime = runtime_.lock();
   if (runtime != nullptr) return runtime;
   return absl::FailedPreconditionError(
-      "this rank has left the job it was made for, by shutdown() or reform(); "
-      "make it anew in the job there is now (after hvd::init(), if there is "
-      "none)");
+      "this rank has left the job of this object, by shutdown() or reform(); "
+      "create the object again in the new job (after hvd::init())");
 }
 
 }  // namespace hvd

@@ -49,7 +49,7 @@ class RankThreads {
     } catch (const std::exception& error) {
       fail(rank, job.get(), error.what());
     } catch (...) {
-      fail(rank, job.get(), "threw what is no std::exception");
+      fail(rank, job.get(), "threw an object that is not a std::exception");
     }
   }
 

@@ -15,7 +15,7 @@
 #include "horovodpp/runtime/settings/capture_options.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/runtime/settings/waits_at_once.h"
-#include "horovodpp/runtime/submission/door.h"
+#include "horovodpp/runtime/submission/lifetime_guard.h"
 #include "horovodpp/runtime/submission/prepared_call.h"
 #include "horovodpp/runtime/submission/submissions.h"
 #include "horovodpp/runtime/submission/submitter.h"
@@ -44,7 +44,7 @@ StatusOr<std::unique_ptr<runtime::PreparedCall>> prepare(
   // Unnamed calls get a new number each time.
   if (terms.name.empty()) {
     return absl::InvalidArgumentError(
-        "what is prepared is known by its name on every rank; give it one");
+        "a prepared collective needs a name, which is equal on all ranks");
   }
   const ProcessSet set = terms.process_set;
   return submitter.prepare(build(std::move(terms)), set, std::move(results));
@@ -89,7 +89,7 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
   std::erase(suspects, job_->topology().rank());
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Job> job,
                        recovery_->reform(job_, suspects));
-  door_->shut();
+  lifetime_guard_->shut();
   return std::unique_ptr<Runtime>(new Runtime(recovery_, std::move(job)));
 }
 
@@ -99,7 +99,8 @@ Runtime::Runtime(std::shared_ptr<runtime::Recovery> recovery,
       job_(std::move(job)),
       sets_(job_->sets()),
       submitter_(std::make_unique<runtime::Submitter>(sets_, *job_)),
-      door_(std::make_unique<runtime::Door<Runtime>>(this)) {}
+      lifetime_guard_(std::make_unique<runtime::LifetimeGuard<Runtime>>(this)) {
+}
 
 // A thread that waits for a future may be driving the job; it stops with the
 // job. A forked child touches nothing, because the threads, memory and wires
@@ -107,10 +108,10 @@ Runtime::Runtime(std::shared_ptr<runtime::Recovery> recovery,
 Runtime::~Runtime() {
   job_->stop().IgnoreError();
   if (!job_->is_of_a_parent()) {
-    door_->shut();
+    lifetime_guard_->shut();
     return;
   }
-  door_->abandon();
+  lifetime_guard_->abandon();
   static_cast<void>(submitter_.release());
   new std::pair(std::move(job_), std::move(recovery_));
 }
@@ -134,12 +135,14 @@ telemetry::Log& Runtime::log() const { return job_->log(); }
 Status Runtime::stop() {
   absl::Status end = job_->stop();
   // In a callback or a forked child, stop() did nothing.
-  if (!absl::IsFailedPrecondition(end)) door_->shut();
+  if (!absl::IsFailedPrecondition(end)) lifetime_guard_->shut();
   return end;
 }
 
 void Runtime::abort(const std::string& why) { job_->abort(why); }
-Membership Runtime::membership() const { return Membership(door_->key()); }
+Membership Runtime::membership() const {
+  return Membership(lifetime_guard_->key());
+}
 const Topology& Runtime::topology() const { return job_->topology(); }
 Status Runtime::status() const { return job_->status(); }
 

@@ -75,7 +75,7 @@ class Communicator;
 }
 namespace runtime {
 template <typename T>
-class Door;
+class LifetimeGuard;
 class Job;
 class Recovery;
 class SetTable;
@@ -214,8 +214,8 @@ class Runtime {
                                            ReducescatterOptions options);
 
   // Reduces `tensor` over the ranks of the set for rank `root_rank` alone. This
-  // is a rank of the job. In place, the root's tensor is replaced, and the others
-  // stay as they are; otherwise the others get an empty Buffer.
+  // is a rank of the job. In place, the root's tensor is replaced, and the
+  // others stay as they are; otherwise the others get an empty Buffer.
   Future<void> reduce_async_(TensorView tensor, int root_rank,
                              ReduceOptions options = {});
   Future<Buffer> reduce_async(ConstTensorView tensor, int root_rank,
@@ -239,8 +239,8 @@ class Runtime {
   // the set have joined it takes part in the others' operations: with the
   // neutral value in reductions, no rows in an allgather or gather, and as a
   // receiver of broadcasts and scatters. Operations that need it (an alltoall,
-  // or with it as the root) fail on the others. Ready when every rank of the set has joined; the
-  // value is the rank that joined last.
+  // or with it as the root) fail on the others. Ready when every rank of the
+  // set has joined; the value is the rank that joined last.
   Future<int> join_async(const ProcessSet& set = ProcessSet::global());
 
   // Creates a process set of `ranks`; ready when the set can be used. Every
@@ -290,7 +290,7 @@ class Runtime {
   std::shared_ptr<runtime::Job> job_;
   runtime::SetTable& sets_;  // The job's.
   std::unique_ptr<runtime::Submitter> submitter_;
-  std::unique_ptr<runtime::Door<Runtime>> door_;
+  std::unique_ptr<runtime::LifetimeGuard<Runtime>> lifetime_guard_;
 };
 
 }  // namespace hvd

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Communicator is one rank's end of a job's wires: it moves bytes between
-// ranks and knows nothing of tensors. After start-up, everything is posted and
-// polled; no call blocks.
+// A Communicator connects one rank to the other ranks of its job: it moves
+// bytes between ranks and knows nothing of tensors. After start-up, everything
+// is posted and polled; no call blocks.
 //
 // Two kinds of traffic:
 //   mail      a message of any size to any rank at any time; arrives whole, in

@@ -20,7 +20,7 @@ struct Trailer {
 
 // Ranks send little before they meet in a later epoch; a rank that sends more
 // is faulty.
-constexpr int kMostKeptOfARank = 4096;
+constexpr int kMaxKeptPerRank = 4096;
 
 // The channel in the trailer; nullopt without a trailer.
 std::optional<EpochRouter::Channel> channel_of(const std::string& bytes) {
@@ -84,7 +84,7 @@ void EpochRouter::keep(Channel channel, Mail mail) {
   if (channel.kind != Kind::kNotice && channel.epoch < entered_) return;
   int& count = kept_of_[mail.from];
   const bool early = channel.kind == Kind::kNotice || channel.epoch > entered_;
-  if (early && count >= kMostKeptOfARank) return;
+  if (early && count >= kMaxKeptPerRank) return;
   ++count;
   kept_[channel].push_back(std::move(mail));
 }

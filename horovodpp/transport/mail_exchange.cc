@@ -18,7 +18,7 @@ using TimePoint = std::chrono::steady_clock::time_point;
 // travel to them.
 constexpr std::chrono::seconds kGrace(1);
 // How long the message that calls an exchange off may take to leave this rank.
-constexpr std::chrono::milliseconds kFarewell(100);
+constexpr std::chrono::milliseconds kFlushTimeout(100);
 
 enum class ExchangeKind : std::uint8_t {
   kString = 0,
@@ -132,7 +132,7 @@ absl::Status call_off(ExchangePost& post, std::uint32_t round,
              std::string(why.message()));
   // Best effort: some ranks may be dead.
   for (int rank : correspondents(post)) post.send(rank, text).IgnoreError();
-  const TimePoint end = std::chrono::steady_clock::now() + kFarewell;
+  const TimePoint end = std::chrono::steady_clock::now() + kFlushTimeout;
   while (!post.flushed().value_or(false) &&
          std::chrono::steady_clock::now() < end) {
     std::this_thread::yield();

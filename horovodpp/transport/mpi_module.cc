@@ -68,7 +68,7 @@ absl::StatusOr<const MpiEntry*> entry_of(void* handle,
   const auto function =
       reinterpret_cast<MpiEntryFunction*>(::dlsym(handle, kMpiEntry));
   if (function == nullptr) {
-    return no_module(absl::StrCat("is not what ", file, " is; ", kWaysOut));
+    return no_module(absl::StrCat("differs from ", file, "; ", kWaysOut));
   }
   const MpiEntry* const entry = function();
   if (std::strcmp(entry->version, version()) == 0) return entry;

@@ -61,7 +61,7 @@ WaitPolicy WaitPolicy::for_node(int ranks_on_node) {
   return policy;
 }
 
-WaitPolicy WaitPolicy::for_wires(int ranks_on_node) {
+WaitPolicy WaitPolicy::for_network(int ranks_on_node) {
   // Yields for a millisecond or two, so that computing threads get the core.
   constexpr int kYields = 500;
   WaitPolicy policy = for_node(ranks_on_node);

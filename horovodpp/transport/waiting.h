@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a rank waits for another rank. It spins briefly if a core is free, yields
-// if ranks outnumber cores, then sleeps on its doorbell. While waiting, it
-// keeps asking its Interrupt whether to go on.
+// wait_until() waits for another rank. It spins briefly if a core is free,
+// yields if ranks outnumber cores, then sleeps on its doorbell. While waiting,
+// it keeps asking its Interrupt whether to go on.
 //
 //   HVD_RETURN_IF_ERROR(wait_until([&] { return flag.load() >= step; },
 //                                  interrupt, waiting, own_bell));
@@ -16,7 +16,7 @@
 
 namespace hvd::transport {
 
-// An Interrupt can end a wait early: a raised break word, a dead peer, a
+// An Interrupt can end a wait early: a raised failure record, a dead peer, a
 // deadline.
 class Interrupt {
  public:
@@ -44,7 +44,7 @@ struct WaitPolicy {
   static WaitPolicy for_node(int ranks_on_node);
   // The same for waits on other nodes, which do not ring. They yield for the
   // length of a short call before they sleep, because a sleep takes longer.
-  static WaitPolicy for_wires(int ranks_on_node);
+  static WaitPolicy for_network(int ranks_on_node);
 };
 
 // For spinning loops, between two checks.

@@ -18,7 +18,7 @@ absl::StatusOr<std::optional<Mail>> WatchedPost::receive() {
   HVD_ASSIGN_OR_RETURN(std::optional<Mail> mail, post_.receive());
   if (mail.has_value() || loss.empty()) return mail;
   // The dead rank may have sent the reason.
-  if (++polls_after_loss_ <= kPollsForLastWords) return std::nullopt;
+  if (++polls_after_loss_ <= kPollsAfterDeath) return std::nullopt;
   return absl::AbortedError(loss);
 }
 
@@ -34,11 +34,11 @@ absl::StatusOr<std::vector<std::string>> WatchedPost::exchange(
     const std::string& mine, std::chrono::steady_clock::time_point deadline,
     const Watch& watch) {
   const std::uint32_t round = round_++;
-  if (!watch.seeing.ok()) {
+  if (!watch.status.ok()) {
     const Peer& self = peers()[static_cast<std::size_t>(rank())];
     return refuse_exchange(
         *this, round,
-        annotate(watch.seeing,
+        annotate(watch.status,
                  absl::StrCat(self.to_string(rank()), " cannot run")));
   }
   if (watch.listen) {

@@ -18,7 +18,7 @@ namespace hvd::transport {
 
 // How often to look for messages in transit from a dead rank, such as its last
 // words.
-inline constexpr int kPollsForLastWords = 100;
+inline constexpr int kPollsAfterDeath = 100;
 
 class WatchedPost : public ExchangePost {
  public:
@@ -34,7 +34,7 @@ class WatchedPost : public ExchangePost {
   // How the caller detects deaths.
   struct Watch {
     // The error, if deaths cannot be detected.
-    absl::Status seeing = {};
+    absl::Status status = {};
     // Sets, or with an empty argument removes, the callback for deaths; empty
     // if it is set already.
     std::function<void(Communicator::LostCallback)> listen = {};

@@ -5,7 +5,7 @@
 
 namespace hvd::launcher {
 
-int rank_named(const JobRecord& job, const RankNews::Named& named, int by) {
+int rank_named(const JobRecord& job, const RankStatus::Named& named, int by) {
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     const RankRecord& rank = job.ranks[i];
     const bool told = rank.news && rank.news->pid == named.pid &&

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/core/thread/clock.h"
 #include "horovodrun/output/report.h"
 
@@ -25,12 +25,12 @@ struct RankRecord {
   // mpirun had begun to end it before it ended, so its end is not a cause.
   bool stopped = false;
   // The last news; nullopt: it has sent none, or none yet.
-  std::optional<RankNews> news{};
+  std::optional<RankStatus> news{};
   Clock::TimePoint news_at{};
   // Why the job broke for it, unless it has gone on since.
-  std::optional<RankNews> broken{};
+  std::optional<RankStatus> broken{};
   // Why one of its submissions failed, and which rank's leaving is to blame.
-  std::optional<RankNews> hindered{};
+  std::optional<RankStatus> peer_left_early{};
   bool was_connected = false;
   bool has_reformed = false;
   bool is_lost = false;  // The others go on without it.
@@ -38,7 +38,7 @@ struct RankRecord {
   bool is_unaware = false;
 
   bool failed() const { return ended && ended->is_failure(); }
-  bool tells(RankNews::Kind kind) const { return news && news->kind == kind; }
+  bool tells(RankStatus::Kind kind) const { return news && news->kind == kind; }
 };
 
 struct JobRecord {
@@ -55,6 +55,6 @@ struct JobRecord {
 };
 
 // The launcher's number of the rank that rank `by` calls `named`; -1: unknown.
-int rank_named(const JobRecord& job, const RankNews::Named& named, int by);
+int rank_named(const JobRecord& job, const RankStatus::Named& named, int by);
 
 }  // namespace hvd::launcher

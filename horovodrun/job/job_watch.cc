@@ -54,9 +54,11 @@ bool JobWatch::all_have_ended() const {
   std::set<std::string> silent_hosts;
   for (std::size_t by = 0; by < record_.ranks.size(); ++by) {
     const RankRecord& rank = record_.ranks[by];
-    if (!rank.ended || !rank.broken || !rank.broken->blames_silent_node())
+    if (!rank.ended || !rank.broken ||
+        rank.broken->failure != FailureKind::kSilentNode) {
       continue;
-    for (const RankNews::Named& named : rank.broken->culprits) {
+    }
+    for (const RankStatus::Named& named : rank.broken->culprits) {
       const int culprit = rank_named(record_, named, static_cast<int>(by));
       if (culprit < 0) continue;
       const auto& started =
@@ -106,31 +108,31 @@ void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
   look(now);
 }
 
-void JobWatch::news_arrived(RankRecord& rank, const RankNews& news,
+void JobWatch::news_arrived(RankRecord& rank, const RankStatus& news,
                             Clock::TimePoint now) {
-  if (news.kind == RankNews::Kind::kHindered) {
+  if (news.kind == RankStatus::Kind::kPeerLeftEarly) {
     // It does not change how far the rank has come.
-    rank.hindered = news;
+    rank.peer_left_early = news;
     return;
   }
   rank.news = news;
   rank.news_at = now;
   switch (news.kind) {
-    case RankNews::Kind::kJoining:
+    case RankStatus::Kind::kJoining:
       rank.was_connected = false;
       break;
-    case RankNews::Kind::kConnected:
+    case RankStatus::Kind::kConnected:
       rank.was_connected = true;
       break;
-    case RankNews::Kind::kBroken:
+    case RankStatus::Kind::kBroken:
       if (!rank.broken) rank.broken = news;
       break;
-    case RankNews::Kind::kReforming:
-    case RankNews::Kind::kHindered:
+    case RankStatus::Kind::kReforming:
+    case RankStatus::Kind::kPeerLeftEarly:
       break;
-    case RankNews::Kind::kReformed:
+    case RankStatus::Kind::kReformed:
       rank.broken.reset();
-      rank.hindered.reset();
+      rank.peer_left_early.reset();
       rank.has_reformed = true;
       for (const int lost : news.lost) {
         if (static_cast<std::size_t>(lost) >= record_.ranks.size()) continue;
@@ -139,8 +141,8 @@ void JobWatch::news_arrived(RankRecord& rank, const RankNews& news,
   }
 }
 
-// The ranks that were to run there end with it. Ranks that have started do without an ssh
-// that a signal ended: their daemon has a connection of its own.
+// The ranks that were to run there end with it. Ranks that have started do
+// without an ssh that a signal ended: their daemon has a connection of its own.
 void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
   if (stage_ != Stage::kRunning) return;
   if (report.value < 0 && all_have_started()) return;
@@ -196,11 +198,11 @@ void JobWatch::starter_ended(int wait_status) {
 // Whether the rank is in a job of survivors, or about to enter it.
 bool JobWatch::goes_on(const RankRecord& rank, Clock::TimePoint now) const {
   if (rank.ended || rank.is_lost) return false;
-  if (rank.tells(RankNews::Kind::kReforming)) {
-    return now < rank.news_at + rank.news->patience + kGrace;
+  if (rank.tells(RankStatus::Kind::kReforming)) {
+    return now < rank.news_at + rank.news->timeout + kGrace;
   }
   // A rank that has lost a peer again is about to report how it goes on.
-  return rank.tells(RankNews::Kind::kReformed) &&
+  return rank.tells(RankStatus::Kind::kReformed) &&
          std::none_of(record_.ranks.begin(), record_.ranks.end(),
                       is_open_failure);
 }
@@ -214,7 +216,7 @@ bool JobWatch::waits_forever() const {
            return rank.ended && !rank.was_connected;
          }) &&
          any([](const RankRecord& rank) {
-           return !rank.ended && rank.tells(RankNews::Kind::kJoining);
+           return !rank.ended && rank.tells(RankStatus::Kind::kJoining);
          });
 }
 
@@ -245,9 +247,9 @@ void JobWatch::look(Clock::TimePoint now) {
               (rank.broken && !rank.ended);
     if (!goes_on(rank, now)) continue;
     anybody_goes_on = true;
-    if (rank.tells(RankNews::Kind::kReforming)) {
+    if (rank.tells(RankStatus::Kind::kReforming)) {
       next_check_ =
-          std::min(next_check_, rank.news_at + rank.news->patience + kGrace);
+          std::min(next_check_, rank.news_at + rank.news->timeout + kGrace);
     }
   }
   if (!trouble || anybody_goes_on) {
@@ -263,7 +265,7 @@ bool JobWatch::only_blamed_are_left() const {
   for (int by = 0; by < static_cast<int>(record_.ranks.size()); ++by) {
     const RankRecord& rank = record_.ranks[static_cast<std::size_t>(by)];
     if (!rank.ended || !rank.broken) continue;
-    for (const RankNews::Named& named : rank.broken->culprits) {
+    for (const RankStatus::Named& named : rank.broken->culprits) {
       blamed.insert(rank_named(record_, named, by));
     }
   }
@@ -279,7 +281,7 @@ bool JobWatch::blames_others(int rank) const {
   const auto& broken = record_.ranks[static_cast<std::size_t>(rank)].broken;
   return broken &&
          std::none_of(broken->culprits.begin(), broken->culprits.end(),
-                      [&](const RankNews::Named& named) {
+                      [&](const RankStatus::Named& named) {
                         return rank_named(record_, named, rank) == rank;
                       });
 }
@@ -307,7 +309,7 @@ void JobWatch::record_unaware_ranks() {
   for (RankRecord& rank : record_.ranks) {
     rank.is_unaware = rank.was_connected && !rank.ended &&
                       !rank.agent_is_gone && !rank.is_lost && !rank.broken &&
-                      !rank.hindered;
+                      !rank.peer_left_early;
   }
 }
 

@@ -97,7 +97,7 @@ class JobWatch {
   bool blames_others(int rank) const;
   bool all_have_started() const;
   bool any_failure() const;
-  void news_arrived(RankRecord& rank, const RankNews& news,
+  void news_arrived(RankRecord& rank, const RankStatus& news,
                     Clock::TimePoint now);
   void host_lost(const Report& report, Clock::TimePoint now);
   bool goes_on(const RankRecord& rank, Clock::TimePoint now) const;

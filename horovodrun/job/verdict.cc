@@ -20,7 +20,7 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr std::size_t kMostNamed = 8;
+constexpr std::size_t kMaxNamed = 8;
 
 std::string describe_signal(int signal) {
   return absl::StrCat("signal ", signal, " (", strsignal(signal), ")");
@@ -47,14 +47,15 @@ int code_of(const Report& end) {
 
 // The first reason that the rank reported for its failure in the job; nullptr:
 // it has reported none.
-const RankNews* reason_of(const RankRecord& rank) {
-  if (rank.hindered) return &*rank.hindered;
+const RankStatus* reason_of(const RankRecord& rank) {
+  if (rank.peer_left_early) return &*rank.peer_left_early;
   return rank.broken ? &*rank.broken : nullptr;
 }
 
-std::vector<RankNews::Named> blamed_by(const RankRecord& rank) {
-  const RankNews* reason = reason_of(rank);
-  return reason == nullptr ? std::vector<RankNews::Named>() : reason->culprits;
+std::vector<RankStatus::Named> blamed_by(const RankRecord& rank) {
+  const RankStatus* reason = reason_of(rank);
+  return reason == nullptr ? std::vector<RankStatus::Named>()
+                           : reason->culprits;
 }
 
 class Judge {
@@ -98,11 +99,11 @@ class Judge {
 Judge::Judge(const JobRecord& job, const std::string& program)
     : job_(job), program_(program), blames_(job.ranks.size()) {
   for (int by = 0; by < static_cast<int>(job.ranks.size()); ++by) {
-    for (const RankNews::Named& named : blamed_by(record(by))) {
+    for (const RankStatus::Named& named : blamed_by(record(by))) {
       const int rank = rank_named(job, named, by);
       if (rank < 0 || rank == by) continue;
       // It only reacted to another rank's leaving.
-      if (record(rank).hindered) continue;
+      if (record(rank).peer_left_early) continue;
       ++blames_[static_cast<std::size_t>(rank)];
     }
   }
@@ -111,9 +112,9 @@ Judge::Judge(const JobRecord& job, const std::string& program)
 // Whether the rank has reported that the job failed, and did not blame itself.
 bool Judge::follows(int rank) const {
   if (reason_of(record(rank)) == nullptr) return false;
-  const std::vector<RankNews::Named> culprits = blamed_by(record(rank));
+  const std::vector<RankStatus::Named> culprits = blamed_by(record(rank));
   return std::none_of(culprits.begin(), culprits.end(),
-                      [&](const RankNews::Named& named) {
+                      [&](const RankStatus::Named& named) {
                         return rank_named(job_, named, rank) == rank;
                       });
 }
@@ -200,7 +201,7 @@ Verdict Judge::host_verdict(int rank) const {
     const auto& other = job_.ranks[i].ended;
     if (!other || other->kind != end.kind || other->host != end.host) continue;
     any_started = any_started || job_.ranks[i].started;
-    if (ranks.size() < kMostNamed) ranks.push_back(absl::StrCat(i));
+    if (ranks.size() < kMaxNamed) ranks.push_back(absl::StrCat(i));
   }
   const std::string names = absl::StrCat(ranks.size() > 1 ? "ranks " : "rank ",
                                          absl::StrJoin(ranks, ", "));
@@ -221,17 +222,17 @@ std::string Judge::missing_at_start() const {
   for (std::size_t rank = 0; rank < job_.ranks.size(); ++rank) {
     const RankRecord& of = job_.ranks[rank];
     if (of.started) continue;
-    if (++missing <= kMostNamed) names.push_back(absl::StrCat(rank));
+    if (++missing <= kMaxNamed) names.push_back(absl::StrCat(rank));
     const std::string host = absl::StrCat("'", of.asked_host, "'");
-    if (!of.asked_host.empty() && hosts.size() < kMostNamed &&
+    if (!of.asked_host.empty() && hosts.size() < kMaxNamed &&
         std::find(hosts.begin(), hosts.end(), host) == hosts.end()) {
       hosts.push_back(host);
     }
   }
   std::string text = absl::StrCat(missing > 1 ? "ranks " : "rank ",
                                   absl::StrJoin(names, ", "));
-  if (missing > kMostNamed) {
-    absl::StrAppend(&text, " and ", missing - kMostNamed, " more");
+  if (missing > kMaxNamed) {
+    absl::StrAppend(&text, " and ", missing - kMaxNamed, " more");
   }
   if (!hosts.empty()) {
     absl::StrAppend(&text, " (host ", absl::StrJoin(hosts, ", "), ")");
@@ -271,7 +272,7 @@ Verdict Judge::blame_verdict(int rank) const {
   }
   std::string reason;
   for (const RankRecord& by : job_.ranks) {
-    const RankNews* told = reason_of(by);
+    const RankStatus* told = reason_of(by);
     if (reason.empty() && told != nullptr) reason = told->reason;
   }
   return {code, absl::StrCat(describe(rank), " broke the job: ", reason)};
@@ -313,7 +314,7 @@ Verdict Judge::went_on_verdict() const {
   std::size_t more = 0;
   for (int rank = 0; rank < static_cast<int>(job_.ranks.size()); ++rank) {
     if (!record(rank).is_lost) continue;
-    if (lost.size() == kMostNamed) {
+    if (lost.size() == kMaxNamed) {
       ++more;
       continue;
     }
@@ -334,12 +335,12 @@ std::string Judge::unaware_ranks() const {
   for (int rank = 0; rank < static_cast<int>(job_.ranks.size()); ++rank) {
     const bool is_blamed = blames_[static_cast<std::size_t>(rank)] > 0;
     if (!record(rank).is_unaware || is_blamed) continue;
-    if (++count <= kMostNamed) names.push_back(describe(rank));
+    if (++count <= kMaxNamed) names.push_back(describe(rank));
   }
   if (count == 0) return "";
   std::string text = absl::StrJoin(names, ", ");
-  if (count > kMostNamed) {
-    absl::StrAppend(&text, " and ", count - kMostNamed, " more");
+  if (count > kMaxNamed) {
+    absl::StrAppend(&text, " and ", count - kMaxNamed, " more");
   }
   return absl::StrCat("; ", text, " did not notice and had to be ended");
 }
@@ -347,7 +348,7 @@ std::string Judge::unaware_ranks() const {
 std::vector<std::string> Judge::left_behind() const {
   std::vector<std::string> texts;
   for (const Report& process : job_.left_behind) {
-    if (texts.size() == kMostNamed) break;
+    if (texts.size() == kMaxNamed) break;
     std::string text = absl::StrCat("process ", process.pid);
     if (process.rank >= 0) absl::StrAppend(&text, " of rank ", process.rank);
     absl::StrAppend(&text, " on host '", process.host,

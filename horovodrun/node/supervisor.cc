@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/output/report.h"
@@ -44,11 +44,11 @@ class NewsSocket {
   int fd() const { return socket_.fd(); }
 
   // All news that have arrived.
-  std::vector<RankNews> receive() {
-    std::vector<RankNews> all;
-    while (const auto letter = socket_.receive(kMaxRankNewsBytes)) {
+  std::vector<RankStatus> receive() {
+    std::vector<RankStatus> all;
+    while (const auto letter = socket_.receive(kMaxRankStatusBytes)) {
       for (const int descriptor : letter->descriptors) close(descriptor);
-      const std::optional<RankNews> news = parse_rank_news(letter->bytes);
+      const std::optional<RankStatus> news = parse_rank_status(letter->bytes);
       if (news && is_heard(letter->sender)) all.push_back(*news);
     }
     return all;
@@ -98,7 +98,7 @@ void Supervisor::report(Report::Kind kind, int pid, int value) const {
 }
 
 void Supervisor::pass_on_news() {
-  for (const RankNews& news : news_.receive()) {
+  for (const RankStatus& news : news_.receive()) {
     send_report(
         {.kind = Report::Kind::kNews, .rank = supervision_.rank, .news = news},
         supervision_.token);

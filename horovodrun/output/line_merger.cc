@@ -40,7 +40,7 @@ Clock::TimePoint LineMerger::deadline() const {
 }
 
 bool LineMerger::is_full(std::size_t source) const {
-  return sources_[source].held.size() >= kMostHeld;
+  return sources_[source].held.size() >= kMaxHeld;
 }
 
 void LineMerger::take_lines(Source& source, std::string* text) {

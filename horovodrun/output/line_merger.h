@@ -42,7 +42,7 @@ class LineMerger {
   bool is_full(std::size_t source) const;
 
  private:
-  static constexpr std::size_t kMostHeld = 1 << 20;
+  static constexpr std::size_t kMaxHeld = 1 << 20;
   static constexpr std::size_t kNone = ~std::size_t{0};
 
   struct Source {

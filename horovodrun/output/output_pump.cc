@@ -13,7 +13,7 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr size_t kMostKept = 1 << 20;
+constexpr size_t kMaxKept = 1 << 20;
 
 bool is_file(int fd) {
   struct stat status = {};
@@ -24,10 +24,10 @@ bool is_file(int fd) {
 
 OutputPump::OutputPump(int fd)
     : fd_(fd),
-      piece_(is_file(fd) ? kMostKept : PIPE_BUF),
+      piece_(is_file(fd) ? kMaxKept : PIPE_BUF),
       has_nowait_(!is_file(fd)) {}
 
-bool OutputPump::is_full() const { return kept_.size() >= kMostKept; }
+bool OutputPump::is_full() const { return kept_.size() >= kMaxKept; }
 
 void OutputPump::add(absl::string_view bytes) {
   if (!closed_) kept_.append(bytes.data(), bytes.size());

@@ -22,14 +22,14 @@ constexpr std::array<const char*, 8> kKindNames = {
     "started",  "exited", "killed",      "not-executed",
     "stopping", "news",   "left-behind", "host-lost"};
 
-constexpr size_t kMostText = 256;
+constexpr size_t kMaxText = 256;
 
 std::string rest_of(const Report& report) {
   switch (report.kind) {
     case Report::Kind::kNews:
       return report.news ? absl::StrCat(" ", to_text(*report.news)) : "";
     case Report::Kind::kLeftBehind:
-      return absl::StrCat(" ", report.text.substr(0, kMostText));
+      return absl::StrCat(" ", report.text.substr(0, kMaxText));
     default:
       return "";
   }
@@ -40,7 +40,7 @@ std::string rest_of(const Report& report) {
 bool parse_rest(std::optional<absl::string_view> rest, Report* report) {
   switch (report->kind) {
     case Report::Kind::kNews:
-      report->news = rest ? parse_rank_news(*rest) : std::nullopt;
+      report->news = rest ? parse_rank_status(*rest) : std::nullopt;
       return report->news.has_value();
     case Report::Kind::kLeftBehind:
       report->text = std::string(rest.value_or(""));

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 
 namespace hvd::launcher {
 
@@ -35,7 +35,7 @@ struct Report {
   int value = 0;
   std::int64_t time = 0;  // The host's clock, microseconds since 1970.
   std::string host{};
-  std::optional<RankNews> news{};
+  std::optional<RankStatus> news{};
   std::string text{};  // One line, at most 256 bytes.
 
   bool is_failure() const {
@@ -54,7 +54,7 @@ std::string report_marker(const std::string& token);
 
 // The report as a line, marker and newline included; at most kMaxReportBytes.
 std::string to_line(const Report& report, const std::string& token);
-inline constexpr size_t kMaxReportBytes = kMaxRankNewsBytes + 512;
+inline constexpr size_t kMaxReportBytes = kMaxRankStatusBytes + 512;
 
 // Reads the text between the marker and the newline.
 std::optional<Report> parse_report(absl::string_view fields);

@@ -17,7 +17,7 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr std::size_t kMostDescriptors = 4;
+constexpr std::size_t kMaxDescriptors = 4;
 
 struct Address {
   sockaddr_un un = {};
@@ -94,7 +94,7 @@ std::optional<AbstractSocket::Letter> AbstractSocket::receive_any(
   Letter letter;
   letter.bytes.resize(most_bytes);
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) +
-                                CMSG_SPACE(kMostDescriptors * sizeof(int))];
+                                CMSG_SPACE(kMaxDescriptors * sizeof(int))];
   iovec buffer = {letter.bytes.data(), letter.bytes.size()};
   msghdr message = {};
   message.msg_iov = &buffer;
@@ -125,12 +125,11 @@ std::optional<AbstractSocket::Letter> AbstractSocket::receive(
 bool send_to_socket(const std::string& name, absl::string_view bytes,
                     const std::vector<int>& descriptors) {
   if (name.empty() || name.size() >= sizeof(sockaddr_un::sun_path) ||
-      descriptors.size() > kMostDescriptors) {
+      descriptors.size() > kMaxDescriptors) {
     return false;
   }
   Address address = address_of(name);
-  alignas(
-      cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
   const std::size_t payload = descriptors.size() * sizeof(int);
   iovec buffer = {const_cast<char*>(bytes.data()), bytes.size()};
   msghdr message = {};

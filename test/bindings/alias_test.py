@@ -77,7 +77,7 @@ import horovodpp
 try:
     horovodpp.install_as_horovod()
 except ImportError as error:
-    assert "was imported already" in str(error)
+    assert "was already imported" in str(error)
 else:
     raise AssertionError("it was accepted")
 """

@@ -102,7 +102,7 @@ def test_memory_that_is_shown_is_written_in_place(rank):
 
 
 def test_refuses_unsupported_arrays(size):
-    with pytest.raises(TypeError, match="list shows no memory"):
+    with pytest.raises(TypeError, match="list does not expose its memory"):
         horovodpp.allreduce([1, 2])
     with pytest.raises(ValueError, match="required to be contiguous"):
         horovodpp.allreduce(numpy.ones((3, 3)).T)

@@ -6,7 +6,7 @@ import pytest
 import horovodpp
 from gpu_memory import LIBRARY, Gpu, values_of
 
-pytestmark = pytest.mark.skipif(LIBRARY is None, reason="HOROVODPP_CUDA_LIBRARY names no stand-in")
+pytestmark = pytest.mark.skipif(LIBRARY is None, reason="HOROVODPP_CUDA_LIBRARY names no fake")
 
 
 @pytest.fixture(name="gpu")

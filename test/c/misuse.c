@@ -93,7 +93,7 @@ static void refuses_null(void) {
                 hvd_allreduce_async(NULL, 1, NULL, &operation));
   CHECK_REFUSED(code, "operation is NULL",
                 hvd_allreduce_async(&good, 1, NULL, NULL));
-  CHECK_REFUSED(code, "not one tensor",
+  CHECK_REFUSED(code, "no tensor was given",
                 hvd_allreduce_async(&good, 0, NULL, &operation));
   CHECK_REFUSED(code, "tensor is NULL",
                 hvd_broadcast_async(NULL, 0, NULL, &operation));
@@ -133,7 +133,7 @@ static void refuses_null(void) {
                 hvd_alltoall_into_async(&good, &good, NULL, NULL));
   CHECK_REFUSED(code, "tensors is NULL",
                 hvd_prepare_allreduce(NULL, 1, &reducing, &prepared));
-  CHECK_REFUSED(code, "not one tensor",
+  CHECK_REFUSED(code, "no tensor was given",
                 hvd_prepare_allreduce(&good, 0, &reducing, &prepared));
   CHECK_REFUSED(code, "prepared is NULL",
                 hvd_prepare_allreduce(&good, 1, &reducing, NULL));

@@ -428,7 +428,7 @@ TEST(Checkpoint, ExceptionsOfEitherRunRestoreTheState) {
     EXPECT_TRUE(is_grad_enabled());
     EXPECT_FALSE(autograd::is_recomputing());
     EXPECT_FALSE(autograd::is_autocast_active());
-    EXPECT_EQ(autograd::graph_state.saved_tensor_keeper, nullptr);
+    EXPECT_EQ(autograd::graph_state.saved_tensor_store, nullptr);
     EXPECT_EQ(autograd::graph_state.operation_observer, nullptr);
     EXPECT_FALSE(autograd::graph_state.in_operation);
   };
@@ -524,7 +524,7 @@ TEST(Checkpoint, OffersReentrantRegions) {
                  CheckpointOptions{.debug = true, .use_reentrant = true}));
 }
 
-// The region ignores tensors that another keeper packs.
+// The region ignores tensors that another store packs.
 TEST(Checkpoint, HooksOutsideSeeTheInputsOnly) {
   Tensor x = leaf({1, 2}, {2});
   Tensor in = x * 2.0;

@@ -35,10 +35,10 @@ struct DoomedCall {
   }
 };
 
-// The interrupt abandons the call after `patience` successful checks.
+// The interrupt abandons the call after `checks` successful checks.
 inline bool is_given_up_without_trace(Member& member, const DoomedCall& doomed,
-                                      int patience) {
-  FailingInterrupt interrupt(patience,
+                                      int checks) {
+  FailingInterrupt interrupt(checks,
                              absl::CancelledError("somebody stays away"));
   const Call call = {member.next().tag, interrupt};
   const auto ranks = static_cast<std::size_t>(member.ranks);

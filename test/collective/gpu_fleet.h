@@ -115,12 +115,12 @@ class OnGpu : public PlaneOf<OnGpu> {
     return status;
   }
 
-  // A call may use several tags, so the tags of consecutive calls are kMostTags
+  // A call may use several tags, so the tags of consecutive calls are kMaxTags
   // apart.
   static Call spaced(Call call) {
-    constexpr std::uint32_t kMostTags = 256;
+    constexpr std::uint32_t kMaxTags = 256;
     const std::uint32_t made = call.tag.sequence - kFirstSequence;
-    call.tag.sequence = kFirstSequence + 1 + made * kMostTags;
+    call.tag.sequence = kFirstSequence + 1 + made * kMaxTags;
     return call;
   }
 

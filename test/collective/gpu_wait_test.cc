@@ -23,7 +23,7 @@ using ::testing::MatchesRegex;
 
 class GpuWaitTest : public ::testing::Test {
  protected:
-  ~GpuWaitTest() override { let_go(); }
+  ~GpuWaitTest() override { finish_work(); }
 
   // Blocks the stream from now on.
   void hang(device::CudaStream& stream) {
@@ -35,7 +35,7 @@ class GpuWaitTest : public ::testing::Test {
         },
         &is_over_);
   }
-  void let_go() {
+  void finish_work() {
     is_over_ = true;
     is_over_.notify_all();
     EXPECT_EQ(own_.synchronize(), absl::OkStatus());
@@ -51,7 +51,7 @@ class GpuWaitTest : public ::testing::Test {
   NeverInterrupt never_;
   std::vector<std::string> warnings_;
   // Short timeouts, so that the test is fast.
-  const GpuPatience short_ = {
+  const GpuTimeouts short_ = {
       .warning = milliseconds(1),
       .shutdown = milliseconds(50),
       .warn = [this](const std::string& text) { warnings_.push_back(text); }};
@@ -66,15 +66,16 @@ TEST_F(GpuWaitTest, NamesARankWhoseStreamHasNotReachedTheCall) {
   const Call call = {.tag = {}, .interrupt = never_, .after = after};
   // Long enough for at least one check between the warning and the shutdown,
   // also on a busy machine.
-  GpuPatience patience = short_;
-  patience.shutdown = milliseconds(1000);
-  GpuWait wait(patience, call, "an allreduce", GpuWait::For::kOtherRanks);
+  GpuTimeouts timeouts = short_;
+  timeouts.shutdown = milliseconds(1000);
+  GpuWait wait(timeouts, call, "an allreduce", GpuWait::For::kOtherRanks);
   const absl::Status status = wait.until_end_of(stream_);
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              MatchesRegex("has not come to an allreduce on its GPU for [0-9]+ "
-                           "s: what its own stream does before has not ended"));
-  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("this rank has not come to")));
+  EXPECT_THAT(
+      std::string(status.message()),
+      MatchesRegex("has not started an allreduce on its GPU for [0-9]+ "
+                   "s, because earlier work in its stream has not ended"));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("this rank has not started")));
 }
 
 TEST_F(GpuWaitTest, SaysThatThisRankHasReachedTheCall) {
@@ -85,14 +86,14 @@ TEST_F(GpuWaitTest, SaysThatThisRankHasReachedTheCall) {
   const device::CudaEvent* const after[] = {&follows};
   const Call call = {.tag = {}, .interrupt = never_, .after = after};
   GpuWait wait(short_, call, "an allreduce", GpuWait::For::kOtherRanks);
-  EXPECT_THAT(std::string(wait.until_end_of(stream_).message()),
-              HasSubstr("for the end of an allreduce, which hangs, here or on "
-                        "another rank"));
+  EXPECT_THAT(
+      std::string(wait.until_end_of(stream_).message()),
+      HasSubstr("for an allreduce, which hangs on this or another rank"));
 }
 
 TEST_F(GpuWaitTest, EndsByTheInterruptUnlessThatGivesTheCallUp) {
   hang(stream_);
-  const GpuPatience for_ever;
+  const GpuTimeouts for_ever;
   FailingInterrupt fails(3);
   const Call failing = {.tag = {}, .interrupt = fails};
   EXPECT_EQ(GpuWait(for_ever, failing, "x", GpuWait::For::kItsOwnWork)
@@ -108,14 +109,14 @@ TEST_F(GpuWaitTest, EndsByTheInterruptUnlessThatGivesTheCallUp) {
 }
 
 TEST(GpuStall, TheRankThatDelaysTheOthersGivesUpFirst) {
-  EXPECT_EQ(GpuStall{}.patience(std::chrono::seconds(600)),
+  EXPECT_EQ(GpuStall{}.timeout(std::chrono::seconds(600)),
             std::chrono::seconds(600));
   const GpuStall begun = {.has_begun = true, .is_alone = false};
-  EXPECT_EQ(begun.patience(std::chrono::seconds(600)),
+  EXPECT_EQ(begun.timeout(std::chrono::seconds(600)),
             std::chrono::seconds(630));
-  EXPECT_EQ(begun.patience(std::chrono::seconds(4)), std::chrono::seconds(8));
+  EXPECT_EQ(begun.timeout(std::chrono::seconds(4)), std::chrono::seconds(8));
   const GpuStall alone = {.has_begun = true, .is_alone = true};
-  EXPECT_EQ(alone.patience(std::chrono::seconds(4)), std::chrono::seconds(4));
+  EXPECT_EQ(alone.timeout(std::chrono::seconds(4)), std::chrono::seconds(4));
 }
 
 }  // namespace

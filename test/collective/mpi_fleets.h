@@ -12,9 +12,9 @@ namespace hvd::collective {
 // Gives each run its own epochs. Messages of abandoned calls are never
 // received, and MPI's tags distinguish no more than eight communicators.
 inline Body in_later_epochs(const Body& body) {
-  constexpr std::uint32_t kMostInOneRun = 150;
+  constexpr std::uint32_t kMaxCallsPerRun = 150;
   static std::uint32_t runs = 0;
-  return [&body, first = 1 + kMostInOneRun * runs++](Member& member) {
+  return [&body, first = 1 + kMaxCallsPerRun * runs++](Member& member) {
     member.epoch = first;
     body(member);
   };

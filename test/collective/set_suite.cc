@@ -132,10 +132,10 @@ TEST_P(SetConformance, ACallWithAnAbsentRankLeavesNoTrace) {
     for (unsigned round = 0; round < 84; ++round) {
       const int absent = static_cast<int>(round / 2) % member.ranks;
       const std::int64_t count = round % 5 == 0 ? 3000 : round % 9 * 8;
-      const int patience = static_cast<int>(pace() % 40);
+      const int checks = static_cast<int>(pace() % 40);
       ASSERT_TRUE(member.rank == absent ||
                   is_given_up_without_trace(
-                      member, DoomedCall::numbered(round, count), patience))
+                      member, DoomedCall::numbered(round, count), checks))
           << "round " << round;
       ++member.epoch;
       member.sequence = round;

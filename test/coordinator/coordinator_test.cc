@@ -695,12 +695,14 @@ TEST(Coordinator, ReportsABreakInItsOwnWords) {
 
 TEST(Coordinator, PassesOnTheSuspectsOfABreak) {
   Cluster cluster({.size = 2});
-  const absl::Status why =
-      with_suspects(absl::AbortedError("rank 1 does not answer"), {1});
+  const absl::Status why = with_failure_kind(
+      with_suspects(absl::AbortedError("rank 1 does not answer"), {1}),
+      FailureKind::kSilentNode);
   for (const Outgoing& mail : cluster[1].coordinator->break_mail(why)) {
     const absl::Status broken = cluster[0].coordinator->receive(1, mail.bytes);
     EXPECT_EQ(broken.message(), why.message());
     EXPECT_THAT(suspects_of(broken), ElementsAre(1));
+    EXPECT_EQ(failure_kind_of(broken), FailureKind::kSilentNode);
   }
 }
 

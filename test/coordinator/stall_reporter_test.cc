@@ -29,7 +29,7 @@ TEST(StallReporter, LooksWhenTheFirstSubmissionMayHaveWaitedTooLong) {
   // The rank may have to leave a cycle first.
   StallReporter patient(std::chrono::seconds(60), std::chrono::seconds(0));
   patient.submitted("a", true, kFirstMoment);
-  EXPECT_EQ(patient.due(), kFirstMoment + kCyclePatience);
+  EXPECT_EQ(patient.due(), kFirstMoment + kCycleHeadTimeout);
   StallReporter silent(std::chrono::seconds(0), std::chrono::seconds(0));
   silent.submitted("a", true, kFirstMoment);
   EXPECT_FALSE(silent.due().has_value());

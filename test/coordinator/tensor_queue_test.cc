@@ -48,15 +48,16 @@ class TensorQueueTest : public ::testing::Test {
   }
   std::vector<std::string> take_unsent() {
     std::vector<std::string> names;
-    for (const auto& s : take_news().unsent) {
+    for (const auto& s : take_changes().unsent) {
       names.push_back(s->request.key.name);
     }
     return names;
   }
-  TensorQueue::News take_news() {
-    TensorQueue::News news = {.unsent = {nullptr}, .waited_for = {key("old")}};
-    queue_.take_news(news);
-    return news;
+  TensorQueue::Changes take_changes() {
+    TensorQueue::Changes changes = {.unsent = {nullptr},
+                                    .waited_for = {key("old")}};
+    queue_.take_changes(changes);
+    return changes;
   }
   absl::Status outcome_of(const std::string& name) {
     const auto found = outcomes_.find(key(name));
@@ -188,8 +189,8 @@ TEST_F(TensorQueueTest, ReportsAwaitedKeysInFlight) {
   queue_.wait_for(key("a"));
   queue_.wait_for(key("unknown"));
   queue_.release(*take({"b"}));
-  EXPECT_THAT(take_news().waited_for, ElementsAre(key("a")));
-  EXPECT_TRUE(take_news().waited_for.empty());
+  EXPECT_THAT(take_changes().waited_for, ElementsAre(key("a")));
+  EXPECT_TRUE(take_changes().waited_for.empty());
 }
 
 // The waiting thread does not announce the wait again.
@@ -199,7 +200,7 @@ TEST_F(TensorQueueTest, ReportsAwaitedKeysOfTakenSubmissions) {
   auto taken = take({"a", "b"});
   queue_.wait_for(key("b"));
   queue_.put_back(*std::move(taken));
-  EXPECT_THAT(take_news().waited_for, ElementsAre(key("a"), key("b")));
+  EXPECT_THAT(take_changes().waited_for, ElementsAre(key("a"), key("b")));
 }
 
 TEST_F(TensorQueueTest, AWaitIsNotForTheNextOfItsName) {
@@ -209,7 +210,7 @@ TEST_F(TensorQueueTest, AWaitIsNotForTheNextOfItsName) {
   ASSERT_TRUE(taken.ok());
   queue_.release(*taken);
   ASSERT_TRUE(push("a").ok());
-  EXPECT_TRUE(take_news().waited_for.empty());
+  EXPECT_TRUE(take_changes().waited_for.empty());
 }
 
 TEST_F(TensorQueueTest, FailsOneSubmission) {
@@ -232,9 +233,9 @@ TEST_F(TensorQueueTest, ClosingFailsAllPendingAndLaterWithTheFirstReason) {
   EXPECT_EQ(outcome_of("b").message(), "rank 1 died");
   EXPECT_EQ(push("c").message(), "rank 1 died");
   EXPECT_EQ(take({"a"}).status().message(), "rank 1 died");
-  const TensorQueue::News news = take_news();
-  EXPECT_TRUE(news.unsent.empty());
-  EXPECT_TRUE(news.waited_for.empty());
+  const TensorQueue::Changes changes = take_changes();
+  EXPECT_TRUE(changes.unsent.empty());
+  EXPECT_TRUE(changes.waited_for.empty());
 }
 
 TEST_F(TensorQueueTest, ACompletionMayPushAgain) {
@@ -261,9 +262,9 @@ TEST_F(TensorQueueTest, EarlierPushesAreReportedBeforeAWait) {
   int waits = 0;
   std::set<Key> heard_of;
   while (waits < kSteps) {
-    const TensorQueue::News news = take_news();
-    for (const auto& s : news.unsent) heard_of.insert(s->request.key);
-    for (const Key& of : news.waited_for) {
+    const TensorQueue::Changes changes = take_changes();
+    for (const auto& s : changes.unsent) heard_of.insert(s->request.key);
+    for (const Key& of : changes.waited_for) {
       EXPECT_TRUE(heard_of.contains(key(std::to_string(waits++) + "/b")));
       EXPECT_TRUE(heard_of.contains(of));
     }
@@ -338,12 +339,12 @@ TEST_F(TensorQueueTest, NoSubmissionIsUnsentWhileTheDriverSleeps) {
   std::atomic<bool> is_over{false};
   int told = 0;
   std::thread driver([&] {
-    TensorQueue::News news;
+    TensorQueue::Changes changes;
     while (!is_over) {
       const int heard = rings.load();
-      while (queue_.has_news() || queue_.wake_at(1)) {
-        queue_.take_news(news);
-        told += static_cast<int>(news.unsent.size());
+      while (queue_.has_changes() || queue_.wake_at(1)) {
+        queue_.take_changes(changes);
+        told += static_cast<int>(changes.unsent.size());
       }
       answered = heard;
       rings.wait(heard);
@@ -367,7 +368,7 @@ TEST_F(TensorQueueTest, NoSubmissionIsUnsentWhileTheDriverSleeps) {
   std::thread third([&] { push_many("c", false); });
   for (std::thread* const thread : {&first, &second, &third}) thread->join();
   while (answered != rings) std::this_thread::yield();
-  EXPECT_FALSE(queue_.has_news());
+  EXPECT_FALSE(queue_.has_changes());
   is_over = true;
   ring();
   driver.join();
@@ -390,7 +391,7 @@ TEST_F(TensorQueueTest, EachSubmissionHasOneOutcome) {
   std::thread first([&] { push_many(0); });
   std::thread second([&] { push_many(kEach); });
   for (int seen = 0; seen < kEach;) {
-    for (Submission* const submission : take_news().unsent) {
+    for (Submission* const submission : take_changes().unsent) {
       ++seen;
       Batch batch;
       batch.entries.push_back({.mine = submission});
@@ -413,7 +414,7 @@ TEST_F(TensorQueueTest, TakingAtOnceMakesNoNews) {
   queue_.keep_name(*kept);
   ASSERT_TRUE(queue_.take_at_once(*kept));
   EXPECT_FALSE(queue_.take_at_once(*kept));
-  EXPECT_FALSE(queue_.has_news());
+  EXPECT_FALSE(queue_.has_changes());
   EXPECT_FALSE(queue_.holds(*kept));
   EXPECT_TRUE(absl::IsAlreadyExists(push("a")));
   queue_.release(*kept);
@@ -432,9 +433,9 @@ TEST_F(TensorQueueTest, ASubmissionTakenAtOnceCanStayInFlight) {
     ASSERT_TRUE(queue_.take_at_once(*kept));
     queue_.leave_in_flight(kept);
     EXPECT_TRUE(queue_.holds(*kept));
-    EXPECT_FALSE(queue_.has_news());
+    EXPECT_FALSE(queue_.has_changes());
     queue_.wait_for(key("a"));
-    EXPECT_THAT(take_news().waited_for, ElementsAre(key("a")));
+    EXPECT_THAT(take_changes().waited_for, ElementsAre(key("a")));
     pushed_["a"] = kept;
     ASSERT_TRUE(take({"a"}).ok());
     queue_.release({kept});

@@ -39,7 +39,7 @@ TEST_F(CudaDrivers, KnowsTheGpusAndTheirNames) {
   ASSERT_TRUE(cuda.ok()) << cuda.status();
   EXPECT_EQ((*cuda)->devices(), 4);
   EXPECT_EQ((*cuda)->version(), 13000);
-  EXPECT_EQ((*cuda)->name_of(1).value(), "Stand-in 1");
+  EXPECT_EQ((*cuda)->name_of(1).value(), "Fake GPU 1");
 }
 
 TEST_F(CudaDrivers, NameTheMissingFileAndItsSource) {

@@ -115,10 +115,10 @@ TEST_F(GraphsOfCuda, AllowQueriesOfEventsAndAllocationsMeanwhile) {
             kCuSuccess);
   std::thread([&] {
     EXPECT_EQ(before.wait(), absl::OkStatus());
-    EXPECT_TRUE(before.has_happened().value());
+    EXPECT_TRUE(before.has_completed().value());
     EXPECT_NE(memory(), nullptr);
   }).join();
-  EXPECT_TRUE(before.has_happened().value());
+  EXPECT_TRUE(before.has_completed().value());
   const auto graph = CudaGraph::end(context_, mine.handle());
   EXPECT_EQ(graph.status(), absl::OkStatus());
 }

@@ -53,7 +53,7 @@ TEST_F(CudaStreams, WaitForWorkOfOtherStreams) {
     ASSERT_TRUE(other.copy(&received, gpu.get(), sizeof(i)).ok());
     ASSERT_TRUE(other.synchronize().ok());
     EXPECT_EQ(received, i);
-    EXPECT_TRUE(written->has_happened().value());
+    EXPECT_TRUE(written->has_completed().value());
   }
 }
 

@@ -254,7 +254,7 @@ TEST(GpuGraphs, AreCapturedByAllRanksOrByNone) {
             }
             EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
             EXPECT_THAT(std::string(status.message()),
-                        AllOf(HasSubstr("what is captured into a graph"),
+                        AllOf(HasSubstr("a captured collective"),
                               HasSubstr("capture it on every rank")));
             ASSERT_EQ(sum_behind(job, mine, x), absl::OkStatus());
           });

@@ -6,7 +6,7 @@ import os
 import subprocess
 import tempfile
 
-PATIENCE = 900  # Seconds for a batch of programs; each takes milliseconds.
+TIMEOUT = 900  # Seconds for a batch of programs; each takes milliseconds.
 # Tensors are small, and idle threads would take a third of the time.
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
@@ -45,10 +45,10 @@ class _Running:
 
     def end(self):
         try:
-            how = f"exit code {self.process.wait(PATIENCE)}"
+            how = f"exit code {self.process.wait(TIMEOUT)}"
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            how = f"did not end within {PATIENCE} s"
+            how = f"did not end within {TIMEOUT} s"
         self.errors.seek(0)
         return f"{how}: {self.errors.read().decode(errors='replace')[-3000:]}"

@@ -74,10 +74,10 @@ class Job:
     launcher: options of horovodrun."""
 
     def __init__(self, programs, folders, ranks, options, environment=None, hosts=None,
-                 patience=40, launcher=()):
+                 timeout=40, launcher=()):
         self.outcome = Outcome(ranks)
         self.mark = secrets.token_hex(8)
-        self.deadline = time.monotonic() + patience
+        self.deadline = time.monotonic() + timeout
         self.folders = folders
         self.hosts = hosts
         if hosts:

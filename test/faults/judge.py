@@ -97,7 +97,7 @@ def judge_errors(case, outcome, judgement):
 def judge_ends(case, outcome, judgement, follows_within):
     """A rank with an error leaves by itself; the launcher ends when all ranks have left."""
     if outcome.returncode is None:
-        judgement.hangs.append("horovodrun was still there at the end of our patience")
+        judgement.hangs.append("horovodrun was still there at the end of the timeout")
     for rank, error in outcome.of("error").items():
         ended = outcome.rank_ends.get(error["pid"])
         took = (ended or outcome.ended_at or float("inf")) - error["ns"] / 1e9

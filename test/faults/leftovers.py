@@ -120,9 +120,9 @@ class Folders:
             shutil.rmtree(self.shared, ignore_errors=True)
 
 
-def still_there(processes, patience):
+def still_there(processes, timeout):
     """The result of processes() after a moment in which ending processes may end."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while (pids := processes()) and time.monotonic() < deadline:
         time.sleep(0.02)
     return pids

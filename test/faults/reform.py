@@ -27,7 +27,7 @@ class Kind:
     program: list | None = None  # None: the fault program.
     # The most seconds from a death to a second one, while survivors re-form. 0: no second death.
     second_death: float = 0
-    patience: float = 60  # Seconds for start and end.
+    timeout: float = 60  # Seconds for start and end.
     ends_by_itself: bool = False  # After the last loss, not at a set time.
 
     @property
@@ -43,7 +43,7 @@ def elastic(package, launcher):
     """hvd.elastic.run of the Python package in that folder."""
     return Kind(6, environments=({"PYTHONPATH": str(package), "OMP_NUM_THREADS": "1"},),
                 launcher=launcher, program=[sys.executable, f"{HERE}/elastic_program.py"],
-                second_death=0.05, patience=150, ends_by_itself=True)
+                second_death=0.05, timeout=150, ends_by_itself=True)
 
 
 @dataclass
@@ -75,7 +75,7 @@ def run_job(kind, programs, private, seconds, losses, seed):
         folders = stack.enter_context(leftovers.Folders(private))
         running = stack.enter_context(
             job.Job(programs, folders, kind.ranks, options, environment,
-                    patience=seconds + kind.patience, launcher=kind.launcher))
+                    timeout=seconds + kind.timeout, launcher=kind.launcher))
         living = set(range(kind.ranks))
         if not running.wait_for("training", kind.ranks):
             rounds.faults.append("the job did not get to work")

@@ -79,8 +79,8 @@ class Play {
         programs_(programs()) {}
 
   void run() {
-    constexpr int kMostMoves = 100;
-    for (int i = 0; i < kMostMoves && data_.remaining_bytes() > 0; ++i) move();
+    constexpr int kMaxMoves = 100;
+    for (int i = 0; i < kMaxMoves && data_.remaining_bytes() > 0; ++i) move();
   }
 
  private:

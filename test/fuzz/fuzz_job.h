@@ -54,7 +54,7 @@ class FuzzJob {
                                  .stall_warning = std::chrono::seconds(1),
                                  .stall_shutdown = {},
                                  .describe = {},
-                                 .remark = {}},
+                                 .silence_cause = {}},
             *rank.board, clock);
       }
     }

@@ -44,8 +44,8 @@ int end(const std::string& how) {
     return 10 + rank_here;
   }
   if (how == "closed") {
-    constexpr int kMostDescriptors = 1024;
-    for (int number = 3; is_last && number < kMostDescriptors; ++number) {
+    constexpr int kMaxDescriptors = 1024;
+    for (int number = 3; is_last && number < kMaxDescriptors; ++number) {
       ::close(number);
     }
     hvd::throw_if_error(hvd::shutdown());

@@ -11,7 +11,7 @@ import leftovers  # noqa: E402
 
 HOROVODRUN = [os.environ["HOROVODRUN"], *os.environ.get("HOROVODRUN_OPTIONS", "").split()]
 # Seconds that processes have to end after horovodrun, on any machine.
-PATIENCE = 10
+TIMEOUT = 10
 
 
 def run(ranks, *command, timeout=120, environment=None, prefix=()):
@@ -30,5 +30,5 @@ def run_alone(*arguments, environment=None, **options):
         job = run(*arguments, prefix=folders.prefix(), **options,
                   environment={**folders.environment(), **(environment or {}),
                                leftovers.MARK: mark})
-        left = leftovers.still_there(lambda: leftovers.marked(mark), PATIENCE)
+        left = leftovers.still_there(lambda: leftovers.marked(mark), TIMEOUT)
         return job, [*map(leftovers.describe, left), *folders.files()]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the snippets of the pages take from the text around them: each is a member
-// function of a struct derived from that of its name, or of Common.
+// What the snippets of the pages take from the text around them: each is a
+// member function of a struct derived from that of its name, or of Common.
 #pragma once
 
 #include <dlfcn.h>
@@ -182,7 +182,7 @@ struct own_loop_arena {
   static constexpr std::int64_t n = 4;
 };
 
-// By the stand-in for CUDA's driver: HOROVODPP_CUDA_LIBRARY.
+// By the fake CUDA driver: HOROVODPP_CUDA_LIBRARY.
 struct tensor_on_gpu : Common {
   template <typename... Arguments>
   static void call(const char* name, Arguments... arguments) {

@@ -46,15 +46,15 @@ TEST(GradientLedger, AGradientIsCompleteAfterItsLastContribution) {
   GradientLedger ledger = ledger_of_four();
   ledger.expect(kA, 2);
   EXPECT_EQ(ledger.owed(kA), 2);
-  EXPECT_EQ(ledger.count(kA), Came::kMore);
-  EXPECT_EQ(ledger.count(kA), Came::kComplete);
-  EXPECT_EQ(ledger.count(kB), Came::kComplete);
+  EXPECT_EQ(ledger.count(kA), ContributionState::kMore);
+  EXPECT_EQ(ledger.count(kA), ContributionState::kComplete);
+  EXPECT_EQ(ledger.count(kB), ContributionState::kComplete);
   EXPECT_EQ(ledger.complete(kA, 4), Due::kItself);
   EXPECT_EQ(ledger.owed(kA), 0);
   EXPECT_FALSE(ledger.is_taken(kA));
   ledger.mark_sent(kA);
   EXPECT_TRUE(ledger.is_taken(kA));
-  EXPECT_EQ(ledger.count(kA), Came::kLate);
+  EXPECT_EQ(ledger.count(kA), ContributionState::kLate);
   ledger.expect_of_all(3);
   EXPECT_EQ(ledger.owed(ledger.enter("later")), 3);
   EXPECT_EQ(ledger.owed(kB), 2);
@@ -82,7 +82,7 @@ TEST(GradientLedger, AGroupIsDueWithItsLastMember) {
   EXPECT_THROW(ledger.add_group({kC, kB}), Error);
   EXPECT_EQ(ledger.complete(kB, 4), Due::kNothing);
   EXPECT_FALSE(ledger.is_taken(kB));
-  EXPECT_EQ(ledger.count(kB), Came::kMore);
+  EXPECT_EQ(ledger.count(kB), ContributionState::kMore);
   EXPECT_THAT(ledger.waiting_groups(), ElementsAre(group));
   EXPECT_EQ(ledger.complete(kA, 4, /*is_nested=*/true), Due::kGroup);
   EXPECT_EQ(ledger.group_of(kA), group);
@@ -117,7 +117,7 @@ TEST(GradientLedger, HoldsGradientsUntilTheyFillABucket) {
   GradientLedger ledger = ledger_of_four(/*bucket_bytes=*/8);
   EXPECT_EQ(ledger.complete(kC, 4), Due::kHeld);
   EXPECT_TRUE(ledger.is_taken(kC));
-  EXPECT_EQ(ledger.count(kC), Came::kHeld);
+  EXPECT_EQ(ledger.count(kC), ContributionState::kHeld);
   EXPECT_EQ(ledger.complete(kB, std::nullopt), Due::kItself);
   ledger.mark_sent(kB);
   EXPECT_EQ(ledger.complete(kA, 4), Due::kBucket);
@@ -134,15 +134,15 @@ TEST(GradientLedger, LearnsTheNumberOfParts) {
   EXPECT_TRUE(ledger.is_nested(kA));
   EXPECT_TRUE(ledger.expect_late_part(kA));
   EXPECT_FALSE(ledger.is_taken(kA)) << "further parts may come";
-  EXPECT_EQ(ledger.count(kA), Came::kLate);
+  EXPECT_EQ(ledger.count(kA), ContributionState::kLate);
   ledger.learn_parts();
   ledger.reset();
   EXPECT_EQ(ledger.parts(kA), 2);
   EXPECT_EQ(ledger.parts(kB), 1);
-  EXPECT_EQ(ledger.count(kA), Came::kMore);
-  EXPECT_EQ(ledger.count(kA), Came::kComplete);
+  EXPECT_EQ(ledger.count(kA), ContributionState::kMore);
+  EXPECT_EQ(ledger.count(kA), ContributionState::kComplete);
   ledger.forget_contributions();
-  EXPECT_EQ(ledger.count(kA), Came::kMore);
+  EXPECT_EQ(ledger.count(kA), ContributionState::kMore);
   ledger.learn_parts();  // One contribution came in one part again.
   EXPECT_EQ(ledger.parts(kA), 1);
 }

@@ -21,7 +21,8 @@ using transport::LoopbackWorld;
 void expect_ended(const Membership& membership) {
   const absl::Status status = membership.enter().status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("make it anew"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("create the object again"));
 }
 
 TEST(Membership, LeadsIntoTheJobUntilTheRankHasLeft) {

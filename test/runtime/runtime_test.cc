@@ -171,18 +171,18 @@ TEST_P(RuntimeLayouts, ADeadRankIsNamedInPendingAndLaterCalls) {
 }
 
 TEST_P(RuntimeLayouts, AnAbortReachesEveryRankInItsOwnWords) {
-  run_world(
-      {.size = GetParam().first, .ranks_per_node = GetParam().second},
-      [](Runtime& job, LoopbackWorld&) {
-        if (job.topology().rank() == 1) job.abort("ran out of patience");
-        float value = 1;
-        const absl::Status status =
-            job.allreduce_async_(TensorView::of(&value, {}), {.name = "x"})
-                .wait();
-        EXPECT_TRUE(absl::IsAborted(status)) << status;
-        EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1 (host "));
-        EXPECT_THAT(suite::text_of(status), HasSubstr("ran out of patience"));
-      });
+  run_world({.size = GetParam().first, .ranks_per_node = GetParam().second},
+            [](Runtime& job, LoopbackWorld&) {
+              if (job.topology().rank() == 1) job.abort("ran out of time");
+              float value = 1;
+              const absl::Status status =
+                  job.allreduce_async_(TensorView::of(&value, {}),
+                                       {.name = "x"})
+                      .wait();
+              EXPECT_TRUE(absl::IsAborted(status)) << status;
+              EXPECT_THAT(suite::text_of(status), HasSubstr("rank 1 (host "));
+              EXPECT_THAT(suite::text_of(status), HasSubstr("ran out of time"));
+            });
 }
 
 TEST(Runtime, RanksThatAreConfiguredDifferentlyDoNotStart) {

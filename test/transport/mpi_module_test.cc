@@ -54,7 +54,7 @@ TEST(MpiModule, NamesTheMpiThatIsNotInstalled) {
 
 TEST(MpiModule, IsNoOtherLibrary) {
   EXPECT_THAT(refusal_of({.file = "libm.so.6", .launcher = ""}),
-              HasSubstr("is not what libm.so.6 is"));
+              HasSubstr("differs from libm.so.6"));
 }
 
 TEST(MpiModule, IsOfTheLibrarysVersion) {

@@ -100,7 +100,7 @@ TEST(WaitPolicy, YieldsTheCoreIfRanksOutnumberCores) {
   EXPECT_GT(WaitPolicy::for_node(1).spin.count(), 0);
   for (const int ranks : {1, CPU_SETSIZE + 1}) {
     const WaitPolicy node = WaitPolicy::for_node(ranks);
-    const WaitPolicy wires = WaitPolicy::for_wires(ranks);
+    const WaitPolicy wires = WaitPolicy::for_network(ranks);
     EXPECT_EQ(wires.spin, node.spin);
     EXPECT_GT(wires.yields, node.yields);
   }

@@ -32,7 +32,7 @@ def splits_of(shape, splits, process_set):
     Raises ValueError if the splits do not fit a tensor of this shape, or the ranks.
     """
     if len(shape) == 0:
-        raise ValueError("alltoall sends rows of the first dimension, and a scalar has none")
+        raise ValueError("alltoall sends rows of the first dimension, which a scalar does not have")
     ranks = process_set.size()
     if splits is None:
         if shape[0] % ranks:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job: entering and leaving it, this rank's place in it, and the features of the build."""
+"""init() and shutdown(), this rank's place in the job, and the features of the build."""
 import atexit
 import os
 import sys
@@ -27,8 +27,7 @@ def init(comm=None, process_sets=None):
     process_sets: a list of ProcessSet objects, which become usable; or None, or "dynamic".
 
     If the process is already in a job, only looks up `process_sets`.
-    Raises ValueError for arguments that make no sense, or if the job cannot begin; the message says
-    why.
+    Raises ValueError for invalid arguments, or if the job cannot start; the message says why.
     """
     if isinstance(process_sets, str):
         if process_sets.lower() != "dynamic":
@@ -70,17 +69,17 @@ def _write_timeline(path):
     try:
         _core.start_timeline(path)
     except OSError as error:
-        warnings.warn(f"the timeline cannot be written, and the job goes on without it: {error}",
+        warnings.warn(f"cannot write the timeline, so the job continues without it: {error}",
                       RuntimeWarning, stacklevel=4)
 
 
 def start_timeline(file_path, mark_cycles=False):
     """Makes rank 0 write the start and end of its operations to a file for chrome://tracing.
 
-    Replaces a timeline that is already being written. `mark_cycles` is accepted as in Horovod, but
-    has
-    no effect: horovodpp has no cycles. Warns if the file cannot be written. Raises ValueError if
-    HOROVOD_TIMELINE was not set at init().
+    Replaces a timeline that is already being written. `mark_cycles` is accepted for Horovod's
+    scripts and has no effect: ranks coordinate on events, not at intervals that could be marked.
+    (HOROVOD_CYCLE_TIME only limits how long a small batch is held back.) Warns if the file cannot
+    be written. Raises ValueError if HOROVOD_TIMELINE was not set at init().
     """
     del mark_cycles
     check_initialized()
@@ -120,7 +119,7 @@ def _check_comm(comm):
         raise ValueError("Invalid type of argument comm. Expected list of rank integers or "
                          "mpi4py.MPI.Comm object.")
     raise NotImplementedError(
-        "comm has to be all ranks of the job: give the others no part with a process set, "
+        "comm must contain all ranks of the job. For some of the ranks, use a process set: "
         "hvd.init(process_sets=[hvd.ProcessSet(ranks)])")
 
 
@@ -132,15 +131,15 @@ def _set_hooks():
     _hooks_are_set = True
     previous = sys.excepthook
 
-    def tell(kind, error, traceback):
+    def report(kind, error, traceback):
         previous(kind, error, traceback)
         sys.stderr.flush()
         _core.abort(f"raised {kind.__name__}: {error}")
 
-    sys.excepthook = tell
+    sys.excepthook = report
     # The interpreter ends before the process leaves the job, so operations in flight must keep
     # their memory.
-    atexit.register(handles.leave_to_the_process)
+    atexit.register(handles.keep_until_exit)
 
 
 def shutdown():
@@ -189,11 +188,11 @@ local_rank.__doc__ = "The number of this process on its node."
 local_size = _of_the_job(_core.local_size)
 local_size.__doc__ = "The number of ranks on this node."
 cross_rank = _of_the_job(_core.cross_rank)
-cross_rank.__doc__ = "The number of this node among those with such a local rank."
+cross_rank.__doc__ = "The rank of this node among the nodes that have this local rank."
 cross_size = _of_the_job(_core.cross_size)
-cross_size.__doc__ = "The number of nodes with such a local rank."
+cross_size.__doc__ = "The number of nodes that have this local rank."
 is_homogeneous = _of_the_job(_core.is_homogeneous)
-is_homogeneous.__doc__ = "Whether all nodes have equally many ranks."
+is_homogeneous.__doc__ = "Whether all nodes have the same number of ranks."
 
 
 def mpi_threads_supported():

@@ -109,7 +109,7 @@ def forget_all():
         listener.reset()
 
 
-def leave_to_the_process():
+def keep_until_exit():
     """Keeps operations in flight, and their memory, beyond the end of the interpreter."""
     for entry in _under_way.values():
         if not entry[0].poll():

@@ -23,7 +23,7 @@ class ProcessSet:
         if hasattr(ranks_or_comm, "Get_size"):
             raise ValueError(
                 "Apparently you tried to build a ProcessSet from an MPI communicator: give the "
-                "ranks of the job that it has, as a list")
+                "list of its ranks instead")
         try:
             ranks = [operator.index(rank) for rank in ranks_or_comm]
         except TypeError:

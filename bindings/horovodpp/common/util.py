@@ -7,7 +7,7 @@ import os
 from horovodpp.common import basics
 
 
-def _told_verbosely(built):
+def _with_verbose(built):
     def get(verbose=False):
         result = built()
         if verbose:
@@ -19,13 +19,13 @@ def _told_verbosely(built):
     return get
 
 
-mpi_built = _told_verbosely(basics.mpi_built)
-gloo_built = _told_verbosely(basics.gloo_built)
-nccl_built = _told_verbosely(basics.nccl_built)
-ddl_built = _told_verbosely(basics.ddl_built)
-ccl_built = _told_verbosely(basics.ccl_built)
-cuda_built = _told_verbosely(basics.cuda_built)
-rocm_built = _told_verbosely(basics.rocm_built)
+mpi_built = _with_verbose(basics.mpi_built)
+gloo_built = _with_verbose(basics.gloo_built)
+nccl_built = _with_verbose(basics.nccl_built)
+ddl_built = _with_verbose(basics.ddl_built)
+ccl_built = _with_verbose(basics.ccl_built)
+cuda_built = _with_verbose(basics.cuda_built)
+rocm_built = _with_verbose(basics.rocm_built)
 
 
 def extension_available(ext_base_name, verbose=False):
@@ -40,8 +40,8 @@ def check_extension(ext_name, ext_env_var, pkg_path, *args):
     """Raises ImportError unless extension_available() for the last part of `ext_name`."""
     del ext_env_var, pkg_path, args
     if not extension_available(ext_name.rpartition(".")[2]):
-        raise ImportError(f"Extension {ext_name} has not been built: horovodpp has horovod.torch, "
-                          "for which PyTorch has to be installed")
+        raise ImportError(f"Extension {ext_name} has not been built: horovodpp supports only "
+                          "horovod.torch, which needs PyTorch")
 
 
 def gpu_available(ext_base_name, verbose=False):

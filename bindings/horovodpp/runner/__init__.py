@@ -42,7 +42,7 @@ def run(func, args=(), kwargs=None, num_proc=None, np=None, mpi_args=None, outpu
     RuntimeError if a rank ended otherwise, or if horovodrun is missing.
     """
     if num_proc is not None and np is not None:
-        raise ValueError("num_proc and np are two names of one argument: give one of them")
+        raise ValueError("num_proc and np are the same argument: give only one")
     if use_gloo and (use_mpi or mpi_args):
         raise ValueError("use_gloo starts the ranks without mpirun: leave out use_mpi and mpi_args, "
                          "or use_gloo")
@@ -67,7 +67,7 @@ def run(func, args=(), kwargs=None, num_proc=None, np=None, mpi_args=None, outpu
         results = [folder / f"result.{rank}" for rank in range(ranks)]
         if code != 0 or not all(result.exists() for result in results):
             raise RuntimeError(f"horovodrun ended with exit code {code}, and no rank raised an "
-                               "exception; what it printed says why")
+                               "exception; see its output")
         return [pickle.loads(result.read_bytes()) for result in results]
 
 
@@ -77,8 +77,8 @@ def launcher():
     found = os.environ.get("HOROVODRUN") or (
         str(beside) if beside.exists() else shutil.which("horovodrun"))
     if not found:
-        raise RuntimeError("there is no horovodrun, neither beside this Python nor on the PATH: "
-                           "pip install horovodpp brings it; or name it in HOROVODRUN")
+        raise RuntimeError("horovodrun was not found beside this Python or on the PATH: "
+                           "pip install horovodpp, or set HOROVODRUN to its path")
     return found
 
 

@@ -14,7 +14,7 @@ Run it with `horovodrun -np 4 python train.py`.
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise ImportError("horovodpp.torch needs PyTorch, which is not installed here: "
+    raise ImportError("horovodpp.torch needs PyTorch, which is not installed: "
                       "pip install torch") from error
 
 from horovodpp import __version__  # noqa: F401

@@ -27,5 +27,5 @@ def arena_empty(size, dtype=None, device="cpu"):
         gpu = torch.cuda.current_device() if device.index is None else device.index
         memory = _core.arena_alloc_on(gpu, size_of_all)
     else:
-        raise ValueError(f"device is {device}: it is the CPU, or a GPU of NVIDIA's")
+        raise ValueError(f"device is {device}: use the CPU or an NVIDIA GPU")
     return torch.from_dlpack(memory).view(dtype).view(size)

@@ -103,8 +103,8 @@ class Exchanger(Compressor):
     @staticmethod
     def compress(tensor):
         """Raises ValueError: a single tensor cannot be compressed and then reduced."""
-        raise ValueError("this compression is for the gradients of a DistributedOptimizer; other "
-                         "collectives take Compression.none, .fp16 and .bf16")
+        raise ValueError("only a DistributedOptimizer supports this compression; for other "
+                         "collectives use Compression.none, .fp16 or .bf16")
 
 
 class Compression:

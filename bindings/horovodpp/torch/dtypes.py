@@ -46,8 +46,8 @@ def _place(tensor):
     if tensor.is_cpu:
         return _core.CPU, 0
     if tensor.device.type != "cuda":
-        raise ValueError(f"The tensor is on {tensor.device}: this build reaches memory of the CPU "
-                         "and of NVIDIA's GPUs; use tensor.cpu()")
+        raise ValueError(f"The tensor is on {tensor.device}, but only the CPU and NVIDIA GPUs are "
+                         "supported; use tensor.cpu()")
     return tensor.device.index, torch.cuda.current_stream(tensor.device).cuda_stream
 
 

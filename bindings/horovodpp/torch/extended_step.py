@@ -33,7 +33,7 @@ def take(optimizer, closure, weight, grad_scaler, max_norm, update_scaler):
             loss = closure()
     optimizer.finish_gradients()
     if weight is not None:
-        _weigh(optimizer, weight)
+        _apply_weight(optimizer, weight)
     if grad_scaler is not None:
         grad_scaler.unscale_(optimizer)
     norm = None
@@ -54,16 +54,16 @@ def take(optimizer, closure, weight, grad_scaler, max_norm, update_scaler):
 
 def _check_weight(optimizer, weight):
     if optimizer.op != Average:
-        raise ValueError("a weight goes with op=Average only")
+        raise ValueError("weight requires op=Average")
     if not math.isfinite(weight) or weight < 0:
-        raise ValueError(f"the weight is {weight}: it is the number of samples on this rank")
+        raise ValueError(f"weight is {weight}: give the number of samples on this rank")
 
 
-def _weigh(optimizer, weight):
+def _apply_weight(optimizer, weight):
     """Converts the mean of the ranks' gradients to the mean over all samples."""
     total = optimizer.sum_over_ranks("weight", weight)
     if total <= 0:
-        raise ValueError("the weights of all ranks are 0: there is nothing to step along")
+        raise ValueError("the weights of all ranks are 0: the mean gradient is undefined")
     ranks = optimizer.process_set.size() if optimizer.process_set.included() else 1
     with torch.no_grad():
         for p in parameters.of_groups(optimizer.param_groups):

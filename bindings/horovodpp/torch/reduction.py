@@ -17,14 +17,15 @@ import torch
 from horovodpp import _core
 from horovodpp.common.handles import AT_ONCE, reset_with_job
 from horovodpp.torch import parameters
-from horovodpp.torch.homes import Homes
+from horovodpp.torch.shared_gradients import SharedGradients
 from horovodpp.torch.mpi_ops import size
 from horovodpp.torch.passes import Passes
 from horovodpp.torch.sending import Sent
 
 # Looked up once: hooks run for each gradient.
 _MORE, _COMPLETE, _HELD, _LATE = (
-    _core.Came.MORE, _core.Came.COMPLETE, _core.Came.HELD, _core.Came.LATE)
+    _core.ContributionState.MORE, _core.ContributionState.COMPLETE,
+    _core.ContributionState.HELD, _core.ContributionState.LATE)
 _NOTHING, _ITSELF, _GROUP, _BUCKET = (
     _core.Due.NOTHING, _core.Due.ITSELF, _core.Due.GROUP, _core.Due.BUCKET)
 
@@ -58,9 +59,9 @@ class Reduction:
         self._sparse_dims = {}  # Number -> sparse_dim(), of parameters with sparse gradients.
         self._may_wait = bool(bucket_bytes)
         self._passes = Passes()
-        self._homes = Homes(gradients_in_arena and sender.sends_where_they_lie())
+        self._shared_gradients = SharedGradients(gradients_in_arena and sender.sends_in_place())
         self._finds_unused = find_unused_parameters
-        self._has_told_of_changes = self._has_told_of_parts = False
+        self._has_warned_of_changes = self._has_warned_of_parts = False
         self.expect(passes)
         self.groups = parameters.groups_of(groups, self.names, self._process_set)
         if self.is_distributed():
@@ -108,32 +109,32 @@ class Reduction:
     def _before_gradient(self, number, p, _):
         """Called before a contribution to p.grad. Protects a gradient in flight from it."""
         if not self.ledger.is_taken(number):
-            self._homes.expect(number, p)
+            self._shared_gradients.expect(number, p)
             return
         if not self.ledger.is_nested(number) and not self._passes.is_nested():
             parameters.refuse_another_pass()
         if self.ledger.expect_late_part(number):
-            self._put_aside(number, p)
+            self._detach_in_flight(number, p)
 
-    def _put_aside(self, number, p):
+    def _detach_in_flight(self, number, p):
         """Sets the gradient in flight aside: the engine allocates another one for later parts."""
         self._late[number] = p.grad
         p.grad = None
-        if self._has_told_of_parts:
+        if self._has_warned_of_parts:
             return
-        self._has_told_of_parts = True
+        self._has_warned_of_parts = True
         warnings.warn(
-            f"The gradient of '{self.names[p]}' came in several parts within one backward pass, "
-            "and was sent before the last: a weight that is used in several reentrant checkpoints "
-            "does that. It is completed now; from the next step on it is sent after the last part. "
-            "torch.utils.checkpoint(use_reentrant=False) has one part only.", stacklevel=3)
+            f"The gradient of '{self.names[p]}' was sent before its last part, because a weight in "
+            "several reentrant checkpoints gets its gradient in parts. Its result is right; use "
+            "torch.utils.checkpoint(use_reentrant=False) for a gradient in one part.",
+            stacklevel=3)
 
     def _on_gradient(self, number, p):
         self.is_synchronized = False
         came = _MORE if self.only_accumulates else self.ledger.count(number)
         if came is _LATE:
             return
-        self._homes.take_in(number, p)
+        self._shared_gradients.take_in(number, p)
         if came is _COMPLETE:
             self._complete(number, p)
         elif came is _HELD:
@@ -144,7 +145,7 @@ class Reduction:
     def _complete(self, number, p):
         """Sends the gradient and those that waited for it, or lets it wait."""
         gradient = self._gradient(number, p)
-        waits = self._may_wait and _lies_ready(gradient)
+        waits = self._may_wait and _is_dense_on_cpu(gradient)
         due = self.ledger.complete(
             number, gradient.numel() * gradient.element_size() if waits else None,
             self._passes.is_nested())
@@ -163,7 +164,7 @@ class Reduction:
     def _start_held(self):
         held = [(number, self._sent.pop(number)) for number in self.ledger.release()]
         for number, sent in held:
-            self._tell_if_changed(number, sent)
+            self._warn_if_changed(number, sent)
             self._start(self._gradients_of([number]))
 
     def _gradients_of(self, numbers):
@@ -223,7 +224,7 @@ class Reduction:
         if self.is_distributed() or self.is_under_way():
             moving = self._watch()  # Parameters may have been added or unfrozen since.
             for number, sent in self._sent.items():
-                self._tell_if_changed(number, sent)
+                self._warn_if_changed(number, sent)
             late, all_held = self._agree(moving)
             if all_held:
                 self._send_together(moving)
@@ -266,9 +267,9 @@ class Reduction:
         self._sent.clear()
         gradients = self._gradients_of(self.ledger.rest(moving))
         with AT_ONCE:
-            self._start([pair for pair in gradients if _lies_ready(pair[1])])
+            self._start([pair for pair in gradients if _is_dense_on_cpu(pair[1])])
             for number, gradient in gradients:
-                if not _lies_ready(gradient):
+                if not _is_dense_on_cpu(gradient):
                     self._start([(number, gradient)])
 
     def _agree(self, moving):
@@ -306,11 +307,11 @@ class Reduction:
         if failure is not None:
             raise failure
 
-    def _tell_if_changed(self, number, sent):
+    def _warn_if_changed(self, number, sent):
         p = self._parameters[number]
-        if self._has_told_of_changes or number in self._late or not sent.has_changed(number, p):
+        if self._has_warned_of_changes or number in self._late or not sent.has_changed(number, p):
             return
-        self._has_told_of_changes = True
+        self._has_warned_of_changes = True
         warnings.warn(
             f"The gradient of '{self.names[p]}' was changed while it was "
             "reduced, so that its value is not defined: call optimizer.synchronize() "
@@ -343,7 +344,7 @@ class Reduction:
         self._late.clear()
 
 
-def _lies_ready(gradient):
+def _is_dense_on_cpu(gradient):
     """Whether a gradient may wait and be sent with any others: a dense one on the CPU."""
     return gradient.is_cpu and not gradient.is_sparse
 

@@ -48,13 +48,13 @@ class Sender:
             self._factors = {"prescale_factor": 1.0 / gradient_predivide_factor,
                              "postscale_factor": gradient_predivide_factor}
 
-    def sends_where_they_lie(self):
+    def sends_in_place(self):
         """Whether gradients are reduced in their own memory."""
         return self.compression is NoneCompressor
 
     def bucket_bytes(self, wanted):
         """The most bytes that may wait: the user's choice, or the best for the machine."""
-        if not self.sends_where_they_lie():
+        if not self.sends_in_place():
             return 0
         if wanted is not None:
             return wanted
@@ -71,7 +71,7 @@ class Sender:
 
     def start(self, names, tensors):
         """Sends dense tensors in one operation. Returns a function that waits for the results."""
-        if self.sends_where_they_lie():
+        if self.sends_in_place():
             handle = self._submit(names[0], tensors)
             return lambda: synchronize(handle)
         if self.remembers() and all(

@@ -27,14 +27,14 @@ class GraphTask;
 class Node;
 class OperationObserver;
 class ReplayGroup;
-class SavedTensorKeeper;
+class SavedTensorStore;
 class Warnings;
 struct AutocastState;
 
-// The part that a snapshot (surroundings.h) takes to another thread. Pointers
-// are valid during the scopes that set them.
+// The part that a snapshot (thread_snapshot.h) takes to another thread.
+// Pointers are valid during the scopes that set them.
 struct GraphScopes {
-  SavedTensorKeeper* saved_tensor_keeper = nullptr;
+  SavedTensorStore* saved_tensor_store = nullptr;
   OperationObserver* operation_observer = nullptr;
   // The reason why saved-tensor hooks are forbidden; null: allowed.
   const std::string* saved_tensor_hooks_forbidden = nullptr;
@@ -59,7 +59,8 @@ struct GraphState : GraphScopes {
   int backward_depth = 0;           // Number of nested backward calls.
   std::uint64_t next_sequence = 0;  // Number for the next node.
   std::uint64_t tensors_freed = 0;  // Saved tensors freed so far.
-  // Nodes that wait for destruction, and whether a loop destroys them (node.cc).
+  // Nodes that wait for destruction, and whether a loop destroys them
+  // (node.cc).
   Node* nodes_to_destroy = nullptr;
   bool destroys_nodes = false;
   // Checkpoints: the innermost scope of each kind, or null.

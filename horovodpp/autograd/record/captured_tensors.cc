@@ -72,7 +72,7 @@ void CapturedTensors::reads(const Tensor& tensor) {
       {WeakTensor(tensor), tensor.impl()->storage.get(), tensor.version()});
 }
 
-void CapturedTensors::tell(OperationObserver* observer) const {
+void CapturedTensors::report_to(OperationObserver* observer) const {
   if (observer == nullptr) return;
   for (const Captured& captured : all_) observer->reads(captured.tensor.lock());
 }

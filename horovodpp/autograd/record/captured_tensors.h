@@ -41,7 +41,7 @@ class CapturedTensors {
   // Records `tensor`, which may be undefined, if it comes from outside.
   void reads(const Tensor& tensor);
   // Reports the captured tensors that still exist to `observer`; null: no-op.
-  void tell(OperationObserver* observer) const;
+  void report_to(OperationObserver* observer) const;
 
   struct Change {
     // The message of the error; `name` is the tensor's name, or empty.

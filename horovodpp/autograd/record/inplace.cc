@@ -144,7 +144,7 @@ void finish_inplace(const Tensor& self, Ref<Node> node, std::size_t edge) {
   }
   // Nodes that saved the old elements can only refuse them. The new history may
   // lead to these nodes, so they must not own the tensor.
-  SavedTensor::let_go_of(root);
+  SavedTensor::release(root);
   AccumulateGrad::move_into_graph(root);
   AutogradMeta& meta = meta_of(root);
   if (meta.retains_grad && meta.grad_fn) {

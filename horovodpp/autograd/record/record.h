@@ -24,8 +24,9 @@
 
 namespace hvd::autograd {
 
-// Whether to record an operation on these inputs, some of which may be undefined. An
-// operation calls this once for all inputs: checkpoints learn here what it reads.
+// Whether to record an operation on these inputs, some of which may be
+// undefined. An operation calls this once for all inputs: checkpoints learn
+// here what it reads.
 template <typename... Tensors>
 bool needs_grad(const Tensors&... inputs) {
   if (graph_state.operation_observer != nullptr) [[unlikely]] {
@@ -37,7 +38,7 @@ bool needs_grad(const Tensors&... inputs) {
 
 // Reports the inputs of an operation without a gradient to the observer.
 template <typename... Tensors>
-void tell_reads(const Tensors&... inputs) {
+void report_reads(const Tensors&... inputs) {
   if (graph_state.operation_observer == nullptr) [[likely]]
     return;
   (graph_state.operation_observer->reads(inputs), ...);

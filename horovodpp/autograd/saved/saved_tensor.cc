@@ -66,15 +66,15 @@ std::int64_t saved_tensor_bytes() {
   return saved_bytes.load(std::memory_order_relaxed);
 }
 
-SavedTensorKeeper::Scope::Scope(SavedTensorKeeper& keeper)
-    : outer_(graph_state.saved_tensor_keeper) {
+SavedTensorStore::Scope::Scope(SavedTensorStore& store)
+    : outer_(graph_state.saved_tensor_store) {
   if (graph_state.saved_tensor_hooks_forbidden != nullptr) {
     throw HookError(*graph_state.saved_tensor_hooks_forbidden);
   }
-  graph_state.saved_tensor_keeper = &keeper;
+  graph_state.saved_tensor_store = &store;
 }
 
-SavedTensorKeeper::Scope::~Scope() { graph_state.saved_tensor_keeper = outer_; }
+SavedTensorStore::Scope::~Scope() { graph_state.saved_tensor_store = outer_; }
 
 void SavedTensor::save_output(const Tensor& tensor) {
   output_nr_ = tensor.output_nr();
@@ -92,8 +92,8 @@ void SavedTensor::keep(const Tensor& tensor, bool is_output) {
   has_history_ = !is_output && has_grad_fn(tensor);
   version_ = tensor.version();
   state_ = State::kHeld;
-  if (SavedTensorKeeper* keeper = graph_state.saved_tensor_keeper) {
-    hand_over(tensor, *keeper);
+  if (SavedTensorStore* store = graph_state.saved_tensor_store) {
+    hand_over(tensor, *store);
     if (kept_.holder) return;
   }
   tensor_ = tensor;
@@ -102,10 +102,10 @@ void SavedTensor::keep(const Tensor& tensor, bool is_output) {
   saved_bytes.fetch_add(counted_bytes_, std::memory_order_relaxed);
 }
 
-void SavedTensor::hand_over(const Tensor& tensor, SavedTensorKeeper& keeper) {
+void SavedTensor::hand_over(const Tensor& tensor, SavedTensorStore& store) {
   {
     NoGrad no_grad;
-    kept_ = keeper.keep(tensor);
+    kept_ = store.keep(tensor);
   }
   if (tensor.version() != version_) {
     throw HookError(
@@ -136,7 +136,7 @@ void SavedTensor::delist(TensorImpl& root) {
   enlisted_ = nullptr;
 }
 
-void SavedTensor::let_go_of(const Tensor& root) {
+void SavedTensor::release(const Tensor& root) {
   std::vector<Tensor> dropped;  // Destroyed after the locks.
   TensorImpl& written = *root.impl();
   SpinLockHolder lock(written.savers_lock);
@@ -185,7 +185,7 @@ void SavedTensor::check_attached(const Tensor& tensor, Node& node) const {
 
 Tensor SavedTensor::unpack(Node& node, bool with_history_of_result) {
   Tensor tensor;
-  SavedTensorKeeper::Kept kept;
+  SavedTensorStore::Kept kept;
   Ref<Node> source;
   State state;
   {
@@ -211,7 +211,7 @@ Tensor SavedTensor::unpack(Node& node, bool with_history_of_result) {
 
 // A holder returns the elements of the saved tensor. History, version, grad()
 // and hooks are restored here.
-Tensor SavedTensor::unpack_held(Node& node, const SavedTensorKeeper::Kept& kept,
+Tensor SavedTensor::unpack_held(Node& node, const SavedTensorStore::Kept& kept,
                                 const Ref<Node>& source) const {
   if (const Tensor original = kept.holder->original(kept.place);
       original.defined()) {
@@ -232,7 +232,7 @@ Tensor SavedTensor::unpack_held(Node& node, const SavedTensorKeeper::Kept& kept,
 }
 
 Tensor SavedTensor::restored(Node& node,
-                             const SavedTensorKeeper::Kept& kept) const {
+                             const SavedTensorStore::Kept& kept) const {
   const bool recording = is_grad_enabled();
   const InferenceMode normal(false);
   const SetGradEnabled mode(recording);
@@ -247,7 +247,7 @@ Tensor SavedTensor::restored(Node& node,
 
 void SavedTensor::release() {
   Tensor dropped;
-  SavedTensorKeeper::Kept kept;
+  SavedTensorStore::Kept kept;
   Ref<Node> source;
   TensorImpl* root = nullptr;
   std::int64_t bytes = 0;

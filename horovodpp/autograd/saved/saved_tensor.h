@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A SavedTensor is a node's only way to keep a tensor for backward. It refuses
 // to return a modified version, knows when it was freed, and counts its bytes.
-// A keeper (hooks, a checkpointed region) may hold the tensor in another form,
+// A store (hooks, a checkpointed region) may hold the tensor in another form,
 // or drop it.
 //
 //   node->self.save(x);              // an input of the operation
@@ -48,7 +48,7 @@ class SavedTensorHolder {
 };
 
 // Decides where to hold saved tensors while in force on a thread.
-class SavedTensorKeeper {
+class SavedTensorStore {
  public:
   struct Kept {
     Ref<SavedTensorHolder> holder;  // Null: the node holds the tensor itself.
@@ -60,27 +60,27 @@ class SavedTensorKeeper {
   virtual void retain() = 0;
   virtual void release() = 0;
 
-  // Puts `keeper`, which outlives the scope, in force on this thread. The
+  // Puts `store`, which outlives the scope, in force on this thread. The
   // innermost scope wins.
   //   HookError  a Disabled forbids it
   class Scope {
    public:
-    explicit Scope(SavedTensorKeeper& keeper);
+    explicit Scope(SavedTensorStore& store);
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
-    SavedTensorKeeper* outer_;
+    SavedTensorStore* outer_;
   };
 
  protected:
-  ~SavedTensorKeeper() = default;
+  ~SavedTensorStore() = default;
 };
 
 // A pair of functions that stores saved tensors in another form. `pack` runs
 // once per saved tensor and must not write to it; `unpack` runs at each use.
-class SavedTensorHooks final : public SavedTensorKeeper {
+class SavedTensorHooks final : public SavedTensorStore {
  public:
   using Pack = std::function<std::any(const Tensor&)>;
   using Unpack = std::function<Tensor(const std::any&)>;
@@ -96,7 +96,7 @@ class SavedTensorHooks final : public SavedTensorKeeper {
 
    private:
     Ref<SavedTensorHooks> hooks_;
-    SavedTensorKeeper::Scope scope_;
+    SavedTensorStore::Scope scope_;
   };
 
   // While it lives, entering a Scope on this thread throws HookError(reason).
@@ -151,31 +151,31 @@ class SavedTensor {
 
   // `root`, no view, was written and is about to get a history. That history
   // may lead to nodes that saved `root` or its views: they stop owning it.
-  static void let_go_of(const Tensor& root);
+  static void release(const Tensor& root);
 
  private:
   enum class State : std::uint8_t { kNothing, kHeld, kFreed };
   void keep(const Tensor& tensor, bool is_output);
-  void hand_over(const Tensor& tensor, SavedTensorKeeper& keeper);
-  Tensor unpack_held(Node& node, const SavedTensorKeeper::Kept& kept,
+  void hand_over(const Tensor& tensor, SavedTensorStore& store);
+  Tensor unpack_held(Node& node, const SavedTensorStore::Kept& kept,
                      const Ref<Node>& source) const;
   void drop();
   void enlist();
   void delist(TensorImpl& root);
-  Tensor restored(Node& node, const SavedTensorKeeper::Kept& kept) const;
+  Tensor restored(Node& node, const SavedTensorStore::Kept& kept) const;
   void check_version(const Tensor& saved, Node& node) const;
   void check_attached(const Tensor& tensor, Node& node) const;
 
   // Undefined if a holder has it; then kept_ and source_, the node that
   // receives its gradient, are set.
   Tensor tensor_;
-  SavedTensorKeeper::Kept kept_;
+  SavedTensorStore::Kept kept_;
   Ref<Node> source_;
   // The tensor whose list contains this, under its lock; null: no list.
   TensorImpl* enlisted_ = nullptr;
   SavedTensor* next_ = nullptr;
   SavedTensor* previous_ = nullptr;
-  WeakTensor written_;  // The tensor that let_go_of() took away.
+  WeakTensor written_;  // The tensor that release() took away.
   std::int64_t counted_bytes_ = 0;
   std::uint32_t version_ = 0;
   std::uint32_t output_nr_ = 0;

@@ -7,17 +7,17 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/autograd/graph/graph_state.h"
-#include "horovodpp/autograd/saved/saved_elsewhere.h"
+#include "horovodpp/autograd/saved/external_saved_tensor.h"
 #include "horovodpp/autograd/saved/saved_tensor.h"
 
 namespace hvd::autograd {
 namespace {
 
 // One tensor in the form of its pack hook.
-class PackedTensor final : public SavedElsewhere {
+class PackedTensor final : public ExternalSavedTensor {
  public:
   PackedTensor(SavedTensorHooks& hooks, const Tensor& tensor)
-      : SavedElsewhere(tensor),
+      : ExternalSavedTensor(tensor),
         hooks_(Ref<SavedTensorHooks>::share(&hooks)),
         object_(hooks.pack(tensor)) {}
 
@@ -57,7 +57,7 @@ SavedTensorHooks::Scope::Scope(Pack pack, Unpack unpack)
           new SavedTensorHooks(std::move(pack), std::move(unpack)))),
       scope_(*hooks_) {}
 
-SavedTensorKeeper::Kept SavedTensorHooks::keep(const Tensor& tensor) {
+SavedTensorStore::Kept SavedTensorHooks::keep(const Tensor& tensor) {
   return {Ref<PackedTensor>::adopt(new PackedTensor(*this, tensor)), 0};
 }
 

@@ -293,10 +293,10 @@ CheckpointPlan plan_checkpoints(const ChainCost& chain,
                                 std::int64_t memory_budget,
                                 std::size_t resolution) {
   autograd::check_chain(chain);
-  constexpr std::size_t kMostStages = std::numeric_limits<std::int16_t>::max();
-  if (chain.stages.size() > kMostStages || resolution == 0) {
+  constexpr std::size_t kMaxStages = std::numeric_limits<std::int16_t>::max();
+  if (chain.stages.size() > kMaxStages || resolution == 0) {
     throw InvalidArgument(
-        absl::StrCat("a checkpoint plan is for at most ", kMostStages,
+        absl::StrCat("a checkpoint plan is for at most ", kMaxStages,
                      " stages, and has a resolution of at least 1; these are ",
                      chain.stages.size(), " stages and ", resolution));
   }

@@ -8,17 +8,17 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/autograd/graph/graph_state.h"
-#include "horovodpp/autograd/saved/saved_elsewhere.h"
+#include "horovodpp/autograd/saved/external_saved_tensor.h"
 
 namespace hvd {
 namespace autograd {
 namespace {
 
 // One saved tensor in a pool. If the original still exists, it is used instead.
-class OffloadedTensor final : public SavedElsewhere {
+class OffloadedTensor final : public ExternalSavedTensor {
  public:
   OffloadedTensor(const Tensor& tensor, std::unique_ptr<OffloadPool::Item> item)
-      : SavedElsewhere(tensor), item_(std::move(item)) {}
+      : ExternalSavedTensor(tensor), item_(std::move(item)) {}
 
   Tensor restore(std::uint32_t place, Node& /*node*/) override {
     if (Tensor there = original(place); there.defined()) return there;
@@ -31,9 +31,9 @@ class OffloadedTensor final : public SavedElsewhere {
 
 }  // namespace
 
-class OffloadKeeper final : public SavedTensorKeeper {
+class OffloadStore final : public SavedTensorStore {
  public:
-  OffloadKeeper(OffloadPool& pool, const OffloadOptions& options)
+  OffloadStore(OffloadPool& pool, const OffloadOptions& options)
       : pool_(pool), options_(options) {}
 
   Kept keep(const Tensor& tensor) override {
@@ -64,21 +64,21 @@ class OffloadKeeper final : public SavedTensorKeeper {
 
 namespace {
 
-autograd::Ref<autograd::OffloadKeeper> keeper_for(
-    OffloadPool& pool, const OffloadOptions& options) {
+autograd::Ref<autograd::OffloadStore> store_for(OffloadPool& pool,
+                                                const OffloadOptions& options) {
   if (options.least_bytes < 0) {
     throw InvalidArgument(absl::StrCat("Offload: least_bytes is ",
                                        options.least_bytes,
                                        "; wanted is 0 or more"));
   }
-  return autograd::Ref<autograd::OffloadKeeper>::adopt(
-      new autograd::OffloadKeeper(pool, options));
+  return autograd::Ref<autograd::OffloadStore>::adopt(
+      new autograd::OffloadStore(pool, options));
 }
 
 }  // namespace
 
 Offload::Offload(OffloadPool& pool, const OffloadOptions& options)
-    : keeper_(keeper_for(pool, options)), scope_(*keeper_) {}
+    : store_(store_for(pool, options)), scope_(*store_) {}
 
 Offload::~Offload() = default;
 

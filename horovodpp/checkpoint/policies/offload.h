@@ -31,7 +31,7 @@
 namespace HVD_EXPORT hvd {
 
 namespace autograd {
-class OffloadKeeper;
+class OffloadStore;
 }
 
 struct OffloadOptions {
@@ -54,8 +54,8 @@ class Offload {
   Offload& operator=(const Offload&) = delete;
 
  private:
-  autograd::Ref<autograd::OffloadKeeper> keeper_;
-  autograd::SavedTensorKeeper::Scope scope_;
+  autograd::Ref<autograd::OffloadStore> store_;
+  autograd::SavedTensorStore::Scope scope_;
 };
 
 }  // namespace hvd

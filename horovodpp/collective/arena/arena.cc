@@ -9,7 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/job/home_process.h"
+#include "horovodpp/core/job/creator_process.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/transport/node/shared_memory.h"
@@ -54,7 +54,7 @@ class Arena::State {
   bool begins_extent(const std::byte* at) const;
 
   const Options options_;
-  const HomeProcess home_{"a rank"};
+  const CreatorProcess home_{"a rank"};
   // Each is written once, before `count_` includes it.
   std::array<std::unique_ptr<transport::SharedMemory>, kMaxExtents> extents_;
   std::atomic<std::uint32_t> count_{0};

@@ -28,7 +28,7 @@ class ArenaResults {
  public:
   // All results that exist together take at most `most` bytes.
   explicit ArenaResults(std::shared_ptr<Arena> arena,
-                        std::size_t most = kMostKept)
+                        std::size_t most = kMaxKept)
       : state_(std::make_shared<State>(std::move(arena), most)) {}
 
   // Allocates one byte or more; the memory may outlive the ArenaResults.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ArenaTable is what a rank tells the others, in its slot of a step: the
-// places of its pieces of a fused call, and the arenas it reaches. From all
-// tables, all ranks derive the same list of pieces that can be reduced in
-// place:
+// An ArenaTable lists the places of a rank's pieces of a fused call and the
+// arenas that the rank can access. The rank publishes it in its slot of a step.
+// From all tables, all ranks derive the same list of pieces that can be reduced
+// in place:
 //
 //   ArenaTable::write(slot, map, pieces, element_bytes);
 //   ...                                         // all have arrived

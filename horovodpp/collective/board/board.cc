@@ -380,7 +380,7 @@ absl::Status ShmBoard::wait_for_results(std::uint64_t step,
   return wait_for_all(&Line::finished, step, interrupt);
 }
 
-absl::Status ShmBoard::check_nobody_withdrew() const {
+absl::Status ShmBoard::check_no_withdrawal() const {
   for (const int member : members_) {
     if (ended(member).withdrawn.load() == 0) continue;
     return absl::AbortedError(absl::StrCat("local rank ", member, " gave ",

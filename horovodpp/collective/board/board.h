@@ -214,7 +214,7 @@ class ShmBoard {
   // Returns OK if this rank may write into the memory of the others until it
   // finishes. Call after wait_for_arrivals(step).
   //   Aborted  a member has given the call up; names it
-  absl::Status check_nobody_withdrew() const;
+  absl::Status check_no_withdrawal() const;
 
   // Call if this rank's wait for arrivals at `step`, or for its results, failed
   // and others may write into its memory. Returns when the writing has stopped.

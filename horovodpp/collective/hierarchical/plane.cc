@@ -102,23 +102,23 @@ bool HierarchicalPlane::is_small(std::span<const Piece> pieces,
 absl::Status HierarchicalPlane::reduce(std::span<const Piece> pieces,
                                        const ReduceKernel& kernel,
                                        const Call& call, char kind,
-                                       const Outlet& outlet) {
+                                       const ResultSink& sink) {
   HVD_RETURN_IF_ERROR(blocks_.map());
   return run(call, lane_staging_, [&](ChunkLink& link) -> absl::Status {
     const bool small = is_small(pieces, kernel, link);
-    const bool agrees = outlet.needed != nullptr && !small;
+    const bool agrees = sink.needed != nullptr && !small;
     if (agrees) HVD_RETURN_IF_ERROR(agree(call, link));
     const ShmBoard::Label label = {.tag = call.tag,
                                    .kind = kind,
                                    .bytes = bytes_of(pieces, kernel),
                                    .votes = !agrees && !call.certain};
     const HierarchicalSeat seat = seat_on(link, call);
-    if (small) return reduce_small(pieces, kernel, seat, label, outlet);
+    if (small) return reduce_small(pieces, kernel, seat, label, sink);
     return HierarchicalReduction(seat, pieces, kernel, blocks_,
                                  {.block_bytes = options_.block_bytes,
                                   .doubling_bytes = options_.small_lane_bytes},
-                                 outlet.needed)
-        .run(label, outlet.deliver);
+                                 sink.needed)
+        .run(label, sink.deliver);
   });
 }
 
@@ -129,7 +129,7 @@ absl::Status HierarchicalPlane::reduce_small(std::span<const Piece> pieces,
                                              const ReduceKernel& kernel,
                                              const HierarchicalSeat& seat,
                                              const ShmBoard::Label& label,
-                                             const Outlet& outlet) {
+                                             const ResultSink& sink) {
   const std::int64_t count = total_count(pieces);
   const auto elements = static_cast<std::size_t>(count);
   std::vector<std::byte> of_node(elements * kernel.accumulator_bytes());
@@ -146,7 +146,7 @@ absl::Status HierarchicalPlane::reduce_small(std::span<const Piece> pieces,
   }
   std::vector<std::byte> results(elements * kernel.element_bytes());
   kernel.store(of_all.data(), results.data(), count);
-  outlet.deliver(0, {0, count}, results.data());
+  sink.deliver(0, {0, count}, results.data());
   return absl::OkStatus();
 }
 

@@ -89,18 +89,19 @@ class HierarchicalPlane : public RingPlane {
   absl::Status move(const Allgather& gather, const Call& call) override;
 
   // The destination of results.
-  struct Outlet {
+  struct ResultSink {
     HierarchicalReduction::Deliver deliver;
     Needed needed = {};
   };
   bool is_small(std::span<const Piece> pieces, const ReduceKernel& kernel,
                 const ChunkLink& link) const;
   absl::Status reduce(std::span<const Piece> pieces, const ReduceKernel& kernel,
-                      const Call& call, char kind, const Outlet& outlet);
+                      const Call& call, char kind, const ResultSink& sink);
   absl::Status reduce_small(std::span<const Piece> pieces,
                             const ReduceKernel& kernel,
                             const HierarchicalSeat& seat,
-                            const ShmBoard::Label& label, const Outlet& outlet);
+                            const ShmBoard::Label& label,
+                            const ResultSink& sink);
   absl::Status reduce_small_on_node(std::span<const Piece> pieces,
                                     const ReduceKernel& kernel,
                                     const HierarchicalSeat& seat,

@@ -89,11 +89,11 @@ absl::StatusOr<bool> HierarchicalIpcPlane::connect(const Device& mine,
   HVD_RETURN_IF_ERROR(run(call, agree));
   const bool connected = everywhere != std::byte{0};
   if (connected) {
-    tell(absl::StrCat("tensors on GPUs are reduced in memory that ",
-                      on_this_node(), " share, and between ", lanes_.nodes(),
-                      " nodes by way of the host"));
+    report(absl::StrCat("tensors on GPUs are reduced in memory that ",
+                        on_this_node(), " share, and between ", lanes_.nodes(),
+                        " nodes by way of the host"));
   } else {
-    tell(absl::StrCat(
+    report(absl::StrCat(
         "tensors on GPUs go by way of the host between ", on_this_node(),
         " and those of others: ",
         !obstacle().ok() ? obstacle().message()
@@ -131,7 +131,7 @@ absl::Status HierarchicalIpcPlane::reduce(const Task& task, const Call& call) {
   }
   return run(call, [&](const HierarchicalSeat& seat) {
     GpuWait wait = wait_in(call);
-    IpcLanesReducing reducing({seat, window(), neighbourhood(), wait, call},
+    IpcLanesReducing reducing({seat, window(), peer_windows(), wait, call},
                               of_lanes);
     return seat.local.call(
         {.tag = call.tag, .kind = task.kind, .bytes = task.bytes()},

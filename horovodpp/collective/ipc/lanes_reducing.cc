@@ -36,12 +36,12 @@ std::size_t chunk_bytes_in(std::size_t half_bytes, std::size_t element_bytes,
 // half, and the alignment of its two edges. An edge moves by up to a line of
 // elements, with their accumulators.
 std::size_t slot_bytes(const HierarchicalLanes& lanes, std::size_t half_bytes) {
-  constexpr std::size_t kMostPerByte = 3;  // 2 bytes have 4 of accumulators.
+  constexpr std::size_t kMaxPerByte = 3;  // 2 bytes have 4 of accumulators.
   const auto mine = lanes.driven(lanes.node(), lanes.place());
   const auto all = static_cast<std::size_t>(lanes.lanes());
   const auto driven = static_cast<std::size_t>(mine.end - mine.begin);
   return up_to_lines((half_bytes + all - 1) / all * driven +
-                     2 * kMostPerByte * kLine);
+                     2 * kMaxPerByte * kLine);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call through the windows of several nodes. Each chunk is packed, reduced
-// on each node into accumulators, merged between the nodes through the host,
-// spread on each node, and unpacked.
+// An IpcLanesReducing is one reduction on the GPUs of several nodes, through
+// IPC windows. Each chunk is packed, reduced on each node into accumulators,
+// merged between the nodes through the host, spread on each node, and unpacked.
 //
 // Each rank handles its share of a chunk: that of the lanes it drives (see
 // hierarchical/lanes.h).
@@ -64,8 +64,8 @@ class IpcLanesReducing {
   struct Means {
     const HierarchicalSeat& seat;
     IpcWindow& window;
-    const Neighbourhood& all;  // The windows of this node.
-    GpuWait& wait;             // The call's.
+    const PeerWindows& all;  // The windows of this node.
+    GpuWait& wait;           // The call's.
     const Call& call;
   };
   // The reduction's task. `wanted` has for each piece the elements that its
@@ -120,7 +120,7 @@ class IpcLanesReducing {
 
   const HierarchicalSeat& seat_;
   IpcWindow& window_;
-  const Neighbourhood& all_;
+  const PeerWindows& all_;
   GpuWait& wait_;
   const Call& call_;
   const Task task_;

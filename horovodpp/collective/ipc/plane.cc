@@ -32,11 +32,11 @@ IpcPlane::IpcPlane(Means&& means, const Options& options,
       rank_on_node_(position_in(members_, board_.rank()).value_or(0)),
       position_(position),
       fits_(members_.size() <= device::kernels::kMostMembers &&
-            sizeof(IpcOffer) <= board_.options().chunk_bytes),
+            sizeof(IpcWindowInfo) <= board_.options().chunk_bytes),
       otherwise_(means.otherwise),
       windows_(means.windows),
-      patience_(std::move(means.patience)),
-      tell_(std::move(means.tell)),
+      timeouts_(std::move(means.timeouts)),
+      report_(std::move(means.report)),
       options_(options) {}
 
 // After a failure another rank's thread may still use the stream, or the stream
@@ -50,7 +50,7 @@ IpcPlane::~IpcPlane() {
   }
   static Mutex mutex;
   static auto* const left = new std::vector<
-      std::pair<std::shared_ptr<IpcWindow>, std::optional<Neighbourhood>>>;
+      std::pair<std::shared_ptr<IpcWindow>, std::optional<PeerWindows>>>;
   const MutexLock lock(mutex);
   left->emplace_back(std::move(window_), std::move(all_));
 }
@@ -65,7 +65,7 @@ absl::Status IpcPlane::noted(const absl::Status& outcome) {
   failure_ = outcome;
   if (!outcome.ok() && window_ != nullptr) {
     const device::CudaStream* const streams[] = {&window_->stream()};
-    GpuWait::part_with(streams);
+    GpuWait::drain_after_failure(streams);
   }
   return outcome;
 }
@@ -112,13 +112,13 @@ absl::StatusOr<bool> IpcPlane::connect(const Device& mine, const Call& call) {
       const bool connected,
       open_windows(seat_in(call), call.tag, mine, /*prepare=*/nullptr));
   if (connected) {
-    tell_(absl::StrCat("tensors on GPUs are reduced in memory that ",
-                       on_this_node_, " share"));
+    report_(absl::StrCat("tensors on GPUs are reduced in memory that ",
+                         on_this_node_, " share"));
   } else {
-    tell_(absl::StrCat("tensors on GPUs go by way of the host between ",
-                       on_this_node_, ": ",
-                       obstacle_.ok() ? "another one cannot reach all windows"
-                                      : obstacle_.message()));
+    report_(absl::StrCat("tensors on GPUs go by way of the host between ",
+                         on_this_node_, ": ",
+                         obstacle_.ok() ? "another one cannot reach all windows"
+                                        : obstacle_.message()));
   }
   return connected;
 }
@@ -130,7 +130,7 @@ absl::StatusOr<bool> IpcPlane::open_windows(const BoardSeat& seat,
   bool all_reach = false;
   const auto open = [&]() -> absl::Status {
     HVD_RETURN_IF_ERROR(show_window(seat, mine, prepare));
-    HVD_ASSIGN_OR_RETURN(all_reach, do_all_reach(seat));
+    HVD_ASSIGN_OR_RETURN(all_reach, do_all_ranks_reach(seat));
     return absl::OkStatus();
   };
   HVD_RETURN_IF_ERROR(seat.call({.tag = tag, .kind = 'y'}, open));
@@ -140,7 +140,7 @@ absl::StatusOr<bool> IpcPlane::open_windows(const BoardSeat& seat,
 // The first step of the call: all ranks show their windows.
 absl::Status IpcPlane::show_window(const BoardSeat& seat, const Device& mine,
                                    const Prepare& prepare) {
-  IpcOffer offer = {};
+  IpcWindowInfo info = {};
   absl::StatusOr<std::shared_ptr<IpcWindow>> window =
       fits_ ? windows_.on(gpus_, mine.index, options_.half_bytes)
             : absl::FailedPreconditionError(absl::StrCat(
@@ -149,26 +149,26 @@ absl::Status IpcPlane::show_window(const BoardSeat& seat, const Device& mine,
   obstacle_ = window.status();
   if (window.ok()) {
     window_ = *std::move(window);
-    offer = window_->offer();
+    info = window_->info();
     if (prepare) obstacle_ = prepare(*window_);
   }
-  if (fits_) std::memcpy(board_.mine(), &offer, sizeof(offer));
+  if (fits_) std::memcpy(board_.mine(), &info, sizeof(info));
   const std::uint64_t step = board_.steps();
   HVD_RETURN_IF_ERROR(seat.meet());
   if (!obstacle_.ok()) return absl::OkStatus();
-  std::vector<IpcOffer> offers(members_.size());
+  std::vector<IpcWindowInfo> infos(members_.size());
   for (int m = 0; m < seat.ranks(); ++m) {
-    std::memcpy(&offers[static_cast<std::size_t>(m)], seat.slot(m, step),
-                sizeof(IpcOffer));
+    std::memcpy(&infos[static_cast<std::size_t>(m)], seat.slot(m, step),
+                sizeof(IpcWindowInfo));
   }
-  auto all = Neighbourhood::open(*window_, offers, rank_on_node_);
+  auto all = PeerWindows::open(*window_, infos, rank_on_node_);
   obstacle_ = all.status();
   if (all.ok()) all_.emplace(*std::move(all));
   return absl::OkStatus();
 }
 
 // The second step: the ranks announce whether they reach all windows.
-absl::StatusOr<bool> IpcPlane::do_all_reach(const BoardSeat& seat) {
+absl::StatusOr<bool> IpcPlane::do_all_ranks_reach(const BoardSeat& seat) {
   *board_.mine() = obstacle_.ok() ? std::byte{1} : std::byte{0};
   const std::uint64_t step = board_.steps();
   HVD_RETURN_IF_ERROR(seat.meet());

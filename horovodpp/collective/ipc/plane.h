@@ -60,10 +60,10 @@ class IpcPlane : public PlaneOf<IpcPlane> {
     IpcRankWindows& windows;   // This rank's.
     // The same members as the job numbers them, for messages.
     std::vector<int> ranks_of_job;
-    GpuPatience patience = {};
+    GpuTimeouts timeouts = {};
     // Receives the choice of the introduction, for a log.
-    std::function<void(const std::string& text)> tell = [](const std::string&) {
-    };
+    std::function<void(const std::string& text)> report =
+        [](const std::string&) {};
   };
   // The objects in `means` outlive this one.
   explicit IpcPlane(Means means) : IpcPlane(std::move(means), Options()) {}
@@ -98,12 +98,12 @@ class IpcPlane : public PlaneOf<IpcPlane> {
 
   const Position& position() const { return position_; }
   IpcWindow& window() { return *window_; }
-  const Neighbourhood& neighbourhood() const { return *all_; }
+  const PeerWindows& peer_windows() const { return *all_; }
   // This rank's seat on this node.
   BoardSeat seat_in(const Call& call);
   // How a reduction waits for the GPU.
   GpuWait wait_in(const Call& call) const {
-    return {patience_, call, "a reduction by CUDA IPC",
+    return {timeouts_, call, "a reduction by CUDA IPC",
             GpuWait::For::kOtherRanks};
   }
 
@@ -115,7 +115,7 @@ class IpcPlane : public PlaneOf<IpcPlane> {
                                     const Device& mine, const Prepare& prepare);
   // Why this rank failed in the last open_windows().
   const absl::Status& obstacle() const { return obstacle_; }
-  void tell(const std::string& text) const { tell_(text); }
+  void report(const std::string& text) const { report_(text); }
   // "ranks [2, 3] of this node", as the job numbers them.
   const std::string& on_this_node() const { return on_this_node_; }
 
@@ -151,7 +151,7 @@ class IpcPlane : public PlaneOf<IpcPlane> {
                     const Reduction& reduction) const;
   absl::Status show_window(const BoardSeat& seat, const Device& mine,
                            const Prepare& prepare);
-  absl::StatusOr<bool> do_all_reach(const BoardSeat& seat);
+  absl::StatusOr<bool> do_all_ranks_reach(const BoardSeat& seat);
   void release_window();
   absl::Status noted(const absl::Status& outcome);
   // Records the outcome of `f`, or that it has thrown.
@@ -170,13 +170,13 @@ class IpcPlane : public PlaneOf<IpcPlane> {
   const bool fits_;  // Whether kernels and board can serve this node.
   DataPlane& otherwise_;
   IpcRankWindows& windows_;
-  const GpuPatience patience_;
-  const std::function<void(const std::string& text)> tell_;
+  const GpuTimeouts timeouts_;
+  const std::function<void(const std::string& text)> report_;
   const Options options_;
   SlotWriter writer_;
   std::optional<bool> connected_;  // Unknown before the introduction.
   std::shared_ptr<IpcWindow> window_;
-  std::optional<Neighbourhood> all_;
+  std::optional<PeerWindows> all_;
   absl::Status obstacle_;
   absl::Status failure_;
 };

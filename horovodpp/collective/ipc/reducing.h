@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call through the windows of all ranks: each chunk is packed, reduced and
-// unpacked.
+// An IpcReducing is one reduction on the GPUs of a node, through the IPC
+// windows of its ranks: each chunk is packed, reduced and unpacked.
 //
 // Before a call that is not certain the ranks make sure, by a step of the
 // board, that all have entered it. The later steps number the recorded events.
@@ -41,7 +41,7 @@ class IpcReducing {
   struct Means {
     const BoardSeat& seat;
     IpcWindow& window;
-    const Neighbourhood& all;
+    const PeerWindows& all;
     GpuWait& wait;  // The call's.
     const Call& call;
   };
@@ -59,7 +59,7 @@ class IpcReducing {
 
   const BoardSeat& seat_;
   IpcWindow& window_;
-  const Neighbourhood& all_;
+  const PeerWindows& all_;
   GpuWait& wait_;
   const Call& call_;
   const Reduction& reduction_;

@@ -14,7 +14,7 @@
 
 namespace hvd::collective {
 
-std::array<std::uint64_t, 2> IpcOffer::this_process() {
+std::array<std::uint64_t, 2> IpcWindowInfo::this_process() {
   static const std::uint64_t name = [] {
     std::random_device random;
     return std::uint64_t{random()} << 32 | random();
@@ -45,20 +45,20 @@ absl::StatusOr<std::unique_ptr<IpcWindow>> IpcWindow::make(
   return window;
 }
 
-IpcOffer IpcWindow::offer() const {
-  IpcOffer offer = {.process = IpcOffer::this_process(),
-                    .exists = true,
-                    .gpu = gpu(),
-                    .memory = memory_.ticket(),
-                    .memory_here = memory_.data(),
-                    .halves = {}};
+IpcWindowInfo IpcWindow::info() const {
+  IpcWindowInfo info = {.process = IpcWindowInfo::this_process(),
+                        .exists = true,
+                        .gpu = gpu(),
+                        .memory = memory_.ticket(),
+                        .local_memory = memory_.data(),
+                        .halves = {}};
   for (std::size_t i = 0; i < kWindowHalves; ++i) {
-    offer.halves[i] = {.packed = packed_[i].ticket(),
-                       .reduced = reduced_[i].ticket(),
-                       .packed_here = packed_[i].handle(),
-                       .reduced_here = reduced_[i].handle()};
+    info.halves[i] = {.packed = packed_[i].ticket(),
+                      .reduced = reduced_[i].ticket(),
+                      .local_packed = packed_[i].handle(),
+                      .local_reduced = reduced_[i].handle()};
   }
-  return offer;
+  return info;
 }
 
 absl::Status IpcWindow::follow(const Call& call, GpuWait& wait) {
@@ -120,48 +120,47 @@ absl::StatusOr<std::shared_ptr<IpcWindow>> IpcRankWindows::on(
   return window;
 }
 
-absl::StatusOr<Neighbourhood> Neighbourhood::open(
-    const IpcWindow& mine, std::span<const IpcOffer> offers, int rank) {
-  Neighbourhood all;
+absl::StatusOr<PeerWindows> PeerWindows::open(
+    const IpcWindow& mine, std::span<const IpcWindowInfo> infos, int rank) {
+  PeerWindows all;
   all.rank_ = static_cast<std::size_t>(rank);
   all.half_bytes_ = mine.half_bytes();
-  for (std::size_t i = 0; i < offers.size(); ++i) {
-    if (!offers[i].exists) {
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    if (!infos[i].exists) {
       return absl::FailedPreconditionError(
           absl::StrCat("the rank at position ", i, " has no window"));
     }
-    const bool here = offers[i].process == IpcOffer::this_process();
-    HVD_ASSIGN_OR_RETURN(Member member, here
-                                            ? reach_here(mine, offers[i])
-                                            : reach_elsewhere(mine, offers[i]));
+    const bool here = infos[i].process == IpcWindowInfo::this_process();
+    HVD_ASSIGN_OR_RETURN(Member member, here ? open_local(mine, infos[i])
+                                             : open_remote(mine, infos[i]));
     all.members_.push_back(std::move(member));
   }
   return all;
 }
 
-absl::StatusOr<Neighbourhood::Member> Neighbourhood::reach_here(
-    const IpcWindow& mine, const IpcOffer& offer) {
+absl::StatusOr<PeerWindows::Member> PeerWindows::open_local(
+    const IpcWindow& mine, const IpcWindowInfo& info) {
   HVD_ASSIGN_OR_RETURN(const device::CudaContext my_gpu,
                        mine.cuda().context(mine.gpu()));
   HVD_ASSIGN_OR_RETURN(const device::CudaContext peer,
-                       mine.cuda().context(offer.gpu));
+                       mine.cuda().context(info.gpu));
   HVD_RETURN_IF_ERROR(device::enable_peer_access(my_gpu, peer));
   Member member;
-  member.memory = offer.memory_here;
+  member.memory = info.local_memory;
   for (std::size_t i = 0; i < kWindowHalves; ++i) {
-    member.packed.here[i] = offer.halves[i].packed_here;
-    member.reduced.here[i] = offer.halves[i].reduced_here;
+    member.packed.here[i] = info.halves[i].local_packed;
+    member.reduced.here[i] = info.halves[i].local_reduced;
   }
   return member;
 }
 
-absl::StatusOr<Neighbourhood::Member> Neighbourhood::reach_elsewhere(
-    const IpcWindow& mine, const IpcOffer& offer) {
+absl::StatusOr<PeerWindows::Member> PeerWindows::open_remote(
+    const IpcWindow& mine, const IpcWindowInfo& info) {
   HVD_ASSIGN_OR_RETURN(const device::CudaContext my_gpu,
                        mine.cuda().context(mine.gpu()));
   Member member;
   HVD_ASSIGN_OR_RETURN(device::IpcMemory memory,
-                       device::IpcMemory::open(my_gpu, offer.memory));
+                       device::IpcMemory::open(my_gpu, info.memory));
   member.memory = memory.data();
   member.opened_memory.push_back(std::move(memory));
   const auto open = [&](const device::CuIpcHandle& ticket,
@@ -171,15 +170,15 @@ absl::StatusOr<Neighbourhood::Member> Neighbourhood::reach_elsewhere(
     events.opened.push_back(std::move(event));
     return absl::OkStatus();
   };
-  for (const IpcOffer::Half& half : offer.halves) {
+  for (const IpcWindowInfo::Half& half : info.halves) {
     HVD_RETURN_IF_ERROR(open(half.packed, member.packed));
     HVD_RETURN_IF_ERROR(open(half.reduced, member.reduced));
   }
   return member;
 }
 
-absl::Status Neighbourhood::await(Events Member::*events, const IpcWindow& mine,
-                                  std::uint64_t number, GpuWait& wait) const {
+absl::Status PeerWindows::await(Events Member::*events, const IpcWindow& mine,
+                                std::uint64_t number, GpuWait& wait) const {
   const std::size_t half = number % kWindowHalves;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (i == rank_) continue;

@@ -5,8 +5,8 @@
 // be filled while the other is reduced.
 //
 //   HVD_ASSIGN_OR_RETURN(auto window, IpcWindow::make(gpus, gpu, bytes));
-//   show(window->offer());                      // To the others, who do this:
-//   HVD_ASSIGN_OR_RETURN(auto all, Neighbourhood::open(*window, offers, rank));
+//   show(window->info());                      // To the others, who do this:
+//   HVD_ASSIGN_OR_RETURN(auto all, PeerWindows::open(*window, infos, rank));
 //
 // Not thread-safe.
 #pragma once
@@ -25,7 +25,7 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/collective/gpu_wait.h"
 #include "horovodpp/collective/reduce/reduction.h"
-#include "horovodpp/collective/stream_room.h"
+#include "horovodpp/collective/stream_throttle.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/device/cuda_ipc.h"
 #include "horovodpp/device/cuda_kernels.h"
@@ -39,20 +39,20 @@ inline constexpr std::size_t kWindowHalves = 2;
 
 // A rank's description of its window for the other ranks, as bytes. Addresses
 // and events are valid in its own process, handles in all others.
-struct IpcOffer {
+struct IpcWindowInfo {
   struct Half {
     device::CuIpcHandle packed;  // The event "this half is filled".
     device::CuIpcHandle
         reduced;  // The event "its slice of all windows' halves is reduced".
-    device::CuEvent packed_here;
-    device::CuEvent reduced_here;
+    device::CuEvent local_packed;
+    device::CuEvent local_reduced;
   };
   // Distinguishes processes in different containers that have the same pid.
   std::array<std::uint64_t, 2> process;
   bool exists;  // false: the rest is undefined.
   int gpu;
   device::CuIpcHandle memory;
-  std::byte* memory_here;
+  std::byte* local_memory;
   std::array<Half, kWindowHalves> halves;
 
   static std::array<std::uint64_t, 2> this_process();
@@ -65,7 +65,7 @@ class IpcWindow {
   static absl::StatusOr<std::unique_ptr<IpcWindow>> make(
       device::Gpus& gpus, int gpu, std::size_t half_bytes);
 
-  IpcOffer offer() const;
+  IpcWindowInfo info() const;
 
   device::CudaDriver& cuda() const { return cuda_; }
   const device::CudaKernels& kernels() const { return kernels_; }
@@ -79,11 +79,11 @@ class IpcWindow {
   }
 
   // Returns when `operations` operations may be enqueued on the stream
-  // (stream_room.h).
+  // (stream_throttle.h).
   absl::Status make_room(std::size_t operations, GpuWait& wait) {
-    return room_.make(stream_, operations, [&](const device::CudaEvent& event) {
-      return wait.until(event);
-    });
+    return throttle_.make(
+        stream_, operations,
+        [&](const device::CudaEvent& event) { return wait.until(event); });
   }
 
   // Orders later work in the stream after the work that the call follows.
@@ -124,7 +124,7 @@ class IpcWindow {
   device::CudaStream stream_;
   const device::IpcMemory memory_;
   const std::size_t half_bytes_;
-  StreamRoom room_;
+  StreamThrottle throttle_;
   device::PinnedMemory host_;
   device::PinnedMemory neutral_;
   std::vector<device::IpcEvent> packed_;
@@ -173,15 +173,15 @@ class IpcRankWindows {
 };
 
 // The windows of all ranks, as one rank reaches them.
-class Neighbourhood {
+class PeerWindows {
  public:
-  // `offers` holds one offer of each rank; at `rank` is this rank's, of `mine`.
+  // `infos` holds one info of each rank; at `rank` is this rank's, of `mine`.
   // The window outlives this object.
   //   FailedPrecondition  a rank has no window, or its GPU cannot be reached
   //   (errors)            CUDA's errors
-  static absl::StatusOr<Neighbourhood> open(const IpcWindow& mine,
-                                            std::span<const IpcOffer> offers,
-                                            int rank);
+  static absl::StatusOr<PeerWindows> open(const IpcWindow& mine,
+                                          std::span<const IpcWindowInfo> infos,
+                                          int rank);
 
   std::byte* half(std::size_t rank, std::uint64_t number) const {
     return members_[rank].memory + number % kWindowHalves * half_bytes_;
@@ -217,10 +217,10 @@ class Neighbourhood {
   absl::Status await(Events Member::*events, const IpcWindow& mine,
                      std::uint64_t number, GpuWait& wait) const;
 
-  static absl::StatusOr<Member> reach_here(const IpcWindow& mine,
-                                           const IpcOffer& offer);
-  static absl::StatusOr<Member> reach_elsewhere(const IpcWindow& mine,
-                                                const IpcOffer& offer);
+  static absl::StatusOr<Member> open_local(const IpcWindow& mine,
+                                           const IpcWindowInfo& info);
+  static absl::StatusOr<Member> open_remote(const IpcWindow& mine,
+                                            const IpcWindowInfo& info);
 
   std::vector<Member> members_;
   std::size_t rank_ = 0;

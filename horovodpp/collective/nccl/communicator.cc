@@ -34,7 +34,7 @@ absl::StatusOr<std::shared_ptr<NcclCommunicator>> NcclCommunicator::begin(
 
 NcclCommunicator::~NcclCommunicator() {
   abort();
-  await_end(std::chrono::steady_clock::now() + kMostForEnd);
+  await_end(std::chrono::steady_clock::now() + kCloseTimeout);
 }
 
 absl::StatusOr<bool> NcclCommunicator::is_ready() {

@@ -111,7 +111,7 @@ class NcclCommunicator {
   bool await_end(TimePoint deadline);
 
   // The longest wait for that.
-  static constexpr std::chrono::seconds kMostForEnd{2};
+  static constexpr std::chrono::seconds kCloseTimeout{2};
 
  private:
   NcclCommunicator(const NcclApi& nccl, const Seat& seat)

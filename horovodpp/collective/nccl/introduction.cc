@@ -67,7 +67,7 @@ std::size_t common_windows(std::span<const NcclIntroduction> all) {
     return one.windows[count] != 0 &&
            one.windows[count] == all.front().windows[count];
   };
-  while (count < NcclArena::kMostWindows &&
+  while (count < NcclArena::kMaxWindows &&
          std::all_of(all.begin(), all.end(), is_common)) {
     ++count;
   }

@@ -31,7 +31,7 @@ struct NcclIntroduction {
   device::CuUuid gpu = {};
   NcclUniqueId id = {};  // Rank 0's, for the communicator.
   // The sizes of memory that it can register with the communicator; 0: no more.
-  std::array<std::uint64_t, NcclArena::kMostWindows> windows = {};
+  std::array<std::uint64_t, NcclArena::kMaxWindows> windows = {};
   std::array<char, 360> why = {};  // Set if it is not able.
 };
 

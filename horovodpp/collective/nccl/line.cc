@@ -71,7 +71,7 @@ void NcclLine::abort() {
   if (communicator_ == nullptr) return;
   communicator_->abort();
   communicator_->await_end(std::chrono::steady_clock::now() +
-                           NcclCommunicator::kMostForEnd);
+                           NcclCommunicator::kCloseTimeout);
 }
 
 std::string NcclLine::members() const {
@@ -137,9 +137,9 @@ absl::Status NcclLine::make_room(const device::CudaStream& stream,
                                  std::size_t operations, const Call& call) {
   if (call.captured) return absl::OkStatus();
   const auto wait = [&](const device::CudaEvent& event) {
-    return until([&] { return event.has_happened(); }, call.interrupt);
+    return until([&] { return event.has_completed(); }, call.interrupt);
   };
-  return session_.room_on(gpu_).make(stream, operations, wait);
+  return session_.throttle_on(gpu_).make(stream, operations, wait);
 }
 
 absl::Status NcclLine::put_group(device::CudaStream& stream,

@@ -105,7 +105,7 @@ std::vector<Piece> NcclWindows::joined(std::span<const Piece> pieces,
   return runs;
 }
 
-void NcclWhereabouts::add(const void* memory, std::size_t bytes) {
+void NcclPlacement::add(const void* memory, std::size_t bytes) {
   if (windows_.empty() || bytes == 0) return;
   any_ = true;
   const auto place = windows_.find(memory, bytes);

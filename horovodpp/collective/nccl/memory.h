@@ -31,7 +31,7 @@ class NcclArena {
  public:
   // The largest number of blocks, oldest first, that are registered with a
   // communicator.
-  static constexpr std::size_t kMostWindows = 32;
+  static constexpr std::size_t kMaxWindows = 32;
 
   struct Block {
     std::shared_ptr<std::byte> memory = {};
@@ -65,7 +65,7 @@ class NcclArena {
 // place of a window on all ranks, or in none on any. So ranks compare their
 // tensors' places by a mark.
 //
-//   NcclWhereabouts where(windows);
+//   NcclPlacement where(windows);
 //   where.add(tensor, bytes);
 //   ... where.mark() is equal on all ranks: NCCL takes it ...
 //
@@ -97,10 +97,10 @@ class NcclWindows {
   std::vector<Window> all_;
 };
 
-class NcclWhereabouts {
+class NcclPlacement {
  public:
   // `windows` outlives this object.
-  explicit NcclWhereabouts(const NcclWindows& windows) : windows_(windows) {}
+  explicit NcclPlacement(const NcclWindows& windows) : windows_(windows) {}
 
   void add(const void* memory, std::size_t bytes);
 

@@ -22,9 +22,9 @@ absl::StatusOr<std::unique_ptr<NcclPacking>> NcclPacking::make(
 }
 
 bool NcclPacking::is_for(std::span<const Piece> pieces, DType dtype) {
-  return pieces.size() >= kLeastPieces &&
+  return pieces.size() >= kMinPieces &&
          static_cast<std::size_t>(total_count(pieces)) * size_of(dtype) <=
-             pieces.size() * kMostBytesOfEach;
+             pieces.size() * kMaxBytesPerPiece;
 }
 
 std::size_t NcclPacking::operations(std::span<const Piece> pieces) {

@@ -26,8 +26,8 @@ class NcclPacking {
  public:
   // Packing begins at this number of tensors, if their average size is small.
   // (The best values have not been measured on a GPU.)
-  static constexpr std::size_t kLeastPieces = 8;
-  static constexpr std::size_t kMostBytesOfEach = std::size_t{256} << 10;
+  static constexpr std::size_t kMinPieces = 8;
+  static constexpr std::size_t kMaxBytesPerPiece = std::size_t{256} << 10;
 
   // For tensors on GPU `gpu`; `gpus` outlives this object.
   static absl::StatusOr<std::unique_ptr<NcclPacking>> make(device::Gpus& gpus,

@@ -23,7 +23,7 @@ NcclLine::Factor factor_of(const NcclReduction& how) {
   return {.op = how.op, .type = how.type, .value = how.factor};
 }
 
-void add(NcclWhereabouts& where, std::span<const Piece> pieces, DType dtype) {
+void add(NcclPlacement& where, std::span<const Piece> pieces, DType dtype) {
   for (const Piece& piece : pieces) {
     const std::size_t bytes = bytes_of(piece, dtype);
     where.add(piece.input, bytes);
@@ -52,7 +52,7 @@ absl::Status NcclPlane::meet(const Call& call) {
   return noted(means_.host.barrier(call));
 }
 
-absl::StatusOr<bool> NcclPlane::meet(const NcclWhereabouts& where, Call& call) {
+absl::StatusOr<bool> NcclPlane::meet(const NcclPlacement& where, Call& call) {
   if (line_.windows().empty()) {
     HVD_RETURN_IF_ERROR(meet(call));
     return true;
@@ -74,8 +74,8 @@ template <typename What>
 absl::Status NcclPlane::elsewhere(const What& what, const Call& call) {
   if (!call.captured) return means_.otherwise.execute(what, call);
   return cannot_be_captured(
-      "NCCL does not do this with these tensors, and what goes another way is "
-      "not for graphs (docs/gpu.md); leave it out of what you capture");
+      "NCCL cannot run this collective on these tensors, and a graph can only "
+      "capture NCCL's (docs/gpu.md); move the call out of the captured step");
 }
 
 // All members know whether the graph exists: it is destroyed with its
@@ -139,7 +139,7 @@ absl::Status NcclPlane::serve(const Allreduce& what, Call call) {
   if (!how || !goes_here(means_.session.options().use.allreduce, call)) {
     return elsewhere(what, call);
   }
-  NcclWhereabouts where(line_.windows());
+  NcclPlacement where(line_.windows());
   add(where, pieces, reduction.dtype);
   HVD_ASSIGN_OR_RETURN(const bool is_alike, meet(where, call));
   if (total_count(pieces) == 0) return absl::OkStatus();
@@ -181,7 +181,7 @@ absl::Status NcclPlane::serve(const Reducescatter& what, Call call) {
   if (!how || !goes_here(means_.session.options().use.reducescatter, call)) {
     return elsewhere(what, call);
   }
-  NcclWhereabouts where(line_.windows());
+  NcclPlacement where(line_.windows());
   const auto n = static_cast<std::size_t>(ranks());
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     const std::int64_t mine =
@@ -236,7 +236,7 @@ absl::Status NcclPlane::serve(const Allgather& what, Call call) {
   if (!goes_here(means_.session.options().use.allgather, call)) {
     return elsewhere(what, call);
   }
-  NcclWhereabouts where(line_.windows());
+  NcclPlacement where(line_.windows());
   where.add(mine.data(), mine.size());
   where.add(output, sum_of(bytes_of_rank));
   HVD_ASSIGN_OR_RETURN(const bool is_alike, meet(where, call));
@@ -277,7 +277,7 @@ absl::Status NcclPlane::serve(const Broadcast& what, Call call) {
   if (!goes_here(means_.session.options().use.broadcast, call)) {
     return elsewhere(what, call);
   }
-  NcclWhereabouts where(line_.windows());
+  NcclPlacement where(line_.windows());
   where.add(root == means_.rank ? input : output, bytes);
   where.add(output, bytes);
   HVD_ASSIGN_OR_RETURN(const bool is_alike, meet(where, call));
@@ -295,7 +295,7 @@ absl::Status NcclPlane::serve(const Broadcast& what, Call call) {
 // would not notice a difference.
 absl::StatusOr<bool> NcclPlane::check_sizes(
     std::span<const std::size_t> send_bytes,
-    std::span<const std::size_t> receive_bytes, const NcclWhereabouts& where,
+    std::span<const std::size_t> receive_bytes, const NcclPlacement& where,
     Call& call) {
   HVD_RETURN_IF_ERROR(failure_);
   const std::size_t n = send_bytes.size();
@@ -335,7 +335,7 @@ absl::Status NcclPlane::serve(const Alltoall& what, Call call) {
   if (!goes_here(means_.session.options().use.alltoall, call)) {
     return elsewhere(what, call);
   }
-  NcclWhereabouts where(line_.windows());
+  NcclPlacement where(line_.windows());
   where.add(input.data(), input.size());
   where.add(output, sum_of(receive_bytes));
   HVD_ASSIGN_OR_RETURN(const bool is_alike,

@@ -106,10 +106,10 @@ class NcclPlane : public PlaneOf<NcclPlane> {
   absl::Status meet(const Call& call);
   // Meets likewise, and returns whether all members' tensors lie at the same
   // places. Changes `call` to the rest of the call.
-  absl::StatusOr<bool> meet(const NcclWhereabouts& where, Call& call);
+  absl::StatusOr<bool> meet(const NcclPlacement& where, Call& call);
   absl::StatusOr<bool> check_sizes(std::span<const std::size_t> send_bytes,
                                    std::span<const std::size_t> receive_bytes,
-                                   const NcclWhereabouts& where, Call& call);
+                                   const NcclPlacement& where, Call& call);
   absl::Status check_memory(const void* memory, const Call& call) const;
   // Returns `outcome`; after a failure the plane must not be used again.
   absl::Status noted(const absl::Status& outcome);

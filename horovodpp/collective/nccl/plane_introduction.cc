@@ -27,8 +27,8 @@ absl::StatusOr<NcclIntroduction> NcclPlane::introduce_myself(
   // other ranks.
   if (me.packs != 0 && nccl->has_windows()) {
     blocks_ = session.arena()->blocks_on(mine.index);
-    if (blocks_.size() > NcclArena::kMostWindows) {
-      blocks_.resize(NcclArena::kMostWindows);
+    if (blocks_.size() > NcclArena::kMaxWindows) {
+      blocks_.resize(NcclArena::kMaxWindows);
     }
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       me.windows[i] = blocks_[i].bytes;
@@ -63,7 +63,7 @@ absl::Status NcclPlane::introduce(const Device& mine, Call call) {
   const absl::Status possible = check_introductions(all, means_.members);
   if (!possible.ok()) {
     packing_ = nullptr;
-    means_.session.options().tell(
+    means_.session.options().report(
         absl::StrCat("tensors on GPUs do not go by NCCL between ranks ",
                      line_.members(), ": ", possible.message()));
     return absl::OkStatus();
@@ -76,7 +76,7 @@ absl::Status NcclPlane::introduce(const Device& mine, Call call) {
   if (!blocks.empty()) {
     HVD_RETURN_IF_ERROR(noted(line_.register_windows(blocks, call.interrupt)));
   }
-  means_.session.options().tell(absl::StrCat(
+  means_.session.options().report(absl::StrCat(
       "tensors on GPUs go by NCCL ", nccl_version_text(me->version),
       " between ranks ", line_.members(),
       ", of this rank on cuda:", line_.gpu(),

@@ -18,7 +18,7 @@
 #include "horovodpp/collective/nccl/api.h"
 #include "horovodpp/collective/nccl/memory.h"
 #include "horovodpp/collective/nccl/watch.h"
-#include "horovodpp/collective/stream_room.h"
+#include "horovodpp/collective/stream_throttle.h"
 #include "horovodpp/device/cuda_graph.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/gpus.h"
@@ -50,8 +50,8 @@ class NcclSession {
     // This rank's, also in its earlier jobs.
     std::shared_ptr<NcclArena> arena = std::make_shared<NcclArena>();
     // Receives the choices, for a log.
-    std::function<void(const std::string& text)> tell = [](const std::string&) {
-    };
+    std::function<void(const std::string& text)> report =
+        [](const std::string&) {};
   };
   // `gpus` outlives this object.
   NcclSession(device::Gpus& gpus, Options options, NcclWatch::Job job)
@@ -79,7 +79,7 @@ class NcclSession {
     return stream_in(streams_, gpu);
   }
   // The room in that stream.
-  StreamRoom& room_on(int gpu) { return rooms_[gpu]; }
+  StreamThrottle& throttle_on(int gpu) { return throttles_[gpu]; }
   // Likewise, for captured calls: the stream takes part in a capture until that
   // ends.
   absl::StatusOr<device::CudaStream*> captured_stream_on(int gpu) {
@@ -97,7 +97,7 @@ class NcclSession {
   const Options options_;
   NcclLibrary library_;
   Streams streams_;
-  std::map<int, StreamRoom> rooms_;
+  std::map<int, StreamThrottle> throttles_;
   Streams captured_streams_;
   const std::shared_ptr<device::CudaGraphs> graphs_ =
       std::make_shared<device::CudaGraphs>();

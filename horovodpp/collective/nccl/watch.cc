@@ -82,12 +82,12 @@ void NcclWatch::run() {
 }
 
 bool NcclWatch::look() {
-  bool moved = end_what_is_done();
+  bool moved = finish_completed_work();
   if (const auto work = first()) {
     const absl::Status verdict = job_.verdict();
     if (verdict.ok()) {
-      look_for_errors(*work);
-      look_for_stall(*work);
+      check_for_errors(*work);
+      check_for_stall(*work);
     } else {
       end_all(verdict);
       moved = true;
@@ -104,7 +104,7 @@ std::optional<NcclWatch::Watched> NcclWatch::first() {
 }
 
 // The works end in order, because they are in one stream.
-bool NcclWatch::end_what_is_done() {
+bool NcclWatch::finish_completed_work() {
   bool any = false;
   while (const auto work = first()) {
     const absl::StatusOr<bool> done = work->work->is_done();
@@ -129,7 +129,7 @@ bool NcclWatch::end_what_is_done() {
   return any;
 }
 
-void NcclWatch::look_for_errors(const Watched& work) {
+void NcclWatch::check_for_errors(const Watched& work) {
   const NcclResult error = work.by->error();
   if (error == kNcclSuccess || given_up_) return;
   const absl::Status why = work.by->is_ready().status();
@@ -138,7 +138,7 @@ void NcclWatch::look_for_errors(const Watched& work) {
   const auto now = steady_clock::now();
   if (!remote_error_since_) remote_error_since_ = now;
   if (error == kNcclRemoteError &&
-      now - *remote_error_since_ < job_.others_loss) {
+      now - *remote_error_since_ < job_.loss_detection_time) {
     return;
   }
   given_up_ = true;
@@ -146,7 +146,7 @@ void NcclWatch::look_for_errors(const Watched& work) {
       absl::StrCat("had an error in ", work.work->what(), ": ", why.message()));
 }
 
-void NcclWatch::look_for_stall(const Watched& work) {
+void NcclWatch::check_for_stall(const Watched& work) {
   const auto now = steady_clock::now();
   if (stalled_ != work.work.get()) {
     stalled_ = work.work.get();
@@ -156,17 +156,17 @@ void NcclWatch::look_for_stall(const Watched& work) {
   }
   const GpuStall stall = {.has_begun = work.work->has_begun().value_or(true),
                           .stalled = now - stalled_since_};
-  const bool warns = !warned_ && job_.patience.wants_warning(stall);
-  const bool ends = !given_up_ && job_.patience.is_over(stall);
+  const bool warns = !warned_ && job_.timeouts.wants_warning(stall);
+  const bool ends = !given_up_ && job_.timeouts.is_over(stall);
   if (!warns && !ends) return;
   const std::string what = stall.text(work.work->what());
   warned_ = true;
-  if (!ends) return job_.patience.warn(absl::StrCat("this rank ", what));
+  if (!ends) return job_.timeouts.warn(absl::StrCat("this rank ", what));
   given_up_ = true;
   job_.give_up(what);
 }
 
-void NcclWatch::look_until(const std::function<bool()>& ready) {
+void NcclWatch::poll_until(const std::function<bool()>& ready) {
   while (!ready()) {
     look();
     std::this_thread::sleep_for(kShortestPause);
@@ -184,7 +184,7 @@ void NcclWatch::end_all(const absl::Status& why) {
     for (const Watched& work : works_) used.push_back(work.by);
   }
   for (const auto& communicator : used) communicator->abort();
-  const auto deadline = steady_clock::now() + NcclCommunicator::kMostForEnd;
+  const auto deadline = steady_clock::now() + NcclCommunicator::kCloseTimeout;
   while (const auto work = first()) {
     {
       const MutexLock lock(mutex_);
@@ -239,7 +239,7 @@ bool NcclWatch::close(Closing& closing) const {
   if (ready.ok() && *ready) {
     if (closing.is_finalized) {
       communicator.destroy();
-      closing.deadline = now + NcclCommunicator::kMostForEnd;
+      closing.deadline = now + NcclCommunicator::kCloseTimeout;
       return false;
     }
     if (communicator.has_windows()) {
@@ -248,12 +248,12 @@ bool NcclWatch::close(Closing& closing) const {
       closing.is_finalized = true;
       if (communicator.finalize().ok()) return false;
     }
-  } else if (ready.ok() && now - *closing.since < job_.farewell &&
+  } else if (ready.ok() && now - *closing.since < job_.close_timeout &&
              !job_.is_broken()) {
     return false;
   }
   communicator.abort();
-  closing.deadline = now + NcclCommunicator::kMostForEnd;
+  closing.deadline = now + NcclCommunicator::kCloseTimeout;
   return false;
 }
 

@@ -43,13 +43,13 @@ class NcclWatch {
     // Outcomes have been reported.
     std::function<void()> ring;
     // How long work may take before a warning, and before the job is given up.
-    GpuPatience patience = {};
+    GpuTimeouts timeouts = {};
     // The time after which the loss of another rank is noticed by other means,
     // which name the rank. NCCL's error does not; so it is reported only after
     // that time.
-    std::chrono::nanoseconds others_loss{0};
+    std::chrono::nanoseconds loss_detection_time{0};
     // How long ranks may take to end a communicator together.
-    std::chrono::nanoseconds farewell = std::chrono::seconds(1);
+    std::chrono::nanoseconds close_timeout = std::chrono::seconds(1);
   };
 
   explicit NcclWatch(Job job) : job_(std::move(job)) {}
@@ -74,10 +74,10 @@ class NcclWatch {
 
   // On the watch's thread: continues polling until `ready()`. A callback that
   // waits for the end of a broken job needs this.
-  void look_until(const std::function<bool()>& ready);
+  void poll_until(const std::function<bool()>& ready);
 
   // Retires all communicators. Returns when all work is over and they have
-  // ended, or NCCL has exceeded NcclCommunicator::kMostForEnd.
+  // ended, or NCCL has exceeded NcclCommunicator::kCloseTimeout.
   void stop();
 
  private:
@@ -97,9 +97,9 @@ class NcclWatch {
   bool look();
   // The first work that is not over.
   std::optional<Watched> first();
-  bool end_what_is_done();
-  void look_for_errors(const Watched& work);
-  void look_for_stall(const Watched& work);
+  bool finish_completed_work();
+  void check_for_errors(const Watched& work);
+  void check_for_stall(const Watched& work);
   // Ends all work with the outcome `why`.
   void end_all(const absl::Status& why);
   bool close_retired();

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kAhead = 2048;
 constexpr std::size_t kLine = 64;
 // The processor itself prefetches the rest of a longer piece.
-constexpr std::size_t kMostAskedFor = 1024;
+constexpr std::size_t kMaxAskedFor = 1024;
 
 // Copies `kWidth` to 2 * `kWidth` bytes. Reads all before it writes any.
 template <std::size_t kWidth>
@@ -84,7 +84,7 @@ std::size_t ask_for(const Piece& piece, std::size_t element_bytes,
       static_cast<std::size_t>(piece.count) * element_bytes;
   const auto* place = static_cast<const std::byte*>(Move::place(piece));
   if (place == nullptr) return bytes;  // Unneeded results.
-  const std::size_t asked = std::min(bytes, kMostAskedFor);
+  const std::size_t asked = std::min(bytes, kMaxAskedFor);
   for (std::size_t at = 0; at < asked; at += kLine) {
     __builtin_prefetch(place + at);
   }

@@ -15,10 +15,10 @@ constexpr std::size_t kResults = 2;
 
 // The most bytes that a rank sends whole, to all others together. With more,
 // the bytes cost more than the second step.
-constexpr std::size_t kMostWhole = std::size_t{64} << 10;
+constexpr std::size_t kMaxWhole = std::size_t{64} << 10;
 // Between two ranks sending whole moves no more bytes, but doubles the
 // arithmetic.
-constexpr std::size_t kMostWholeOfTwo = std::size_t{1} << 20;
+constexpr std::size_t kMaxWholeWithTwoRanks = std::size_t{1} << 20;
 
 bool is_for_all(const DirectFlow& flow, int ranks) {
   const Range whole = {0, flow.count()};
@@ -33,7 +33,7 @@ bool goes_whole(const DirectFlow& flow, int ranks) {
   const std::size_t bytes =
       static_cast<std::size_t>(flow.count()) * flow.contribution_bytes();
   const std::size_t sent = bytes * static_cast<std::size_t>(ranks - 1);
-  return sent <= (ranks == 2 ? kMostWholeOfTwo : kMostWhole) &&
+  return sent <= (ranks == 2 ? kMaxWholeWithTwoRanks : kMaxWhole) &&
          is_for_all(flow, ranks);
 }
 

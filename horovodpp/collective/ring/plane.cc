@@ -16,7 +16,7 @@ namespace hvd::collective {
 namespace {
 
 // A slot holds one accumulator of any type.
-constexpr std::size_t kLeastChunk = 64;
+constexpr std::size_t kMinChunk = 64;
 
 int position_of(int rank, const std::vector<int>& members) {
   const auto place = std::find(members.begin(), members.end(), rank);
@@ -78,7 +78,7 @@ RingPlane::RingPlane(transport::Communicator& communicator,
       members_(std::move(members)),
       waiting_(waiting),
       staging_(2 * std::max(1, options.depth),
-               std::max(kLeastChunk, options.chunk_bytes)),
+               std::max(kMinChunk, options.chunk_bytes)),
       direct_staging_(direct_staging(
           ranks(),
           static_cast<std::size_t>(staging_.slots()) * staging_.slot_bytes(),

@@ -189,7 +189,7 @@ absl::Status ArenaAllreduce::run_listed(std::span<const Piece> pieces,
 }
 
 absl::Status ArenaAllreduce::reduce_for_all(const ArenaTable::Runs& runs) {
-  HVD_RETURN_IF_ERROR(seat_.board.check_nobody_withdrew());
+  HVD_RETURN_IF_ERROR(seat_.board.check_no_withdrawal());
   reduce_slice(runs);
   seat_.board.finish(0);
   const absl::Status finished =

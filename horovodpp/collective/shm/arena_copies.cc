@@ -83,7 +83,7 @@ absl::Status ArenaCopies::run() {
 }
 
 absl::Status ArenaCopies::run_into_others() {
-  HVD_RETURN_IF_ERROR(seat_.board.check_nobody_withdrew());
+  HVD_RETURN_IF_ERROR(seat_.board.check_no_withdrawal());
   const absl::Status status = run();
   if (!status.ok()) seat_.board.withdraw(0);
   return status;

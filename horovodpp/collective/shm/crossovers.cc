@@ -18,12 +18,12 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kKiB = 1024;
 // Below the first of them, every rank reduces everything.
-constexpr std::size_t kLeastSmall = 2 * kKiB;
+constexpr std::size_t kMinSmall = 2 * kKiB;
 constexpr std::array kSmallSizes = {4 * kKiB, 8 * kKiB, 16 * kKiB, 32 * kKiB,
                                     64 * kKiB};
 // Larger than the nearest caches, smaller than the last one.
 constexpr std::size_t kLargeSize = 2048 * kKiB;
-constexpr std::size_t kLeastStep = 64 * kKiB;
+constexpr std::size_t kMinStep = 64 * kKiB;
 
 double median(std::vector<double>& values) {
   const auto middle =
@@ -110,7 +110,7 @@ absl::StatusOr<bool> measure_small(Trial& trial, ShmCrossovers& found) {
   double loss = 0;  // Loss of the limit at hand, relative to no limit.
   double least = 0;
   double before = 0;  // Loss of the present limit.
-  std::size_t best = kLeastSmall;
+  std::size_t best = kMinSmall;
   for (const std::size_t bytes : kSmallSizes) {
     const std::array ways = {ShmCrossovers{bytes, found.step_bytes},
                              ShmCrossovers{0, found.step_bytes}};
@@ -133,7 +133,7 @@ absl::StatusOr<bool> measure_step(Trial& trial, std::size_t slot_bytes,
                                   ShmCrossovers& found) {
   constexpr double kInFavourOfWholeSlots = 0.9;
   std::vector<ShmCrossovers> ways;
-  for (std::size_t step = slot_bytes; step >= kLeastStep; step /= 2) {
+  for (std::size_t step = slot_bytes; step >= kMinStep; step /= 2) {
     ways.push_back({found.small_bytes, step});
   }
   HVD_ASSIGN_OR_RETURN(auto times, trial.measure(ways, kLargeSize));
@@ -149,7 +149,7 @@ absl::StatusOr<bool> measure_step(Trial& trial, std::size_t slot_bytes,
 bool fit(const ShmCrossovers& values, std::size_t slot_bytes) {
   const std::size_t step = values.step_bytes;
   return values.small_bytes <= slot_bytes &&
-         (step == slot_bytes || (step >= kLeastStep && step < slot_bytes &&
+         (step == slot_bytes || (step >= kMinStep && step < slot_bytes &&
                                  step % ShmBoard::kAlignment == 0));
 }
 

@@ -14,7 +14,7 @@ constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kAsks = 1;
 constexpr std::uint8_t kLeaves = 2;
 // A larger count is invalid, and could make epochs wrap.
-constexpr std::uint32_t kMostRestarts = 1u << 30;
+constexpr std::uint32_t kMaxRestarts = 1u << 30;
 
 bool contains(const std::vector<int>& ranks, int rank) {
   return std::binary_search(ranks.begin(), ranks.end(), rank);
@@ -64,13 +64,14 @@ bool LostRanks::add(int rank, Certainty certainty) {
 }
 
 bool LostRanks::merge(const LostRanks& other) {
-  bool news = other.restarts > restarts;
+  bool has_changed = other.restarts > restarts;
   restarts = std::max(restarts, other.restarts);
-  for (int rank : other.dead) news = add(rank, Certainty::kCertain) || news;
+  for (int rank : other.dead)
+    has_changed = add(rank, Certainty::kCertain) || has_changed;
   for (int rank : other.suspected) {
-    news = add(rank, Certainty::kSuspected) || news;
+    has_changed = add(rank, Certainty::kSuspected) || has_changed;
   }
-  return news;
+  return has_changed;
 }
 
 std::string encode(const LostRanksMessage& letter, int size) {
@@ -109,7 +110,7 @@ absl::StatusOr<LostRanksMessage> decode_lost_ranks(const std::string& bytes,
       [&](int rank) { return letter.lost_ranks.knows_dead(rank); });
   if (!reader.finished() || !disjoint || flags > (kAsks | kLeaves) ||
       ranks != static_cast<std::uint32_t>(size) ||
-      letter.lost_ranks.restarts > kMostRestarts) {
+      letter.lost_ranks.restarts > kMaxRestarts) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a damaged list of lost ranks, of ", bytes.size(), " bytes"));
   }

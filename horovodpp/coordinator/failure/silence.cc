@@ -14,9 +14,9 @@ namespace {
 // Timeout for silence. Generous: no work keeps a rank from its mail that long.
 // If the stall limit is shorter than twice the timeout, the timeout is half the
 // limit.
-constexpr Clock::Duration kSilencePatience = std::chrono::seconds(5);
-constexpr Clock::Duration kLeastSilencePatience = std::chrono::seconds(1);
-constexpr Clock::Duration kSilencePatiencePerLevel =
+constexpr Clock::Duration kSilenceTimeout = std::chrono::seconds(5);
+constexpr Clock::Duration kMinSilenceTimeout = std::chrono::seconds(1);
+constexpr Clock::Duration kSilenceTimeoutPerLevel =
     std::chrono::milliseconds(500);
 
 // A call later than this means that this rank itself was not running.
@@ -36,37 +36,36 @@ Silence::Silence(const Tree& tree, int rank, Clock::Duration interval,
     above_ = tree.leader_of(tree.parent(node));
   }
   for (; tree.parent(node) != Tree::kNone; node = tree.parent(node)) ++level;
-  behind_ = level * kSilencePatiencePerLevel;
-  patience_ = kSilencePatience;
+  behind_ = level * kSilenceTimeoutPerLevel;
+  timeout_ = kSilenceTimeout;
   if (shutdown.count() > 0) {
-    patience_ =
-        std::clamp(shutdown / 2, kLeastSilencePatience, kSilencePatience);
+    timeout_ = std::clamp(shutdown / 2, kMinSilenceTimeout, kSilenceTimeout);
   }
-  patience_ += behind_;
+  timeout_ += behind_;
 }
 
-void Silence::said(const Stalled& message, Clock::TimePoint now) {
+void Silence::reported(const Stalled& message, Clock::TimePoint now) {
   if (above_ == Tree::kNone) return;
   const bool is_fatal = ends_the_job(message, shutdown_);
   // The root asks about one name no more often than this, unless the job is to
   // end.
-  const auto recent = is_fatal ? patience_ : std::max(patience_, interval_ / 2);
-  if (heard_at_ && now - *heard_at_ < recent) return;
+  const auto recent = is_fatal ? timeout_ : std::max(timeout_, interval_ / 2);
+  if (questioned_at_ && now - *questioned_at_ < recent) return;
   // Reports about an earlier wait do not count.
-  if (!silent_since_ || now - said_at_ > 2 * interval_) silent_since_ = now;
-  said_at_ = now;
+  if (!silent_since_ || now - reported_at_ > 2 * interval_) silent_since_ = now;
+  reported_at_ = now;
   if (open_ && open_->is_fatal >= is_fatal) return;
   open_ = {.rank = above_,
            .key = message.key,
            .waited_ms = message.waited_ms,
            .is_fatal = is_fatal};
   // Earlier reports may have waited long enough already.
-  due_ = is_fatal ? std::max(*silent_since_ + patience_, now + behind_)
-                  : now + patience_;
+  due_ = is_fatal ? std::max(*silent_since_ + timeout_, now + behind_)
+                  : now + timeout_;
 }
 
-void Silence::heard(Clock::TimePoint now) {
-  heard_at_ = now;
+void Silence::questioned(Clock::TimePoint now) {
+  questioned_at_ = now;
   silent_since_.reset();
   open_.reset();
 }
@@ -76,7 +75,7 @@ std::optional<Silence::Finding> Silence::take(Clock::TimePoint now) {
   if (!due || now < *due) return std::nullopt;
   if (now - *due > kLate) {
     silent_since_ = now;
-    due_ = now + patience_;
+    due_ = now + timeout_;
     return std::nullopt;
   }
   return std::exchange(open_, std::nullopt);
@@ -84,11 +83,11 @@ std::optional<Silence::Finding> Silence::take(Clock::TimePoint now) {
 
 std::string silence_text(const Silence::Finding& finding,
                          const std::string& described,
-                         const std::string& remark) {
+                         const std::string& silence_cause) {
   return absl::StrCat(finding.key.to_string(), " has waited for ",
                       seconds_text(finding.waited_ms), ", and ", described,
                       ", which would find out why, ", kDoesNotAnswer,
-                      remark.empty() ? "" : ": ", remark);
+                      silence_cause.empty() ? "" : ": ", silence_cause);
 }
 
 }  // namespace hvd::coordinator

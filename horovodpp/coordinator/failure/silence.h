@@ -28,9 +28,9 @@ class Silence {
           Clock::Duration shutdown);
 
   // This rank has sent `message` up the tree.
-  void said(const Stalled& message, Clock::TimePoint now);
+  void reported(const Stalled& message, Clock::TimePoint now);
   // A question has come down the tree: all ranks above are alive.
-  void heard(Clock::TimePoint now);
+  void questioned(Clock::TimePoint now);
 
   struct Finding {
     int rank = 0;  // The silent rank.
@@ -50,20 +50,20 @@ class Silence {
   const Clock::Duration interval_;
   const Clock::Duration shutdown_;
   int above_ = Tree::kNone;
-  Clock::Duration patience_{0};
+  Clock::Duration timeout_{0};
   Clock::Duration behind_{0};  // Extra time over ranks nearer the root.
   std::optional<Finding> open_;
   Clock::TimePoint due_ = {};  // When `open_` is reported.
   // Start of the period in which no report was answered.
   std::optional<Clock::TimePoint> silent_since_;
-  Clock::TimePoint said_at_ = {};
-  std::optional<Clock::TimePoint> heard_at_;
+  Clock::TimePoint reported_at_ = {};
+  std::optional<Clock::TimePoint> questioned_at_;
 };
 
 // The message for users: which rank does not answer, and the operation that
-// waits. `remark` is what this rank can see of that rank, or empty.
+// waits. `silence_cause` is what this rank can see of that rank, or empty.
 std::string silence_text(const Silence::Finding& finding,
                          const std::string& described,
-                         const std::string& remark);
+                         const std::string& silence_cause);
 
 }  // namespace hvd::coordinator

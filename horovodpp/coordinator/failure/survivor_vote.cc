@@ -22,7 +22,7 @@ std::string named(const std::vector<int>& ranks) {
 }  // namespace
 
 SurvivorVote::SurvivorVote(int rank, int size)
-    : rank_(rank), size_(size), basis_(at(size)), told_(at(size)) {
+    : rank_(rank), size_(size), basis_(at(size)), reported_(at(size)) {
   std::iota(basis_.begin(), basis_.end(), 0);
 }
 
@@ -52,8 +52,8 @@ void SurvivorVote::begin() {
   if (phase_ == Phase::kStopped) return;
   phase_ = Phase::kVoting;
   lost_ranks_.restarts = std::max(lost_ranks_.restarts, decided_.restarts + 1);
-  tell_everybody(/*asks=*/true);
-  settle(/*news=*/false);
+  send_to_all(/*asks=*/true);
+  settle(/*has_changed=*/false);
 }
 
 void SurvivorVote::lost(int rank, Certainty certainty) {
@@ -90,16 +90,16 @@ absl::Status SurvivorVote::receive(int from, const std::string& bytes) {
     lost(from, Certainty::kSuspected);
     return absl::OkStatus();
   }
-  told_[at(from)] = letter->lost_ranks;
-  const bool news = lost_ranks_.merge(letter->lost_ranks);
-  settle(news);
-  if (letter->asks && !news && votes()) send(from, /*asks=*/false);
+  reported_[at(from)] = letter->lost_ranks;
+  const bool has_changed = lost_ranks_.merge(letter->lost_ranks);
+  settle(has_changed);
+  if (letter->asks && !has_changed && votes()) send(from, /*asks=*/false);
   return absl::OkStatus();
 }
 
-void SurvivorVote::settle(bool news) {
+void SurvivorVote::settle(bool has_changed) {
   if (!votes()) return;
-  if (news) tell_everybody(/*asks=*/false);
+  if (has_changed) send_to_all(/*asks=*/false);
   if (phase_ == Phase::kAgreed && still_decided()) return;
   phase_ = Phase::kVoting;
   if (!awaited().empty()) return;
@@ -114,7 +114,7 @@ std::vector<int> SurvivorVote::awaited() const {
   std::vector<int> ranks;
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_ || lost_ranks_.counts_out(rank)) continue;
-    if (told_[at(rank)] != lost_ranks_) ranks.push_back(rank);
+    if (reported_[at(rank)] != lost_ranks_) ranks.push_back(rank);
   }
   return ranks;
 }
@@ -122,7 +122,7 @@ std::vector<int> SurvivorVote::awaited() const {
 std::vector<int> SurvivorVote::silent() const {
   std::vector<int> ranks = awaited();
   std::erase_if(ranks, [&](int rank) {
-    return told_[at(rank)].restarts > basis_restarts_;
+    return reported_[at(rank)].restarts > basis_restarts_;
   });
   return ranks;
 }
@@ -160,7 +160,7 @@ void SurvivorVote::stop(const absl::Status& why) {
   if (phase_ == Phase::kStopped) return;
   phase_ = Phase::kStopped;
   verdict_ = why;
-  tell_everybody(/*asks=*/false);
+  send_to_all(/*asks=*/false);
 }
 
 void SurvivorVote::send(int to, bool asks) {
@@ -171,7 +171,7 @@ void SurvivorVote::send(int to, bool asks) {
 }
 
 // Suspects are told, too: a suspect that is alive should know.
-void SurvivorVote::tell_everybody(bool asks) {
+void SurvivorVote::send_to_all(bool asks) {
   for (int rank = 0; rank < size_; ++rank) {
     if (rank != rank_ && !lost_ranks_.knows_dead(rank)) send(rank, asks);
   }

@@ -109,7 +109,7 @@ class SurvivorVote {
   friend H AbslHashValue(H state, const SurvivorVote& vote) {
     return H::combine(std::move(state), vote.phase_, vote.lost_ranks_,
                       vote.decided_, vote.basis_, vote.basis_restarts_,
-                      vote.told_);
+                      vote.reported_);
   }
 
  private:
@@ -120,9 +120,9 @@ class SurvivorVote {
   // Whether the known losses are still those of the decision.
   bool still_decided() const;
   void send(int to, bool asks);
-  void tell_everybody(bool asks);
+  void send_to_all(bool asks);
   // Re-evaluates after an event; `news`: the event changed the known losses.
-  void settle(bool news);
+  void settle(bool has_changed);
   absl::Status check_majority() const;
 
   const int rank_;
@@ -134,7 +134,7 @@ class SurvivorVote {
   std::uint32_t basis_restarts_ = 0;  // and its number of restarts.
   // The last letter of each rank. Ranks not heard from have 0 restarts, which
   // no vote has.
-  std::vector<LostRanks> told_;
+  std::vector<LostRanks> reported_;
   std::vector<int> accusers_;  // Ranks that believe this rank is lost.
   absl::Status verdict_;
   std::vector<Letter> outgoing_;

@@ -11,7 +11,7 @@ namespace hvd::coordinator {
 namespace {
 
 constexpr std::uint32_t kMessageMagic = 0x70645648;  // "HVdp"
-constexpr std::uint8_t kMessageVersion = 2;
+constexpr std::uint8_t kMessageVersion = 3;
 
 // Writes each type that occurs as a field.
 struct Put {
@@ -22,6 +22,9 @@ struct Put {
   void operator()(std::uint32_t value) const { w.u32(value); }
   void operator()(std::uint64_t value) const { w.u64(value); }
   void operator()(const std::string& value) const { w.text(value); }
+  void operator()(FailureKind kind) const {
+    w.u8(static_cast<std::uint8_t>(kind));
+  }
   void operator()(const Key& key) const {
     w.u32(key.process_set);
     w.text(key.name);
@@ -59,6 +62,11 @@ struct Get {
   void operator()(std::uint32_t& value) const { value = r.u32(); }
   void operator()(std::uint64_t& value) const { value = r.u64(); }
   void operator()(std::string& value) const { value = r.text(); }
+  void operator()(FailureKind& kind) const {
+    const std::uint8_t value = r.u8();
+    if (value > static_cast<std::uint8_t>(kLastFailureKind)) r.fail();
+    if (r.ok()) kind = static_cast<FailureKind>(value);
+  }
   void operator()(Key& key) const {
     key.process_set = r.u32();
     key.name = r.text();
@@ -81,8 +89,8 @@ struct Get {
   void operator()(std::vector<T>& values) const {
     // The smallest field takes 4 bytes, which bounds the count by the bytes
     // left.
-    constexpr std::size_t kLeastBytes = 4;
-    const std::uint32_t count = r.count(kLeastBytes);
+    constexpr std::size_t kMinBytes = 4;
+    const std::uint32_t count = r.count(kMinBytes);
     for (std::uint32_t i = 0; i < count && r.ok(); ++i) {
       (*this)(values.emplace_back());
     }

@@ -39,6 +39,7 @@
 
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/protocol/request.h"
+#include "horovodpp/core/job/suspects.h"
 
 namespace hvd::coordinator {
 
@@ -146,14 +147,14 @@ struct RankState {
   bool has_submitted = false;
   bool has_joined = false;
   bool has_left = false;
-  std::uint64_t submissions = 0;  // Of the name in question.
-  std::string last_name = {};     // The last submission, if any,
-  std::uint32_t last_ms_ago = 0;  // and its age.
-  std::string remark = {};        // The leader's observation.
+  std::uint64_t submissions = 0;   // Of the name in question.
+  std::string last_name = {};      // The last submission, if any,
+  std::uint32_t last_ms_ago = 0;   // and its age.
+  std::string silence_cause = {};  // The leader's observation.
   static auto fields(auto& m) {
     return std::tie(m.rank, m.answers, m.has_submitted, m.has_joined,
                     m.has_left, m.submissions, m.last_name, m.last_ms_ago,
-                    m.remark);
+                    m.silence_cause);
   }
 };
 struct Inspected {
@@ -209,8 +210,9 @@ struct Beat {
 };
 struct Break {
   std::string why = {};
-  std::vector<int> suspects = {};  // core/job/suspects.h
-  static auto fields(auto& m) { return std::tie(m.why, m.suspects); }
+  std::vector<int> suspects = {};
+  FailureKind kind = FailureKind::kOther;
+  static auto fields(auto& m) { return std::tie(m.why, m.suspects, m.kind); }
 };
 
 using Message =

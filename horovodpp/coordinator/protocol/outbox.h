@@ -45,7 +45,7 @@ class Outbox {
  private:
   // Bytes. A receiver can process a full letter while the sender writes the
   // next.
-  static constexpr std::size_t kMostOfLetter = std::size_t{16} << 10;
+  static constexpr std::size_t kMaxLetterBytes = std::size_t{16} << 10;
 
   const std::uint32_t epoch_;
   WireWriter written_;          // The message being sent.
@@ -64,7 +64,7 @@ inline void Outbox::send_written(int to) {
   next_open_ = at + 1;
   std::string& letter = open_[at].bytes;
   const std::string_view message = written_.view();
-  if (!letter.empty() && letter.size() + message.size() > kMostOfLetter) {
+  if (!letter.empty() && letter.size() + message.size() > kMaxLetterBytes) {
     full_.push_back({to, std::exchange(letter, {})});
   }
   letter += message;

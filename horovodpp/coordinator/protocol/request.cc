@@ -62,8 +62,7 @@ std::string divisor_of(const Request& r) {
 }
 
 std::string in_graph_of(const Request& r) {
-  return r.captured ? "what is captured into a graph"
-                    : "what is to be done at once";
+  return r.captured ? "a captured collective" : "an eager collective";
 }
 
 std::string ranks_of(const Request& r) {
@@ -204,8 +203,8 @@ Request decode_request(WireReader& reader) {
       description == nullptr ? RequestKind::kBarrier : description->kind;
   request.key.process_set = reader.u32();
   request.key.name = reader.text();
-  constexpr std::size_t kLeastTensorBytes = 5;
-  const std::uint32_t tensors = reader.count(kLeastTensorBytes);
+  constexpr std::size_t kMinTensorBytes = 5;
+  const std::uint32_t tensors = reader.count(kMinTensorBytes);
   for (std::uint32_t i = 0; i < tensors && reader.ok(); ++i) {
     request.tensors.push_back(decode_tensor(reader));
   }

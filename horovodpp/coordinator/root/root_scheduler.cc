@@ -63,7 +63,7 @@ RootScheduler::Verdict RootScheduler::judge(const Propose& message) {
       !sets_.contains(request.key.process_set, request.root)) {
     return {absl::InvalidArgumentError(absl::StrCat(
         with_root(request),
-        ", which is not a member of the process set; name one that is"))};
+        ", which is not in the process set; use a member as the root"))};
   }
   if (request.kind == RequestKind::kAddProcessSet) {
     const absl::Status status = sets_.check(request.ranks);

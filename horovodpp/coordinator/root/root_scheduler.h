@@ -118,7 +118,7 @@ class RootScheduler {
   bool start_cycle();
   bool resume_cycle();
   void put_in_force();
-  void tell_cycle();
+  void announce_cycle();
   std::vector<Record> next_part_of_cycle();
   std::optional<std::vector<Candidate>> candidates(
       const std::vector<std::uint32_t>& ids) const;

@@ -78,12 +78,12 @@ bool RootScheduler::start_cycle() {
   if (!queue_.drop_all_of(cycle)) return false;
   steps_.begin();
   cycle_ = std::move(cycle);
-  tell_cycle();
+  announce_cycle();
   put_in_force();
   return true;
 }
 
-void RootScheduler::tell_cycle() {
+void RootScheduler::announce_cycle() {
   std::vector<Record> part;
   for (std::size_t batch = 0; batch < cycle_.batches(); ++batch) {
     for (const std::uint32_t id : cycle_.ids_of(batch)) {

@@ -11,12 +11,13 @@ namespace hvd::coordinator {
 namespace {
 
 // Ranks named in a message; the others are only counted.
-constexpr std::size_t kMostNamed = 16;
+constexpr std::size_t kMaxNamed = 16;
 
 // How long a leader waits for its ranks, plus the extra time for each level of
 // the tree below.
-constexpr Clock::Duration kPatience = std::chrono::seconds(1);
-constexpr Clock::Duration kPatiencePerLevel = std::chrono::milliseconds(250);
+constexpr Clock::Duration kAnswerTimeout = std::chrono::seconds(1);
+constexpr Clock::Duration kAnswerTimeoutPerLevel =
+    std::chrono::milliseconds(250);
 
 void merge(Inspected& found, const Inspected& more) {
   found.ready_count += more.ready_count;
@@ -24,10 +25,10 @@ void merge(Inspected& found, const Inspected& more) {
   found.most_submissions =
       std::max(found.most_submissions, more.most_submissions);
   for (const int rank : more.ready) {
-    if (found.ready.size() < kMostNamed) found.ready.push_back(rank);
+    if (found.ready.size() < kMaxNamed) found.ready.push_back(rank);
   }
   for (const RankState& state : more.missing) {
-    if (found.missing.size() < kMostNamed) found.missing.push_back(state);
+    if (found.missing.size() < kMaxNamed) found.missing.push_back(state);
   }
 }
 
@@ -44,7 +45,8 @@ std::string state_text(const RankState& state, std::uint64_t most,
   std::string text = describe(state.rank);
   if (!state.answers) {
     absl::StrAppend(&text, ", which ", kDoesNotAnswer);
-    if (!state.remark.empty()) absl::StrAppend(&text, ": ", state.remark);
+    if (!state.silence_cause.empty())
+      absl::StrAppend(&text, ": ", state.silence_cause);
     return text;
   }
   if (state.has_left) return absl::StrCat(text, ", which has shut down");
@@ -122,11 +124,12 @@ std::string stall_text(const Key& key, std::uint32_t waited_ms,
 }
 
 StallGatherer::StallGatherer(std::shared_ptr<const Tree> tree, int node,
-                             std::function<std::string(int)> remark)
+                             std::function<std::string(int)> explain_silence)
     : tree_(std::move(tree)),
       node_(node),
-      remark_(std::move(remark)),
-      patience_(kPatience + height_below(*tree_, node) * kPatiencePerLevel) {}
+      explain_silence_(std::move(explain_silence)),
+      timeout_(kAnswerTimeout +
+               height_below(*tree_, node) * kAnswerTimeoutPerLevel) {}
 
 void StallGatherer::begin(std::uint32_t query, Clock::TimePoint now) {
   Open& open = open_[query];
@@ -135,7 +138,7 @@ void StallGatherer::begin(std::uint32_t query, Clock::TimePoint now) {
   for (const int child : tree_->children(node_)) {
     open.awaited.push_back(tree_->leader_of(child));
   }
-  open.deadline = now + patience_;
+  open.deadline = now + timeout_;
 }
 
 absl::Status StallGatherer::receive(int from, const Inspected& answer) {
@@ -162,10 +165,11 @@ std::vector<Inspected> StallGatherer::take(Clock::TimePoint now) {
     }
     for (const int rank : open.awaited) {
       const bool is_here = tree_->node_of(rank) == node_;
-      const RankState silent = {
-          .rank = rank,
-          .answers = false,
-          .remark = is_here && remark_ ? remark_(rank) : std::string()};
+      const RankState silent = {.rank = rank,
+                                .answers = false,
+                                .silence_cause = is_here && explain_silence_
+                                                     ? explain_silence_(rank)
+                                                     : std::string()};
       merge(open.found, {.missing_count = 1, .missing = {silent}});
     }
     done.push_back(std::move(open.found));
@@ -192,7 +196,7 @@ std::optional<Inspect> StallInspector::stalled(const Stalled& message,
   const auto open = std::count_if(
       open_.begin(), open_.end(),
       [&](const auto& one) { return one.second.is_fatal == is_fatal; });
-  if (open >= kMostOpen || (asked_at_.contains(message.key) && !is_fatal)) {
+  if (open >= kMaxOpen || (asked_at_.contains(message.key) && !is_fatal)) {
     return std::nullopt;
   }
   for (const auto& [query, finding] : open_) {

@@ -49,10 +49,10 @@ std::string stall_text(const Key& key, std::uint32_t waited_ms,
 // A leader's part.
 class StallGatherer {
  public:
-  // `remark` says what this leader can see of a local rank that does not
-  // answer.
+  // `explain_silence` says what this leader can see of a local rank that does
+  // not answer.
   StallGatherer(std::shared_ptr<const Tree> tree, int node,
-                std::function<std::string(int rank)> remark);
+                std::function<std::string(int rank)> explain_silence);
 
   // The leader received a question and passes it to its ranks and children.
   void begin(std::uint32_t query, Clock::TimePoint now);
@@ -73,8 +73,8 @@ class StallGatherer {
 
   const std::shared_ptr<const Tree> tree_;
   const int node_;
-  const std::function<std::string(int)> remark_;
-  Clock::Duration patience_;
+  const std::function<std::string(int)> explain_silence_;
+  Clock::Duration timeout_;
   std::map<std::uint32_t, Open> open_;
 };
 
@@ -100,7 +100,7 @@ class StallInspector {
  private:
   // Limits open questions: answers can be long and similar for all names of a
   // step.
-  static constexpr std::ptrdiff_t kMostOpen = 4;  // Of each kind, fatal or not.
+  static constexpr std::ptrdiff_t kMaxOpen = 4;  // Of each kind, fatal or not.
 
   const Clock::Duration interval_;
   const Clock::Duration shutdown_;

@@ -8,7 +8,7 @@ namespace hvd::coordinator {
 namespace {
 
 // Most equal steps required before the order is fixed.
-constexpr int kMostSteps = 256;
+constexpr int kMaxSteps = 256;
 
 // An order that could not be followed once may have met one odd step. The
 // detector requires this many times more steps, then gives up.
@@ -18,13 +18,13 @@ constexpr int kSecondChance = 8;
 // last interruption, or, for interruptions in groups, before. Credit is capped,
 // so that a changed program is noticed.
 constexpr std::uint64_t kStepsPerInterruption = 2;
-constexpr std::uint64_t kMostCredit = 8 * kStepsPerInterruption;
+constexpr std::uint64_t kMaxCredit = 8 * kStepsPerInterruption;
 
 // Steps that may pass before resuming, if other operations overlap each step.
 constexpr int kStepsToResume = 4;
 
 // Remembered orders: training, validation, and other phases of a program.
-constexpr std::size_t kMostKnown = 4;
+constexpr std::size_t kMaxKnown = 4;
 
 }  // namespace
 
@@ -45,8 +45,8 @@ void StepDetector::ran(std::uint32_t id, bool ends_batch) {
   if (state_ == State::kInterrupted) {
     if (!tracker_.ran(id, ends_batch)) return;
     // The first of the equal steps was followed.
-    const int patience = cause_has_run_ ? kStepsToResume : 1;
-    if (tracker_.equal() - 1 <= patience) return;
+    const int max_interruptions = cause_has_run_ ? kStepsToResume : 1;
+    if (tracker_.equal() - 1 <= max_interruptions) return;
     give_up();
     is_wanted_ = is_enough(tracker_);
   } else {
@@ -82,7 +82,7 @@ bool StepDetector::is_enough(const StepTracker& tracker) const {
   const bool is_tried_later =
       failed_.step == step && (failed_.times > 1 || !failed_.by_itself);
   const int needed =
-      is_tried_later ? std::min(kMostSteps, kSecondChance * needed_) : needed_;
+      is_tried_later ? std::min(kMaxSteps, kSecondChance * needed_) : needed_;
   return tracker.equal() >= needed;
 }
 
@@ -103,7 +103,7 @@ void StepDetector::give_up() {
     needed_ = steps_;
     remember();
   } else {
-    needed_ = std::min(kMostSteps, 2 * needed_);
+    needed_ = std::min(kMaxSteps, 2 * needed_);
   }
 }
 
@@ -116,7 +116,7 @@ void StepDetector::note_failure() {
 
 void StepDetector::remember() {
   known_.push_front(in_begun_);
-  if (known_.size() > kMostKnown) known_.pop_back();
+  if (known_.size() > kMaxKnown) known_.pop_back();
 }
 
 void StepDetector::ran_once() {
@@ -183,7 +183,7 @@ bool StepDetector::is_worth_resuming() {
 void StepDetector::followed(std::uint64_t steps,
                             const std::vector<std::uint32_t>& begun) {
   followed_ += steps;
-  credit_ = std::min(credit_ + steps, kMostCredit);
+  credit_ = std::min(credit_ + steps, kMaxCredit);
   if (state_ == State::kForgotten) return give_up();
   tracker_.assume(begun_, begun);
   cause_has_run_ = false;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kOnceMore = std::uint64_t{1} << 32;
 
 // Most runs of an operation in a step, and fewest steps needed to infer that.
-constexpr std::uint32_t kMostTimes = 4;
+constexpr std::uint32_t kMaxTimes = 4;
 constexpr std::uint32_t kFewestSteps = 3;
 
 // After this many steps unlike their predecessors, the detector counts runs.
@@ -61,7 +61,7 @@ bool StepTracker::ran(std::uint32_t id, bool ends_batch) {
   in_current_.clear();
   ++equal_;
   // An operation that runs several times in a row also looks like equal steps.
-  if (equal_ > static_cast<int>(kMostTimes)) {
+  if (equal_ > static_cast<int>(kMaxTimes)) {
     counts_.clear();
     odd_steps_ = 0;
   }
@@ -107,7 +107,7 @@ void StepTracker::expect_as_counted() {
     const std::uint32_t whole = times * steps;
     const std::uint32_t rest = std::max(count, whole) - std::min(count, whole);
     // Partly counted steps explain no larger rest.
-    if (times > kMostTimes || rest > times) return;
+    if (times > kMaxTimes || rest > times) return;
     step.insert(step.end(), times, id);
     comes_again = comes_again || times > 1;
   }

@@ -13,6 +13,7 @@ namespace hvd {
 namespace {
 
 constexpr char kPayload[] = "horovodpp/suspects";
+constexpr char kSilentNodePayload[] = "horovodpp/silent_node";
 
 }  // namespace
 
@@ -36,6 +37,20 @@ std::vector<int> suspects_of(const absl::Status& why) {
     if (absl::SimpleAtoi(word, &rank)) ranks.push_back(rank);
   }
   return ranks;
+}
+
+absl::Status with_failure_kind(absl::Status why, FailureKind kind) {
+  if (kind == FailureKind::kSilentNode) {
+    why.SetPayload(kSilentNodePayload, absl::Cord());
+  } else {
+    why.ErasePayload(kSilentNodePayload);
+  }
+  return why;
+}
+
+FailureKind failure_kind_of(const absl::Status& why) {
+  return why.GetPayload(kSilentNodePayload) ? FailureKind::kSilentNode
+                                            : FailureKind::kOther;
 }
 
 }  // namespace hvd

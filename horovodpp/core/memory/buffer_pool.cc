@@ -37,7 +37,7 @@ std::size_t rounded(std::size_t bytes, std::size_t unit) {
 
 // Four sizes for each power of two, so at most a fifth is wasted.
 std::size_t size_of_block(std::size_t bytes) {
-  if (bytes < kLeastPooled) return rounded(bytes, kLine);
+  if (bytes < kMinPooled) return rounded(bytes, kLine);
   return rounded(bytes, std::bit_floor(bytes) / 4);
 }
 
@@ -71,7 +71,7 @@ class Pool {
   }
 
   void give_back(std::byte* block, std::size_t size) noexcept {
-    if (HVD_POOLS_MEMORY == 0 || size < kLeastPooled || size > kMostKept ||
+    if (HVD_POOLS_MEMORY == 0 || size < kMinPooled || size > kMaxKept ||
         !mutex_.try_lock()) {
       return std::free(block);
     }
@@ -106,7 +106,7 @@ class Pool {
     mine.blocks.push_back(block);
     mine.used = ++now_;
     kept_ += size;
-    while (kept_ > kMostKept) drop_oldest();
+    while (kept_ > kMaxKept) drop_oldest();
   }
 
   void drop_oldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -134,7 +134,7 @@ bool pools_memory() { return HVD_POOLS_MEMORY != 0; }
 std::shared_ptr<std::byte> pooled_memory(std::size_t bytes) {
   if (bytes > PTRDIFF_MAX) return nullptr;
   const std::size_t size = size_of_block(bytes);
-  if (size < kLeastPooled) {
+  if (size < kMinPooled) {
     return {static_cast<std::byte*>(std::aligned_alloc(kLine, size)),
             std::free};
   }

@@ -3,7 +3,7 @@
 // Fresh memory costs a page fault per page, more than a collective within a
 // node.
 //
-// The pool keeps at most kMostKept bytes, in the sizes requested last.
+// The pool keeps at most kMaxKept bytes, in the sizes requested last.
 // Thread-safe, and usable until the process ends.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace hvd {
 
-inline constexpr std::size_t kLeastPooled = std::size_t{64} << 10;
-inline constexpr std::size_t kMostKept = std::size_t{512} << 20;
+inline constexpr std::size_t kMinPooled = std::size_t{64} << 10;
+inline constexpr std::size_t kMaxKept = std::size_t{512} << 20;
 
 // Whether memory is reused: not under AddressSanitizer.
 bool pools_memory();

@@ -20,7 +20,7 @@
 namespace hvd {
 namespace {
 
-constexpr std::size_t kLeastObjects = 8;
+constexpr std::size_t kMinObjects = 8;
 constexpr std::size_t kHugeBlock = std::size_t{2} << 20;
 constexpr std::size_t kObjectUnit = 64;
 
@@ -60,7 +60,7 @@ void Slab::give_back(void* object, std::size_t bytes) {
 
 // Each block is twice as large as the last one, up to a huge page.
 void Slab::add_block(std::size_t object) {
-  std::size_t bytes = kLeastObjects * object;
+  std::size_t bytes = kMinObjects * object;
   for (std::size_t i = 0; i < blocks_.size() && bytes < kHugeBlock; ++i) {
     bytes *= 2;
   }

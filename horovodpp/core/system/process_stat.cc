@@ -38,7 +38,7 @@ std::optional<ProcessStat> parse_process_stat(absl::string_view text) {
   return stat;
 }
 
-std::string process_remark(std::int64_t pid) {
+std::string explain_silent_process(std::int64_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
   if (!file) return "it has ended";
   const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -29,6 +29,6 @@ std::optional<ProcessStat> parse_process_stat(absl::string_view text);
 // Why the process `pid` may not answer: "it is stopped (SIGSTOP or a
 // debugger)", "it has ended"; empty if its state shows no reason. (proc(5),
 // /proc/pid/stat)
-std::string process_remark(std::int64_t pid);
+std::string explain_silent_process(std::int64_t pid);
 
 }  // namespace hvd

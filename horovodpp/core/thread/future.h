@@ -34,8 +34,8 @@ class Promise;  // The supplying side: core/thread/promise.h.
 
 namespace internal {
 
-// The state shared by copies of a future; see core/thread/promise.h. Outcomes are
-// passed as pointers to Outcome<T>.
+// The state shared by copies of a future; see core/thread/promise.h. Outcomes
+// are passed as pointers to Outcome<T>.
 class FutureState;
 using FutureStatePtr = std::shared_ptr<FutureState>;
 
@@ -109,16 +109,16 @@ class [[nodiscard]] Future {
   // arguments, started nothing, and no other rank knows about it.
   bool was_ready() const { return !state_ || internal::was_ready(*state_); }
 
-  // Like wait(), for at most `patience`, a duration of <chrono> or seconds.
+  // Like wait(), for at most `timeout`, a duration of <chrono> or seconds.
   // Returns false on timeout.
   template <typename Duration>
-  bool wait_for(Duration patience) const {
+  bool wait_for(Duration timeout) const {
     double seconds = 0;
     if constexpr (std::is_arithmetic_v<Duration>) {
-      seconds = static_cast<double>(patience);
+      seconds = static_cast<double>(timeout);
     } else {
       using Period = typename Duration::period;
-      seconds = static_cast<double>(patience.count()) *
+      seconds = static_cast<double>(timeout.count()) *
                 static_cast<double>(Period::num) /
                 static_cast<double>(Period::den);
     }
@@ -148,8 +148,8 @@ class [[nodiscard]] Future {
   }
 
   // Runs `callback` with the outcome, once: immediately on this thread if the
-  // outcome is available, else on the thread that sets it. The callback must not
-  // throw and not block.
+  // outcome is available, else on the thread that sets it. The callback must
+  // not throw and not block.
   template <typename F>
   void then(F callback) const {
     if (!state_) {

@@ -88,11 +88,11 @@ bool FutureState::wait_for(double seconds) {
   announce_wait(nullptr);
   const auto now = steady_clock::now();
   // The sum could overflow the clock's range.
-  const std::chrono::duration<double> patience(seconds);
-  const bool for_ever = patience > (steady_clock::time_point::max() - now) / 2;
+  const std::chrono::duration<double> timeout(seconds);
+  const bool for_ever = timeout > (steady_clock::time_point::max() - now) / 2;
   if (for_ever) return await(kSet);
   return await(
-      kSet, now + std::chrono::duration_cast<steady_clock::duration>(patience));
+      kSet, now + std::chrono::duration_cast<steady_clock::duration>(timeout));
 }
 
 bool FutureState::wait_unless(bool (*ask)(void*), void* context) {

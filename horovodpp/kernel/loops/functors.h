@@ -49,10 +49,10 @@ enum class LoopId : std::uint8_t {
 
 namespace functors {
 
-template <LoopId kId, bool kOfIntegersToo = false>
+template <LoopId kId, bool kAlsoIntegers = false>
 struct Functor {
   static constexpr LoopId kLoop = kId;
-  static constexpr bool kTakesIntegers = kOfIntegersToo;
+  static constexpr bool kTakesIntegers = kAlsoIntegers;
 };
 
 // sqrt(2 / pi) and the cubic coefficient of gelu's approximation by tanh.

@@ -130,7 +130,7 @@ ChannelStatistics statistics_while_training(const Tensor& x,
 
 ChannelStatistics running_statistics(const Running& running, DType dtype,
                                      double eps) {
-  tell_reads(running.mean, running.variance);
+  report_reads(running.mean, running.variance);
   if (!running.mean.defined() || !running.variance.defined()) {
     throw InvalidArgument(
         "batch_norm: without running_mean and running_var it must be training");

@@ -34,7 +34,7 @@ std::vector<double> weights_of(const Tensor& x, const Tensor& weight,
 
 Targets read_targets(const Tensor& x, const Tensor& targets,
                      const NllOptions& options, const char* operation) {
-  tell_reads(targets);
+  report_reads(targets);
   Targets result;
   result.classes = targets.to_vector<std::int64_t>();
   result.class_weights = weights_of(x, options.weight, operation);

@@ -14,7 +14,7 @@
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::optim {
-void warn_if_in_vain(const compression::Compressor& compressor, int ranks,
+void warn_if_useless(const compression::Compressor& compressor, int ranks,
                      const Topology& topology) {
   if (ranks < 2) return;
   const double plain = compression::plain_traffic(ranks);
@@ -77,7 +77,7 @@ double measure_link(const replica::GradientReducer& reducer) {
   return best / static_cast<double>(numbers.size() * sizeof(float));
 }
 
-void warn_if_it_cannot_pay(const replica::GradientReducer& reducer) {
+void warn_if_slower(const replica::GradientReducer& reducer) {
   const compression::Compressor& compressor = *reducer.options().compressor;
   const compression::CompressionStats stats = compressor.stats();
   {

@@ -13,7 +13,7 @@
 namespace hvd::optim {
 
 // Warns once if the facts known before a step show that compression cannot pay.
-void warn_if_in_vain(const compression::Compressor& compressor, int ranks,
+void warn_if_useless(const compression::Compressor& compressor, int ranks,
                      const Topology& topology);
 
 struct LinkFindings {
@@ -40,6 +40,6 @@ double measure_link(const replica::GradientReducer& reducer);
 // far and the speed of the link. Measures the link by a few allreduces of a
 // MiB. All the reducer's ranks call it.
 //   hvd::Error  an allreduce failed
-void warn_if_it_cannot_pay(const replica::GradientReducer& reducer);
+void warn_if_slower(const replica::GradientReducer& reducer);
 
 }  // namespace hvd::optim

@@ -116,7 +116,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
   }
   if (!options.sparse_as_dense) check_sparse_op(parameters(), op());
   if (compressor() != nullptr) {
-    warn_if_in_vain(*compressor(), reducer_.num_ranks(),
+    warn_if_useless(*compressor(), reducer_.num_ranks(),
                     job_of(options.runtime)->topology());
   }
   place_gradients();
@@ -180,7 +180,7 @@ void DistributedOptimizer::reduce() {
     if (!reducer_.is_pending()) handover_->forget();
     throw;
   }
-  if (in_arena_ != nullptr) tell_of_strayed_gradients();
+  if (in_arena_ != nullptr) warn_of_strayed_gradients();
   handover_->take_back();
   is_synchronized_ = true;
   gradients_are_whole_ = shards_ == nullptr;
@@ -202,7 +202,7 @@ void DistributedOptimizer::give_the_rest() {
   }
 }
 
-void DistributedOptimizer::tell_of_strayed_gradients() {
+void DistributedOptimizer::warn_of_strayed_gradients() {
   for (const std::string& name : in_arena_->strayed()) {
     const auto job = reducer_.job();
     if (!job.ok()) return;
@@ -261,7 +261,7 @@ void DistributedOptimizer::make_step() {
   }
   ++steps_;
   if (compressor() != nullptr && steps_ == kTrialSteps) {
-    warn_if_it_cannot_pay(reducer_);
+    warn_if_slower(reducer_);
   }
   if (check_every_ > 0 && steps_ % check_every_ == 0 && are_replicas_ &&
       reducer_.num_ranks() > 1) {

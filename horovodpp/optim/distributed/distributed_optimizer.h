@@ -219,7 +219,7 @@ class DistributedOptimizer : public OptimizerWrapper {
   void place_gradients();
   void reduce();
   void give_the_rest();
-  void tell_of_strayed_gradients();
+  void warn_of_strayed_gradients();
   void reduce_unless_done();
   void complete_gradients();
   void make_step();

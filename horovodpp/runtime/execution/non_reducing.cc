@@ -40,7 +40,7 @@ struct Table {
 };
 
 // Exchanges `mine`, which are counts of rows, with every rank.
-absl::StatusOr<Table> tell(PlaneCalls& calls, const Numbers& mine) {
+absl::StatusOr<Table> share_numbers(PlaneCalls& calls, const Numbers& mine) {
   Table all{.numbers = Numbers(mine.size() * calls.ranks()),
             .width = mine.size()};
   const std::span<const std::byte> line = std::as_bytes(std::span(mine));
@@ -285,14 +285,14 @@ absl::Status alltoall(PlaneCalls& calls, BatchPart& part) {
   // A rank that has joined sends nothing.
   const Numbers splits =
       part.mine == nullptr ? Numbers(calls.ranks()) : part.mine->splits;
-  std::optional<Table> told;
+  std::optional<Table> shared;
   if (alike) {
-    HVD_ASSIGN_OR_RETURN(told, exchange_if_alike(calls, part));
-    if (!told) return absl::OkStatus();
+    HVD_ASSIGN_OR_RETURN(shared, exchange_if_alike(calls, part));
+    if (!shared) return absl::OkStatus();
   } else {
-    HVD_ASSIGN_OR_RETURN(told, tell(calls, splits));
+    HVD_ASSIGN_OR_RETURN(shared, share_numbers(calls, splits));
   }
-  const Table& rows = *told;
+  const Table& rows = *shared;
   for (std::size_t r = 0; r < calls.ranks(); ++r) {
     if (!fits(part, tensor, rows.column(r))) return absl::OkStatus();
   }
@@ -341,7 +341,7 @@ absl::Status execute_allgather(PlaneCalls& calls,
                                           : part.mine->inputs[i].shape()[0]);
     }
   }
-  HVD_ASSIGN_OR_RETURN(const Table rows, tell(calls, mine));
+  HVD_ASSIGN_OR_RETURN(const Table rows, share_numbers(calls, mine));
   std::size_t first = 0;
   for (BatchPart& part : parts) {
     const coordinator::TensorSpecs& tensors = part.agreed.tensors;

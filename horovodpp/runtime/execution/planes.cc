@@ -55,8 +55,8 @@ std::unique_ptr<collective::DataPlane> ipc_plane(
                                          .otherwise = otherwise,
                                          .windows = places.windows,
                                          .ranks_of_job = places.ranks_here,
-                                         .patience = means.gpu_patience,
-                                         .tell = means.nccl.options().tell};
+                                         .timeouts = means.gpu_timeouts,
+                                         .report = means.nccl.options().report};
   if (places.are_one_node()) {
     return std::make_unique<collective::IpcPlane>(std::move(of_node));
   }
@@ -89,7 +89,7 @@ Planes::List with_gpus(Planes::List planes, const PlaneMeans& means,
               [&arenas = means.arenas](std::size_t bytes) {
                 return arenas.results().allocate(bytes);
               },
-          .patience = means.gpu_patience});
+          .timeouts = means.gpu_timeouts});
   std::unique_ptr<collective::DataPlane> ipc =
       ipc_plane(means, places, *staged);
   collective::DataPlane& own = ipc == nullptr ? *staged : *ipc;
@@ -143,7 +143,7 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
       }
     }
     const auto told = [&](Planes::List made, const char* why) {
-      means.tell(
+      means.report(
           absl::StrCat("ranks ", absl::StrJoin(members, ","), " use ",
                        collective::names_of(made),
                        ", the first of them that a tensor suits: ", why));

@@ -91,12 +91,12 @@ struct PlaneMeans {
   device::Gpus& gpus;
   bool cuda_ipc = true;  // Whether ranks share memory of GPUs.
   // The timeouts of calls that wait for a GPU.
-  collective::GpuPatience gpu_patience = {};
+  collective::GpuTimeouts gpu_timeouts = {};
   collective::NcclSession& nccl;
   // Which calls are hierarchical where a node has several members.
   collective::HierarchicalOptions hierarchical = {};
   // Receives, for a log, the planes of a process set and the reasons.
-  std::function<void(const std::string& text)> tell = [](const auto&) {};
+  std::function<void(const std::string& text)> report = [](const auto&) {};
 };
 
 // Makes the planes by where the members are:

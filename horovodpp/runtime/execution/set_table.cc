@@ -15,7 +15,7 @@ namespace hvd::runtime {
 using coordinator::ProcessSetId;
 using coordinator::RequestKind;
 
-SetTable::SetTable(int rank, int size, HomeProcess home)
+SetTable::SetTable(int rank, int size, CreatorProcess home)
     : rank_(rank), home_(std::move(home)) {
   std::vector<int> all(static_cast<std::size_t>(size));
   std::iota(all.begin(), all.end(), 0);
@@ -87,11 +87,11 @@ absl::Status SetTable::admit(const ProcessSet& set,
   HVD_RETURN_IF_ERROR(check(set, found));
   Entry& entry = *found;
   if (entry.joined) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("rank ", rank_, " has joined ", entry.set.to_string(),
-                     " and takes no part until all have; wait for its join "
-                     "before the next ",
-                     name_of(request.kind)));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "rank ", rank_, " has joined ", entry.set.to_string(),
+        " and may not submit until all ranks have; wait for its join "
+        "before the next ",
+        name_of(request.kind)));
   }
   if (request.kind == RequestKind::kJoin) {
     entry.joined = true;

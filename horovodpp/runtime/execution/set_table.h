@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/coordinator/protocol/request.h"
-#include "horovodpp/core/job/home_process.h"
+#include "horovodpp/core/job/creator_process.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/runtime/settings/process_set.h"
 
@@ -35,8 +35,8 @@ class SetTable {
  public:
   // Contains the global set of `size` ranks. In a forked child all lookups fail
   // with `home`'s error, and lock nothing.
-  SetTable(int rank, int size, HomeProcess home = HomeProcess("a rank"));
-  const HomeProcess& home() const { return home_; }
+  SetTable(int rank, int size, CreatorProcess home = CreatorProcess("a rank"));
+  const CreatorProcess& home() const { return home_; }
 
   // `ranks` are in ascending order.
   void add(coordinator::ProcessSetId id, const std::vector<int>& ranks);
@@ -82,7 +82,7 @@ class SetTable {
   absl::Status check(const ProcessSet& set, const Entry* entry) const;
 
   const int rank_;
-  const HomeProcess home_;
+  const CreatorProcess home_;
   std::atomic<std::uint64_t> changes_{0};
   mutable Mutex mutex_;
   std::map<coordinator::ProcessSetId, Entry> entries_ ABSL_GUARDED_BY(mutex_);

@@ -25,7 +25,7 @@ absl::Status check(const CaptureOptions& options) {
   }
   if (options.device.is_cpu()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "step '", options.name, "': only what is done on a GPU is captured"));
+        "step '", options.name, "': only a step on a GPU can be captured"));
   }
   return absl::OkStatus();
 }

@@ -26,7 +26,7 @@ using Pieces = std::vector<CudaKernels::Piece>;
 
 absl::Status check(const std::vector<TensorView>& gradients) {
   if (gradients.empty()) {
-    return absl::InvalidArgumentError("there is no gradient to clip");
+    return absl::InvalidArgumentError("no gradient was given to clip");
   }
   const Device gpu = gradients.front().device();
   for (const TensorView& gradient : gradients) {

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t kFirstEpoch = 1;
 
 // Time limit for other ranks' GPU work when this rank leaves.
-constexpr std::chrono::seconds kNcclFarewell(10);
+constexpr std::chrono::seconds kNcclCloseTimeout(10);
 
 // The interval of stall checks. They must be frequent enough to shut the job
 // down in time, even if warnings come later or never.
@@ -32,22 +32,23 @@ std::chrono::nanoseconds first_stall_check(const Config& config) {
 coordinator::Coordinator::Options coordinator_options(const Config& config,
                                                       const Topology& topology,
                                                       const Topology& sharing) {
-  return {
-      .rank = sharing.rank(),
-      .tree = coordinator::Tree::of(sharing),
-      .epoch = kFirstEpoch,
-      .process_sets = config.process_sets,
-      .cache_capacity = config.cache_capacity,
-      .fusion_threshold = config.fusion_threshold,
-      .hold_back = config.cycle_time,
-      .fuse_groups = config.fuse_groups,
-      .steps_before_schedule = config.steps_before_schedule,
-      .strict_join = config.strict_join,
-      .stall_warning = first_stall_check(config),
-      .stall_shutdown = config.stall_shutdown_time,
-      .describe = [&](int rank) { return topology.describe(rank); },
-      .remark =
-          [&](int rank) { return process_remark(topology.peer(rank).pid); }};
+  return {.rank = sharing.rank(),
+          .tree = coordinator::Tree::of(sharing),
+          .epoch = kFirstEpoch,
+          .process_sets = config.process_sets,
+          .cache_capacity = config.cache_capacity,
+          .fusion_threshold = config.fusion_threshold,
+          .hold_back = config.cycle_time,
+          .fuse_groups = config.fuse_groups,
+          .steps_before_schedule = config.steps_before_schedule,
+          .strict_join = config.strict_join,
+          .stall_warning = first_stall_check(config),
+          .stall_shutdown = config.stall_shutdown_time,
+          .describe = [&](int rank) { return topology.describe(rank); },
+          .explain_silence =
+              [&](int rank) {
+                return explain_silent_process(topology.peer(rank).pid);
+              }};
 }
 
 // The time after which a rank gives up a wait for its GPU. It is shorter than
@@ -60,8 +61,8 @@ std::chrono::nanoseconds shutdown_on_gpu(const Config& config) {
 }
 
 // Zero bytes are a word that was not raised.
-transport::BreakWord& hindrance_in(std::span<std::byte> memory) {
-  return *reinterpret_cast<transport::BreakWord*>(memory.data());
+transport::FailureRecord& early_leave_in(std::span<std::byte> memory) {
+  return *reinterpret_cast<transport::FailureRecord*>(memory.data());
 }
 
 std::string waited_in_a_callback(const coordinator::Submission& submission) {
@@ -88,7 +89,7 @@ Job::Job(const Config& config, Places places,
       segment_(std::move(segment)),
       layout_(sharing_.local_size(), config.cache_capacity),
       monitor_(topology_, *segment_,
-               hindrance_in(layout_.hindrance(segment_->payload())),
+               early_leave_in(layout_.early_leave(segment_->payload())),
                kFirstEpoch),
       node_mail_(*segment_, layout_.mail(segment_->payload())),
       router_(*wires_, node_mail_, sharing_),
@@ -104,23 +105,23 @@ Job::Job(const Config& config, Places places,
                    transport::WaitPolicy::for_node(topology_.local_size())),
       nccl_(device::Gpus::of_process(),
             nccl_options(config, std::move(arenas.gpus)), nccl_job(config)),
-      planes_(
-          topology_.rank(),
-          plane_factory(
-              {.sharing = sharing_,
-               .board = plane_board_,
-               .arenas = arenas_,
-               .wires = *wires_,
-               .waiting =
-                   transport::WaitPolicy::for_wires(topology_.local_size()),
-               .gpus = device::Gpus::of_process(),
-               .cuda_ipc = config.cuda_ipc,
-               .gpu_patience = gpu_patience(config),
-               .nccl = nccl_,
-               .hierarchical = {.allreduce = config.hierarchical_allreduce,
-                                .allgather = config.hierarchical_allgather},
-               .tell = [this](const std::string& text) { log_.debug(text); }}),
-          [this] { nccl_.graphs()->drop_all(); }),
+      planes_(topology_.rank(),
+              plane_factory(
+                  {.sharing = sharing_,
+                   .board = plane_board_,
+                   .arenas = arenas_,
+                   .wires = *wires_,
+                   .waiting = transport::WaitPolicy::for_network(
+                       topology_.local_size()),
+                   .gpus = device::Gpus::of_process(),
+                   .cuda_ipc = config.cuda_ipc,
+                   .gpu_timeouts = gpu_timeouts(config),
+                   .nccl = nccl_,
+                   .hierarchical = {.allreduce = config.hierarchical_allreduce,
+                                    .allgather = config.hierarchical_allgather},
+                   .report =
+                       [this](const std::string& text) { log_.debug(text); }}),
+              [this] { nccl_.graphs()->drop_all(); }),
       sets_(topology_.rank(), topology_.size(), home_),
       executor_(planes_, sets_, monitor_),
       progress_({.topology = sharing_,
@@ -133,8 +134,8 @@ Job::Job(const Config& config, Places places,
                  .log = log_,
                  .launcher = launcher_},
                 config.heartbeat_deadline) {
-  monitor_.set_attend([this] { return progress_.attend(); },
-                      [this] { return progress_.attend_due(); });
+  monitor_.set_poll([this] { return progress_.poll(); },
+                    [this] { return progress_.poll_due(); });
 }
 
 collective::NcclSession::Options Job::nccl_options(
@@ -149,10 +150,10 @@ collective::NcclSession::Options Job::nccl_options(
           .may_share_gpus = config.nccl_shares_gpus,
           .connect_timeout = config.start_timeout,
           .arena = std::move(arena),
-          .tell = [this](const std::string& text) { log_.debug(text); }};
+          .report = [this](const std::string& text) { log_.debug(text); }};
 }
 
-collective::GpuPatience Job::gpu_patience(const Config& config) {
+collective::GpuTimeouts Job::gpu_timeouts(const Config& config) {
   return {.warning = config.stall_warning_time,
           .shutdown = shutdown_on_gpu(config),
           .warn = [this](const std::string& text) { log_.warning(text); }};
@@ -164,9 +165,9 @@ collective::NcclWatch::Job Job::nccl_job(const Config& config) {
           .is_broken = [this] { return !monitor_.verdict().ok(); },
           .give_up = [this](const std::string& why) { abort(why); },
           .ring = [this] { ring(); },
-          .patience = gpu_patience(config),
-          .others_loss = config.heartbeat_deadline,
-          .farewell = kNcclFarewell};
+          .timeouts = gpu_timeouts(config),
+          .loss_detection_time = config.heartbeat_deadline,
+          .close_timeout = kNcclCloseTimeout};
 }
 
 Job::~Job() { stop().IgnoreError(); }
@@ -179,8 +180,8 @@ absl::Status Job::stop() {
   if (is_of_a_parent()) return home_.check();
   if (progress_.is_driven_here() || nccl_.watch().is_here()) {
     return absl::FailedPreconditionError(
-        "a callback of a future cannot stop the job, whose thread it is "
-        "running on; do so from a thread of the program");
+        "a callback of a future cannot stop the job, because it runs on the "
+        "job's thread; stop it from a thread of the program");
   }
   progress_.leave();
   MutexLock lock(stop_mutex_);
@@ -236,7 +237,7 @@ void Job::wait_for(const coordinator::SubmissionPtr& submission,
   if (ready && nccl_.watch().is_here()) {
     abort(waited_in_a_callback(*submission));
     ring();
-    return nccl_.watch().look_until(ready);
+    return nccl_.watch().poll_until(ready);
   }
   const coordinator::Key& key = submission->request.key;
   if (ready && progress_.help(key, ready)) return;

@@ -25,7 +25,7 @@
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/protocol/node_board.h"
 #include "horovodpp/coordinator/tensor_queue.h"
-#include "horovodpp/core/job/home_process.h"
+#include "horovodpp/core/job/creator_process.h"
 #include "horovodpp/core/job/topology.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/core/thread/promise.h"
@@ -42,7 +42,7 @@
 #include "horovodpp/runtime/submission/submission_sink.h"
 #include "horovodpp/telemetry/log.h"
 #include "horovodpp/transport/communicator.h"
-#include "horovodpp/transport/node/life_lines.h"
+#include "horovodpp/transport/node/liveness_locks.h"
 #include "horovodpp/transport/node/mail.h"
 #include "horovodpp/transport/node/segment.h"
 
@@ -152,8 +152,8 @@ class Job : public SubmissionSink {
   collective::NcclSession::Options nccl_options(
       const Config& config, std::shared_ptr<collective::NcclArena> arena);
   collective::NcclWatch::Job nccl_job(const Config& config);
-  collective::GpuPatience gpu_patience(const Config& config);
-  absl::Status watch_calls(std::chrono::nanoseconds patience);
+  collective::GpuTimeouts gpu_timeouts(const Config& config);
+  absl::Status watch_calls(std::chrono::nanoseconds timeout);
   // Ends the process: the loop's thread is caught in `call`, from which it
   // cannot be freed.
   [[noreturn]] void end_caught(const std::string& call);
@@ -161,7 +161,7 @@ class Job : public SubmissionSink {
 
   // Members refer to earlier members, so the order matters.
   const Topology topology_;
-  const HomeProcess home_;
+  const CreatorProcess home_;
   const Topology sharing_;
   telemetry::Log log_;
   const LauncherChannel launcher_;
@@ -191,7 +191,7 @@ class Job : public SubmissionSink {
   std::atomic<bool> has_left_{false};
   absl::Status loop_result_;  // For the loop's thread until it is joined.
   std::optional<CallWatch> call_watch_;
-  std::optional<transport::LifeLines> life_lines_;
+  std::optional<transport::LivenessLocks> liveness_locks_;
 };
 
 }  // namespace hvd::runtime

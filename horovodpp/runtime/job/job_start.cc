@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/collective/shm/crossovers.h"
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/clock.h"
 #include "horovodpp/core/thread/thread_start.h"
@@ -46,8 +46,8 @@ class StartInterrupt : public transport::Interrupt {
   absl::Status check() override {
     if (std::chrono::steady_clock::now() < deadline_) return monitor_.check();
     return absl::DeadlineExceededError(
-        "the other ranks of this node did not come to measure its memory with "
-        "this one; HOROVOD_START_TIMEOUT allows them more time");
+        "the other ranks of this node did not start in time; raise "
+        "HOROVOD_START_TIMEOUT");
   }
   std::optional<TimePoint> verdict_due() const override {
     const auto due = monitor_.verdict_due();
@@ -122,13 +122,13 @@ absl::Status Job::add_first_sets(const Config& config) {
 }
 
 // On one node no call goes to the MPI library.
-absl::Status Job::watch_calls(std::chrono::nanoseconds patience) {
+absl::Status Job::watch_calls(std::chrono::nanoseconds timeout) {
   const transport::CallMeter* const calls = wires_->calls();
   if (calls == nullptr || sharing_.node_count() == 1) return absl::OkStatus();
   call_watch_.emplace(
       *calls,
       CallWatch::Options{
-          .patience = patience,
+          .timeout = timeout,
           .is_broken = [this] { return !monitor_.judge().ok(); }},
       [this](const std::string& call) { end_caught(call); });
   return call_watch_->start();
@@ -226,7 +226,7 @@ void Job::watch_peers() {
   wires_->on_peer_lost([this](int rank, const std::string& how) {
     monitor_.peer_lost(rank, how);
   });
-  life_lines_.emplace(
+  liveness_locks_.emplace(
       layout_.lives(segment_->payload()), segment_->local_rank(),
       segment_->local_size(), [this](int local_rank) {
         const auto at = static_cast<std::size_t>(local_rank);
@@ -236,7 +236,7 @@ void Job::watch_peers() {
 
 void Job::ignore_peers() {
   wires_->on_peer_lost(nullptr);
-  life_lines_.reset();
+  liveness_locks_.reset();
 }
 
 void Job::warn(const Config& config) {
@@ -253,7 +253,7 @@ absl::Status Job::prepare_here(const Config& config) {
   try {
     ready = prepare(config);
   } catch (const std::bad_alloc&) {
-    ready = absl::ResourceExhaustedError("there is no memory left");
+    ready = absl::ResourceExhaustedError("out of memory");
   } catch (const std::exception& error) {
     ready = absl::InternalError(error.what());
   }

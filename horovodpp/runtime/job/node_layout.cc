@@ -4,7 +4,7 @@
 #include "horovodpp/collective/arena/map.h"
 #include "horovodpp/collective/board/board.h"
 #include "horovodpp/coordinator/protocol/node_board.h"
-#include "horovodpp/transport/node/life_lines.h"
+#include "horovodpp/transport/node/liveness_locks.h"
 #include "horovodpp/transport/node/mail.h"
 #include "horovodpp/transport/node/segment.h"
 
@@ -13,9 +13,9 @@ namespace hvd::runtime {
 NodeLayout::NodeLayout(int local_size, std::uint32_t cache_capacity)
     : board_{.bytes = coordinator::SharedBoard::bytes_needed(cache_capacity)},
       mail_(board_.followed_by(transport::NodeMail::bytes_needed(local_size))),
-      hindrance_(mail_.followed_by(sizeof(transport::BreakWord))),
-      lives_(hindrance_.followed_by(
-          transport::LifeLines::bytes_needed(local_size))),
+      early_leave_(mail_.followed_by(sizeof(transport::FailureRecord))),
+      lives_(early_leave_.followed_by(
+          transport::LivenessLocks::bytes_needed(local_size))),
       arenas_(
           lives_.followed_by(collective::ArenaMap::bytes_needed(local_size))),
       plane_(

@@ -20,7 +20,7 @@ class NodeLayout {
   // The parts of `payload`, which has bytes() bytes.
   Memory board(Memory payload) const { return board_.of(payload); }
   Memory mail(Memory payload) const { return mail_.of(payload); }
-  Memory hindrance(Memory payload) const { return hindrance_.of(payload); }
+  Memory early_leave(Memory payload) const { return early_leave_.of(payload); }
   Memory lives(Memory payload) const { return lives_.of(payload); }
   Memory arenas(Memory payload) const { return arenas_.of(payload); }
   Memory plane(Memory payload) const { return plane_.of(payload); }
@@ -35,7 +35,7 @@ class NodeLayout {
 
   Part board_;
   Part mail_;
-  Part hindrance_;
+  Part early_leave_;
   Part lives_;
   Part arenas_;
   Part plane_;

@@ -21,7 +21,7 @@ using coordinator::Certainty;
 using std::chrono::steady_clock;
 
 // Time limit for sending the last messages of a rank that gives up.
-constexpr std::chrono::milliseconds kSurvivorFarewell(100);
+constexpr std::chrono::milliseconds kLastMailTimeout(100);
 
 // Limits the time sent to the launcher, which adds it to its own clock.
 constexpr std::chrono::hours kLongestTold(24 * 365);
@@ -67,7 +67,7 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::reform(
   launcher.reforming(std::min<std::chrono::nanoseconds>(
       deadline - steady_clock::now(), kLongestTold));
   begin(suspects);
-  absl::StatusOr<std::shared_ptr<Job>> job = carry_on(deadline);
+  absl::StatusOr<std::shared_ptr<Job>> job = start_next_epoch(deadline);
   if (!job.ok()) {
     launcher.broken(job.status());
     verdict_ = give_up(job.status());
@@ -99,7 +99,7 @@ absl::Status Recovery::end(const std::shared_ptr<Job>& broken) {
   if (!verdict_.ok()) return verdict_;
   if (!first && broken.get() != current_) {
     return absl::FailedPreconditionError(
-        "this job has been re-formed already; what came of it can be, once");
+        "this job has been re-formed already; re-form the job that came of it");
   }
   const std::string refusal =
       "only a broken job can be re-formed, and this one is not broken";
@@ -130,7 +130,8 @@ void Recovery::begin(const std::vector<int>& suspects) {
   vote_->begin();
 }
 
-absl::StatusOr<std::shared_ptr<Job>> Recovery::carry_on(TimePoint deadline) {
+absl::StatusOr<std::shared_ptr<Job>> Recovery::start_next_epoch(
+    TimePoint deadline) {
   absl::Status last_failure;
   while (true) {
     HVD_RETURN_IF_ERROR(agree(deadline));
@@ -142,7 +143,7 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::carry_on(TimePoint deadline) {
     auto job = start(members, deadline);
     if (job.ok()) return job;
     MutexLock lock(vote_mutex_);
-    HVD_RETURN_IF_ERROR(attend(Look::kAtWires));
+    HVD_RETURN_IF_ERROR(poll(Look::kOnNetwork));
     if (!still_decided(members.epoch).ok()) continue;
     // No loss is known, but a death may show later, so try again. The same
     // failure twice in a row has another cause.
@@ -167,7 +168,7 @@ absl::Status Recovery::agree(TimePoint deadline) {
     const auto now = steady_clock::now();
     {
       MutexLock lock(vote_mutex_);
-      HVD_RETURN_IF_ERROR(attend(Look::kAtWires));
+      HVD_RETURN_IF_ERROR(poll(Look::kOnNetwork));
       if (vote_->phase() == Vote::Phase::kStopped) return vote_->verdict();
       if (vote_->phase() == Vote::Phase::kAgreed) return absl::OkStatus();
       if (now >= suspicion && !suspected) {
@@ -179,9 +180,10 @@ absl::Status Recovery::agree(TimePoint deadline) {
       }
       if (now >= deadline) {
         return absl::DeadlineExceededError(absl::StrCat(
-            "the ranks did not agree in time who is left; missing: ",
+            "the ranks did not agree in time on the survivors; no answer from ",
             describe(vote_->awaited()),
-            complaint_.empty() ? "" : absl::StrCat(" (", complaint_, ")")));
+            notice_error_.empty() ? ""
+                                  : absl::StrCat(" (", notice_error_, ")")));
       }
     }
     pause.take();
@@ -222,8 +224,8 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::start(
 absl::Status Recovery::give_up(const absl::Status& why) {
   MutexLock lock(vote_mutex_);
   vote_->stop(why);
-  attend(Look::kAtWires).IgnoreError();
-  const auto end = steady_clock::now() + kSurvivorFarewell;
+  poll(Look::kOnNetwork).IgnoreError();
+  const auto end = steady_clock::now() + kLastMailTimeout;
   while (steady_clock::now() < end) {
     const auto flushed = router_->wires().mail_is_flushed();
     if (!flushed.ok() || *flushed) break;
@@ -232,7 +234,7 @@ absl::Status Recovery::give_up(const absl::Status& why) {
   return annotate(why, "the job cannot go on without the ranks that are lost");
 }
 
-absl::Status Recovery::attend(Look look) {
+absl::Status Recovery::poll(Look look) {
   // While an epoch runs, its FailureMonitor handles deaths: a rank that has
   // left may die.
   const bool between_epochs = vote_->phase() != Vote::Phase::kEntered;
@@ -245,12 +247,12 @@ absl::Status Recovery::attend(Look look) {
   }
   while (true) {
     std::optional<transport::Mail> notice = router_->receive_kept({});
-    if (!notice.has_value() && look == Look::kAtWires) {
+    if (!notice.has_value() && look == Look::kOnNetwork) {
       HVD_ASSIGN_OR_RETURN(notice, router_->receive({}));
     }
     if (!notice.has_value()) break;
     const absl::Status read = vote_->receive(notice->from, notice->bytes);
-    if (!read.ok()) complaint_ = std::string(read.message());
+    if (!read.ok()) notice_error_ = std::string(read.message());
   }
   for (Vote::Letter& letter : vote_->take_outgoing()) {
     HVD_RETURN_IF_ERROR(router_->send(letter.to, {}, std::move(letter.bytes)));
@@ -260,7 +262,7 @@ absl::Status Recovery::attend(Look look) {
 
 absl::Status Recovery::check_epoch(std::uint32_t epoch) {
   MutexLock lock(vote_mutex_);
-  HVD_RETURN_IF_ERROR(attend(Look::kAtKept));
+  HVD_RETURN_IF_ERROR(poll(Look::kReceivedOnly));
   return still_decided(epoch);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Recovery lets the survivors of a broken epoch carry on. They agree on who
-// is left (coordinator/failure/survivor_vote.h) over the wires of the first epoch, and
-// start a job of their own over some of these wires.
+// A Recovery restarts a broken job with its surviving ranks. They vote on the
+// set of survivors (coordinator/failure/survivor_vote.h) over the connections
+// of the first epoch, and start the next epoch over some of these connections.
 //
 // Between epochs one thread votes, by polling. While an epoch runs its wires
 // watch the vote: a rank that could not enter, or that begins anew, ends the
@@ -45,13 +45,13 @@ class Recovery {
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
   using Vote = coordinator::SurvivorVote;
-  // Whether to look for notices on the wires, or only among received ones.
-  enum class Look { kAtWires, kAtKept };
+  // Where to look for notices: on the network too, or only among received mail.
+  enum class Look { kOnNetwork, kReceivedOnly };
 
   absl::Status end(const std::shared_ptr<Job>& broken)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void begin(const std::vector<int>& suspects);
-  absl::StatusOr<std::shared_ptr<Job>> carry_on(TimePoint deadline)
+  absl::StatusOr<std::shared_ptr<Job>> start_next_epoch(TimePoint deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status agree(TimePoint deadline);
   absl::StatusOr<std::shared_ptr<Job>> start(const Vote::Members& members,
@@ -63,7 +63,7 @@ class Recovery {
 
   // Receives losses and notices, and sends the vote's letters. For the thread
   // that drives the wires.
-  absl::Status attend(Look look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(vote_mutex_);
+  absl::Status poll(Look look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(vote_mutex_);
   // The interrupt of an epoch's wires.
   absl::Status check_epoch(std::uint32_t epoch);
   // OK while `epoch` is the one that the ranks decided on.
@@ -87,7 +87,7 @@ class Recovery {
   std::optional<Vote> vote_ ABSL_GUARDED_BY(vote_mutex_);
   std::size_t losses_seen_ ABSL_GUARDED_BY(vote_mutex_) = 0;
   // About an unreadable notice.
-  std::string complaint_ ABSL_GUARDED_BY(vote_mutex_);
+  std::string notice_error_ ABSL_GUARDED_BY(vote_mutex_);
 };
 
 }  // namespace hvd::runtime

@@ -38,7 +38,7 @@ bool CallWatch::poll() {
 
 void CallWatch::run() {
   const auto interval = std::max<std::chrono::nanoseconds>(
-      options_.patience / kLooks, std::chrono::milliseconds(1));
+      options_.timeout / kLooks, std::chrono::milliseconds(1));
   MutexLock lock(mutex_);
   while (!stopped_) {
     const auto next = std::chrono::steady_clock::now() + interval;

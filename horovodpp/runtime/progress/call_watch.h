@@ -3,10 +3,10 @@
 // library (transport/call_meter.h) that should return at once. Open MPI 4.1.4
 // does not return on some ranks that lose the connection to a host.
 //
-//   CallWatch watch(meter, {.patience = 4s, .is_broken = ...}, on_caught);
+//   CallWatch watch(meter, {.timeout = 4s, .is_broken = ...}, on_caught);
 //   absl::Status started = watch.start();
 //
-// Its own thread polls a few times per timeout (`patience`) and counts the
+// Its own thread polls a few times per timeout (`timeout`) and counts the
 // polls: a suspended process does not poll either.
 #pragma once
 
@@ -28,8 +28,8 @@ class CallWatch {
  public:
   struct Options {
     // The longest time that a call may take.
-    std::chrono::nanoseconds patience{};
-    // Whether the job is known to be broken; a quarter of `patience` is then
+    std::chrono::nanoseconds timeout{};
+    // Whether the job is known to be broken; a quarter of `timeout` is then
     // enough.
     std::function<bool()> is_broken;
   };
@@ -48,7 +48,7 @@ class CallWatch {
   // ResourceExhausted: the thread cannot be created.
   absl::Status start();
 
-  // Polls per `patience`; one more makes sure that the full time has passed.
+  // Polls per `timeout`; one more makes sure that the full time has passed.
   static constexpr int kLooks = 8;
   static constexpr int kLooksIfBroken = 2;
 

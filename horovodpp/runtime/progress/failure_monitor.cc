@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/core/job/suspects.h"
 
 namespace hvd::runtime {
@@ -18,36 +18,37 @@ constexpr std::chrono::milliseconds kGrace(500);
 }  // namespace
 
 void FailureMonitor::report(const std::string& why,
-                            const std::vector<int>& suspects) {
-  segment_.break_word().raise(epoch_, why, suspects);
+                            const std::vector<int>& suspects,
+                            FailureKind kind) {
+  segment_.failure_record().raise(epoch_, why, suspects, kind);
   segment_.ring_others();
   segment_.doorbell(segment_.local_rank()).ring();
 }
 
-void FailureMonitor::hindered(const std::string& why) {
-  hindrance_.raise(epoch_, why);
+void FailureMonitor::peer_left_early(const std::string& why) {
+  early_leave_.raise(epoch_, why);
   MutexLock lock(mutex_);
-  hindered_by_ = why;
+  early_leave_cause_ = why;
 }
 
 void FailureMonitor::give_up(const std::string& why) {
-  std::string hindered_by;
+  std::string early_leave;
   {
     MutexLock lock(mutex_);
-    hindered_by = hindered_by_;
+    early_leave = early_leave_cause_;
   }
-  report(hindered_by.empty() ? why : hindered_by);
+  report(early_leave.empty() ? why : early_leave);
 }
 
 void FailureMonitor::peer_lost(int rank, const std::string& how) {
   const bool is_elsewhere =
       topology_.peer(rank).node != topology_.peer(topology_.rank()).node;
-  lost(rank, how, {}, is_elsewhere || leaving_.load());
+  lost(rank, {.why = how}, is_elsewhere || leaving_.load());
 }
 
 void FailureMonitor::left_behind(int rank, const std::string& how,
                                  const std::vector<int>& suspects) {
-  lost(rank, how, suspects, true);
+  lost(rank, {.why = how, .suspects = suspects}, true);
 }
 
 void FailureMonitor::node_lost(int rank) {
@@ -57,17 +58,20 @@ void FailureMonitor::node_lost(int rank) {
       suspects.push_back(other);
     }
   }
-  lost(rank, kNodeIsSilent, suspects, leaving_.load());
+  lost(rank,
+       {.why = kNodeIsSilent,
+        .suspects = suspects,
+        .kind = FailureKind::kSilentNode},
+       leaving_.load());
 }
 
-void FailureMonitor::lost(int rank, const std::string& how,
-                          const std::vector<int>& suspects,
-                          bool may_be_explained) {
-  const Loss loss =
-      hindrance_.raised()
-          ? Loss{hindrance_.why()}
-          : Loss{absl::StrCat(topology_.describe(rank), " ", how), suspects};
-  if (!may_be_explained) return report(loss.why, loss.suspects);
+void FailureMonitor::lost(int rank, Loss loss, bool may_be_explained) {
+  if (early_leave_.raised()) {
+    loss = {.why = early_leave_.why()};
+  } else {
+    loss.why = absl::StrCat(topology_.describe(rank), " ", loss.why);
+  }
+  if (!may_be_explained) return report(loss.why, loss.suspects, loss.kind);
   {
     MutexLock lock(mutex_);
     if (loss_) return;
@@ -80,12 +84,12 @@ void FailureMonitor::lost(int rank, const std::string& how,
 
 absl::Status FailureMonitor::check() {
   const absl::Status judged = judge();
-  if (!judged.ok() || !attend_) return judged;
-  return attend_();
+  if (!judged.ok() || !poll_) return judged;
+  return poll_();
 }
 
 absl::Status FailureMonitor::judge_losses() {
-  if (segment_.break_word().raised()) return verdict();
+  if (segment_.failure_record().raised()) return verdict();
   if (loss_pending_.load()) {
     std::optional<Loss> loss;
     {
@@ -93,7 +97,7 @@ absl::Status FailureMonitor::judge_losses() {
       if (std::chrono::steady_clock::now() >= loss_due_) loss = loss_;
     }
     if (loss) {
-      report(loss->why, loss->suspects);
+      report(loss->why, loss->suspects, loss->kind);
       return verdict();
     }
   }
@@ -103,9 +107,9 @@ absl::Status FailureMonitor::judge_losses() {
 std::optional<std::chrono::steady_clock::time_point>
 FailureMonitor::verdict_due() const {
   const auto loss = loss_due();
-  const auto attend = attend_due_ ? attend_due_() : std::nullopt;
-  if (!loss || !attend) return loss ? loss : attend;
-  return std::min(*loss, *attend);
+  const auto poll = poll_due_ ? poll_due_() : std::nullopt;
+  if (!loss || !poll) return loss ? loss : poll;
+  return std::min(*loss, *poll);
 }
 
 std::optional<std::chrono::steady_clock::time_point>
@@ -115,9 +119,11 @@ FailureMonitor::pending_due() const {
 }
 
 absl::Status FailureMonitor::verdict() const {
-  if (!segment_.break_word().raised()) return absl::OkStatus();
-  return with_suspects(absl::AbortedError(segment_.break_word().why()),
-                       segment_.break_word().suspects());
+  const transport::FailureRecord& record = segment_.failure_record();
+  if (!record.raised()) return absl::OkStatus();
+  return with_failure_kind(
+      with_suspects(absl::AbortedError(record.why()), record.suspects()),
+      record.kind());
 }
 
 }  // namespace hvd::runtime

@@ -17,7 +17,7 @@ namespace {
 using std::chrono::steady_clock;
 
 // Time limit for sending the news of a fault before this rank ends.
-constexpr std::chrono::milliseconds kFarewell(100);
+constexpr std::chrono::milliseconds kLastMessagesTimeout(100);
 
 }  // namespace
 
@@ -28,7 +28,7 @@ JobEnd::JobEnd(const LoopParts& parts)
                        " has no memory left"))),
       out_of_memory_text_(out_of_memory_.message()) {}
 
-absl::Status JobEnd::what_was_thrown() const noexcept {
+absl::Status JobEnd::current_exception_status() const noexcept {
   try {
     throw;
   } catch (const std::bad_alloc&) {
@@ -49,22 +49,22 @@ absl::Status JobEnd::what_was_thrown() const noexcept {
 
 absl::Status JobEnd::break_down(const absl::Status& why) {
   const absl::Status reason = settle(why);
-  tell_other_nodes(reason);
+  notify_other_nodes(reason);
   return reason;
 }
 
 absl::Status JobEnd::break_down_after_throw() noexcept {
   absl::Status reason = out_of_memory_;
   try {
-    reason = settle(what_was_thrown());
-    tell_other_nodes(reason);
+    reason = settle(current_exception_status());
+    notify_other_nodes(reason);
   } catch (...) {
   }
   return reason;
 }
 
-absl::Status JobEnd::say_goodbye() {
-  const auto give_up = steady_clock::now() + kFarewell;
+absl::Status JobEnd::send_last_messages() {
+  const auto give_up = steady_clock::now() + kLastMessagesTimeout;
   while (steady_clock::now() < give_up) {
     HVD_ASSIGN_OR_RETURN(const bool flushed, parts_.router.flush());
     if (flushed && !parts_.router.is_sending()) break;
@@ -96,19 +96,21 @@ absl::Status JobEnd::publish(const absl::Status& why) {
           ? std::string(why.message())
           : absl::StrCat(parts_.topology.describe(parts_.topology.rank()), ": ",
                          why.message());
-  parts_.monitor.report(text, suspects_of(why));
+  parts_.monitor.report(text, suspects_of(why), failure_kind_of(why));
   const absl::Status reason = parts_.monitor.verdict();
   // Other ranks are about to publish the reason.
-  return reason.ok() ? with_suspects(absl::AbortedError(text), suspects_of(why))
-                     : reason;
+  if (!reason.ok()) return reason;
+  return with_failure_kind(
+      with_suspects(absl::AbortedError(text), suspects_of(why)),
+      failure_kind_of(why));
 }
 
-void JobEnd::tell_other_nodes(const absl::Status& reason) {
+void JobEnd::notify_other_nodes(const absl::Status& reason) {
   for (coordinator::Outgoing& mail : parts_.coordinator.break_mail(reason)) {
     // Best effort: the peer may be the rank that died.
     parts_.router.send(mail.to, std::move(mail.bytes)).IgnoreError();
   }
-  say_goodbye().IgnoreError();
+  send_last_messages().IgnoreError();
 }
 
 }  // namespace hvd::runtime

@@ -29,14 +29,14 @@ class JobEnd {
   absl::Status break_down_after_throw() noexcept;
 
   // The current exception as a status, in a catch clause.
-  absl::Status what_was_thrown() const noexcept;
+  absl::Status current_exception_status() const noexcept;
 
   // Sends the messages that are still on their way; peers may need them to end.
-  absl::Status say_goodbye();
+  absl::Status send_last_messages();
 
  private:
   absl::Status publish(const absl::Status& why);
-  void tell_other_nodes(const absl::Status& reason);
+  void notify_other_nodes(const absl::Status& reason);
 
   const LoopParts parts_;
   // Created while memory is available.

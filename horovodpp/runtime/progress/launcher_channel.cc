@@ -10,48 +10,50 @@
 #include <utility>
 
 #include "horovodpp/core/job/host_name.h"
+#include "horovodpp/core/job/suspects.h"
 
 namespace hvd::runtime {
 void LauncherChannel::joining() const {
-  send({.kind = RankNews::Kind::kJoining});
+  send({.kind = RankStatus::Kind::kJoining});
 }
 
 void LauncherChannel::connected() const {
-  send({.kind = RankNews::Kind::kConnected});
+  send({.kind = RankStatus::Kind::kConnected});
 }
 
 void LauncherChannel::broken(const absl::Status& why) const {
-  tell_reason(RankNews::Kind::kBroken, why);
+  send_reason(RankStatus::Kind::kBroken, why);
 }
 
-void LauncherChannel::hindered(const absl::Status& why) const {
-  tell_reason(RankNews::Kind::kHindered, why);
+void LauncherChannel::peer_left_early(const absl::Status& why) const {
+  send_reason(RankStatus::Kind::kPeerLeftEarly, why);
 }
 
-void LauncherChannel::reforming(std::chrono::nanoseconds patience) const {
-  send({.kind = RankNews::Kind::kReforming,
-        .patience = std::chrono::ceil<std::chrono::milliseconds>(patience)});
+void LauncherChannel::reforming(std::chrono::nanoseconds timeout) const {
+  send({.kind = RankStatus::Kind::kReforming,
+        .timeout = std::chrono::ceil<std::chrono::milliseconds>(timeout)});
 }
 
 void LauncherChannel::reformed(std::vector<int> lost) const {
-  send({.kind = RankNews::Kind::kReformed, .lost = std::move(lost)});
+  send({.kind = RankStatus::Kind::kReformed, .lost = std::move(lost)});
 }
 
-void LauncherChannel::tell_reason(RankNews::Kind kind,
+void LauncherChannel::send_reason(RankStatus::Kind kind,
                                   const absl::Status& why) const {
-  RankNews news = {.kind = kind};
-  news.set_reason(std::string(why.message()));
-  send(std::move(news));
+  RankStatus status = {.kind = kind};
+  status.set_reason(std::string(why.message()));
+  status.failure = failure_kind_of(why);
+  send(std::move(status));
 }
 
-void LauncherChannel::send(RankNews news) const {
+void LauncherChannel::send(RankStatus status) const {
   sockaddr_un address = {};
   if (socket_name_.empty() || socket_name_.size() >= sizeof(address.sun_path)) {
     return;
   }
-  news.host = host_name();
-  news.pid = ::getpid();
-  const std::string text = to_text(news);
+  status.host = host_name();
+  status.pid = ::getpid();
+  const std::string text = to_text(status);
   address.sun_family = AF_UNIX;
   std::copy(socket_name_.begin(), socket_name_.end(), address.sun_path + 1);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +

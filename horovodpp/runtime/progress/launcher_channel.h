@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A LauncherChannel sends a rank's news (core/job/rank_news.h) to the launcher that
-// started it, through a socket of this host. HOROVODPP_LAUNCHER holds the
-// socket's name. Without a listening launcher its calls do nothing. No call
-// waits or fails.
+// A LauncherChannel sends a rank's news (core/job/rank_status.h) to the
+// launcher that started it, through a socket of this host. HOROVODPP_LAUNCHER
+// holds the socket's name. Without a listening launcher its calls do nothing.
+// No call waits or fails.
 //
 // Thread-safe. Keeps no descriptor open between calls: a program may close
 // descriptors that it does not know.
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 
 namespace hvd::runtime {
 
@@ -28,13 +28,13 @@ class LauncherChannel {
   void joining() const;
   void connected() const;
   void broken(const absl::Status& why) const;
-  void hindered(const absl::Status& why) const;
-  void reforming(std::chrono::nanoseconds patience) const;
+  void peer_left_early(const absl::Status& why) const;
+  void reforming(std::chrono::nanoseconds timeout) const;
   void reformed(std::vector<int> lost) const;
 
  private:
-  void tell_reason(RankNews::Kind kind, const absl::Status& why) const;
-  void send(RankNews news) const;
+  void send_reason(RankStatus::Kind kind, const absl::Status& why) const;
+  void send(RankStatus status) const;
 
   const std::string socket_name_;
 };

@@ -32,16 +32,16 @@ bool MessageRouter::Traffic::is_recent() const {
 }
 
 std::optional<std::chrono::steady_clock::duration>
-MessageRouter::Traffic::helps_after() const {
-  if (!may_need_help()) return std::nullopt;
+MessageRouter::Traffic::progress_due_after() const {
+  if (!may_need_progress()) return std::nullopt;
   return std::clamp<std::chrono::steady_clock::duration>(age(), kFirstLook,
                                                          kLinger);
 }
 
-std::optional<std::chrono::steady_clock::duration> MessageRouter::helps_after()
-    const {
-  const auto mail = mail_.helps_after();
-  const auto data = data_.helps_after();
+std::optional<std::chrono::steady_clock::duration>
+MessageRouter::progress_due_after() const {
+  const auto mail = mail_.progress_due_after();
+  const auto data = data_.progress_due_after();
   return mail && data ? std::min(*mail, *data) : mail ? mail : data;
 }
 
@@ -62,7 +62,7 @@ transport::Mail MessageRouter::from_node(transport::NodeLetter& letter) const {
 }
 
 absl::StatusOr<std::optional<transport::Mail>>
-MessageRouter::receive_from_wires() {
+MessageRouter::receive_from_network() {
   mail_.looked();
   data_.looked();
   return wires_.receive_mail();
@@ -70,7 +70,7 @@ MessageRouter::receive_from_wires() {
 
 absl::StatusOr<bool> MessageRouter::flush() {
   const bool written = node_mail_.flush();
-  if (!uses_wires()) return written;
+  if (!uses_network()) return written;
   mail_.looked();
   data_.looked();
   HVD_ASSIGN_OR_RETURN(const bool flushed, wires_.mail_is_flushed());

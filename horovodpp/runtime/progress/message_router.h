@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MessageRouter sends and receives control mail. Between a node's leader
 // and its other ranks, mail goes through the node's shared memory, and rings
-// its reader. All other mail goes over the wires, where it wakes no rank and
-// may need its sender's help to leave. A rank that has sent mail or a
-// collective's data keeps looking after the wires for a while.
+// its reader. All other mail goes over the network, where it wakes no rank, and
+// leaves only while its sender polls. So a rank that has sent mail or a
+// collective's data keeps polling for a while.
 //
 // Driven by one thread at a time.
 #pragma once
@@ -38,8 +38,8 @@ class MessageRouter {
   // The next message, if one has arrived.
   absl::StatusOr<std::optional<transport::Mail>> receive() {
     if (auto letter = node_mail_.receive()) return from_node(*letter);
-    if (!uses_wires()) return std::nullopt;
-    return receive_from_wires();
+    if (!uses_network()) return std::nullopt;
+    return receive_from_network();
   }
 
   // See Communicator.
@@ -55,19 +55,19 @@ class MessageRouter {
   bool may_have_unsent() const { return has_unflushed_ || has_unwritten(); }
 
   // Whether mail may still need this rank's help to arrive.
-  bool is_sending() const { return mail_.may_need_help(); }
+  bool is_sending() const { return mail_.may_need_progress(); }
 
   // Records that a collective has used the wires, and may have left data on
   // them.
   void data_was_sent() {
-    if (uses_wires()) data_.was_used();
+    if (uses_network()) data_.was_used();
   }
   // When to look next at sends that may need this rank's help; nullopt: none
   // do.
-  std::optional<std::chrono::steady_clock::duration> helps_after() const;
+  std::optional<std::chrono::steady_clock::duration> progress_due_after() const;
   // Whether anything was ever sent over the wires. With a slow receiver the
   // last part may need this rank's help long after.
-  bool has_used_wires() const { return mail_.was_ever() || data_.was_ever(); }
+  bool has_used_network() const { return mail_.was_ever() || data_.was_ever(); }
 
  private:
   // One kind of traffic of this rank on the wires.
@@ -76,8 +76,9 @@ class MessageRouter {
     void was_used();
     // Records that this rank has looked after the wires.
     void looked() { ++looks_; }
-    bool may_need_help() const { return used_ && is_recent(); }
-    std::optional<std::chrono::steady_clock::duration> helps_after() const;
+    bool may_need_progress() const { return used_ && is_recent(); }
+    std::optional<std::chrono::steady_clock::duration> progress_due_after()
+        const;
     bool was_ever() const { return used_; }
 
    private:
@@ -92,8 +93,8 @@ class MessageRouter {
   };
 
   transport::Mail from_node(transport::NodeLetter& letter) const;
-  absl::StatusOr<std::optional<transport::Mail>> receive_from_wires();
-  bool uses_wires() const { return topology_.node_count() > 1; }
+  absl::StatusOr<std::optional<transport::Mail>> receive_from_network();
+  bool uses_network() const { return topology_.node_count() > 1; }
 
   transport::Communicator& wires_;
   transport::NodeMail& node_mail_;

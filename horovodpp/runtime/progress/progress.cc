@@ -143,7 +143,7 @@ std::optional<Progress::Sleep> Progress::go_on(Listener as) {
 std::optional<Progress::Sleep> Progress::move_on(Listener as) {
   if (turn_.has_ended()) {
     turn_.log_end();
-    end_ = job_end_.say_goodbye();
+    end_ = job_end_.send_last_messages();
     return std::nullopt;
   }
   std::optional<Sleep> rest;
@@ -195,7 +195,7 @@ void Progress::sleep(Listener as, const Sleep& sleep) {
 }
 
 bool Progress::needs_driver() const {
-  if (end_ || turn_.is_busy() || queue_.has_news()) return true;
+  if (end_ || turn_.is_busy() || queue_.has_changes()) return true;
   if (!resting_ || turn_.is_rung_for_all()) return false;
   const auto now = steady_clock::now();
   const std::optional<Clock::Duration> limit = turn_.sleep_limit(false, now);

@@ -59,10 +59,8 @@ class Progress {
   void leave();
 
   // See Turn; on the thread that drives.
-  absl::Status attend() { return turn_.attend(); }
-  std::optional<Clock::TimePoint> attend_due() const {
-    return turn_.attend_due();
-  }
+  absl::Status poll() { return turn_.poll(); }
+  std::optional<Clock::TimePoint> poll_due() const { return turn_.poll_due(); }
 
  private:
   using Listener = transport::Doorbell::Listener;

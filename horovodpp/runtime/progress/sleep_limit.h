@@ -18,17 +18,17 @@ namespace hvd::runtime {
 inline constexpr std::chrono::microseconds kBusySleep(100);
 
 // The longest time that submissions stay unseen while they cannot matter yet.
-inline constexpr std::chrono::milliseconds kUnseen(10);
+inline constexpr std::chrono::milliseconds kMaxUnseenTime(10);
 
-struct Outlook {
+struct WakeConditions {
   bool several_nodes = false;
   // Whether to look at the wires also when idle. A node's leader does, and so
   // does a rank that has used them: with a slow receiver the last part of a
   // send may need this rank's help long after.
-  bool looks_after_wires = false;
+  bool polls_network = false;
   bool is_busy = false;  // Operations are in flight.
   // When sends may need this rank's help to arrive.
-  std::optional<Clock::Duration> helps_after = {};
+  std::optional<Clock::Duration> progress_due_after = {};
   // The number of submissions that matters.
   std::int64_t wakes_at = 1;
   // The next timed task.
@@ -36,13 +36,14 @@ struct Outlook {
 };
 
 // Whether every event that matters rings the bell.
-inline bool rings_for_all(const Outlook& outlook) {
-  return !outlook.several_nodes && !outlook.helps_after &&
-         outlook.wakes_at <= 1 && !outlook.due;
+inline bool rings_for_all(const WakeConditions& wake_conditions) {
+  return !wake_conditions.several_nodes &&
+         !wake_conditions.progress_due_after && wake_conditions.wakes_at <= 1 &&
+         !wake_conditions.due;
 }
 
 // From `now` on; nullopt: until a ring.
-std::optional<Clock::Duration> sleep_limit(const Outlook& outlook,
-                                           Clock::TimePoint now);
+std::optional<Clock::Duration> sleep_limit(
+    const WakeConditions& wake_conditions, Clock::TimePoint now);
 
 }  // namespace hvd::runtime

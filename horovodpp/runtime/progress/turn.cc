@@ -46,7 +46,7 @@ absl::StatusOr<bool> Turn::move_on(const Ready* awaited) {
 // and nothing to hand over. Late peers are the exception.
 Quick Turn::try_at_once(const coordinator::SubmissionPtr& submission,
                         const std::function<void()>& begun) {
-  if (next_ != nullptr || parts_.queue.has_news()) return Quick::kNot;
+  if (next_ != nullptr || parts_.queue.has_changes()) return Quick::kNot;
   coordinator::Submission& mine = *submission;
   const coordinator::Batch* const batch = parts_.coordinator.lone_head(mine);
   if (batch == nullptr) return Quick::kNot;
@@ -83,7 +83,7 @@ absl::StatusOr<bool> Turn::agree() {
   return in || out;
 }
 
-absl::Status Turn::attend() {
+absl::Status Turn::poll() {
   // Only this thread can go on with the operation that it executes.
   if (Interruption* const mine = Interruption::here();
       mine != nullptr && mine->is_due_to_stop()) {
@@ -96,7 +96,7 @@ absl::Status Turn::attend() {
     HVD_RETURN_IF_ERROR(take_in().status());
     if (beats_) HVD_RETURN_IF_ERROR(beat());
     HVD_RETURN_IF_ERROR(send_output().status());
-  } while (parts_.queue.wake_at(attends_at()));
+  } while (parts_.queue.wake_at(polls_at()));
   if (!parts_.coordinator.should_abandon()) return absl::OkStatus();
   return absl::CancelledError("the cycle ended before all ranks came here");
 }
@@ -106,17 +106,17 @@ absl::StatusOr<bool> Turn::take_in() {
   // requests.
   const bool leave = leave_requested_.load() && !leaving_;
   HVD_ASSIGN_OR_RETURN(bool moved, receive());
-  if (parts_.queue.has_news()) {
-    parts_.queue.take_news(news_);
-    if (traces()) log_news();
-    moved = moved || !news_.unsent.empty() || !news_.waited_for.empty();
-    std::span<coordinator::Submission* const> unsent = news_.unsent;
+  if (parts_.queue.has_changes()) {
+    parts_.queue.take_changes(changes_);
+    if (traces()) log_changes();
+    moved = moved || !changes_.unsent.empty() || !changes_.waited_for.empty();
+    std::span<coordinator::Submission* const> unsent = changes_.unsent;
     for (; unsent.size() > kPortion; unsent = unsent.subspan(kPortion)) {
       taken_at_ = parts_.coordinator.submit(unsent.first(kPortion));
       HVD_RETURN_IF_ERROR(send_output().status());
     }
     taken_at_ = parts_.coordinator.submit(unsent);
-    for (const coordinator::Key& key : news_.waited_for) {
+    for (const coordinator::Key& key : changes_.waited_for) {
       parts_.coordinator.wait_for(key);
     }
   }
@@ -187,7 +187,7 @@ absl::StatusOr<bool> Turn::read_schedule() {
   if (!parts_.coordinator.has_failures()) return false;
   const std::vector<coordinator::Failure> failures =
       parts_.coordinator.take_failures();
-  note_hindrance(failures);
+  note_early_leave(failures);
   for (const coordinator::Failure& failure : failures) {
     if (traces()) {
       parts_.log.trace(absl::StrCat(failure.key.to_string(),
@@ -199,14 +199,16 @@ absl::StatusOr<bool> Turn::read_schedule() {
 }
 
 // Runs before a caller sees the error, because the caller may end the process.
-void Turn::note_hindrance(const std::vector<coordinator::Failure>& failures) {
+void Turn::note_early_leave(const std::vector<coordinator::Failure>& failures) {
   const std::optional<int> culprit = parts_.coordinator.ended_by();
-  if (hindered_ || !culprit || *culprit == parts_.topology.rank()) return;
+  if (has_reported_early_leave_ || !culprit ||
+      *culprit == parts_.topology.rank())
+    return;
   for (const coordinator::Failure& failure : failures) {
     if (!absl::IsCancelled(failure.why)) continue;
-    hindered_ = true;
-    parts_.monitor.hindered(std::string(failure.why.message()));
-    parts_.launcher.hindered(failure.why);
+    has_reported_early_leave_ = true;
+    parts_.monitor.peer_left_early(std::string(failure.why.message()));
+    parts_.launcher.peer_left_early(failure.why);
     return;
   }
 }
@@ -223,10 +225,10 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
       parts_.executor.complete(batch, submissions_);
     }
   } catch (...) {
-    status = end_.what_was_thrown();
+    status = end_.current_exception_status();
   }
   parts_.router.data_was_sent();
-  // Replace the threshold of attends_at(). The next look handles submissions
+  // Replace the threshold of polls_at(). The next look handles submissions
   // that are already there.
   parts_.queue.wake_at(1);
   if (status.ok()) {
@@ -265,8 +267,8 @@ void Turn::log_batch(const coordinator::Batch& batch, const char* how) {
                                 parts_.executor.describe(batch), ", ", how));
 }
 
-void Turn::log_news() const {
-  for (const coordinator::Submission* submission : news_.unsent) {
+void Turn::log_changes() const {
+  for (const coordinator::Submission* submission : changes_.unsent) {
     const coordinator::Request& request = submission->request;
     parts_.log.trace(absl::StrCat("submitted ", name_of(request.kind), " of ",
                                   request.key.to_string()));

@@ -4,7 +4,7 @@
 // batches.
 //
 // While a batch waits for other ranks all other work goes on: planes ask their
-// interrupt, which calls attend().
+// interrupt, which calls poll().
 //
 // Driven by one thread at a time, except for leave().
 #pragma once
@@ -55,9 +55,9 @@ class Turn {
   // Does everything but batches once, during a wait of a plane.
   //   Cancelled  the batch being executed is to be abandoned
   //   (errors)   the job is broken
-  absl::Status attend();
-  // When to call attend() without a ring.
-  std::optional<Clock::TimePoint> attend_due() const;
+  absl::Status poll();
+  // When to call poll() without a ring.
+  std::optional<Clock::TimePoint> poll_due() const;
 
   // Asks to leave the job. Any thread.
   void leave() { leave_requested_.store(true); }
@@ -81,8 +81,8 @@ class Turn {
 
  private:
   // The same during a wait of a plane.
-  std::int64_t attends_at() const;
-  Outlook outlook(bool is_busy) const;  // Without heartbeats.
+  std::int64_t polls_at() const;
+  WakeConditions wake_conditions(bool is_busy) const;  // Without heartbeats.
   absl::StatusOr<bool> agree();
   absl::StatusOr<bool> take_in();
   absl::StatusOr<bool> receive();
@@ -96,10 +96,10 @@ class Turn {
   absl::StatusOr<bool> execute(const Ready* awaited);
   // Reads up to the next batch; returns whether a submission failed.
   absl::StatusOr<bool> read_schedule();
-  void note_hindrance(const std::vector<coordinator::Failure>& failures);
+  void note_early_leave(const std::vector<coordinator::Failure>& failures);
   absl::Status carry_out(const coordinator::Batch& batch);
   void log_batch(const coordinator::Batch& batch, const char* how);
-  void log_news() const;
+  void log_changes() const;
   bool traces() const { return parts_.log.writes(telemetry::LogLevel::kTrace); }
 
   const LoopParts parts_;
@@ -110,11 +110,12 @@ class Turn {
   bool leaving_ = false;
   std::uint64_t batches_ = 0;  // The number this rank took part in.
   std::uint64_t cycle_ = 0;    // Of the last batch.
-  bool hindered_ = false;      // By a rank that left; reported to the others.
+  bool has_reported_early_leave_ =
+      false;  // By a rank that left; reported to the others.
   const coordinator::Batch* next_ = nullptr;  // The batch to execute next.
   // When this turn took in submissions, if it did.
   std::optional<Clock::TimePoint> taken_at_;
-  coordinator::TensorQueue::News news_;                  // Reused.
+  coordinator::TensorQueue::Changes changes_;            // Reused.
   std::vector<coordinator::SubmissionPtr> submissions_;  // Reused.
 };
 

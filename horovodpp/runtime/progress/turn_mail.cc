@@ -3,11 +3,10 @@
 // lost ranks.
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/failure/lost_ranks.h"
 #include "horovodpp/coordinator/root/stall_inspector.h"
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/job/suspects.h"
 #include "horovodpp/core/status.h"
@@ -47,9 +46,9 @@ absl::StatusOr<bool> Turn::receive() {
     const absl::Status heard =
         parts_.coordinator.receive(mail->from, mail->bytes);
     if (heard.ok()) continue;
-    const bool is_of_silence =
-        absl::StrContains(heard.message(), kNodeIsSilent);
-    return is_of_silence && is_among_lost(suspects_of(heard))
+    const bool is_silent_node =
+        failure_kind_of(heard) == FailureKind::kSilentNode;
+    return is_silent_node && is_among_lost(suspects_of(heard))
                ? dropped_by(mail->from)
                : heard;
   }
@@ -64,8 +63,8 @@ bool Turn::is_among_lost(const std::vector<int>& suspects) const {
 absl::Status Turn::dropped_by(int from) const {
   return absl::AbortedError(absl::StrCat(
       "host '", parts_.topology.peer(from).host, "' (rank ", from,
-      ") has gone on without this one, of which it had not heard for too "
-      "long; the hosts may have been cut off from each other"));
+      ") continues without this rank, which was silent for too long; check "
+      "the network between the hosts"));
 }
 
 // Rank `from` knows of losses already, and has begun to re-form the job.

@@ -19,19 +19,19 @@ std::int64_t Turn::wakes_at() const {
 
 // In a cycle a submission cannot matter before the batch is over; requests of
 // peers are looked at in time.
-std::int64_t Turn::attends_at() const {
+std::int64_t Turn::polls_at() const {
   return parts_.coordinator.follows_cycle()
              ? std::numeric_limits<std::int64_t>::max()
              : 1;
 }
 
 bool Turn::is_rung_for_all() const {
-  return !is_busy() && !beats_ && rings_for_all(outlook(false));
+  return !is_busy() && !beats_ && rings_for_all(wake_conditions(false));
 }
 
 std::optional<Clock::Duration> Turn::sleep_limit(bool is_busy,
                                                  Clock::TimePoint now) const {
-  Outlook ahead = outlook(is_busy);
+  WakeConditions ahead = wake_conditions(is_busy);
   if (beats_) {
     const auto beat = beats_->next(now);
     ahead.due = ahead.due ? std::min(*ahead.due, beat) : beat;
@@ -40,20 +40,20 @@ std::optional<Clock::Duration> Turn::sleep_limit(bool is_busy,
   return runtime::sleep_limit(ahead, now);
 }
 
-Outlook Turn::outlook(bool is_busy) const {
+WakeConditions Turn::wake_conditions(bool is_busy) const {
   std::optional<Clock::TimePoint> due = parts_.coordinator.due();
   const auto loss = parts_.monitor.loss_due();
   if (loss && (!due || *loss < *due)) due = loss;
   return {.several_nodes = several_nodes_,
-          .looks_after_wires = parts_.segment.local_rank() == 0 ||
-                               parts_.router.has_used_wires(),
+          .polls_network = parts_.segment.local_rank() == 0 ||
+                           parts_.router.has_used_network(),
           .is_busy = is_busy,
-          .helps_after = parts_.router.helps_after(),
+          .progress_due_after = parts_.router.progress_due_after(),
           .wakes_at = wakes_at(),
           .due = due};
 }
 
-std::optional<Clock::TimePoint> Turn::attend_due() const {
+std::optional<Clock::TimePoint> Turn::poll_due() const {
   auto due = parts_.coordinator.due();
   // A leader passes on what other ranks wait for, and mail of other nodes wakes
   // no rank.
@@ -61,8 +61,8 @@ std::optional<Clock::TimePoint> Turn::attend_due() const {
     const auto look = std::chrono::steady_clock::now() + kBusySleep;
     due = due ? std::min(*due, look) : look;
   }
-  if (attends_at() > 1) {
-    const auto look = std::chrono::steady_clock::now() + kUnseen;
+  if (polls_at() > 1) {
+    const auto look = std::chrono::steady_clock::now() + kMaxUnseenTime;
     due = due ? std::min(*due, look) : look;
   }
   if (const Interruption* const mine = Interruption::here()) {

@@ -29,14 +29,14 @@ absl::Status check_tensor(const ConstTensorView& tensor) {
   const auto dtype = static_cast<std::uint8_t>(tensor.dtype());
   if (!dtype_from_wire(dtype)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no dtype ", static_cast<int>(dtype),
-                     "; use one that DType names"));
+        absl::StrCat("dtype ", static_cast<int>(dtype),
+                     " does not exist; use a value of DType"));
   }
   const Device device = tensor.device();
   if (device.kind != DeviceKind::kCpu && device.kind != DeviceKind::kCuda) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "there is no kind of device ", static_cast<int>(device.kind),
-        "; use one that DeviceKind names"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("device kind ", static_cast<int>(device.kind),
+                     " does not exist; use a value of DeviceKind"));
   }
   HVD_RETURN_IF_ERROR(tensor.shape().checked(size_of(tensor.dtype())));
   if (tensor.shape().rank() > coordinator::kMaxDimensions) {
@@ -82,8 +82,9 @@ absl::Status check_member(const coordinator::Submission& submission,
 absl::Status check_reduction(const Request& request) {
   const auto op = static_cast<std::uint8_t>(request.op);
   if (!reduce_op_from_wire(op)) {
-    return refuse(request, absl::StrCat("there is no op ", static_cast<int>(op),
-                                        "; use one that ReduceOp names"));
+    return refuse(request,
+                  absl::StrCat("op ", static_cast<int>(op),
+                               " does not exist; use a value of ReduceOp"));
   }
   if (std::isfinite(request.prescale) && std::isfinite(request.postscale)) {
     return absl::OkStatus();

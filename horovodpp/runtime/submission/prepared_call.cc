@@ -77,7 +77,7 @@ void PreparedCall::start() {
   if (sink == nullptr) {
     return submission_->done(absl::FailedPreconditionError(
         "this rank has left the job that the collective was prepared in; "
-        "prepare it anew in the job there is now"));
+        "prepare it again in the new job"));
   }
   if (const absl::Status admitted = admit(); !admitted.ok()) {
     return submission_->done(admitted);

@@ -22,7 +22,7 @@
 #include "horovodpp/runtime/execution/set_table.h"
 #include "horovodpp/runtime/settings/options.h"
 #include "horovodpp/runtime/submission/barrier_calls.h"
-#include "horovodpp/runtime/submission/door.h"
+#include "horovodpp/runtime/submission/lifetime_guard.h"
 #include "horovodpp/runtime/submission/named_calls.h"
 #include "horovodpp/runtime/submission/prepared_call.h"
 #include "horovodpp/runtime/submission/submission_sink.h"
@@ -33,10 +33,10 @@ class Submitter {
  public:
   // The arguments outlive this object and everything submitted.
   Submitter(SetTable& sets, SubmissionSink& sink)
-      : sets_(sets), sink_(sink), door_(&sink) {}
+      : sets_(sets), sink_(sink), lifetime_guard_(&sink) {}
   // Futures may live on, and may be waited for. Returns once no thread waits
   // inside the sink, which has stopped before.
-  ~Submitter() { door_.shut(); }
+  ~Submitter() { lifetime_guard_.shut(); }
   Submitter(const Submitter&) = delete;
   Submitter& operator=(const Submitter&) = delete;
 
@@ -161,8 +161,8 @@ class Submitter {
 
   SetTable& sets_;
   SubmissionSink& sink_;
-  Door<SubmissionSink> door_;
-  const std::weak_ptr<SubmissionSink> key_ = door_.key();
+  LifetimeGuard<SubmissionSink> lifetime_guard_;
+  const std::weak_ptr<SubmissionSink> key_ = lifetime_guard_.key();
   NamedCalls calls_{sets_, sink_, key_};
   BarrierCalls barriers_{sets_, key_};
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The per-thread state of operations: whether they are recorded, the source of
-// random numbers, and the memory for gradients. autograd/graph/graph_state.h has
-// the graph's, and names what else is per thread. Scopes set it:
+// random numbers, and the memory for gradients. autograd/graph/graph_state.h
+// has the graph's, and names what else is per thread. Scopes set it:
 //
 //   {
 //     hvd::NoGrad no_grad;
@@ -18,7 +18,8 @@ namespace autograd {
 class ExpectedGradients;
 class Generator;
 
-// The part that a snapshot (autograd/surroundings.h) takes to another thread.
+// The part that a snapshot (autograd/thread_snapshot.h) takes to another
+// thread.
 struct ThreadModes {
   bool grad_enabled = true;
   bool inference_mode = false;

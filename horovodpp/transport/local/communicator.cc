@@ -29,7 +29,7 @@
 namespace hvd::transport {
 namespace {
 
-constexpr int kMostEvents = 64;
+constexpr int kMaxEvents = 64;
 
 std::vector<Peer> peers_of(const LocalOptions& options,
                            const std::vector<LocalPeer>& met) {
@@ -93,7 +93,7 @@ class LocalCommunicator : public Communicator,
   absl::StatusOr<std::vector<std::string>> exchange(
       const std::string& mine,
       std::chrono::steady_clock::time_point deadline) override {
-    WatchedPost::Watch watch = {.seeing = watch_.status()};
+    WatchedPost::Watch watch = {.status = watch_.status()};
     if (!watched_) {
       watch.listen = [this](LostCallback callback) {
         on_peer_lost(std::move(callback));
@@ -184,9 +184,9 @@ class LocalCommunicator : public Communicator,
         HVD_RETURN_IF_ERROR(wire->write());
       }
     }
-    std::array<epoll_event, kMostEvents> events;
+    std::array<epoll_event, kMaxEvents> events;
     const int count =
-        ::epoll_wait(events_.number(), events.data(), kMostEvents, 0);
+        ::epoll_wait(events_.number(), events.data(), kMaxEvents, 0);
     if (count < 0 && errno != EINTR) return errno_error("epoll_wait");
     for (int i = 0; i < count; ++i) {
       const int from =

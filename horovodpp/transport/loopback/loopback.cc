@@ -80,7 +80,7 @@ class LoopbackCommunicator : public Communicator {
   void on_peer_lost(LostCallback callback) override {
     stop_watching();
     if (!callback || size() == 1) return;
-    watcher_ = {.rank = rank_, .told = {}};
+    watcher_ = {.rank = rank_, .notified = {}};
     auto thread = start_thread(
         "watches the other ranks", [this, callback = std::move(callback)] {
           while (const auto death = world_->next_death(watcher_)) {

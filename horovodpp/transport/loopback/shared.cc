@@ -203,13 +203,14 @@ void LoopbackShared::kill(int rank, const std::string& how) {
 std::optional<std::pair<int, std::string>> LoopbackShared::next_death(
     Watcher& watcher) {
   MutexLock lock(mutex_);
-  watcher.told.resize(peers_.size());
+  watcher.notified.resize(peers_.size());
   while (!watcher.stopping) {
     for (int rank = 0; rank < size(); ++rank) {
-      if (rank == watcher.rank || !is_dead(rank) || watcher.told[at(rank)]) {
+      if (rank == watcher.rank || !is_dead(rank) ||
+          watcher.notified[at(rank)]) {
         continue;
       }
-      watcher.told[at(rank)] = true;
+      watcher.notified[at(rank)] = true;
       return std::make_pair(rank, *deaths_[at(rank)]);
     }
     changed_.wait(mutex_);

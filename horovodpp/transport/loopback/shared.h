@@ -54,7 +54,7 @@ class LoopbackShared {
   // returned yet, and returns nullopt after stop().
   struct Watcher {
     int rank = 0;
-    std::vector<bool> told;
+    std::vector<bool> notified;
     bool stopping = false;
   };
   std::optional<std::pair<int, std::string>> next_death(Watcher& watcher);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kPeerPayload[] = "horovodpp/peer";
 
-bool has_happened(int (*call)(int*)) {
+bool is_set(int (*call)(int*)) {
   int flag = 0;
   return call(&flag) == MPI_SUCCESS && flag != 0;
 }
@@ -42,9 +42,9 @@ std::optional<int> peer_of(const absl::Status& status) {
   return peer;
 }
 
-bool mpi_was_initialized() { return has_happened(MPI_Initialized); }
+bool mpi_was_initialized() { return is_set(MPI_Initialized); }
 
-bool mpi_was_finalized() { return has_happened(MPI_Finalized); }
+bool mpi_was_finalized() { return is_set(MPI_Finalized); }
 
 bool mpi_runs() { return mpi_was_initialized() && !mpi_was_finalized(); }
 

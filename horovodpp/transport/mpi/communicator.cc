@@ -71,7 +71,7 @@ class MpiCommunicator : public Communicator {
   absl::StatusOr<std::vector<std::string>> exchange(
       const std::string& mine,
       std::chrono::steady_clock::time_point deadline) override {
-    WatchedPost::Watch watch = {.seeing = world_.watch().status()};
+    WatchedPost::Watch watch = {.status = world_.watch().status()};
     if (!watched_) {
       watch.listen = [this](LostCallback callback) {
         on_peer_lost(std::move(callback));

@@ -31,7 +31,7 @@ class MpiTags {
     return mail(generation) + (1 << generation_bits_);
   }
   // For the final meeting, which belongs to no generation.
-  int farewell() const { return 2 << generation_bits_; }
+  int finalize_barrier() const { return 2 << generation_bits_; }
   int data(std::uint32_t generation, DataTag tag) const {
     const int sequence_bits = (data_bits_ - generation_bits_) / 2;
     const int epoch_bits = data_bits_ - generation_bits_ - sequence_bits;

@@ -13,7 +13,7 @@
 #include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/mail_exchange.h"
-#include "horovodpp/transport/mpi/farewell.h"
+#include "horovodpp/transport/mpi/finalize_barrier.h"
 #include "horovodpp/transport/mpi/mailbox.h"
 #include "horovodpp/transport/system/host.h"
 #include "horovodpp/transport/watched_post.h"
@@ -93,7 +93,7 @@ absl::Status MpiWorld::start_or_adopt() {
         "MPI_Init_thread with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE"));
   }
   {
-    const FinalizesAlone finalizes_alone;
+    const FinalizeWithoutWaiting finalize_does_not_wait;
     HVD_RETURN_IF_ERROR(mpi_status(
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level),
         "MPI_Init_thread"));
@@ -172,7 +172,7 @@ absl::Status MpiWorld::await_duplicate(
   const absl::Status joined =
       mpi_await(request, "joining the MPI world", deadline, [&] {
         MutexLock lock(mutex);
-        if (loss.ok() || ++polls_after_loss <= kPollsForLastWords) {
+        if (loss.ok() || ++polls_after_loss <= kPollsAfterDeath) {
           return absl::OkStatus();
         }
         return loss;
@@ -248,7 +248,8 @@ void MpiWorld::at_exit() {
 void MpiWorld::finalize() {
   // Not in a forked child.
   if (started_by_ != ::getpid() || mpi_was_finalized()) return;
-  if (watch_ != nullptr && !watch_->has_its_descriptors()) end_cut_off();
+  if (watch_ != nullptr && !watch_->has_open_descriptors())
+    exit_without_finalize();
   // Leaving without MPI_Finalize tells the launcher that the job failed.
   if (may_finalize()) {
     MPI_Finalize();
@@ -259,7 +260,7 @@ void MpiWorld::finalize() {
 
 // MPI's connections were closed with the other descriptors of the process. MPI
 // would retry them forever while the other ranks wait.
-void MpiWorld::end_cut_off() {
+void MpiWorld::exit_without_finalize() {
   const Peer self{.host = self_.host, .pid = self_.pid, .node = ""};
   std::fprintf(stderr,
                "horovodpp: %s cannot leave MPI, and ends: all descriptors of "
@@ -275,12 +276,12 @@ bool MpiWorld::may_finalize() {
   if (distrusted_) return false;
   if (watch_ == nullptr) return true;  // Never met the other ranks.
   watch_->watch([this](int, const std::string&) { distrust(); });
-  const bool met =
-      meet_for_farewell({.comm = comm_,
-                         .tag = tags().farewell(),
-                         .finalizes_alone = FinalizesAlone::is_possible(),
-                         .remote = one_of_each_other_machine()},
-                        distrusted_);
+  const bool met = wait_at_finalize_barrier(
+      {.comm = comm_,
+       .tag = tags().finalize_barrier(),
+       .finalize_does_not_wait = FinalizeWithoutWaiting::is_possible(),
+       .remote = one_of_each_other_machine()},
+      distrusted_);
   watch_.reset();
   return met;
 }

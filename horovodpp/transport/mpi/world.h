@@ -77,7 +77,7 @@ class MpiWorld {
                                std::chrono::steady_clock::time_point deadline);
   void at_exit();
   void finalize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  [[noreturn]] void end_cut_off();
+  [[noreturn]] void exit_without_finalize();
   bool may_finalize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<int> one_of_each_other_machine() const;
 

@@ -28,7 +28,7 @@ struct Layout {
   std::uint32_t version;
   std::uint32_t ranks;
   std::uint64_t payload_bytes;
-  BreakWord break_word;
+  FailureRecord failure_record;
   Doorbell doorbells[NodeSegment::kMaxRanks];
 };
 
@@ -58,8 +58,8 @@ absl::Status from_wire(const std::string& text) {
 
 }  // namespace
 
-bool BreakWord::raise(std::uint32_t epoch, const std::string& why,
-                      const std::vector<int>& suspects) {
+bool FailureRecord::raise(std::uint32_t epoch, const std::string& why,
+                          const std::vector<int>& suspects, FailureKind kind) {
   if (raised()) return false;
   const std::uint32_t mine = begun_.fetch_add(1);
   if (mine >= kDrafts) return false;
@@ -68,18 +68,19 @@ bool BreakWord::raise(std::uint32_t epoch, const std::string& why,
   draft.length = static_cast<std::uint32_t>(std::min(why.size(), kTextBytes));
   std::memcpy(draft.text, why.data(), draft.length);
   draft.suspect_count =
-      static_cast<std::uint32_t>(std::min(suspects.size(), kMostSuspects));
+      static_cast<std::uint32_t>(std::min(suspects.size(), kMaxSuspects));
   std::copy_n(suspects.begin(), draft.suspect_count, draft.suspects);
+  draft.kind = kind;
   std::uint32_t none = 0;
   return chosen_.compare_exchange_strong(none, mine + 1);
 }
 
-std::uint32_t BreakWord::epoch() const {
+std::uint32_t FailureRecord::epoch() const {
   const std::uint32_t chosen = chosen_.load();
   return chosen == 0 ? 0 : drafts_[chosen - 1].epoch;
 }
 
-std::string BreakWord::why() const {
+std::string FailureRecord::why() const {
   const std::uint32_t chosen = chosen_.load();
   if (chosen == 0) return "";
   const Draft& draft = drafts_[chosen - 1];
@@ -87,12 +88,17 @@ std::string BreakWord::why() const {
                      std::min<std::size_t>(draft.length, kTextBytes));
 }
 
-std::vector<int> BreakWord::suspects() const {
+std::vector<int> FailureRecord::suspects() const {
   const std::uint32_t chosen = chosen_.load();
   if (chosen == 0) return {};
   const Draft& draft = drafts_[chosen - 1];
-  const auto count = std::min<std::size_t>(draft.suspect_count, kMostSuspects);
+  const auto count = std::min<std::size_t>(draft.suspect_count, kMaxSuspects);
   return {draft.suspects, draft.suspects + count};
+}
+
+FailureKind FailureRecord::kind() const {
+  const std::uint32_t chosen = chosen_.load();
+  return chosen == 0 ? FailureKind::kOther : drafts_[chosen - 1].kind;
 }
 
 class NodeSegment::Mapping {
@@ -147,7 +153,7 @@ NodeSegment::Mapping::create(int ranks, std::size_t payload_bytes) {
       .version = kVersion,
       .ranks = static_cast<std::uint32_t>(ranks),
       .payload_bytes = payload_bytes,
-      .break_word = {},
+      .failure_record = {},
       .doorbells = {},
   };
   std::memcpy(layout->magic, kSegmentMagic, sizeof(kSegmentMagic));
@@ -244,7 +250,7 @@ absl::StatusOr<std::unique_ptr<NodeSegment>> NodeSegment::open(
 NodeSegment::NodeSegment(std::shared_ptr<Mapping> mapping, int local_rank,
                          int local_size)
     : mapping_(std::move(mapping)),
-      break_word_(&mapping_->layout().break_word),
+      failure_record_(&mapping_->layout().failure_record),
       doorbells_(mapping_->layout().doorbells),
       local_rank_(local_rank),
       local_size_(local_size) {}

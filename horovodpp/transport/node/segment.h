@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A NodeSegment is memory that the ranks of one node share, with a doorbell for
-// each rank and a break word for all. It is a memfd passed by file descriptor,
-// without a name, so nothing is left behind however the ranks end.
+// each rank and a failure record for all. It is a memfd passed by file
+// descriptor, without a name, so nothing is left behind however the ranks end.
 //
 // Ranks that are threads of one process get the same mapping. So the same code,
 // and every sanitizer, serves processes and threads.
@@ -19,27 +19,29 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "horovodpp/core/job/suspects.h"
 #include "horovodpp/core/job/topology.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/doorbell.h"
 
 namespace hvd::transport {
 
-// A BreakWord publishes the first failure on a node to all ranks that wait
+// A FailureRecord publishes the first failure on a node to all ranks that wait
 // there.
 //
 // raise() publishes a text once per segment: the first one stands. raised() is
 // one load, meant for waiting loops.
-class alignas(128) BreakWord {
+class alignas(128) FailureRecord {
  public:
   static constexpr std::size_t kTextBytes = 4096;
-  static constexpr std::size_t kMostSuspects = 256;
+  static constexpr std::size_t kMaxSuspects = 256;
 
-  // Publishes the broken epoch, the reason, and its suspects (core/job/suspects.h).
-  // Returns false if another rank was first, or if too many ranks try at this
-  // moment. Long texts and lists of suspects are cut.
+  // Publishes the broken epoch, the reason, and its suspects
+  // (core/job/suspects.h). Returns false if another rank was first, or if too
+  // many ranks try at this moment. Long texts and lists of suspects are cut.
   bool raise(std::uint32_t epoch, const std::string& why,
-             const std::vector<int>& suspects = {});
+             const std::vector<int>& suspects = {},
+             FailureKind kind = FailureKind::kOther);
 
   bool raised() const { return chosen_.load() != 0; }
 
@@ -47,13 +49,15 @@ class alignas(128) BreakWord {
   std::uint32_t epoch() const;
   std::string why() const;
   std::vector<int> suspects() const;
+  FailureKind kind() const;
 
  private:
   struct Draft {
     std::uint32_t epoch = 0;
     std::uint32_t length = 0;
     std::uint32_t suspect_count = 0;
-    std::int32_t suspects[kMostSuspects] = {};
+    FailureKind kind = FailureKind::kOther;
+    std::int32_t suspects[kMaxSuspects] = {};
     char text[kTextBytes] = {};
   };
   static constexpr std::uint32_t kDrafts = 8;
@@ -92,7 +96,7 @@ class NodeSegment {
   // `payload_bytes` of shared memory, aligned to a page.
   std::span<std::byte> payload() const;
   Doorbell& doorbell(int local_rank) const { return doorbells_[local_rank]; }
-  BreakWord& break_word() const { return *break_word_; }
+  FailureRecord& failure_record() const { return *failure_record_; }
 
   // Rings every rank of the node but this one.
   void ring_others() const;
@@ -101,7 +105,7 @@ class NodeSegment {
   class Mapping;
   NodeSegment(std::shared_ptr<Mapping> mapping, int local_rank, int local_size);
   std::shared_ptr<Mapping> mapping_;
-  BreakWord* break_word_;  // In the mapping, like doorbells_.
+  FailureRecord* failure_record_;  // In the mapping, like doorbells_.
   Doorbell* doorbells_;
   int local_rank_;
   int local_size_;

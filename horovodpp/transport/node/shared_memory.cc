@@ -139,11 +139,11 @@ std::chrono::nanoseconds thread_time() {
 // when huge pages take as long as small ones, as on virtual machines that
 // return free pages to their host. Small pages then fill the rest.
 void make_huge(std::byte* data, std::size_t bytes) {
-  constexpr std::chrono::microseconds kMostForOne(600);
-  constexpr std::size_t kMostAtOnce = 8;
+  constexpr std::chrono::microseconds kMaxTimePerPage(600);
+  constexpr std::size_t kMaxAtOnce = 8;
   const std::size_t all = bytes / kHugePage;
   for (std::size_t done = 0, count = 1; done < all; done += count) {
-    if (done > 0) count = std::min(kMostAtOnce, all - done);
+    if (done > 0) count = std::min(kMaxAtOnce, all - done);
     std::byte* const first = data + done * kHugePage;
     const auto start = thread_time();
     // Each huge page is collapsed from small pages, at least one of which must
@@ -152,7 +152,7 @@ void make_huge(std::byte* data, std::size_t bytes) {
       if (!populate(first + i * kHugePage, 1, kWrite)) return;
     }
     if (::madvise(first, count * kHugePage, kCollapse) != 0) return;
-    if (thread_time() - start > count * kMostForOne) return;
+    if (thread_time() - start > count * kMaxTimePerPage) return;
   }
 }
 
@@ -165,9 +165,9 @@ bool make_pages(std::byte* data, std::size_t bytes, Populate how) {
 // it.
 bool populate_together(std::byte* data, std::size_t bytes, Populate how) {
   constexpr std::size_t kPart = std::size_t{32} << 20;
-  constexpr std::size_t kMostThreads = 4;
+  constexpr std::size_t kMaxThreads = 4;
   const auto cores = static_cast<std::size_t>(cores_for_ranks());
-  const std::size_t threads = std::min({bytes / kPart, kMostThreads, cores});
+  const std::size_t threads = std::min({bytes / kPart, kMaxThreads, cores});
   std::vector<std::future<bool>> others;
   std::size_t begin = 0;
   try {

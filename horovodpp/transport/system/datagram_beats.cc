@@ -65,7 +65,7 @@ void add_addresses(Contact& contact, int family) {
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return;
   for (const ifaddrs* entry = all;
-       entry != nullptr && contact.addresses < Contact::kMostAddresses;
+       entry != nullptr && contact.addresses < Contact::kMaxAddresses;
        entry = entry->ifa_next) {
     if (!is_reachable(*entry) || entry->ifa_addr->sa_family != family) continue;
     contact.address[contact.addresses++] = address_of(*entry);
@@ -125,7 +125,7 @@ void DatagramBeats::send(const Contact& to, int from) const {
   const Beat beat = {.from = from, .token = to.token};
   const bool is_v6 = internet_family_of(socket_.number()) == AF_INET6;
   const int addresses =
-      std::min<int>(to.addresses, DatagramBeats::Contact::kMostAddresses);
+      std::min<int>(to.addresses, DatagramBeats::Contact::kMaxAddresses);
   for (int i = 0; i < addresses; ++i) {
     const InternetAddress& address = to.address[static_cast<std::size_t>(i)];
     sockaddr_in6 v6 = {};

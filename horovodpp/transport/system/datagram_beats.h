@@ -26,13 +26,13 @@ class DatagramBeats {
  public:
   // The address of a rank. Plain bytes.
   struct Contact {
-    static constexpr int kMostAddresses = 4;
+    static constexpr int kMaxAddresses = 4;
 
     std::uint64_t token = 0;
     std::uint16_t port = 0;  // 0: unreachable.
     std::uint16_t addresses = 0;
     // IPv6; IPv4 addresses are mapped.
-    std::array<std::array<std::uint8_t, 16>, kMostAddresses> address = {};
+    std::array<std::array<std::uint8_t, 16>, kMaxAddresses> address = {};
   };
 
   DatagramBeats();

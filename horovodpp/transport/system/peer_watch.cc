@@ -20,7 +20,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/system/process_stat.h"
 #include "horovodpp/core/thread/thread_start.h"
@@ -40,27 +40,27 @@ WatchedProcess WatchedProcess::open(std::int64_t pid) {
   const long descriptor =
       ::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0u);
   if (descriptor >= 0) return {Way::kPidfd, static_cast<int>(descriptor)};
-  if (errno == ESRCH) return {Way::kGone, -1};
-  return open_to_look(pid);
+  if (errno == ESRCH) return {Way::kEnded, -1};
+  return open_for_polling(pid);
 }
 
 // The open file stays bound to that process (kernel: fs/proc/base.c).
-WatchedProcess WatchedProcess::open_to_look(std::int64_t pid) {
+WatchedProcess WatchedProcess::open_for_polling(std::int64_t pid) {
   const std::string path = absl::StrCat("/proc/", pid, "/stat");
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file >= 0) return {Way::kByLook, file};
+  if (file >= 0) return {Way::kPolled, file};
   const bool is_gone =
       ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
-  return {is_gone ? Way::kGone : Way::kNone, -1};
+  return {is_gone ? Way::kEnded : Way::kNone, -1};
 }
 
 WatchedProcess::Way WatchedProcess::way() const {
-  return way_ == Way::kGone || descriptor_.is_there() ? way_ : Way::kNone;
+  return way_ == Way::kEnded || descriptor_.is_there() ? way_ : Way::kNone;
 }
 
 bool WatchedProcess::has_ended() const {
   const Way way = this->way();
-  if (way == Way::kGone) return true;
+  if (way == Way::kEnded) return true;
   if (way == Way::kPidfd) {
     pollfd polled = {.fd = descriptor(), .events = POLLIN, .revents = 0};
     return ::poll(&polled, 1, 0) > 0;
@@ -92,15 +92,15 @@ PeerWatch::PeerWatch(const std::vector<Process>& processes, const Open& open)
   for (const Process& process : processes) {
     Watched watched = {.rank = process.rank, .process = open(process.pid)};
     if (watched.process.way() == Way::kNone) {
-      not_seen_.push_back(process.rank);
+      unwatchable_.push_back(process.rank);
       continue;
     }
-    polls_ = polls_ || watched.process.way() == Way::kByLook;
-    ranks_seen_.push_back(process.rank);
+    polls_ = polls_ || watched.process.way() == Way::kPolled;
+    watched_ranks_.push_back(process.rank);
     MutexLock lock(mutex_);
     watched_.push_back(std::move(watched));
   }
-  if (ranks_seen_.empty()) return;
+  if (watched_ranks_.empty()) return;
   auto thread = start_thread("watches the other ranks", [this] { run(); });
   status_ = thread.status();
   if (thread.ok()) thread_ = *std::move(thread);
@@ -116,15 +116,15 @@ PeerWatch::~PeerWatch() {
 }
 
 bool PeerWatch::sees(int rank) const {
-  return status_.ok() && std::find(ranks_seen_.begin(), ranks_seen_.end(),
-                                   rank) != ranks_seen_.end();
+  return status_.ok() && std::find(watched_ranks_.begin(), watched_ranks_.end(),
+                                   rank) != watched_ranks_.end();
 }
 
 std::string PeerWatch::caveat() const {
-  if (!not_seen_.empty()) {
+  if (!unwatchable_.empty()) {
     return absl::StrCat(
         "this rank cannot see when ranks of its host end: ",
-        absl::StrJoin(not_seen_, ", "),
+        absl::StrJoin(unwatchable_, ", "),
         "; it needs pidfd_open (Linux 5.3) or /proc, and descriptors (ulimit "
         "-n)");
   }
@@ -143,7 +143,7 @@ void PeerWatch::watch(Callback callback) {
   {
     MutexLock lock(mutex_);
     callback_ = std::move(callback);
-    for (Watched& watched : watched_) watched.told = false;
+    for (Watched& watched : watched_) watched.notified = false;
   }
   wake();
 }
@@ -153,9 +153,9 @@ void PeerWatch::look() {
   if (!callback_) return;
   for (Watched& watched : watched_) {
     watched.ended = watched.ended || watched.process.has_ended();
-    if (!watched.ended || watched.told) continue;
+    if (!watched.ended || watched.notified) continue;
     callback_(watched.rank, kEndedEarly);
-    watched.told = true;
+    watched.notified = true;
   }
 }
 
@@ -163,7 +163,7 @@ void PeerWatch::run() {
   bool goes_on = true;
   while (goes_on && wake_.is_there()) {
     try {
-      goes_on = look_and_sleep();
+      goes_on = poll_and_sleep();
     } catch (const std::bad_alloc&) {
       // Memory may be available again at the next attempt.
       std::this_thread::sleep_for(std::chrono::milliseconds(kLookMs));
@@ -171,7 +171,7 @@ void PeerWatch::run() {
   }
 }
 
-bool PeerWatch::look_and_sleep() {
+bool PeerWatch::poll_and_sleep() {
   std::vector<pollfd> polled = {
       {.fd = wake_.number(), .events = POLLIN, .revents = 0}};
   int timeout = kLookAtDescriptorsMs;

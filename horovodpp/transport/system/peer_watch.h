@@ -31,17 +31,17 @@ class WatchedProcess {
  public:
   enum class Way {
     kNone,    // Cannot be watched.
-    kGone,    // Has already ended.
+    kEnded,   // Has already ended.
     kPidfd,   // The descriptor is readable after the end (pidfd_open(2)).
-    kByLook,  // Poll has_ended() (proc(5), /proc/pid/stat).
+    kPolled,  // Poll has_ended() (proc(5), /proc/pid/stat).
   };
 
   // Opens `pid` in the best way that the system supports.
   static WatchedProcess open(std::int64_t pid);
   // Opens `pid` for polling.
-  static WatchedProcess open_to_look(std::int64_t pid);
+  static WatchedProcess open_for_polling(std::int64_t pid);
   // A process that cannot be watched.
-  static WatchedProcess unseen() { return {Way::kNone, -1}; }
+  static WatchedProcess unwatchable() { return {Way::kNone, -1}; }
 
   // Also kNone once the program has closed the descriptor.
   Way way() const;
@@ -84,7 +84,7 @@ class PeerWatch {
 
   // Whether the watch's descriptors are open. The program may have closed all
   // descriptors of its process; ends then go undetected.
-  bool has_its_descriptors() const { return wake_.is_there(); }
+  bool has_open_descriptors() const { return wake_.is_there(); }
 
   // Calls `callback` once for every process that ends or has ended. Replaces an
   // earlier callback. An empty one removes it: after that call returns, no
@@ -96,20 +96,20 @@ class PeerWatch {
     int rank = 0;
     WatchedProcess process;
     bool ended = false;
-    bool told = false;  // To the current callback.
+    bool notified = false;  // To the current callback.
   };
 
   void run();
   // False at the end.
-  bool look_and_sleep();
+  bool poll_and_sleep();
   void look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void wake() const;
 
   absl::Status status_;
-  bool polls_ = false;          // Some must be polled.
-  std::vector<int> not_seen_;   // Ranks.
-  const OwnedDescriptor wake_;  // An eventfd.
-  std::vector<int> ranks_seen_;
+  bool polls_ = false;            // Some must be polled.
+  std::vector<int> unwatchable_;  // Ranks.
+  const OwnedDescriptor wake_;    // An eventfd.
+  std::vector<int> watched_ranks_;
   Mutex mutex_;  // Held while a callback runs.
   std::vector<Watched> watched_ ABSL_GUARDED_BY(mutex_);
   Callback callback_ ABSL_GUARDED_BY(mutex_);

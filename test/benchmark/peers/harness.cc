@@ -17,10 +17,10 @@ namespace {
 constexpr std::size_t kBackToBackBytes = 4096;
 constexpr int kWarmUps = 10;
 constexpr double kSampleUs = 2000;  // Of calls timed together.
-constexpr double kMostCalls = 2000;
+constexpr double kMaxCalls = 2000;
 constexpr int kEstimates = 3;
 constexpr double kFewestSamples = 5;
-constexpr double kMostSamples = 200;
+constexpr double kMaxSamples = 200;
 constexpr std::chrono::milliseconds kSettling(200);
 constexpr std::chrono::seconds kIdleness(2);
 constexpr std::chrono::milliseconds kLateness(300);
@@ -59,11 +59,11 @@ class Stopwatch {
     for (int i = 0; i < kWarmUps; ++i) one = agreed(sample(1));
     int calls = 1;
     for (int i = 0; back_to_back_ && i < kEstimates; ++i) {
-      calls = static_cast<int>(std::clamp(kSampleUs / one, 1.0, kMostCalls));
+      calls = static_cast<int>(std::clamp(kSampleUs / one, 1.0, kMaxCalls));
       one = agreed(sample(calls));
     }
     const double count =
-        std::clamp(seconds * 1e6 / (one * calls), kFewestSamples, kMostSamples);
+        std::clamp(seconds * 1e6 / (one * calls), kFewestSamples, kMaxSamples);
     std::vector<double> all;
     for (int i = 0; i < static_cast<int>(count); ++i) {
       all.push_back(sample(calls));

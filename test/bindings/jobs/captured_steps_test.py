@@ -12,7 +12,7 @@ NCCL = os.environ.get("HVD_TEST_NCCL_LIBRARY")
 
 pytestmark = pytest.mark.skipif(
     LIBRARY is None or NCCL is None,
-    reason="HOROVODPP_CUDA_LIBRARY and HVD_TEST_NCCL_LIBRARY name no stand-ins")
+    reason="HOROVODPP_CUDA_LIBRARY and HVD_TEST_NCCL_LIBRARY name no fakes")
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +125,7 @@ def test_they_end_with_their_job():
 
 def test_invalid_arguments_are_refused():
     def asked():
-        with pytest.raises(ValueError, match="only what is done on a GPU"):
+        with pytest.raises(ValueError, match="only a step on a GPU"):
             horovodpp.CapturedStep(lambda: None, "step", 1, device="cpu")
         with pytest.raises(ValueError, match="device is 'tpu'"):
             horovodpp.CapturedStep(lambda: None, "step", 1, device="tpu")

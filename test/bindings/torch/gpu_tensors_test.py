@@ -13,7 +13,7 @@ from horovodpp import _core
 from horovodpp.torch import dtypes
 from horovodpp.torch.sending import Sender
 
-pytestmark = pytest.mark.skipif(LIBRARY is None, reason="HOROVODPP_CUDA_LIBRARY names no stand-in")
+pytestmark = pytest.mark.skipif(LIBRARY is None, reason="HOROVODPP_CUDA_LIBRARY names no fake")
 
 _DTYPES = {"float32": torch.float32, "int64": torch.int64}
 

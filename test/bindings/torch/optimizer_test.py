@@ -358,7 +358,7 @@ def test_warns_of_gradients_changed_in_flight(rank, size):
     model = models.mlp()
     optimizer = models.named(model, models.sgd(model))
     for change in (lambda p: p.grad.mul_(2), lambda p: setattr(p, "grad", None)):
-        optimizer._reduction._has_told_of_changes = False
+        optimizer._reduction._has_warned_of_changes = False
         models.loss_of(model, models.batch_of(rank)).backward()
         change(model[0].weight)
         with pytest.warns(UserWarning, match="'0.weight' was changed while it was reduced"):

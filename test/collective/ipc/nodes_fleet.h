@@ -106,7 +106,7 @@ class IpcNodesSeat {
         .otherwise = staged,
         .windows = windows_,
         .ranks_of_job = ranks_here(members),
-        .tell = [this](const std::string& text) { told_ = text; }};
+        .report = [this](const std::string& text) { told_ = text; }};
     const IpcPlane::Options options = {.half_bytes = kHalfBytes};
     if (means.members.size() == members.size()) {
       return std::make_unique<IpcPlane>(std::move(means), options);

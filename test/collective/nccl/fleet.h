@@ -25,7 +25,7 @@ inline NcclWatch::Job sound_job() {
           .is_broken = [] { return false; },
           .give_up = [](const std::string& why) { ADD_FAILURE() << why; },
           .ring = [] {},
-          .patience = {.warn = [](const std::string& text) {
+          .timeouts = {.warn = [](const std::string& text) {
             ADD_FAILURE() << text;
           }}};
 }

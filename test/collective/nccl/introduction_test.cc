@@ -48,7 +48,7 @@ TEST(NcclIntroduction, RegistersTheWindowsOfEqualSizesOnAllRanks) {
   EXPECT_EQ(common_windows(std::vector{some, others}), 1u);
   EXPECT_EQ(common_windows(std::vector{some, NcclIntroduction()}), 0u);
   some.windows.fill(1);
-  EXPECT_EQ(common_windows(std::vector{some, some}), NcclArena::kMostWindows);
+  EXPECT_EQ(common_windows(std::vector{some, some}), NcclArena::kMaxWindows);
 }
 
 TEST(NcclIntroduction, RanksShareAGpuIfAllAllowIt) {

@@ -21,7 +21,7 @@ class NcclWindowsTest : public ::testing::Test {
     return {.input = at(offset), .output = at(offset), .count = count};
   }
   std::uint64_t mark_of(std::size_t offset, std::size_t bytes) {
-    NcclWhereabouts where(windows_);
+    NcclPlacement where(windows_);
     where.add(at(offset), bytes);
     return where.mark();
   }
@@ -58,7 +58,7 @@ TEST_F(NcclWindowsTest, HaveMarksThatDistinguishLayouts) {
 }
 
 TEST_F(NcclWindowsTest, ReportWhetherACallLiesWithin) {
-  NcclWhereabouts where(windows_);
+  NcclPlacement where(windows_);
   EXPECT_FALSE(where.is_within());
   where.add(at(0), 4);
   where.add(at(70), 4);
@@ -70,7 +70,7 @@ TEST_F(NcclWindowsTest, ReportWhetherACallLiesWithin) {
 
 TEST_F(NcclWindowsTest, MakeNoMarkWithoutWindows) {
   const NcclWindows none;
-  NcclWhereabouts where(none);
+  NcclPlacement where(none);
   where.add(at(0), 4);
   EXPECT_EQ(where.mark(), 0u);
   EXPECT_FALSE(where.is_within());

@@ -51,7 +51,7 @@ std::size_t add_ones(std::size_t count) {
 // One kernel before NCCL's call and one after.
 TEST(NcclPlane, PutsManySmallTensorsTogether) {
   EXPECT_EQ(add_ones(100), 2u * kRanks);
-  EXPECT_EQ(add_ones(NcclPacking::kLeastPieces - 1), 0u);
+  EXPECT_EQ(add_ones(NcclPacking::kMinPieces - 1), 0u);
 }
 
 TEST(NcclPlane, UsesKernelsOnAllRanksOrOnNone) {

@@ -20,7 +20,7 @@ namespace hvd::collective {
 namespace {
 
 constexpr std::int64_t kLongest = 130;
-constexpr std::size_t kMostInputs = 9;
+constexpr std::size_t kMaxInputs = 9;
 constexpr std::byte kUnwritten{0xAB};
 
 // A number of any size, including infinities, NaN and subnormals. `small`:
@@ -65,7 +65,7 @@ struct Case {
     const auto length = static_cast<std::size_t>(count);
     // One row per element. Not a vector of vectors, because vector<bool> has no
     // addressable elements.
-    std::vector<std::array<T, kMostInputs>> rows(length);
+    std::vector<std::array<T, kMaxInputs>> rows(length);
     for (auto& row : rows) {
       for (T& value : row) value = any_value<T>(random, small);
       expected.push_back(

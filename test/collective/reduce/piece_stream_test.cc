@@ -66,12 +66,12 @@ TEST(PieceStream, PacksAndUnpacksAllPiecesInStepsOfAnySize) {
 }
 
 TEST(PieceStream, CopiesExactlyPiecesOfEveryLength) {
-  constexpr std::size_t kMostBytes = 700;
+  constexpr std::size_t kMaxBytes = 700;
   constexpr std::uint8_t kMark = 0xAB;
   std::vector<std::vector<std::uint8_t>> inputs;
   std::vector<std::vector<std::uint8_t>> outputs;
   std::vector<Piece> pieces;
-  for (std::size_t length = 0; length <= kMostBytes; ++length) {
+  for (std::size_t length = 0; length <= kMaxBytes; ++length) {
     inputs.emplace_back(length);
     for (std::size_t i = 0; i < length; ++i) {
       inputs.back()[i] = static_cast<std::uint8_t>(length * 31 + i);
@@ -87,7 +87,7 @@ TEST(PieceStream, CopiesExactlyPiecesOfEveryLength) {
   PieceStream(pieces, 1).pack(together.data(), total);
   EXPECT_EQ(together.back(), std::byte{kMark});
   PieceStream(pieces, 1).unpack(together.data(), total);
-  for (std::size_t length = 0; length <= kMostBytes; ++length) {
+  for (std::size_t length = 0; length <= kMaxBytes; ++length) {
     std::vector<std::uint8_t> wanted = inputs[length];
     wanted.insert(wanted.begin(), kMark);
     wanted.push_back(kMark);

@@ -74,11 +74,11 @@ TEST(DirectCircuit, BringsEachRankNoMoreThanItNeeds) {
 }
 
 TEST(DirectStaging, HasShorterSlotsForMoreRanksButNotTooShort) {
-  constexpr std::size_t kMostStaged = std::size_t{256} << 10;
+  constexpr std::size_t kMaxStaged = std::size_t{256} << 10;
   const auto staging_for = [](int ranks) {
-    return direct_staging(ranks, 8 * kMostStaged, kMostStaged);
+    return direct_staging(ranks, 8 * kMaxStaged, kMaxStaged);
   };
-  EXPECT_LE(staging_for(2).slot_bytes(), kMostStaged);
+  EXPECT_LE(staging_for(2).slot_bytes(), kMaxStaged);
   EXPECT_LT(staging_for(5).slot_bytes(), staging_for(2).slot_bytes());
   EXPECT_EQ(staging_for(1000).slot_bytes(), std::size_t{8} << 10);
   EXPECT_GT(staging_for(1000).slots(), 4 * 1000);

@@ -32,7 +32,7 @@ TEST(ArenasOfProcesses, OfLongExtentsAreMappedSoon) {
   constexpr ShmOptions kShm = {
       .chunk_bytes = 1024, .small_bytes = 512, .unlisted_bytes = 64};
   constexpr std::int64_t kCount = 5000;
-  constexpr std::uint32_t kMostCalls = 1'000'000;
+  constexpr std::uint32_t kMaxCalls = 1'000'000;
   const auto communicator = transport::make_mpi_communicator({});
   ASSERT_TRUE(communicator.ok()) << communicator.status();
   const int ranks = (*communicator)->size();
@@ -46,7 +46,7 @@ TEST(ArenasOfProcesses, OfLongExtentsAreMappedSoon) {
                                               ArenaAllocator<float>(arena));
   const Piece piece = {x.data(), x.data(), kCount};
   bool in_place = ranks == 1;  // One rank needs no mapping.
-  for (std::uint32_t call = 0; !in_place && call < kMostCalls; ++call) {
+  for (std::uint32_t call = 0; !in_place && call < kMaxCalls; ++call) {
     std::fill(x.begin(), x.end(), 1.0f);
     ASSERT_TRUE(plane
                     .allreduce({&piece, 1}, {.op = ReduceOp::kSum},

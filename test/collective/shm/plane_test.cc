@@ -43,17 +43,17 @@ INSTANTIATE_TEST_SUITE_P(PartlyInArenas, PlaneConformance,
 INSTANTIATE_TEST_SUITE_P(InReadOnlyArenas, PlaneConformance,
                          of_fleet<InReadOnlyArenas>());
 
-// Fails once the node's break word is raised.
+// Fails once the node's failure record is raised.
 class BreakInterrupt : public transport::Interrupt {
  public:
-  explicit BreakInterrupt(transport::BreakWord& word) : word_(word) {}
+  explicit BreakInterrupt(transport::FailureRecord& word) : word_(word) {}
   absl::Status check() override {
     if (!word_.raised()) return absl::OkStatus();
     return absl::AbortedError(word_.why());
   }
 
  private:
-  transport::BreakWord& word_;
+  transport::FailureRecord& word_;
 };
 
 // Calls body(segment) on each of `ranks` threads.
@@ -147,32 +147,32 @@ TEST(ShmPlane, GivesTheSameBitsForAnyNumberOfSteps) {
 }
 
 TEST(ShmPlane, ReportsRanksInDifferentCalls) {
-  on_segments(3, ShmBoard::bytes_needed(3, kSmallShm),
-              [](transport::NodeSegment& segment) {
-                const int rank = segment.local_rank();
-                ShmBoard board(segment, segment.payload(), test_waiting(3),
-                               kSmallShm);
-                ShmPlane plane(board);
-                NeverInterrupt interrupt;
-                float value = 1;
-                const Piece piece = {&value, &value, 1};
-                ASSERT_TRUE(plane.barrier({{2, 1}, interrupt}).ok());
-                // Rank 2 is ahead: to it, the others look late until the node
-                // breaks.
-                BreakInterrupt broken(segment.break_word());
-                const std::uint32_t sequence = rank == 2 ? 9 : 2;
-                const absl::Status status =
-                    plane.allreduce({&piece, 1}, {}, {{2, sequence}, broken});
-                EXPECT_THAT(std::string(status.message()),
-                            AllOf(HasSubstr("(epoch 2, sequence 2)"),
-                                  HasSubstr("(epoch 2, sequence 9)")));
-                segment.break_word().raise(2, std::string(status.message()));
-                segment.ring_others();
-                EXPECT_EQ(value, 1);
-                EXPECT_EQ(plane.barrier({{2, 10}, interrupt}), status);
-                ShmPlane other(board, {rank, rank == 2 ? 0 : 2});
-                EXPECT_FALSE(other.barrier({{2, 11}, interrupt}).ok());
-              });
+  on_segments(
+      3, ShmBoard::bytes_needed(3, kSmallShm),
+      [](transport::NodeSegment& segment) {
+        const int rank = segment.local_rank();
+        ShmBoard board(segment, segment.payload(), test_waiting(3), kSmallShm);
+        ShmPlane plane(board);
+        NeverInterrupt interrupt;
+        float value = 1;
+        const Piece piece = {&value, &value, 1};
+        ASSERT_TRUE(plane.barrier({{2, 1}, interrupt}).ok());
+        // Rank 2 is ahead: to it, the others look late until the node
+        // breaks.
+        BreakInterrupt broken(segment.failure_record());
+        const std::uint32_t sequence = rank == 2 ? 9 : 2;
+        const absl::Status status =
+            plane.allreduce({&piece, 1}, {}, {{2, sequence}, broken});
+        EXPECT_THAT(std::string(status.message()),
+                    AllOf(HasSubstr("(epoch 2, sequence 2)"),
+                          HasSubstr("(epoch 2, sequence 9)")));
+        segment.failure_record().raise(2, std::string(status.message()));
+        segment.ring_others();
+        EXPECT_EQ(value, 1);
+        EXPECT_EQ(plane.barrier({{2, 10}, interrupt}), status);
+        ShmPlane other(board, {rank, rank == 2 ? 0 : 2});
+        EXPECT_FALSE(other.barrier({{2, 11}, interrupt}).ok());
+      });
 }
 
 TEST(ShmPlane, ReportsRanksWithDifferentSizes) {
@@ -192,13 +192,13 @@ TEST(ShmPlane, ReportsRanksWithDifferentSizes) {
       });
 }
 
-TEST(ShmPlane, EndsMidCallWhenTheBreakWordIsRaised) {
+TEST(ShmPlane, EndsMidCallWhenTheFailureRecordIsRaised) {
   on_segments(3, ShmBoard::bytes_needed(3, kSmallShm),
               [](transport::NodeSegment& segment) {
                 // Sleeps until its doorbell rings.
                 const transport::WaitPolicy sleepy = {
                     .spin = std::chrono::nanoseconds(0), .yields = 0};
-                BreakInterrupt interrupt(segment.break_word());
+                BreakInterrupt interrupt(segment.failure_record());
                 ShmBoard board(segment, segment.payload(), sleepy, kSmallShm);
                 if (segment.local_rank() == 0) {
                   // Takes part in the first step, then leaves.
@@ -206,7 +206,7 @@ TEST(ShmPlane, EndsMidCallWhenTheBreakWordIsRaised) {
                   ASSERT_TRUE(board.begin(all, {{1, 1}, 'r', 16000}).ok());
                   board.arrive();
                   ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
-                  segment.break_word().raise(1, "rank 0 has left");
+                  segment.failure_record().raise(1, "rank 0 has left");
                   segment.ring_others();
                   return;
                 }
@@ -267,7 +267,8 @@ TEST(ShmPlane, MakesSoundOptionsOfOddOnes) {
   });
 }
 
-// Calls body(board, plane, region) on two ranks that have arenas, of default options.
+// Calls body(board, plane, region) on two ranks that have arenas, of default
+// options.
 void on_two_with_arenas(const std::function<void(ShmBoard&, ShmPlane&,
                                                  std::span<std::byte>)>& body) {
   on_loopback(2, [&](transport::Communicator& communicator) {

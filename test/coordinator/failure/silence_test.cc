@@ -27,7 +27,7 @@ TEST(Silence, TheLeaderOfTheNodeIsNamedOnceThePatienceIsOver) {
   const Tree tree({{0, 1}});
   Silence silence = of(tree, 1);
   EXPECT_EQ(silence.due(), std::nullopt);
-  silence.said(waited(60), kSilenceStart);
+  silence.reported(waited(60), kSilenceStart);
   const auto due = silence.due();
   ASSERT_TRUE(due.has_value());
   EXPECT_FALSE(silence.take(*due - milliseconds(1)).has_value());
@@ -42,7 +42,7 @@ TEST(Silence, TheLeaderOfTheNodeIsNamedOnceThePatienceIsOver) {
 TEST(Silence, ALeaderNamesTheLeaderAbove) {
   const Tree tree({{0, 1}, {2, 3}});
   Silence silence = of(tree, 2);
-  silence.said(waited(600), kSilenceStart);
+  silence.reported(waited(600), kSilenceStart);
   const auto finding = silence.take(silence.due().value());
   ASSERT_TRUE(finding.has_value());
   EXPECT_EQ(finding->rank, 0);
@@ -52,38 +52,38 @@ TEST(Silence, ALeaderNamesTheLeaderAbove) {
 TEST(Silence, TheRootIsNeverDue) {
   const Tree tree({{0, 1}, {2, 3}});
   Silence silence = of(tree, 0);
-  silence.said(waited(600), kSilenceStart);
+  silence.reported(waited(600), kSilenceStart);
   EXPECT_EQ(silence.due(), std::nullopt);
 }
 
 TEST(Silence, RanksCloserToTheRootGiveUpFirst) {
   const Tree tree({{0, 1}, {2, 3}});
   Silence leader = of(tree, 2), member = of(tree, 3);
-  leader.said(waited(600), kSilenceStart);
-  member.said(waited(600), kSilenceStart);
+  leader.reported(waited(600), kSilenceStart);
+  member.reported(waited(600), kSilenceStart);
   EXPECT_LT(leader.due(), member.due());
 }
 
 TEST(Silence, AnyQueryCountsAsAnAnswer) {
   const Tree tree({{0, 1}});
   Silence silence = of(tree, 1);
-  silence.said(waited(600), kSilenceStart);
-  silence.heard(kSilenceStart + seconds(4));
+  silence.reported(waited(600), kSilenceStart);
+  silence.questioned(kSilenceStart + seconds(4));
   EXPECT_EQ(silence.due(), std::nullopt);
   // The root does not ask about every name.
-  silence.said(waited(61), kSilenceStart + seconds(30));
+  silence.reported(waited(61), kSilenceStart + seconds(30));
   EXPECT_EQ(silence.due(), std::nullopt);
-  silence.said(waited(61), kSilenceStart + seconds(60));
+  silence.reported(waited(61), kSilenceStart + seconds(60));
   EXPECT_TRUE(silence.due().has_value());
 }
 
 TEST(Silence, TheEndOfTheJobIsMoreThanAWarning) {
   const Tree tree({{0, 1}});
   Silence silence = of(tree, 1);
-  silence.said(waited(599), kSilenceStart);
-  silence.said(waited(600), kSilenceStart + seconds(1));
+  silence.reported(waited(599), kSilenceStart);
+  silence.reported(waited(600), kSilenceStart + seconds(1));
   EXPECT_GE(silence.due(), kSilenceStart + seconds(5));
-  silence.said(waited(601), kSilenceStart + seconds(2));
+  silence.reported(waited(601), kSilenceStart + seconds(2));
   const auto finding = silence.take(silence.due().value());
   ASSERT_TRUE(finding.has_value());
   EXPECT_EQ(finding->waited_ms, 600000u);
@@ -94,9 +94,9 @@ TEST(Silence, UnansweredReportsShortenTheWait) {
   const Tree tree({{0, 1}, {2, 3}});
   Silence leader = of(tree, 2), member = of(tree, 3);
   for (Silence* silence : {&leader, &member}) {
-    silence->said(waited(540), kSilenceStart);
+    silence->reported(waited(540), kSilenceStart);
     EXPECT_TRUE(silence->take(*silence->due()).has_value());
-    silence->said(waited(600), kSilenceStart + seconds(60));
+    silence->reported(waited(600), kSilenceStart + seconds(60));
   }
   EXPECT_LE(member.due(), kSilenceStart + seconds(61));
   EXPECT_LT(leader.due(), member.due());
@@ -105,8 +105,8 @@ TEST(Silence, UnansweredReportsShortenTheWait) {
 TEST(Silence, ShortLimitsHaveAShortPatience) {
   const Tree tree({{0, 1}});
   Silence silence(tree, 1, seconds(1), seconds(3));
-  silence.said(waited(1), kSilenceStart);
-  silence.said(waited(3), kSilenceStart + seconds(2));
+  silence.reported(waited(1), kSilenceStart);
+  silence.reported(waited(3), kSilenceStart + seconds(2));
   EXPECT_LE(silence.due(), kSilenceStart + milliseconds(2500));
   EXPECT_TRUE(silence.take(*silence.due())->is_fatal);
 }
@@ -114,7 +114,7 @@ TEST(Silence, ShortLimitsHaveAShortPatience) {
 TEST(Silence, ASuspendedRankRestartsItsWait) {
   const Tree tree({{0, 1}});
   Silence silence = of(tree, 1);
-  silence.said(waited(600), kSilenceStart);
+  silence.reported(waited(600), kSilenceStart);
   EXPECT_FALSE(silence.take(kSilenceStart + seconds(30)).has_value());
   EXPECT_GT(silence.due(), kSilenceStart + seconds(30));
 }

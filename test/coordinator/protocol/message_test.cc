@@ -78,14 +78,15 @@ TEST(Message, EveryTypeSurvivesTheWire) {
 }
 
 TEST(Message, FieldsKeepTheirValues) {
-  const Message sent = Inspected{
-      .query = 5,
-      .ready_count = 7,
-      .missing_count = 2,
-      .most_submissions = std::uint64_t{1} << 40,
-      .ready = {-1, 3},
-      .missing = {
-          {.rank = 4, .answers = false, .has_left = true, .remark = "gone"}}};
+  const Message sent = Inspected{.query = 5,
+                                 .ready_count = 7,
+                                 .missing_count = 2,
+                                 .most_submissions = std::uint64_t{1} << 40,
+                                 .ready = {-1, 3},
+                                 .missing = {{.rank = 4,
+                                              .answers = false,
+                                              .has_left = true,
+                                              .silence_cause = "gone"}}};
   const auto back = decode(encode(1, sent));
   ASSERT_EQ(back.status(), absl::OkStatus());
   const auto& found = std::get<Inspected>(back->message);
@@ -99,7 +100,7 @@ TEST(Message, FieldsKeepTheirValues) {
   EXPECT_FALSE(found.missing[0].answers);
   EXPECT_FALSE(found.missing[0].has_joined);
   EXPECT_TRUE(found.missing[0].has_left);
-  EXPECT_EQ(found.missing[0].remark, "gone");
+  EXPECT_EQ(found.missing[0].silence_cause, "gone");
 }
 
 TEST(Message, EveryRequestSurvivesInAProposalAndInADefinition) {

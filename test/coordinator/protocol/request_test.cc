@@ -96,8 +96,9 @@ TEST(Request, EveryPartCanMismatch) {
             "participants"},
            {[](Request& r) { r.root = 1; }, "root 0, rank 3 sent root 1"},
            {[](Request& r) { r.captured = true; },
-            "what is to be done at once, rank 3 sent what is captured into a "
-            "graph; capture it on every rank"},
+            "an eager collective, rank 3 sent a captured collective; capture "
+            "it "
+            "on every rank"},
            {[](Request& r) { r.device = Device::cuda(0); },
             "on cpu, rank 3 sent a tensor on cuda:0"},
            {[](Request& r) {

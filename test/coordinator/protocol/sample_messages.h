@@ -104,7 +104,7 @@ inline std::vector<Message> sample_messages() {
                              .last_ms_ago = 1700},
                             {.rank = 2,
                              .answers = false,
-                             .remark = "it is stopped"}}},
+                             .silence_cause = "it is stopped"}}},
       Define{.id = 4,
              .slot = 2,
              .participants = 3,
@@ -133,7 +133,9 @@ inline std::vector<Message> sample_messages() {
       Inspect{5, {0, "layer.0.weight"}},
       Closed{},
       Beat{},
-      Break{"rank 2 (host 'a', pid 4711) is gone"}};
+      Break{"rank 2 (host 'a', pid 4711) is gone",
+            {2, 3},
+            FailureKind::kSilentNode}};
 }
 
 }  // namespace hvd::coordinator

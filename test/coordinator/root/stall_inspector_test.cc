@@ -49,7 +49,7 @@ class StallGathererTest : public ::testing::Test {
     EXPECT_EQ(gatherer_.receive(from, answer), absl::OkStatus());
   }
   StallGatherer gatherer_{small_tree(), 0, [](int rank) {
-                            return absl::StrCat("remark on ", rank);
+                            return absl::StrCat("explain_silence on ", rank);
                           }};
 };
 
@@ -98,8 +98,8 @@ TEST_F(StallGathererTest, ASilentRankIsMissing) {
   EXPECT_EQ(done[0].missing_count, 2u);
   ASSERT_THAT(ranks_of(done[0].missing), ElementsAre(1, 2));
   EXPECT_FALSE(done[0].missing[0].answers);
-  EXPECT_EQ(done[0].missing[0].remark, "remark on 1");
-  EXPECT_EQ(done[0].missing[1].remark, "");  // On another node.
+  EXPECT_EQ(done[0].missing[0].silence_cause, "explain_silence on 1");
+  EXPECT_EQ(done[0].missing[1].silence_cause, "");  // On another node.
 }
 
 TEST_F(StallGathererTest, ALateAnswerIsDropped) {
@@ -185,11 +185,12 @@ TEST(StallText, NamesMissingRanksAndTheirLastSubmissions) {
 TEST(StallText, DescribesTheStateOfEachRank) {
   const Inspected found = {
       .missing_count = 5,
-      .missing = {{.rank = 4, .answers = false, .remark = "it is stopped"},
-                  {.rank = 3, .has_left = true},
-                  {.rank = 2, .has_joined = true},
-                  {.rank = 1},
-                  {.rank = 0, .answers = false}}};
+      .missing = {
+          {.rank = 4, .answers = false, .silence_cause = "it is stopped"},
+          {.rank = 3, .has_left = true},
+          {.rank = 2, .has_joined = true},
+          {.rank = 1},
+          {.rank = 0, .answers = false}}};
   const std::string text = stall_text({0, "x"}, 1000, found, describe);
   EXPECT_THAT(text, HasSubstr("rank 0, which does not answer; rank 1, which "
                               "has submitted nothing so far; rank 2, which has "

@@ -18,6 +18,17 @@ TEST(Suspects, TravelWithTheReasonAndLeaveItsTextAlone) {
   EXPECT_THAT(suspects_of(with_suspects(why, {})), IsEmpty());
 }
 
+TEST(FailureKind, TravelsBesideTheSuspects) {
+  const absl::Status other =
+      with_suspects(absl::AbortedError("host 'b' is silent"), {2});
+  EXPECT_EQ(failure_kind_of(other), FailureKind::kOther);
+  const absl::Status silent =
+      with_failure_kind(other, FailureKind::kSilentNode);
+  EXPECT_EQ(failure_kind_of(silent), FailureKind::kSilentNode);
+  EXPECT_THAT(suspects_of(silent), ElementsAre(2));
+  EXPECT_EQ(with_failure_kind(silent, FailureKind::kOther), other);
+}
+
 TEST(Suspects, AreEmptyIfNoneAreNamed) {
   EXPECT_THAT(suspects_of(absl::OkStatus()), IsEmpty());
   EXPECT_THAT(suspects_of(absl::AbortedError(

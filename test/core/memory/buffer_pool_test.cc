@@ -15,8 +15,8 @@ namespace {
 
 TEST(BufferPool, MemoryIsWhollyUsableAndAligned) {
   for (const std::size_t bytes :
-       {std::size_t{1}, std::size_t{100}, kLeastPooled - 1, kLeastPooled,
-        kLeastPooled + 1, std::size_t{5} << 20}) {
+       {std::size_t{1}, std::size_t{100}, kMinPooled - 1, kMinPooled,
+        kMinPooled + 1, std::size_t{5} << 20}) {
     const auto memory = pooled_memory(bytes);
     ASSERT_NE(memory, nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.get()) % 64, 0u);
@@ -28,10 +28,10 @@ TEST(BufferPool, NoMemoryIsGivenTwiceAtATime) {
   std::vector<std::shared_ptr<std::byte>> held;
   std::set<std::byte*> places;
   for (int i = 0; i < 8; ++i) {
-    held.push_back(pooled_memory(kLeastPooled));
+    held.push_back(pooled_memory(kMinPooled));
     EXPECT_TRUE(places.insert(held.back().get()).second);
     // Allocates a block, and frees it at once.
-    EXPECT_FALSE(places.contains(pooled_memory(kLeastPooled).get()));
+    EXPECT_FALSE(places.contains(pooled_memory(kMinPooled).get()));
   }
 }
 
@@ -55,7 +55,7 @@ TEST(BufferPool, ThreadsShareIt) {
     threads.emplace_back([t] {
       for (int i = 0; i < 200; ++i) {
         const std::size_t bytes =
-            kLeastPooled * static_cast<std::size_t>(1 + (i + t) % 5);
+            kMinPooled * static_cast<std::size_t>(1 + (i + t) % 5);
         const auto memory = pooled_memory(bytes);
         std::memset(memory.get(), t, bytes);
         EXPECT_EQ(static_cast<int>(memory.get()[bytes - 1]), t);

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using Action = JobWatch::Action;
 using Kind = Report::Kind;
-using News = RankNews::Kind;
+using News = RankStatus::Kind;
 
 constexpr int kKilledStatus = SIGKILL;  // As from waitpid.
 constexpr int status_of(int code) { return code << 8; }
@@ -54,10 +54,10 @@ class JobWatchTest : public testing::Test {
     report(Kind::kKilled, rank, signal, time);
   }
 
-  RankNews news_of(News kind, int rank) {
+  RankStatus news_of(News kind, int rank) {
     return {.kind = kind, .host = rank < 2 ? "a" : "b", .pid = 100 + rank};
   }
-  void send(int rank, const RankNews& news) {
+  void send(int rank, const RankStatus& news) {
     watch_.report_arrived({.kind = Kind::kNews, .rank = rank, .news = news},
                           now_);
   }
@@ -65,7 +65,7 @@ class JobWatchTest : public testing::Test {
   // `rank` reports `kind`, such as kBroken, because of `culprit`. Negative: no
   // culprit.
   void blame(int rank, int culprit, News kind = News::kBroken) {
-    RankNews news = news_of(kind, rank);
+    RankStatus news = news_of(kind, rank);
     news.reason = "it broke";
     if (culprit >= 0) {
       news.culprits = {{.rank = culprit,
@@ -75,12 +75,12 @@ class JobWatchTest : public testing::Test {
     send(rank, news);
   }
   void send_reforming(int rank, std::chrono::milliseconds limit = 30s) {
-    RankNews news = news_of(News::kReforming, rank);
-    news.patience = limit;
+    RankStatus news = news_of(News::kReforming, rank);
+    news.timeout = limit;
     send(rank, news);
   }
   void send_reformed(int rank, std::vector<int> lost = {}) {
-    RankNews news = news_of(News::kReformed, rank);
+    RankStatus news = news_of(News::kReformed, rank);
     news.lost = std::move(lost);
     send(rank, news);
   }
@@ -234,8 +234,9 @@ TEST_F(JobWatchTest, EndsAStarterWithoutAgents) {
 TEST_F(JobWatchTest, DoesNotWaitForRanksOfAHostThatIsCutOff) {
   start_all();
   for (const int rank : {0, 1}) {
-    RankNews news = news_of(News::kBroken, rank);
-    news.set_reason(std::string("rank 2 (host 'b', pid 102) ") + kNodeIsSilent);
+    RankStatus news = news_of(News::kBroken, rank);
+    news.set_reason("rank 2 (host 'b', pid 102) is silent");
+    news.failure = FailureKind::kSilentNode;
     send(rank, news);
   }
   report(Kind::kExited, 0, 5);
@@ -457,7 +458,7 @@ TEST_F(JobWatchTest, NamesTheCauseAndEndedSurvivors) {
 // A rank that a peer hindered, but that goes on, has not failed.
 TEST_F(JobWatchTest, LetsHinderedRanksGoOn) {
   connect_all();
-  blame(0, 1, News::kHindered);
+  blame(0, 1, News::kPeerLeftEarly);
   report(Kind::kExited, 1, 0);
   EXPECT_EQ(after(1000h), Action::kWait);
   report(Kind::kExited, 0, 0);
@@ -526,7 +527,7 @@ TEST_F(JobWatchTest, IdentifiesRenumberedRanksByTheirProcess) {
   connect_all();
   send_reformed(2, {0});  // Rank 2 is rank 1 now, and rank 1 is rank 0.
   send_reformed(1);
-  RankNews news = news_of(News::kBroken, 2);
+  RankStatus news = news_of(News::kBroken, 2);
   news.culprits = {{.rank = 0, .host = "a", .pid = 101}};
   send(2, news);
   report(Kind::kExited, 2, 5, /*time=*/1);
@@ -639,11 +640,11 @@ class EveryOrder : public testing::Test {
   }
   static Event news(int rank, News kind, const std::string& reason = "",
                     const std::vector<int>& lost = {}) {
-    RankNews news = {.kind = kind,
-                     .host = "a",
-                     .pid = 100 + rank,
-                     .patience = 30s,
-                     .lost = lost};
+    RankStatus news = {.kind = kind,
+                       .host = "a",
+                       .pid = 100 + rank,
+                       .timeout = 30s,
+                       .lost = lost};
     news.set_reason(reason);
     return [=](JobWatch& watch) {
       watch.report_arrived({.kind = Kind::kNews, .rank = rank, .news = news},
@@ -723,10 +724,10 @@ TEST_F(EveryOrder, BlamesARankThatExitsAndReportsIt) {
 // rank 1 may blame the other one's end.
 TEST_F(EveryOrder, BlamesARankThatLeftEarlyAndNotTheHinderedOnes) {
   expect_verdict(
-      {{news(0, News::kHindered, kRank1Left),
+      {{news(0, News::kPeerLeftEarly, kRank1Left),
         report(Kind::kExited, 0, 5, 1000)},
        {news(1, News::kBroken, kRank1Left), report(Kind::kExited, 1, 0, 9000)},
-       {news(2, News::kHindered, kRank1Left),
+       {news(2, News::kPeerLeftEarly, kRank1Left),
         news(2, News::kBroken, kRank0Ended),
         report(Kind::kExited, 2, 6, 2000)}},
       5, kRank1Needed);
@@ -735,7 +736,7 @@ TEST_F(EveryOrder, BlamesARankThatLeftEarlyAndNotTheHinderedOnes) {
 // Rank 1 itself may see only the end of another rank while it leaves.
 TEST_F(EveryOrder, BlamesARankThatLeftEarlyThoughItBlamesAnother) {
   expect_verdict(
-      {{news(0, News::kHindered, kRank1Left),
+      {{news(0, News::kPeerLeftEarly, kRank1Left),
         report(Kind::kExited, 0, 5, 1000)},
        {news(1, News::kBroken, kRank0Ended), report(Kind::kExited, 1, 0, 9000)},
        {report(Kind::kExited, 2, 0, 9000)}},

@@ -37,10 +37,10 @@ TEST(Report, CarriesTheNewsOfARank) {
   const Report report = {.kind = Report::Kind::kNews,
                          .rank = 3,
                          .host = "a",
-                         .news = RankNews{.kind = RankNews::Kind::kBroken,
-                                          .host = "b",
-                                          .pid = 7,
-                                          .reason = std::string(2000, '\n')}};
+                         .news = RankStatus{.kind = RankStatus::Kind::kBroken,
+                                            .host = "b",
+                                            .pid = 7,
+                                            .reason = std::string(2000, '\n')}};
   const std::string line = to_line(report, std::string(32, 'f'));
   EXPECT_LE(line.size(), kMaxReportBytes);
   const size_t marker = report_marker(std::string(32, 'f')).size();

@@ -25,7 +25,7 @@ class CallWatchTest : public testing::Test {
   CallMeter calls_;
   bool is_broken_ = false;
   CallWatch watch_{calls_,
-                   {.patience = std::chrono::hours(1),
+                   {.timeout = std::chrono::hours(1),
                     .is_broken = [this] { return is_broken_; }},
                    [](const std::string&) {}};
 };
@@ -59,7 +59,7 @@ TEST(CallWatch, NamesTheCall) {
   CallMeter calls;
   std::promise<std::string> caught;
   CallWatch watch(calls,
-                  {.patience = std::chrono::milliseconds(8),
+                  {.timeout = std::chrono::milliseconds(8),
                    .is_broken = [] { return false; }},
                   [&](const std::string& call) { caught.set_value(call); });
   ASSERT_TRUE(watch.start().ok());

@@ -31,8 +31,8 @@ struct OfRank0 {
   std::unique_ptr<transport::Communicator> wires;
   Topology topology;
   std::unique_ptr<transport::NodeSegment> segment;
-  transport::BreakWord hindrance = {};
-  FailureMonitor monitor{topology, *segment, hindrance, 1};
+  transport::FailureRecord early_leave = {};
+  FailureMonitor monitor{topology, *segment, early_leave, 1};
 };
 
 // A peer that dies while this rank leaves may have left properly. If the end of
@@ -68,6 +68,7 @@ TEST(FailureMonitor, ANodeThatIsSilentIsAFaultAtOnce) {
   monitor.node_lost(1);
   EXPECT_TRUE(absl::IsAborted(monitor.judge()));
   EXPECT_THAT(suspects_of(monitor.verdict()), ElementsAre(1));
+  EXPECT_EQ(failure_kind_of(monitor.verdict()), FailureKind::kSilentNode);
 }
 
 TEST(FailureMonitor, ARankLeftBehindKeepsTheSuspects) {
@@ -78,6 +79,7 @@ TEST(FailureMonitor, ARankLeftBehindKeepsTheSuspects) {
       [] { return false; }, monitor, {.spin = std::chrono::nanoseconds(0)},
       of.segment->doorbell(0));
   EXPECT_THAT(suspects_of(status), ElementsAre(1));
+  EXPECT_EQ(failure_kind_of(status), FailureKind::kOther);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
-using Kind = RankNews::Kind;
+using Kind = RankStatus::Kind;
 
 // Stands in for the launcher.
 class Listener {
@@ -42,15 +42,15 @@ class Listener {
   const std::string& name() const { return name_; }
 
   // All messages received so far.
-  std::vector<RankNews> heard() {
-    std::vector<RankNews> all;
-    std::string bytes(kMaxRankNewsBytes, '\0');
+  std::vector<RankStatus> heard() {
+    std::vector<RankStatus> all;
+    std::string bytes(kMaxRankStatusBytes, '\0');
     ssize_t size;
     while ((size = ::recv(fd_, bytes.data(), bytes.size(), 0)) >= 0) {
-      const auto news =
-          parse_rank_news({bytes.data(), static_cast<std::size_t>(size)});
-      EXPECT_TRUE(news.has_value()) << bytes;
-      if (news) all.push_back(*news);
+      const auto status =
+          parse_rank_status({bytes.data(), static_cast<std::size_t>(size)});
+      EXPECT_TRUE(status.has_value()) << bytes;
+      if (status) all.push_back(*status);
     }
     return all;
   }
@@ -65,24 +65,29 @@ TEST(LauncherChannel, SendsEventsWithTheirRank) {
   const LauncherChannel channel(listener.name());
   channel.joining();
   channel.connected();
-  channel.broken(absl::AbortedError("rank 2 (host 'b', pid 9) ended"));
+  channel.broken(
+      with_failure_kind(absl::AbortedError("rank 2 (host 'b', pid 9) ended"),
+                        FailureKind::kSilentNode));
   channel.reforming(1500us);
   channel.reformed({0, 2});
-  channel.hindered(absl::CancelledError("rank 1 (host 'a', pid 8) shut down"));
-  const std::vector<RankNews> heard = listener.heard();
+  channel.peer_left_early(
+      absl::CancelledError("rank 1 (host 'a', pid 8) shut down"));
+  const std::vector<RankStatus> heard = listener.heard();
   ASSERT_THAT(heard, SizeIs(6));
-  const Kind kinds[] = {Kind::kJoining,   Kind::kConnected, Kind::kBroken,
-                        Kind::kReforming, Kind::kReformed,  Kind::kHindered};
+  const Kind kinds[] = {Kind::kJoining,  Kind::kConnected,
+                        Kind::kBroken,   Kind::kReforming,
+                        Kind::kReformed, Kind::kPeerLeftEarly};
   for (std::size_t i = 0; i < heard.size(); ++i) {
     EXPECT_EQ(heard[i].kind, kinds[i]);
     EXPECT_EQ(heard[i].pid, ::getpid());
     EXPECT_NE(heard[i].host, "");
   }
   EXPECT_EQ(heard[2].reason, "rank 2 (host 'b', pid 9) ended");
-  EXPECT_THAT(heard[2].culprits, ElementsAre(RankNews::Named{2, "b", 9}));
-  EXPECT_EQ(heard[3].patience, 2ms);
+  EXPECT_THAT(heard[2].culprits, ElementsAre(RankStatus::Named{2, "b", 9}));
+  EXPECT_EQ(heard[2].failure, FailureKind::kSilentNode);
+  EXPECT_EQ(heard[3].timeout, 2ms);
   EXPECT_THAT(heard[4].lost, ElementsAre(0, 2));
-  EXPECT_THAT(heard[5].culprits, ElementsAre(RankNews::Named{1, "a", 8}));
+  EXPECT_THAT(heard[5].culprits, ElementsAre(RankStatus::Named{1, "a", 8}));
 }
 
 TEST(LauncherChannel, AcceptsAMissingListener) {

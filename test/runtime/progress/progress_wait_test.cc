@@ -59,15 +59,15 @@ class ProgressWait : public ::testing::Test {
   void drive_until_sleep(const std::string& name) {
     bool is_over = false;
     EXPECT_TRUE(progress_.help(key(name), [&] {
-      has_had_news_ = has_had_news_ || queue_.has_news();
+      has_had_changes_ = has_had_changes_ || queue_.has_changes();
       return is_over = is_over || is_listened_to();
     }));
   }
 
   std::vector<Key> waited_for() {
-    coordinator::TensorQueue::News news;
-    queue_.take_news(news);
-    return news.waited_for;
+    coordinator::TensorQueue::Changes changes;
+    queue_.take_changes(changes);
+    return changes.waited_for;
   }
 
   std::unique_ptr<transport::NodeSegment> open_segment() {
@@ -87,8 +87,8 @@ class ProgressWait : public ::testing::Test {
   const std::unique_ptr<transport::Communicator> wires_;
   const Topology topology_;
   const std::unique_ptr<transport::NodeSegment> segment_;
-  transport::BreakWord hindrance_ = {};
-  FailureMonitor monitor_{topology_, *segment_, hindrance_, kEpoch};
+  transport::FailureRecord early_leave_ = {};
+  FailureMonitor monitor_{topology_, *segment_, early_leave_, kEpoch};
   transport::NodeMail mail_{*segment_, layout_.mail(segment_->payload())};
   MessageRouter router_{*wires_, mail_, topology_};
   coordinator::SharedBoard board_{layout_.board(segment_->payload()), 1, 2,
@@ -106,7 +106,7 @@ class ProgressWait : public ::testing::Test {
   telemetry::Log log_{1, {}};
   const LauncherChannel launcher_{""};
   coordinator::TensorQueue queue_;
-  bool has_had_news_ = false;
+  bool has_had_changes_ = false;
   Progress progress_{{.topology = topology_,
                       .segment = *segment_,
                       .router = router_,
@@ -124,9 +124,9 @@ class ProgressWait : public ::testing::Test {
 TEST_F(ProgressWait, AWaitIsAnnouncedWithoutOtherWork) {
   submit("x");
   drive_until_sleep("another");
-  has_had_news_ = false;
+  has_had_changes_ = false;
   drive_until_sleep("x");
-  EXPECT_TRUE(has_had_news_);
+  EXPECT_TRUE(has_had_changes_);
 }
 
 // An interrupted thread may wait again, but the promise asks for help only

@@ -155,8 +155,8 @@ TEST_F(SubmissionsTest, RefuseUnknownEnumValues) {
   const ConstTensorView far(memory_, DType::kF32, Shape({2}),
                             {static_cast<DeviceKind>(9), 0});
   for (const auto& [tensor, text] :
-       {std::pair(odd, "of 'x': there is no dtype 77"),
-        std::pair(far, "of 'x': there is no kind of device 9")}) {
+       {std::pair(odd, "of 'x': dtype 77 does not exist"),
+        std::pair(far, "of 'x': device kind 9 does not exist")}) {
     for (const auto& built :
          {submission(sets_, RequestKind::kAllreduce, {tensor},
                      AllreduceOptions{.name = "x"}),
@@ -180,7 +180,7 @@ TEST_F(SubmissionsTest, RefuseUnknownEnumValues) {
                    AllreduceOptions{.name = "x", .op = op}),
         submission(sets_, RequestKind::kReducescatter, {floats({2})},
                    ReducescatterOptions{.name = "x", .op = op})}) {
-    EXPECT_THAT(refusal(built), HasSubstr("of 'x': there is no op 77"));
+    EXPECT_THAT(refusal(built), HasSubstr("of 'x': op 77 does not exist"));
   }
 }
 

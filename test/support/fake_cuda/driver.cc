@@ -204,7 +204,7 @@ CuResult cuGetErrorName(CuResult result, const char** name) {
 }
 
 CuResult cuGetErrorString(CuResult, const char** text) {
-  *text = "as the stand-in sees it";
+  *text = "as the fake sees it";
   return kSuccess;
 }
 
@@ -220,7 +220,7 @@ CuResult cuDeviceGet(CuDevice* device, int ordinal) {
 }
 
 CuResult cuDeviceGetName(char* name, int length, CuDevice device) {
-  const std::string text = "Stand-in " + std::to_string(device);
+  const std::string text = "Fake GPU " + std::to_string(device);
   std::strncpy(name, text.c_str(), static_cast<std::size_t>(length));
   return kSuccess;
 }
@@ -228,7 +228,7 @@ CuResult cuDeviceGetName(char* name, int length, CuDevice device) {
 // Processes of a machine see the same GPUs.
 CuResult cuDeviceGetUuid(hvd::device::CuUuid* uuid, CuDevice device) {
   if (device < 0 || device >= world().devices) return kInvalidDevice;
-  *uuid = {"stand-in GPU"};
+  *uuid = {"fake GPU"};
   uuid->bytes[15] = static_cast<char>(device);
   return kSuccess;
 }
@@ -362,7 +362,7 @@ CuResult cuEventQuery(CuEvent event) {
   if (asked == nullptr) return kInvalidHandle;
   if (is_captured(event)) return kCapturedEvent;
   if (const CuResult forbidden = unsafe()) return forbidden;
-  return asked->has_happened(asked->last()) ? kSuccess : kNotReady;
+  return asked->has_completed(asked->last()) ? kSuccess : kNotReady;
 }
 
 CuResult cuEventSynchronize(CuEvent event) {

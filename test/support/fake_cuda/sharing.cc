@@ -110,10 +110,10 @@ CuResult cuLaunchKernel(CuFunction function, unsigned grid_x, unsigned grid_y,
       bytes, bytes + function->kernel->parameter_bytes);
   return put(stream, [=, kernel = function->kernel, device = queue->device()] {
     if (failure != kSuccess) return failure;
-    const Reach reach_here = [&](const void* memory, std::size_t size) {
+    const Reach open_local = [&](const void* memory, std::size_t size) {
       return reach(device, memory, size);
     };
-    return kernel->run(parameter->data(), grid_x, reach_here) ? kSuccess
+    return kernel->run(parameter->data(), grid_x, open_local) ? kSuccess
                                                               : kIllegalAddress;
   });
 }

@@ -38,7 +38,7 @@ std::uint64_t Event::last() const {
   return begun_;
 }
 
-bool Event::has_happened(std::uint64_t recording) const {
+bool Event::has_completed(std::uint64_t recording) const {
   const std::lock_guard lock(mutex_);
   return happened_ >= recording;
 }
@@ -89,12 +89,12 @@ void SharedEvent::happen(std::uint64_t recording) {
 
 std::uint64_t SharedEvent::last() const { return state_->begun; }
 
-bool SharedEvent::has_happened(std::uint64_t recording) const {
+bool SharedEvent::has_completed(std::uint64_t recording) const {
   return state_->happened >= recording;
 }
 
 void SharedEvent::wait(std::uint64_t recording) const {
-  while (!has_happened(recording)) {
+  while (!has_completed(recording)) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }

@@ -37,7 +37,7 @@ class Event {
 
   // The number of the last recording; 0 if none.
   virtual std::uint64_t last() const;
-  virtual bool has_happened(std::uint64_t recording) const;
+  virtual bool has_completed(std::uint64_t recording) const;
   virtual void wait(std::uint64_t recording) const;
 
  private:
@@ -60,7 +60,7 @@ class SharedEvent : public Event {
   std::uint64_t begin() override;
   void happen(std::uint64_t recording) override;
   std::uint64_t last() const override;
-  bool has_happened(std::uint64_t recording) const override;
+  bool has_completed(std::uint64_t recording) const override;
   // Never returns if the process that created the event has died first.
   void wait(std::uint64_t recording) const override;
 

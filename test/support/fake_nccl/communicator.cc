@@ -31,7 +31,7 @@ bool is_usable(NcclComm comm) {
 
 namespace {
 
-constexpr int kMostLooksForGraphs = 20'000;
+constexpr int kMaxLooksForGraphs = 20'000;
 
 // Whether all ranks have joined, each with its own GPU; an error if ranks
 // share.
@@ -84,7 +84,7 @@ const char* ncclGetErrorString(NcclResult result) {
   }
 }
 
-const char* ncclGetLastError(NcclComm) { return "as the stand-in sees it"; }
+const char* ncclGetLastError(NcclComm) { return "as the fake sees it"; }
 
 NcclResult ncclGetUniqueId(NcclUniqueId* id) {
   return Mapping::make(id) ? kNcclSuccess : kNcclSystemError;
@@ -154,14 +154,14 @@ NcclResult ncclCommAbort(NcclComm comm) {
   // NCCL, too, waits for graph launches that use the communicator. Unlike this
   // fake, NCCL waits forever for the graphs themselves.
   for (int looks = 0; comm->connection->captured.load() > 0; ++looks) {
-    if (looks == kMostLooksForGraphs) {
+    if (looks == kMaxLooksForGraphs) {
       ++world().ended_too_early;
       break;
     }
     usleep(100);
   }
   for (NcclWindow window : comm->windows) {
-    if (window != nullptr) let_go(window);
+    if (window != nullptr) release(window);
   }
   delete comm;
   return kNcclSuccess;

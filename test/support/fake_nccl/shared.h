@@ -15,7 +15,7 @@
 namespace fake_nccl {
 
 inline constexpr int kMostRanks = 8;
-inline constexpr int kMostWindows = 64;
+inline constexpr int kMaxWindows = 64;
 inline constexpr std::size_t kSlotBytes = 16 << 10;
 inline constexpr std::size_t kBoxBytes = 4 << 10;
 
@@ -24,7 +24,7 @@ struct alignas(64) Slot {
   std::atomic<int> joined;             // 1 + its GPU.
   std::atomic<int> left;               // It has finalized.
   std::atomic<int> windows;            // Number of registered windows.
-  std::uint64_t window_bytes[kMostWindows];
+  std::uint64_t window_bytes[kMaxWindows];
   std::uint64_t places[2];  // Position in windows of a step's data.
   alignas(64) std::byte halves[2][kSlotBytes];
 };

@@ -41,7 +41,7 @@ NcclResult look_at_windows(NcclComm comm) {
   return kNcclSuccess;
 }
 
-void let_go(NcclWindow window) {
+void release(NcclWindow window) {
   const std::lock_guard lock(world().mutex);
   --world().registered[window->memory];
   delete window;
@@ -93,7 +93,7 @@ NcclResult ncclCommWindowRegister(NcclComm comm, void* memory,
     const std::lock_guard lock(world().mutex);
     const auto found = world().memory.find(address);
     if (found == world().memory.end() || found->second < bytes ||
-        number == kMostWindows) {
+        number == kMaxWindows) {
       return kNcclInvalidArgument;
     }
     ++world().registered[address];
@@ -110,7 +110,7 @@ NcclResult ncclCommWindowDeregister(NcclComm comm, NcclWindow window) {
   if (!is_usable(comm)) return kNcclInvalidUsage;
   for (NcclWindow& one : comm->windows) {
     if (one != window || window == nullptr) continue;
-    let_go(std::exchange(one, nullptr));
+    release(std::exchange(one, nullptr));
     comm->polls = 1;
     return kNcclInProgress;
   }

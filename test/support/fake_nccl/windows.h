@@ -18,6 +18,6 @@ std::uint64_t place_of(NcclComm comm, const void* memory);
 NcclResult look_at_windows(NcclComm comm);
 
 // Ends a window that is no longer registered.
-void let_go(NcclWindow window);
+void release(NcclWindow window);
 
 }  // namespace fake_nccl

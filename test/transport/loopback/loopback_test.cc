@@ -81,8 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
                       epochs("One", 3, {2}), kNested),
     [](const auto& kind) { return kind.param.name; });
 
-std::chrono::steady_clock::time_point in(std::chrono::milliseconds patience) {
-  return std::chrono::steady_clock::now() + patience;
+std::chrono::steady_clock::time_point in(std::chrono::milliseconds timeout) {
+  return std::chrono::steady_clock::now() + timeout;
 }
 
 TEST(LoopbackWorld, HandsOutEachRankOnce) {
@@ -163,13 +163,13 @@ TEST(LoopbackWorld, ACallbackMaySendMail) {
   LoopbackWorld world(3);
   const auto rank0 = world.communicator(0);
   const auto rank1 = world.communicator(1);
-  Promise<void> told;
+  Promise<void> notified;
   rank0->on_peer_lost([&](int, const std::string&) {
     world.kill(1);
-    told.set(rank0->send_mail(0, "lost"));
+    notified.set(rank0->send_mail(0, "lost"));
   });
   world.kill(2);
-  EXPECT_TRUE(told.future().wait().ok());
+  EXPECT_TRUE(notified.future().wait().ok());
   rank0->on_peer_lost({});
   EXPECT_EQ((*rank0->receive_mail())->bytes, "lost");
 }

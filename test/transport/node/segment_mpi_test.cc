@@ -20,8 +20,8 @@ class BreakInterrupt : public Interrupt {
  public:
   explicit BreakInterrupt(const NodeSegment& segment) : segment_(segment) {}
   absl::Status check() override {
-    if (!segment_.break_word().raised()) return absl::OkStatus();
-    return absl::AbortedError(segment_.break_word().why());
+    if (!segment_.failure_record().raised()) return absl::OkStatus();
+    return absl::AbortedError(segment_.failure_record().why());
   }
 
  private:
@@ -45,13 +45,13 @@ void use(NodeSegment& segment) {
   }
   // The last rank breaks; waiting ranks see it.
   if (segment.local_rank() == segment.local_size() - 1) {
-    EXPECT_TRUE(segment.break_word().raise(3, "enough"));
+    EXPECT_TRUE(segment.failure_record().raise(3, "enough"));
     segment.ring_others();
   }
   const absl::Status status =
       wait_until([] { return false; }, interrupt, policy, bell);
   EXPECT_EQ(status.message(), "enough");
-  EXPECT_EQ(segment.break_word().epoch(), 3u);
+  EXPECT_EQ(segment.failure_record().epoch(), 3u);
 }
 
 TEST(NodeSegmentOverMpi, ServesTheProcessesOfEachNode) {

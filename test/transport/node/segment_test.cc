@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/transport/loopback/loopback.h"
 #include "horovodpp/transport/waiting.h"
 #include "test/transport/child_process.h"
@@ -67,8 +67,8 @@ class BreakInterrupt : public Interrupt {
  public:
   explicit BreakInterrupt(const NodeSegment& segment) : segment_(segment) {}
   absl::Status check() override {
-    if (!segment_.break_word().raised()) return absl::OkStatus();
-    return absl::AbortedError(segment_.break_word().why());
+    if (!segment_.failure_record().raised()) return absl::OkStatus();
+    return absl::AbortedError(segment_.failure_record().why());
   }
 
  private:
@@ -165,7 +165,7 @@ TEST(NodeSegment, AnErrorAnywhereIsTheResultOfEveryRank) {
         EXPECT_EQ(segment.status().code(), absl::StatusCode::kResourceExhausted)
             << segment.status();
         // The launcher learns the culprit, too.
-        RankNews news;
+        RankStatus news;
         news.set_reason(std::string(segment.status().message()));
         ASSERT_EQ(news.culprits.size(), 1u) << segment.status();
         EXPECT_EQ(news.culprits[0].rank, 0) << segment.status();
@@ -206,20 +206,20 @@ TEST(NodeSegment, ServesProcessesAndPassesABreakOn) {
                    {.spin = std::chrono::nanoseconds(0)}, segment->doorbell(1));
     segment->payload()[0] = std::byte{42};
     return status.message() == "rank 7 is gone" &&
-                   segment->break_word().epoch() == 5
+                   segment->failure_record().epoch() == 5
                ? 0
                : 1;
   });
-  EXPECT_FALSE(segment->break_word().raised());
-  EXPECT_TRUE(segment->break_word().raise(5, "rank 7 is gone"));
+  EXPECT_FALSE(segment->failure_record().raised());
+  EXPECT_TRUE(segment->failure_record().raise(5, "rank 7 is gone"));
   segment->doorbell(1).ring();
   EXPECT_EQ(child.exit_code(), 0);
   EXPECT_EQ(segment->payload()[0], std::byte{42});
 }
 
-TEST(BreakWord, KeepsTheFirstReason) {
+TEST(FailureRecord, KeepsTheFirstReason) {
   const auto segment = solo_segment(0);
-  BreakWord& word = segment->break_word();
+  FailureRecord& word = segment->failure_record();
   EXPECT_EQ(word.why(), "");
   std::atomic<int> first = 0;
   std::vector<std::thread> threads;
@@ -235,13 +235,13 @@ TEST(BreakWord, KeepsTheFirstReason) {
   EXPECT_LT(word.epoch(), 4u);
 }
 
-TEST(BreakWord, IsRaisedForTheSecondCallerToo) {
+TEST(FailureRecord, IsRaisedForTheSecondCallerToo) {
   for (int round = 0; round < 2000; ++round) {
-    BreakWord word;
+    FailureRecord word;
     std::barrier start(2);
     const auto raise = [&] {
       start.arrive_and_wait();
-      word.raise(1, std::string(BreakWord::kTextBytes, 'x'));
+      word.raise(1, std::string(FailureRecord::kTextBytes, 'x'));
       EXPECT_TRUE(word.raised());
     };
     std::thread other(raise);
@@ -250,21 +250,25 @@ TEST(BreakWord, IsRaisedForTheSecondCallerToo) {
   }
 }
 
-TEST(BreakWord, NamesTheSuspectsOfTheReason) {
+TEST(FailureRecord, NamesTheSuspectsOfTheReason) {
   const auto segment = solo_segment(0);
-  BreakWord& word = segment->break_word();
+  FailureRecord& word = segment->failure_record();
   EXPECT_EQ(word.suspects(), std::vector<int>());
-  EXPECT_TRUE(word.raise(1, "they do not answer", {3, 700}));
+  EXPECT_EQ(word.kind(), FailureKind::kOther);
+  EXPECT_TRUE(
+      word.raise(1, "they do not answer", {3, 700}, FailureKind::kSilentNode));
   EXPECT_EQ(word.suspects(), (std::vector<int>{3, 700}));
+  EXPECT_EQ(word.kind(), FailureKind::kSilentNode);
 }
 
-TEST(BreakWord, CutsALongText) {
+TEST(FailureRecord, CutsALongText) {
   const auto segment = solo_segment(0);
-  EXPECT_TRUE(segment->break_word().raise(1, std::string(100'000, 'y'),
-                                          std::vector<int>(1'000)));
-  EXPECT_EQ(segment->break_word().suspects().size(), BreakWord::kMostSuspects);
-  EXPECT_EQ(segment->break_word().why(),
-            std::string(BreakWord::kTextBytes, 'y'));
+  EXPECT_TRUE(segment->failure_record().raise(1, std::string(100'000, 'y'),
+                                              std::vector<int>(1'000)));
+  EXPECT_EQ(segment->failure_record().suspects().size(),
+            FailureRecord::kMaxSuspects);
+  EXPECT_EQ(segment->failure_record().why(),
+            std::string(FailureRecord::kTextBytes, 'y'));
 }
 
 TEST(NodeSegment, LeavesNoFileEvenIfItsOwnerIsKilled) {

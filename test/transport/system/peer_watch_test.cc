@@ -48,7 +48,7 @@ class PeerWatchByAnyWay : public ::testing::TestWithParam<PeerWatch::Open> {};
 
 INSTANTIATE_TEST_SUITE_P(Ways, PeerWatchByAnyWay,
                          ::testing::Values(WatchedProcess::open,
-                                           WatchedProcess::open_to_look),
+                                           WatchedProcess::open_for_polling),
                          [](const auto& way) {
                            return way.index == 0 ? "BestWay" : "ByLooking";
                          });
@@ -84,11 +84,11 @@ TEST_P(PeerWatchByAnyWay, EndsAndAccusesNoRankIfItsDescriptorsAreClosed) {
   {
     PeerWatch watch({as_rank(1, *child)}, GetParam());
     watch.watch([&](int, const std::string&) { ++accused; });
-    EXPECT_TRUE(watch.has_its_descriptors());
+    EXPECT_TRUE(watch.has_open_descriptors());
     for (const int number : open_descriptors()) {
       if (!before.contains(number)) ::close(number);
     }
-    EXPECT_FALSE(watch.has_its_descriptors());
+    EXPECT_FALSE(watch.has_open_descriptors());
     // Other files reuse the descriptors' numbers.
     char name[] = "/tmp/hvd_peer_watch_XXXXXX";
     const int file = ::mkstemp(name);
@@ -178,12 +178,14 @@ TEST_P(PeerWatchByAnyWay, AnEmptyCallbackStopsCalls) {
 
 TEST(PeerWatch, ReportsItsCaveats) {
   const auto child = sleeping_child();
-  const PeerWatch looking({as_rank(1, *child)}, WatchedProcess::open_to_look);
+  const PeerWatch looking({as_rank(1, *child)},
+                          WatchedProcess::open_for_polling);
   EXPECT_NE(looking.caveat().find("pidfd_open"), std::string::npos);
   EXPECT_TRUE(looking.sees(1));
   // A process that this one cannot see.
-  const PeerWatch blind({as_rank(1, *child)},
-                        [](std::int64_t) { return WatchedProcess::unseen(); });
+  const PeerWatch blind({as_rank(1, *child)}, [](std::int64_t) {
+    return WatchedProcess::unwatchable();
+  });
   EXPECT_NE(blind.caveat().find("cannot see"), std::string::npos);
   EXPECT_FALSE(blind.sees(1));
   EXPECT_EQ(PeerWatch({}).caveat(), "");
@@ -203,7 +205,7 @@ TEST(WatchedProcess, IsPolledIfAFilterRefusesItsDescriptor) {
     ChildProcess child([&] {
       if (!refuse_call(SYS_pidfd_open, error)) return 2;
       const WatchedProcess parent = WatchedProcess::open(::getppid());
-      return parent.way() == WatchedProcess::Way::kByLook && !parent.has_ended()
+      return parent.way() == WatchedProcess::Way::kPolled && !parent.has_ended()
                  ? 0
                  : 1;
     });
@@ -225,7 +227,7 @@ TEST(WatchedProcess, GoesOnWithoutItsFirstThread) {
     ::syscall(SYS_exit, 0);  // Ends the thread, not the process.
     return 1;
   });
-  const WatchedProcess process = WatchedProcess::open_to_look(child.pid());
+  const WatchedProcess process = WatchedProcess::open_for_polling(child.pid());
   while (process_state(child.pid()) != 'Z') std::this_thread::yield();
   EXPECT_FALSE(process.has_ended());
   ASSERT_EQ(::write(gate[1], "x", 1), 1);

@@ -46,8 +46,8 @@ def _rows_before(rows, process_set):
 def _check_gathered(tensor):
     check_tensor(tensor)
     if tensor.dim() == 0:
-        raise IndexError("allgather concatenates along the first dimension, and a scalar has "
-                         "none: use tensor.reshape(1)")
+        raise IndexError("allgather concatenates along the first dimension, which a scalar "
+                         "does not have: use tensor.reshape(1)")
 
 
 def allgather(tensor, name=None, process_set=global_process_set):

@@ -46,7 +46,7 @@ def check_reduced(tensor, op):
 def list_of(tensors):
     tensors = list(tensors)
     if not tensors:
-        raise ValueError("a group of no tensors: give it at least one")
+        raise ValueError("the group is empty: give at least one tensor")
     for tensor in tensors:
         check_tensor(tensor)
     return tensors

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LifeLines detect early that another process of this node is dying. A
+// LivenessLocks detect early that another process of this node dies. A
 // PeerWatch notices only after the system has freed the process's memory, which
 // takes a tenth of a second per gigabyte.
 //
@@ -7,8 +7,8 @@
 // word when the thread ends without releasing it (a robust futex,
 // set_robust_list(2)).
 //
-// LifeLines are only a faster way: without futex_waitv (Linux 5.16), or without
-// the thread, nothing is reported.
+// LivenessLocks only speed up detection: without futex_waitv (Linux 5.16), or
+// without the thread, nothing is reported.
 //
 // The callback runs on a thread of this object, which lives as long as the
 // object.
@@ -24,7 +24,7 @@
 
 namespace hvd::transport {
 
-class LifeLines {
+class LivenessLocks {
  public:
   // Called with the local rank in the shared memory.
   using Callback = std::function<void(int local_rank)>;
@@ -33,21 +33,21 @@ class LifeLines {
 
   // `memory` starts as zeros before the first rank uses it, and outlives this.
   // Calls `dies` once for each other rank whose process dies, but not for a
-  // rank that has destroyed its LifeLines. From now on the other ranks can
+  // rank that has destroyed its LivenessLocks. From now on the other ranks can
   // detect this rank's death.
-  LifeLines(std::span<std::byte> memory, int local_rank, int ranks,
-            Callback dies);
-  ~LifeLines();
-  LifeLines(const LifeLines&) = delete;
-  LifeLines& operator=(const LifeLines&) = delete;
+  LivenessLocks(std::span<std::byte> memory, int local_rank, int ranks,
+                Callback dies);
+  ~LivenessLocks();
+  LivenessLocks(const LivenessLocks&) = delete;
+  LivenessLocks& operator=(const LivenessLocks&) = delete;
 
  private:
   struct Line;
   using Word = std::atomic<std::uint32_t>;
 
   void run();
-  void take_hold();
-  void let_go();
+  void acquire();
+  void release();
   // Reports new deaths. Returns the words of the ranks that are still watched.
   std::vector<std::uint32_t> look();
   bool wait(const std::vector<std::uint32_t>& seen);

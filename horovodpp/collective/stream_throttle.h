@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A StreamRoom limits the number of operations in a GPU's stream to what a
+// A StreamThrottle limits the number of operations in a GPU's stream to what a
 // driver accepts without blocking. A full queue blocks the thread that enqueues
 // the next operation, where no interrupt reaches it; and the queued work may
 // never end (gpu_wait.h).
@@ -10,7 +10,7 @@
 // window's, and the staging lane's two. So each stream gets a quarter. The
 // program's own streams may still fill a queue that they share with these.
 //
-//   HVD_RETURN_IF_ERROR(room.make(stream, 1, wait));
+//   HVD_RETURN_IF_ERROR(throttle.make(stream, 1, wait));
 //   HVD_RETURN_IF_ERROR(stream.copy(to, from, bytes));
 //
 // Not thread-safe.
@@ -25,12 +25,12 @@
 
 namespace hvd::collective {
 
-class StreamRoom {
+class StreamThrottle {
  public:
   // The stream never holds more than these segments and the operations of one
   // make() call.
   static constexpr std::size_t kSegment = 64;
-  static constexpr std::size_t kMostSegments = 4;
+  static constexpr std::size_t kMaxSegments = 4;
 
   using Wait = absl::FunctionRef<absl::Status(const device::CudaEvent& event)>;
   // Returns when `operations` operations may be enqueued on `stream`, which is

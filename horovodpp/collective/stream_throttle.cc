@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/collective/stream_room.h"
+#include "horovodpp/collective/stream_throttle.h"
 
 #include <utility>
 
@@ -7,8 +7,8 @@
 
 namespace hvd::collective {
 
-absl::Status StreamRoom::make(const device::CudaStream& stream,
-                              std::size_t operations, Wait wait) {
+absl::Status StreamThrottle::make(const device::CudaStream& stream,
+                                  std::size_t operations, Wait wait) {
   if (since_ > 0 && since_ + operations > kSegment) {
     HVD_ASSIGN_OR_RETURN(
         device::CudaEvent end,
@@ -18,7 +18,7 @@ absl::Status StreamRoom::make(const device::CudaStream& stream,
   }
   since_ += operations;
   // The segment that has begun counts as one.
-  while (ends_.size() >= kMostSegments) {
+  while (ends_.size() >= kMaxSegments) {
     HVD_RETURN_IF_ERROR(wait(ends_.front()));
     ends_.pop_front();
   }

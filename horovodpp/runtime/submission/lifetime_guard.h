@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Door guards an object whose users may outlive it: they are let in while the
-// object exists.
+// A LifetimeGuard lets users that may outlive an object access it as long as it
+// exists.
 //
-//   Door<Engine> door(&engine);
-//   std::weak_ptr<Engine> key = door.key();      // Handed out.
+//   LifetimeGuard<Engine> guard(&engine);
+//   std::weak_ptr<Engine> key = guard.key();      // Handed out.
 //   if (const auto inside = key.lock()) inside->turn();
-//   door.shut();                                 // Before `engine` goes.
+//   guard.shut();                                 // Before `engine` goes.
 //
 // Thread-safe.
 #pragma once
@@ -20,27 +20,26 @@
 namespace hvd::runtime {
 
 template <typename T>
-class Door {
+class LifetimeGuard {
  public:
-  // The door is shut before `behind` is destroyed. The last user that leaves
-  // signals shut().
-  explicit Door(T* behind) {
+  // Call shut() before `guarded` is destroyed; it waits for the last user.
+  explicit LifetimeGuard(T* guarded) {
     auto last_one_out = std::make_shared<std::promise<void>>();
     empty_ = last_one_out->get_future().share();
     MutexLock lock(mutex_);
     open_ = std::shared_ptr<T>(
-        behind, [last_one_out](T*) { last_one_out->set_value(); });
+        guarded, [last_one_out](T*) { last_one_out->set_value(); });
   }
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
+  LifetimeGuard(const LifetimeGuard&) = delete;
+  LifetimeGuard& operator=(const LifetimeGuard&) = delete;
 
-  // A locked key is inside the door, unless the door is shut.
+  // lock() of a key gives access, unless the guard is shut.
   std::weak_ptr<T> key() const {
     MutexLock lock(mutex_);
     return open_;
   }
 
-  // Returns once no user is inside. Callable again.
+  // Refuses further users and returns once no user has access. Callable again.
   void shut() {
     std::shared_ptr<T> closed;
     {
@@ -51,8 +50,8 @@ class Door {
     empty_.wait();
   }
 
-  // Replaces shut() in a forked child: users inside exist only in the parent,
-  // whose threads may hold the lock.
+  // Replaces shut() in a forked child: users with access exist only in the
+  // parent, whose threads may hold the lock.
   void abandon() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     new std::shared_ptr<T>(std::move(open_));
   }

@@ -20,10 +20,10 @@
 namespace hvd::device {
 namespace {
 
-class StandIn : public ::testing::Test {
+class FakeCudaDriver : public ::testing::Test {
  protected:
   void SetUp() override { HVD_NEEDS_STAND_INS(); }
-  ~StandIn() override {
+  ~FakeCudaDriver() override {
     open(gate_);
     EXPECT_TRUE(stream_.synchronize().ok());
   }
@@ -64,7 +64,7 @@ class StandIn : public ::testing::Test {
   std::atomic<bool> mark_{false};
 };
 
-TEST_F(StandIn, CopiesIntoPageableMemoryBeforeItReturns) {
+TEST_F(FakeCudaDriver, CopiesIntoPageableMemoryBeforeItReturns) {
   const auto gpu = allocate(sizeof(int));
   for (int i = 0; i < 20; ++i) {
     int received = -1;
@@ -77,7 +77,7 @@ TEST_F(StandIn, CopiesIntoPageableMemoryBeforeItReturns) {
   }
 }
 
-TEST_F(StandIn, PutsLittlePageableMemoryAside) {
+TEST_F(FakeCudaDriver, PutsLittlePageableMemoryAside) {
   const auto gpu = allocate(sizeof(int));
   int sent = 7;
   int received = 0;
@@ -89,7 +89,7 @@ TEST_F(StandIn, PutsLittlePageableMemoryAside) {
   EXPECT_EQ(received, 7);
 }
 
-TEST_F(StandIn, ReadsMuchPageableMemoryBeforeItReturns) {
+TEST_F(FakeCudaDriver, ReadsMuchPageableMemoryBeforeItReturns) {
   const std::vector<std::byte> sent((std::size_t{64} << 10) + 1);
   const auto gpu = allocate(sent.size());
   for (int i = 0; i < 20; ++i) {
@@ -100,7 +100,7 @@ TEST_F(StandIn, ReadsMuchPageableMemoryBeforeItReturns) {
   }
 }
 
-TEST_F(StandIn, CopiesBetweenMemoryOfTheHostBeforeItReturns) {
+TEST_F(FakeCudaDriver, CopiesBetweenMemoryOfTheHostBeforeItReturns) {
   const int sent = 7;
   for (int i = 0; i < 20; ++i) {
     int received = 0;
@@ -110,7 +110,7 @@ TEST_F(StandIn, CopiesBetweenMemoryOfTheHostBeforeItReturns) {
 }
 
 // A blocking copy would hang this test.
-TEST_F(StandIn, DoesNotBlockForPinnedMemory) {
+TEST_F(FakeCudaDriver, DoesNotBlockForPinnedMemory) {
   constexpr std::size_t kBytes = std::size_t{1} << 20;
   const auto gpu = allocate(kBytes);
   PinnedMemory pinned(context_);
@@ -122,7 +122,7 @@ TEST_F(StandIn, DoesNotBlockForPinnedMemory) {
   EXPECT_TRUE(stream_.synchronize().ok());
 }
 
-TEST_F(StandIn, WaitsForAllWorkBeforeItTakesPinnedMemoryBack) {
+TEST_F(FakeCudaDriver, WaitsForAllWorkBeforeItTakesPinnedMemoryBack) {
   for (int i = 0; i < 20; ++i) {
     mark_ = false;
     PinnedMemory pinned(context_);
@@ -134,7 +134,7 @@ TEST_F(StandIn, WaitsForAllWorkBeforeItTakesPinnedMemoryBack) {
   }
 }
 
-TEST_F(StandIn, SharesNoPoolMemoryWithOtherProcesses) {
+TEST_F(FakeCudaDriver, SharesNoPoolMemoryWithOtherProcesses) {
   const auto pool = CudaPool::create(context_);
   ASSERT_TRUE(pool.ok()) << pool.status();
   std::byte* const memory = (*pool)->allocate(stream_, 64).value();
@@ -148,7 +148,7 @@ TEST_F(StandIn, SharesNoPoolMemoryWithOtherProcesses) {
   EXPECT_TRUE(stream_.synchronize().ok());
 }
 
-TEST_F(StandIn, KnowsAGpuOfPinnedMemoryToo) {
+TEST_F(FakeCudaDriver, KnowsAGpuOfPinnedMemoryToo) {
   PinnedMemory pinned(context_);
   int gpu = -1;
   int attributes[] = {kCuPointerDeviceOrdinal};
@@ -160,7 +160,7 @@ TEST_F(StandIn, KnowsAGpuOfPinnedMemoryToo) {
   EXPECT_EQ(gpu, 0);
 }
 
-TEST_F(StandIn, SpoilsACaptureByWorkInTheLegacyDefaultStream) {
+TEST_F(FakeCudaDriver, SpoilsACaptureByWorkInTheLegacyDefaultStream) {
   const CurrentContext current(context_);
   CuStream ordered = nullptr;
   ASSERT_EQ(context_.api->cuStreamCreateWithPriority(&ordered, 0, 0),
@@ -181,7 +181,7 @@ TEST_F(StandIn, SpoilsACaptureByWorkInTheLegacyDefaultStream) {
   EXPECT_EQ(context_.api->cuStreamDestroy_v2(ordered), kCuSuccess);
 }
 
-TEST_F(StandIn, PinsEachPageOnce) {
+TEST_F(FakeCudaDriver, PinsEachPageOnce) {
   constexpr std::size_t kPage = 4096;
   alignas(kPage) static std::byte memory[2 * kPage];
   const auto at = [&](std::size_t offset) {
@@ -192,13 +192,13 @@ TEST_F(StandIn, PinsEachPageOnce) {
   EXPECT_FALSE(PinnedRange::pin(context_, at(kPage + 128), 64).ok());
 }
 
-TEST_F(StandIn, NeedsAContextToFree) {
+TEST_F(FakeCudaDriver, NeedsAContextToFree) {
   constexpr CuResult kInvalidContext = 201;
   EXPECT_EQ(context_.api->cuStreamDestroy_v2(stream_.handle()),
             kInvalidContext);
 }
 
-TEST_F(StandIn, RunsKernelsInStreamsOfTheirGpu) {
+TEST_F(FakeCudaDriver, RunsKernelsInStreamsOfTheirGpu) {
   const auto kernels = CudaKernels::load(context_);
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   CudaStream other = CudaStream::create(cuda_->context(1).value()).value();
@@ -211,7 +211,7 @@ TEST_F(StandIn, RunsKernelsInStreamsOfTheirGpu) {
 }
 
 // A launch that waits would hang this test.
-TEST_F(StandIn, LaunchesLoadedKernelsWithoutAWait) {
+TEST_F(FakeCudaDriver, LaunchesLoadedKernelsWithoutAWait) {
   const CudaContext context = cuda_->context(3).value();
   CudaStream stream = CudaStream::create(context).value();
   const auto kernels = CudaKernels::load(context);
@@ -247,7 +247,7 @@ struct Load {
   }
 };
 
-TEST_F(StandIn, BlocksAThreadThatFillsAStream) {
+TEST_F(FakeCudaDriver, BlocksAThreadThatFillsAStream) {
   constexpr int kLimit = 4;
   constexpr int kWork = 200;
   testing::FakeCuda::set_queue_limit(kLimit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Surroundings is a snapshot of the thread state that operations use
-// (tensor/base/thread_state.h, graph_state.h), to be restored on another thread or
-// later.
+// A ThreadSnapshot copies the thread state that operations use
+// (tensor/base/thread_state.h, graph_state.h), to restore it on another thread
+// or later.
 #pragma once
 
 #include "horovodpp/autograd/graph/graph_state.h"
@@ -11,16 +11,16 @@
 namespace hvd::autograd {
 
 // Owns its contents.
-class Surroundings {
+class ThreadSnapshot {
  public:
   // A snapshot of this thread's current state.
-  static Surroundings capture();
+  static ThreadSnapshot capture();
 
   // Restores a snapshot on this thread while it lives. The snapshot outlives
   // it.
   class Scope {
    public:
-    explicit Scope(const Surroundings& surroundings);
+    explicit Scope(const ThreadSnapshot& snapshot);
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
@@ -30,15 +30,15 @@ class Surroundings {
     GraphScopes graph_;
   };
 
-  ~Surroundings();
-  Surroundings(const Surroundings& other);
-  Surroundings& operator=(const Surroundings&) = delete;
+  ~ThreadSnapshot();
+  ThreadSnapshot(const ThreadSnapshot& other);
+  ThreadSnapshot& operator=(const ThreadSnapshot&) = delete;
 
  private:
-  Surroundings() = default;
+  ThreadSnapshot() = default;
   ThreadModes thread_;
   GraphScopes graph_;
-  Ref<SavedTensorKeeper> saved_tensor_keeper_;
+  Ref<SavedTensorStore> saved_tensor_store_;
 };
 
 }  // namespace hvd::autograd

@@ -12,7 +12,7 @@ from horovodpp.torch.arena import arena_empty
 from horovodpp.torch.parameters import HAS_POST_ACCUMULATE_HOOKS
 
 
-class Homes:
+class SharedGradients:
     """Moves the first gradient of each parameter. Parameters have indices."""
 
     def __init__(self, wanted):

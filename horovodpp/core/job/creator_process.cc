@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/core/job/home_process.h"
+#include "horovodpp/core/job/creator_process.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ unsigned count_forks() {
 
 }  // namespace internal
 
-absl::Status HomeProcess::no_part_in_it() const {
+absl::Status CreatorProcess::forked_error() const {
   return absl::FailedPreconditionError(absl::StrCat(
       "process ", ::getpid(), " was forked from ", owner_,
       " and has no part in its job; communicate in the process that started "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HomeProcess remembers the process that created an object. A forked child has
-// the object's memory but not its threads: a lock that one of these held is
+// CreatorProcess remembers the process that created an object. A forked child
+// has the object's memory but not its threads: a lock that one of these held is
 // never released there. So objects with locks check before locking:
 //
 //   if (!home_.is_here()) return home_.check();
@@ -24,10 +24,10 @@ unsigned count_forks();
 
 }  // namespace internal
 
-class HomeProcess {
+class CreatorProcess {
  public:
   // `owner` names the parent process in the child's error message.
-  explicit HomeProcess(std::string owner) : owner_(std::move(owner)) {}
+  explicit CreatorProcess(std::string owner) : owner_(std::move(owner)) {}
 
   // False in a child. Costs one load, unlike getpid(), which is a system call.
   bool is_here() const {
@@ -35,11 +35,11 @@ class HomeProcess {
   }
   //   FailedPrecondition  in a child; names the owner and a remedy
   absl::Status check() const {
-    return is_here() ? absl::OkStatus() : no_part_in_it();
+    return is_here() ? absl::OkStatus() : forked_error();
   }
 
  private:
-  absl::Status no_part_in_it() const;
+  absl::Status forked_error() const;
 
   const unsigned forks_ = internal::count_forks();
   const std::string owner_;

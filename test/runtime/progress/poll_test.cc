@@ -27,8 +27,8 @@ class Attend : public ::testing::Test {
 
   Attend() {
     EXPECT_TRUE(executor_.add_set(coordinator::kGlobalSet, {0}).ok());
-    monitor_.set_attend([this] { return progress_.attend(); },
-                        [this] { return progress_.attend_due(); });
+    monitor_.set_poll([this] { return progress_.poll(); },
+                      [this] { return progress_.poll_due(); });
     calls_.outcome = [this](std::size_t) {
       if (in_call_) std::exchange(in_call_, nullptr)();
       return absl::OkStatus();
@@ -76,8 +76,8 @@ class Attend : public ::testing::Test {
       world_.communicator(0);
   const Topology topology_ = *Topology::from_peers(0, wires_->peers());
   const std::unique_ptr<transport::NodeSegment> segment_ = open_segment();
-  transport::BreakWord hindrance_ = {};
-  FailureMonitor monitor_{topology_, *segment_, hindrance_, kEpoch};
+  transport::FailureRecord early_leave_ = {};
+  FailureMonitor monitor_{topology_, *segment_, early_leave_, kEpoch};
   transport::NodeMail mail_{*segment_, layout_.mail(segment_->payload())};
   MessageRouter router_{*wires_, mail_, topology_};
   coordinator::SharedBoard board_{layout_.board(segment_->payload()), 0, 1,
@@ -122,7 +122,7 @@ TEST_F(Attend, SubmissionsBeforeACycleAreSentToThePeers) {
     EXPECT_EQ(monitor_.check(), absl::OkStatus());
     wakes = submit("y");
     EXPECT_EQ(monitor_.check(), absl::OkStatus());
-    EXPECT_FALSE(queue_.has_news());
+    EXPECT_FALSE(queue_.has_changes());
   });
   EXPECT_TRUE(wakes);
   drive();
@@ -136,10 +136,10 @@ TEST_F(Attend, SubmissionsInACycleWakeNoThread) {
     EXPECT_EQ(monitor_.check(), absl::OkStatus());
     const auto due = monitor_.verdict_due();
     ASSERT_TRUE(due.has_value());
-    EXPECT_LE(*due, steady_clock::now() + kUnseen);
+    EXPECT_LE(*due, steady_clock::now() + kMaxUnseenTime);
     wakes = submit("y");
     EXPECT_EQ(monitor_.check(), absl::OkStatus());
-    EXPECT_FALSE(queue_.has_news());
+    EXPECT_FALSE(queue_.has_changes());
     // The submission is not in the cycle, so the cycle is about to end.
     EXPECT_FALSE(coordinator_.follows_cycle());
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/autograd/surroundings.h"
+#include "horovodpp/autograd/thread_snapshot.h"
 #include "horovodpp/autograd/graph/graph_state.h"
 
 #include "horovodpp/autograd/saved/saved_tensor.h"
@@ -19,24 +19,24 @@ void put_in_force(const ThreadModes& thread, const GraphScopes& graph) {
 
 }  // namespace
 
-Surroundings Surroundings::capture() {
-  Surroundings result;
+ThreadSnapshot ThreadSnapshot::capture() {
+  ThreadSnapshot result;
   result.thread_ = modes();
   result.thread_.generator = &default_generator();
   result.graph_ = scopes();
-  result.saved_tensor_keeper_ =
-      Ref<SavedTensorKeeper>::share(graph_state.saved_tensor_keeper);
+  result.saved_tensor_store_ =
+      Ref<SavedTensorStore>::share(graph_state.saved_tensor_store);
   return result;
 }
 
-Surroundings::Surroundings(const Surroundings& other) = default;
-Surroundings::~Surroundings() = default;
+ThreadSnapshot::ThreadSnapshot(const ThreadSnapshot& other) = default;
+ThreadSnapshot::~ThreadSnapshot() = default;
 
-Surroundings::Scope::Scope(const Surroundings& surroundings)
+ThreadSnapshot::Scope::Scope(const ThreadSnapshot& snapshot)
     : thread_(modes()), graph_(scopes()) {
-  put_in_force(surroundings.thread_, surroundings.graph_);
+  put_in_force(snapshot.thread_, snapshot.graph_);
 }
 
-Surroundings::Scope::~Scope() { put_in_force(thread_, graph_); }
+ThreadSnapshot::Scope::~Scope() { put_in_force(thread_, graph_); }
 
 }  // namespace hvd::autograd

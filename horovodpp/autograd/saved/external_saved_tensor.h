@@ -11,11 +11,11 @@
 
 namespace hvd::autograd {
 
-class SavedElsewhere : public SavedTensorHolder {
+class ExternalSavedTensor : public SavedTensorHolder {
  public:
-  explicit SavedElsewhere(const Tensor& tensor) : original_(tensor) {}
-  SavedElsewhere(const SavedElsewhere&) = delete;
-  SavedElsewhere& operator=(const SavedElsewhere&) = delete;
+  explicit ExternalSavedTensor(const Tensor& tensor) : original_(tensor) {}
+  ExternalSavedTensor(const ExternalSavedTensor&) = delete;
+  ExternalSavedTensor& operator=(const ExternalSavedTensor&) = delete;
 
   // Used to check the version while the original exists.
   Tensor original(std::uint32_t /*place*/) const final {
@@ -29,7 +29,7 @@ class SavedElsewhere : public SavedTensorHolder {
   }
 
  protected:
-  virtual ~SavedElsewhere() = default;
+  virtual ~ExternalSavedTensor() = default;
 
  private:
   const WeakTensor original_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/runtime/submission/door.h"
+#include "horovodpp/runtime/submission/guard.h"
 
 #include <gtest/gtest.h>
 
@@ -11,24 +11,24 @@
 namespace hvd::runtime {
 namespace {
 
-TEST(Door, AdmitsUntilShut) {
+TEST(LifetimeGuard, AdmitsUntilShut) {
   int behind = 7;
-  Door<int> door(&behind);
-  const std::weak_ptr<int> key = door.key();
+  LifetimeGuard<int> guard(&behind);
+  const std::weak_ptr<int> key = guard.key();
   EXPECT_EQ(key.lock().get(), &behind);
-  door.shut();
+  guard.shut();
   EXPECT_EQ(key.lock(), nullptr);
-  EXPECT_EQ(door.key().lock(), nullptr);
-  door.shut();
+  EXPECT_EQ(guard.key().lock(), nullptr);
+  guard.shut();
 }
 
-TEST(Door, ShuttingWaitsForThreadsInside) {
+TEST(LifetimeGuard, ShuttingWaitsForThreadsInside) {
   int behind = 7;
-  Door<int> door(&behind);
+  LifetimeGuard<int> guard(&behind);
   std::latch is_inside(1);
   std::latch may_leave(1);
   std::atomic<bool> is_leaving = false;
-  std::thread guest([&, key = door.key()] {
+  std::thread guest([&, key = guard.key()] {
     const std::shared_ptr<int> inside = key.lock();
     is_inside.count_down();
     may_leave.wait();
@@ -36,7 +36,7 @@ TEST(Door, ShuttingWaitsForThreadsInside) {
   });
   is_inside.wait();
   may_leave.count_down();
-  door.shut();
+  guard.shut();
   EXPECT_TRUE(is_leaving.load());
   guest.join();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/node/life_lines.h"
+#include "horovodpp/transport/node/liveness_locks.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -37,18 +37,18 @@ void wake_all(std::atomic<std::uint32_t>& word) {
 
 // When a thread ends, the kernel walks its robust list, which has one entry
 // here.
-struct alignas(64) LifeLines::Line {
+struct alignas(64) LivenessLocks::Line {
   robust_list entry = {};
   Word word{0};  // The holder's thread id; 0: not held yet.
   robust_list_head list = {};
 };
 
-std::size_t LifeLines::bytes_needed(int ranks) {
+std::size_t LivenessLocks::bytes_needed(int ranks) {
   return static_cast<std::size_t>(ranks) * sizeof(Line);
 }
 
-LifeLines::LifeLines(std::span<std::byte> memory, int local_rank, int ranks,
-                     Callback dies)
+LivenessLocks::LivenessLocks(std::span<std::byte> memory, int local_rank,
+                             int ranks, Callback dies)
     : lines_(reinterpret_cast<Line*>(memory.data())),
       local_rank_(local_rank),
       ranks_(ranks),
@@ -62,14 +62,14 @@ LifeLines::LifeLines(std::span<std::byte> memory, int local_rank, int ranks,
   holds_.wait(0);
 }
 
-LifeLines::~LifeLines() {
+LivenessLocks::~LivenessLocks() {
   if (!thread_.joinable()) return;
   stops_.store(1);
   wake_all(stops_);
   thread_.join();
 }
 
-void LifeLines::take_hold() {
+void LivenessLocks::acquire() {
   Line& mine = lines_[local_rank_];
   mine.list.list.next = &mine.entry;
   mine.list.futex_offset = reinterpret_cast<char*>(&mine.word) -
@@ -84,14 +84,14 @@ void LifeLines::take_hold() {
   wake_all(mine.word);
 }
 
-void LifeLines::let_go() {
+void LivenessLocks::release() {
   Line& mine = lines_[local_rank_];
   mine.word.store(kLetGo);
   wake_all(mine.word);
   mine.list.list.next = &mine.list.list;
 }
 
-std::vector<std::uint32_t> LifeLines::look() {
+std::vector<std::uint32_t> LivenessLocks::look() {
   std::vector<std::uint32_t> seen(is_over_.size());
   for (int rank = 0; rank < ranks_; ++rank) {
     const auto at = static_cast<std::size_t>(rank);
@@ -108,7 +108,7 @@ std::vector<std::uint32_t> LifeLines::look() {
   return seen;
 }
 
-bool LifeLines::wait(const std::vector<std::uint32_t>& seen) {
+bool LivenessLocks::wait(const std::vector<std::uint32_t>& seen) {
   std::vector<Waited> words;
   const auto add = [&](Word& word, std::uint32_t value) {
     words.push_back(
@@ -124,8 +124,8 @@ bool LifeLines::wait(const std::vector<std::uint32_t>& seen) {
   return woken >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
-void LifeLines::run() {
-  take_hold();
+void LivenessLocks::run() {
+  acquire();
   holds_.store(1);
   holds_.notify_one();
   try {
@@ -139,7 +139,7 @@ void LifeLines::run() {
   while (stops_.load() == 0) {
     ::syscall(SYS_futex, &stops_, FUTEX_WAIT, 0, nullptr, nullptr, 0);
   }
-  let_go();
+  release();
 }
 
 }  // namespace hvd::transport

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/collective/stream_room.h"
+#include "horovodpp/collective/stream_throttle.h"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 namespace hvd::collective {
 namespace {
 
-class StreamRoomTest : public ::testing::Test {
+class StreamThrottleTest : public ::testing::Test {
  protected:
-  ~StreamRoomTest() override {
-    let_go();
+  ~StreamThrottleTest() override {
+    finish_work();
     EXPECT_EQ(stream_.synchronize(), absl::OkStatus());
   }
 
@@ -36,7 +36,7 @@ class StreamRoomTest : public ::testing::Test {
         },
         &is_over_);
   }
-  void let_go() {
+  void finish_work() {
     is_over_ = true;
     is_over_.notify_all();
   }
@@ -47,45 +47,47 @@ class StreamRoomTest : public ::testing::Test {
       device::CudaDriver::load(testing::FakeCuda::file()).value();
   const device::CudaContext context_ = cuda_->context(0).value();
   device::CudaStream stream_ = device::CudaStream::create(context_).value();
-  StreamRoom room_;
+  StreamThrottle throttle_;
 };
 
 // Four streams may share one driver queue, which holds about a thousand
 // operations.
-TEST_F(StreamRoomTest, WaitsBeforeTheStreamIsFull) {
+TEST_F(StreamThrottleTest, WaitsBeforeTheStreamIsFull) {
   hang();
   const absl::Status full = absl::UnavailableError("full");
   absl::Status status;
   int put_before = 0;
   while (status.ok()) {
-    status = room_.make(stream_, 1, [&](const auto&) { return full; });
+    status = throttle_.make(stream_, 1, [&](const auto&) { return full; });
     if (!status.ok()) break;
     put();
     ++put_before;
   }
   EXPECT_EQ(status, full);
   EXPECT_GE(put_before, 128);
-  EXPECT_LT(4 * (put_before + static_cast<int>(StreamRoom::kMostSegments)),
+  EXPECT_LT(4 * (put_before + static_cast<int>(StreamThrottle::kMaxSegments)),
             1100);
 }
 
-TEST_F(StreamRoomTest, WaitsForTheOldestOnly) {
+TEST_F(StreamThrottleTest, WaitsForTheOldestOnly) {
   constexpr int kAll = 3000;
   int waits = 0;
   for (int i = 0; i < kAll; ++i) {
-    ASSERT_EQ(room_.make(stream_, 1,
-                         [&](const device::CudaEvent& event) {
-                           ++waits;
-                           const absl::Status status = event.wait();
-                           // The work that was queued before the event is done.
-                           EXPECT_GE(done_, waits * StreamRoom::kSegment);
-                           return status;
-                         }),
+    ASSERT_EQ(throttle_.make(stream_, 1,
+                             [&](const device::CudaEvent& event) {
+                               ++waits;
+                               const absl::Status status = event.wait();
+                               // The work that was queued before the event is
+                               // done.
+                               EXPECT_GE(done_,
+                                         waits * StreamThrottle::kSegment);
+                               return status;
+                             }),
               absl::OkStatus());
     put();
   }
   EXPECT_GT(waits, 0);
-  EXPECT_LT(waits, kAll / static_cast<int>(StreamRoom::kSegment));
+  EXPECT_LT(waits, kAll / static_cast<int>(StreamThrottle::kSegment));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/core/job/rank_news.h"
+#include "horovodpp/core/job/rank_status.h"
 
 #include <algorithm>
 #include <array>
@@ -88,18 +88,18 @@ std::optional<std::vector<int>> ranks_in(absl::string_view ranges) {
   return ranks;
 }
 
-std::string word_of(const RankNews::Named& named) {
+std::string word_of(const RankStatus::Named& named) {
   return absl::StrCat(named.rank, "@", named.pid, "@",
                       escaped(named.host.substr(0, kMaxHostBytes)));
 }
 
-std::optional<std::vector<RankNews::Named>> culprits_in(
+std::optional<std::vector<RankStatus::Named>> culprits_in(
     absl::string_view words) {
-  std::vector<RankNews::Named> culprits;
+  std::vector<RankStatus::Named> culprits;
   for (const absl::string_view word :
        absl::StrSplit(words, ',', absl::SkipEmpty())) {
     const std::vector<absl::string_view> fields = absl::StrSplit(word, '@');
-    RankNews::Named named;
+    RankStatus::Named named;
     if (fields.size() != 3 || !absl::SimpleAtoi(fields[0], &named.rank) ||
         !absl::SimpleAtoi(fields[1], &named.pid)) {
       return std::nullopt;
@@ -114,9 +114,9 @@ std::optional<std::vector<RankNews::Named>> culprits_in(
 
 }  // namespace
 
-std::optional<RankNews::Named> take_named(absl::string_view* text) {
+std::optional<RankStatus::Named> take_named(absl::string_view* text) {
   absl::string_view rest = *text;
-  RankNews::Named named;
+  RankStatus::Named named;
   if (!absl::ConsumePrefix(&rest, "rank ")) return std::nullopt;
   const std::size_t host = rest.find(" (host '");
   if (host == absl::string_view::npos ||
@@ -138,7 +138,7 @@ std::optional<RankNews::Named> take_named(absl::string_view* text) {
   return named;
 }
 
-void RankNews::set_reason(const std::string& text) {
+void RankStatus::set_reason(const std::string& text) {
   reason = text;
   culprits.clear();
   absl::string_view rest = text;
@@ -160,19 +160,19 @@ void RankNews::set_reason(const std::string& text) {
   }
 }
 
-std::string to_text(const RankNews& news) {
+std::string to_text(const RankStatus& status) {
   std::vector<std::string> culprits;
-  for (const RankNews::Named& named : news.culprits) {
+  for (const RankStatus::Named& named : status.culprits) {
     if (culprits.size() < kMaxCulprits) culprits.push_back(word_of(named));
   }
-  std::string text =
-      absl::StrCat(kKindNames[static_cast<std::size_t>(news.kind)], " ",
-                   escaped(news.host.substr(0, kMaxHostBytes)), " ", news.pid,
-                   " ", news.patience.count(), " ", ranges_of(news.lost), " ",
-                   absl::StrJoin(culprits, ","), " ");
-  const std::string reason = escaped(news.reason.substr(0, kMaxReasonBytes));
+  std::string text = absl::StrCat(
+      kKindNames[static_cast<std::size_t>(status.kind)], " ",
+      escaped(status.host.substr(0, kMaxHostBytes)), " ", status.pid, " ",
+      status.timeout.count(), " ", ranges_of(status.lost), " ",
+      absl::StrJoin(culprits, ","), " ", static_cast<int>(status.failure), " ");
+  const std::string reason = escaped(status.reason.substr(0, kMaxReasonBytes));
   // Do not cut an escape.
-  std::size_t size = std::min(reason.size(), kMaxRankNewsBytes - text.size());
+  std::size_t size = std::min(reason.size(), kMaxRankStatusBytes - text.size());
   if (size < reason.size()) {
     const std::size_t percent = reason.rfind('%', size);
     if (percent != std::string::npos && percent + 2 >= size) size = percent;
@@ -180,30 +180,34 @@ std::string to_text(const RankNews& news) {
   return text.append(reason, 0, size);
 }
 
-std::optional<RankNews> parse_rank_news(absl::string_view text) {
+std::optional<RankStatus> parse_rank_status(absl::string_view text) {
   const std::vector<absl::string_view> words = absl::StrSplit(text, ' ');
-  if (words.size() != 7) return std::nullopt;
+  if (words.size() != 8) return std::nullopt;
   const auto kind = std::find(kKindNames.begin(), kKindNames.end(), words[0]);
   if (kind == kKindNames.end()) return std::nullopt;
-  RankNews news;
-  news.kind = static_cast<RankNews::Kind>(kind - kKindNames.begin());
-  std::int64_t patience = 0;
+  RankStatus status;
+  status.kind = static_cast<RankStatus::Kind>(kind - kKindNames.begin());
+  std::int64_t timeout = 0;
+  int failure = 0;
   const auto host = unescaped(words[1]);
   const auto lost = ranks_in(words[4]);
   const auto culprits = culprits_in(words[5]);
-  const auto reason = unescaped(words[6]);
-  constexpr std::int64_t kMaxPatience = std::int64_t{1000} * 3600 * 24 * 365;
+  const auto reason = unescaped(words[7]);
+  constexpr std::int64_t kMaxTimeout = std::int64_t{1000} * 3600 * 24 * 365;
   if (!host || !lost || !culprits || !reason ||
-      !absl::SimpleAtoi(words[2], &news.pid) ||
-      !absl::SimpleAtoi(words[3], &patience) || patience < 0) {
+      !absl::SimpleAtoi(words[2], &status.pid) ||
+      !absl::SimpleAtoi(words[3], &timeout) || timeout < 0 ||
+      !absl::SimpleAtoi(words[6], &failure) || failure < 0 ||
+      failure > static_cast<int>(kLastFailureKind)) {
     return std::nullopt;
   }
-  news.host = *host;
-  news.patience = std::chrono::milliseconds(std::min(patience, kMaxPatience));
-  news.lost = *lost;
-  news.culprits = *culprits;
-  news.reason = *reason;
-  return news;
+  status.host = *host;
+  status.timeout = std::chrono::milliseconds(std::min(timeout, kMaxTimeout));
+  status.lost = *lost;
+  status.culprits = *culprits;
+  status.reason = *reason;
+  status.failure = static_cast<FailureKind>(failure);
+  return status;
 }
 
 }  // namespace hvd

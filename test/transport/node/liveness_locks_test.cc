@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/node/life_lines.h"
+#include "horovodpp/transport/node/liveness_locks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,7 +40,8 @@ struct SharedLines {
   ~SharedLines() { ::munmap(memory, kBytes); }
 
   std::span<std::byte> lines() const {
-    return {static_cast<std::byte*>(memory), LifeLines::bytes_needed(kRanks)};
+    return {static_cast<std::byte*>(memory),
+            LivenessLocks::bytes_needed(kRanks)};
   }
   std::atomic<int>& came() const {
     return *reinterpret_cast<std::atomic<int>*>(
@@ -63,8 +64,8 @@ std::unique_ptr<ChildProcess> rank_in_a_child(const SharedLines& shared,
     ::sigaddset(&told_to_go, SIGUSR1);
     ::sigprocmask(SIG_BLOCK, &told_to_go, nullptr);
     Promise<int> first;
-    LifeLines lines(shared.lines(), rank, kRanks,
-                    [&](int dead) { first.set(dead); });
+    LivenessLocks lines(shared.lines(), rank, kRanks,
+                        [&](int dead) { first.set(dead); });
     shared.came().fetch_add(1);
     int signal = 0;
     ::sigwait(&told_to_go, &signal);
@@ -72,7 +73,7 @@ std::unique_ptr<ChildProcess> rank_in_a_child(const SharedLines& shared,
   });
 }
 
-TEST(LifeLines, TellEachDeathOnceAndNoLeave) {
+TEST(LivenessLocks, TellEachDeathOnceAndNoLeave) {
   if (!can_wait_for_several()) GTEST_SKIP() << "needs futex_waitv";
   const SharedLines shared;
   const auto killed = rank_in_a_child(shared, 1);
@@ -82,7 +83,7 @@ TEST(LifeLines, TellEachDeathOnceAndNoLeave) {
   EXPECT_EQ(leaves->exit_code(), 0);
   Promise<int> told;
   std::atomic<int> times = 0;
-  LifeLines lines(shared.lines(), 0, kRanks, [&](int rank) {
+  LivenessLocks lines(shared.lines(), 0, kRanks, [&](int rank) {
     ++times;
     told.set(rank);
   });
@@ -96,41 +97,43 @@ TEST(LifeLines, TellEachDeathOnceAndNoLeave) {
 
 // A death before the first wait is seen, too. All waiting ranks hear of one
 // death, although the kernel wakes only one.
-TEST(LifeLines, TellAllWaitersOfAnEarlierDeath) {
+TEST(LivenessLocks, TellAllWaitersOfAnEarlierDeath) {
   if (!can_wait_for_several()) GTEST_SKIP() << "needs futex_waitv";
   const SharedLines shared;
   const auto child = rank_in_a_child(shared, 1);
   shared.wait_for(1);
   std::vector<Promise<int>> told(3);
-  LifeLines first(shared.lines(), 0, kRanks, [&](int r) { told[0].set(r); });
-  LifeLines second(shared.lines(), 2, kRanks, [&](int r) { told[1].set(r); });
+  LivenessLocks first(shared.lines(), 0, kRanks,
+                      [&](int r) { told[0].set(r); });
+  LivenessLocks second(shared.lines(), 2, kRanks,
+                       [&](int r) { told[1].set(r); });
   child->kill(SIGKILL);
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(*told[static_cast<std::size_t>(i)].future().wait(), 1);
   }
-  std::optional<LifeLines> late;
+  std::optional<LivenessLocks> late;
   late.emplace(shared.lines(), 0, kRanks, [&](int r) { told[2].set(r); });
   EXPECT_EQ(*told[2].future().wait(), 1);
 }
 
-TEST(LifeLines, OfThreadsEndWhileOthersGoOn) {
+TEST(LivenessLocks, OfThreadsEndWhileOthersGoOn) {
   const SharedLines shared;
   const auto fails = [](int rank) { ADD_FAILURE() << rank; };
-  const LifeLines stays(shared.lines(), 0, kRanks, fails);
+  const LivenessLocks stays(shared.lines(), 0, kRanks, fails);
   std::vector<std::thread> ranks;
   for (const int rank : {1, 2}) {
     ranks.emplace_back([&shared, &fails, rank] {
       for (int round = 0; round < 50; ++round) {
-        const LifeLines comes_and_goes(shared.lines(), rank, kRanks, fails);
+        const LivenessLocks comes_and_goes(shared.lines(), rank, kRanks, fails);
       }
     });
   }
   for (std::thread& rank : ranks) rank.join();
 }
 
-TEST(LifeLines, OfOneRankHaveNoThread) {
+TEST(LivenessLocks, OfOneRankHaveNoThread) {
   const SharedLines shared;
-  const LifeLines alone(shared.lines(), 0, 1, nullptr);
+  const LivenessLocks alone(shared.lines(), 0, 1, nullptr);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/mpi/farewell.h"
+#include "horovodpp/transport/mpi/finalize_barrier.h"
 
 #include <unistd.h>
 
@@ -33,20 +33,20 @@ constexpr std::chrono::milliseconds kToFollow(300);
 constexpr std::chrono::milliseconds kToFollowOrFail(3000);
 
 // How long the message about a loss may take to leave this rank.
-constexpr std::chrono::milliseconds kFarewellLinger(50);
+constexpr std::chrono::milliseconds kLossReportTime(50);
 
-bool has_heard_of_loss(const MpiFarewell& farewell) {
+bool has_heard_of_loss(const FinalizeBarrier& barrier) {
   int found = 0;
-  return MPI_Iprobe(MPI_ANY_SOURCE, farewell.tag, farewell.comm, &found,
+  return MPI_Iprobe(MPI_ANY_SOURCE, barrier.tag, barrier.comm, &found,
                     MPI_STATUS_IGNORE) == MPI_SUCCESS &&
          found != 0;
 }
 
 // On failure the request outlives this call, and MPI keeps it.
 template <typename GivesUp>
-bool meet(const MpiFarewell& farewell, GivesUp gives_up) {
+bool meet(const FinalizeBarrier& barrier, GivesUp gives_up) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (MPI_Ibarrier(farewell.comm, &request) != MPI_SUCCESS) return false;
+  if (MPI_Ibarrier(barrier.comm, &request) != MPI_SUCCESS) return false;
   auto pause = kShortestSleep;
   while (true) {
     int done = 0;
@@ -60,49 +60,50 @@ bool meet(const MpiFarewell& farewell, GivesUp gives_up) {
   }
 }
 
-void report_loss(const MpiFarewell& farewell) {
+void report_loss(const FinalizeBarrier& barrier) {
   std::list<MPI_Request> requests;
-  for (const int rank : farewell.remote) {
-    MPI_Isend(nullptr, 0, MPI_BYTE, rank, farewell.tag, farewell.comm,
+  for (const int rank : barrier.remote) {
+    MPI_Isend(nullptr, 0, MPI_BYTE, rank, barrier.tag, barrier.comm,
               &requests.emplace_back(MPI_REQUEST_NULL));
   }
-  const auto end = steady_clock::now() + kFarewellLinger;
+  const auto end = steady_clock::now() + kLossReportTime;
   while (!requests.empty() && steady_clock::now() < end) {
-    has_heard_of_loss(farewell);  // Any MPI call progresses the messages.
+    has_heard_of_loss(barrier);  // Any MPI call progresses the messages.
     std::this_thread::sleep_for(kShortestSleep);
   }
 }
 
 }  // namespace
 
-bool FinalizesAlone::is_possible() {
+bool FinalizeWithoutWaiting::is_possible() {
   return mpi_library().rfind("Open MPI", 0) == 0;
 }
 
-FinalizesAlone::FinalizesAlone() { ::setenv(kAlone, "1", 1); }
+FinalizeWithoutWaiting::FinalizeWithoutWaiting() { ::setenv(kAlone, "1", 1); }
 
 // Child processes may run other MPI programs.
-FinalizesAlone::~FinalizesAlone() { ::unsetenv(kAlone); }
+FinalizeWithoutWaiting::~FinalizeWithoutWaiting() { ::unsetenv(kAlone); }
 
 // The ranks meet twice. A rank that reaches the second meeting has received
 // everything sent in the first, so all connections exist. And a rank that
 // leaves the second meeting is not taken for lost by ranks in the first.
-bool meet_for_farewell(const MpiFarewell& farewell,
-                       const std::atomic<bool>& lost) {
+bool wait_at_finalize_barrier(const FinalizeBarrier& barrier,
+                              const std::atomic<bool>& lost) {
   const bool all_came =
-      meet(farewell, [&] { return lost || has_heard_of_loss(farewell); });
+      meet(barrier, [&] { return lost || has_heard_of_loss(barrier); });
   if (!all_came) {
-    if (lost) report_loss(farewell);
+    if (lost) report_loss(barrier);
     return false;
   }
-  const auto timeout = farewell.finalizes_alone ? kToFollow : kToFollowOrFail;
+  const auto timeout =
+      barrier.finalize_does_not_wait ? kToFollow : kToFollowOrFail;
   steady_clock::time_point end = steady_clock::time_point::max();
-  const bool all_followed = meet(farewell, [&] {
+  const bool all_followed = meet(barrier, [&] {
     const auto now = steady_clock::now();
     if (lost) end = std::min(end, now + timeout);
     return now >= end;
   });
-  return all_followed || farewell.finalizes_alone;
+  return all_followed || barrier.finalize_does_not_wait;
 }
 
 void remove_names_of_shared_memory() {
