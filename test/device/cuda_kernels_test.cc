@@ -111,12 +111,10 @@ TEST_F(CudaKernelsTest, CopyPiecesOfAnySizeAndPlace) {
 
 TEST_F(CudaKernelsTest, ReduceToTheBitsOfTheCpu) {
   for (const DType dtype : kAllDTypes) {
-    for (const ReduceOp op :
-         {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kMin, ReduceOp::kMax,
-          ReduceOp::kProduct}) {
+    for (const ReduceOpRow& row : kReduceOps) {
+      const ReduceOp op = row.op;
       for (const bool scaled : {false, true}) {
-        if (!CudaKernels::reduces(
-                {dtype, op, scaled || op == ReduceOp::kAverage})) {
+        if (!CudaKernels::reduces({dtype, op, scaled || row.divides})) {
           continue;
         }
         const Reduction reduction = {.dtype = dtype,
@@ -134,7 +132,7 @@ TEST_F(CudaKernelsTest, ReduceToTheBitsOfTheCpu) {
               .count = count,
               .prescale = reduction.prescale,
               .postscale = reduction.postscale,
-              .divisor = op == ReduceOp::kAverage ? 3 : 1};
+              .divisor = row.divides ? 3 : 1};
           std::vector<Bytes> inputs;
           std::vector<const void*> addresses;
           for (std::uint32_t r = 0; r < kRanks; ++r) {

@@ -71,7 +71,7 @@ absl::Status IpcPlane::noted(const absl::Status& outcome) {
 }
 
 bool IpcPlane::reduces(const Reduction& reduction) const {
-  const bool scaled = reduction.op == ReduceOp::kAverage ||
+  const bool scaled = describe(reduction.op).divides ||
                       reduction.prescale != 1.0 || reduction.postscale != 1.0;
   return device::CudaKernels::reduces(
       {.dtype = reduction.dtype, .op = reduction.op, .scaled = scaled});

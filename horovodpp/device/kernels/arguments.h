@@ -64,7 +64,7 @@ struct JudgeArguments {
 // Combines memory[0] to memory[members - 1], in this order, and writes the
 // result into `outputs` of them, from number `first_output` on. Alternatively
 // leaves the unfinished result as the CPU's accumulators of such a reduction
-// (collective/reduce).
+// (collective/reduce). `op` names a Combine.
 struct ReduceArguments {
   void* memory[kMostMembers] = {};
   std::uint32_t members = 0;

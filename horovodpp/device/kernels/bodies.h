@@ -294,25 +294,21 @@ HVD_BOTH void reduce_by(const ReduceArguments& arguments, const Place& place) {
   }
 }
 
-// Requires memory that is aligned to 16 bytes.
-template <class E>
+// Requires memory that is aligned to 16 bytes. The op is one by whose Combine
+// others, or itself, combine such elements.
+template <class E, unsigned kRow = 0>
 HVD_BOTH void reduce_thread(const ReduceArguments& arguments,
                             const Place& place) {
   using Scales = std::conditional_t<std::is_floating_point_v<typename E::Lane>,
                                     Scaling<typename E::Lane>, Unscaled>;
-  constexpr bool kTruths = std::is_same_v<E, Truths>;
-  switch (arguments.op) {
-    case ReduceOp::kMin:
-      return reduce_by<E, Min, Scales>(arguments, place);
-    case ReduceOp::kMax:
-      return reduce_by<E, Max, Scales>(arguments, place);
-    case ReduceOp::kProduct:
-      // For 0 and 1, the minimum is "and", the maximum is "or".
-      return reduce_by<E, std::conditional_t<kTruths, Min, Product>, Scales>(
-          arguments, place);
-    default:
-      return reduce_by<E, std::conditional_t<kTruths, Max, Sum>, Scales>(
-          arguments, place);
+  if constexpr (kRow < std::size(kReduceOps)) {
+    constexpr ReduceOp kOp = kReduceOps[kRow].op;
+    if constexpr (is_combined(kKind<E>, kOp)) {
+      if (arguments.op == kOp) {
+        return reduce_by<E, Combine<kOp>, Scales>(arguments, place);
+      }
+    }
+    reduce_thread<E, kRow + 1>(arguments, place);
   }
 }
 
