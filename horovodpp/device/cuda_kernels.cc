@@ -212,11 +212,6 @@ bool CudaKernels::reduces(const Arithmetic& arithmetic) {
   return kind == ElementKind::kFloat || !arithmetic.scaled;
 }
 
-std::size_t CudaKernels::accumulator_bytes(DType dtype) {
-  const bool is_half = dtype == DType::kF16 || dtype == DType::kBF16;
-  return is_half ? sizeof(float) : size_of(dtype);
-}
-
 absl::Status CudaKernels::reduce(
     CudaStream& stream, DType dtype,
     const kernels::ReduceArguments& arguments) const {

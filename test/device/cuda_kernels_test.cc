@@ -164,50 +164,6 @@ TEST_F(CudaKernelsTest, ReduceToTheBitsOfTheCpu) {
   }
 }
 
-TEST_F(CudaKernelsTest, LeaveTheAccumulatorsOfTheCpu) {
-  for (const DType dtype : kAllDTypes) {
-    constexpr std::int64_t kCount = 1003;
-    constexpr std::uint32_t kRanks = 3;
-    const bool scaled = is_floating_point(dtype);
-    const Reduction reduction = {.dtype = dtype,
-                                 .op = ReduceOp::kSum,
-                                 .prescale = scaled ? 0.3 : 1.0,
-                                 .postscale = scaled ? 1.7 : 1.0};
-    const ReduceKernel cpu(reduction, kRanks);
-    ASSERT_EQ(cpu.accumulator_bytes(), CudaKernels::accumulator_bytes(dtype));
-    Bytes expected(kCount * cpu.accumulator_bytes());
-    const std::size_t bytes = kCount * size_of(dtype);
-    kernels::ReduceArguments arguments = {
-        .members = kRanks,
-        .count = kCount,
-        .prescale = reduction.prescale,
-        .postscale = reduction.postscale,
-        .accumulators = upload(Bytes(expected.size()))};
-    std::vector<Bytes> inputs;
-    for (std::uint32_t r = 0; r < kRanks; ++r) {
-      inputs.push_back(scaled ? any(bytes) : Bytes(bytes, std::byte{1}));
-      arguments.memory[r] = upload(inputs[r]);
-      if (r == 0) {
-        cpu.load(inputs[r].data(), expected.data(), kCount);
-      } else {
-        cpu.combine(expected.data(), inputs[r].data(), kCount);
-      }
-    }
-    ASSERT_EQ(kernels_->reduce(stream_, dtype, arguments), absl::OkStatus());
-    const DType kept =
-        is_floating_point(dtype) && size_of(dtype) == 2 ? DType::kF32 : dtype;
-    EXPECT_TRUE(
-        same_numbers(kept,
-                     download(static_cast<std::byte*>(arguments.accumulators),
-                              expected.size()),
-                     expected))
-        << name_of(dtype);
-    EXPECT_EQ(download(static_cast<std::byte*>(arguments.memory[0]), bytes),
-              inputs[0]);
-    memory_.clear();
-  }
-}
-
 TEST_F(CudaKernelsTest, LeaveToOthersWhatTheyDoNotFinish) {
   EXPECT_FALSE(CudaKernels::reduces({DType::kI32, ReduceOp::kAverage, true}));
   EXPECT_FALSE(CudaKernels::reduces({DType::kF32, ReduceOp::kAdasum, false}));

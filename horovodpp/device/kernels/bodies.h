@@ -254,12 +254,6 @@ HVD_BOTH void reduce_by(const ReduceArguments& arguments, const Place& place) {
         lanes[i] = Op::apply(lanes[i], scales.begin(E::decode(next.lanes[i])));
       }
     }
-    if (arguments.accumulators != nullptr) {
-      auto& kept =
-          static_cast<Vector<Lane, kLanes>*>(arguments.accumulators)[v];
-      for (int i = 0; i < kLanes; ++i) kept.lanes[i] = lanes[i];
-      continue;
-    }
     Some result;
     for (int i = 0; i < kLanes; ++i) {
       result.lanes[i] = E::encode(scales.finish(lanes[i]));
@@ -281,10 +275,6 @@ HVD_BOTH void reduce_by(const ReduceArguments& arguments, const Place& place) {
     HVD_ROLLED
     for (std::uint32_t m = 1; m < arguments.members; ++m) {
       lane = Op::apply(lane, load(m));
-    }
-    if (arguments.accumulators != nullptr) {
-      static_cast<Lane*>(arguments.accumulators)[at] = lane;
-      continue;
     }
     HVD_ROLLED
     for (std::uint32_t o = 0; o < arguments.outputs; ++o) {
