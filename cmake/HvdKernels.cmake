@@ -27,10 +27,11 @@ if(HVD_WITH_NVCC AND HVD_NVCC)
     endforeach()
     set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/batch.fatbin)
     add_custom_command(OUTPUT ${fatbin}
-      COMMAND ${HVD_NVCC} -std=c++20 -O3 -fmad=false -fatbin ${codes}
+      COMMAND ${HVD_NVCC} -std=c++20 -O3 -fmad=false --expt-relaxed-constexpr -fatbin ${codes}
         -I${PROJECT_SOURCE_DIR} -ccbin ${CMAKE_CXX_COMPILER} -o ${fatbin} ${kernels}/batch.cu
       DEPENDS ${kernels}/batch.cu ${kernels}/bodies.h ${kernels}/elements.h
         ${kernels}/arguments.h ${kernels}/names.h
+        ${CMAKE_CURRENT_SOURCE_DIR}/core/reduce_arithmetic.h
       COMMENT "Compiling the kernels for GPUs" VERBATIM)
     set_source_files_properties(${kernels}/nvcc_image.cc PROPERTIES
       COMPILE_DEFINITIONS HVD_KERNELS_FATBIN="${fatbin}"

@@ -159,13 +159,12 @@ set(HVD_LEFT_OUT_address_programs models_test collective_mpi_test)
 set(HVD_LEFT_OUT_address_coordinator_test "SurvivorVote.EveryInterleaving*")
 # Every reduction of every size, and the bits of results, between ranks. Other calls of each plane,
 # and ReduceKernel, take the same paths. Adasum's other calls are those of the ring and of shared
-# memory, and GPUs of several nodes use the windows and lanes of two other planes.
+# memory.
 set(HVD_LEFT_OUT_address_collective_test
   "*AllreduceEqualsTheReference*:*ReducescatterGivesEachRank*:*FloatsAreBitEqual*\
 :*GivesATensorTheSameBits*:ReduceKernelBits*:LargeTensor*:AdasumPlane.FollowsTheFormulaInDefault*\
 :AdasumPlane.MergesEachTensor*:DirectCircuit.GivesTheSame*:*MovesLargeTensorsWithTheDefaults\
-:AdasumOfThreads/Plane*:BesideArenas*:PartlyInArenas*:NodesBesideMemory*\
-:IpcOfNodes/Set*")
+:AdasumOfThreads/Plane*:BesideArenas*:PartlyInArenas*:NodesBesideMemory*")
 # Large tensors use one node, several nodes, and nodes of two sizes.
 set(large_elsewhere "*LargeTensorsArriveWholeOn1:*LargeTensorsArriveWholeOn3:*LargeTensorsArriveWholeOn4\
 :*LargeTensorsArriveWholeOn2By1:*LargeTensorsArriveWholeOn4By2")
@@ -185,7 +184,7 @@ set(HVD_LEFT_OUT_thread_optim_test "*ExactlyOnce*_on_2:*ExactlyOnce*_on_4\
 :*Convergence*")
 # Ranks share memory in the planes of one node and of several; other planes send messages.
 set(HVD_LEFT_OUT_thread_collective_test "Adasum*:ShmAdasum*:Ring*:StagedOfThreads*\
-:IpcOfNodes*:NodesBesideMemory*:InReadOnlyArenas*:PartlyInArenas*:NodesOfThreads*Reference*\
+:NodesBesideMemory*:InReadOnlyArenas*:PartlyInArenas*:NodesOfThreads*Reference*\
 :NodesOfThreads*PartOfAnAllreduce*:*MovesLargeTensorsWithTheDefaults\
 :HierarchicalPlane.SkipsTheVoteBeforeCertainCalls:*FloatsAreBitEqual*\
 :*GivesATensorTheSameBits*")

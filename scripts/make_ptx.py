@@ -25,9 +25,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "horovodpp/device/kernels"
 PTX = "batch.ptx"
 ARCHIVE = FOLDER / f"{PTX}.tar.xz"  # 13,000 generated lines are no source.
-SOURCES = ["arguments.h", "batch.cu", "bodies.h", "elements.h", "names.h"]
+SOURCES = ["arguments.h", "batch.cu", "bodies.h", "elements.h", "names.h",
+           ROOT / "horovodpp/core/reduce_arithmetic.h"]
 VERSION = "7.2"
-OPTIONS = ["-std=c++20", "-O3", "-fmad=false", f"-I{ROOT}"]
+OPTIONS = ["-std=c++20", "-O3", "-fmad=false", "--expt-relaxed-constexpr", f"-I{ROOT}"]
 
 
 def tool(name):

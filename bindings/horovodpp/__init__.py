@@ -19,23 +19,26 @@ from horovodpp.arrays import (
     alltoall, alltoall_async, arena_empty, broadcast, broadcast_, broadcast_async,
     broadcast_async_, reducescatter, reducescatter_async)
 from horovodpp.captured_step import CapturedStep
+from horovodpp.common import ops as _ops
 from horovodpp.common.basics import (
-    Adasum, Average, Max, Min, Product, Sum, cross_rank, cross_size, init, is_homogeneous,
-    is_initialized, local_rank, local_size, mpi_built, rank, reform, shutdown, size)
+    cross_rank, cross_size, init, is_homogeneous, is_initialized, local_rank, local_size,
+    mpi_built, rank, reform, shutdown, size)
 from horovodpp.common.exceptions import HorovodInternalError, InvalidCallError
 from horovodpp.common.handles import poll, synchronize, wait_in_stream
 from horovodpp.common.joining import barrier, join
+from horovodpp.common.ops import *  # noqa: F403
 from horovodpp.common.process_sets import (
     ProcessSet, add_process_set, global_process_set, remove_process_set)
 from horovodpp.common.threads import run_ranks
 from horovodpp.runner import run
 
 __all__ = [
-    "Adasum", "Average", "CapturedStep", "HorovodInternalError", "InvalidCallError", "Max", "Min",
-    "ProcessSet", "Product", "Sum", "__version__", "add_process_set", "allgather", "allgather_async",
-    "allreduce", "allreduce_", "allreduce_async", "allreduce_async_", "alltoall", "alltoall_async",
-    "arena_empty", "barrier", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_",
-    "cross_rank", "cross_size", "global_process_set", "init", "install_as_horovod",
-    "is_homogeneous", "is_initialized", "join", "local_rank", "local_size", "mpi_built", "poll",
-    "rank", "reducescatter", "reducescatter_async", "reform", "remove_process_set", "run",
-    "run_ranks", "shutdown", "size", "synchronize", "wait_in_stream"]
+    "CapturedStep", "HorovodInternalError", "InvalidCallError", "ProcessSet", "__version__",
+    "add_process_set", "allgather", "allgather_async", "allreduce", "allreduce_",
+    "allreduce_async", "allreduce_async_", "alltoall", "alltoall_async", "arena_empty",
+    "barrier", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_", "cross_rank",
+    "cross_size", "global_process_set", "init", "install_as_horovod", "is_homogeneous",
+    "is_initialized", "join", "local_rank", "local_size", "mpi_built", "poll", "rank",
+    "reducescatter", "reducescatter_async", "reform", "remove_process_set", "run", "run_ranks",
+    "shutdown", "size", "synchronize", "wait_in_stream"]
+__all__ += _ops.__all__

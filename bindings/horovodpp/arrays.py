@@ -17,7 +17,7 @@ import math
 from horovodpp import _core, gpu_arrays
 from horovodpp.common import handles
 from horovodpp.common.arguments import check_root, check_scattered, splits_of, wire
-from horovodpp.common.basics import Adasum, Average
+from horovodpp.common.ops import Adasum, Average
 from horovodpp.common.process_sets import global_process_set, member
 
 _NUMBERS = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5,

@@ -18,8 +18,9 @@ absl::Status wrong_size(std::size_t given, std::size_t known) {
 std::string text_of(const char* text) { return text == nullptr ? "" : text; }
 
 absl::StatusOr<ReduceOp> op_of(std::int32_t number) {
-  if (number >= HVD_AVERAGE && number <= HVD_PRODUCT) {
-    return static_cast<ReduceOp>(number);
+  if (number >= 0 && number <= UINT8_MAX) {
+    const auto op = reduce_op_from_wire(static_cast<std::uint8_t>(number));
+    if (op) return *op;
   }
   return absl::InvalidArgumentError(
       absl::StrCat("there is no reduction with number ", number));

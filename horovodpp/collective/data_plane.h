@@ -126,7 +126,9 @@ class DataPlane {
 
   // Whether its allreduce supports `op`; otherwise it returns Unimplemented.
   // Depends only on its argument. Few planes support Adasum.
-  virtual bool reduces_by(ReduceOp op) const { return op != ReduceOp::kAdasum; }
+  virtual bool reduces_by(ReduceOp op) const {
+    return !describe(op).whole_tensors;
+  }
 
   // The collectives, described in calls.h. The calls that find out sizes are
   // those of planes that say so (gathers_alike); if given up, they change

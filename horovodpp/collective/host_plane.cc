@@ -114,7 +114,7 @@ absl::StatusOr<bool> HostPlane::execute(const AlltoallAlike& what, Call call) {
 // entered the call.
 absl::Status HostPlane::between_ranks(const Allreduce& what, const Call& call) {
   if (total_count(what.pieces) == 0) return meet(call);
-  if (what.reduction.op == ReduceOp::kAdasum) {
+  if (describe(what.reduction.op).whole_tensors) {
     return merge(what.pieces, what.reduction, call);
   }
   return move(what.pieces, ReduceKernel(what.reduction, ranks_), call);

@@ -21,7 +21,8 @@ absl::StatusOr<DataPlane*> PlaneSelector::select(const Device& device,
   }
   return absl::UnimplementedError(absl::StrCat(
       "no data plane moves ", bytes, " bytes on ", device.to_string(),
-      " between these ranks", op == ReduceOp::kAdasum ? " by adasum" : "",
+      " between these ranks",
+      describe(op).whole_tensors ? absl::StrCat(" by ", name_of(op)) : "",
       "; there is: ", names_of(planes_),
       ". Copy the tensor to another device, or use a build with a plane for "
       "this one"));

@@ -203,8 +203,7 @@ absl::Status StagedPlane::serve(const Allreduce& what, const Call& made) {
   HVD_ASSIGN_OR_RETURN(DataPlane* const plane, plane_or_error(reduction.op));
   Call call = made;
   HVD_RETURN_IF_ERROR(meet(*plane, call));
-  // Adasum needs whole tensors, not chunks.
-  if (reduction.op == ReduceOp::kAdasum) return on_host(*plane, what, call);
+  if (describe(reduction.op).whole_tensors) return on_host(*plane, what, call);
   // If this rank has joined, some or all pieces may lie on the host.
   Lane* lane = nullptr;
   std::size_t bytes = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReduceOp says how the contributions of the ranks become one value.
+// ReduceOp says how the contributions of the ranks become one value. The
+// properties of each are in reduce_arithmetic.h.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,6 @@ enum class ReduceOp : std::uint8_t {
 std::string name_of(ReduceOp op);
 
 // The op with this number on the wire, or nullopt.
-constexpr std::optional<ReduceOp> reduce_op_from_wire(std::uint8_t number) {
-  if (number > static_cast<std::uint8_t>(ReduceOp::kProduct))
-    return std::nullopt;
-  return static_cast<ReduceOp>(number);
-}
+std::optional<ReduceOp> reduce_op_from_wire(std::uint8_t number);
 
 }  // namespace hvd

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/device/kernels/images.h"
 #include "horovodpp/device/kernels/names.h"
@@ -205,13 +206,10 @@ std::size_t CudaKernels::sightings_of(std::span<const Piece> pieces) {
 }
 
 bool CudaKernels::reduces(const Arithmetic& arithmetic) {
-  if (arithmetic.op == ReduceOp::kAdasum) return false;
-  return is_floating_point(arithmetic.dtype) || !arithmetic.scaled;
-}
-
-std::size_t CudaKernels::accumulator_bytes(DType dtype) {
-  const bool is_half = dtype == DType::kF16 || dtype == DType::kBF16;
-  return is_half ? sizeof(float) : size_of(dtype);
+  const ReduceOpRow& row = describe(arithmetic.op);
+  const ElementKind kind = kind_of(arithmetic.dtype);
+  if (row.whole_tensors || !row.combining(kind)) return false;
+  return kind == ElementKind::kFloat || !arithmetic.scaled;
 }
 
 absl::Status CudaKernels::reduce(
@@ -225,6 +223,7 @@ absl::Status CudaKernels::reduce(
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(
       tiles_of(vectors, kernels::kThreads), kernels::kMostBlocks));
   kernels::ReduceArguments copy = arguments;
+  copy.op = describe(arguments.op).combining(kind_of(dtype)).value();
   return launch(stream, absl::StrCat("hvd_reduce_", suffix_of(dtype)), blocks,
                 &copy);
 }

@@ -81,8 +81,6 @@ class CudaKernels {
     bool scaled = false;  // Or averaged.
   };
   static bool reduces(const Arithmetic& arithmetic);
-  // The size of an element's unfinished accumulator.
-  static std::size_t accumulator_bytes(DType dtype);
   absl::Status reduce(CudaStream& stream, DType dtype,
                       const kernels::ReduceArguments& arguments) const;
 

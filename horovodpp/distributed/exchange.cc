@@ -5,6 +5,7 @@
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/autograd/record/effects.h"
 #include "horovodpp/autograd/record/inplace.h"
+#include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 
@@ -127,7 +128,7 @@ std::string gradient_name(const std::string& name) {
 }
 
 void check_linear(ReduceOp op, const char* operation, const std::string& name) {
-  if (op == ReduceOp::kSum || op == ReduceOp::kAverage) return;
+  if (describe(op).linear) return;
   throw autograd::NotDifferentiableError(absl::StrCat(
       operation, name.empty() ? "" : absl::StrCat(" '", name, "'"), ", op ",
       name_of(op),

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/distributed/exchange.h"
 #include "horovodpp/distributed/on_job.h"
 #include "horovodpp/distributed/tensor_collectives.h"
@@ -51,7 +52,7 @@ Future<Tensors> reducescatter_on(const Job& job, const Tensors& tensors,
                      .process_set = options.process_set};
     node->op = options.op;
     node->factor = options.prescale_factor * options.postscale_factor;
-    if (options.op == ReduceOp::kSum) {
+    if (!describe(options.op).divides) {
       node->factor *= job.place_in(options.process_set).ranks;
     }
   }

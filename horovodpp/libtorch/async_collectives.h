@@ -20,6 +20,7 @@
 
 #include "horovodpp/c/horovodpp.h"
 #include "horovodpp/core/export.h"
+#include "horovodpp/core/reduce_op.h"
 #include "horovodpp/libtorch/error.h"
 #include "horovodpp/libtorch/job.h"
 #include "horovodpp/libtorch/operation.h"
@@ -28,14 +29,7 @@
 namespace HVD_EXPORT hvd {
 namespace libtorch {
 
-enum class ReduceOp : std::int32_t {
-  kAverage = HVD_AVERAGE,
-  kSum = HVD_SUM,
-  kAdasum = HVD_ADASUM,
-  kMin = HVD_MIN,
-  kMax = HVD_MAX,
-  kProduct = HVD_PRODUCT
-};
+using hvd::ReduceOp;
 
 // Options of an allreduce and a reducescatter.
 struct ReduceOptions {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::replica {
@@ -45,7 +46,7 @@ GradientSender::GradientSender(Runtime& runtime, ReducerOptions options)
         "a reducer of gradients, '", options_.name, "': there is no ",
         hvd::name_of(options_.op), "; use one that ReduceOp names")));
   }
-  if (factor != 1.0 && options_.op != ReduceOp::kAverage) {
+  if (factor != 1.0 && !describe(options_.op).divides) {
     throw Error(absl::InvalidArgumentError(absl::StrCat(
         "gradient_predivide_factor goes with op average, not with op ",
         hvd::name_of(options_.op), "; leave it at 1")));
@@ -55,8 +56,7 @@ GradientSender::GradientSender(Runtime& runtime, ReducerOptions options)
         absl::StrCat("a reducer's scale is ", options_.scale,
                      "; it must be a positive number")));
   }
-  if (options_.compressor != nullptr && options_.op != ReduceOp::kAverage &&
-      options_.op != ReduceOp::kSum) {
+  if (options_.compressor != nullptr && !describe(options_.op).linear) {
     throw Error(absl::InvalidArgumentError(
         absl::StrCat("compression goes with op average or sum, not with op ",
                      hvd::name_of(options_.op))));
@@ -152,9 +152,8 @@ Sent GradientSender::send(Runtime& runtime, const std::string& key,
   ++stats_.gradients;
   stats_.bytes += bytes;
   stats_.sent_bytes += bytes;
-  result->factor = options_.op == ReduceOp::kAverage
-                       ? options_.scale / num_ranks_
-                       : options_.scale;
+  result->factor = describe(options_.op).divides ? options_.scale / num_ranks_
+                                                 : options_.scale;
   report_sent({key});
   return Sent(std::make_unique<RowsExchange>(
       runtime, rows,

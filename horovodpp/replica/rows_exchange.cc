@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::replica {
@@ -33,7 +34,7 @@ void check_rows(const std::string& key, const Rows& rows, ReduceOp op) {
     throw Error(absl::InvalidArgumentError(
         absl::StrCat("the sparse gradient of '", key, "' ", why)));
   };
-  if (op != ReduceOp::kAverage && op != ReduceOp::kSum) {
+  if (!describe(op).linear) {
     refuse(absl::StrCat("cannot be reduced with op ", name_of(op),
                         ", only with average or sum; send it as a dense one"));
   }

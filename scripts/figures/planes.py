@@ -15,8 +15,8 @@ PANELS = [
      ["short: one step to all others", "large: each rank adds a segment", "for all others"]),
     ("a GPU for each rank, NCCL", "nccl", [("GPU", 1), ("GPU", 1)],
      ["NCCL moves and adds", "the host does not wait"]),
-    ("GPUs without NCCL", "ipc", [("GPU", 1), ("GPU", 1)],
-     ["each GPU adds a slice, in windows", "several nodes: hierarchical-ipc"]),
+    ("GPUs of a node, no NCCL", "ipc", [("GPU", 1), ("GPU", 1)],
+     ["each GPU adds a slice, in windows", "that the others open"]),
     ("GPUs, all else", "staged", [("GPU", 1), ("host", 1)],
      ["copied to the host, reduced by", "a plane above, and copied back"]),
 ]

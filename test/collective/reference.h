@@ -3,10 +3,13 @@
 // long as all intermediate values are small integers or halves.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -16,9 +19,18 @@
 
 namespace hvd::collective {
 
-inline constexpr ReduceOp kAllOps[] = {ReduceOp::kSum, ReduceOp::kAverage,
-                                       ReduceOp::kMin, ReduceOp::kMax,
-                                       ReduceOp::kProduct};
+// The operations that reduce element by element.
+inline constexpr auto kAllOps = [] {
+  constexpr auto kCount =
+      std::count_if(std::begin(kReduceOps), std::end(kReduceOps),
+                    [](const ReduceOpRow& row) { return !row.whole_tensors; });
+  std::array<ReduceOp, static_cast<std::size_t>(kCount)> ops = {};
+  std::size_t next = 0;
+  for (const ReduceOpRow& row : kReduceOps) {
+    if (!row.whole_tensors) ops[next++] = row.op;
+  }
+  return ops;
+}();
 
 inline double get(DType dtype, const void* data, std::int64_t i) {
   return visit(dtype, [&]<typename T>(TypeTag<T>) {
@@ -78,12 +90,13 @@ inline double small_value(DType dtype, ReduceOp op, int rank, std::int64_t i) {
   return is_signed ? value - 5 : value;
 }
 
-inline double combine(ReduceOp op, double a, double b) {
+template <typename A>
+A combine(ReduceOp op, A a, A b) {
   switch (op) {
     case ReduceOp::kMin:
-      return std::min(a, b);
+      return a < b || a != a ? a : b;
     case ReduceOp::kMax:
-      return std::max(a, b);
+      return a > b || a != a ? a : b;
     case ReduceOp::kProduct:
       return a * b;
     default:

@@ -111,12 +111,10 @@ TEST_F(CudaKernelsTest, CopyPiecesOfAnySizeAndPlace) {
 
 TEST_F(CudaKernelsTest, ReduceToTheBitsOfTheCpu) {
   for (const DType dtype : kAllDTypes) {
-    for (const ReduceOp op :
-         {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kMin, ReduceOp::kMax,
-          ReduceOp::kProduct}) {
+    for (const ReduceOpRow& row : kReduceOps) {
+      const ReduceOp op = row.op;
       for (const bool scaled : {false, true}) {
-        if (!CudaKernels::reduces(
-                {dtype, op, scaled || op == ReduceOp::kAverage})) {
+        if (!CudaKernels::reduces({dtype, op, scaled || row.divides})) {
           continue;
         }
         const Reduction reduction = {.dtype = dtype,
@@ -134,7 +132,7 @@ TEST_F(CudaKernelsTest, ReduceToTheBitsOfTheCpu) {
               .count = count,
               .prescale = reduction.prescale,
               .postscale = reduction.postscale,
-              .divisor = op == ReduceOp::kAverage ? 3 : 1};
+              .divisor = row.divides ? 3 : 1};
           std::vector<Bytes> inputs;
           std::vector<const void*> addresses;
           for (std::uint32_t r = 0; r < kRanks; ++r) {
@@ -163,50 +161,6 @@ TEST_F(CudaKernelsTest, ReduceToTheBitsOfTheCpu) {
         }
       }
     }
-  }
-}
-
-TEST_F(CudaKernelsTest, LeaveTheAccumulatorsOfTheCpu) {
-  for (const DType dtype : kAllDTypes) {
-    constexpr std::int64_t kCount = 1003;
-    constexpr std::uint32_t kRanks = 3;
-    const bool scaled = is_floating_point(dtype);
-    const Reduction reduction = {.dtype = dtype,
-                                 .op = ReduceOp::kSum,
-                                 .prescale = scaled ? 0.3 : 1.0,
-                                 .postscale = scaled ? 1.7 : 1.0};
-    const ReduceKernel cpu(reduction, kRanks);
-    ASSERT_EQ(cpu.accumulator_bytes(), CudaKernels::accumulator_bytes(dtype));
-    Bytes expected(kCount * cpu.accumulator_bytes());
-    const std::size_t bytes = kCount * size_of(dtype);
-    kernels::ReduceArguments arguments = {
-        .members = kRanks,
-        .count = kCount,
-        .prescale = reduction.prescale,
-        .postscale = reduction.postscale,
-        .accumulators = upload(Bytes(expected.size()))};
-    std::vector<Bytes> inputs;
-    for (std::uint32_t r = 0; r < kRanks; ++r) {
-      inputs.push_back(scaled ? any(bytes) : Bytes(bytes, std::byte{1}));
-      arguments.memory[r] = upload(inputs[r]);
-      if (r == 0) {
-        cpu.load(inputs[r].data(), expected.data(), kCount);
-      } else {
-        cpu.combine(expected.data(), inputs[r].data(), kCount);
-      }
-    }
-    ASSERT_EQ(kernels_->reduce(stream_, dtype, arguments), absl::OkStatus());
-    const DType kept =
-        is_floating_point(dtype) && size_of(dtype) == 2 ? DType::kF32 : dtype;
-    EXPECT_TRUE(
-        same_numbers(kept,
-                     download(static_cast<std::byte*>(arguments.accumulators),
-                              expected.size()),
-                     expected))
-        << name_of(dtype);
-    EXPECT_EQ(download(static_cast<std::byte*>(arguments.memory[0]), bytes),
-              inputs[0]);
-    memory_.clear();
   }
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks and conversions of the arguments of collectives, for all frameworks."""
 
-from horovodpp.common.basics import Adasum
+from horovodpp.common.ops import Adasum
 from horovodpp.common.exceptions import InvalidCallError
 
 

@@ -8,13 +8,7 @@ import warnings
 from horovodpp import _core
 from horovodpp.common import handles, process_sets as sets, threads
 from horovodpp.common.checks import check_initialized
-
-Average = 0
-Sum = 1
-Adasum = 2
-Min = 3
-Max = 4
-Product = 5
+from horovodpp.common.ops import *  # noqa: F401,F403  (Horovod has them here.)
 
 _hooks_are_set = False
 _may_have_timeline = False

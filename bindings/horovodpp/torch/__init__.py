@@ -20,6 +20,7 @@ except ImportError as error:
 from horovodpp import __version__  # noqa: F401
 from horovodpp.common.exceptions import (
     HorovodInternalError, HostsUpdatedInterrupt, InvalidCallError)
+from horovodpp.common.ops import *  # noqa: F401,F403
 from horovodpp.common.process_sets import (
     ProcessSet, add_process_set, global_process_set, remove_process_set)
 from horovodpp.torch import elastic  # noqa: F401
@@ -28,17 +29,16 @@ from horovodpp.torch.compression import Compression
 from horovodpp.torch.functions import (
     allgather_object, broadcast_object, broadcast_optimizer_state, broadcast_parameters)
 from horovodpp.torch.mpi_ops import (
-    Adasum, Average, Max, Min, Product, Sum, allgather, allgather_async, allreduce, allreduce_,
-    allreduce_async, allreduce_async_, alltoall, alltoall_async, barrier, broadcast, broadcast_,
-    broadcast_async, broadcast_async_, ccl_built, cross_rank, cross_size, cuda_built, ddl_built,
-    gather, gather_async, gloo_built, gloo_enabled, grouped_allgather, grouped_allgather_async,
-    grouped_allreduce,
+    allgather, allgather_async, allreduce, allreduce_, allreduce_async, allreduce_async_,
+    alltoall, alltoall_async, barrier, broadcast, broadcast_, broadcast_async, broadcast_async_,
+    ccl_built, cross_rank, cross_size, cuda_built, ddl_built, gather, gather_async, gloo_built,
+    gloo_enabled, grouped_allgather, grouped_allgather_async, grouped_allreduce,
     grouped_allreduce_, grouped_allreduce_async, grouped_allreduce_async_,
     grouped_reducescatter, grouped_reducescatter_async, init, is_initialized, join, local_rank,
-    local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built, poll, rank,
-    reduce, reduce_, reduce_async, reduce_async_, reducescatter, reducescatter_async, reform,
-    rocm_built, scatter, scatter_async, shutdown, size,
-    sparse_allreduce_async, start_timeline, stop_timeline, synchronize, wait_in_stream)
+    local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built, poll, rank, reduce,
+    reduce_, reduce_async, reduce_async_, reducescatter, reducescatter_async, reform,
+    rocm_built, scatter, scatter_async, shutdown, size, sparse_allreduce_async, start_timeline,
+    stop_timeline, synchronize, wait_in_stream)
 from horovodpp.torch.optimizer import DistributedOptimizer
 from horovodpp.torch.sync_batch_norm import SyncBatchNorm
 from horovodpp.torch.uneven_batches import uneven

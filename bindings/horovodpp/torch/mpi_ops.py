@@ -16,13 +16,14 @@ All of them raise:
 """
 from horovodpp.common import joining
 from horovodpp.common.basics import (  # noqa: F401  (Horovod has them here, too.)
-    Adasum, Average, Max, Min, Product, Sum, ccl_built, cross_rank, cross_size, cuda_built,
-    ddl_built, gloo_built, gloo_enabled, init, is_homogeneous, is_initialized, local_rank,
-    local_size, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built, rank, reform,
-    rocm_built, shutdown, size, start_timeline, stop_timeline)
+    ccl_built, cross_rank, cross_size, cuda_built, ddl_built, gloo_built, gloo_enabled, init,
+    is_homogeneous, is_initialized, local_rank, local_size, mpi_built, mpi_enabled,
+    mpi_threads_supported, nccl_built, rank, reform, rocm_built, shutdown, size, start_timeline,
+    stop_timeline)
 from horovodpp.common.exceptions import HorovodInternalError  # noqa: F401
 from horovodpp.common.handles import poll, synchronize, wait_in_stream  # noqa: F401
 from horovodpp.common.joining import barrier  # noqa: F401
+from horovodpp.common.ops import *  # noqa: F401,F403
 from horovodpp.common.process_sets import global_process_set
 from horovodpp.torch.collectives.allgather import (  # noqa: F401
     HorovodAllgather, HorovodGroupedAllgather, allgather, allgather_async, grouped_allgather,

@@ -16,21 +16,12 @@
 namespace hvd::collective {
 
 IpcPlane::IpcPlane(Means means, const Options& options)
-    : IpcPlane(
-          std::move(means), options,
-          {.rank = position_in(means.members, means.board.rank()).value_or(0),
-           .ranks = static_cast<int>(means.members.size())}) {}
-
-IpcPlane::IpcPlane(Means&& means, const Options& options,
-                   const Position& position)
     : gpus_(means.gpus),
       board_(means.board),
-      on_this_node_(absl::StrCat("ranks [",
-                                 absl::StrJoin(means.ranks_of_job, ", "),
-                                 "] of this node")),
+      ranks_text_(absl::StrCat("ranks [", absl::StrJoin(means.ranks_of_job, ", "),
+                          "] of this node")),
       members_(std::move(means.members)),
-      rank_on_node_(position_in(members_, board_.rank()).value_or(0)),
-      position_(position),
+      rank_(position_in(members_, board_.rank()).value_or(0)),
       fits_(members_.size() <= device::kernels::kMostMembers &&
             sizeof(IpcWindowInfo) <= board_.options().chunk_bytes),
       otherwise_(means.otherwise),
@@ -70,30 +61,21 @@ absl::Status IpcPlane::noted(const absl::Status& outcome) {
   return outcome;
 }
 
-bool IpcPlane::reduces(const Reduction& reduction) const {
-  const bool scaled = reduction.op == ReduceOp::kAverage ||
-                      reduction.prescale != 1.0 || reduction.postscale != 1.0;
-  return device::CudaKernels::reduces(
-      {.dtype = reduction.dtype, .op = reduction.op, .scaled = scaled});
-}
-
 bool IpcPlane::could_reduce(std::span<const Piece> pieces,
                             const Reduction& reduction) const {
+  const bool scaled = describe(reduction.op).divides ||
+                      reduction.prescale != 1.0 || reduction.postscale != 1.0;
   return connected_.value_or(false) && total_count(pieces) > 0 &&
-         reduces(reduction);
+         device::CudaKernels::reduces(
+             {.dtype = reduction.dtype, .op = reduction.op, .scaled = scaled});
 }
 
 BoardSeat IpcPlane::seat_in(const Call& call) {
   return {.board = board_,
           .members = members_,
-          .rank = rank_on_node_,
+          .rank = rank_,
           .writer = writer_,
           .interrupt = call.interrupt};
-}
-
-std::uint64_t IpcPlane::Task::bytes() const {
-  return static_cast<std::uint64_t>(total_count(pieces)) *
-         size_of(reduction.dtype);
 }
 
 absl::Status IpcPlane::introduce(const Device& mine, Call call) {
@@ -108,38 +90,28 @@ absl::Status IpcPlane::introduce(const Device& mine, Call call) {
 }
 
 absl::StatusOr<bool> IpcPlane::connect(const Device& mine, const Call& call) {
-  HVD_ASSIGN_OR_RETURN(
-      const bool connected,
-      open_windows(seat_in(call), call.tag, mine, /*prepare=*/nullptr));
+  const BoardSeat seat = seat_in(call);
+  bool connected = false;
+  const auto open = [&]() -> absl::Status {
+    HVD_RETURN_IF_ERROR(show_window(seat, mine));
+    HVD_ASSIGN_OR_RETURN(connected, do_all_ranks_reach(seat));
+    return absl::OkStatus();
+  };
+  HVD_RETURN_IF_ERROR(seat.call({.tag = call.tag, .kind = 'y'}, open));
   if (connected) {
-    report_(absl::StrCat("tensors on GPUs are reduced in memory that ",
-                         on_this_node_, " share"));
+    report_(absl::StrCat("tensors on GPUs are reduced in memory that ", ranks_text_,
+                         " share"));
   } else {
     report_(absl::StrCat("tensors on GPUs go by way of the host between ",
-                         on_this_node_, ": ",
+                         ranks_text_, ": ",
                          obstacle_.ok() ? "another one cannot reach all windows"
                                         : obstacle_.message()));
   }
   return connected;
 }
 
-absl::StatusOr<bool> IpcPlane::open_windows(const BoardSeat& seat,
-                                            const transport::DataTag& tag,
-                                            const Device& mine,
-                                            const Prepare& prepare) {
-  bool all_reach = false;
-  const auto open = [&]() -> absl::Status {
-    HVD_RETURN_IF_ERROR(show_window(seat, mine, prepare));
-    HVD_ASSIGN_OR_RETURN(all_reach, do_all_ranks_reach(seat));
-    return absl::OkStatus();
-  };
-  HVD_RETURN_IF_ERROR(seat.call({.tag = tag, .kind = 'y'}, open));
-  return all_reach;
-}
-
 // The first step of the call: all ranks show their windows.
-absl::Status IpcPlane::show_window(const BoardSeat& seat, const Device& mine,
-                                   const Prepare& prepare) {
+absl::Status IpcPlane::show_window(const BoardSeat& seat, const Device& mine) {
   IpcWindowInfo info = {};
   absl::StatusOr<std::shared_ptr<IpcWindow>> window =
       fits_ ? windows_.on(gpus_, mine.index, options_.half_bytes)
@@ -150,7 +122,6 @@ absl::Status IpcPlane::show_window(const BoardSeat& seat, const Device& mine,
   if (window.ok()) {
     window_ = *std::move(window);
     info = window_->info();
-    if (prepare) obstacle_ = prepare(*window_);
   }
   if (fits_) std::memcpy(board_.mine(), &info, sizeof(info));
   const std::uint64_t step = board_.steps();
@@ -161,7 +132,7 @@ absl::Status IpcPlane::show_window(const BoardSeat& seat, const Device& mine,
     std::memcpy(&infos[static_cast<std::size_t>(m)], seat.slot(m, step),
                 sizeof(IpcWindowInfo));
   }
-  auto all = PeerWindows::open(*window_, infos, rank_on_node_);
+  auto all = PeerWindows::open(*window_, infos, rank_);
   obstacle_ = all.status();
   if (all.ok()) all_.emplace(*std::move(all));
   return absl::OkStatus();
@@ -180,10 +151,14 @@ absl::StatusOr<bool> IpcPlane::do_all_ranks_reach(const BoardSeat& seat) {
 
 absl::Status IpcPlane::reduce(const Task& task, const Call& call) {
   const BoardSeat seat = seat_in(call);
-  GpuWait wait = wait_in(call);
+  GpuWait wait(timeouts_, call, "a reduction by CUDA IPC",
+               GpuWait::For::kOtherRanks);
   IpcReducing reducing({seat, *window_, *all_, wait, call}, task.pieces,
                        task.wanted, task.reduction);
-  return seat.call({.tag = call.tag, .kind = task.kind, .bytes = task.bytes()},
+  const auto count = static_cast<std::uint64_t>(total_count(task.pieces));
+  return seat.call({.tag = call.tag,
+                    .kind = task.kind,
+                    .bytes = count * size_of(task.reduction.dtype)},
                    [&] { return reducing.run(); });
 }
 
@@ -191,7 +166,7 @@ absl::Status IpcPlane::serve(const Allreduce& what, const Call& call) {
   const auto pieces = what.pieces;
   const Reduction& reduction = what.reduction;
   HVD_RETURN_IF_ERROR(failure_);
-  HVD_RETURN_IF_ERROR(check(what, position_.rank, position_.ranks));
+  HVD_RETURN_IF_ERROR(check(what, rank_, ranks()));
   if (!could_reduce(pieces, reduction)) return otherwise_.execute(what, call);
   std::vector<Range> whole;
   for (const Piece& piece : pieces) whole.push_back({0, piece.count});
@@ -208,23 +183,19 @@ absl::Status IpcPlane::serve(const Reducescatter& what, const Call& call) {
   const auto pieces = what.pieces;
   const Reduction& reduction = what.reduction;
   HVD_RETURN_IF_ERROR(failure_);
-  HVD_RETURN_IF_ERROR(check(what, position_.rank, position_.ranks));
+  HVD_RETURN_IF_ERROR(check(what, rank_, ranks()));
   if (!could_reduce(pieces, reduction)) return otherwise_.execute(what, call);
   std::vector<Range> mine;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const auto parts = what.parts(i);
     mine.push_back(
-        {std::accumulate(parts.begin(), parts.begin() + position_.rank,
-                         std::int64_t{0}),
-         parts[static_cast<std::size_t>(position_.rank)]});
+        {std::accumulate(parts.begin(), parts.begin() + rank_, std::int64_t{0}),
+         parts[static_cast<std::size_t>(rank_)]});
   }
   return noted_of([&] {
-    return reduce({.kind = 's',
-                   .pieces = pieces,
-                   .wanted = mine,
-                   .counts = what.counts,
-                   .reduction = reduction},
-                  call);
+    return reduce(
+        {.kind = 's', .pieces = pieces, .wanted = mine, .reduction = reduction},
+        call);
   });
 }
 

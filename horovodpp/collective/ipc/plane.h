@@ -83,55 +83,9 @@ class IpcPlane : public PlaneOf<IpcPlane> {
     return otherwise_.tags_of(bytes);
   }
   bool needs_introduction() const override {
-    return position_.ranks > 1 && !connected_.has_value();
+    return ranks() > 1 && !connected_.has_value();
   }
   absl::Status introduce(const Device& mine, Call call) override;
-
- protected:
-  // This rank among all members of the plane.
-  struct Position {
-    int rank = 0;
-    int ranks = 1;
-  };
-  // As above; `means.members` are those on this rank's node.
-  IpcPlane(Means&& means, const Options& options, const Position& position);
-
-  const Position& position() const { return position_; }
-  IpcWindow& window() { return *window_; }
-  const PeerWindows& peer_windows() const { return *all_; }
-  // This rank's seat on this node.
-  BoardSeat seat_in(const Call& call);
-  // How a reduction waits for the GPU.
-  GpuWait wait_in(const Call& call) const {
-    return {timeouts_, call, "a reduction by CUDA IPC",
-            GpuWait::For::kOtherRanks};
-  }
-
-  // A call on the board: takes a window, calls `prepare`, and opens the windows
-  // of all members on this node. Returns whether every member succeeded.
-  using Prepare = std::function<absl::Status(IpcWindow& window)>;
-  absl::StatusOr<bool> open_windows(const BoardSeat& seat,
-                                    const transport::DataTag& tag,
-                                    const Device& mine, const Prepare& prepare);
-  // Why this rank failed in the last open_windows().
-  const absl::Status& obstacle() const { return obstacle_; }
-  void report(const std::string& text) const { report_(text); }
-  // "ranks [2, 3] of this node", as the job numbers them.
-  const std::string& on_this_node() const { return on_this_node_; }
-
-  struct Task {
-    char kind = 0;  // As in a label of the board.
-    std::span<const Piece> pieces = {};
-    // For each piece, the elements that its output receives.
-    std::span<const Range> wanted = {};
-    // A reducescatter's counts; empty for other operations.
-    std::span<const std::int64_t> counts = {};
-    const Reduction& reduction;
-
-    std::uint64_t bytes() const;
-  };
-
-  virtual bool reduces(const Reduction& reduction) const;
 
  private:
   friend PlaneOf<IpcPlane>;
@@ -143,14 +97,23 @@ class IpcPlane : public PlaneOf<IpcPlane> {
   absl::Status serve(const Allreduce& what, const Call& call);
   absl::Status serve(const Reducescatter& what, const Call& call);
 
-  // Whether all members can use the windows; the same on all members.
-  virtual absl::StatusOr<bool> connect(const Device& mine, const Call& call);
-  virtual absl::Status reduce(const Task& task, const Call& call);
-
+  struct Task {
+    char kind = 0;  // As in a label of the board.
+    std::span<const Piece> pieces = {};
+    // For each piece, the elements that its output receives.
+    std::span<const Range> wanted = {};
+    const Reduction& reduction;
+  };
+  absl::Status reduce(const Task& task, const Call& call);
   bool could_reduce(std::span<const Piece> pieces,
                     const Reduction& reduction) const;
-  absl::Status show_window(const BoardSeat& seat, const Device& mine,
-                           const Prepare& prepare);
+
+  int ranks() const { return static_cast<int>(members_.size()); }
+  BoardSeat seat_in(const Call& call);
+  // Takes a window, and opens the windows of all members. Returns whether every
+  // member succeeded.
+  absl::StatusOr<bool> connect(const Device& mine, const Call& call);
+  absl::Status show_window(const BoardSeat& seat, const Device& mine);
   absl::StatusOr<bool> do_all_ranks_reach(const BoardSeat& seat);
   void release_window();
   absl::Status noted(const absl::Status& outcome);
@@ -163,11 +126,10 @@ class IpcPlane : public PlaneOf<IpcPlane> {
 
   device::Gpus& gpus_;
   ShmBoard& board_;
-  const std::string on_this_node_;
-  const std::vector<int> members_;  // On this node.
-  const int rank_on_node_;          // This rank's place among them.
-  const Position position_;
-  const bool fits_;  // Whether kernels and board can serve this node.
+  const std::string ranks_text_;  // "ranks [2, 3]", as the job numbers them.
+  const std::vector<int> members_;
+  const int rank_;   // This rank's place among them.
+  const bool fits_;  // Whether kernels and board can serve so many.
   DataPlane& otherwise_;
   IpcRankWindows& windows_;
   const GpuTimeouts timeouts_;
@@ -177,7 +139,7 @@ class IpcPlane : public PlaneOf<IpcPlane> {
   std::optional<bool> connected_;  // Unknown before the introduction.
   std::shared_ptr<IpcWindow> window_;
   std::optional<PeerWindows> all_;
-  absl::Status obstacle_;
+  absl::Status obstacle_;  // Why this rank could not connect.
   absl::Status failure_;
 };
 

@@ -70,11 +70,8 @@ absl::Status IpcReducing::reduce(std::uint64_t number,
       .op = reduction_.op,
       .count = slice.count,
       .prescale = reduction_.prescale,
-      .postscale = reduction_.postscale};
-  if (reduction_.op == ReduceOp::kAverage) {
-    arguments.divisor =
-        reduction_.participants > 0 ? reduction_.participants : seat_.ranks();
-  }
+      .postscale = reduction_.postscale,
+      .divisor = divisor_of(reduction_, seat_.ranks())};
   for (std::size_t m = 0; m < ranks; ++m) {
     arguments.memory[m] =
         all_.half(m, number) +

@@ -90,9 +90,6 @@ class IpcWindow {
   // `wait` is the call's.
   absl::Status follow(const Call& call, GpuWait& wait);
 
-  // Pinned host memory, which lives as long as the window.
-  device::PinnedMemory& host() { return host_; }
-
   // Pinned host memory filled with the identity of a reduction. Its stream must
   // be empty.
   //   ResourceExhausted  the host cannot pin so much memory
@@ -116,7 +113,6 @@ class IpcWindow {
         stream_(std::move(stream)),
         memory_(std::move(memory)),
         half_bytes_(half_bytes),
-        host_(stream_.context()),
         neutral_(stream_.context()) {}
 
   device::CudaDriver& cuda_;
@@ -125,7 +121,6 @@ class IpcWindow {
   const device::IpcMemory memory_;
   const std::size_t half_bytes_;
   StreamThrottle throttle_;
-  device::PinnedMemory host_;
   device::PinnedMemory neutral_;
   std::vector<device::IpcEvent> packed_;
   std::vector<device::IpcEvent> reduced_;

@@ -32,22 +32,10 @@ std::optional<NcclDType> type_of(DType dtype) {
 }
 
 std::optional<NcclOp> op_of(const Reduction& reduction) {
-  const bool is_bool = reduction.dtype == DType::kBool;
-  switch (reduction.op) {
-    case ReduceOp::kSum:
-      return is_bool ? kNcclMax : kNcclSum;  // "Or".
-    case ReduceOp::kAverage:
-      return kNcclSum;
-    case ReduceOp::kMax:
-      return kNcclMax;
-    case ReduceOp::kMin:
-      return kNcclMin;
-    case ReduceOp::kProduct:
-      return is_bool ? kNcclMin : kNcclProd;  // "And".
-    case ReduceOp::kAdasum:
-      break;
-  }
-  return std::nullopt;
+  const ReduceOpRow& row = describe(reduction.op);
+  const auto combining = row.combining(kind_of(reduction.dtype));
+  if (row.whole_tensors || !combining) return std::nullopt;
+  return describe(*combining).nccl;
 }
 
 // Multiplying by a power of two is exact in every floating-point type, within
@@ -71,7 +59,7 @@ std::optional<NcclReduction> nccl_reduction(const Reduction& reduction,
   const auto type = type_of(reduction.dtype);
   const auto op = op_of(reduction);
   if (!type || !op) return std::nullopt;
-  const bool is_average = reduction.op == ReduceOp::kAverage;
+  const bool is_average = describe(reduction.op).divides;
   const double scale = reduction.prescale * reduction.postscale;
   NcclReduction found = {.type = *type, .op = *op};
   if (!is_average && reduction.prescale == 1 && reduction.postscale == 1) {
@@ -81,9 +69,7 @@ std::optional<NcclReduction> nccl_reduction(const Reduction& reduction,
       !multiplies_well(reduction.dtype, scale)) {
     return std::nullopt;
   }
-  const int divisor =
-      reduction.participants > 0 ? reduction.participants : ranks;
-  found.factor = is_average ? scale / divisor : scale;
+  found.factor = scale / divisor_of(reduction, ranks);
   return found;
 }
 

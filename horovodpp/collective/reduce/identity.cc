@@ -68,21 +68,23 @@ std::optional<T> floating_identity(const Reduction& reduction) {
   const A scale = static_cast<A>(reduction.prescale);
   // Minus zero: adding it to a zero keeps that zero's sign.
   const A nothing = std::signbit(scale) ? A(0) : -A(0);
-  switch (reduction.op) {
-    case ReduceOp::kProduct:
+  const Neutral neutral = describe(reduction.op).neutral;
+  switch (neutral) {
+    case Neutral::kOne:
       return reciprocal<T>(reduction.prescale);
-    case ReduceOp::kMin:
-    case ReduceOp::kMax: {
+    case Neutral::kHighest:
+    case Neutral::kLowest: {
       // Infinity times zero is NaN, but any finite number times zero is zero.
       if (scale == 0) return T(nothing);
-      const bool up = (reduction.op == ReduceOp::kMin) != (scale < 0);
+      const bool up = (neutral == Neutral::kHighest) != (scale < 0);
       const A infinity = std::numeric_limits<A>::infinity();
       return T(up ? infinity : -infinity);
     }
-    default:
-      if (!std::isfinite(scale)) return std::nullopt;
-      return T(nothing);
+    case Neutral::kZero:
+      break;
   }
+  if (!std::isfinite(scale)) return std::nullopt;
+  return T(nothing);
 }
 
 // Scaling integers either keeps their order or reverses it, so the type's
@@ -91,22 +93,24 @@ template <typename T>
 std::optional<T> integer_identity(const Reduction& reduction) {
   using Limits = std::numeric_limits<T>;
   const bool reversed = reduction.prescale < 0;
-  switch (reduction.op) {
-    case ReduceOp::kProduct:
+  switch (describe(reduction.op).neutral) {
+    case Neutral::kOne:
       return reciprocal<T>(reduction.prescale);
-    case ReduceOp::kMin:
+    case Neutral::kHighest:
       return reversed ? Limits::min() : Limits::max();
-    case ReduceOp::kMax:
+    case Neutral::kLowest:
       return reversed ? Limits::max() : Limits::min();
-    default:
-      return T(0);
+    case Neutral::kZero:
+      break;
   }
+  return T(0);
 }
 
 template <typename T>
 std::optional<T> identity_of(const Reduction& reduction) {
   if constexpr (std::is_same_v<T, bool>) {
-    return reduction.op == ReduceOp::kMin || reduction.op == ReduceOp::kProduct;
+    const Neutral neutral = describe(reduction.op).neutral;
+    return neutral == Neutral::kHighest || neutral == Neutral::kOne;
   } else if constexpr (std::is_integral_v<T>) {
     return integer_identity<T>(reduction);
   } else {

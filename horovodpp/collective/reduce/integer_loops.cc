@@ -72,16 +72,14 @@ template <typename T>
 const ReduceLoops& loops_for(ReduceOp op, bool exact) {
   using Plain = typename Accumulator<T>::Plain;
   using Exact = typename Accumulator<T>::Exact;
-  switch (op) {
-    case ReduceOp::kMin:
-      return kLoops<T, Plain, Min>;
-    case ReduceOp::kMax:
-      return kLoops<T, Plain, Max>;
-    case ReduceOp::kProduct:
-      return exact ? kLoops<T, Exact, Product> : kLoops<T, Plain, Product>;
-    default:
-      return exact ? kLoops<T, Exact, Sum> : kLoops<T, Plain, Sum>;
-  }
+  const auto loops_by = [&]<ReduceOp by>(OpTag<by>) -> const ReduceLoops* {
+    using Op = Combine<by>;
+    if constexpr (!Op::kFits) {
+      if (exact) return &kLoops<T, Exact, Op>;
+    }
+    return &kLoops<T, Plain, Op>;
+  };
+  return *visit_combine<ElementKind::kInteger>(op, loops_by);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar loops under a ReduceKernel of integers: accumulators, operations,
-// and load, combine and store over one block of elements.
+// The scalar loops under a ReduceKernel of integers: accumulators, and load,
+// combine and store over one block of elements.
 //
 // Templates over the element type T, the accumulator A, the operation and the
 // block's length, for integer_loops.cc. Other files use the scaling of an
@@ -13,12 +13,22 @@
 #include <type_traits>
 
 #include "horovodpp/collective/reduce/loops.h"
+#include "horovodpp/core/reduce_arithmetic.h"
+
+namespace hvd {
+
+__extension__ typedef __int128 Int128;
+__extension__ typedef unsigned __int128 UInt128;
+template <>
+struct Wrapping<Int128> {
+  using Type = UInt128;
+};
+
+}  // namespace hvd
 
 namespace hvd::collective::integers {
 
 using Scales = ReduceScales;
-__extension__ typedef __int128 Int128;
-__extension__ typedef unsigned __int128 UInt128;
 
 // The accumulator of T, and the one in which sums of 2^16 contributions are
 // exact.
@@ -37,42 +47,6 @@ struct Accumulator<std::int64_t> {
   using Plain = std::int64_t;
   using Exact = Int128;
 };
-template <typename T>
-struct Unsigned : std::make_unsigned<T> {};
-template <>
-struct Unsigned<Int128> {
-  using type = UInt128;
-};
-
-// Integers wrap: the arithmetic is unsigned.
-struct Sum {
-  template <typename A>
-  static A apply(A a, A b) {
-    using U = typename Unsigned<A>::type;
-    return static_cast<A>(static_cast<U>(a) + static_cast<U>(b));
-  }
-};
-struct Product {
-  template <typename A>
-  static A apply(A a, A b) {
-    // At least 32 bits: promoted to int, the product of two uint16 overflows.
-    using U = std::common_type_t<unsigned, typename Unsigned<A>::type>;
-    return static_cast<A>(static_cast<U>(a) * static_cast<U>(b));
-  }
-};
-struct Min {
-  template <typename A>
-  static A apply(A a, A b) {
-    return a < b ? a : b;
-  }
-};
-struct Max {
-  template <typename A>
-  static A apply(A a, A b) {
-    return a > b ? a : b;
-  }
-};
-
 template <typename T>
 T saturate(double value) {
   using Limits = std::numeric_limits<T>;

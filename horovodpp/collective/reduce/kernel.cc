@@ -11,18 +11,13 @@ namespace {
 const ReduceLoops& loops_for(const Reduction& reduction) {
   const auto [dtype, op] = std::pair(reduction.dtype, reduction.op);
   if (is_floating_point(dtype)) return vector_float_loops(dtype, op);
-  const bool finished = op == ReduceOp::kAverage || reduction.postscale != 1.0;
+  const bool finished = describe(op).divides || reduction.postscale != 1.0;
   const bool scaled = finished || reduction.prescale != 1.0;
   if (!scaled || dtype == DType::kBool) {
     const ReduceLoops* loops = vector_integer_loops(dtype, op);
     if (loops != nullptr) return *loops;
   }
   return integer_loops(dtype, op, finished);
-}
-
-std::int64_t divisor_of(const Reduction& reduction, int ranks) {
-  if (reduction.op != ReduceOp::kAverage) return 1;
-  return reduction.participants > 0 ? reduction.participants : ranks;
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ struct ReduceLoops {
 // For a floating-point type.
 const ReduceLoops& vector_float_loops(DType dtype, ReduceOp op);
 
-// For an integer type or bool; null if there are none.
+// For an integer type or bool; null if the op has no vector form for it.
 const ReduceLoops* vector_integer_loops(DType dtype, ReduceOp op);
 
 // For an integer type. `exact`: sums and products must not wrap, because they

@@ -6,12 +6,13 @@
 namespace hvd::collective {
 
 absl::Status check_unusual(const Reduction& reduction) {
-  if (reduction.op == ReduceOp::kAdasum &&
-      !is_floating_point(reduction.dtype)) {
+  if (!describe(reduction.op).combining(kind_of(reduction.dtype))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no adasum of ", name_of(reduction.dtype),
-                     "; use sum or average, or convert to a floating-point "
-                     "type first"));
+        absl::StrCat("there is no ", name_of(reduction.op), " of ",
+                     name_of(reduction.dtype), "; use ",
+                     reduction.dtype == DType::kBool ? "min (all), max (any)"
+                                                     : "sum or average",
+                     ", or convert to another type first"));
   }
   if (reduction.participants < 0) {
     return absl::InvalidArgumentError(
@@ -19,11 +20,6 @@ absl::Status check_unusual(const Reduction& reduction) {
                      " participants; give their number, or 0 for all ranks"));
   }
   if (reduction.dtype != DType::kBool) return absl::OkStatus();
-  if (reduction.op == ReduceOp::kAverage) {
-    return absl::InvalidArgumentError(
-        "there is no average of bool; use min (all) or max (any), or convert "
-        "to a number first");
-  }
   if (reduction.prescale != 1.0 || reduction.postscale != 1.0) {
     return absl::InvalidArgumentError(
         absl::StrCat("bool cannot be scaled (prescale ", reduction.prescale,
@@ -34,10 +30,11 @@ absl::Status check_unusual(const Reduction& reduction) {
 }
 
 absl::Status check_scattered(const Reduction& reduction) {
-  if (reduction.op != ReduceOp::kAdasum) return check(reduction);
+  if (!describe(reduction.op).whole_tensors) return check(reduction);
   return absl::InvalidArgumentError(
-      "there is no reducescatter by adasum, which needs whole tensors; "
-      "use an allreduce and take this rank's part of the result");
+      absl::StrCat("there is no reducescatter by ", name_of(reduction.op),
+                   ", which needs whole tensors; use an allreduce and take "
+                   "this rank's part of the result"));
 }
 
 }  // namespace hvd::collective

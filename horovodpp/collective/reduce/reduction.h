@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "horovodpp/core/dtype.h"
+#include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/core/reduce_op.h"
 
 namespace hvd::collective {
@@ -25,13 +26,20 @@ struct Reduction {
   int participants = 0;
 };
 
+// What the result of the op is divided by, between so many ranks.
+inline int divisor_of(const Reduction& reduction, int ranks) {
+  if (!describe(reduction.op).divides) return 1;
+  return reduction.participants > 0 ? reduction.participants : ranks;
+}
+
 // OK if the reduction is valid.
-//   InvalidArgument  an average or a scale of bool; a negative number of
-//                    participants;
-//                    Adasum of integers or bool
+//   InvalidArgument  the op does not reduce such elements (an average of bool,
+//                    Adasum of integers); a scale of bool; a negative number
+//                    of participants
 absl::Status check_unusual(const Reduction& reduction);
 inline absl::Status check(const Reduction& reduction) {
-  const bool is_usual = reduction.op != ReduceOp::kAdasum &&
+  const ReduceOpRow& row = describe(reduction.op);
+  const bool is_usual = row.of_integers && row.of_floats &&
                         reduction.dtype != DType::kBool &&
                         reduction.participants >= 0;
   return is_usual ? absl::OkStatus() : check_unusual(reduction);

@@ -10,27 +10,13 @@
 // Highway requires this include first.
 #include <hwy/highway.h>
 
+#include "horovodpp/collective/reduce/vector_combine.h"
 #include "horovodpp/collective/reduce/vector_halves.h"
 #include "horovodpp/collective/reduce/vector_loops.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hvd::collective::HWY_NAMESPACE {
 namespace {
-
-// b replaces a number that is not less, and so does a NaN in b. (Highway does
-// not specify Ne for NaN.)
-struct Min {
-  template <class V>
-  static HWY_INLINE V apply(V a, V b) {
-    return hn::IfThenElse(hn::AndNot(hn::Lt(a, b), hn::Eq(a, a)), b, a);
-  }
-};
-struct Max {
-  template <class V>
-  static HWY_INLINE V apply(V a, V b) {
-    return hn::IfThenElse(hn::AndNot(hn::Gt(a, b), hn::Eq(a, a)), b, a);
-  }
-};
 
 // The scales of a call; each is applied only if it has an effect.
 template <typename Lane>
@@ -84,16 +70,10 @@ constexpr ReduceLoops kLoops = {
 
 template <class E>
 const ReduceLoops* loops_for(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::kMin:
-      return &kLoops<E, Min>;
-    case ReduceOp::kMax:
-      return &kLoops<E, Max>;
-    case ReduceOp::kProduct:
-      return &kLoops<E, Product>;
-    default:
-      return &kLoops<E, Sum>;
-  }
+  return visit_combine<ElementKind::kFloat>(
+      op, []<ReduceOp by>(OpTag<by>) -> const ReduceLoops* {
+        return &kLoops<E, VectorCombine<by>>;
+      });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 // Highway requires this include first.
 #include <hwy/highway.h>
 
+#include "horovodpp/collective/reduce/vector_combine.h"
 #include "horovodpp/collective/reduce/vector_loops.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -27,19 +28,6 @@ struct Truths : Pairs<Truths> {
   template <class D>
   static HWY_INLINE hn::Vec<D> encode(D, hn::Vec<D> lanes) {
     return lanes;
-  }
-};
-
-struct Min {
-  template <class V>
-  static HWY_INLINE V apply(V a, V b) {
-    return hn::Min(a, b);
-  }
-};
-struct Max {
-  template <class V>
-  static HWY_INLINE V apply(V a, V b) {
-    return hn::Max(a, b);
   }
 };
 
@@ -66,32 +54,27 @@ constexpr ReduceLoops kLoops = {
     .store = store<E, Unscaled>,
 };
 
-// Sums and products are computed in the unsigned type of the same size: they
-// wrap.
+// Results that may exceed T wrap: they are computed in the unsigned type of its
+// size.
 template <typename T>
 const ReduceLoops* loops_for(ReduceOp op) {
-  using U = std::make_unsigned_t<T>;
-  switch (op) {
-    case ReduceOp::kMin:
-      return &kLoops<Numbers<T>, Min>;
-    case ReduceOp::kMax:
-      return &kLoops<Numbers<T>, Max>;
-    case ReduceOp::kSum:
-      return &kLoops<Numbers<U>, Sum>;
-    case ReduceOp::kProduct:
-      if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
-        return &kLoops<Numbers<U>, Product>;
-      }
-      return nullptr;
-    default:
-      return nullptr;
-  }
+  return visit_combine<ElementKind::kInteger>(
+      op, []<ReduceOp by>(OpTag<by>) -> const ReduceLoops* {
+        using Lane =
+            std::conditional_t<Combine<by>::kFits, T, std::make_unsigned_t<T>>;
+        if constexpr (VectorCombine<by>::template kHasForm<Lane>) {
+          return &kLoops<Numbers<Lane>, VectorCombine<by>>;
+        } else {
+          return nullptr;
+        }
+      });
 }
 
-// For bytes that are 0 or 1, the minimum is "and", the maximum is "or".
 const ReduceLoops* loops_for_bool(ReduceOp op) {
-  const bool all = op == ReduceOp::kMin || op == ReduceOp::kProduct;
-  return all ? &kLoops<Truths, Min> : &kLoops<Truths, Max>;
+  return visit_combine<ElementKind::kBool>(
+      op, []<ReduceOp by>(OpTag<by>) -> const ReduceLoops* {
+        return &kLoops<Truths, VectorCombine<by>>;
+      });
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vector loops under a ReduceKernel, in Highway's terms: the layout of
-// elements in memory and in registers, the operations, and the steps, which run
-// over vectors, then over single lanes for the rest.
+// elements in memory and in registers, and the steps, which run over vectors,
+// then over single lanes for the rest.
 //
 // Included once per instruction set, hence the guard that Highway prescribes
 // instead of #pragma once. No step keeps state between vectors or adds across
@@ -61,19 +61,6 @@ struct Numbers : Pairs<Numbers<T>> {
   template <class D>
   static HWY_INLINE hn::Vec<D> encode(D, hn::Vec<D> lanes) {
     return lanes;
-  }
-};
-
-struct Sum {
-  template <class V>
-  static HWY_INLINE V apply(V a, V b) {
-    return hn::Add(a, b);
-  }
-};
-struct Product {
-  template <class V>
-  static HWY_INLINE V apply(V a, V b) {
-    return hn::Mul(a, b);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/reduce_arithmetic.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -111,7 +112,8 @@ absl::Status RootScheduler::judge_with_joined(const Propose& message) const {
     case IfJoined::kNeutral:
       // The contribution of joined ranks is scaled, too.
       if (std::isfinite(request.prescale) &&
-          (request.op != ReduceOp::kProduct || request.prescale == 1.0)) {
+          (describe(request.op).neutral != Neutral::kOne ||
+           request.prescale == 1.0)) {
         return absl::OkStatus();
       }
       return absl::InvalidArgumentError(absl::StrCat(

@@ -61,10 +61,9 @@ struct JudgeArguments {
   ClipFindings* findings = nullptr;
 };
 
-// Combines memory[0] to memory[members - 1], in this order, and writes the
-// result into `outputs` of them, from number `first_output` on. Alternatively
-// leaves the unfinished result as the CPU's accumulators of such a reduction
-// (collective/reduce).
+// Combines memory[0] to memory[members - 1], in this order, by the Combine of
+// `op`, and writes the result into `outputs` of them, from number `first_output`
+// on.
 struct ReduceArguments {
   void* memory[kMostMembers] = {};
   std::uint32_t members = 0;
@@ -75,8 +74,6 @@ struct ReduceArguments {
   double prescale = 1.0;
   double postscale = 1.0;
   std::int64_t divisor = 1;
-  // If not nullptr, gets the result instead of the outputs.
-  void* accumulators = nullptr;
 };
 static_assert(sizeof(ReduceArguments) <= 4096);
 

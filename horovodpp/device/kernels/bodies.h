@@ -254,12 +254,6 @@ HVD_BOTH void reduce_by(const ReduceArguments& arguments, const Place& place) {
         lanes[i] = Op::apply(lanes[i], scales.begin(E::decode(next.lanes[i])));
       }
     }
-    if (arguments.accumulators != nullptr) {
-      auto& kept =
-          static_cast<Vector<Lane, kLanes>*>(arguments.accumulators)[v];
-      for (int i = 0; i < kLanes; ++i) kept.lanes[i] = lanes[i];
-      continue;
-    }
     Some result;
     for (int i = 0; i < kLanes; ++i) {
       result.lanes[i] = E::encode(scales.finish(lanes[i]));
@@ -282,10 +276,6 @@ HVD_BOTH void reduce_by(const ReduceArguments& arguments, const Place& place) {
     for (std::uint32_t m = 1; m < arguments.members; ++m) {
       lane = Op::apply(lane, load(m));
     }
-    if (arguments.accumulators != nullptr) {
-      static_cast<Lane*>(arguments.accumulators)[at] = lane;
-      continue;
-    }
     HVD_ROLLED
     for (std::uint32_t o = 0; o < arguments.outputs; ++o) {
       static_cast<Stored*>(arguments.memory[arguments.first_output + o])[at] =
@@ -294,25 +284,21 @@ HVD_BOTH void reduce_by(const ReduceArguments& arguments, const Place& place) {
   }
 }
 
-// Requires memory that is aligned to 16 bytes.
-template <class E>
+// Requires memory that is aligned to 16 bytes. The op is one by whose Combine
+// others, or itself, combine such elements.
+template <class E, unsigned kRow = 0>
 HVD_BOTH void reduce_thread(const ReduceArguments& arguments,
                             const Place& place) {
   using Scales = std::conditional_t<std::is_floating_point_v<typename E::Lane>,
                                     Scaling<typename E::Lane>, Unscaled>;
-  constexpr bool kTruths = std::is_same_v<E, Truths>;
-  switch (arguments.op) {
-    case ReduceOp::kMin:
-      return reduce_by<E, Min, Scales>(arguments, place);
-    case ReduceOp::kMax:
-      return reduce_by<E, Max, Scales>(arguments, place);
-    case ReduceOp::kProduct:
-      // For 0 and 1, the minimum is "and", the maximum is "or".
-      return reduce_by<E, std::conditional_t<kTruths, Min, Product>, Scales>(
-          arguments, place);
-    default:
-      return reduce_by<E, std::conditional_t<kTruths, Max, Sum>, Scales>(
-          arguments, place);
+  if constexpr (kRow < std::size(kReduceOps)) {
+    constexpr ReduceOp kOp = kReduceOps[kRow].op;
+    if constexpr (is_combined(kKind<E>, kOp)) {
+      if (arguments.op == kOp) {
+        return reduce_by<E, Combine<kOp>, Scales>(arguments, place);
+      }
+    }
+    reduce_thread<E, kRow + 1>(arguments, place);
   }
 }
 

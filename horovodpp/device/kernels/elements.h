@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout of elements in memory, the types in which they are computed, and
-// the operations: the same code for a GPU and for the host, where tests compare
-// it with the CPU's loops.
+// The layout of elements in memory, and the types in which they are computed:
+// the same code for a GPU and for the host, where tests compare it with the
+// CPU's loops.
 //
 // Products and sums must not be contracted (nvcc's -fmad=false), so that
 // results have the bits of collective/reduce.
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #ifdef __CUDACC__
@@ -23,6 +22,7 @@
 #endif
 
 #include "horovodpp/core/half.h"
+#include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/device/kernels/arguments.h"
 
 namespace hvd::device::kernels {
@@ -81,47 +81,11 @@ struct Truths {
   HVD_BOTH static Stored encode(Lane lane) { return lane; }
 };
 
-// Integers wrap: the arithmetic is unsigned, in 32 bits or more.
-template <typename Lane>
-struct Arithmetic {
-  using Type = std::common_type_t<unsigned, std::make_unsigned_t<Lane>>;
-};
-template <>
-struct Arithmetic<float> {
-  using Type = float;
-};
-template <>
-struct Arithmetic<double> {
-  using Type = double;
-};
-
-struct Sum {
-  template <typename Lane>
-  HVD_BOTH static Lane apply(Lane a, Lane b) {
-    using A = typename Arithmetic<Lane>::Type;
-    return static_cast<Lane>(static_cast<A>(a) + static_cast<A>(b));
-  }
-};
-struct Product {
-  template <typename Lane>
-  HVD_BOTH static Lane apply(Lane a, Lane b) {
-    using A = typename Arithmetic<Lane>::Type;
-    return static_cast<Lane>(static_cast<A>(a) * static_cast<A>(b));
-  }
-};
-// b replaces a number that is not less, and so does a NaN in b.
-struct Min {
-  template <typename Lane>
-  HVD_BOTH static Lane apply(Lane a, Lane b) {
-    return !(a < b) && a == a ? b : a;
-  }
-};
-struct Max {
-  template <typename Lane>
-  HVD_BOTH static Lane apply(Lane a, Lane b) {
-    return !(a > b) && a == a ? b : a;
-  }
-};
+template <class E>
+inline constexpr ElementKind kKind =
+    std::is_same_v<E, Truths>                    ? ElementKind::kBool
+    : std::is_floating_point_v<typename E::Lane> ? ElementKind::kFloat
+                                                 : ElementKind::kInteger;
 
 // The scales of a reduction; each is applied only if it has an effect.
 template <typename Lane>

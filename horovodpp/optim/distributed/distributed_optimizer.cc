@@ -9,6 +9,7 @@
 #include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/threads.h"
 #include "horovodpp/core/thread/without_exceptions.h"
@@ -134,7 +135,7 @@ void DistributedOptimizer::place_gradients() {
   const std::shared_ptr<Runtime> job = value_or_throw(reducer_.job());
   const Topology& topology = job->topology();
   if (reducer_.num_ranks() < 2 || topology.local_size() < topology.size() ||
-      compressor() != nullptr || op() == ReduceOp::kAdasum) {
+      compressor() != nullptr || describe(op()).whole_tensors) {
     return;
   }
   std::vector<nn::NamedTensor> dense;

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/layers/lstm.h"
 #include "horovodpp/nn/layers/multihead_attention.h"
@@ -33,7 +34,7 @@ std::unique_ptr<ParameterShards> DistributedOptimizer::shards_of(
     refuse(
         "goes with SGD, Adam and AdamW; this optimizer moves whole parameters");
   }
-  if (options.op != ReduceOp::kAverage && options.op != ReduceOp::kSum) {
+  if (!describe(options.op).linear) {
     refuse(absl::StrCat("goes with op average or sum, not with op ",
                         name_of(options.op)));
   }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
 #include "horovodpp/optim/distributed/parameter_shards.h"
@@ -25,7 +26,7 @@ void check(const DistributedStepOptions& options, ReduceOp op) {
         absl::StrCat("step(): the weight is ", *options.weight,
                      "; it must be a number that is not negative"));
   }
-  if (op != ReduceOp::kAverage) {
+  if (!describe(op).divides) {
     throw InvalidArgument(absl::StrCat(
         "step(): a weight goes with op average, not with op ", name_of(op)));
   }

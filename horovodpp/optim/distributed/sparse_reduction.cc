@@ -8,6 +8,7 @@
 #include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/memory/buffer.h"
+#include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/optim/gradients.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -28,7 +29,7 @@ bool is_sparse_parameter(const Tensor& parameter) {
 
 void check_sparse_op(const std::vector<nn::NamedTensor>& parameters,
                      ReduceOp op) {
-  if (op == ReduceOp::kAverage || op == ReduceOp::kSum) return;
+  if (describe(op).linear) return;
   for (const auto& [name, tensor] : parameters) {
     if (!is_sparse_parameter(tensor)) continue;
     throw InvalidArgument(absl::StrCat(

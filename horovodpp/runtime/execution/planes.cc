@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "horovodpp/collective/ipc/hierarchical_plane.h"
 #include "horovodpp/collective/ipc/plane.h"
 #include "horovodpp/collective/nccl/plane.h"
 #include "horovodpp/collective/ring/adasum_plane.h"
@@ -34,11 +33,7 @@ bool share_a_node(const std::vector<int>& members, const Topology& sharing) {
 struct Places {
   const std::vector<int>& members;
   collective::IpcRankWindows& windows;  // This rank's, for all sets.
-  // The members on this node: their positions there, and their ranks in the
-  // job.
-  std::vector<int> here = {};
-  std::vector<int> ranks_here = {};
-  bool share_nodes = false;  // Whether reductions are hierarchical.
+  std::vector<int> here = {};  // The positions on this node of those here.
 
   bool are_one_node() const { return here.size() == members.size(); }
 };
@@ -48,26 +43,16 @@ struct Places {
 std::unique_ptr<collective::DataPlane> ipc_plane(
     const PlaneMeans& means, const Places& places,
     collective::DataPlane& otherwise) {
-  if (!means.cuda_ipc) return nullptr;
-  collective::IpcPlane::Means of_node = {.gpus = means.gpus,
-                                         .board = means.board,
-                                         .members = places.here,
-                                         .otherwise = otherwise,
-                                         .windows = places.windows,
-                                         .ranks_of_job = places.ranks_here,
-                                         .timeouts = means.gpu_timeouts,
-                                         .report = means.nccl.options().report};
-  if (places.are_one_node()) {
-    return std::make_unique<collective::IpcPlane>(std::move(of_node));
-  }
-  if (!places.share_nodes) return nullptr;
-  return std::make_unique<collective::HierarchicalIpcPlane>(
-      std::move(of_node),
-      collective::HierarchicalIpcPlane::Nodes{.topology = means.sharing,
-                                              .wires = means.wires,
-                                              .waiting = means.waiting,
-                                              .members = places.members,
-                                              .ring = means.hierarchical.ring});
+  if (!means.cuda_ipc || !places.are_one_node()) return nullptr;
+  return std::make_unique<collective::IpcPlane>(
+      collective::IpcPlane::Means{.gpus = means.gpus,
+                                  .board = means.board,
+                                  .members = places.here,
+                                  .otherwise = otherwise,
+                                  .windows = places.windows,
+                                  .ranks_of_job = places.members,
+                                  .timeouts = means.gpu_timeouts,
+                                  .report = means.nccl.options().report});
 }
 
 // Adds planes for GPU tensors between the members: by NCCL, by GPU memory that
@@ -139,7 +124,6 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
     for (const int rank : members) {
       if (const auto position = position_in(local, rank)) {
         places.here.push_back(*position);
-        places.ranks_here.push_back(rank);
       }
     }
     const auto told = [&](Planes::List made, const char* why) {
@@ -162,7 +146,6 @@ Planes::Factory plane_factory(const PlaneMeans& means) {
         means.hierarchical.allreduce || means.hierarchical.allgather;
     const bool some_share = share_a_node(members, means.sharing);
     if (goes_by_nodes && some_share) {
-      places.share_nodes = means.hierarchical.allreduce;
       planes.push_back(std::make_unique<collective::HierarchicalPlane>(
           collective::HierarchicalPlane::Means{.topology = means.sharing,
                                                .board = means.board,

@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "test/collective/conformance.h"
-#include "test/collective/conforming_calls.h"
 #include "test/collective/gpu_fleet.h"
-#include "test/collective/ipc/nodes_fleet.h"
 #include "test/collective/job_fleets.h"
 
 namespace hvd::collective {
@@ -86,29 +84,6 @@ TEST(IpcPlaneOfProcesses, FreesNoMemoryThatAnotherRankStillHasOpen) {
     ASSERT_EQ(meet(), absl::OkStatus());
   }
   EXPECT_EQ(testing::TestGpus::freed_too_early(), before);
-}
-
-// The last rank has its own node.
-TEST(HierarchicalIpcPlaneOfProcesses, ReducesOnEachNodeAndBetweenThem) {
-  testing::TestGpus::set_delay(20);
-  const auto communicator = meet_other_processes();
-  ASSERT_TRUE(communicator.ok()) << communicator.status();
-  const int ranks = (*communicator)->size();
-  if (ranks == 1) GTEST_SKIP() << "a plane between nodes has two ranks or more";
-  Seating seating(static_cast<std::size_t>(ranks), 'A');
-  seating.back() = 'B';
-  const Body body = [](Member& member) {
-    const std::size_t before = testing::TestGpus::launches();
-    for (const DType dtype : {DType::kF16, DType::kF32}) {
-      const Reduction reduction = {.dtype = dtype, .op = ReduceOp::kAverage};
-      EXPECT_TRUE(allreduce_conforms(member, {reduction, cut(5000, false)}));
-      std::vector<std::int64_t> parts(static_cast<std::size_t>(member.ranks));
-      parts.back() = 1500;
-      EXPECT_TRUE(reducescatter_conforms(member, reduction, {parts, parts}));
-    }
-    testing::TestGpus::expect_launches_since(before, ::testing::Gt(0));
-  };
-  run_on_ipc_nodes(**communicator, 1, seating, IpcOfProcesses::shared(), body);
 }
 
 }  // namespace

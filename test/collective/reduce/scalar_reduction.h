@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bit-exact reference for reductions: one element at a time, in the type that
-// the contract names, rounding each step. Unlike reference.h, exact for values
-// of any size.
+// the contract names, rounding each step. Exact for values of any size, unlike
+// reference.h, whose combine() it uses.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,13 @@
 #include <type_traits>
 
 #include "horovodpp/collective/data_plane.h"
+#include "test/collective/reference.h"
 
 namespace hvd::collective {
 
 template <typename T>
 inline constexpr bool kIsHalf =
     std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
-
-template <typename A>
-A scalar_step(ReduceOp op, A a, A b) {
-  switch (op) {
-    case ReduceOp::kMin:
-      return a < b || a != a ? a : b;
-    case ReduceOp::kMax:
-      return a > b || a != a ? a : b;
-    case ReduceOp::kProduct:
-      return a * b;
-    default:
-      return a + b;
-  }
-}
 
 template <typename T>
 T scalar_float_reduction(const Reduction& reduction,
@@ -43,7 +30,7 @@ T scalar_float_reduction(const Reduction& reduction,
   };
   A result = scaled(values[0]);
   for (const T& value : values.subspan(1)) {
-    result = scalar_step(reduction.op, result, scaled(value));
+    result = combine(reduction.op, result, scaled(value));
   }
   if (reduction.op == ReduceOp::kAverage) {
     result /= static_cast<A>(reduction.participants);
@@ -77,10 +64,10 @@ T scalar_integer_reduction(const Reduction& reduction,
     if (r == 0) {
       result = value;
     } else if (compares) {
-      result = static_cast<std::uint64_t>(scalar_step(
+      result = static_cast<std::uint64_t>(combine(
           reduction.op, static_cast<Wide>(result), static_cast<Wide>(value)));
     } else {
-      result = scalar_step(reduction.op, result, value);
+      result = combine(reduction.op, result, value);
     }
   }
   auto wide = static_cast<Wide>(result);

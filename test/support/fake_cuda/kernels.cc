@@ -132,12 +132,6 @@ bool reduce(const void* parameter, unsigned blocks, const Reach& reach) {
     arguments->memory[m] = reach(arguments->memory[m], bytes);
     if (arguments->memory[m] == nullptr) return false;
   }
-  if (arguments->accumulators != nullptr) {
-    arguments->accumulators = reach(
-        arguments->accumulators,
-        static_cast<std::size_t>(arguments->count) * sizeof(typename E::Lane));
-    if (arguments->accumulators == nullptr) return false;
-  }
   for_each_thread(
       blocks, [&](const Place& place) { reduce_thread<E>(*arguments, place); });
   return true;

@@ -4,7 +4,7 @@ import warnings
 
 import torch
 
-from horovodpp.common.basics import Adasum, Average, Sum
+from horovodpp.common.ops import Adasum, Average, Sum
 
 _FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 

@@ -5,7 +5,7 @@ import torch
 from horovodpp import _core
 from horovodpp.common import basics, handles
 from horovodpp.common.arguments import check_root, wire
-from horovodpp.common.basics import Average
+from horovodpp.common.ops import Average
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import global_process_set, member
 from horovodpp.torch.collectives.allreduce import allreduce_async

@@ -5,7 +5,7 @@ import torch
 from horovodpp import _core
 from horovodpp.common import handles
 from horovodpp.common.arguments import check_scattered, wire
-from horovodpp.common.basics import Average, Sum
+from horovodpp.common.ops import Average, Sum
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import global_process_set, member
 from horovodpp.torch.collectives.allgather import allgather_async, grouped_allgather_async

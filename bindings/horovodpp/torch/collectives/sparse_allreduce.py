@@ -2,7 +2,7 @@
 """The allreduce of sparse tensors, which gathers their entries."""
 import torch
 
-from horovodpp.common.basics import Average
+from horovodpp.common.ops import Average
 from horovodpp.common.handles import synchronize
 from horovodpp.common.process_sets import core_of, global_process_set
 from horovodpp.torch.collectives.allgather import allgather_async
