@@ -14,10 +14,10 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/layers/lstm.h"
 #include "horovodpp/nn/layers/multihead_attention.h"
-#include "horovodpp/optim/distributed/parameter_shards.h"
-#include "horovodpp/optim/distributed/sparse_reduction.h"
 #include "horovodpp/optim/distributed/stopwatch.h"
 #include "horovodpp/optim/grouped_optimizer.h"
+#include "horovodpp/optim/reduction/parameter_shards.h"
+#include "horovodpp/optim/reduction/sparse_reduction.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::optim {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/handover.h"
+#include "horovodpp/optim/reduction/handover.h"
 
 #include <utility>
 
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/optim/distributed/sparse_reduction.h"
+#include "horovodpp/optim/reduction/sparse_reduction.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::optim {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/contributions.h"
+#include "horovodpp/optim/reduction/contributions.h"
 
 #include <utility>
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "horovodpp/nn/state_dict.h"
-#include "horovodpp/optim/distributed/backward_watch.h"
+#include "horovodpp/optim/reduction/backward_watch.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/tensor/base/hook_handle.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/sparse_reduction.h"
+#include "horovodpp/optim/reduction/sparse_reduction.h"
 
 #include <cstdint>
 #include <vector>

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "horovodpp/nn/state_dict.h"
-#include "horovodpp/optim/distributed/contributions.h"
-#include "horovodpp/optim/distributed/parameter_shards.h"
+#include "horovodpp/optim/reduction/contributions.h"
+#include "horovodpp/optim/reduction/parameter_shards.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/tensor/tensor.h"
 
