@@ -47,8 +47,7 @@ INTERNAL = {f"horovodpp/{name}.h" for name in """
     libtorch/gradient_hook libtorch/parameter_delta libtorch/parameter_gradient
     libtorch/recomputed_region libtorch/reduced_parameters libtorch/reducer libtorch/saved_place
     libtorch/saved_tensor_hooks libtorch/tensors libtorch/tensors_in libtorch/torch_version
-    libtorch/wrapped_optimizer replica/gathered_rows tensor/base/intrusive_ptr
-    tensor/base/thread_state tensor/tensor_impl
+    libtorch/wrapped_optimizer tensor/base/intrusive_ptr tensor/base/thread_state tensor/tensor_impl
     """.split()}
 
 

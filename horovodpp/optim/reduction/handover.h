@@ -53,7 +53,6 @@ class Handover {
   };
 
   void give_rows(std::size_t parameter);
-  Tensor gradient_of(std::size_t parameter) const;
   const TensorView& view_of(std::size_t parameter, const Tensor& gradient);
   void check_untouched(std::size_t parameter) const;
   void take_back(std::size_t parameter);
