@@ -30,20 +30,14 @@
 
 #include <torch/types.h>
 
-#include <memory>
-#include <string>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
-#include "horovodpp/c/horovodpp.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/libtorch/broadcast.h"
 #include "horovodpp/libtorch/distributed_options.h"
 #include "horovodpp/libtorch/error.h"
 #include "horovodpp/libtorch/parameter_delta.h"
-#include "horovodpp/libtorch/parameter_names.h"
-#include "horovodpp/libtorch/reducer.h"
+#include "horovodpp/libtorch/reduced_parameters.h"
 #include "horovodpp/libtorch/wrapped_optimizer.h"
 
 namespace HVD_EXPORT hvd {
@@ -65,114 +59,64 @@ class DeltaOptimizer {
   //                                    than one; a parameter has no name
   //   Error (HVD_FAILED_PRECONDITION)  there is no job
   DeltaOptimizer(WrappedOptimizer wrapped, const NamedTensors& named_parameters,
-                 DeltaOptions options = {})
-      : wrapped_(std::move(wrapped)),
-        options_(std::move(options)),
-        names_(wrapped_, named_parameters) {
-    begin();
+                 const DeltaOptions& options = {})
+      : deltas_(std::move(wrapped), &named_parameters) {
+    begin(options);
   }
   // Names parameters by their group's number and their place in it.
-  explicit DeltaOptimizer(WrappedOptimizer wrapped, DeltaOptions options = {})
-      : wrapped_(std::move(wrapped)),
-        options_(std::move(options)),
-        names_(wrapped_) {
-    begin();
+  explicit DeltaOptimizer(WrappedOptimizer wrapped,
+                          const DeltaOptions& options = {})
+      : deltas_(std::move(wrapped), nullptr) {
+    begin(options);
   }
   DeltaOptimizer(const DeltaOptimizer&) = delete;
   DeltaOptimizer& operator=(const DeltaOptimizer&) = delete;
 
-  torch::optim::Optimizer& wrapped() { return *wrapped_; }
+  torch::optim::Optimizer& wrapped() { return *deltas_.optimizer(); }
 
   // Takes a step along zeros for parameters that no backward has reached. Every
   // rank calls it equally often.
   //   Error  a reduction failed: the parameters are as before the step, but the
   //          wrapped optimizer's state is not
   void step() {
-    if (reducer_ == nullptr) {
-      wrapped_->step();
+    if (deltas_.reducer() == nullptr) {
+      wrapped().step();
       return;
     }
-    watch();
-    for (const auto& delta : deltas_) {
+    deltas_.watch();
+    for (const auto& delta : deltas_.all()) {
       if (delta->takes_part() && !delta->is_sent()) start(*delta);
     }
     try {
-      reducer_->finish();
+      deltas_.reducer()->finish();
     } catch (...) {
-      for (const auto& delta : deltas_) delta->take_back();
+      for (const auto& delta : deltas_.all()) delta->take_back();
       throw;
     }
-    for (const auto& delta : deltas_) delta->complete();
+    for (const auto& delta : deltas_.all()) delta->complete();
   }
 
   // The wrapped optimizer's.
   //   Error (HVD_FAILED_PRECONDITION)  differences are in flight, between backward and
   //                                    step()
-  void zero_grad() {
-    for (const auto& delta : deltas_) {
-      if (!delta->is_sent()) continue;
-      throw Error(
-          HVD_FAILED_PRECONDITION,
-          "optimizer.zero_grad() was called after loss.backward() but before "
-          "optimizer.step(). This is prohibited, as what the ranks change is "
-          "on its way.");
-    }
-    if (reducer_ != nullptr) reducer_->discard();
-    wrapped_->zero_grad();
-  }
+  void zero_grad() { deltas_.zero_grad(); }
 
  private:
-  void begin() {
-    if (options_.op != ReduceOp::kAdasum && options_.op != ReduceOp::kAverage) {
+  void begin(const DeltaOptions& options) {
+    if (options.op != ReduceOp::kAdasum && options.op != ReduceOp::kAverage) {
       internal::refuse("steps are reduced by Adasum or an average");
     }
-    internal::check(options_);
-    if (!internal::has_peers(options_.process_set)) return;
-    reducer_ =
-        std::make_unique<internal::Reducer>(internal::in_words(options_));
-    watch();
-  }
-
-  // Watches the gradients of all parameters that require one.
-  void watch() {
-    names_.number_others(wrapped_);
-    for (const torch::Tensor& parameter : wrapped_.parameters()) {
-      auto& known = by_tensor_[parameter.unsafeGetTensorImpl()];
-      if (known == nullptr) {
-        deltas_.push_back(std::make_unique<internal::ParameterDelta>(
-            names_.of(parameter), parameter));
-        known = deltas_.back().get();
-        reducer_->expect(known->key(), options_.backward_passes_per_step);
-      }
-      if (!known->takes_part() || known->is_watched()) continue;
-      known->watch({[known] { before_contribution(*known); },
-                    [this, known] {
-                      if (reducer_->contribute(known->key())) start(*known);
-                    }});
-    }
-  }
-
-  static void before_contribution(const internal::ParameterDelta& delta) {
-    if (!delta.is_sent()) return;
-    throw Error(HVD_FAILED_PRECONDITION,
-                "Gradients of '" + delta.key() +
-                    "' were computed more than backward_passes_per_step times "
-                    "before call to step(). Increase backward_passes_per_step "
-                    "to accumulate gradients locally.");
+    internal::check(options);
+    deltas_.begin(options, {}, [this](internal::ParameterDelta& delta) {
+      if (deltas_.reducer()->contribute(delta.key())) start(delta);
+    });
   }
 
   void start(internal::ParameterDelta& delta) {
-    delta.send(wrapped_, reducer_->handle());
+    delta.send(deltas_.optimizer(), *deltas_.reducer());
   }
 
-  const WrappedOptimizer wrapped_;
-  const DeltaOptions options_;
-  internal::ParameterNames names_;
-  std::vector<std::unique_ptr<internal::ParameterDelta>> deltas_;
-  std::unordered_map<const void*, internal::ParameterDelta*> by_tensor_;
-  // Null: nothing is reduced. Its destructor waits for users of the deltas'
-  // memory.
-  std::unique_ptr<internal::Reducer> reducer_;
+  internal::ReducedParameters<internal::ParameterDelta> deltas_;
 };
 
 }  // namespace libtorch

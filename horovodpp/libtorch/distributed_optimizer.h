@@ -41,9 +41,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -54,7 +52,7 @@
 #include "horovodpp/libtorch/distributed_options.h"
 #include "horovodpp/libtorch/error.h"
 #include "horovodpp/libtorch/parameter_gradient.h"
-#include "horovodpp/libtorch/parameter_names.h"
+#include "horovodpp/libtorch/reduced_parameters.h"
 #include "horovodpp/libtorch/reducer.h"
 #include "horovodpp/libtorch/wrapped_optimizer.h"
 
@@ -88,30 +86,27 @@ class DistributedOptimizer {
   DistributedOptimizer(WrappedOptimizer wrapped,
                        const NamedTensors& named_parameters,
                        DistributedOptions options = {})
-      : wrapped_(std::move(wrapped)),
-        options_(std::move(options)),
-        names_(wrapped_, named_parameters) {
+      : options_(std::move(options)),
+        gradients_(std::move(wrapped), &named_parameters) {
     begin();
   }
   // Names parameters by their group's number and their place in it.
   explicit DistributedOptimizer(WrappedOptimizer wrapped,
                                 DistributedOptions options = {})
-      : wrapped_(std::move(wrapped)),
-        options_(std::move(options)),
-        names_(wrapped_) {
+      : options_(std::move(options)), gradients_(std::move(wrapped), nullptr) {
     begin();
   }
   DistributedOptimizer(const DistributedOptimizer&) = delete;
   DistributedOptimizer& operator=(const DistributedOptimizer&) = delete;
 
-  torch::optim::Optimizer& wrapped() { return *wrapped_; }
+  torch::optim::Optimizer& wrapped() { return *gradients_.optimizer(); }
 
   // Waits until the gradients of all parameters are the reduced ones. Every
   // rank calls it (or step()) equally often.
   //   Error  a reduction failed; names it and the reason
   void synchronize() {
-    if (reducer_ != nullptr) {
-      watch();  // Parameters that were added or unfrozen.
+    if (reducer() != nullptr) {
+      gradients_.watch();
       send_the_rest();
       warn_of_changes();
       receive();
@@ -124,7 +119,7 @@ class DistributedOptimizer {
   // returns, because all ranks have to decide alike.
   torch::Tensor step(LossClosure closure = nullptr) {
     if (closure != nullptr) {
-      return wrapped_->step([&] { return reduced(closure); });
+      return wrapped().step([&] { return reduced(closure); });
     }
     if (!skips_synchronize_) {
       if (is_synchronized_) {
@@ -137,7 +132,7 @@ class DistributedOptimizer {
       synchronize();
     }
     is_synchronized_ = false;
-    return wrapped_->step();
+    return wrapped().step();
   }
 
   // Does all work between backward and the step in one call, in the only right
@@ -157,11 +152,11 @@ class DistributedOptimizer {
     if (options.weight.has_value()) weigh(*options.weight);
     if (std::isfinite(options.max_norm)) {
       result.norm = torch::nn::utils::clip_grad_norm_(
-          wrapped_.parameters(), options.max_norm, 2.0,
+          gradients_.optimizer().parameters(), options.max_norm, 2.0,
           /*error_if_nonfinite=*/true);
     }
     is_synchronized_ = false;
-    wrapped_->step();
+    wrapped().step();
     return result;
   }
 
@@ -172,47 +167,40 @@ class DistributedOptimizer {
   // The wrapped optimizer's.
   //   Error (HVD_FAILED_PRECONDITION)  gradients are in flight
   void zero_grad() {
-    for (const auto& gradient : gradients_) {
-      if (!gradient->is_sent()) continue;
-      throw Error(
-          HVD_FAILED_PRECONDITION,
-          "optimizer.zero_grad() was called after loss.backward() but before "
-          "optimizer.step() or optimizer.synchronize(). This is prohibited, as "
-          "the gradients are on their way to the other ranks.");
-    }
-    if (reducer_ != nullptr) reducer_->discard();
+    gradients_.zero_grad();
     is_synchronized_ = false;
-    wrapped_->zero_grad();
   }
 
   // From the next step on, this number of backward passes make one step.
   void set_backward_passes_per_step(int passes) {
     options_.backward_passes_per_step = passes;
     internal::check(options_);
-    for (const auto& gradient : gradients_) {
-      reducer_->expect(gradient->key(), passes);
-    }
+    gradients_.expect(passes);
   }
 
   // Statistics of the sent gradients; all 0 if the set has one rank.
   hvd_reducer_stats reduced() const {
-    return reducer_ == nullptr ? hvd_reducer_stats{} : reducer_->stats();
+    return reducer() == nullptr ? hvd_reducer_stats{} : reducer()->stats();
   }
 
  private:
+  using Gradient = internal::ParameterGradient;
+
+  // Null: nothing is reduced.
+  internal::Reducer* reducer() const { return gradients_.reducer(); }
+
   void begin() {
     internal::check(options_);
-    const auto groups = keys_of_groups();
-    if (!internal::has_peers(options_.process_set)) return;
-    reducer_ = std::make_unique<internal::Reducer>(internal::in_words(options_),
-                                                   groups);
-    watch();
+    gradients_.begin(options_, keys_of_groups(), [this](Gradient& gradient) {
+      after_contribution(gradient);
+    });
   }
 
   std::vector<std::vector<std::string>> keys_of_groups() const {
     std::vector<std::vector<torch::Tensor>> groups = options_.groups;
     if (options_.num_groups > 0) {
-      const std::vector<torch::Tensor> all = wrapped_.parameters();
+      const std::vector<torch::Tensor> all =
+          gradients_.optimizer().parameters();
       const auto number = static_cast<std::size_t>(options_.num_groups);
       groups.resize(number);
       for (std::size_t i = 0; i < all.size(); ++i) {
@@ -223,7 +211,7 @@ class DistributedOptimizer {
     for (const auto& group : groups) {
       keys.emplace_back();
       for (const torch::Tensor& parameter : group) {
-        const std::string* const name = names_.find(parameter);
+        const std::string* const name = gradients_.name_of(parameter);
         if (name == nullptr) {
           internal::refuse(
               "a tensor of a group is no parameter of the optimizer");
@@ -234,69 +222,35 @@ class DistributedOptimizer {
     return keys;
   }
 
-  static bool takes_part(const internal::ParameterGradient& gradient) {
-    return gradient.parameter().requires_grad();
-  }
-
-  // Watches the gradients of all parameters that require one.
-  void watch() {
-    names_.number_others(wrapped_);
-    for (const torch::Tensor& parameter : wrapped_.parameters()) {
-      const std::string& name = names_.of(parameter);
-      auto& known = by_tensor_[parameter.unsafeGetTensorImpl()];
-      if (known == nullptr) {
-        gradients_.push_back(
-            std::make_unique<internal::ParameterGradient>(name, parameter));
-        known = gradients_.back().get();
-        reducer_->expect(name, options_.backward_passes_per_step);
-      }
-      if (!takes_part(*known) || known->is_watched()) continue;
-      known->watch({[this, known] { before_contribution(*known); },
-                    [this, known] { after_contribution(*known); }});
-    }
-  }
-
   // Gradients that no backward has completed.
   void send_the_rest() {
     std::vector<const char*> keys;
     std::vector<std::uint8_t> exist;
-    for (const auto& gradient : gradients_) {
+    for (const auto& gradient : gradients_.all()) {
       keys.push_back(gradient->key().c_str());
       if (!options_.find_unused_parameters) continue;
       exist.push_back(gradient->parameter().grad().defined() ? 1 : 0);
     }
-    const std::vector<std::uint8_t> rest = reducer_->rest(keys, exist);
+    const std::vector<std::uint8_t> rest = reducer()->rest(keys, exist);
     for (std::size_t i = 0; i < rest.size(); ++i) {
-      internal::ParameterGradient& gradient = *gradients_[i];
+      Gradient& gradient = *gradients_.all()[i];
       // The reducer does not know rows that were gathered without it.
-      if (rest[i] == 0 || gradient.is_sent() || !takes_part(gradient)) continue;
-      gradient.send(reducer_->handle(), options_);
+      if (rest[i] == 0 || gradient.is_sent() || !gradient.takes_part())
+        continue;
+      gradient.send(*reducer(), options_);
     }
   }
 
-  void before_contribution(internal::ParameterGradient& gradient) {
-    if (gradient.is_sent()) {
-      throw Error(HVD_FAILED_PRECONDITION,
-                  "Gradients were computed more than backward_passes_per_step "
-                  "times before call to step(). Increase "
-                  "backward_passes_per_step to accumulate gradients locally; "
-                  "if one backward pass computes that of '" +
-                      gradient.key() +
-                      "' in several parts, set during_backward = false.");
-    }
-    gradient.expect();
-  }
-
-  void after_contribution(internal::ParameterGradient& gradient) {
+  void after_contribution(Gradient& gradient) {
     is_synchronized_ = false;
     if (options_.gradients_in_arena) gradient.take_in();
-    if (options_.during_backward && reducer_->contribute(gradient.key())) {
-      gradient.send(reducer_->handle(), options_);
+    if (options_.during_backward && reducer()->contribute(gradient.key())) {
+      gradient.send(*reducer(), options_);
     }
   }
 
   void warn_of_changes() {
-    for (const auto& gradient : gradients_) {
+    for (const auto& gradient : gradients_.all()) {
       if (has_warned_of_changes_ || !gradient->is_sent() ||
           !gradient->has_changed()) {
         continue;
@@ -321,8 +275,8 @@ class DistributedOptimizer {
         if (failure == nullptr) failure = std::current_exception();
       }
     };
-    attempt([&] { reducer_->finish(); });
-    for (const auto& gradient : gradients_) {
+    attempt([&] { reducer()->finish(); });
+    for (const auto& gradient : gradients_.all()) {
       if (!gradient->is_sent()) continue;
       if (failure == nullptr) attempt([&] { gradient->complete(options_); });
       gradient->reset();
@@ -332,21 +286,21 @@ class DistributedOptimizer {
 
   // Turns the mean of the ranks' gradients into the mean over all samples.
   void weigh(double weight) {
-    if (reducer_ != nullptr && !is_synchronized_) {
+    if (reducer() != nullptr && !is_synchronized_) {
       throw Error(HVD_FAILED_PRECONDITION,
                   "step() with a weight, where skip_synchronize() keeps the "
                   "gradients from being reduced; call synchronize() before");
     }
     const double total =
-        reducer_ == nullptr ? weight : reducer_->sum("(weight)", weight);
+        reducer() == nullptr ? weight : reducer()->sum("(weight)", weight);
     if (!(total > 0)) {
       throw Error(HVD_FAILED_PRECONDITION,
                   "the weights of all ranks add up to 0: there is nothing to "
                   "step along");
     }
-    const int ranks = reducer_ == nullptr ? 1 : options_.process_set.size();
+    const int ranks = reducer() == nullptr ? 1 : options_.process_set.size();
     const torch::NoGradGuard no_grad;
-    for (const torch::Tensor& parameter : wrapped_.parameters()) {
+    for (const torch::Tensor& parameter : gradients_.optimizer().parameters()) {
       if (!parameter.grad().defined()) continue;
       parameter.mutable_grad().mul_(ranks / total);
     }
@@ -358,21 +312,15 @@ class DistributedOptimizer {
       synchronize();
       is_synchronized_ = false;
     }
-    if (!loss.defined() || reducer_ == nullptr) return loss;
+    if (!loss.defined() || reducer() == nullptr) return loss;
     return allreduce_async(loss.detach(),
                            {options_.name + " loss", ReduceOp::kAverage, 1.0,
                             1.0, options_.process_set})
         .wait();
   }
 
-  const WrappedOptimizer wrapped_;
   DistributedOptions options_;
-  internal::ParameterNames names_;
-  std::vector<std::unique_ptr<internal::ParameterGradient>> gradients_;
-  std::unordered_map<const void*, internal::ParameterGradient*> by_tensor_;
-  // Null: nothing is reduced. Its destructor waits for users of the gradients'
-  // memory.
-  std::unique_ptr<internal::Reducer> reducer_;
+  internal::ReducedParameters<Gradient> gradients_;
   bool skips_synchronize_ = false;
   bool is_synchronized_ = false;  // And there was no backward since.
   bool has_warned_of_changes_ = false;

@@ -6,14 +6,10 @@
 
 #include <torch/types.h>
 
-#include <memory>
-#include <string>
-#include <utility>
-
-#include "horovodpp/c/horovodpp.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/libtorch/error.h"
-#include "horovodpp/libtorch/gradient_hook.h"
+#include "horovodpp/libtorch/reduced_parameters.h"
+#include "horovodpp/libtorch/reducer.h"
 #include "horovodpp/libtorch/tensors.h"
 #include "horovodpp/libtorch/wrapped_optimizer.h"
 
@@ -21,35 +17,28 @@ namespace HVD_EXPORT hvd {
 namespace libtorch {
 namespace internal {
 
-class ParameterDelta {
+class ParameterDelta : public ReducedParameter {
  public:
-  ParameterDelta(std::string key, torch::Tensor parameter)
-      : key_(std::move(key)), parameter_(std::move(parameter)) {}
+  static constexpr const char* kIfSurplus = "";
+  using ReducedParameter::ReducedParameter;
 
-  const std::string& key() const { return key_; }
-  bool takes_part() const { return parameter_.requires_grad(); }
   bool is_sent() const { return start_.defined(); }
-
-  bool is_watched() const { return hook_ != nullptr; }
-  void watch(GradientCallbacks callbacks) {
-    hook_ = std::make_unique<GradientHook>(parameter_, std::move(callbacks));
-  }
+  void expect() {}
 
   // Takes the step, and starts to reduce the change.
-  void send(const WrappedOptimizer& optimizer, hvd_reducer reducer) {
+  void send(const WrappedOptimizer& optimizer, Reducer& reducer) {
     const torch::NoGradGuard no_grad;
-    torch::Tensor& gradient = parameter_.mutable_grad();
-    if (!gradient.defined()) gradient = torch::zeros_like(parameter_);
+    torch::Tensor& gradient = parameter().mutable_grad();
+    if (!gradient.defined()) gradient = torch::zeros_like(parameter());
     if (gradient.is_sparse()) {
-      refuse("the gradient of '" + key_ +
+      refuse("the gradient of '" + key() +
              "' is sparse: use a DistributedOptimizer");
     }
-    const torch::Tensor start = parameter_.detach().clone();
-    optimizer.step_of(parameter_);
+    const torch::Tensor start = parameter().detach().clone();
+    optimizer.step_of(parameter());
     start_ = start;
-    wire_ = readied(parameter_.detach() - start);
-    const hvd_tensor in_words = described(wire_);
-    throw_if_error(hvd_reducer_add(reducer, key_.c_str(), &in_words));
+    wire_ = readied(parameter().detach() - start);
+    reducer.add(key(), wire_);
   }
 
   // After the reducer has finished: sets the parameter to its old value plus
@@ -57,7 +46,7 @@ class ParameterDelta {
   void complete() {
     if (!is_sent()) return;
     const torch::NoGradGuard no_grad;
-    parameter_.copy_(start_ + wire_.to(parameter_.device()));
+    parameter().copy_(start_ + wire_.to(parameter().device()));
     reset();
   }
 
@@ -65,7 +54,7 @@ class ParameterDelta {
   void take_back() {
     if (!is_sent()) return;
     const torch::NoGradGuard no_grad;
-    parameter_.copy_(start_);
+    parameter().copy_(start_);
     reset();
   }
 
@@ -75,9 +64,6 @@ class ParameterDelta {
     wire_ = torch::Tensor();
   }
 
-  const std::string key_;
-  torch::Tensor parameter_;
-  std::unique_ptr<GradientHook> hook_;
   torch::Tensor start_;  // Undefined: there was no step.
   torch::Tensor wire_;
 };

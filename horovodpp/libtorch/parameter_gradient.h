@@ -8,64 +8,57 @@
 #include <torch/types.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "horovodpp/c/horovodpp.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/libtorch/async_collectives.h"
 #include "horovodpp/libtorch/distributed_options.h"
-#include "horovodpp/libtorch/error.h"
 #include "horovodpp/libtorch/gradient_home.h"
-#include "horovodpp/libtorch/gradient_hook.h"
+#include "horovodpp/libtorch/reduced_parameters.h"
+#include "horovodpp/libtorch/reducer.h"
 #include "horovodpp/libtorch/tensors.h"
 
 namespace HVD_EXPORT hvd {
 namespace libtorch {
 namespace internal {
 
-class ParameterGradient {
+class ParameterGradient : public ReducedParameter {
  public:
-  ParameterGradient(std::string key, torch::Tensor parameter)
-      : key_(std::move(key)), parameter_(std::move(parameter)) {}
+  static constexpr const char* kIfSurplus =
+      "; if one backward pass computes a gradient in several parts, set "
+      "during_backward = false";
+  using ReducedParameter::ReducedParameter;
 
-  const std::string& key() const { return key_; }
-  const torch::Tensor& parameter() const { return parameter_; }
   bool is_sent() const { return sent_.defined(); }
 
-  bool is_watched() const { return hook_ != nullptr; }
-  void watch(GradientCallbacks callbacks) {
-    hook_ = std::make_unique<GradientHook>(parameter_, std::move(callbacks));
-  }
-
   // A contribution is about to come.
-  void expect() { is_expected_ = !parameter_.grad().defined(); }
+  void expect() { is_expected_ = !parameter().grad().defined(); }
 
   // It has come: moves a newly allocated gradient to the arena.
   void take_in() {
     if (!std::exchange(is_expected_, false)) return;
-    const torch::Tensor& gradient = parameter_.grad();
+    const torch::Tensor& gradient = parameter().grad();
     if (!gradient.defined() || !gradient.device().is_cpu() ||
-        !lies_ready(gradient) || !parameter_.is_contiguous() ||
+        !lies_ready(gradient) || !parameter().is_contiguous() ||
         gradient.numel() == 0) {
       return;
     }
     const torch::NoGradGuard no_grad;
-    parameter_.mutable_grad() = home_.take_in(gradient);
+    parameter().mutable_grad() = home_.take_in(gradient);
   }
 
   // Starts to reduce it. A parameter without a gradient contributes zeros.
-  void send(hvd_reducer reducer, const DistributedOptions& options) {
+  void send(Reducer& reducer, const DistributedOptions& options) {
     const torch::NoGradGuard no_grad;
     // A gradient that zero_grad() has emptied has lost its number of sparse
     // dimensions.
-    const bool is_emptied = sparse_dims_ > 0 && parameter_.grad().defined() &&
-                            parameter_.grad().is_sparse() &&
-                            parameter_.grad()._nnz() == 0;
-    if (!parameter_.grad().defined() || is_emptied) make_zeros();
-    sent_ = parameter_.grad();
+    const bool is_emptied = sparse_dims_ > 0 && parameter().grad().defined() &&
+                            parameter().grad().is_sparse() &&
+                            parameter().grad()._nnz() == 0;
+    if (!parameter().grad().defined() || is_emptied) make_zeros();
+    sent_ = parameter().grad();
     version_ = sent_.is_inference() ? 0 : sent_._version();
     if (sent_.is_sparse()) sparse_dims_ = sent_.sparse_dim();
     if (sent_.is_sparse() && !options.sparse_as_dense) {
@@ -73,13 +66,12 @@ class ParameterGradient {
       return;
     }
     wire_ = readied(sent_.is_sparse() ? sent_.to_dense() : sent_);
-    const hvd_tensor in_words = described(wire_);
-    throw_if_error(hvd_reducer_add(reducer, key_.c_str(), &in_words));
+    reducer.add(key(), wire_);
   }
 
   // Whether it was written to, or replaced, since it was sent.
   bool has_changed() const {
-    const torch::Tensor& now = parameter_.grad();
+    const torch::Tensor& now = parameter().grad();
     return !now.is_same(sent_) ||
            (!now.is_inference() && now._version() != version_);
   }
@@ -89,9 +81,9 @@ class ParameterGradient {
   void complete(const DistributedOptions& options) {
     const torch::NoGradGuard no_grad;
     if (values_.has_value()) {
-      parameter_.mutable_grad() = gathered(options);
+      parameter().mutable_grad() = gathered(options);
     } else if (sent_.is_sparse()) {
-      parameter_.mutable_grad() = wire_.to_sparse(sparse_dims_);
+      parameter().mutable_grad() = wire_.to_sparse(sparse_dims_);
     } else {
       put_back(sent_, wire_);
     }
@@ -108,24 +100,25 @@ class ParameterGradient {
  private:
   // This rank used another part of the model.
   void make_zeros() {
-    torch::Tensor& gradient = parameter_.mutable_grad();
+    torch::Tensor& gradient = parameter().mutable_grad();
     if (sparse_dims_ == 0) {
-      gradient = torch::zeros_like(parameter_, torch::MemoryFormat::Contiguous);
+      gradient =
+          torch::zeros_like(parameter(), torch::MemoryFormat::Contiguous);
       return;
     }
-    std::vector<std::int64_t> no_values = parameter_.sizes().vec();
+    std::vector<std::int64_t> no_values = parameter().sizes().vec();
     no_values.erase(no_values.begin(), no_values.begin() + sparse_dims_);
     no_values.insert(no_values.begin(), 0);
     gradient = torch::sparse_coo_tensor(
         torch::empty({sparse_dims_, 0}, torch::kLong),
-        torch::empty(no_values, parameter_.options()), parameter_.sizes());
+        torch::empty(no_values, parameter().options()), parameter().sizes());
   }
 
   // The values use the name of a dense gradient, so that ranks with gradients
   // of different kinds get an error.
   void gather_rows(const DistributedOptions& options) {
     const torch::Tensor rows = sent_.coalesce();
-    const std::string name = options.name + "." + key_;
+    const std::string name = options.name + "." + key();
     values_ = allgather_async(rows.values(), {name, options.process_set});
     indices_ = allgather_async(rows.indices().t().contiguous(),
                                {name + ".indices", options.process_set});
@@ -137,14 +130,11 @@ class ParameterGradient {
     if (options.op == ReduceOp::kAverage) {
       values = values / options.process_set.size();
     }
-    return torch::sparse_coo_tensor(indices, values, parameter_.sizes())
-        .to(parameter_.device())
+    return torch::sparse_coo_tensor(indices, values, parameter().sizes())
+        .to(parameter().device())
         .coalesce();
   }
 
-  const std::string key_;
-  const torch::Tensor parameter_;
-  std::unique_ptr<GradientHook> hook_;
   GradientHome home_;
   bool is_expected_ = false;         // It has no memory yet.
   std::int64_t sparse_dims_ = 0;     // Of its sparse gradients, once seen.

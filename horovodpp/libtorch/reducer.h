@@ -5,6 +5,8 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
+#include <torch/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,6 +16,7 @@
 #include "horovodpp/core/export.h"
 #include "horovodpp/libtorch/distributed_options.h"
 #include "horovodpp/libtorch/error.h"
+#include "horovodpp/libtorch/tensors.h"
 
 namespace HVD_EXPORT hvd {
 namespace libtorch {
@@ -70,8 +73,6 @@ class Reducer {
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
-  hvd_reducer handle() const { return handle_; }
-
   void expect(const std::string& key, int contributions) {
     throw_if_error(hvd_reducer_expect(handle_, key.c_str(), contributions));
   }
@@ -80,6 +81,11 @@ class Reducer {
     std::int32_t last = 0;
     throw_if_error(hvd_reducer_contribute(handle_, key.c_str(), &last));
     return last != 0;
+  }
+  // `tensor`, which the library can use, is borrowed until finish() or discard().
+  void add(const std::string& key, const torch::Tensor& tensor) {
+    const hvd_tensor in_words = described(tensor);
+    throw_if_error(hvd_reducer_add(handle_, key.c_str(), &in_words));
   }
   // Sums the ranks' numbers; waits.
   double sum(const std::string& key, double number) {

@@ -26,6 +26,15 @@ void check_names(const std::vector<NamedView>& tensors,
 
 }  // namespace
 
+Status wait_for_all(const std::vector<Future<void>>& pending) {
+  Status first;
+  for (const Future<void>& done : pending) {
+    const Status status = done.wait();
+    if (first.ok()) first = status;
+  }
+  return first;
+}
+
 void broadcast(Runtime& runtime, const std::vector<NamedView>& tensors,
                int root_rank, const BroadcastOptions& options) {
   check_names(tensors, options);
@@ -38,12 +47,7 @@ void broadcast(Runtime& runtime, const std::vector<NamedView>& tensors,
          .process_set = options.process_set,
          .keep_alive = options.keep_alive}));
   }
-  absl::Status first;
-  for (const Future<void>& done : pending) {
-    const absl::Status status = done.wait();
-    if (first.ok()) first = status;
-  }
-  throw_if_error(first);
+  throw_if_error(wait_for_all(pending));
 }
 
 }  // namespace hvd::replica

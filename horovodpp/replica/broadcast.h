@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
+#include "horovodpp/core/outcome.h"
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/core/thread/future.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/options.h"
 
@@ -19,6 +21,9 @@ struct NamedView {
   std::string name;
   TensorView view;
 };
+
+// Waits for all, and returns the first error.
+Status wait_for_all(const std::vector<Future<void>>& pending);
 
 // Replaces all `tensors`, matched across ranks by name, by those of rank
 // `root_rank`, a rank of the job, on all ranks of `options.process_set`. Peers

@@ -48,7 +48,6 @@
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/outcome.h"
 #include "horovodpp/core/tensor_view.h"
-#include "horovodpp/replica/gathered_rows.h"
 #include "horovodpp/replica/reducer_options.h"
 
 namespace HVD_EXPORT hvd {

@@ -12,19 +12,15 @@
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::replica {
-namespace {
 
-// Keeps the current job alive while it is used.
-std::shared_ptr<Runtime> job_of(const ObjectOptions& options) {
-  if (options.runtime == nullptr) return value_or_throw(find_runtime());
-  return std::shared_ptr<Runtime>(std::shared_ptr<void>(), options.runtime);
+std::shared_ptr<Runtime> job_of(Runtime* given) {
+  if (given == nullptr) return value_or_throw(find_runtime());
+  return std::shared_ptr<Runtime>(std::shared_ptr<void>(), given);
 }
-
-}  // namespace
 
 std::string broadcast_object(const std::string& bytes, int root_rank,
                              const ObjectOptions& options) {
-  const std::shared_ptr<Runtime> job = job_of(options);
+  const std::shared_ptr<Runtime> job = job_of(options.runtime);
   const auto broadcast = [&](TensorView view, const char* what) {
     throw_if_error(
         job->broadcast_async_(std::move(view), root_rank,
@@ -44,7 +40,7 @@ std::string broadcast_object(const std::string& bytes, int root_rank,
 
 std::vector<std::string> allgather_object(const std::string& bytes,
                                           const ObjectOptions& options) {
-  const std::shared_ptr<Runtime> job = job_of(options);
+  const std::shared_ptr<Runtime> job = job_of(options.runtime);
   const auto gather = [&](const ConstTensorView& view, const char* what) {
     return value_or_throw(
         job->allgather_async(view, {.name = absl::StrCat(options.name, what),
@@ -93,7 +89,7 @@ Value value_from(const std::string& bytes, int rank,
 
 Value broadcast_object(const Value& value, int root_rank,
                        const ObjectOptions& options) {
-  const bool is_root = job_of(options)->topology().rank() == root_rank;
+  const bool is_root = job_of(options.runtime)->topology().rank() == root_rank;
   const Message mine = is_root ? message_of(value, options.limits) : Message();
   const std::string bytes = broadcast_object(mine.bytes, root_rank, options);
   if (!mine.error.empty()) throw InvalidArgument(mine.error);

@@ -14,6 +14,7 @@
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,10 @@ struct ObjectOptions {
   // The job; by default the current one (see runtime/global.h).
   Runtime* runtime = nullptr;
 };
+
+// `given`, or the current job, which the result keeps alive.
+//   hvd::Error  there is none
+std::shared_ptr<Runtime> job_of(Runtime* given);
 
 // The `bytes` of rank `root_rank`, a rank of the job; other ranks' are ignored.
 //   hvd::Error  there is no job, or the broadcast failed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a GradientReducer, and its observers and statistics.
+// The options of a GradientReducer, its observers, results and statistics.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
+#include "horovodpp/core/memory/buffer.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/settings/process_set.h"
@@ -75,6 +76,15 @@ struct GradientPiece {
   std::string key;
   std::int64_t offset = 0;
   std::int64_t elements = 0;
+};
+
+// A sparse gradient on all ranks: the ranks' rows, one rank after the other; row
+// numbers may repeat. The reduced gradient is the sum of the rows times the
+// factor.
+struct GatheredRows {
+  Buffer rows = {};    // int64[n]
+  Buffer values = {};  // [n, ...]
+  double factor = 1.0;
 };
 
 // A reducer's totals so far.

@@ -11,7 +11,7 @@
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/core/thread/future.h"
-#include "horovodpp/replica/gathered_rows.h"
+#include "horovodpp/replica/reducer_options.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::replica {

@@ -45,10 +45,9 @@ INTERNAL = {f"horovodpp/{name}.h" for name in """
     checkpoint/region checkpoint/replay_group core/clip_findings core/thread/lockable
     core/thread/spin_lock kernel/philox libtorch/ambient_state libtorch/gradient_home
     libtorch/gradient_hook libtorch/parameter_delta libtorch/parameter_gradient
-    libtorch/parameter_names libtorch/recomputed_region libtorch/reducer libtorch/saved_place
+    libtorch/recomputed_region libtorch/reduced_parameters libtorch/reducer libtorch/saved_place
     libtorch/saved_tensor_hooks libtorch/tensors libtorch/tensors_in libtorch/torch_version
-    libtorch/wrapped_optimizer replica/gathered_rows tensor/base/intrusive_ptr
-    tensor/base/thread_state tensor/tensor_impl
+    libtorch/wrapped_optimizer tensor/base/intrusive_ptr tensor/base/thread_state tensor/tensor_impl
     """.split()}
 
 

@@ -4,6 +4,7 @@ import contextlib
 
 import torch
 
+from horovodpp import _core
 from horovodpp.common.handles import reset_with_job
 from horovodpp.common.process_sets import global_process_set
 from horovodpp.torch import parameters
@@ -17,44 +18,45 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
 
     def _begin(self, named_parameters, compression, backward_passes_per_step=1,
                process_set=global_process_set):
-        self._parameter_names = parameters.names_of(
-            self.param_groups, parameters.numbered(self.param_groups)
-            if named_parameters is None else named_parameters)
+        self._parameter_names = parameters.names_of(self.param_groups, named_parameters)
         self._compression = compression
-        self.backward_passes_per_step = backward_passes_per_step
         self.process_set = process_set
-        self._passes = {}
-        self._handles = {}
-        self._starts = {}
+        self._ledger = _core.GradientLedger()
+        self._watched = parameters.Watched(self, self._parameter_names, self._ledger,
+                                           self._before_gradient, self._on_gradient)
+        self._starts = {}  # Parameter -> its value before the step.
+        self._handles = {}  # Parameter -> (handle, context), of steps in flight.
+        self.set_backward_passes_per_step(backward_passes_per_step)
         if self.process_set.included():
-            for p in parameters.of_groups(self.param_groups):
-                if p.requires_grad:
-                    self._starts[p] = p.detach().clone()
-                    parameters.hook(p, None, self._on_gradient)
+            self._watched.watch()
         reset_with_job(self)
 
     def set_backward_passes_per_step(self, passes):
         """Sets the number of backward passes of a step, from now on."""
         self.backward_passes_per_step = passes
-        self._passes.clear()
+        self._ledger.expect_of_all(passes)
+        self._ledger.forget_contributions()
 
-    def _on_gradient(self, p):
-        if p in self._handles:
+    def _before_gradient(self, number, p, _):
+        if self._ledger.is_taken(number):
             parameters.refuse_another_pass()
-        self._passes[p] = self._passes.get(p, 0) + 1
-        if self._passes[p] >= self.backward_passes_per_step:
-            self._handles[p] = self._start(p)
 
-    def _start(self, p):
-        start = self._starts[p]
+    def _on_gradient(self, number, p):
+        if self._ledger.count(number) is _core.ContributionState.COMPLETE:
+            self._start(number, p)
+
+    def _start(self, number, p):
+        if p not in self._starts:
+            self._starts[p] = torch.empty_like(p, requires_grad=False)
         with torch.no_grad():
-            start.copy_(p)
+            start = self._starts[p].copy_(p)
         self._step_of(p)
         with torch.no_grad():
             delta, context = self._compression.compress((p - start).contiguous())
         name = parameters.call_name(self._parameter_names[p])
         handle = allreduce_async_(delta, name=name, op=Adasum, process_set=self.process_set)
-        return handle, context
+        self._handles[p] = handle, context
+        self._ledger.mark_sent(number)
 
     def _step_of(self, p):
         """The wrapped optimizer's step of this parameter alone."""
@@ -82,11 +84,12 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        for p in self._starts:
-            if p not in self._handles:
+        if self.process_set.included():
+            for number in self._ledger.rest(self._watched.watch()):
+                p = self._watched.parameters[number]
                 if p.grad is None:
-                    p.grad = torch.zeros_like(p)
-                self._handles[p] = self._start(p)
+                    p.grad = parameters.zero_gradient(p)
+                self._start(number, p)
         try:
             for p, (handle, context) in self._handles.items():
                 delta = self._compression.decompress(synchronize(handle), context)
@@ -105,7 +108,7 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
     def reset(self):
         """Drops the steps in flight."""
         self._handles.clear()
-        self._passes.clear()
+        self._ledger.reset()
 
     def load_state_dict(self, *args, **kwargs):
         for handle, _ in self._handles.values():

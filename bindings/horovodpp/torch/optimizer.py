@@ -21,9 +21,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
     def _begin(self, named_parameters, sender, backward_passes_per_step=1, groups=None,
                sparse_as_dense=False, gradients_in_arena=True, bucket_bytes=0,
                find_unused_parameters=False):
-        names = parameters.names_of(
-            self.param_groups, parameters.numbered_by_group(self.param_groups)
-            if named_parameters is None else named_parameters)
+        names = parameters.names_of(self.param_groups, named_parameters)
         self._parameter_names = names
         self._sender = sender
         self.process_set = sender.process_set

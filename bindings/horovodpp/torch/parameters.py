@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names, groups and hooks of parameters, for the distributed optimizers."""
+import functools
+
 import torch
 
 from horovodpp.common.util import split_list
@@ -16,17 +18,6 @@ def of_groups(param_groups):
 def name_at(i, j):
     """The name of a parameter without a name: by group number and position in the group."""
     return f"allreduce.noname.{i}.{j}"
-
-
-def numbered_by_group(param_groups):
-    """(name, parameter), named by group number and position in the group."""
-    return [(name_at(i, j), p)
-            for i, group in enumerate(param_groups) for j, p in enumerate(group["params"])]
-
-
-def numbered(param_groups):
-    """(name, parameter), named by position among all parameters."""
-    return [(f"allreduce.noname.{i}", p) for i, p in enumerate(of_groups(param_groups))]
 
 
 def call_name(name):
@@ -50,11 +41,14 @@ def refuse_zero_grad():
 
 
 def names_of(param_groups, named_parameters):
-    """Parameter -> name, from pairs as in model.named_parameters().
+    """Parameter -> name, from pairs as in model.named_parameters(); without pairs, numbered.
 
     Raises ValueError if an item is not such a pair, a name occurs twice, or a parameter has no
     name.
     """
+    if named_parameters is None:
+        return {p: name_at(i, j) for i, group in enumerate(param_groups)
+                for j, p in enumerate(group["params"])}
     named = list(named_parameters)
     if any(not isinstance(item, tuple) or len(item) != 2 for item in named):
         raise ValueError("named_parameters should be a sequence of tuples (name, parameter), "
@@ -112,7 +106,7 @@ def _so_many_groups(groups, names, process_set):
     return [[by_name[name] for name in part] for part in parts if part]
 
 
-def hook(p, before, after):
+def _hook(p, before, after):
     """Calls before(gradient) before each contribution to p.grad, and after(p) after it.
 
     Replaces the hooks of the parameter's last optimizer.
@@ -125,6 +119,50 @@ def hook(p, before, after):
         accumulator = p.expand_as(p).grad_fn.next_functions[0][0]
         handles = [accumulator.register_hook(lambda *_: after(p))]
         handles[0].kept_alive = accumulator
-    if before is not None:
-        handles.append(p.register_hook(before))
+    handles.append(p.register_hook(before))
     p._horovodpp_hooks = handles
+
+
+class Watched:
+    """The parameters of an optimizer, whose groups may gain others later, by number in a ledger.
+
+    names: parameter -> its name; gets the names of new parameters.
+    before(number, p, gradient), after(number, p): called around each contribution to p.grad.
+    """
+
+    def __init__(self, optimizer, names, ledger, before, after):
+        self._optimizer = optimizer
+        self._names = names
+        self._ledger = ledger
+        self._before = before
+        self._after = after
+        self.parameters = []  # By number.
+        self.numbers = {}  # id(parameter) -> number.
+        self.hooked = set()  # Numbers.
+
+    def watch(self):
+        """Hooks new and unfrozen parameters. Returns the numbers of those that require grad."""
+        moving = []
+        for i, group in enumerate(self._optimizer.param_groups):
+            for j, p in enumerate(group["params"]):
+                number = self.numbers.get(id(p))
+                if number is None:
+                    self._names.setdefault(p, name_at(i, j))
+                    number = self.numbers[id(p)] = self._ledger.enter(self._names[p])
+                    self.parameters.append(p)
+                if p.requires_grad:
+                    moving.append(number)
+                    if number not in self.hooked:
+                        self.hooked.add(number)
+                        _hook(p, functools.partial(self._before, number, p),
+                              functools.partial(self._after, number))
+        return moving
+
+
+def zero_gradient(p, sparse_dim=None):
+    """A gradient of zeros; sparse and without entries if other ranks' are sparse."""
+    if not sparse_dim:
+        return torch.zeros_like(p, memory_format=torch.contiguous_format)
+    return torch.sparse_coo_tensor(
+        torch.empty((sparse_dim, 0), dtype=torch.int64), p.new_empty((0, *p.shape[sparse_dim:])),
+        p.shape)

@@ -9,7 +9,6 @@ The bookkeeping is the library's (_core.GradientLedger): a gradient is a number 
 parameter with its tensors.
 """
 import contextlib
-import functools
 import warnings
 
 import torch
@@ -51,9 +50,9 @@ class Reduction:
         self._process_set = sender.process_set
         self.suffix = self._process_set.suffix_of_next_optimizer()
         self.ledger = _core.GradientLedger(bucket_bytes)
-        self._parameters = []  # By number in the ledger.
-        self._numbers = {}  # id(parameter) -> number.
-        self._hooked = set()  # Numbers, as below.
+        self._watched = parameters.Watched(optimizer, names, self.ledger, self._before_gradient,
+                                           self._on_gradient)
+        self._parameters = self._watched.parameters  # By number in the ledger.
         self._sent = {}  # Number -> Sent, of gradients that were sent or wait to be.
         self._late = {}  # Number -> gradient in flight when another part came.
         self._sparse_dims = {}  # Number -> sparse_dim(), of parameters with sparse gradients.
@@ -66,9 +65,9 @@ class Reduction:
         self.groups = parameters.groups_of(groups, self.names, self._process_set)
         if self.is_distributed():
             self._watch()
+            numbers = self._watched.numbers
             for group in self.groups:
-                self.ledger.add_group([self._numbers[id(p)] for p in group
-                                       if id(p) in self._numbers])
+                self.ledger.add_group([numbers[id(p)] for p in group if id(p) in numbers])
         reset_with_job(self)
 
     def is_distributed(self):
@@ -88,22 +87,10 @@ class Reduction:
 
     def _watch(self):
         """Hooks new and unfrozen parameters. Returns the numbers of those that require grad."""
-        moving = []
-        for i, group in enumerate(self._optimizer.param_groups):
-            for j, p in enumerate(group["params"]):
-                number = self._numbers.get(id(p))
-                if number is None:
-                    self.names.setdefault(p, parameters.name_at(i, j))
-                    number = self._numbers[id(p)] = self.ledger.enter(self.names[p])
-                    self._parameters.append(p)
-                if p.requires_grad:
-                    moving.append(number)
-                    if number not in self._hooked:
-                        self._hooked.add(number)
-                        parameters.hook(p, functools.partial(self._before_gradient, number, p),
-                                        functools.partial(self._on_gradient, number))
-                if self.groups:
-                    self.ledger.set_in_group(number, p.requires_grad)
+        moving = self._watched.watch()
+        if self.groups:
+            for number, p in enumerate(self._parameters):
+                self.ledger.set_in_group(number, p.requires_grad)
         return moving
 
     def _before_gradient(self, number, p, _):
@@ -191,7 +178,7 @@ class Reduction:
         gradient = p.grad
         if gradient is None:
             # Other ranks used this parameter; this rank adds zeros.
-            gradient = p.grad = _nothing(p, self._sparse_dims.get(number))
+            gradient = p.grad = parameters.zero_gradient(p, self._sparse_dims.get(number))
         elif gradient.is_sparse:
             self._sparse_dims[number] = gradient.sparse_dim()
         elif not gradient.is_contiguous():
@@ -252,7 +239,7 @@ class Reduction:
 
     def hooked_parameters(self):
         """The parameters whose gradients are reduced."""
-        return {self._parameters[number] for number in self._hooked}
+        return {self._parameters[number] for number in self._watched.hooked}
 
     def _send_rest(self, moving):
         for number in self.ledger.rest(moving):
@@ -347,12 +334,3 @@ class Reduction:
 def _is_dense_on_cpu(gradient):
     """Whether a gradient may wait and be sent with any others: a dense one on the CPU."""
     return gradient.is_cpu and not gradient.is_sparse
-
-
-def _nothing(p, sparse_dim):
-    """A gradient of zeros; sparse and without entries if the others' are sparse."""
-    if not sparse_dim:
-        return torch.zeros_like(p, memory_format=torch.contiguous_format)
-    return torch.sparse_coo_tensor(
-        torch.empty((sparse_dim, 0), dtype=torch.int64), p.new_empty((0, *p.shape[sparse_dim:])),
-        p.shape)

@@ -10,7 +10,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/safetensors_header.h"
 #include "horovodpp/replica/broadcast.h"
-#include "horovodpp/runtime/global.h"
+#include "horovodpp/replica/objects.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -43,11 +43,6 @@ nn::StateDict empty_state(const std::string& text) {
 
 }  // namespace
 
-std::shared_ptr<Runtime> job_of(Runtime* given) {
-  if (given == nullptr) return value_or_throw(find_runtime());
-  return std::shared_ptr<Runtime>(std::shared_ptr<void>(), given);
-}
-
 void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
                           int root_rank,
                           const BroadcastParametersOptions& options) {
@@ -56,7 +51,7 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
   for (const auto& [name, tensor] : tensors) {
     views.push_back({name, tensor.tensor_view()});
   }
-  replica::broadcast(*job_of(options.runtime), views, root_rank,
+  replica::broadcast(*replica::job_of(options.runtime), views, root_rank,
                      {.name = "broadcast", .process_set = options.process_set});
   for (const auto& [name, tensor] : tensors) tensor.bump_version();
 }
@@ -64,7 +59,7 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
 void broadcast_state_dict(nn::StateDict& state, int root_rank,
                           const std::string& name,
                           const BroadcastParametersOptions& options) {
-  const std::shared_ptr<Runtime> job = job_of(options.runtime);
+  const std::shared_ptr<Runtime> job = replica::job_of(options.runtime);
   const bool is_root = job->topology().rank() == root_rank;
   absl::StatusOr<std::string> header = std::string();
   if (is_root) header = nn::format_safetensors_header(header_of(state));
@@ -103,7 +98,7 @@ void broadcast_optimizer_state(Optimizer& optimizer, int root_rank,
   nn::StateDict state = optimizer.state_dict();
   nn::StateDict own = take_own_state(state, "");
   broadcast_state_dict(state, root_rank, "optimizer", options);
-  if (job_of(options.runtime)->topology().rank() == root_rank) return;
+  if (replica::job_of(options.runtime)->topology().rank() == root_rank) return;
   nn::append(state, own);
   optimizer.load_state_dict(
       state, {.source = absl::StrCat("the state of rank ", root_rank)});

@@ -7,7 +7,6 @@
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -59,10 +58,6 @@ void broadcast_state_dict(nn::StateDict& state, int root_rank,
 // Splits each rank's own state, which is that of compression, off an
 // optimizer's state. The optimizer's names begin with `prefix`.
 nn::StateDict take_own_state(nn::StateDict& state, const std::string& prefix);
-
-// `given`, or the current job, which the result keeps alive.
-//   hvd::Error  there is none
-std::shared_ptr<Runtime> job_of(Runtime* given);
 
 }  // namespace optim
 }  // namespace hvd

@@ -8,7 +8,8 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/future.h"
-#include "horovodpp/optim/distributed/broadcast_state.h"
+#include "horovodpp/replica/broadcast.h"
+#include "horovodpp/replica/objects.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/base/thread_state.h"
 
@@ -28,7 +29,7 @@ DecentralizedOptimizer::DecentralizedOptimizer(
       strategy_(std::move(strategy)),
       name_(options.name),
       process_set_(options.process_set),
-      membership_(job_of(options.runtime)->membership()) {
+      membership_(replica::job_of(options.runtime)->membership()) {
   if (strategy_ == nullptr) {
     throw InvalidArgument(
         "DecentralizedOptimizer was given no strategy to follow");
@@ -61,12 +62,7 @@ void DecentralizedOptimizer::average_weights() {
                               {.name = absl::StrCat(name_, ".mean.", name),
                                .process_set = process_set_}));
   }
-  absl::Status first;
-  for (const Future<void>& each : done) {
-    const absl::Status status = each.wait();
-    if (first.ok()) first = annotate(status, "average_weights()");
-  }
-  throw_if_error(first);
+  throw_if_error(annotate(replica::wait_for_all(done), "average_weights()"));
   for (std::size_t i = 0; i < means.size(); ++i) {
     parameters()[i].tensor.copy_(means[i]);
   }

@@ -9,14 +9,13 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/without_exceptions.h"
 #include "horovodpp/ops/elementwise_ops.h"
-#include "horovodpp/optim/distributed/broadcast_state.h"
-#include "horovodpp/optim/distributed/contributions.h"
-#include "horovodpp/optim/distributed/parameter_claim.h"
-#include "horovodpp/optim/distributed/sparse_reduction.h"
+#include "horovodpp/optim/reduction/contributions.h"
+#include "horovodpp/optim/reduction/parameter_claim.h"
+#include "horovodpp/optim/reduction/sparse_reduction.h"
 #include "horovodpp/replica/gradient_reducer.h"
+#include "horovodpp/replica/objects.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/base/thread_state.h"
-#include "horovodpp/tensor/factories.h"
 
 namespace hvd::optim {
 namespace {
@@ -27,11 +26,7 @@ void check_delta_options(const DeltaOptions& options) {
         absl::StrCat("DeltaOptimizer: op ", name_of(options.op),
                      " makes no step of steps; use Adasum or average"));
   }
-  if (options.backward_passes_per_step < 1) {
-    throw InvalidArgument(absl::StrCat("backward_passes_per_step is ",
-                                       options.backward_passes_per_step,
-                                       "; it must be at least 1"));
-  }
+  checked_passes(options.backward_passes_per_step);
 }
 
 // A step of one parameter whose difference is being reduced.
@@ -50,8 +45,7 @@ class DeltaOptimizer::Deltas {
     without_exceptions([&] { reducer_.discard(); });
   }
 
-  bool is_pending() const { return reducer_.is_pending(); }
-  void attach() { contributions_.attach(); }
+  void before_zero_grad() { contributions_.before_zero_grad(); }
   void step();
 
  private:
@@ -69,11 +63,12 @@ class DeltaOptimizer::Deltas {
 
 DeltaOptimizer::Deltas::Deltas(Optimizer& wrapped, const DeltaOptions& options)
     : wrapped_(wrapped),
-      reducer_(*job_of(options.runtime), {.op = options.op,
-                                          .name = options.name,
-                                          .process_set = options.process_set}),
+      reducer_(*replica::job_of(options.runtime),
+               {.op = options.op,
+                .name = options.name,
+                .process_set = options.process_set}),
       claim_(wrapped.parameters(), options.name,
-             job_of(options.runtime)->membership()),
+             replica::job_of(options.runtime)->membership()),
       starts_(wrapped.parameters().size()),
       contributions_(
           wrapped.parameters(), reducer_,
@@ -87,15 +82,13 @@ DeltaOptimizer::Deltas::Deltas(Optimizer& wrapped, const DeltaOptions& options)
                        "DistributedOptimizer"));
     }
   }
-  attach();
+  contributions_.attach();
 }
 
 void DeltaOptimizer::Deltas::start(std::size_t index) {
   const NoGrad no_grad;
   const Tensor& parameter = parameters()[index].tensor;
-  if (!parameter.grad().defined()) {
-    parameter.set_grad(zeros(parameter.shape(), {.dtype = parameter.dtype()}));
-  }
+  dense_gradient(parameter);
   const Tensor before = parameter.clone();
   wrapped_.step_of(index);
   starts_[index] = before;
@@ -106,7 +99,7 @@ void DeltaOptimizer::Deltas::start(std::size_t index) {
 
 void DeltaOptimizer::Deltas::step() {
   throw_if_error(reducer_.job().status());
-  attach();
+  contributions_.attach();
   for (const std::size_t i : reducer_.rest(contributions_.slots(), {})) {
     if (parameters()[i].tensor.requires_grad()) start(i);
   }
@@ -148,13 +141,7 @@ Tensor DeltaOptimizer::step(const std::function<Tensor()>& closure) {
 }
 
 void DeltaOptimizer::zero_grad(bool set_to_none) {
-  if (deltas_->is_pending()) {
-    throw Error(absl::FailedPreconditionError(
-        "optimizer.zero_grad() was called after loss.backward() but before "
-        "optimizer.step(). This is prohibited as it can cause a race "
-        "condition."));
-  }
-  deltas_->attach();
+  deltas_->before_zero_grad();
   Optimizer::zero_grad(set_to_none);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/autograd/warning.h"
@@ -13,16 +14,16 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/threads.h"
 #include "horovodpp/core/thread/without_exceptions.h"
-#include "horovodpp/optim/distributed/arena_gradients.h"
-#include "horovodpp/optim/distributed/compression_advice.h"
-#include "horovodpp/optim/distributed/contributions.h"
-#include "horovodpp/optim/distributed/handover.h"
-#include "horovodpp/optim/distributed/parameter_claim.h"
-#include "horovodpp/optim/distributed/parameter_shards.h"
 #include "horovodpp/optim/distributed/replica_check.h"
-#include "horovodpp/optim/distributed/sparse_reduction.h"
-#include "horovodpp/optim/distributed/stopwatch.h"
 #include "horovodpp/optim/grouped_optimizer.h"
+#include "horovodpp/optim/reduction/arena_gradients.h"
+#include "horovodpp/optim/reduction/compression_advice.h"
+#include "horovodpp/optim/reduction/contributions.h"
+#include "horovodpp/optim/reduction/handover.h"
+#include "horovodpp/optim/reduction/parameter_claim.h"
+#include "horovodpp/optim/reduction/parameter_shards.h"
+#include "horovodpp/optim/reduction/sparse_reduction.h"
+#include "horovodpp/replica/objects.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/telemetry/log.h"
 
@@ -32,21 +33,13 @@ namespace {
 // Steps before the cost of compression is known.
 constexpr std::int64_t kTrialSteps = 10;
 
-int checked_passes(int passes) {
-  if (passes < 1) {
-    throw Error(absl::InvalidArgumentError(absl::StrCat(
-        "backward_passes_per_step is ", passes, "; it must be at least 1")));
-  }
-  return passes;
-}
-
 // Reducing a gradient as soon as it is complete overlaps with backward if the
 // reduction has a free core. If all cores compute, each reduction interrupts
 // the computation.
 std::size_t bucket_bytes_of(const DistributedOptions& options) {
   constexpr std::size_t kBucketBytes = std::size_t{16} << 20;
   if (options.bucket_bytes) return *options.bucket_bytes;
-  const Topology& topology = job_of(options.runtime)->topology();
+  const Topology& topology = replica::job_of(options.runtime)->topology();
   const int ranks = topology.local_size();
   const bool hides_nothing =
       ranks == topology.size() && !have_spare_cores(ranks, get_num_threads());
@@ -78,7 +71,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
       finds_unused_(options.find_unused_parameters),
       check_every_(options.check_parameters_every),
       shards_(shards_of(this->wrapped(), options)),
-      reducer_(*job_of(options.runtime),
+      reducer_(*replica::job_of(options.runtime),
                {.op = options.op,
                 .gradient_predivide_factor = options.gradient_predivide_factor,
                 .scale = options.average_passes ? 1.0 / passes_per_step_ : 1.0,
@@ -92,7 +85,8 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                 .name = options.name,
                 .process_set = options.process_set}),
       claim_(std::make_unique<ParameterClaim>(
-          parameters(), options.name, job_of(options.runtime)->membership())),
+          parameters(), options.name,
+          replica::job_of(options.runtime)->membership())),
       contributions_(std::make_unique<Contributions>(
           parameters(), reducer_,
           ContributionEvents{
@@ -118,7 +112,7 @@ DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
   if (!options.sparse_as_dense) check_sparse_op(parameters(), op());
   if (compressor() != nullptr) {
     warn_if_useless(*compressor(), reducer_.num_ranks(),
-                    job_of(options.runtime)->topology());
+                    replica::job_of(options.runtime)->topology());
   }
   place_gradients();
   contributions_->attach();
@@ -174,8 +168,7 @@ void DistributedOptimizer::reduce() {
   contributions_->attach();
   give_the_rest();
   try {
-    const Stopwatch waiting(exposed_);
-    reducer_.finish();
+    timed([this] { reducer_.finish(); });
   } catch (...) {
     // If finish() fails before it waits, the reducer still has the gradients.
     if (!reducer_.is_pending()) handover_->forget();
@@ -185,6 +178,14 @@ void DistributedOptimizer::reduce() {
   handover_->take_back();
   is_synchronized_ = true;
   gradients_are_whole_ = shards_ == nullptr;
+}
+
+void DistributedOptimizer::timed(const std::function<void()>& wait) {
+  const auto begin = std::chrono::steady_clock::now();
+  const absl::Cleanup count = [&] {
+    exposed_ += std::chrono::steady_clock::now() - begin;
+  };
+  wait();
 }
 
 void DistributedOptimizer::give_the_rest() {
@@ -286,13 +287,7 @@ void DistributedOptimizer::set_backward_passes_per_step(int passes) {
 }
 
 void DistributedOptimizer::zero_grad(bool set_to_none) {
-  if (reducer_.is_pending()) {
-    throw Error(absl::FailedPreconditionError(
-        "optimizer.zero_grad() was called after loss.backward() but before "
-        "optimizer.step() or optimizer.synchronize(). This is prohibited as it "
-        "can cause a race condition."));
-  }
-  contributions_->attach();
+  contributions_->before_zero_grad();
   wrapped().zero_grad(set_to_none);
 }
 

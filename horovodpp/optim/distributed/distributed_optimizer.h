@@ -55,6 +55,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -220,6 +221,8 @@ class DistributedOptimizer : public OptimizerWrapper {
   void reduce();
   void give_the_rest();
   void warn_of_strayed_gradients();
+  // Counts the time of `wait` as exposed communication.
+  void timed(const std::function<void()>& wait);
   void reduce_unless_done();
   void complete_gradients();
   void make_step();

@@ -15,10 +15,10 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/layers/lstm.h"
 #include "horovodpp/nn/layers/multihead_attention.h"
-#include "horovodpp/optim/distributed/parameter_shards.h"
-#include "horovodpp/optim/distributed/sparse_reduction.h"
-#include "horovodpp/optim/distributed/stopwatch.h"
 #include "horovodpp/optim/grouped_optimizer.h"
+#include "horovodpp/optim/reduction/parameter_shards.h"
+#include "horovodpp/optim/reduction/sparse_reduction.h"
+#include "horovodpp/replica/objects.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::optim {
@@ -49,7 +49,7 @@ std::unique_ptr<ParameterShards> DistributedOptimizer::shards_of(
     refuse(absl::StrCat("does not go with sparse gradients, which '", name,
                         "' has"));
   }
-  const std::shared_ptr<Runtime> job = job_of(options.runtime);
+  const std::shared_ptr<Runtime> job = replica::job_of(options.runtime);
   if (value_or_throw(job->ranks_of(options.process_set)).size() < 2) {
     return nullptr;
   }
@@ -67,10 +67,7 @@ const StatefulOptimizer& DistributedOptimizer::sharded() const {
 // Completes gradients of which each rank has its reduced part.
 void DistributedOptimizer::complete_gradients() {
   if (gradients_are_whole_ || !is_synchronized_) return;
-  {
-    const Stopwatch waiting(exposed_);
-    shards_->gather_gradients();
-  }
+  timed([this] { shards_->gather_gradients(); });
   for (const auto& [name, parameter] : parameters()) {
     const Tensor grad = parameter.grad();
     if (grad.defined()) grad.bump_version();
@@ -79,9 +76,7 @@ void DistributedOptimizer::complete_gradients() {
 }
 
 void DistributedOptimizer::finish_step() {
-  if (shards_ == nullptr) return;
-  const Stopwatch waiting(exposed_);
-  shards_->wait_for_all();
+  if (shards_ != nullptr) timed([this] { shards_->wait_for_all(); });
 }
 
 void DistributedOptimizer::gather_during_forward(nn::Module& model) {
@@ -112,8 +107,9 @@ void DistributedOptimizer::gather_during_forward(nn::Module& model) {
     hooked.insert(own.begin(), own.end());
     forward_hooks_.push_back(module->register_forward_pre_hook(
         [this, own](nn::Module&, const Tensor&) {
-          const Stopwatch waiting(exposed_);
-          for (const std::size_t index : own) shards_->wait_for(index);
+          timed([&] {
+            for (const std::size_t index : own) shards_->wait_for(index);
+          });
         }));
   }
   waits_at_once_.clear();

@@ -7,9 +7,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
-#include "horovodpp/optim/distributed/handover.h"
-#include "horovodpp/optim/distributed/parameter_shards.h"
 #include "horovodpp/optim/grouped_optimizer.h"
+#include "horovodpp/optim/reduction/handover.h"
+#include "horovodpp/optim/reduction/parameter_shards.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::optim {

@@ -8,8 +8,8 @@
 #include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
-#include "horovodpp/optim/distributed/parameter_shards.h"
 #include "horovodpp/optim/gradients.h"
+#include "horovodpp/optim/reduction/parameter_shards.h"
 
 namespace hvd::optim {
 namespace {

@@ -102,7 +102,7 @@ std::vector<std::string> different_names(
 std::vector<StateDifference> sync_state(
     const SyncedState& state, int root_rank,
     const BroadcastParametersOptions& options) {
-  const std::shared_ptr<Runtime> job = job_of(options.runtime);
+  const std::shared_ptr<Runtime> job = replica::job_of(options.runtime);
   const replica::ObjectOptions objects = {.name = "state",
                                           .process_set = options.process_set,
                                           .runtime = job.get()};

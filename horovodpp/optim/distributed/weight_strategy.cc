@@ -13,6 +13,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/future.h"
 #include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/replica/broadcast.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
@@ -175,12 +176,7 @@ std::vector<Tensor> PeriodicAverage::mean_deltas(const Weights& weights) const {
     sum(deltas.back().tensor_view(), name);
   }
   sum(TensorView::of(&count, {1}), "(ranks)");
-  absl::Status first;
-  for (const Future<void>& each : done) {
-    const absl::Status status = each.wait();
-    if (first.ok()) first = annotate(status, "periodic_average");
-  }
-  throw_if_error(first);
+  throw_if_error(annotate(replica::wait_for_all(done), "periodic_average"));
   for (Tensor& delta : deltas) delta = delta / count;
   return deltas;
 }

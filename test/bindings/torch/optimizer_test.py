@@ -744,6 +744,25 @@ def test_adasum_has_rules_of_its_own(rank, size):
         assert torch.equal(hvd.broadcast(p.detach(), 0), p.detach())
 
 
+def test_adasum_takes_parameters_that_come_later(rank, size):
+    model = models.mlp()
+    weights = list(model.parameters())
+    weights[0].requires_grad_(False)
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(weights[:-1], lr=0.1), op=hvd.Adasum)
+    for step in range(2):
+        before = [p.detach().clone() for p in weights]
+        optimizer.zero_grad()
+        models.loss_of(model, models.batch_of(rank)).backward()
+        optimizer.step()
+        for i, p in enumerate(weights):
+            stays = step == 0 and i in (0, len(weights) - 1)
+            assert torch.equal(p, before[i]) == stays
+            assert torch.equal(hvd.broadcast(p.detach(), 0), p.detach())
+        weights[0].requires_grad_(True)
+        if step == 0:
+            optimizer.add_param_group({"params": [weights[-1]]})
+
+
 def test_adasum_of_a_process_set(rank, pair):
     model = models.mlp()
     before = model[0].weight.detach().clone()

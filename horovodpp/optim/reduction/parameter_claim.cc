@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/parameter_claim.h"
+#include "horovodpp/optim/reduction/parameter_claim.h"
 
 #include <unordered_map>
 #include <utility>

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "horovodpp/nn/state_dict.h"
-#include "horovodpp/optim/distributed/contributions.h"
-#include "horovodpp/optim/distributed/parameter_shards.h"
+#include "horovodpp/optim/reduction/contributions.h"
+#include "horovodpp/optim/reduction/parameter_shards.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/tensor/tensor.h"
 
@@ -53,7 +53,6 @@ class Handover {
   };
 
   void give_rows(std::size_t parameter);
-  Tensor gradient_of(std::size_t parameter) const;
   const TensorView& view_of(std::size_t parameter, const Tensor& gradient);
   void check_untouched(std::size_t parameter) const;
   void take_back(std::size_t parameter);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/sparse_reduction.h"
+#include "horovodpp/optim/reduction/sparse_reduction.h"
 
 #include <cstdint>
 #include <vector>
@@ -50,13 +50,19 @@ void make_sparse(const Tensor& parameter) {
   }
 }
 
-void make_dense(const Tensor& parameter) {
-  const Tensor kept = autograd::kept_gradient(parameter);
-  if (autograd::is_sparse_gradient(kept)) {
-    parameter.set_grad(autograd::as_dense(kept));
-  } else if (!kept.defined()) {
-    parameter.set_grad(zeros(parameter.shape(), {.dtype = parameter.dtype()}));
+Tensor dense_gradient(const Tensor& parameter) {
+  Tensor gradient = autograd::kept_gradient(parameter);
+  if (!gradient.defined()) {
+    gradient = zeros(parameter.shape(), {.dtype = parameter.dtype()});
+  } else if (autograd::is_sparse_gradient(gradient)) {
+    gradient = autograd::as_dense(gradient);
+  } else if (gradient.is_contiguous()) {
+    return gradient;
+  } else {
+    gradient = gradient.contiguous();
   }
+  parameter.set_grad(gradient);
+  return gradient;
 }
 
 void take_gathered(const Tensor& parameter,

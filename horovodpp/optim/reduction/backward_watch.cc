@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/backward_watch.h"
+#include "horovodpp/optim/reduction/backward_watch.h"
 
 #include <utility>
 

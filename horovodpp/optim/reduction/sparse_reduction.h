@@ -23,8 +23,8 @@ void check_sparse_op(const std::vector<nn::NamedTensor>& parameters,
 // Makes the gradient sparse, with unique rows: all rows of a dense gradient, no
 // rows if absent.
 void make_sparse(const Tensor& parameter);
-// Makes the gradient dense: zeros if absent.
-void make_dense(const Tensor& parameter);
+// Makes the gradient dense and contiguous, zeros if absent, and returns it.
+Tensor dense_gradient(const Tensor& parameter);
 
 // Sets the gradient to the gathered rows.
 //   InvalidArgument  a rank has a row that this rank's parameter lacks

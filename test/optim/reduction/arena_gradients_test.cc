@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/arena_gradients.h"
+#include "horovodpp/optim/reduction/arena_gradients.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

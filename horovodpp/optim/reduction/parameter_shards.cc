@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/parameter_shards.h"
+#include "horovodpp/optim/reduction/parameter_shards.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/kernel/allocator.h"
-#include "horovodpp/optim/distributed/arena_gradients.h"
+#include "horovodpp/optim/reduction/arena_gradients.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/factories.h"
 

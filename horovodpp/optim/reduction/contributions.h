@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "horovodpp/nn/state_dict.h"
-#include "horovodpp/optim/distributed/backward_watch.h"
+#include "horovodpp/optim/reduction/backward_watch.h"
 #include "horovodpp/replica/gradient_reducer.h"
 #include "horovodpp/tensor/base/hook_handle.h"
 
@@ -33,6 +33,9 @@ struct ContributionOptions {
   std::shared_ptr<const std::atomic<bool>> only_accumulates = nullptr;
 };
 
+//   InvalidArgument  backward_passes_per_step makes no sense
+int checked_passes(int passes);
+
 class Contributions {
  public:
   // `parameters` and `reducer` outlive this object.
@@ -47,6 +50,9 @@ class Contributions {
   void attach();
   // Takes effect at the next step.
   void expect(int passes);
+  // Attaches; gradients are about to be cleared.
+  //   hvd::Error (FailedPrecondition)  some are being reduced
+  void before_zero_grad();
 
   // By parameter.
   const std::vector<replica::GradientSlot>& slots() const { return slots_; }

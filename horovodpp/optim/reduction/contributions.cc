@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/contributions.h"
+#include "horovodpp/optim/reduction/contributions.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::optim {
@@ -16,6 +17,12 @@ std::vector<Tensor> tensors_of(const std::vector<nn::NamedTensor>& parameters) {
 }
 
 }  // namespace
+
+int checked_passes(int passes) {
+  if (passes >= 1) return passes;
+  throw InvalidArgument(absl::StrCat("backward_passes_per_step is ", passes,
+                                     "; it must be at least 1"));
+}
 
 Contributions::Contributions(const std::vector<nn::NamedTensor>& parameters,
                              replica::GradientReducer& reducer,
@@ -62,6 +69,16 @@ void Contributions::attach() {
           watch_.reached(i);
         }));
   }
+}
+
+void Contributions::before_zero_grad() {
+  if (reducer_.is_pending()) {
+    throw Error(absl::FailedPreconditionError(
+        "optimizer.zero_grad() was called after loss.backward() but before "
+        "optimizer.step(). This is prohibited as it can cause a race "
+        "condition."));
+  }
+  attach();
 }
 
 void Contributions::contribute(std::size_t parameter) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sharded updates: each rank updates a part of the parameters.
-#include "horovodpp/optim/distributed/parameter_shards.h"
+#include "horovodpp/optim/reduction/parameter_shards.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

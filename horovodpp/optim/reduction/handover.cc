@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/handover.h"
+#include "horovodpp/optim/reduction/handover.h"
 
 #include <utility>
 
@@ -7,8 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/optim/distributed/sparse_reduction.h"
-#include "horovodpp/tensor/factories.h"
+#include "horovodpp/optim/reduction/sparse_reduction.h"
 
 namespace hvd::optim {
 
@@ -26,11 +25,13 @@ Handover::Handover(const std::vector<nn::NamedTensor>& parameters,
 
 void Handover::give(std::size_t parameter) {
   const Tensor& tensor = parameters_[parameter].tensor;
-  if (is_sparse_parameter(tensor)) {
-    if (!sparse_as_dense_) return give_rows(parameter);
-    make_dense(tensor);
+  if (!sparse_as_dense_ && is_sparse_parameter(tensor)) {
+    return give_rows(parameter);
   }
-  const Tensor gradient = gradient_of(parameter);
+  // In the layout that all ranks share.
+  const Tensor gradient = shards_ != nullptr && shards_->has(parameter)
+                              ? shards_->gradient_in_place(parameter)
+                              : dense_gradient(tensor);
   reducer_.add(contributions_.slots()[parameter], view_of(parameter, gradient));
   under_way_[parameter] = {gradient, gradient.version()};
 }
@@ -44,23 +45,6 @@ const TensorView& Handover::view_of(std::size_t parameter,
                         gradient.shape() == autograd::Dims(view.shape());
   if (!is_of_it) view = gradient.tensor_view();
   return view;
-}
-
-// Returns the gradient in the layout that all ranks share.
-Tensor Handover::gradient_of(std::size_t parameter) const {
-  const Tensor& tensor = parameters_[parameter].tensor;
-  if (shards_ != nullptr && shards_->has(parameter)) {
-    return shards_->gradient_in_place(parameter);
-  }
-  Tensor gradient = tensor.grad();
-  if (!gradient.defined()) {
-    gradient = zeros(tensor.shape(), {.dtype = tensor.dtype()});
-    tensor.set_grad(gradient);
-  } else if (!gradient.is_contiguous()) {
-    gradient = gradient.contiguous();
-    tensor.set_grad(gradient);
-  }
-  return gradient;
 }
 
 void Handover::give_rows(std::size_t parameter) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/compression_advice.h"
+#include "horovodpp/optim/reduction/compression_advice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
