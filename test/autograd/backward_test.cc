@@ -13,7 +13,6 @@ namespace hvd {
 namespace {
 
 using autograd::AutogradError;
-using autograd::BackwardOptions;
 using autograd::GraphFreedError;
 using autograd::NonScalarError;
 using autograd::NotDifferentiableError;

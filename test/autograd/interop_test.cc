@@ -16,8 +16,6 @@ namespace {
 using autograd::Dims;
 using autograd::SavedTensorHooks;
 using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 TEST(DLPack, ExportsAndImportsWithoutACopy) {
   for (DType dtype : kAllDTypes) {

@@ -2,13 +2,10 @@
 // Helpers of the autograd tests: short ways to write and read tensors.
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
 #include <vector>
 
 #include "horovodpp/autograd.h"
+#include "test/support/expect_error.h"
 
 namespace hvd {
 
@@ -32,14 +29,5 @@ inline std::vector<double> values(const Tensor& tensor) {
   return tensor.to_vector<double>();
 }
 inline double value(const Tensor& tensor) { return tensor.item<double>(); }
-
-// EXPECT_ERROR(VersionError, "inplace", x.backward());
-#define EXPECT_ERROR(Class, text, statement)                            \
-  try {                                                                 \
-    statement;                                                          \
-    ADD_FAILURE() << "threw nothing; wanted " #Class;                   \
-  } catch (const Class& error) {                                        \
-    EXPECT_THAT(std::string(error.what()), ::testing::HasSubstr(text)); \
-  }
 
 }  // namespace hvd

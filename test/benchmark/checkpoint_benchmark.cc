@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/checkpoint.h"

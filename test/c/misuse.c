@@ -8,6 +8,10 @@ static const int64_t two[1] = {2};
 static float values[2] = {1, 2};
 static const hvd_tensor good = {values, two, 1, HVD_FLOAT32};
 
+#define WANTS_A_JOB(call) CHECK_REFUSED(HVD_FAILED_PRECONDITION, "init", call)
+#define REFUSED(part, call) CHECK_REFUSED(HVD_INVALID_ARGUMENT, part, call)
+#define REFUSED_NULL(argument, call) REFUSED(#argument " is NULL", call)
+
 /* Every function that needs a job, with valid arguments. */
 static void wants_a_job(void) {
   const char* const names[1] = {"a"};
@@ -18,50 +22,39 @@ static void wants_a_job(void) {
   hvd_prepared prepared = 0;
   int32_t place;
   size_t count;
-  const int32_t code = HVD_FAILED_PRECONDITION;
-  const char* const way_out = "init";
-  CHECK(hvd_rank() == -1 && hvd_last_error_code() == code);
+  CHECK(hvd_rank() == -1 && hvd_last_error_code() == HVD_FAILED_PRECONDITION);
   CHECK(hvd_size() == -1 && hvd_local_rank() == -1 && hvd_local_size() == -1);
   CHECK(hvd_cross_rank() == -1 && hvd_cross_size() == -1);
   CHECK(hvd_is_homogeneous() == -1 && hvd_is_initialized() == 0);
-  CHECK_REFUSED(code, way_out, hvd_abort("no job"));
-  CHECK_REFUSED(code, way_out, hvd_reform());
-  CHECK_REFUSED(code, way_out, hvd_job_status());
-  CHECK_REFUSED(code, way_out, hvd_allreduce(values, 2, HVD_FLOAT32, NULL));
-  CHECK_REFUSED(code, way_out, hvd_broadcast(values, 2, HVD_FLOAT32, 0, NULL));
-  CHECK_REFUSED(code, way_out, hvd_barrier(0));
-  CHECK_REFUSED(code, way_out, hvd_allreduce_async(&good, 1, NULL, &operation));
-  CHECK_REFUSED(code, way_out, hvd_broadcast_async(&good, 0, NULL, &operation));
-  CHECK_REFUSED(code, way_out, hvd_allgather_async(&good, 1, NULL, &operation));
-  CHECK_REFUSED(code, way_out,
-                hvd_reducescatter_async(&good, 1, NULL, &operation));
-  CHECK_REFUSED(code, way_out, hvd_alltoall_async(&good, NULL, &operation));
-  CHECK_REFUSED(code, way_out, hvd_reduce_async(&good, 0, NULL, &operation));
-  CHECK_REFUSED(code, way_out, hvd_gather_async(&good, 0, NULL, &operation));
-  CHECK_REFUSED(code, way_out, hvd_scatter_async(&good, 0, NULL, &operation));
-  CHECK_REFUSED(code, way_out,
-                hvd_allgather_into_async(&good, &good, NULL, &operation));
-  CHECK_REFUSED(code, way_out,
-                hvd_reducescatter_into_async(&good, &good, NULL, &operation));
-  CHECK_REFUSED(code, way_out,
-                hvd_alltoall_into_async(&good, &good, NULL, &operation));
-  CHECK_REFUSED(code, way_out,
-                hvd_prepare_allreduce(&good, 1, NULL, &prepared));
-  CHECK_REFUSED(code, way_out,
-                hvd_prepare_broadcast(&good, 0, NULL, &prepared));
-  CHECK_REFUSED(code, way_out,
-                hvd_prepare_allgather(&good, &good, NULL, &prepared));
-  CHECK_REFUSED(code, way_out,
-                hvd_prepare_reducescatter(&good, &good, NULL, &prepared));
-  CHECK_REFUSED(code, way_out,
-                hvd_prepare_alltoall(&good, &good, NULL, &prepared));
-  CHECK_REFUSED(code, way_out, hvd_barrier_async(0, &operation));
-  CHECK_REFUSED(code, way_out, hvd_join_async(0, &operation));
-  CHECK_REFUSED(code, way_out, hvd_broadcast_tensors(names, &good, 1, 0, NULL));
-  CHECK_REFUSED(code, way_out, hvd_add_process_set(ranks, 1, &set));
-  CHECK_REFUSED(code, way_out, hvd_process_set_ranks(0, NULL, 0, &count));
-  CHECK_REFUSED(code, way_out, hvd_process_set_rank(0, &place));
-  CHECK_REFUSED(code, way_out, hvd_reducer_create(NULL, &reducer));
+  WANTS_A_JOB(hvd_abort("no job"));
+  WANTS_A_JOB(hvd_reform());
+  WANTS_A_JOB(hvd_job_status());
+  WANTS_A_JOB(hvd_allreduce(values, 2, HVD_FLOAT32, NULL));
+  WANTS_A_JOB(hvd_broadcast(values, 2, HVD_FLOAT32, 0, NULL));
+  WANTS_A_JOB(hvd_barrier(0));
+  WANTS_A_JOB(hvd_allreduce_async(&good, 1, NULL, &operation));
+  WANTS_A_JOB(hvd_broadcast_async(&good, 0, NULL, &operation));
+  WANTS_A_JOB(hvd_allgather_async(&good, 1, NULL, &operation));
+  WANTS_A_JOB(hvd_reducescatter_async(&good, 1, NULL, &operation));
+  WANTS_A_JOB(hvd_alltoall_async(&good, NULL, &operation));
+  WANTS_A_JOB(hvd_reduce_async(&good, 0, NULL, &operation));
+  WANTS_A_JOB(hvd_gather_async(&good, 0, NULL, &operation));
+  WANTS_A_JOB(hvd_scatter_async(&good, 0, NULL, &operation));
+  WANTS_A_JOB(hvd_allgather_into_async(&good, &good, NULL, &operation));
+  WANTS_A_JOB(hvd_reducescatter_into_async(&good, &good, NULL, &operation));
+  WANTS_A_JOB(hvd_alltoall_into_async(&good, &good, NULL, &operation));
+  WANTS_A_JOB(hvd_prepare_allreduce(&good, 1, NULL, &prepared));
+  WANTS_A_JOB(hvd_prepare_broadcast(&good, 0, NULL, &prepared));
+  WANTS_A_JOB(hvd_prepare_allgather(&good, &good, NULL, &prepared));
+  WANTS_A_JOB(hvd_prepare_reducescatter(&good, &good, NULL, &prepared));
+  WANTS_A_JOB(hvd_prepare_alltoall(&good, &good, NULL, &prepared));
+  WANTS_A_JOB(hvd_barrier_async(0, &operation));
+  WANTS_A_JOB(hvd_join_async(0, &operation));
+  WANTS_A_JOB(hvd_broadcast_tensors(names, &good, 1, 0, NULL));
+  WANTS_A_JOB(hvd_add_process_set(ranks, 1, &set));
+  WANTS_A_JOB(hvd_process_set_ranks(0, NULL, 0, &count));
+  WANTS_A_JOB(hvd_process_set_rank(0, &place));
+  WANTS_A_JOB(hvd_reducer_create(NULL, &reducer));
   CHECK(operation == 0 && set == 0 && reducer == 0 && prepared == 0);
   CHECK(hvd_is_in_arena(values, sizeof(values)) == 0);
 }
@@ -80,123 +73,83 @@ static void refuses_null(void) {
   hvd_tensor result;
   int32_t number = 0;
   size_t count;
-  const int32_t code = HVD_INVALID_ARGUMENT;
   reducing.name = moving.name = split.name = "prepared";
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
   CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &operation));
-  CHECK_REFUSED(code, "why is NULL", hvd_abort(NULL));
-  CHECK_REFUSED(code, "data is NULL",
-                hvd_allreduce(NULL, 2, HVD_FLOAT32, NULL));
-  CHECK_REFUSED(code, "data is NULL",
-                hvd_broadcast(NULL, 2, HVD_FLOAT32, 0, NULL));
-  CHECK_REFUSED(code, "tensors is NULL",
-                hvd_allreduce_async(NULL, 1, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL",
-                hvd_allreduce_async(&good, 1, NULL, NULL));
-  CHECK_REFUSED(code, "no tensor was given",
-                hvd_allreduce_async(&good, 0, NULL, &operation));
-  CHECK_REFUSED(code, "tensor is NULL",
-                hvd_broadcast_async(NULL, 0, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL",
-                hvd_broadcast_async(&good, 0, NULL, NULL));
-  CHECK_REFUSED(code, "tensors is NULL",
-                hvd_allgather_async(NULL, 1, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL",
-                hvd_allgather_async(&good, 1, NULL, NULL));
-  CHECK_REFUSED(code, "tensors is NULL",
-                hvd_reducescatter_async(NULL, 1, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL",
-                hvd_reducescatter_async(&good, 1, NULL, NULL));
-  CHECK_REFUSED(code, "tensor is NULL",
-                hvd_alltoall_async(NULL, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL",
-                hvd_alltoall_async(&good, NULL, NULL));
-  CHECK_REFUSED(code, "tensor is NULL",
-                hvd_reduce_async(NULL, 0, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL",
-                hvd_gather_async(&good, 0, NULL, NULL));
-  CHECK_REFUSED(code, "tensor is NULL",
-                hvd_scatter_async(NULL, 0, NULL, &operation));
-  CHECK_REFUSED(code, "tensor is NULL",
-                hvd_allgather_into_async(NULL, &good, NULL, &operation));
-  CHECK_REFUSED(code, "result is NULL",
-                hvd_allgather_into_async(&good, NULL, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL",
-                hvd_allgather_into_async(&good, &good, NULL, NULL));
-  CHECK_REFUSED(code, "result is NULL",
-                hvd_reducescatter_into_async(&good, NULL, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL",
-                hvd_reducescatter_into_async(&good, &good, NULL, NULL));
-  CHECK_REFUSED(code, "result is NULL",
-                hvd_alltoall_into_async(&good, NULL, NULL, &operation));
-  CHECK_REFUSED(code, "operation is NULL",
-                hvd_alltoall_into_async(&good, &good, NULL, NULL));
-  CHECK_REFUSED(code, "tensors is NULL",
-                hvd_prepare_allreduce(NULL, 1, &reducing, &prepared));
-  CHECK_REFUSED(code, "no tensor was given",
-                hvd_prepare_allreduce(&good, 0, &reducing, &prepared));
-  CHECK_REFUSED(code, "prepared is NULL",
-                hvd_prepare_allreduce(&good, 1, &reducing, NULL));
-  CHECK_REFUSED(code, "name", hvd_prepare_allreduce(&good, 1, NULL, &prepared));
-  CHECK_REFUSED(code, "tensor is NULL",
-                hvd_prepare_broadcast(NULL, 0, &moving, &prepared));
-  CHECK_REFUSED(code, "prepared is NULL",
-                hvd_prepare_broadcast(&good, 0, &moving, NULL));
-  CHECK_REFUSED(code, "result is NULL",
-                hvd_prepare_allgather(&good, NULL, &moving, &prepared));
-  CHECK_REFUSED(code, "tensor is NULL",
-                hvd_prepare_reducescatter(NULL, &good, &reducing, &prepared));
-  CHECK_REFUSED(code, "result is NULL",
-                hvd_prepare_alltoall(&good, NULL, &split, &prepared));
+  REFUSED_NULL(why, hvd_abort(NULL));
+  REFUSED_NULL(data, hvd_allreduce(NULL, 2, HVD_FLOAT32, NULL));
+  REFUSED_NULL(data, hvd_broadcast(NULL, 2, HVD_FLOAT32, 0, NULL));
+  REFUSED_NULL(tensors, hvd_allreduce_async(NULL, 1, NULL, &operation));
+  REFUSED_NULL(operation, hvd_allreduce_async(&good, 1, NULL, NULL));
+  REFUSED("not one tensor", hvd_allreduce_async(&good, 0, NULL, &operation));
+  REFUSED_NULL(tensor, hvd_broadcast_async(NULL, 0, NULL, &operation));
+  REFUSED_NULL(operation, hvd_broadcast_async(&good, 0, NULL, NULL));
+  REFUSED_NULL(tensors, hvd_allgather_async(NULL, 1, NULL, &operation));
+  REFUSED_NULL(operation, hvd_allgather_async(&good, 1, NULL, NULL));
+  REFUSED_NULL(tensors, hvd_reducescatter_async(NULL, 1, NULL, &operation));
+  REFUSED_NULL(operation, hvd_reducescatter_async(&good, 1, NULL, NULL));
+  REFUSED_NULL(tensor, hvd_alltoall_async(NULL, NULL, &operation));
+  REFUSED_NULL(operation, hvd_alltoall_async(&good, NULL, NULL));
+  REFUSED_NULL(tensor, hvd_reduce_async(NULL, 0, NULL, &operation));
+  REFUSED_NULL(operation, hvd_gather_async(&good, 0, NULL, NULL));
+  REFUSED_NULL(tensor, hvd_scatter_async(NULL, 0, NULL, &operation));
+  REFUSED_NULL(tensor, hvd_allgather_into_async(NULL, &good, NULL, &operation));
+  REFUSED_NULL(result, hvd_allgather_into_async(&good, NULL, NULL, &operation));
+  REFUSED_NULL(operation, hvd_allgather_into_async(&good, &good, NULL, NULL));
+  REFUSED_NULL(result,
+               hvd_reducescatter_into_async(&good, NULL, NULL, &operation));
+  REFUSED_NULL(operation,
+               hvd_reducescatter_into_async(&good, &good, NULL, NULL));
+  REFUSED_NULL(result, hvd_alltoall_into_async(&good, NULL, NULL, &operation));
+  REFUSED_NULL(operation, hvd_alltoall_into_async(&good, &good, NULL, NULL));
+  REFUSED_NULL(tensors, hvd_prepare_allreduce(NULL, 1, &reducing, &prepared));
+  REFUSED("not one tensor",
+          hvd_prepare_allreduce(&good, 0, &reducing, &prepared));
+  REFUSED_NULL(prepared, hvd_prepare_allreduce(&good, 1, &reducing, NULL));
+  REFUSED("name", hvd_prepare_allreduce(&good, 1, NULL, &prepared));
+  REFUSED_NULL(tensor, hvd_prepare_broadcast(NULL, 0, &moving, &prepared));
+  REFUSED_NULL(prepared, hvd_prepare_broadcast(&good, 0, &moving, NULL));
+  REFUSED_NULL(result, hvd_prepare_allgather(&good, NULL, &moving, &prepared));
+  REFUSED_NULL(tensor,
+               hvd_prepare_reducescatter(NULL, &good, &reducing, &prepared));
+  REFUSED_NULL(result, hvd_prepare_alltoall(&good, NULL, &split, &prepared));
   split.num_splits = 1;
-  CHECK_REFUSED(code, "splits is NULL",
-                hvd_prepare_alltoall(&good, &good, &split, &prepared));
-  CHECK_REFUSED(code, "splits is NULL",
-                hvd_alltoall_async(&good, &split, &operation));
-  CHECK_REFUSED(code, "operation is NULL", hvd_barrier_async(0, NULL));
-  CHECK_REFUSED(code, "operation is NULL", hvd_join_async(0, NULL));
-  CHECK_REFUSED(code, "names is NULL",
-                hvd_broadcast_tensors(NULL, &good, 1, 0, NULL));
-  CHECK_REFUSED(code, "a name is NULL",
-                hvd_broadcast_tensors(null_name, &good, 1, 0, NULL));
-  CHECK_REFUSED(code, "done is NULL", hvd_poll(operation, NULL));
-  CHECK_REFUSED(code, "done is NULL", hvd_wait_for(operation, 1, NULL));
-  CHECK_REFUSED(code, "result is NULL", hvd_result(operation, 0, NULL));
-  CHECK_REFUSED(code, "splits is NULL",
-                hvd_received_splits(operation, NULL, &count));
-  CHECK_REFUSED(code, "rank is NULL", hvd_joined_last(operation, NULL));
-  CHECK_REFUSED(code, "ranks is NULL",
-                hvd_add_process_set(NULL, 1, &operation));
-  CHECK_REFUSED(code, "set is NULL", hvd_add_process_set(&number, 1, NULL));
-  CHECK_REFUSED(code, "count is NULL", hvd_process_set_ranks(0, NULL, 0, NULL));
-  CHECK_REFUSED(code, "ranks is NULL",
-                hvd_process_set_ranks(0, NULL, 1, &count));
-  CHECK_REFUSED(code, "rank is NULL", hvd_process_set_rank(0, NULL));
-  CHECK_REFUSED(code, "reducer is NULL", hvd_reducer_create(NULL, NULL));
+  REFUSED_NULL(splits, hvd_prepare_alltoall(&good, &good, &split, &prepared));
+  REFUSED_NULL(splits, hvd_alltoall_async(&good, &split, &operation));
+  REFUSED_NULL(operation, hvd_barrier_async(0, NULL));
+  REFUSED_NULL(operation, hvd_join_async(0, NULL));
+  REFUSED_NULL(names, hvd_broadcast_tensors(NULL, &good, 1, 0, NULL));
+  REFUSED("a name is NULL",
+          hvd_broadcast_tensors(null_name, &good, 1, 0, NULL));
+  REFUSED_NULL(done, hvd_poll(operation, NULL));
+  REFUSED_NULL(done, hvd_wait_for(operation, 1, NULL));
+  REFUSED_NULL(result, hvd_result(operation, 0, NULL));
+  REFUSED_NULL(splits, hvd_received_splits(operation, NULL, &count));
+  REFUSED_NULL(rank, hvd_joined_last(operation, NULL));
+  REFUSED_NULL(ranks, hvd_add_process_set(NULL, 1, &operation));
+  REFUSED_NULL(set, hvd_add_process_set(&number, 1, NULL));
+  REFUSED_NULL(count, hvd_process_set_ranks(0, NULL, 0, NULL));
+  REFUSED_NULL(ranks, hvd_process_set_ranks(0, NULL, 1, &count));
+  REFUSED_NULL(rank, hvd_process_set_rank(0, NULL));
+  REFUSED_NULL(reducer, hvd_reducer_create(NULL, NULL));
   grouped.num_groups = 1;
-  CHECK_REFUSED(code, "group_sizes is NULL",
-                hvd_reducer_create(&grouped, &reducer));
+  REFUSED_NULL(group_sizes, hvd_reducer_create(&grouped, &reducer));
   grouped.group_sizes = &one;
   grouped.group_keys = null_name;
-  CHECK_REFUSED(code, "key of a group is NULL",
-                hvd_reducer_create(&grouped, &reducer));
-  CHECK_REFUSED(code, "key is NULL", hvd_reducer_add(reducer, NULL, &good));
-  CHECK_REFUSED(code, "gradient is NULL", hvd_reducer_add(reducer, "a", NULL));
-  CHECK_REFUSED(
-      code, "pieces is NULL",
-      hvd_reducer_add_pieces(reducer, values, 2, HVD_FLOAT32, NULL, 1));
-  CHECK_REFUSED(
-      code, "key of a piece is NULL",
+  REFUSED("key of a group is NULL", hvd_reducer_create(&grouped, &reducer));
+  REFUSED_NULL(key, hvd_reducer_add(reducer, NULL, &good));
+  REFUSED_NULL(gradient, hvd_reducer_add(reducer, "a", NULL));
+  REFUSED_NULL(
+      pieces, hvd_reducer_add_pieces(reducer, values, 2, HVD_FLOAT32, NULL, 1));
+  REFUSED(
+      "key of a piece is NULL",
       hvd_reducer_add_pieces(reducer, values, 2, HVD_FLOAT32, &nameless, 1));
-  CHECK_REFUSED(code, "key is NULL", hvd_reducer_expect(reducer, NULL, 1));
-  CHECK_REFUSED(code, "key is NULL",
-                hvd_reducer_contribute(reducer, NULL, &number));
-  CHECK_REFUSED(code, "last is NULL",
-                hvd_reducer_contribute(reducer, "a", NULL));
-  CHECK_REFUSED(code, "key is NULL",
-                hvd_reducer_sum(reducer, NULL, &(double){1}, 1));
-  CHECK_REFUSED(code, "values is NULL", hvd_reducer_sum(reducer, "a", NULL, 1));
-  CHECK_REFUSED(code, "stats is NULL", hvd_reducer_get_stats(reducer, NULL));
+  REFUSED_NULL(key, hvd_reducer_expect(reducer, NULL, 1));
+  REFUSED_NULL(key, hvd_reducer_contribute(reducer, NULL, &number));
+  REFUSED_NULL(last, hvd_reducer_contribute(reducer, "a", NULL));
+  REFUSED_NULL(key, hvd_reducer_sum(reducer, NULL, &(double){1}, 1));
+  REFUSED_NULL(values, hvd_reducer_sum(reducer, "a", NULL, 1));
+  REFUSED_NULL(stats, hvd_reducer_get_stats(reducer, NULL));
   CHECK_OK(hvd_arena_free(NULL));
   CHECK_OK(hvd_wait(operation));
   CHECK_REFUSED(
@@ -226,68 +179,64 @@ static void refuses_invalid_numbers(void) {
   void* memory = NULL;
   int32_t done;
   int i;
-  const int32_t code = HVD_INVALID_ARGUMENT;
   for (i = 0; i < 5; ++i) {
-    CHECK_REFUSED(code, "", hvd_allreduce_async(&bad[i], 1, NULL, &operation));
-    CHECK_REFUSED(code, "", hvd_allgather_async(&bad[i], 1, NULL, &operation));
+    REFUSED("", hvd_allreduce_async(&bad[i], 1, NULL, &operation));
+    REFUSED("", hvd_allgather_async(&bad[i], 1, NULL, &operation));
   }
-  CHECK_REFUSED(code, "", hvd_allreduce(values, -1, HVD_FLOAT32, NULL));
-  CHECK_REFUSED(code, "", hvd_broadcast(values, 2, HVD_FLOAT32, -1, NULL));
+  REFUSED("", hvd_allreduce(values, -1, HVD_FLOAT32, NULL));
+  REFUSED("", hvd_broadcast(values, 2, HVD_FLOAT32, -1, NULL));
   options.op = 17;
-  CHECK_REFUSED(code, "number 17",
-                hvd_allreduce(values, 2, HVD_FLOAT32, &options));
+  REFUSED("number 17", hvd_allreduce(values, 2, HVD_FLOAT32, &options));
   options.op = HVD_SUM;
   options.size = 3;
-  CHECK_REFUSED(code, "3 bytes",
-                hvd_allreduce(values, 2, HVD_FLOAT32, &options));
+  REFUSED("3 bytes", hvd_allreduce(values, 2, HVD_FLOAT32, &options));
   options.size = (size_t)-1;
-  CHECK_REFUSED(code, "bytes", hvd_allreduce(values, 2, HVD_FLOAT32, &options));
+  REFUSED("bytes", hvd_allreduce(values, 2, HVD_FLOAT32, &options));
   options.size = sizeof(options);
   options.process_set = 12345;
-  CHECK_REFUSED(code, "is not that of a process set",
-                hvd_allreduce(values, 2, HVD_FLOAT32, &options));
-  CHECK_REFUSED(code, "", hvd_add_process_set(ranks, 2, &operation));
-  CHECK_REFUSED(code, "", hvd_add_process_set(NULL, 0, &operation));
-  CHECK_REFUSED(code, "", hvd_remove_process_set(HVD_GLOBAL_PROCESS_SET));
+  REFUSED("is not that of a process set",
+          hvd_allreduce(values, 2, HVD_FLOAT32, &options));
+  REFUSED("", hvd_add_process_set(ranks, 2, &operation));
+  REFUSED("", hvd_add_process_set(NULL, 0, &operation));
+  REFUSED("", hvd_remove_process_set(HVD_GLOBAL_PROCESS_SET));
   reducing.scale = 0.0 / 1.0;
   reducing.gradient_predivide_factor = -1.0;
-  CHECK_REFUSED(code, "", hvd_reducer_create(&reducing, &reducer));
+  REFUSED("", hvd_reducer_create(&reducing, &reducer));
   reducing.gradient_predivide_factor = 1.0;
   reducing.reserved = 5;
-  CHECK_REFUSED(code, "reserved", hvd_reducer_create(&reducing, &reducer));
+  REFUSED("reserved", hvd_reducer_create(&reducing, &reducer));
   reducing.reserved = 0;
   reducing.compression = 77;
-  CHECK_REFUSED(code, "number 77", hvd_reducer_create(&reducing, &reducer));
+  REFUSED("number 77", hvd_reducer_create(&reducing, &reducer));
   reducing.compression = HVD_COMPRESSION_TOP_K;
   reducing.top_k_share = 2.0;
-  CHECK_REFUSED(code, "share", hvd_reducer_create(&reducing, &reducer));
+  REFUSED("share", hvd_reducer_create(&reducing, &reducer));
   reducing.top_k_share = 0.5;
   reducing.compression_momentum = 1.0;
-  CHECK_REFUSED(code, "momentum", hvd_reducer_create(&reducing, &reducer));
+  REFUSED("momentum", hvd_reducer_create(&reducing, &reducer));
   reducing.compression_momentum = 0.0;
   reducing.top_k_max_norm = -1.0;
-  CHECK_REFUSED(code, "norm", hvd_reducer_create(&reducing, &reducer));
+  REFUSED("norm", hvd_reducer_create(&reducing, &reducer));
   reducing.reserved_too = 1;
-  CHECK_REFUSED(code, "reserved", hvd_reducer_create(&reducing, &reducer));
+  REFUSED("reserved", hvd_reducer_create(&reducing, &reducer));
   reducing.reserved_too = 0;
   reducing.compression = HVD_COMPRESSION_POWER_SGD;
   reducing.power_sgd_rank = 0;
-  CHECK_REFUSED(code, "rank", hvd_reducer_create(&reducing, &reducer));
+  REFUSED("rank", hvd_reducer_create(&reducing, &reducer));
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
   stats.size = 1;
-  CHECK_REFUSED(code, "1 bytes", hvd_reducer_get_stats(reducer, &stats));
+  REFUSED("1 bytes", hvd_reducer_get_stats(reducer, &stats));
   CHECK_OK(hvd_reducer_destroy(reducer));
   CHECK(hvd_arena_alloc((size_t)-1) == NULL);
   CHECK(hvd_last_error_code() == HVD_RESOURCE_EXHAUSTED);
-  CHECK_REFUSED(code, "memory is NULL", hvd_arena_alloc_on(HVD_CPU, 64, NULL));
-  CHECK_REFUSED(code, "no device with number -1",
-                hvd_arena_alloc_on(-1, 64, &memory));
+  REFUSED_NULL(memory, hvd_arena_alloc_on(HVD_CPU, 64, NULL));
+  REFUSED("no device with number -1", hvd_arena_alloc_on(-1, 64, &memory));
   CHECK_OK(hvd_arena_alloc_on(HVD_CPU, 64, &memory));
   CHECK(hvd_is_in_arena(memory, 64) == 1);
   CHECK_OK(hvd_arena_free(memory));
-  CHECK_REFUSED(code, "freed before", hvd_arena_free(values));
+  REFUSED("freed before", hvd_arena_free(values));
   CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &operation));
-  CHECK_REFUSED(code, "seconds", hvd_wait_for(operation, -1.0, &done));
+  REFUSED("seconds", hvd_wait_for(operation, -1.0, &done));
   CHECK_OK(hvd_wait_for(operation, 1e300, &done));
   CHECK_OK(hvd_finish(operation));
   CHECK(strcmp(hvd_code_name(99), "UNKNOWN") == 0);
@@ -303,40 +252,38 @@ static void refuses_handles(uint64_t handle, const char* part, int is_operation,
   size_t count;
   int32_t number;
   double sum = 0;
-  const int32_t code = HVD_INVALID_ARGUMENT;
   if (!is_operation) {
-    CHECK_REFUSED(code, part, hvd_poll(handle, &number));
-    CHECK_REFUSED(code, part, hvd_wait(handle));
-    CHECK_REFUSED(code, part, hvd_wait_for(handle, 1, &number));
-    CHECK_REFUSED(code, part, hvd_release(handle));
-    CHECK_REFUSED(code, part, hvd_finish(handle));
-    CHECK_REFUSED(code, part, hvd_result(handle, 0, &result));
-    CHECK_REFUSED(code, part, hvd_received_splits(handle, &splits, &count));
-    CHECK_REFUSED(code, part, hvd_joined_last(handle, &number));
+    REFUSED(part, hvd_poll(handle, &number));
+    REFUSED(part, hvd_wait(handle));
+    REFUSED(part, hvd_wait_for(handle, 1, &number));
+    REFUSED(part, hvd_release(handle));
+    REFUSED(part, hvd_finish(handle));
+    REFUSED(part, hvd_result(handle, 0, &result));
+    REFUSED(part, hvd_received_splits(handle, &splits, &count));
+    REFUSED(part, hvd_joined_last(handle, &number));
   }
   if (!is_reducer) {
-    CHECK_REFUSED(code, part, hvd_reducer_add(handle, "a", &good));
-    CHECK_REFUSED(
-        code, part,
-        hvd_reducer_add_pieces(handle, values, 2, HVD_FLOAT32, NULL, 0));
-    CHECK_REFUSED(code, part, hvd_reducer_expect(handle, "a", 1));
-    CHECK_REFUSED(code, part, hvd_reducer_contribute(handle, "a", &number));
-    CHECK_REFUSED(code, part, hvd_reducer_finish(handle));
-    CHECK_REFUSED(code, part, hvd_reducer_discard(handle));
-    CHECK_REFUSED(code, part, hvd_reducer_sum(handle, "a", &sum, 1));
-    CHECK_REFUSED(code, part, hvd_reducer_get_stats(handle, &stats));
-    CHECK_REFUSED(code, part, hvd_reducer_destroy(handle));
+    REFUSED(part, hvd_reducer_add(handle, "a", &good));
+    REFUSED(part,
+            hvd_reducer_add_pieces(handle, values, 2, HVD_FLOAT32, NULL, 0));
+    REFUSED(part, hvd_reducer_expect(handle, "a", 1));
+    REFUSED(part, hvd_reducer_contribute(handle, "a", &number));
+    REFUSED(part, hvd_reducer_finish(handle));
+    REFUSED(part, hvd_reducer_discard(handle));
+    REFUSED(part, hvd_reducer_sum(handle, "a", &sum, 1));
+    REFUSED(part, hvd_reducer_get_stats(handle, &stats));
+    REFUSED(part, hvd_reducer_destroy(handle));
   }
-  CHECK_REFUSED(code, part, hvd_prepared_start(handle));
-  CHECK_REFUSED(code, part, hvd_prepared_poll(handle, &number));
-  CHECK_REFUSED(code, part, hvd_prepared_wait(handle));
-  CHECK_REFUSED(code, part, hvd_prepared_run(handle));
-  CHECK_REFUSED(code, part, hvd_prepared_release(handle));
+  REFUSED(part, hvd_prepared_start(handle));
+  REFUSED(part, hvd_prepared_poll(handle, &number));
+  REFUSED(part, hvd_prepared_wait(handle));
+  REFUSED(part, hvd_prepared_run(handle));
+  REFUSED(part, hvd_prepared_release(handle));
   if (handle != HVD_GLOBAL_PROCESS_SET) {
-    CHECK_REFUSED(code, part, hvd_barrier(handle));
-    CHECK_REFUSED(code, part, hvd_remove_process_set(handle));
-    CHECK_REFUSED(code, part, hvd_process_set_ranks(handle, NULL, 0, &count));
-    CHECK_REFUSED(code, part, hvd_process_set_rank(handle, &number));
+    REFUSED(part, hvd_barrier(handle));
+    REFUSED(part, hvd_remove_process_set(handle));
+    REFUSED(part, hvd_process_set_ranks(handle, NULL, 0, &count));
+    REFUSED(part, hvd_process_set_rank(handle, &number));
   }
 }
 
@@ -355,21 +302,16 @@ static void refuses_wrong_handles(void) {
   refuses_handles(reducer, "is of a reducer", 0, 1);
   CHECK_OK(hvd_release(operation));
   CHECK_OK(hvd_reducer_destroy(reducer));
-  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before",
-                hvd_release(operation));
-  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before", hvd_finish(operation));
-  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before",
-                hvd_reducer_destroy(reducer));
+  REFUSED("released before", hvd_release(operation));
+  REFUSED("released before", hvd_finish(operation));
+  REFUSED("released before", hvd_reducer_destroy(reducer));
   named.name = "prepared";
   CHECK_OK(hvd_prepare_broadcast(&good, 0, &named, &prepared));
-  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "is of a prepared collective",
-                hvd_wait(prepared));
-  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "done is NULL",
-                hvd_prepared_poll(prepared, NULL));
+  REFUSED("is of a prepared collective", hvd_wait(prepared));
+  REFUSED_NULL(done, hvd_prepared_poll(prepared, NULL));
   CHECK_REFUSED(HVD_FAILED_PRECONDITION, "start", hvd_prepared_wait(prepared));
   CHECK_OK(hvd_prepared_release(prepared));
-  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before",
-                hvd_prepared_start(prepared));
+  REFUSED("released before", hvd_prepared_start(prepared));
   /* The next handle has another number. */
   CHECK_OK(hvd_allreduce_async(&good, 1, NULL, &unused));
   CHECK(unused != operation);

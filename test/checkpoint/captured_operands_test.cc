@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A region notices a write to an operand that its function captures, between forward
 // and recomputation, whichever operation reads the operand.
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

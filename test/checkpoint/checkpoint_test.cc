@@ -2,7 +2,6 @@
 // Section 1L of the contract: the non-reentrant checkpoint.
 #include "horovodpp/checkpoint/checkpoint.h"
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>

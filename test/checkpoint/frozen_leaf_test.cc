@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // requires_grad of leaves changes between forward and recomputation: gradients
 // are those of the same program without checkpoints.
-#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Section 1M of the contract: random numbers, autocast, effects. Only the CPU
 // generator exists: the device part of item 187 is not tested.
-#include <optional>
 #include <vector>
 
 #include "horovodpp/autograd/record/autocast.h"
@@ -14,7 +13,6 @@ namespace hvd {
 namespace {
 
 using autograd::CheckpointError;
-using testing::HasSubstr;
 
 struct Observed {
   std::vector<double> gradient;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract of every plane (conformance.h).
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "test/collective/conformance.h"

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 
 #include "horovodpp/coordinator/coordinator.h"
 #include "test/coordinator/protocol/sample_messages.h"

@@ -6,8 +6,6 @@
 #include <memory>
 #include <sstream>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

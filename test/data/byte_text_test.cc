@@ -9,13 +9,13 @@
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
+#include "test/support/expect_error.h"
 #include "test/support/temporary_folder.h"
 
 namespace hvd::data {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 TEST(ByteText, HoldsTheEndBackForValidation) {
   const ByteText text =
@@ -36,12 +36,7 @@ TEST(ByteText, ReadsAFile) {
   EXPECT_THROW(ByteText::read(folder.path("text"), {.most_bytes = 8}), Error);
   std::ofstream(folder.path("empty")) << "";
   for (const char* name : {"none", "empty"}) {
-    try {
-      ByteText::read(folder.path(name));
-      FAIL();
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr(folder.path(name)));
-    }
+    EXPECT_ERROR(Error, folder.path(name), ByteText::read(folder.path(name)));
   }
 }
 

@@ -7,11 +7,11 @@
 #include <atomic>
 #include <functional>
 #include <stdexcept>
-#include <string>
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/thread/mutex.h"
+#include "test/support/expect_error.h"
 #include "test/support/no_threads.h"
 
 namespace hvd::data {
@@ -124,12 +124,8 @@ TEST_P(DataLoaderWith, RefusesDifferentItemsInABatch) {
   const Ragged dataset;
   DistributedSampler sampler(4, {.shuffle = false});
   DataLoader loader(dataset, sampler, {.batch_size = 2, .workers = GetParam()});
-  try {
-    loader.iterate().next();
-    FAIL();
-  } catch (const InvalidArgument& error) {
-    EXPECT_THAT(error.what(), HasSubstr("item 1 is (float32[1])"));
-  }
+  EXPECT_ERROR(InvalidArgument, "item 1 is (float32[1])",
+               loader.iterate().next());
 }
 
 TEST(DataLoader, ReportsThatItsWorkersCannotStart) {
@@ -137,12 +133,7 @@ TEST(DataLoader, ReportsThatItsWorkersCannotStart) {
   DistributedSampler sampler(4);
   DataLoader loader(dataset, sampler, {.batch_size = 2, .workers = 2});
   const NoThreads no_threads;
-  try {
-    loader.iterate().next();
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the thread that makes batches"));
-  }
+  EXPECT_ERROR(Error, "the thread that makes batches", loader.iterate().next());
 }
 
 // For any number of workers, and from any position of an epoch.

@@ -11,6 +11,7 @@
 
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
+#include "test/support/expect_error.h"
 #include "test/support/temporary_folder.h"
 
 namespace hvd::data {
@@ -99,12 +100,7 @@ TEST_F(GzFileTest, RefusesUncompressedDataBehindACompressedPart) {
 
 TEST_F(GzFileTest, EscapesTheFileNameInErrors) {
   const std::string path = folder_.path("w\xff");
-  try {
-    const GzFile file(path);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("w\\xff' cannot be opened"));
-  }
+  EXPECT_ERROR(Error, "w\\xff' cannot be opened", const GzFile file(path));
 }
 
 }  // namespace

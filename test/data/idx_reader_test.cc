@@ -10,6 +10,7 @@
 
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
+#include "test/support/expect_error.h"
 #include "test/support/temporary_folder.h"
 
 namespace hvd::data {
@@ -119,13 +120,9 @@ TEST_F(IdxReader, NoticesDamageOfACompressedFile) {
 }
 
 TEST_F(IdxReader, ReportsAMissingFile) {
-  try {
-    read_idx(folder_.path("none"));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status().code(), absl::StatusCode::kNotFound);
-    EXPECT_THAT(error.what(), HasSubstr(folder_.path("none")));
-  }
+  const Status status = error_of([&] { read_idx(folder_.path("none")); });
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr(folder_.path("none")));
   EXPECT_THROW(read_idx(folder_.path()), Error);
 }
 

@@ -16,7 +16,6 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "horovodpp/core/status.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Custom Functions whose gradients depend on properties of their saved tensors.
 
-#include <utility>
 #include <vector>
 
 #include "horovodpp/autograd/record/function.h"

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/distributed/tensor_collectives.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <thread>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "test/distributed/suite.h"

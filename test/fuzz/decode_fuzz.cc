@@ -2,7 +2,6 @@
 // For any bytes, the decoder of control messages returns. A decoded message
 // encodes to the same bytes.
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "horovodpp/coordinator/protocol/message.h"

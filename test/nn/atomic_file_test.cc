@@ -19,6 +19,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/safetensors.h"
+#include "test/support/expect_error.h"
 #include "test/support/file_size_limit.h"
 #include "test/support/temporary_folder.h"
 
@@ -48,24 +49,16 @@ TEST(AtomicFile, BeyondALimitOnFilesIsAnError) {
   TemporaryFolder folder;
   const FileSizeLimit limit(8);
   AtomicFile file(folder.path("f"));
-  try {
-    file.write("more than eight", 15);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_TRUE(absl::IsResourceExhausted(error.status())) << error.what();
-  }
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      error_of([&] { file.write("more than eight", 15); })));
 }
 
 TEST(AtomicFile, NeverReplacesADevice) {
   TemporaryFolder folder;
   ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
-  try {
-    AtomicFile file(folder.path("pipe"));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status().code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(error.what(), HasSubstr(folder.path("pipe")));
-  }
+  const Status status = error_of([&] { AtomicFile file(folder.path("pipe")); });
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr(folder.path("pipe")));
   EXPECT_TRUE(std::filesystem::is_fifo(folder.path("pipe")));
   EXPECT_FALSE(std::filesystem::exists(folder.path("pipe.partial")));
 }
@@ -159,12 +152,8 @@ TEST(AtomicFile, IsCompleteIfTheWriterIsKilledAtAnyTime) {
 TEST(AtomicFile, RefusesASecondWriter) {
   TemporaryFolder folder;
   AtomicFile first(folder.path("f"));
-  try {
-    AtomicFile second(folder.path("f"));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status().code(), absl::StatusCode::kUnavailable);
-  }
+  const Status status = error_of([&] { AtomicFile second(folder.path("f")); });
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   first.write("1", 1);
   first.commit();
   EXPECT_EQ(read_bytes(folder.path("f")), "1");

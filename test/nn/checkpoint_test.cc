@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/nn/checkpoint.h"
 
-#include <gmock/gmock.h>
-
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,7 +14,6 @@ namespace hvd {
 namespace {
 
 using nn::Sequential;
-using testing::HasSubstr;
 
 std::shared_ptr<Sequential> block() {
   return std::make_shared<Sequential>(

@@ -7,6 +7,7 @@
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/nn.h"
+#include "test/support/expect_error.h"
 #include "test/support/temporary_folder.h"
 
 namespace hvd::nn {
@@ -71,12 +72,8 @@ TEST(StateDict, IsSavedAndLoaded) {
             to.in->bias().to_vector<float>());
   const Linear other(2, 2);
   other.save(folder.path("other"));
-  try {
-    to.load(folder.path("other"));
-    FAIL();
-  } catch (const InvalidArgument& error) {
-    EXPECT_THAT(error.what(), HasSubstr(folder.path("other")));
-  }
+  EXPECT_ERROR(InvalidArgument, folder.path("other"),
+               to.load(folder.path("other")));
 }
 
 TEST(StateDict, TakesASharedTensorUnderAnyName) {

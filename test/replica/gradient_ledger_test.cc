@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "horovodpp/core/error.h"
+#include "test/support/expect_error.h"
 
 namespace hvd::replica {
 namespace {
@@ -65,13 +65,8 @@ TEST(GradientLedger, AGradientIsCompleteAfterItsLastContribution) {
 TEST(GradientLedger, ReportsOneContributionTooMany) {
   GradientLedger ledger = ledger_of_four();
   EXPECT_TRUE(ledger.contribute(kB));
-  try {
-    ledger.contribute(kB);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr(
-                                  "gradient of 'b' has had 1 contributions"));
-  }
+  EXPECT_ERROR(Error, "gradient of 'b' has had 1 contributions",
+               ledger.contribute(kB));
   EXPECT_THROW(ledger.expect(kB, 0), Error);
   EXPECT_THROW(ledger.expect_of_all(0), Error);
 }

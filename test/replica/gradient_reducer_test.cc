@@ -16,6 +16,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/replica/broadcast.h"
 #include "test/runtime/world.h"
+#include "test/support/expect_error.h"
 
 namespace hvd::replica {
 namespace {
@@ -51,13 +52,10 @@ TEST(GradientReducer, RefusesAGradientThatIsHandedOverTwice) {
     GradientReducer reducer(job);
     float value = 1;
     reducer.add("w", TensorView::of(&value, {}));
-    try {
-      reducer.add("w", TensorView::of(&value, {}));
-      ADD_FAILURE() << "was accepted";
-    } catch (const Error& error) {
-      EXPECT_TRUE(absl::IsAlreadyExists(error.status()));
-      EXPECT_THAT(error.what(), HasSubstr("'w' was handed over twice"));
-    }
+    const Status status =
+        error_of([&] { reducer.add("w", TensorView::of(&value, {})); });
+    EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
+    EXPECT_THAT(status.message(), HasSubstr("'w' was handed over twice"));
     reducer.finish();
   });
 }
@@ -113,15 +111,11 @@ TEST(GradientReducer, CountsTheContributionsOfAStep) {
       EXPECT_TRUE(reducer.contribute("w"));
       EXPECT_EQ(reducer.owed("w"), 0);
       reducer.add("w", TensorView::of(&value, {}));
-      try {
-        reducer.contribute("w");
-        ADD_FAILURE() << "was accepted";
-      } catch (const Error& error) {
-        EXPECT_TRUE(absl::IsFailedPrecondition(error.status()));
-        EXPECT_THAT(error.what(),
-                    HasSubstr("'w' has had 3 contributions in this step, was "
-                              "added and gets one more, where 3 were"));
-      }
+      const Status status = error_of([&] { reducer.contribute("w"); });
+      EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+      EXPECT_THAT(status.message(),
+                  HasSubstr("'w' has had 3 contributions in this step, was "
+                            "added and gets one more, where 3 were"));
       reducer.finish();
       EXPECT_EQ(value, 0.5f);
     }
@@ -195,13 +189,9 @@ TEST(GradientReducer, ReportsAFailureOfAGradientInPlace) {
         reducer.finish();
         continue;
       }
-      try {
-        reducer.finish();
-        ADD_FAILURE() << "was accepted";
-      } catch (const Error& error) {
-        EXPECT_TRUE(absl::IsInvalidArgument(error.status()));
-        EXPECT_THAT(error.what(), HasSubstr("gradient of 'w'"));
-      }
+      const Status status = error_of([&] { reducer.finish(); });
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+      EXPECT_THAT(status.message(), HasSubstr("gradient of 'w'"));
     }
   });
 }
@@ -320,12 +310,7 @@ TEST(GradientReducer, RefusesABufferThatIsCutWrongly) {
     GradientReducer reducer(job);
     const auto expect_refused = [&](const std::vector<GradientPiece>& pieces,
                                     const std::string& why) {
-      try {
-        reducer.add(view, pieces);
-        ADD_FAILURE() << "was accepted";
-      } catch (const Error& error) {
-        EXPECT_THAT(error.what(), HasSubstr(why));
-      }
+      EXPECT_ERROR(Error, why, reducer.add(view, pieces));
       EXPECT_FALSE(reducer.is_pending());
     };
     expect_refused({{"a", 0, 4}, {"b", 8, 3}},
@@ -375,14 +360,10 @@ TEST(GradientReducer, NamesAMismatchedGradientAndServesTheNextStep) {
     reducer.add("fine", TensorView::of(&fine, {}));
     reducer.add("odd",
                 TensorView::of(values.data(), {2 + job.topology().rank()}));
-    try {
-      reducer.finish();
-      ADD_FAILURE() << "was accepted";
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("gradient of 'odd'"));
-      EXPECT_THAT(error.what(),
-                  HasSubstr("float32[2], rank 1 sent float32[3]"));
-    }
+    const Status status = error_of([&] { reducer.finish(); });
+    EXPECT_THAT(status.message(), HasSubstr("gradient of 'odd'"));
+    EXPECT_THAT(status.message(),
+                HasSubstr("float32[2], rank 1 sent float32[3]"));
     EXPECT_EQ(fine, 0.5f);
     reducer.add("odd", TensorView::of(values.data(), {4}));
     reducer.finish();
@@ -395,13 +376,10 @@ TEST(GradientReducer, OfAProcessSetAveragesOverItsRanksAlone) {
     const auto set = job.add_process_set_async({0, 2}).wait();
     ASSERT_EQ(set.status(), absl::OkStatus());
     if (rank == 1) {
-      try {
-        GradientReducer(job, {.name = "pair", .process_set = *set});
-        ADD_FAILURE() << "was accepted";
-      } catch (const Error& error) {
-        EXPECT_TRUE(absl::IsInvalidArgument(error.status()));
-        EXPECT_THAT(error.what(), HasSubstr("process set 1 [0, 2]"));
-      }
+      const Status status = error_of(
+          [&] { GradientReducer(job, {.name = "pair", .process_set = *set}); });
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+      EXPECT_THAT(status.message(), HasSubstr("process set 1 [0, 2]"));
     } else {
       GradientReducer reducer(job, {.process_set = *set});
       float value = static_cast<float>(rank);
@@ -519,14 +497,12 @@ TEST(Broadcast, RefusesDuplicateNamesOnEveryRankBeforeSending) {
     const auto view = [&](std::size_t i) {
       return TensorView::of(&values[i], {});
     };
-    try {
+    const Status status = error_of([&] {
       broadcast(job, {{"a", view(0)}, {"b", view(1)}, {"a", view(2)}}, 1);
-      ADD_FAILURE() << "was accepted";
-    } catch (const Error& error) {
-      EXPECT_TRUE(absl::IsInvalidArgument(error.status()));
-      EXPECT_THAT(error.what(),
-                  HasSubstr("broadcast: two tensors are named 'a'"));
-    }
+    });
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(status.message(),
+                HasSubstr("broadcast: two tensors are named 'a'"));
     EXPECT_EQ(values,
               std::vector<float>(3, static_cast<float>(job.topology().rank())));
     broadcast(job, {{"a", view(0)}, {"b", view(1)}}, 1);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runtimes in forked processes.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,7 +7,6 @@
 #include <atomic>
 #include <latch>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -22,8 +20,6 @@
 
 namespace hvd {
 namespace {
-
-using ::testing::HasSubstr;
 
 // Returns 0 if pending operations, new submissions and stop() fail because of
 // the fork.

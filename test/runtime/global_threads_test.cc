@@ -3,9 +3,7 @@
 // enters and leaves jobs. Each call must return a value or an error.
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <functional>
-#include <thread>
 #include <vector>
 
 #include "horovodpp/core/error.h"

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <latch>
-#include <memory>
 #include <string>
 #include <thread>
 

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <memory>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +15,7 @@
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/runtime.h"
+#include "test/support/expect_error.h"
 #include "test/support/no_threads.h"
 
 namespace hvd {
@@ -128,13 +128,9 @@ TEST(RunRanks, AJobOfNoRanksIsRefused) {
 
 TEST(RunRanks, ReportsThatThreadsCannotStart) {
   const NoThreads none;
-  try {
-    run_ranks(2, [] {});
-    FAIL() << "there were threads";
-  } catch (const Error& error) {
-    EXPECT_TRUE(absl::IsResourceExhausted(error.status()));
-    EXPECT_THAT(error.what(), HasSubstr("is rank 0 of run_ranks"));
-  }
+  const Status status = error_of([&] { run_ranks(2, [] {}); });
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("is rank 0 of run_ranks"));
 }
 
 TEST(RunRanks, ARankThatCannotStartIsTheErrorOfAll) {

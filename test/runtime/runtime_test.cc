@@ -742,20 +742,21 @@ TEST(Runtime, WorkInFlightGoesOnAfterAWaitEnds) {
   });
 }
 
+// Several threads of a rank call while others complete the calls.
 TEST(Runtime, ManyThreadsMaySubmitAtOnce) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&job, t] {
-        for (int i = 0; i < 50; ++i) {
-          float value = 1;
+        for (int i = 0; i < 200; ++i) {
+          float value = static_cast<float>(i);
           const std::string name =
               std::to_string(t) + "/" + std::to_string(i % 10);
           EXPECT_EQ(job.allreduce_async_(TensorView::of(&value, {}),
                                          {.name = name, .op = ReduceOp::kSum})
                         .wait(),
                     absl::OkStatus());
-          EXPECT_EQ(value, 2.0f);
+          EXPECT_EQ(value, static_cast<float>(2 * i));
         }
       });
     }

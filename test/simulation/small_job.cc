@@ -11,7 +11,6 @@ namespace {
 
 using coordinator::Batch;
 using coordinator::Coordinator;
-using coordinator::Key;
 using coordinator::Outgoing;
 using coordinator::Request;
 using coordinator::RequestKind;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulation/simulated_rank.h"
 
-#include <type_traits>
 #include <variant>
 
 #include "absl/strings/str_cat.h"

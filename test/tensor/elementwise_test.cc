@@ -4,7 +4,6 @@
 #include "horovodpp/tensor/elementwise.h"
 
 #include <cmath>
-#include <limits>
 
 #include "horovodpp/core/error.h"
 #include "horovodpp/ops.h"

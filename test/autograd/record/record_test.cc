@@ -4,7 +4,6 @@
 #include "horovodpp/autograd/record/record.h"
 
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "horovodpp/autograd/engine.h"

@@ -72,19 +72,13 @@ def test_equals_one_process_with_the_whole_batch(run, options, outside):
 
 
 @pytest.mark.parametrize("run", [reentrant, nonreentrant])
-def test_with_several_passes_per_step(run, rank):
+def test_with_several_passes_per_step(run):
     model = Tied(run)
     optimizer, alone, inner = models.named_and_alone(model, backward_passes_per_step=2)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The gradient of")
         for _ in range(3):
-            optimizer.zero_grad()
-            inner.zero_grad()
-            for _ in range(2):
-                loss_of(model, models.batch_of(rank)).backward()
-                loss_of(alone, models.whole_batch()).backward()
-            optimizer.step()
-            inner.step()
+            models.step_both(model, optimizer, alone, inner, loss_of, passes=2)
     models.assert_equal(model, alone)
 
 
@@ -135,16 +129,11 @@ def test_late_parts_of_some_ranks_only(rank, size, bucket_bytes):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The gradient of")
         for _ in range(3):
-            optimizer.zero_grad()
-            loss_of(model, models.batch_of(rank)).backward()
-            optimizer.step()
-            inner.zero_grad()
-            loss_of(alone, models.whole_batch()).backward()
-            inner.step()
+            models.step_both(model, optimizer, alone, inner, loss_of)
     models.assert_equal(model, alone)
 
 
-def test_the_number_of_parts_may_change(rank):
+def test_the_number_of_parts_may_change():
     model = Tied(reentrant)
     alone = Tied(plain)
     optimizer = models.named(model, models.sgd(model))
@@ -154,12 +143,7 @@ def test_the_number_of_parts_may_change(rank):
         for step in range(6):
             for of in (model, alone):
                 of.outside = step % 2 == 1
-            optimizer.zero_grad()
-            loss_of(model, models.batch_of(rank)).backward()
-            optimizer.step()
-            inner.zero_grad()
-            loss_of(alone, models.whole_batch()).backward()
-            inner.step()
+            models.step_both(model, optimizer, alone, inner, loss_of)
     models.assert_equal(model, alone)
 
 
@@ -172,7 +156,7 @@ def test_checkpoint_sequential(use_reentrant):
         of, 2, batch.clone().requires_grad_(), use_reentrant=use_reentrant).square().mean())
 
 
-def test_dropout_and_frozen_layers_under_checkpoints(rank):
+def test_dropout_and_frozen_layers_under_checkpoints():
     model = Tied(nonreentrant)
     model.block[0].weight.requires_grad_(False)
     models.compare(model, models.named, loss_of)

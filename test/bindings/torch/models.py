@@ -40,14 +40,19 @@ def compare(model, distributed, loss=loss_of, steps=3, make=sgd, tolerance=1e-5)
     alone_optimizer = make(alone)
     optimizer = distributed(model, make(model))
     for _ in range(steps):
-        optimizer.zero_grad()
-        loss(model, batch_of(hvd.rank())).backward()
-        optimizer.step()
-        alone_optimizer.zero_grad()
-        loss(alone, whole_batch()).backward()
-        alone_optimizer.step()
+        step_both(model, optimizer, alone, alone_optimizer, loss)
     assert_equal(model, alone, tolerance)
     return optimizer
+
+
+def step_both(model, optimizer, alone, alone_optimizer, loss=loss_of, passes=1):
+    """A step with this rank's batch and, of the copy, with the whole batch."""
+    for of, by, batch in ((model, optimizer, batch_of(hvd.rank())),
+                          (alone, alone_optimizer, whole_batch())):
+        by.zero_grad()
+        for _ in range(passes):
+            loss(of, batch).backward()
+        by.step()
 
 
 def assert_equal(model, other, tolerance=1e-5):

@@ -277,32 +277,20 @@ def test_a_process_set_steps_by_itself(rank, pair):
 
 # --- Several backward passes ---
 
-def test_backward_passes_are_summed(rank):
+def test_backward_passes_are_summed():
     model = models.mlp()
     optimizer, alone, inner = models.named_and_alone(model, backward_passes_per_step=2)
     for _ in range(2):
-        optimizer.zero_grad()
-        inner.zero_grad()
-        for _ in range(2):
-            models.loss_of(model, models.batch_of(rank)).backward()
-            models.loss_of(alone, models.whole_batch()).backward()
-        optimizer.step()
-        inner.step()
+        models.step_both(model, optimizer, alone, inner, passes=2)
     models.assert_equal(model, alone)
 
 
-def test_the_number_of_passes_may_change(rank):
+def test_the_number_of_passes_may_change():
     model = models.mlp()
     optimizer, alone, inner = models.named_and_alone(model)
     for passes in (1, 3, 2):
         optimizer.set_backward_passes_per_step(passes)
-        optimizer.zero_grad()
-        inner.zero_grad()
-        for _ in range(passes):
-            models.loss_of(model, models.batch_of(rank)).backward()
-            models.loss_of(alone, models.whole_batch()).backward()
-        optimizer.step()
-        inner.step()
+        models.step_both(model, optimizer, alone, inner, passes=passes)
     models.assert_equal(model, alone)
 
 
@@ -530,7 +518,7 @@ def test_parameters_that_no_rank_used_stay_as_in_one_process(groups, bucket_byte
         models.assert_equal(model, alone)
 
 
-def test_parameters_may_be_frozen_and_unfrozen(rank):
+def test_parameters_may_be_frozen_and_unfrozen():
     model = models.mlp()
     alone = copy.deepcopy(model)
     for of in (model, alone):
@@ -540,16 +528,11 @@ def test_parameters_may_be_frozen_and_unfrozen(rank):
     for step in range(6):
         for of in (model, alone):
             of[0].requires_grad_(step in (2, 3, 5))
-        optimizer.zero_grad()
-        inner.zero_grad()
-        models.loss_of(model, models.batch_of(rank)).backward()
-        models.loss_of(alone, models.whole_batch()).backward()
-        optimizer.step()
-        inner.step()
+        models.step_both(model, optimizer, alone, inner)
     models.assert_equal(model, alone)
 
 
-def test_parameters_may_be_added(rank):
+def test_parameters_may_be_added():
     model = models.mlp()
     alone = copy.deepcopy(model)
 
@@ -562,28 +545,19 @@ def test_parameters_may_be_added(rank):
         if step == 1:
             optimizer.add_param_group({"params": list(model[2].parameters())})
             inner.add_param_group({"params": list(alone[2].parameters())})
-        optimizer.zero_grad()
-        inner.zero_grad()
-        models.loss_of(model, models.batch_of(rank)).backward()
-        models.loss_of(alone, models.whole_batch()).backward()
-        optimizer.step()
-        inner.step()
+        models.step_both(model, optimizer, alone, inner)
         for of in (model, alone):
             if step == 0:
                 of[2].zero_grad()
     models.assert_equal(model, alone)
 
 
-def test_a_new_optimizer_takes_the_place_of_the_old(rank):
+def test_a_new_optimizer_takes_the_place_of_the_old():
     model = models.mlp()
     alone = copy.deepcopy(model)
     models.named(model, models.sgd(model))
     optimizer = models.named(model, models.sgd(model))
-    inner = models.sgd(alone)
-    models.loss_of(model, models.batch_of(rank)).backward()
-    models.loss_of(alone, models.whole_batch()).backward()
-    optimizer.step()
-    inner.step()
+    models.step_both(model, optimizer, alone, models.sgd(alone))
     models.assert_equal(model, alone)
 
 

@@ -10,12 +10,12 @@
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
+#include "test/support/expect_error.h"
 
 namespace hvd {
 namespace {
 
 using Part = CheckpointPlan::Part;
-using testing::HasSubstr;
 
 ChainCost random_chain(std::mt19937& random, std::size_t stages,
                        std::size_t options = 1) {
@@ -287,13 +287,8 @@ TEST(CheckpointPlan, ReportsTheLeastMemory) {
   const ChainCost chain = random_chain(random, 5);
   const std::int64_t least = least_memory(chain);
   EXPECT_NO_THROW(plan_checkpoints(chain, least));
-  try {
-    plan_checkpoints(chain, least - 1);
-    ADD_FAILURE() << "no exception";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the least that is needed is " +
-                                        std::to_string(least)));
-  }
+  EXPECT_ERROR(Error, "the least that is needed is " + std::to_string(least),
+               plan_checkpoints(chain, least - 1));
 }
 
 TEST(CheckpointPlan, ConvertsToTextAndBack) {

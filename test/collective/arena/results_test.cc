@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <vector>
 
 namespace hvd::collective {
 namespace {

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-
 #include "test/collective/gpu_fleet.h"
 
 namespace hvd::collective {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/collective/ring/plane.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "test/collective/conformance.h"

@@ -3,7 +3,6 @@
 #include "horovodpp/ops/functional/attention.h"
 
 #include <cmath>
-#include <limits>
 
 #include "horovodpp/core/error.h"
 #include "horovodpp/ops.h"

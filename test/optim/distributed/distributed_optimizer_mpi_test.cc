@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DistributedOptimizer and its state between processes.
+// A DistributedOptimizer between processes. optim_test has its behavior with
+// threads as ranks, and runtime_mpi_test the collectives between processes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,17 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "horovodpp/autograd.h"
 #include "horovodpp/checkpoint.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/nn.h"
 #include "horovodpp/optim/adam.h"
-#include "horovodpp/optim/distributed/decentralized_optimizer.h"
-#include "horovodpp/optim/distributed/delta_optimizer.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
-#include "horovodpp/optim/distributed/sync_state.h"
 #include "horovodpp/optim/sgd.h"
-#include "horovodpp/replica/objects.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/global_collectives.h"
 
@@ -108,92 +106,6 @@ TEST_F(Processes, MoveTheirPartsToTheBitsOfWholeUpdates) {
     EXPECT_EQ(parts.named[i].tensor.to_vector<float>(),
               whole.named[i].tensor.to_vector<float>())
         << parts.named[i].name;
-  }
-}
-
-TEST_F(Processes, TrainAlikeWithCompressedGradients) {
-  for (const bool by_power : {false, true}) {
-    manual_seed(3);
-    nn::Linear model(30, 20);
-    DistributedOptimizer optimizer(
-        std::make_unique<SGD>(model.named_parameters(),
-                              SGDOptions{.learning_rate = 0.1}),
-        {.compression =
-             by_power ? compression::power_sgd(2) : compression::int8_blocks(),
-         .check_parameters_every = 1});
-    float first = 0;
-    float last = 0;
-    for (int step = 0; step < 20; ++step) {
-      optimizer.zero_grad();
-      const Tensor loss =
-          pow(model(full({4, 30}, 0.1 * (rank() + 1))) - 1.0, 2.0).mean();
-      loss.backward();
-      optimizer.step();  // Throws if ranks differ.
-      (step == 0 ? first : last) = loss.item<float>();
-    }
-    EXPECT_LT(last, first);
-  }
-}
-
-TEST_F(Processes, SynchronizeTheirState) {
-  manual_seed(static_cast<std::uint64_t>(rank()));
-  nn::Linear model(3, 2);
-  Adam optimizer(model.named_parameters());
-  const auto differences =
-      sync_state({.model = &model, .optimizer = &optimizer}, size() - 1);
-  EXPECT_EQ(differences.size(), size() == 1 ? 0u : 2u);
-  EXPECT_TRUE(
-      sync_state({.model = &model, .optimizer = &optimizer}, 0).empty());
-  EXPECT_EQ(broadcast_object(std::to_string(rank()), size() - 1),
-            std::to_string(size() - 1));
-  EXPECT_EQ(allgather_object(std::string(static_cast<std::size_t>(rank()), 'a'))
-                .back(),
-            std::string(static_cast<std::size_t>(size()) - 1, 'a'));
-}
-
-// Rank r looks up its own row r times; rank 0 none.
-TEST_F(Processes, GatherSparseGradients) {
-  for (const bool as_dense : {false, true}) {
-    nn::Embedding table(8, 2, {.sparse = true, .dtype = DType::kF64});
-    broadcast_parameters(table.named_parameters(), 0);
-    const std::vector<double> before = table.weight().to_vector<double>();
-    DistributedOptimizer optimizer(
-        std::make_unique<SGD>(table.named_parameters(),
-                              SGDOptions{.learning_rate = 1}),
-        {.op = ReduceOp::kSum,
-         .sparse_as_dense = as_dense,
-         .check_parameters_every = 1});
-    table(full({rank()}, rank(), {.dtype = DType::kI64})).sum().backward();
-    optimizer.step();
-    const std::vector<double> after = table.weight().to_vector<double>();
-    for (std::size_t i = 0; i < after.size(); ++i) {
-      const auto row = static_cast<int>(i / 2);
-      EXPECT_DOUBLE_EQ(after[i], before[i] - (row < size() ? row : 0));
-    }
-  }
-}
-
-TEST_F(Processes, AverageTheirWeightsPeriodically) {
-  const Tensor w = full({3}, rank(), {.dtype = DType::kF64});
-  Tensor parameter = w.clone();
-  parameter.set_requires_grad(true);
-  DecentralizedOptimizer ring(
-      std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", parameter}},
-                            SGDOptions{.learning_rate = 0}),
-      ring_average());
-  for (int step = 0; step < 60; ++step) ring.step();
-  for (const double each : parameter.to_vector<double>()) {
-    EXPECT_NEAR(each, 0.5 * (size() - 1), 1e-6);
-  }
-  DeltaOptimizer delta(
-      std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", parameter}},
-                            SGDOptions{.learning_rate = 1}),
-      {.op = ReduceOp::kAverage});
-  ring.average_weights();
-  (parameter * rank()).sum().backward();
-  delta.step();
-  for (const double each : parameter.to_vector<double>()) {
-    EXPECT_NEAR(each, 0, 1e-6);
   }
 }
 

@@ -2,7 +2,6 @@
 // Ranks that are threads train like one rank with all of their data.
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 

@@ -9,7 +9,6 @@
 #include <deque>
 #include <functional>
 #include <latch>
-#include <map>
 #include <new>
 #include <thread>
 

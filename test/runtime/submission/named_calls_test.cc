@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/submission/named_calls.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "horovodpp/runtime/submission/submissions.h"
 #include "test/runtime/submission/recorded_submissions.h"
-#include "test/runtime/world.h"
 
 namespace hvd::runtime {
 namespace {
@@ -195,27 +191,6 @@ TEST_F(NamedCallsTest, NamesThatAreNotUsedAgainAreDropped) {
   }
   EXPECT_LE(calls_->size(), 3 * NamedCalls::kLeast);
   EXPECT_EQ(built_, kNames + 1);
-}
-
-// Several threads of a rank call while others complete the calls.
-TEST(NamedCalls, RepeatOnAnyThread) {
-  run_world({.size = 2}, [](Runtime& job, auto&) {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t) {
-      threads.emplace_back([&job, t] {
-        const std::string name = "t" + std::to_string(t);
-        for (int i = 0; i < 200; ++i) {
-          float value = static_cast<float>(i);
-          ASSERT_EQ(job.allreduce_async_(TensorView::of(&value, {1}),
-                                         {.name = name, .op = ReduceOp::kSum})
-                        .wait(),
-                    absl::OkStatus());
-          ASSERT_EQ(value, static_cast<float>(2 * i));
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-  });
 }
 
 TEST_F(NamedCallsTest, AnAwaitedCallMayRunAtOnce) {

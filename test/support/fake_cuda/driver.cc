@@ -3,7 +3,6 @@
 // (horovodpp/device/cuda_api.h), for GPUs that do not exist. Arguments are
 // checked more strictly than CUDA does: nearly every call needs a current
 // context.
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/transport/node/liveness_locks.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
