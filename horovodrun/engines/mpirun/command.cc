@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/engines/mpirun/remote_shell.h"
+#include "horovodrun/engines/mpirun/shell_words.h"
 
 namespace hvd::launcher {
 namespace {
@@ -51,13 +52,14 @@ void add_open_mpi_settings(const Arguments& arguments,
   added.emplace("OMPI_MCA_orte_keep_fqdn_hostnames", "1");
   // The end of one rank must not end the others before they have noticed it.
   added.emplace("OMPI_MCA_orte_enable_recovery", "1");
-  if (!arguments.network_interfaces.empty()) {
-    const std::string names = absl::StrJoin(arguments.network_interfaces, ",");
-    for (const char* name :
-         {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include",
-          "PRTE_MCA_prte_if_include", "NCCL_SOCKET_IFNAME"}) {
-      added.emplace(name, names);
-    }
+  const std::string names = absl::StrJoin(arguments.network_interfaces, ",");
+  const std::string networks = absl::StrJoin(context.networks, ",");
+  if (!names.empty()) added.emplace("NCCL_SOCKET_IFNAME", names);
+  if (names.empty() && networks.empty()) return;
+  for (const char* name :
+       {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include",
+        "PRTE_MCA_prte_if_include"}) {
+    added.emplace(name, networks.empty() ? names : networks);
   }
 }
 
@@ -161,6 +163,12 @@ absl::Status add_mpirun(MpiFlavor flavor, const Arguments& arguments,
     settings.erase(name);
   }
   plan.added.insert(settings.begin(), settings.end());
+  if (!is_local) {
+    plan.remote_shell = shell_words(flavor, arguments, context.environment);
+    plan.takes_networks = is_open_mpi(flavor) &&
+                          !says_interfaces(arguments, context, "oob_tcp") &&
+                          !says_interfaces(arguments, context, "btl_tcp");
+  }
   if (flavor == MpiFlavor::kOpenMpi4 && !is_local) {
     const std::string agent =
         remote_shell_agent(context.agent, context.environment);
