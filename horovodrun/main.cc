@@ -17,6 +17,7 @@
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/job/job.h"
 #include "horovodrun/node/agent.h"
+#include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/report.h"
 #include "horovodrun/preflight/describe_host.h"
 #include "horovodrun/preflight/preflight.h"
@@ -69,6 +70,10 @@ absl::StatusOr<StartPlan> plan_after_preflight(const Arguments& arguments,
                    .chooses_networks = plan.takes_networks,
                    .timeout = arguments.start_timeout,
                    .environment = context.environment};
+  if (const auto folder = plan.added.find(kFilesVariable);
+      folder != plan.added.end()) {
+    job.folder = folder->second;
+  }
   for (const Host& host : arguments.hosts) job.hosts.push_back(host.name);
   HVD_ASSIGN_OR_RETURN(context.networks, check_hosts(job));
   return context.networks.empty() ? plan : plan_start(arguments, context);
@@ -128,7 +133,9 @@ void open_closed_streams() {
 int run(const std::vector<std::string>& words) {
   open_closed_streams();
   if (!words.empty() && words[0] == "--agent") return agent(words);
-  if (words == std::vector<std::string>{kDescribeHost}) return describe_host();
+  if (!words.empty() && words[0] == kDescribeHost) {
+    return describe_host(words.size() > 1 ? words[1] : "");
+  }
   if (const auto code = run_subcommand(words)) return *code;
   const absl::StatusOr<int> code = launch(words);
   if (code.ok()) return *code;

@@ -49,9 +49,6 @@ struct StartPlan {
   // The launcher itself reads the output of this host's ranks. Otherwise the
   // starter does more with it than show it.
   bool reads_ranks = true;
-  // The launcher itself writes --output-filename. Otherwise the starter does.
-  bool writes_files = false;
-  std::string output_folder{};  // To be made before the start; empty: none.
   // The program, with its options, by which the starter connects to other hosts
   // of the job; empty: it needs none.
   std::vector<std::string> remote_shell{};

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "horovodrun/output/rank_files.h"
 #include "horovodrun/preflight/host_facts.h"
 
 namespace hvd::launcher {
@@ -37,7 +38,7 @@ void write_all(absl::string_view text) {
 
 class Answer {
  public:
-  int run();
+  int run(const std::string& folder);
 
  private:
   bool read_input();
@@ -79,11 +80,14 @@ bool Answer::read_input() {
   return true;
 }
 
-int Answer::run() {
+int Answer::run(const std::string& folder) {
   std::signal(SIGPIPE, SIG_IGN);
   HostFacts facts = own_facts();
   facts.port = reach_.port();
   facts.id = reach_.id();
+  if (!folder.empty()) {
+    facts.problem = std::string(make_output_folder(folder).message());
+  }
   write_all(to_lines(facts));
   const Clock::TimePoint end = Clock::steady().now() + kMostTime;
   while (Clock::steady().now() < end) {
@@ -147,6 +151,6 @@ std::optional<std::size_t> parse_reached(absl::string_view line) {
   return target;
 }
 
-int describe_host() { return Answer().run(); }
+int describe_host(const std::string& folder) { return Answer().run(folder); }
 
 }  // namespace hvd::launcher

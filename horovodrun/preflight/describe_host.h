@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `horovodrun --describe-host`, the other end of a HostProbe: writes this host's
-// facts, reads targets (reach.h), and writes those that it reaches. It ends with
+// `horovodrun --describe-host [FOLDER]`, the other end of a HostProbe: makes the
+// folder for output, writes this host's facts, reads targets (reach.h), and writes those that it reaches. It ends with
 // its input.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace hvd::launcher {
 
 inline constexpr char kDescribeHost[] = "--describe-host";
 
-// Returns the exit code.
-int describe_host();
+// Returns the exit code. `folder` is empty if there is none.
+int describe_host(const std::string& folder);
 
 // The lines that ask for `targets`, and the line that answers for one.
 std::string target_lines(const std::vector<ReachTarget>& targets);

@@ -9,6 +9,7 @@
 
 #include <bit>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -21,6 +22,16 @@ namespace {
 
 constexpr int kMaxPrefix = 32;
 constexpr std::size_t kMaxInterfaces = 1024;
+constexpr std::size_t kMostProblem = 1024;
+constexpr char kProblemWord[] = "problem ";
+
+std::string one_line(absl::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = ' ';
+  }
+  return line;
+}
 
 std::uint32_t address_of(const sockaddr* address) {
   return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr);
@@ -103,11 +114,19 @@ std::string to_lines(const HostFacts& facts) {
     absl::StrAppend(&text, kFactsWord, "listens ", facts.port, " ", facts.id,
                     "\n");
   }
+  if (!facts.problem.empty()) {
+    absl::StrAppend(&text, kFactsWord, kProblemWord, one_line(facts.problem),
+                    "\n");
+  }
   return absl::StrCat(text, kFactsEnd, "\n");
 }
 
 void read_line(absl::string_view line, HostFacts* facts) {
   if (!absl::ConsumePrefix(&line, kFactsWord)) return;
+  if (absl::ConsumePrefix(&line, kProblemWord)) {
+    facts->problem = one_line(line.substr(0, kMostProblem));
+    return;
+  }
   const std::vector<absl::string_view> words =
       absl::StrSplit(line, absl::ByAnyChar(" \r"), absl::SkipEmpty());
   if (words.size() == 2 && words[0] == "version") {

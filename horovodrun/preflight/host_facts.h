@@ -43,6 +43,7 @@ struct HostFacts {
   // Where it answers other hosts (reach.h), and with which bytes; 0: nowhere.
   int port = 0;
   std::string id{};
+  std::string problem{};  // Why it cannot take part; empty: none.
 };
 
 // This host's, without port and id.

@@ -40,14 +40,14 @@ bool read_all(int fd, const Take& take) {
 }  // namespace
 
 HostProbe::HostProbe(std::string host, const std::vector<std::string>& shell,
-                     const std::string& program,
+                     const std::vector<std::string>& command,
                      const Environment& environment) {
   end_.host = std::move(host);
   end_.shell = std::filesystem::path(shell[0]).filename();
-  end_.program = program;
+  end_.program = command[0];
   std::vector<std::string> argv = shell;
   argv.push_back(end_.host);
-  argv.push_back(shell_quoted({program, kDescribeHost}));
+  argv.push_back(shell_quoted(command));
   start(argv, environment);
 }
 

@@ -24,10 +24,11 @@ namespace hvd::launcher {
 
 class HostProbe {
  public:
-  // Connects by the program `shell` and its options: {"ssh", "-x"}. `program`
-  // is horovodrun's path there.
+  // Connects by the program `shell` and its options: {"ssh", "-x"}. `command`
+  // is horovodrun's there, its path first.
   HostProbe(std::string host, const std::vector<std::string>& shell,
-            const std::string& program, const Environment& environment);
+            const std::vector<std::string>& command,
+            const Environment& environment);
   // Ends the conversation.
   ~HostProbe();
   HostProbe(const HostProbe&) = delete;

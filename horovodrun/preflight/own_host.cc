@@ -30,17 +30,28 @@ std::vector<std::uint32_t> addresses_of(const std::string& name) {
   return addresses;
 }
 
+bool has_address(const std::vector<Interface>& interfaces,
+                 std::uint32_t address) {
+  return std::any_of(
+      interfaces.begin(), interfaces.end(),
+      [&](const Interface& one) { return one.address == address; });
+}
+
 }  // namespace
 
 bool is_own_host(const std::string& name, const std::string& own_name,
                  const std::vector<Interface>& interfaces) {
-  if (all_local({{name, 1}}, own_name)) return true;
+  const auto address = parse_address(name);
+  return all_local({{name, 1}}, own_name) ||
+         (address && has_address(interfaces, *address));
+}
+
+bool resolves_to_own_host(const std::string& name,
+                          const std::vector<Interface>& interfaces) {
   const std::vector<std::uint32_t> addresses = addresses_of(name);
   return std::any_of(
-      interfaces.begin(), interfaces.end(), [&](const Interface& one) {
-        return std::find(addresses.begin(), addresses.end(), one.address) !=
-               addresses.end();
-      });
+      addresses.begin(), addresses.end(),
+      [&](std::uint32_t address) { return has_address(interfaces, address); });
 }
 
 }  // namespace hvd::launcher

@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/clock.h"
+#include "horovodrun/preflight/describe_host.h"
 #include "horovodrun/preflight/host_facts.h"
 #include "horovodrun/preflight/host_probe.h"
 #include "horovodrun/preflight/networks.h"
@@ -88,14 +89,16 @@ bool Conversation::any(
 
 void Conversation::start_probes() {
   if (job_.shell.empty()) return;
+  std::vector<std::string> command = {job_.program, kDescribeHost};
+  if (!job_.folder.empty()) command.push_back(job_.folder);
   std::set<std::string> asked;
   for (const std::string& host : job_.hosts) {
     if (!asked.insert(host).second ||
         is_own_host(host, job_.own_name, own_.interfaces)) {
       continue;
     }
-    probes_.push_back(std::make_unique<HostProbe>(
-        host, probing(job_.shell), job_.program, job_.environment));
+    probes_.push_back(std::make_unique<HostProbe>(host, probing(job_.shell),
+                                                  command, job_.environment));
   }
 }
 
@@ -151,6 +154,11 @@ absl::Status Conversation::await_facts() {
       deadline = std::min(deadline, Clock::steady().now() + kMoreFailures);
     }
   }
+  // mpirun needs no ssh to this host.
+  std::erase_if(probes_, [&](const auto& probe) {
+    return probe->failed() && !is_unknown_name(probe->end()) &&
+           resolves_to_own_host(probe->host(), own_.interfaces);
+  });
   return failure();
 }
 

@@ -23,7 +23,8 @@ struct Preflight {
   std::vector<std::string> shell{};
   std::string program{};                  // Path of horovodrun on every host.
   std::vector<std::string> interfaces{};  // That the user has named.
-  bool chooses_networks = false;          // If the user has named none.
+  std::string folder{};  // To be made on every other host; empty: none.
+  bool chooses_networks = false;  // If the user has named none.
   std::chrono::milliseconds timeout{30000};
   Environment environment{};
 };

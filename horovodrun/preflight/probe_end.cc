@@ -63,7 +63,7 @@ std::string connection_problem(const ProbeEnd& end) {
         "'ssh-copy-id ",
         end.host, "', or name the right key in ~/.ssh/config (IdentityFile)");
   }
-  if (says("Could not resolve hostname")) {
+  if (is_unknown_name(end)) {
     return absl::StrCat(named(end),
                         "has no address here; check its spelling, /etc/hosts "
                         "and the name server");
@@ -84,6 +84,10 @@ std::string connection_problem(const ProbeEnd& end) {
 }
 
 }  // namespace
+
+bool is_unknown_name(const ProbeEnd& end) {
+  return absl::StrContains(end.errors, "Could not resolve hostname");
+}
 
 std::string explain(const ProbeEnd& end) {
   const std::string last = last_line(end.errors);

@@ -20,6 +20,8 @@ struct ProbeEnd {
 };
 
 std::string explain(const ProbeEnd& end);
+// Whether the host's name has no address here.
+bool is_unknown_name(const ProbeEnd& end);
 // It has not ended, and the host has not answered within `time`.
 std::string explain_silence(const std::string& host,
                             std::chrono::milliseconds time);

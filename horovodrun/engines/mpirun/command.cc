@@ -89,17 +89,10 @@ void stay_on_this_host(const Arguments& arguments, const LaunchContext& context,
   }
 }
 
-void add_open_mpi_options(MpiFlavor flavor, const Arguments& arguments,
-                          const std::vector<Host>& hosts,
+void add_open_mpi_options(MpiFlavor flavor, const std::vector<Host>& hosts,
                           std::vector<std::string>& argv) {
   append(argv, {"-H", join_hosts(hosts, /*with_slots=*/true)});
   if (flavor == MpiFlavor::kOpenMpi5) argv.push_back("--enable-recovery");
-  if (arguments.output_filename.empty()) return;
-  if (flavor == MpiFlavor::kOpenMpi5) {
-    append(argv, {"--output", absl::StrCat("dir=", arguments.output_filename)});
-  } else {
-    append(argv, {"--output-filename", arguments.output_filename});
-  }
 }
 
 void add_intel_settings(Environment& added) {
@@ -136,9 +129,6 @@ absl::Status add_hydra_options(MpiFlavor flavor, const Arguments& arguments,
   if (!arguments.network_interfaces.empty()) {
     append(argv, {"-iface", arguments.network_interfaces[0]});
   }
-  if (!arguments.output_filename.empty()) {
-    append(argv, {"-outfile-pattern", arguments.output_filename});
-  }
   return absl::OkStatus();
 }
 
@@ -154,7 +144,7 @@ absl::Status add_mpirun(MpiFlavor flavor, const Arguments& arguments,
   if (is_open_mpi(flavor)) {
     add_open_mpi_settings(arguments, context, settings);
     if (is_local) stay_on_this_host(arguments, context, settings);
-    add_open_mpi_options(flavor, arguments, hosts, plan.argv);
+    add_open_mpi_options(flavor, hosts, plan.argv);
   } else {
     HVD_RETURN_IF_ERROR(add_hydra_options(flavor, arguments, hosts, plan.argv));
     if (flavor == MpiFlavor::kIntel) add_intel_settings(settings);
@@ -202,8 +192,7 @@ bool is_output_mpiruns(const Arguments& arguments, const StartPlan& plan,
   const auto any = [](const auto& all, const auto& test) {
     return std::any_of(all.begin(), all.end(), test);
   };
-  return !arguments.output_filename.empty() ||
-         any(arguments.mpi_arguments, is_option) ||
+  return any(arguments.mpi_arguments, is_option) ||
          any(plan.added, is_setting) || any(context.environment, is_setting);
 }
 
@@ -218,8 +207,6 @@ absl::StatusOr<StartPlan> mpirun_plan(MpiFlavor flavor,
   HVD_RETURN_IF_ERROR(add_mpirun(flavor, arguments, context, plan));
   append(plan.argv, agent_command(arguments, context));
   plan.reads_ranks = !is_output_mpiruns(arguments, plan, context);
-  // Open MPI would wait for ranks that it cannot start.
-  if (is_open_mpi(flavor)) plan.output_folder = arguments.output_filename;
   return plan;
 }
 

@@ -137,6 +137,41 @@ class ThreeHosts(Case):
         self.refuses(self.launch(), r"^horovodrun: host 'b' accepts no ssh connections")
 
 
+    def written(self, letter, name):
+        return self.net[letter].run("cat", f"/mnt/{name}").stdout
+
+    def mount(self, letters, options):
+        """A file system of each host's own at /mnt."""
+        for letter in letters:
+            self.net[letter].run("mount", "-t", "tmpfs", "-o", options, "none", "/mnt")
+            self.addCleanup(self.net[letter].run, "umount", "/mnt")
+
+    def test_output_is_written_on_the_host_of_each_rank(self):
+        self.mount("ab", "size=1m")
+        job = self.launch("--output-filename", "/mnt/logs", program=(
+            "sh", "-c", "echo I am $OMPI_COMM_WORLD_RANK; echo alas >&2; printf end"))
+        self.assertEqual(job.returncode, 0, job.stderr)
+        for text in ("I am 0\n", "I am 1\n", "end"):
+            self.assertIn(text, job.stdout)
+        for rank, letter in enumerate("ab"):
+            self.assertEqual(self.written(letter, f"logs/rank.{rank}/stdout"),
+                             f"I am {rank}\nend")
+            self.assertEqual(self.written(letter, f"logs/rank.{rank}/stderr"), "alas\n")
+
+    def test_a_folder_for_output_that_cannot_be_made(self):
+        self.mount("b", "ro")
+        self.refuses(self.launch("--output-filename", "/mnt/logs"),
+                     r"^horovodrun: host 'b': cannot make /mnt/logs: Read-only file system$")
+
+    def test_a_full_disk_for_output(self):
+        self.mount("b", "size=64k")
+        job = self.launch("--output-filename", "/mnt/logs", program=(
+            "sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x"))
+        self.assertEqual((job.returncode, len(job.stdout)), (1, 600000))
+        self.assertRegex(job.stderr, r"^horovodrun: host 'b': cannot write to "
+                                     r"/mnt/logs/rank.1/stdout: No space left on device$")
+
+
 class SlowLink(Case):
     letters = "ab"
     rate = "1mbit"
