@@ -20,6 +20,7 @@
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/report.h"
 #include "horovodrun/preflight/describe_host.h"
+#include "horovodrun/preflight/doctor.h"
 #include "horovodrun/preflight/preflight.h"
 #include "horovodrun/system/abstract_socket.h"
 #include "horovodrun/system/environment.h"
@@ -135,6 +136,9 @@ int run(const std::vector<std::string>& words) {
   if (!words.empty() && words[0] == "--agent") return agent(words);
   if (!words.empty() && words[0] == kDescribeHost) {
     return describe_host(words.size() > 1 ? words[1] : "");
+  }
+  if (!words.empty() && words[0] == "doctor") {
+    return run_doctor({words.begin() + 1, words.end()}, current_environment());
   }
   if (const auto code = run_subcommand(words)) return *code;
   const absl::StatusOr<int> code = launch(words);

@@ -18,6 +18,7 @@
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/output/report.h"
+#include "horovodrun/system/abstract_socket.h"
 #include "horovodrun/system/environment.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/process_tree.h"
@@ -113,7 +114,10 @@ int run_agent(const AgentOptions& options) {
     return found == present.end() ? "" : found->second;
   };
   const std::string token = value_of(kTokenVariable);
-  const std::string desk = value_of(kOutputVariable);
+  std::string desk = value_of(kOutputVariable);
+  // Hydra gives the launcher's variables to other hosts, too. The launcher
+  // ignores the letter.
+  if (!send_to_socket(desk, "?", {})) desk.clear();
   const std::string files = value_of(kFilesVariable);
   const SignalQueue signals(kAgentSignals);
   RankCopy copy = desk.empty() && !files.empty()

@@ -38,7 +38,7 @@ void write_all(absl::string_view text) {
 
 class Answer {
  public:
-  int run(const std::string& folder);
+  int run(const std::string& wish);
 
  private:
   bool read_input();
@@ -80,13 +80,15 @@ bool Answer::read_input() {
   return true;
 }
 
-int Answer::run(const std::string& folder) {
+int Answer::run(const std::string& wish) {
   std::signal(SIGPIPE, SIG_IGN);
   HostFacts facts = own_facts();
   facts.port = reach_.port();
   facts.id = reach_.id();
-  if (!folder.empty()) {
-    facts.problem = std::string(make_output_folder(folder).message());
+  if (wish == kDetails) {
+    add_details(&facts);
+  } else if (!wish.empty()) {
+    facts.problem = std::string(make_output_folder(wish).message());
   }
   write_all(to_lines(facts));
   const Clock::TimePoint end = Clock::steady().now() + kMostTime;
@@ -151,6 +153,6 @@ std::optional<std::size_t> parse_reached(absl::string_view line) {
   return target;
 }
 
-int describe_host(const std::string& folder) { return Answer().run(folder); }
+int describe_host(const std::string& wish) { return Answer().run(wish); }
 
 }  // namespace hvd::launcher

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `horovodrun --describe-host [FOLDER]`, the other end of a HostProbe: makes the
-// folder for output, writes this host's facts, reads targets (reach.h), and writes those that it reaches. It ends with
-// its input.
+// `horovodrun --describe-host [FOLDER|--details]`, the other end of a
+// HostProbe: makes the folder for output, writes this host's facts, reads
+// targets (reach.h), and writes those that it reaches. It ends with its input.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,10 @@
 namespace hvd::launcher {
 
 inline constexpr char kDescribeHost[] = "--describe-host";
+inline constexpr char kDetails[] = "--details";
 
-// Returns the exit code. `folder` is empty if there is none.
-int describe_host(const std::string& folder);
+// Returns the exit code. `wish` is a folder, kDetails or empty.
+int describe_host(const std::string& wish);
 
 // The lines that ask for `targets`, and the line that answers for one.
 std::string target_lines(const std::vector<ReachTarget>& targets);

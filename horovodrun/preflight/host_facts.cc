@@ -5,9 +5,16 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
 
 #include <bit>
+#include <chrono>
+#include <limits>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -16,6 +23,7 @@
 #include "absl/strings/strip.h"
 #include "horovodpp/core/job/host_name.h"
 #include "horovodrun/command_line/check_build.h"
+#include "horovodrun/system/process.h"
 
 namespace hvd::launcher {
 namespace {
@@ -24,6 +32,7 @@ constexpr int kMaxPrefix = 32;
 constexpr std::size_t kMaxInterfaces = 1024;
 constexpr std::size_t kMostProblem = 1024;
 constexpr char kProblemWord[] = "problem ";
+constexpr char kMpiWord[] = "mpi ";
 
 std::string one_line(absl::string_view text) {
   std::string line(text);
@@ -103,6 +112,40 @@ HostFacts own_facts() {
           .interfaces = own_interfaces()};
 }
 
+void add_details(HostFacts* facts) {
+  const Captured mpi = capture({"mpirun", "--version"});
+  facts->mpi =
+      mpi.error == 0 ? mpi.text.substr(0, mpi.text.find('\n')) : "none";
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) == 0) {
+    facts->cores = CPU_COUNT(&cores);
+  }
+  struct sysinfo memory = {};
+  if (sysinfo(&memory) == 0) {
+    facts->memory = static_cast<std::int64_t>(memory.totalram) *
+                    static_cast<std::int64_t>(memory.mem_unit);
+  }
+  struct statvfs shared = {};
+  if (statvfs("/dev/shm", &shared) == 0) {
+    facts->shared_memory = static_cast<std::int64_t>(shared.f_bavail) *
+                           static_cast<std::int64_t>(shared.f_frsize);
+  }
+  rlimit files = {};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    facts->open_files = files.rlim_cur == RLIM_INFINITY
+                            ? std::numeric_limits<std::int64_t>::max()
+                            : static_cast<std::int64_t>(files.rlim_cur);
+  }
+  facts->clock = clock_now();
+}
+
+std::int64_t clock_now() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 std::string to_lines(const HostFacts& facts) {
   std::string text = absl::StrCat(kFactsWord, "version ", facts.version, "\n",
                                   kFactsWord, "host ", facts.host, "\n");
@@ -113,6 +156,12 @@ std::string to_lines(const HostFacts& facts) {
   if (facts.port != 0) {
     absl::StrAppend(&text, kFactsWord, "listens ", facts.port, " ", facts.id,
                     "\n");
+  }
+  if (!facts.mpi.empty()) {
+    absl::StrAppend(&text, kFactsWord, kMpiWord, one_line(facts.mpi), "\n");
+    absl::StrAppend(&text, kFactsWord, "details ", facts.cores, " ",
+                    facts.memory, " ", facts.shared_memory, " ",
+                    facts.open_files, " ", facts.clock, "\n");
   }
   if (!facts.problem.empty()) {
     absl::StrAppend(&text, kFactsWord, kProblemWord, one_line(facts.problem),
@@ -127,8 +176,23 @@ void read_line(absl::string_view line, HostFacts* facts) {
     facts->problem = one_line(line.substr(0, kMostProblem));
     return;
   }
+  if (absl::ConsumePrefix(&line, kMpiWord)) {
+    facts->mpi = one_line(line.substr(0, kMostProblem));
+    return;
+  }
   const std::vector<absl::string_view> words =
       absl::StrSplit(line, absl::ByAnyChar(" \r"), absl::SkipEmpty());
+  if (words.size() == 6 && words[0] == "details") {
+    HostFacts read = *facts;
+    if (absl::SimpleAtoi(words[1], &read.cores) &&
+        absl::SimpleAtoi(words[2], &read.memory) &&
+        absl::SimpleAtoi(words[3], &read.shared_memory) &&
+        absl::SimpleAtoi(words[4], &read.open_files) &&
+        absl::SimpleAtoi(words[5], &read.clock)) {
+      *facts = std::move(read);
+    }
+    return;
+  }
   if (words.size() == 2 && words[0] == "version") {
     facts->version = std::string(words[1]);
   } else if (words.size() == 2 && words[0] == "host") {

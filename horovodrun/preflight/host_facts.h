@@ -44,10 +44,21 @@ struct HostFacts {
   int port = 0;
   std::string id{};
   std::string problem{};  // Why it cannot take part; empty: none.
+  // For doctor.h; empty or 0: unknown.
+  std::string mpi{};  // What `mpirun --version` says first; "none".
+  int cores = 0;
+  std::int64_t memory = 0;         // Bytes.
+  std::int64_t shared_memory = 0;  // Free bytes in /dev/shm.
+  std::int64_t open_files = 0;     // The limit of a process.
+  std::int64_t clock = 0;          // Microseconds since 1970.
 };
 
 // This host's, without port and id.
 HostFacts own_facts();
+// Adds the part for doctor.h. Runs mpirun.
+void add_details(HostFacts* facts);
+// Microseconds since 1970.
+std::int64_t clock_now();
 
 // Lines begin with this word; the last line is kFactsEnd.
 inline constexpr char kFactsWord[] = "horovodrun-facts ";

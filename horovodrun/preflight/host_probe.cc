@@ -91,7 +91,11 @@ HostProbe::~HostProbe() {
 void HostProbe::take_line(absl::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   if (line == kFactsEnd) {
-    if (has_facts_) reached_ = std::move(reaching_);
+    if (has_facts_) {
+      reached_ = std::move(reaching_);
+    } else if (facts_.clock != 0) {
+      clock_skew_ = facts_.clock - clock_now();
+    }
     has_facts_ = true;
   } else if (!has_facts_) {
     read_line(line, &facts_);

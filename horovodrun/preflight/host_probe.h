@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ class HostProbe {
 
   // Complete, or nullptr.
   const HostFacts* facts() const { return has_facts_ ? &facts_ : nullptr; }
+  // Microseconds by which the host's clock was ahead when the facts came.
+  std::int64_t clock_skew() const { return clock_skew_; }
   // Asks which targets the host reaches.
   void send_targets(const std::vector<ReachTarget>& targets);
   // Their places in the list; nullopt: no answer yet.
@@ -71,6 +74,7 @@ class HostProbe {
   std::string line_;  // Its beginning.
   HostFacts facts_;
   bool has_facts_ = false;
+  std::int64_t clock_skew_ = 0;
   std::vector<std::size_t> reaching_;
   std::optional<std::vector<std::size_t>> reached_;
 };

@@ -49,30 +49,39 @@ std::vector<std::string> probing(std::vector<std::string> shell) {
   return shell;
 }
 
+// Of the hosts that have answered.
+std::vector<HostInterfaces> interfaces_of(const HostAnswers& answers) {
+  std::vector<HostInterfaces> hosts;
+  for (const HostAnswer& answer : answers.hosts) {
+    if (answer.facts) hosts.push_back({answer.host, answer.facts->interfaces});
+  }
+  return hosts;
+}
+
 class Conversation {
  public:
   explicit Conversation(const Preflight& job)
-      : job_(job), own_(own_facts()), begin_(Clock::steady().now()) {}
+      : job_(job), begin_(Clock::steady().now()) {}
 
-  absl::StatusOr<std::vector<std::string>> run();
+  HostAnswers run();
 
  private:
   void start_probes();
-  absl::Status await_facts();
-  absl::Status failure() const;
-  std::vector<HostInterfaces> interfaces(bool with_loopback) const;
-  std::vector<Network> choose_networks();
+  void await_facts();
+  std::string problem_of(const HostProbe& probe) const;
+  void choose_networks(HostAnswers* answers);
   void ask_for_reach(const std::vector<HostInterfaces>& hosts);
   void wait_until(Clock::TimePoint deadline);
   bool all(const std::function<bool(const HostProbe&)>& test) const;
   bool any(const std::function<bool(const HostProbe&)>& test) const;
 
   const Preflight& job_;
-  const HostFacts own_;
+  HostFacts own_ = own_facts();
   const Clock::TimePoint begin_;
   Reach reach_;
   std::vector<std::unique_ptr<HostProbe>> probes_;
-  std::vector<ReachTarget> targets_;  // Hosts are numbered as in interfaces().
+  // Host 0 is this one, and host i + 1 that of probe i.
+  std::vector<ReachTarget> targets_;
 };
 
 bool Conversation::all(
@@ -90,7 +99,11 @@ bool Conversation::any(
 void Conversation::start_probes() {
   if (job_.shell.empty()) return;
   std::vector<std::string> command = {job_.program, kDescribeHost};
-  if (!job_.folder.empty()) command.push_back(job_.folder);
+  if (job_.is_thorough) {
+    command.emplace_back(kDetails);
+  } else if (!job_.folder.empty()) {
+    command.push_back(job_.folder);
+  }
   std::set<std::string> asked;
   for (const std::string& host : job_.hosts) {
     if (!asked.insert(host).second ||
@@ -115,41 +128,27 @@ void Conversation::wait_until(Clock::TimePoint deadline) {
   reach_.advance();
 }
 
-absl::Status Conversation::failure() const {
-  std::vector<std::string> problems;
-  std::size_t more = 0;
-  const auto add = [&](std::string problem) {
-    if (problems.size() < kMostProblems) {
-      problems.push_back(std::move(problem));
-    } else {
-      ++more;
-    }
-  };
-  const bool any_failed =
-      any([](const HostProbe& probe) { return probe.failed(); });
-  for (const auto& probe : probes_) {
-    if (probe->failed()) {
-      add(explain(probe->end()));
-    } else if (probe->facts() == nullptr) {
-      if (!any_failed) add(explain_silence(probe->host(), job_.timeout));
-    } else if (probe->facts()->version != own_.version) {
-      add(explain_version(probe->end(), probe->facts()->version, own_.version));
-    }
+// Empty: none.
+std::string Conversation::problem_of(const HostProbe& probe) const {
+  if (probe.failed()) return explain(probe.end());
+  const HostFacts* facts = probe.facts();
+  if (facts == nullptr) return explain_silence(probe.host(), job_.timeout);
+  if (facts->version != own_.version) {
+    return explain_version(probe.end(), facts->version, own_.version);
   }
-  if (problems.empty()) return absl::OkStatus();
-  std::string text = absl::StrJoin(problems, "; ");
-  if (more > 0) absl::StrAppend(&text, "; and ", more, " more hosts");
-  return absl::FailedPreconditionError(text);
+  if (facts->problem.empty()) return "";
+  return absl::StrCat("host '", probe.host(), "': ", facts->problem);
 }
 
-absl::Status Conversation::await_facts() {
+void Conversation::await_facts() {
   Clock::TimePoint deadline = begin_ + job_.timeout;
   bool failed = false;
   while (Clock::steady().now() < deadline && !all([](const HostProbe& probe) {
            return probe.failed() || probe.facts() != nullptr;
          })) {
     wait_until(deadline);
-    if (!failed && any([](const HostProbe& probe) { return probe.failed(); })) {
+    if (failed || job_.is_thorough) continue;
+    if (any([](const HostProbe& probe) { return probe.failed(); })) {
       failed = true;
       deadline = std::min(deadline, Clock::steady().now() + kMoreFailures);
     }
@@ -159,21 +158,6 @@ absl::Status Conversation::await_facts() {
     return probe->failed() && !is_unknown_name(probe->end()) &&
            resolves_to_own_host(probe->host(), own_.interfaces);
   });
-  return failure();
-}
-
-// This host's first, then the probes'.
-std::vector<HostInterfaces> Conversation::interfaces(bool with_loopback) const {
-  std::vector<HostInterfaces> hosts = {{job_.own_name, own_.interfaces}};
-  for (const auto& probe : probes_) {
-    hosts.push_back({probe->host(), probe->facts()->interfaces});
-  }
-  if (with_loopback) return hosts;
-  for (HostInterfaces& host : hosts) {
-    std::erase_if(host.interfaces,
-                  [](const Interface& one) { return one.is_loopback(); });
-  }
-  return hosts;
 }
 
 void Conversation::ask_for_reach(const std::vector<HostInterfaces>& hosts) {
@@ -199,14 +183,18 @@ void Conversation::ask_for_reach(const std::vector<HostInterfaces>& hosts) {
   }
 }
 
-std::vector<Network> Conversation::choose_networks() {
-  const std::vector<HostInterfaces> hosts = interfaces(/*with_loopback=*/false);
-  if (hosts.size() < 2 || has_one_network(hosts)) return {};
+void Conversation::choose_networks(HostAnswers* answers) {
+  std::vector<HostInterfaces> hosts = interfaces_of(*answers);
+  for (HostInterfaces& host : hosts) {
+    std::erase_if(host.interfaces,
+                  [](const Interface& one) { return one.is_loopback(); });
+  }
+  answers->have_one_network = has_one_network(hosts);
+  if (hosts.size() < 2 || answers->have_one_network) return;
   ask_for_reach(hosts);
   std::set<ReachedAddress> reached;
-  const auto add = [&](std::size_t from,
-                       const std::vector<std::size_t>& from_list) {
-    for (const std::size_t i : from_list) {
+  const auto add = [&](std::size_t from, const std::vector<std::size_t>& all) {
+    for (const std::size_t i : all) {
       if (i >= targets_.size()) continue;
       reached.insert({from, targets_[i].host, targets_[i].address});
     }
@@ -215,30 +203,69 @@ std::vector<Network> Conversation::choose_networks() {
   for (std::size_t i = 0; i < probes_.size(); ++i) {
     if (probes_[i]->reached()) add(i + 1, *probes_[i]->reached());
   }
-  return connecting_networks(hosts, reached);
+  answers->networks = connecting_networks(hosts, reached);
 }
 
-absl::StatusOr<std::vector<std::string>> Conversation::run() {
+HostAnswers Conversation::run() {
   start_probes();
-  HVD_RETURN_IF_ERROR(await_facts());
-  std::vector<Network> networks;
-  if (!job_.interfaces.empty()) {
-    const std::vector<HostInterfaces> hosts =
-        interfaces(/*with_loopback=*/true);
-    HVD_ASSIGN_OR_RETURN(networks, named_networks(hosts, job_.interfaces));
-    if (all_have_all(hosts, job_.interfaces)) networks.clear();
-  } else if (job_.chooses_networks) {
-    networks = choose_networks();
+  if (job_.is_thorough) add_details(&own_);
+  await_facts();
+  const bool any_failed =
+      any([](const HostProbe& probe) { return probe.failed(); });
+  HostAnswers answers = {.hosts = {{.host = job_.own_name, .facts = own_}}};
+  bool is_well = true;
+  for (const auto& probe : probes_) {
+    HostAnswer answer = {.host = probe->host()};
+    if (probe->facts() != nullptr) {
+      answer.facts = *probe->facts();
+      answer.clock_skew = probe->clock_skew();
+    }
+    // Hosts that were not waited for have none.
+    const bool was_cut_off =
+        any_failed && !job_.is_thorough && !probe->failed() && !answer.facts;
+    if (!was_cut_off) answer.problem = problem_of(*probe);
+    is_well = is_well && answer.facts && answer.problem.empty();
+    answers.hosts.push_back(std::move(answer));
   }
-  std::vector<std::string> texts;
-  for (const Network& network : networks) texts.push_back(to_text(network));
-  return texts;
+  if (is_well && job_.chooses_networks) choose_networks(&answers);
+  return answers;
+}
+
+absl::Status first_problems(const HostAnswers& answers) {
+  std::vector<std::string> problems;
+  std::size_t more = 0;
+  for (const HostAnswer& answer : answers.hosts) {
+    if (answer.problem.empty()) continue;
+    if (problems.size() < kMostProblems) {
+      problems.push_back(answer.problem);
+    } else {
+      ++more;
+    }
+  }
+  if (problems.empty()) return absl::OkStatus();
+  std::string text = absl::StrJoin(problems, "; ");
+  if (more > 0) absl::StrAppend(&text, "; and ", more, " more hosts");
+  return absl::FailedPreconditionError(text);
 }
 
 }  // namespace
 
+HostAnswers ask_hosts(const Preflight& job) { return Conversation(job).run(); }
+
 absl::StatusOr<std::vector<std::string>> check_hosts(const Preflight& job) {
-  return Conversation(job).run();
+  Preflight asked = job;
+  asked.chooses_networks = job.chooses_networks && job.interfaces.empty();
+  const HostAnswers answers = ask_hosts(asked);
+  HVD_RETURN_IF_ERROR(first_problems(answers));
+  std::vector<Network> networks = answers.networks;
+  if (!job.interfaces.empty()) {
+    const std::vector<HostInterfaces> hosts = interfaces_of(answers);
+    HVD_ASSIGN_OR_RETURN(networks, named_networks(hosts, job.interfaces));
+    if (all_have_all(hosts, job.interfaces)) networks.clear();
+  }
+  std::vector<std::string> texts;
+  for (const Network& network : networks) texts.push_back(to_text(network));
+  return texts;
 }
 
 }  // namespace hvd::launcher

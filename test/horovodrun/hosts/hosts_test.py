@@ -2,8 +2,10 @@
 """Jobs on several hosts: they start unaided, and whatever is wrong with a host is said with its
 name. Every command has a limit of its own, so that a hang fails."""
 
+import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import unittest
@@ -26,20 +28,33 @@ class Case(unittest.TestCase):
         cls.net.__enter__()
         cls.addClassCleanup(cls.net.remove)
 
-    def launch(self, *options, hosts="a:1,b:1", ranks=2, limit=15, environment=None,
-               config="ssh_config", program=(PROGRAM,)):
-        """Runs horovodrun on host a, within `limit` seconds."""
-        mark = secrets.token_hex(8)
-        job = subprocess.run(
+    def start(self, *options, hosts="a:1,b:1", ranks=2, config="ssh_config",
+              program=(PROGRAM,)):
+        """Starts horovodrun on host a."""
+        self.mark = secrets.token_hex(8)
+        return subprocess.Popen(
             self.net["a"].within(HOROVODRUN, "-np", str(ranks), "-H", hosts, *options,
                                  *program),
-            text=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=limit,
-            env={**os.environ, **self.net.shell(config), network.leftovers.MARK: mark,
-                 **(environment or {})})
+            text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **self.net.shell(config), network.leftovers.MARK: self.mark})
+
+    def finish(self, job, limit):
+        """Waits for the end within `limit` seconds, and for that of all its processes."""
+        try:
+            out, err = job.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            network.leftovers.end(network.leftovers.marked(self.mark))
+            out, err = job.communicate()
+            self.fail(f"still runs after {limit} s: {out}{err}")
         left = network.leftovers.still_there(
-            lambda: network.leftovers.marked(mark), network.PATIENCE)
+            lambda: network.leftovers.marked(self.mark), network.PATIENCE)
         self.assertEqual([*map(network.leftovers.describe, left)], [])
-        return job
+        return subprocess.CompletedProcess(job.args, job.returncode, out, err)
+
+    def launch(self, *options, limit=15, **how):
+        """Runs horovodrun on host a, within `limit` seconds."""
+        return self.finish(self.start(*options, **how), limit)
 
     def runs(self, job, ranks):
         self.assertEqual((job.returncode, job.stderr), (0, ""))
@@ -62,6 +77,27 @@ class ThreeHosts(Case):
 
     def test_a_launcher_outside_of_the_job_reaches_its_hosts(self):
         self.runs(self.launch(hosts="b:1,c:1"), 2)
+
+    def doctor(self, *words):
+        return subprocess.run(
+            self.net["a"].within(HOROVODRUN, "doctor", *words), text=True, timeout=30,
+            capture_output=True, stdin=subprocess.DEVNULL,
+            env={**os.environ, **self.net.shell()})
+
+    def test_a_doctor_finds_the_network_of_all_hosts(self):
+        job = self.doctor("-H", "a:1,b:1,c:2")
+        self.assertEqual((job.returncode, job.stderr), (0, ""), job.stdout)
+        network_of_all = ".".join(self.net["a"].address.split(".")[:3]) + ".0/24"
+        self.assertRegex(job.stdout, rf"(?m)^all +network +ok +.* over {network_of_all}$")
+        for letter in "abc":
+            self.assertRegex(job.stdout, rf"(?m)^{letter} +MPI +ok +mpirun ")
+
+    def test_a_doctor_names_the_host_to_fix_in_json(self):
+        self.replace_program("c", "exit 2")
+        job = self.doctor("-H", "a:1,b:1,c:2", "--json")
+        self.assertEqual((job.returncode, job.stderr), (1, ""), job.stdout)
+        to_fix = [each["host"] for each in json.loads(job.stdout) if each["level"] == "fix"]
+        self.assertEqual(to_fix, ["c"])
 
     def test_each_host_uses_the_named_interface_that_it_has(self):
         self.runs(self.launch("--network-interface", "eA,ethB0"), 2)
@@ -136,6 +172,36 @@ class ThreeHosts(Case):
         self.addCleanup(self.net.start_sshd, host)
         self.refuses(self.launch(), r"^horovodrun: host 'b' accepts no ssh connections")
 
+
+    def kill_one(self, *words):
+        """Kills the one process of the job whose command has all these words."""
+        found = []
+        for pid in network.leftovers.marked(self.mark):
+            with open(f"/proc/{pid}/cmdline") as line:
+                command = line.read().split("\0")
+            if set(words) <= set(command):
+                found.append((pid, command))
+        # A process that runs the command of another one repeats its words.
+        self.assertNotEqual(found, [], words)
+        os.kill(min(found, key=lambda each: len(each[1]))[0], signal.SIGKILL)
+
+    def test_a_job_that_runs_does_without_its_ssh(self):
+        job = self.start(program=("sh", "-c", "echo ready; sleep 3; echo done"))
+        for _ in range(2):
+            self.assertEqual(job.stdout.readline(), "ready\n")
+        self.kill_one("ssh", "-x", "b")
+        job = self.finish(job, 30)
+        self.assertEqual((job.returncode, job.stdout), (0, "done\n" * 2), job.stderr)
+
+    def test_a_connection_that_is_killed_names_its_host(self):
+        job = self.start(hosts="a:1,b:1,c:1", ranks=3,
+                         program=("sh", "-c", "echo ready; exec sleep 1000"))
+        for _ in range(3):
+            self.assertEqual(job.stdout.readline(), "ready\n")
+        self.kill_one("--remote-shell", "c")
+        job = self.finish(job, 30)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertRegex(job.stderr.splitlines()[-1], r"rank 2 on host 'c'")
 
     def written(self, letter, name):
         return self.net[letter].run("cat", f"/mnt/{name}").stdout
