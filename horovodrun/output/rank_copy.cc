@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <utility>
@@ -42,8 +43,9 @@ struct CopyJob {
   const std::string* token = nullptr;
 };
 
-void report_lost_file(int rank, const std::string& text,
-                      const std::string& token) {
+void report_lost_file(int rank, std::string text, const std::string& token) {
+  // A report is one line.
+  std::replace(text.begin(), text.end(), '\n', ' ');
   send_report({.kind = Report::Kind::kFileLost, .rank = rank, .text = text},
               token);
 }

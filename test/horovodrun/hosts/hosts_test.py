@@ -230,6 +230,7 @@ class ThreeHosts(Case):
                      r"^horovodrun: host 'b': cannot make /mnt/logs: Read-only file system$")
 
     def test_a_full_disk_for_output(self):
+        self.mount("a", "size=1m")
         self.mount("b", "size=64k")
         job = self.launch("--output-filename", "/mnt/logs", program=(
             "sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x"))
