@@ -17,7 +17,11 @@
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/job/job.h"
 #include "horovodrun/node/agent.h"
+#include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/report.h"
+#include "horovodrun/preflight/describe_host.h"
+#include "horovodrun/preflight/doctor.h"
+#include "horovodrun/preflight/preflight.h"
 #include "horovodrun/system/abstract_socket.h"
 #include "horovodrun/system/environment.h"
 #include "horovodrun/system/process.h"
@@ -53,6 +57,29 @@ void print_plan(const StartPlan& plan) {
   std::fputs(text.c_str(), stderr);
 }
 
+// Plans the start after the hosts were asked.
+absl::StatusOr<StartPlan> plan_after_preflight(const Arguments& arguments,
+                                               LaunchContext& context) {
+  HVD_ASSIGN_OR_RETURN(StartPlan plan, plan_start(arguments, context));
+  if (plan.remote_shell.empty() && arguments.network_interfaces.empty()) {
+    return plan;
+  }
+  Preflight job = {.own_name = context.host_name,
+                   .shell = plan.remote_shell,
+                   .program = context.agent,
+                   .interfaces = arguments.network_interfaces,
+                   .chooses_networks = plan.takes_networks,
+                   .timeout = arguments.start_timeout,
+                   .environment = context.environment};
+  if (const auto folder = plan.added.find(kFilesVariable);
+      folder != plan.added.end()) {
+    job.folder = folder->second;
+  }
+  for (const Host& host : arguments.hosts) job.hosts.push_back(host.name);
+  HVD_ASSIGN_OR_RETURN(context.networks, check_hosts(job));
+  return context.networks.empty() ? plan : plan_start(arguments, context);
+}
+
 absl::StatusOr<int> launch(const std::vector<std::string>& words) {
   const Environment environment = outside_of_jobs(current_environment());
   HVD_ASSIGN_OR_RETURN(const Arguments arguments,
@@ -64,13 +91,14 @@ absl::StatusOr<int> launch(const std::vector<std::string>& words) {
     if (std::fflush(stdout) == 0) return 0;
     return errno_error("cannot write to standard output");
   }
-  const LaunchContext context = {.agent = own_path(),
-                                 .token = random_token(),
-                                 .host_name = host_name(),
-                                 .root = geteuid() == 0,
-                                 .has_loopback = loopback_is_up(),
-                                 .environment = environment};
-  HVD_ASSIGN_OR_RETURN(const StartPlan plan, plan_start(arguments, context));
+  LaunchContext context = {.agent = own_path(),
+                           .token = random_token(),
+                           .host_name = host_name(),
+                           .root = geteuid() == 0,
+                           .has_loopback = loopback_is_up(),
+                           .environment = environment};
+  HVD_ASSIGN_OR_RETURN(const StartPlan plan,
+                       plan_after_preflight(arguments, context));
   if (arguments.verbose) print_plan(plan);
   HVD_ASSIGN_OR_RETURN(const Verdict verdict,
                        run_job({plan, arguments, environment, context.token}));
@@ -106,6 +134,12 @@ void open_closed_streams() {
 int run(const std::vector<std::string>& words) {
   open_closed_streams();
   if (!words.empty() && words[0] == "--agent") return agent(words);
+  if (!words.empty() && words[0] == kDescribeHost) {
+    return describe_host(words.size() > 1 ? words[1] : "");
+  }
+  if (!words.empty() && words[0] == "doctor") {
+    return run_doctor({words.begin() + 1, words.end()}, current_environment());
+  }
   if (const auto code = run_subcommand(words)) return *code;
   const absl::StatusOr<int> code = launch(words);
   if (code.ok()) return *code;

@@ -117,7 +117,7 @@ void declare_options(CLI::App& app, RawOptions& raw) {
       ->type_name("ARGUMENTS");
   app.add_option("--output-filename", raw.output_filename,
                  "A folder to which the output of each rank is written as well "
-                 "as shown; by mpirun, where this starts the ranks")
+                 "as shown, on the rank's host")
       ->type_name("PATH");
   app.add_option("--network-interface,--network-interfaces",
                  raw.network_interfaces,

@@ -32,6 +32,9 @@ struct LaunchContext {
   std::string host_name{};    // This host's.
   bool root = false;          // Whether the user is root.
   bool has_loopback = false;  // Whether there is an interface 'lo'.
+  // By which all hosts reach each other, as "10.0.0.0/24"; empty: unknown, or
+  // no choice.
+  std::vector<std::string> networks{};
   Environment environment{};
 };
 
@@ -46,9 +49,10 @@ struct StartPlan {
   // The launcher itself reads the output of this host's ranks. Otherwise the
   // starter does more with it than show it.
   bool reads_ranks = true;
-  // The launcher itself writes --output-filename. Otherwise the starter does.
-  bool writes_files = false;
-  std::string output_folder{};  // To be made before the start; empty: none.
+  // The program, with its options, by which the starter connects to other hosts
+  // of the job; empty: it needs none.
+  std::vector<std::string> remote_shell{};
+  bool takes_networks = false;  // Whether LaunchContext::networks matter to it.
   // Lines of the starter that say less than horovodrun's last line.
   std::span<const NoisePattern> noise{};
   const Engine* engine = nullptr;  // Set by plan_start().

@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/engines/engine.h"
+#include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/report.h"
 
 namespace hvd::launcher {
@@ -89,6 +92,12 @@ Environment common_variables(const Arguments& arguments,
   variables["HOROVOD_SIZE"] = absl::StrCat(arguments.ranks);
   variables["HOROVOD_LAUNCHER"] = "horovodrun";
   variables[kTokenVariable] = context.token;
+  if (!arguments.output_filename.empty()) {
+    // Ranks of other hosts may run in another folder.
+    std::error_code error;
+    variables[kFilesVariable] =
+        std::filesystem::absolute(arguments.output_filename, error);
+  }
   return variables;
 }
 

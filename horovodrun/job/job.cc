@@ -74,7 +74,8 @@ class RunningJob {
   Verdict with_write_errors(Verdict verdict) const;
 
   const Job& job_;
-  RankFiles files_;  // Used if the starter writes no files.
+  RankFiles files_;
+  std::string lost_file_;  // The first that an agent reported; empty: none.
   JobOutput output_;
   JobWatch watch_;
   const std::string host_name_;
@@ -88,15 +89,19 @@ class RunningJob {
   bool starter_was_killed_ = false;
 };
 
-// Before the start, so that an error is the only one.
+// Before the start, so that an error is the only one. Files of a rank on another
+// host are made there.
 absl::Status RunningJob::open_files() {
-  const StartPlan& plan = job_.plan;
-  const std::string& folder = job_.arguments.output_filename;
-  if (plan.writes_files && !folder.empty()) {
-    return files_.open(folder, job_.arguments.ranks);
+  const Arguments& arguments = job_.arguments;
+  if (arguments.output_filename.empty()) return absl::OkStatus();
+  HVD_RETURN_IF_ERROR(files_.open(arguments.output_filename, arguments.ranks));
+  if (!all_local(arguments.hosts, host_name_) || !job_.plan.reads_ranks) {
+    return absl::OkStatus();
   }
-  return plan.output_folder.empty() ? absl::OkStatus()
-                                    : make_output_folder(plan.output_folder);
+  for (int rank = 0; rank < arguments.ranks; ++rank) {
+    HVD_RETURN_IF_ERROR(files_.add(rank));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RunningJob::start() {
@@ -232,6 +237,12 @@ bool RunningJob::drain() {
   std::vector<Report> reports;
   const bool any = output_.drain(&reports);
   for (const Report& report : reports) {
+    if (report.kind == Report::Kind::kFileLost) {
+      if (lost_file_.empty()) {
+        lost_file_ = absl::StrCat("host '", report.host, "': ", report.text);
+      }
+      continue;
+    }
     watch_.report_arrived(report, Clock::steady().now());
   }
   return any;
@@ -281,7 +292,7 @@ void RunningJob::finish() {
 
 // Lost output makes a success a failure.
 Verdict RunningJob::with_write_errors(Verdict verdict) const {
-  const std::string error = output_.error();
+  const std::string error = lost_file_.empty() ? output_.error() : lost_file_;
   if (error.empty() || verdict.exit_code != 0) return verdict;
   return {1, absl::StrCat("horovodrun: ", error)};
 }

@@ -7,14 +7,18 @@
 #include <cerrno>
 #include <cstdio>
 #include <functional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/job/host_name.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/node/node_settings.h"
 #include "horovodrun/node/supervisor.h"
+#include "horovodrun/output/rank_copy.h"
+#include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/output/report.h"
+#include "horovodrun/system/abstract_socket.h"
 #include "horovodrun/system/environment.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/process_tree.h"
@@ -48,6 +52,7 @@ Environment command_environment(const Engine::Place& place,
   Environment environment = present;
   environment.erase(kTokenVariable);
   environment.erase(kOutputVariable);
+  environment.erase(kFilesVariable);
   environment.insert(settings.begin(), settings.end());
   return environment;
 }
@@ -76,6 +81,17 @@ bool wait_for_supervisor(pid_t supervisor, const ParentWatch& parent,
   return true;
 }
 
+// A slow reader gets all output, until the starter ends.
+void finish_copy(RankCopy& copy, const ParentWatch& parent,
+                 const SignalQueue& signals) {
+  while (copy.is_running() && !parent.ended()) {
+    wait_for_signal(signals, parent);
+    while (signals.next()) {
+    }
+  }
+  if (copy.is_running()) kill_descendants();
+}
+
 }  // namespace
 
 int run_agent(const AgentOptions& options) {
@@ -97,12 +113,25 @@ int run_agent(const AgentOptions& options) {
     const auto found = present.find(name);
     return found == present.end() ? "" : found->second;
   };
+  const std::string token = value_of(kTokenVariable);
+  std::string desk = value_of(kOutputVariable);
+  // Hydra gives the launcher's variables to other hosts, too. The launcher
+  // ignores the letter.
+  if (!send_to_socket(desk, "?", {})) desk.clear();
+  const std::string files = value_of(kFilesVariable);
+  const SignalQueue signals(kAgentSignals);
+  RankCopy copy = desk.empty() && !files.empty()
+                      ? RankCopy(files, rank,
+                                 number_in(present, {"HOROVOD_SIZE"}, 1), token)
+                      : RankCopy();
   const Supervision supervision = {
       .engine = engine,
       .rank = rank,
       .parent = getpid(),
-      .token = value_of(kTokenVariable),
-      .desk = value_of(kOutputVariable),
+      .token = token,
+      .desk = desk,
+      .output = copy.output(),
+      .errors = copy.errors(),
       .terminal = engine->gives_terminal(),
       .command = options.command,
       .environment = command_environment(place, present, options.verbose)};
@@ -110,7 +139,6 @@ int run_agent(const AgentOptions& options) {
     send_report({.kind = kind, .rank = rank, .pid = pid, .value = value},
                 supervision.token);
   };
-  const SignalQueue signals(kAgentSignals);
   report(Report::Kind::kStarted, getpid(), 0);
 
   const pid_t supervisor = fork();
@@ -123,6 +151,7 @@ int run_agent(const AgentOptions& options) {
     supervise(supervision);
     return 0;
   }
+  copy.close();
   int status = 0;
   const auto signal_for_command = [&](int signal) {
     return engine->signal_for_command(signal, present);
@@ -144,6 +173,7 @@ int run_agent(const AgentOptions& options) {
     engine->clean_up_after_rank(present);
     report(Report::Kind::kKilled, supervisor, WTERMSIG(status));
   }
+  finish_copy(copy, parent, signals);
   return 0;
 }
 

@@ -155,13 +155,19 @@ void Supervisor::run() {
   RankStreams streams(supervision_.desk, supervision_.token, supervision_.rank,
                       supervision_.terminal);
   const Spawned spawned =
-      spawn(supervision_.command, {.environment = std::move(environment),
-                                   .stdout_fd = streams.output(),
-                                   .stderr_fd = streams.errors(),
-                                   .own_group = true,
-                                   .death_signal = SIGKILL,
-                                   .mask = signal_set({})});
+      spawn(supervision_.command,
+            {.environment = std::move(environment),
+             .stdout_fd =
+                 streams.output() >= 0 ? streams.output() : supervision_.output,
+             .stderr_fd =
+                 streams.errors() >= 0 ? streams.errors() : supervision_.errors,
+             .own_group = true,
+             .death_signal = SIGKILL,
+             .mask = signal_set({})});
   streams.close();
+  for (const int fd : {supervision_.output, supervision_.errors}) {
+    if (fd >= 0) close(fd);
+  }
   if (spawned.error != 0) {
     report(Report::Kind::kNotExecuted, 0, spawned.error);
     return;

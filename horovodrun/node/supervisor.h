@@ -22,6 +22,9 @@ struct Supervision {
   std::string token;  // Marks the reports.
   // Where the launcher receives the rank's streams; empty: nowhere.
   std::string desk;
+  // For the rank, unless the launcher receives its streams; -1: this process's.
+  int output = -1;
+  int errors = -1;
   // The rank's output is a terminal, as mpirun gives it.
   bool terminal = false;
   std::vector<std::string> command;

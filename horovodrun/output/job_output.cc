@@ -85,6 +85,10 @@ bool JobOutput::read_errors(std::vector<Report>* reports) {
 bool JobOutput::read_ranks() {
   while (const auto arrived = desk_.receive(options_.token)) {
     const int rank = arrived->rank;
+    const absl::Status made = options_.files->add(rank);
+    if (!made.ok() && file_error_.empty()) {
+      file_error_ = std::string(made.message());
+    }
     ranks_.push_back({arrived->output, &shown_output_,
                       shown_output_.add_source(),
                       options_.files->output(rank)});
@@ -139,7 +143,9 @@ bool JobOutput::has_unshown() const {
 std::string JobOutput::error() const {
   const bool lost_output = shown_output_.error() != 0;
   const int error = lost_output ? shown_output_.error() : shown_errors_.error();
-  if (error == 0) return options_.files->error();
+  if (error == 0) {
+    return file_error_.empty() ? options_.files->error() : file_error_;
+  }
   return absl::StrCat("cannot write to standard ",
                       lost_output ? "output" : "error", ": ",
                       std::strerror(error));

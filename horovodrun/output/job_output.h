@@ -26,7 +26,7 @@ class JobOutput {
  public:
   struct Options {
     std::string token{};                    // Of the reports.
-    const RankFiles* files = nullptr;       // Get the ranks' output; not null.
+    RankFiles* files = nullptr;             // Get the ranks' output; not null.
     std::span<const NoisePattern> noise{};  // Lines of the starter to drop.
   };
   explicit JobOutput(const Options& options);
@@ -75,6 +75,7 @@ class JobOutput {
   // From the starter.
   ShownSource output_;
   ShownSource errors_;
+  std::string file_error_;  // Of the first file that could not be made.
   // From ranks of this host.
   RankStreamDesk desk_;
   std::vector<ShownSource> ranks_;

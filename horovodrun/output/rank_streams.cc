@@ -2,78 +2,29 @@
 #include "horovodrun/output/rank_streams.h"
 
 #include <fcntl.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <cstddef>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "horovodrun/output/stream_pair.h"
 
 namespace hvd::launcher {
 namespace {
 
 constexpr std::size_t kMaxLetterBytes = 256;
 
-void close_if_open(int& fd) {
-  if (fd >= 0) ::close(std::exchange(fd, -1));
-}
-
-struct Stream {
-  int reader = -1;
-  int writer = -1;
-
-  bool is_open() const { return reader >= 0 && writer >= 0; }
-  void close_both() {
-    close_if_open(reader);
-    close_if_open(writer);
-  }
-};
-
-Stream open_pipe() {
-  int ends[2] = {-1, -1};
-  if (pipe2(ends, O_CLOEXEC) != 0) return {};
-  return {ends[0], ends[1]};
-}
-
-// A terminal that passes output on unchanged.
-Stream open_terminal() {
-  Stream terminal;
-  terminal.reader = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-  char name[128];
-  termios settings = {};
-  if (terminal.reader >= 0 && grantpt(terminal.reader) == 0 &&
-      unlockpt(terminal.reader) == 0 &&
-      ptsname_r(terminal.reader, name, sizeof name) == 0) {
-    terminal.writer = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
-  }
-  if (!terminal.is_open() || tcgetattr(terminal.writer, &settings) != 0) {
-    terminal.close_both();
-    return terminal;
-  }
-  cfmakeraw(&settings);
-  tcsetattr(terminal.writer, TCSANOW, &settings);
-  return terminal;
-}
-
-// Programs write lines to a terminal as they come, and blocks to a pipe.
-Stream open_stream(bool is_terminal) {
-  if (!is_terminal) return open_pipe();
-  const Stream terminal = open_terminal();
-  return terminal.is_open() ? terminal : open_pipe();
-}
-
 }  // namespace
 
 RankStreams::RankStreams(const std::string& desk, const std::string& token,
                          int rank, bool terminal) {
   if (desk.empty()) return;
-  Stream output = open_stream(terminal || isatty(STDOUT_FILENO) != 0);
-  Stream errors = open_stream(isatty(STDERR_FILENO) != 0);
+  StreamPair output = open_stream(terminal || isatty(STDOUT_FILENO) != 0);
+  StreamPair errors = open_stream(isatty(STDERR_FILENO) != 0);
   if (output.is_open() && errors.is_open() &&
       send_to_socket(desk, absl::StrCat(token, " ", rank),
                      {output.reader, errors.reader})) {

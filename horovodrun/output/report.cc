@@ -18,9 +18,9 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr std::array<const char*, 8> kKindNames = {
-    "started",  "exited", "killed",      "not-executed",
-    "stopping", "news",   "left-behind", "host-lost"};
+constexpr std::array<const char*, 9> kKindNames = {
+    "started", "exited",      "killed",    "not-executed", "stopping",
+    "news",    "left-behind", "file-lost", "host-lost"};
 
 constexpr size_t kMaxText = 256;
 
@@ -29,6 +29,7 @@ std::string rest_of(const Report& report) {
     case Report::Kind::kNews:
       return report.news ? absl::StrCat(" ", to_text(*report.news)) : "";
     case Report::Kind::kLeftBehind:
+    case Report::Kind::kFileLost:
       return absl::StrCat(" ", report.text.substr(0, kMaxText));
     default:
       return "";
@@ -43,6 +44,7 @@ bool parse_rest(std::optional<absl::string_view> rest, Report* report) {
       report->news = rest ? parse_rank_status(*rest) : std::nullopt;
       return report->news.has_value();
     case Report::Kind::kLeftBehind:
+    case Report::Kind::kFileLost:
       report->text = std::string(rest.value_or(""));
       return rest.has_value();
     default:

@@ -26,6 +26,8 @@ struct Report {
     kNews,         // The rank has sent `news`.
     kLeftBehind,   // SIGKILL does not end `pid`, a process of the rank; `text`
                    // tells where it waits.
+    kFileLost,  // Output of the rank is missing in a file; `text` tells which
+                // and why.
     kHostLost,  // There is no connection to `host`, or it was lost; `value` is
                 // the exit code of the remote shell, or minus its signal.
   };

@@ -158,8 +158,7 @@ class LocalEngine : public Engine {
     StartPlan plan = {
         .argv = {context.agent, kStartRanks, absl::StrCat(arguments.ranks)},
         .added = common_variables(arguments, context),
-        .starter = "the process that starts the ranks",
-        .writes_files = true};
+        .starter = "the process that starts the ranks"};
     const Words agent = agent_command(arguments, context);
     plan.argv.insert(plan.argv.end(), agent.begin(), agent.end());
     return plan;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/engines/mpirun/remote_shell.h"
+#include "horovodrun/engines/mpirun/shell_words.h"
 
 namespace hvd::launcher {
 namespace {
@@ -51,13 +52,14 @@ void add_open_mpi_settings(const Arguments& arguments,
   added.emplace("OMPI_MCA_orte_keep_fqdn_hostnames", "1");
   // The end of one rank must not end the others before they have noticed it.
   added.emplace("OMPI_MCA_orte_enable_recovery", "1");
-  if (!arguments.network_interfaces.empty()) {
-    const std::string names = absl::StrJoin(arguments.network_interfaces, ",");
-    for (const char* name :
-         {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include",
-          "PRTE_MCA_prte_if_include", "NCCL_SOCKET_IFNAME"}) {
-      added.emplace(name, names);
-    }
+  const std::string names = absl::StrJoin(arguments.network_interfaces, ",");
+  const std::string networks = absl::StrJoin(context.networks, ",");
+  if (!names.empty()) added.emplace("NCCL_SOCKET_IFNAME", names);
+  if (names.empty() && networks.empty()) return;
+  for (const char* name :
+       {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include",
+        "PRTE_MCA_prte_if_include"}) {
+    added.emplace(name, networks.empty() ? names : networks);
   }
 }
 
@@ -87,17 +89,10 @@ void stay_on_this_host(const Arguments& arguments, const LaunchContext& context,
   }
 }
 
-void add_open_mpi_options(MpiFlavor flavor, const Arguments& arguments,
-                          const std::vector<Host>& hosts,
+void add_open_mpi_options(MpiFlavor flavor, const std::vector<Host>& hosts,
                           std::vector<std::string>& argv) {
   append(argv, {"-H", join_hosts(hosts, /*with_slots=*/true)});
   if (flavor == MpiFlavor::kOpenMpi5) argv.push_back("--enable-recovery");
-  if (arguments.output_filename.empty()) return;
-  if (flavor == MpiFlavor::kOpenMpi5) {
-    append(argv, {"--output", absl::StrCat("dir=", arguments.output_filename)});
-  } else {
-    append(argv, {"--output-filename", arguments.output_filename});
-  }
 }
 
 void add_intel_settings(Environment& added) {
@@ -134,9 +129,6 @@ absl::Status add_hydra_options(MpiFlavor flavor, const Arguments& arguments,
   if (!arguments.network_interfaces.empty()) {
     append(argv, {"-iface", arguments.network_interfaces[0]});
   }
-  if (!arguments.output_filename.empty()) {
-    append(argv, {"-outfile-pattern", arguments.output_filename});
-  }
   return absl::OkStatus();
 }
 
@@ -152,7 +144,7 @@ absl::Status add_mpirun(MpiFlavor flavor, const Arguments& arguments,
   if (is_open_mpi(flavor)) {
     add_open_mpi_settings(arguments, context, settings);
     if (is_local) stay_on_this_host(arguments, context, settings);
-    add_open_mpi_options(flavor, arguments, hosts, plan.argv);
+    add_open_mpi_options(flavor, hosts, plan.argv);
   } else {
     HVD_RETURN_IF_ERROR(add_hydra_options(flavor, arguments, hosts, plan.argv));
     if (flavor == MpiFlavor::kIntel) add_intel_settings(settings);
@@ -161,6 +153,12 @@ absl::Status add_mpirun(MpiFlavor flavor, const Arguments& arguments,
     settings.erase(name);
   }
   plan.added.insert(settings.begin(), settings.end());
+  if (!is_local) {
+    plan.remote_shell = shell_words(flavor, arguments, context.environment);
+    plan.takes_networks = is_open_mpi(flavor) &&
+                          !says_interfaces(arguments, context, "oob_tcp") &&
+                          !says_interfaces(arguments, context, "btl_tcp");
+  }
   if (flavor == MpiFlavor::kOpenMpi4 && !is_local) {
     const std::string agent =
         remote_shell_agent(context.agent, context.environment);
@@ -194,8 +192,7 @@ bool is_output_mpiruns(const Arguments& arguments, const StartPlan& plan,
   const auto any = [](const auto& all, const auto& test) {
     return std::any_of(all.begin(), all.end(), test);
   };
-  return !arguments.output_filename.empty() ||
-         any(arguments.mpi_arguments, is_option) ||
+  return any(arguments.mpi_arguments, is_option) ||
          any(plan.added, is_setting) || any(context.environment, is_setting);
 }
 
@@ -210,8 +207,6 @@ absl::StatusOr<StartPlan> mpirun_plan(MpiFlavor flavor,
   HVD_RETURN_IF_ERROR(add_mpirun(flavor, arguments, context, plan));
   append(plan.argv, agent_command(arguments, context));
   plan.reads_ranks = !is_output_mpiruns(arguments, plan, context);
-  // Open MPI would wait for ranks that it cannot start.
-  if (is_open_mpi(flavor)) plan.output_folder = arguments.output_filename;
   return plan;
 }
 

@@ -15,8 +15,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "horovodrun/engines/mpirun/node_keeper.h"
+#include "horovodrun/engines/mpirun/shell_words.h"
 #include "horovodrun/output/report.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/signal_queue.h"
@@ -29,24 +29,17 @@ using Words = std::vector<std::string>;
 const std::vector<int> kShellSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP,
                                         SIGQUIT};
 
-// The first installed alternative; Open MPI separates alternatives by colons.
-Words users_agent(const Environment& environment) {
-  const auto chosen = environment.find("OMPI_MCA_plm_rsh_agent");
-  const std::string text =
-      chosen == environment.end() ? "ssh:rsh" : chosen->second;
-  for (const absl::string_view alternative : absl::StrSplit(text, ':')) {
-    const Words words =
-        absl::StrSplit(alternative, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-    if (!words.empty() && !find_program(words[0], environment).empty()) {
-      return words;
-    }
-  }
-  return {};
-}
+// ssh's options that take a value.
+constexpr char kOptionsWithValue[] = "BbcDEeFIiJLlmOopQRSWw";
 
 std::string host_in(const Words& added) {
-  for (const std::string& word : added) {
-    if (!word.empty() && word[0] != '-') return word;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const std::string& word = added[i];
+    if (word.empty()) continue;
+    if (word[0] != '-') return word;
+    const bool value_follows =
+        word.size() == 2 && absl::StrContains(kOptionsWithValue, word[1]);
+    if (value_follows) ++i;
   }
   return "";
 }

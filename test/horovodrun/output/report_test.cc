@@ -49,16 +49,18 @@ TEST(Report, CarriesTheNewsOfARank) {
   EXPECT_EQ(read->news->pid, 7);
 }
 
-TEST(Report, CarriesWhereAProcessWaits) {
-  const Report report = {.kind = Report::Kind::kLeftBehind,
-                         .rank = 3,
-                         .pid = 4711,
-                         .host = "a",
-                         .text = "thread 4711 is in state D"};
-  const std::string line = to_line(report, "cafe");
-  const size_t marker = report_marker("cafe").size();
-  EXPECT_EQ(parse_report(line.substr(marker, line.size() - marker - 1)),
-            report);
+TEST(Report, CarriesWhereAProcessWaitsAndWhichFileIsLost) {
+  for (const auto kind : {Report::Kind::kLeftBehind, Report::Kind::kFileLost}) {
+    const Report report = {.kind = kind,
+                           .rank = 3,
+                           .pid = 4711,
+                           .host = "a",
+                           .text = "thread 4711 is in state D"};
+    const std::string line = to_line(report, "cafe");
+    const size_t marker = report_marker("cafe").size();
+    EXPECT_EQ(parse_report(line.substr(marker, line.size() - marker - 1)),
+              report);
+  }
 }
 
 TEST(Report, RefusesDamagedFields) {

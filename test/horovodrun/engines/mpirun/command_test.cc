@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,25 +57,22 @@ TEST(MpirunCommand, IsExactlyThisForEachFlavor) {
             "mpirun -np 3 -hosts a,b -ppn 2" + agent);
   Arguments arguments = job_of(2, {{"here", 2}});
   arguments.output_filename = "logs";
-  EXPECT_EQ(
-      command(kOpenMpi5, arguments),
-      "mpirun -np 2 -H here:2 --enable-recovery --output dir=logs" + agent);
+  EXPECT_EQ(command(kOpenMpi5, arguments),
+            "mpirun -np 2 -H here:2 --enable-recovery" + agent);
   arguments = job_of(4, {{"a", 2}, {"b", 2}});
   arguments.verbose = true;
   arguments.output_filename = "logs";
   arguments.mpi_arguments = {"--tag-output"};
   EXPECT_EQ(command(kOpenMpi4, arguments),
-            "mpirun -np 4 -H a:2,b:2 --output-filename logs -x "
+            "mpirun -np 4 -H a:2,b:2 -x HOROVODRUN_FILES -x "
             "HOROVODRUN_TOKEN -x HOROVOD_LAUNCHER -x HOROVOD_SIZE -x PATH "
             "--tag-output /opt/bin/horovodrun --agent --verbose -- ./train "
             "--lr 0.1");
   arguments = job_of(3, {{"a", 1}, {"b", 2}});
   arguments.network_interfaces = {"eth0"};
-  arguments.output_filename = "out-%r";
-  EXPECT_EQ(command(kMpich, arguments),
-            "mpirun -np 3 -hosts a:1,b:2 -disable-auto-cleanup -iface eth0 "
-            "-outfile-pattern out-%r" +
-                agent);
+  EXPECT_EQ(
+      command(kMpich, arguments),
+      "mpirun -np 3 -hosts a:1,b:2 -disable-auto-cleanup -iface eth0" + agent);
 }
 
 TEST(MpirunCommand, AddsExactlyTheseVariables) {
@@ -163,6 +161,38 @@ TEST(MpirunCommand, UsesTheLoopbackForAJobOnThisHost) {
   EXPECT_FALSE(added.contains(oob) || added.contains(btl));
 }
 
+TEST(MpirunCommand, GivesAgentsTheFolderForOutputByItsFullPath) {
+  Arguments arguments = job_of(2);
+  arguments.output_filename = "/var/logs";
+  const StartPlan plan = plan_for(kMpich, arguments);
+  EXPECT_TRUE(plan.reads_ranks);
+  EXPECT_EQ(plan.added.at("HOROVODRUN_FILES"), "/var/logs");
+  arguments.output_filename = "logs";
+  EXPECT_EQ(plan_for(kOpenMpi4, arguments).added.at("HOROVODRUN_FILES"),
+            std::filesystem::current_path() / "logs");
+}
+
+TEST(MpirunCommand, BindsTrafficToNetworksInsteadOfInterfacesOfSomeHosts) {
+  LaunchContext context = kHere;
+  context.networks = {"10.0.0.0/24", "10.0.1.0/24"};
+  Arguments arguments = job_of(2, {{"a", 1}, {"b", 1}});
+  arguments.network_interfaces = {"eA", "ethB0"};
+  EXPECT_THAT(added_for(kOpenMpi4, arguments, context),
+              IsSupersetOf(Environment{
+                  {"OMPI_MCA_btl_tcp_if_include", "10.0.0.0/24,10.0.1.0/24"},
+                  {"OMPI_MCA_oob_tcp_if_include", "10.0.0.0/24,10.0.1.0/24"},
+                  {"NCCL_SOCKET_IFNAME", "eA,ethB0"}}));
+}
+
+TEST(MpirunCommand, LeavesTheChoiceOfNetworksToTheUsersSettings) {
+  LaunchContext context = kHere;
+  Arguments arguments = job_of(2, {{"a", 1}, {"b", 1}});
+  EXPECT_TRUE(plan_for(kOpenMpi4, arguments, context).takes_networks);
+  EXPECT_FALSE(plan_for(kMpich, arguments, context).takes_networks);
+  context.environment["OMPI_MCA_btl_tcp_if_exclude"] = "docker0";
+  EXPECT_FALSE(plan_for(kOpenMpi4, arguments, context).takes_networks);
+}
+
 TEST(MpirunCommand, StartsTheUsersRemoteShellFromItsOwn) {
   LaunchContext context = kHere;
   context.environment["OMPI_MCA_plm_rsh_agent"] = "no-such : /bin/sh -c";
@@ -176,12 +206,6 @@ TEST(MpirunCommand, LeavesOutputToMpirunIfOptionsAskForIt) {
   Arguments arguments = job_of(2);
   arguments.mpi_arguments = {"--xml"};
   EXPECT_FALSE(plan_for(kOpenMpi4, arguments).reads_ranks);
-  arguments.mpi_arguments = {};
-  arguments.output_filename = "logs";
-  const StartPlan plan = plan_for(kOpenMpi4, arguments);
-  EXPECT_FALSE(plan.reads_ranks || plan.writes_files);
-  EXPECT_EQ(plan.output_folder, "logs");
-  EXPECT_EQ(plan_for(kMpich, arguments).output_folder, "");
   LaunchContext context = kHere;
   context.environment["OMPI_MCA_orte_tag_output"] = "1";
   EXPECT_FALSE(plan_for(kOpenMpi4, job_of(2), context).reads_ranks);

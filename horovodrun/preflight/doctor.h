@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// `horovodrun doctor [-H HOSTS|--hostfile FILE] [--json]`: whether these hosts
+// can run a job together. A table with a line for each finding, or JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "horovodrun/preflight/preflight.h"
+#include "horovodrun/system/environment.h"
+
+namespace hvd::launcher {
+
+struct Finding {
+  enum class Level { kOk, kWarning, kFix };
+  std::string host{};     // "all": the hosts together.
+  std::string subject{};  // "ssh", "MPI".
+  Level level = Level::kOk;
+  std::string text{};
+};
+
+std::vector<Finding> findings_of(const HostAnswers& answers);
+
+std::string to_table(const std::vector<Finding>& findings);
+std::string to_json(const std::vector<Finding>& findings);
+
+// Asks the hosts and prints the findings. Returns the exit code: 0, 1 if there
+// is anything to fix, or 2 for wrong words.
+int run_doctor(const std::vector<std::string>& words,
+               const Environment& environment);
+
+}  // namespace hvd::launcher

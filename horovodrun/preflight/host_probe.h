@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// A HostProbe is a conversation with another host before the job: ssh runs
+// `horovodrun --describe-host` there (describe_host.h), which writes the host's
+// facts, reads targets, and writes which of them it has reached.
+//
+// No call waits. Not thread-safe.
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "horovodrun/preflight/host_facts.h"
+#include "horovodrun/preflight/probe_end.h"
+#include "horovodrun/preflight/reach.h"
+#include "horovodrun/system/environment.h"
+
+namespace hvd::launcher {
+
+class HostProbe {
+ public:
+  // Connects by the program `shell` and its options: {"ssh", "-x"}. `command`
+  // is horovodrun's there, its path first.
+  HostProbe(std::string host, const std::vector<std::string>& shell,
+            const std::vector<std::string>& command,
+            const Environment& environment);
+  // Ends the conversation.
+  ~HostProbe();
+  HostProbe(const HostProbe&) = delete;
+  HostProbe& operator=(const HostProbe&) = delete;
+
+  const std::string& host() const { return end_.host; }
+
+  void advance();
+  void add_awaited(std::vector<pollfd>* fds) const;
+
+  // Complete, or nullptr.
+  const HostFacts* facts() const { return has_facts_ ? &facts_ : nullptr; }
+  // Microseconds by which the host's clock was ahead when the facts came.
+  std::int64_t clock_skew() const { return clock_skew_; }
+  // Asks which targets the host reaches.
+  void send_targets(const std::vector<ReachTarget>& targets);
+  // Their places in the list; nullopt: no answer yet.
+  const std::optional<std::vector<std::size_t>>& reached() const {
+    return reached_;
+  }
+  // Whether it has ended without the facts, and how.
+  bool failed() const { return ended_ && !has_facts_; }
+  bool has_ended() const { return ended_; }
+  const ProbeEnd& end() const { return end_; }
+
+ private:
+  void start(const std::vector<std::string>& argv,
+             const Environment& environment);
+  void read_output();
+  void read_errors();
+  void take_line(absl::string_view line);
+  void write_some();
+  void reap();
+
+  ProbeEnd end_;
+  pid_t pid_ = -1;
+  bool ended_ = false;
+  int input_ = -1;   // To the host.
+  int output_ = -1;  // From the host.
+  int errors_ = -1;
+  std::string unsent_;
+  std::string line_;  // Its beginning.
+  HostFacts facts_;
+  bool has_facts_ = false;
+  std::int64_t clock_skew_ = 0;
+  std::vector<std::size_t> reaching_;
+  std::optional<std::vector<std::size_t>> reached_;
+};
+
+}  // namespace hvd::launcher
