@@ -54,7 +54,7 @@ class FuzzJob {
                                  .stall_warning = std::chrono::seconds(1),
                                  .stall_shutdown = {},
                                  .describe = {},
-                                 .silence_cause = {}},
+                                 .explain_silence = {}},
             *rank.board, clock);
       }
     }
