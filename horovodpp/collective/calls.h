@@ -160,15 +160,22 @@ auto with_memory(const Reducescatter& call, int rank, Move move,
   return execute(Reducescatter{pieces, call.counts, call.reduction});
 }
 
+// The new memory of a call that reads one tensor and writes another, whose bytes
+// come from the ranks.
+template <typename Move>
+Memory moved_apart(Move& move, std::span<const std::byte> input,
+                   std::byte* output, std::span<const std::size_t> bytes) {
+  const std::byte* const from = move(input.data(), nullptr, input.size()).from;
+  return {from, move(nullptr, output, sum_of(bytes)).to};
+}
+
 template <typename Move, typename Execute>
 auto with_memory(const Allgather& call, int /*rank*/, Move move,
                  Execute execute) {
-  const std::byte* const mine =
-      move(call.mine.data(), nullptr, call.mine.size()).from;
-  std::byte* const output =
-      move(nullptr, call.output, sum_of(call.bytes_of_rank)).to;
+  const Memory there =
+      moved_apart(move, call.mine, call.output, call.bytes_of_rank);
   return execute(
-      Allgather{{mine, call.mine.size()}, call.bytes_of_rank, output});
+      Allgather{{there.from, call.mine.size()}, call.bytes_of_rank, there.to});
 }
 
 template <typename Move, typename Execute>
@@ -181,12 +188,12 @@ auto with_memory(const Broadcast& call, int rank, Move move, Execute execute) {
 template <typename Move, typename Execute>
 auto with_memory(const Alltoall& call, int /*rank*/, Move move,
                  Execute execute) {
-  const std::byte* const input =
-      move(call.input.data(), nullptr, call.input.size()).from;
-  std::byte* const output =
-      move(nullptr, call.output, sum_of(call.receive_bytes)).to;
-  return execute(Alltoall{
-      {input, call.input.size()}, call.send_bytes, output, call.receive_bytes});
+  const Memory there =
+      moved_apart(move, call.input, call.output, call.receive_bytes);
+  return execute(Alltoall{{there.from, call.input.size()},
+                          call.send_bytes,
+                          there.to,
+                          call.receive_bytes});
 }
 
 }  // namespace hvd::collective

@@ -29,8 +29,8 @@ inline ElementKind kind_of(DType dtype) {
 }
 
 struct ReduceOpRow {
-  ReduceOp op;
   const char* name;  // For messages.
+  ReduceOp op;
   // The operation whose Combine combines numbers, and the one for bools, which
   // are 0 or 1; nullopt: it does not reduce bools.
   ReduceOp numbers = op;
@@ -56,41 +56,41 @@ struct ReduceOpRow {
 
 // In the order of the numbers.
 inline constexpr ReduceOpRow kReduceOps[] = {
-    {.op = ReduceOp::kAverage,
-     .name = "average",
+    {.name = "average",
+     .op = ReduceOp::kAverage,
      .numbers = ReduceOp::kSum,
      .divides = true,
      .linear = true},
-    {.op = ReduceOp::kSum,
-     .name = "sum",
+    {.name = "sum",
+     .op = ReduceOp::kSum,
      .bools = ReduceOp::kMax,
      .linear = true,
      .nccl = 0},
-    {.op = ReduceOp::kAdasum,
-     .name = "adasum",
+    {.name = "adasum",
+     .op = ReduceOp::kAdasum,
      .numbers = ReduceOp::kSum,
      .of_integers = false,
      .whole_tensors = true},
-    {.op = ReduceOp::kMin,
-     .name = "min",
+    {.name = "min",
+     .op = ReduceOp::kMin,
      .bools = ReduceOp::kMin,
      .neutral = Neutral::kHighest,
      .nccl = 3},
-    {.op = ReduceOp::kMax,
-     .name = "max",
+    {.name = "max",
+     .op = ReduceOp::kMax,
      .bools = ReduceOp::kMax,
      .neutral = Neutral::kLowest,
      .nccl = 2},
-    {.op = ReduceOp::kProduct,
-     .name = "product",
+    {.name = "product",
+     .op = ReduceOp::kProduct,
      .bools = ReduceOp::kMin,
      .neutral = Neutral::kOne,
      .nccl = 1},
 };
 
 // Of a number that no enumerator has: it reduces nothing.
-inline constexpr ReduceOpRow kNoOp = {.op = static_cast<ReduceOp>(UINT8_MAX),
-                                      .name = "none",
+inline constexpr ReduceOpRow kNoOp = {.name = "none",
+                                      .op = static_cast<ReduceOp>(UINT8_MAX),
                                       .of_integers = false,
                                       .of_floats = false};
 
@@ -131,7 +131,7 @@ struct Wrapping<double> {
 
 // How an operation combines two elements, in the type in which it computes. A
 // result that `fits` is never out of the range of the elements.
-template <ReduceOp op>
+template <ReduceOp kOp>
 struct Combine;
 
 template <>
@@ -173,24 +173,24 @@ struct Combine<ReduceOp::kMax> {
   }
 };
 
-template <ReduceOp op>
+template <ReduceOp kOp>
 struct OpTag {
-  static constexpr ReduceOp value = op;
+  static constexpr ReduceOp kValue = kOp;
 };
 
 // Calls `f` with the OpTag of the operation whose Combine combines elements of
 // `kind` under `op`, and returns its result; if there is none, the result is
 // empty.
-template <ElementKind kind, std::size_t row = 0, typename F>
+template <ElementKind kKind, std::size_t kRow = 0, typename F>
 constexpr auto visit_combine(ReduceOp op, F f) {
-  if constexpr (row == std::size(kReduceOps)) {
+  if constexpr (kRow == std::size(kReduceOps)) {
     return decltype(f(OpTag<ReduceOp::kMax>())){};
   } else {
-    constexpr std::optional<ReduceOp> by = kReduceOps[row].combining(kind);
-    if constexpr (by.has_value()) {
-      if (op == kReduceOps[row].op) return f(OpTag<*by>());
+    constexpr std::optional<ReduceOp> kBy = kReduceOps[kRow].combining(kKind);
+    if constexpr (kBy.has_value()) {
+      if (op == kReduceOps[kRow].op) return f(OpTag<*kBy>());
     }
-    return visit_combine<kind, row + 1>(op, f);
+    return visit_combine<kKind, kRow + 1>(op, f);
   }
 }
 

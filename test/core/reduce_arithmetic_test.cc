@@ -26,21 +26,21 @@ T neutral_of(const ReduceOpRow& row) {
 }
 
 // Combines by the Combine of `op`.
-template <ElementKind kind, typename T>
+template <ElementKind kKind, typename T>
 T combined(ReduceOp op, T a, T b) {
-  return visit_combine<kind>(op, [&]<ReduceOp by>(OpTag<by>) -> T {
+  return visit_combine<kKind>(op, [&]<ReduceOp by>(OpTag<by>) -> T {
     return Combine<by>::apply(a, b);
   });
 }
 
-template <ElementKind kind, typename T>
+template <ElementKind kKind, typename T>
 void expect_neutral(const ReduceOpRow& row) {
-  if (!row.combining(kind)) return;
+  if (!row.combining(kKind)) return;
   for (const T value : {T(0), T(1), T(-1), T(7)}) {
-    if (kind == ElementKind::kBool && value != T(0) && value != T(1)) continue;
+    if (kKind == ElementKind::kBool && value != T(0) && value != T(1)) continue;
     const T neutral = neutral_of<T>(row);
-    EXPECT_EQ((combined<kind, T>(row.op, value, neutral)), value) << row.name;
-    EXPECT_EQ((combined<kind, T>(row.op, neutral, value)), value) << row.name;
+    EXPECT_EQ((combined<kKind, T>(row.op, value, neutral)), value) << row.name;
+    EXPECT_EQ((combined<kKind, T>(row.op, neutral, value)), value) << row.name;
   }
 }
 

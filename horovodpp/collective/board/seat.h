@@ -5,6 +5,7 @@
 //   return seat.call(label, [&] { return seat.step_through(1, fill, drain); });
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -49,7 +50,15 @@ struct BoardSeat {
   // all. Slices are whole cache lines, so that no two ranks write to the same
   // line.
   Range slice_of(int position, std::int64_t count,
-                 std::size_t element_bytes) const;
+                 std::size_t element_bytes) const {
+    const auto line =
+        static_cast<std::int64_t>(ShmBoard::kAlignment / element_bytes);
+    const std::int64_t lines = (count + line - 1) / line;
+    const auto edge = [&](int number) {
+      return std::min(count, lines * number / ranks() * line);
+    };
+    return {edge(position), edge(position + 1) - edge(position)};
+  }
 
   // Within a call: shows this rank's slot of the next step, and waits until all
   // members have shown theirs.

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -33,7 +34,10 @@ class PartTable {
   };
 
   // `counts` as in DataPlane::reducescatter.
-  PartTable(std::span<const std::int64_t> counts, int ranks);
+  PartTable(std::span<const std::int64_t> counts, int ranks)
+      : ranks_(ranks), ends_(counts.size()) {
+    std::partial_sum(counts.begin(), counts.end(), ends_.begin());
+  }
 
   // Calls f(Part) for all parts with elements in `range`, in order, until it
   // returns false.

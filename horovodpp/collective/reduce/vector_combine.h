@@ -24,7 +24,7 @@ namespace hvd::collective::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // kHasForm<T>: whether lanes of T have instructions of this operation.
-template <ReduceOp op>
+template <ReduceOp kOp>
 struct VectorCombine {
   template <typename T>
   static constexpr bool kHasForm = false;
@@ -37,7 +37,7 @@ struct VectorCombine {
     hn::Store(a, d, lanes);
     hn::Store(b, d, others);
     for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
-      lanes[i] = Combine<op>::apply(lanes[i], others[i]);
+      lanes[i] = Combine<kOp>::apply(lanes[i], others[i]);
     }
     return hn::Load(d, lanes);
   }
