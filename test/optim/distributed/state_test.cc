@@ -25,8 +25,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // The whole state of a training program of this rank.
-struct Program {
-  Program() : optimizer(model.named_parameters()) {}
+struct SyncedProgram {
+  SyncedProgram() : optimizer(model.named_parameters()) {}
 
   void step() {
     optimizer.zero_grad();
@@ -58,7 +58,7 @@ std::vector<std::string> names_of(const std::vector<StateDifference>& all) {
 TEST(SyncState, MakesTheStateOfAllRanksEqual) {
   run_ranks(3, [] {
     manual_seed(static_cast<std::uint64_t>(rank()));
-    Program program;
+    SyncedProgram program;
     for (int step = 0; step < rank(); ++step) program.step();
     const auto differences = sync_state(program.state(), 2);
     EXPECT_THAT(
@@ -78,7 +78,7 @@ TEST(SyncState, MakesTheStateOfAllRanksEqual) {
 TEST(SyncState, ReportsTheRanksOfDifferences) {
   run_ranks(4, [] {
     manual_seed(1);
-    Program program;
+    SyncedProgram program;
     if (rank() == 1 || rank() == 3) {
       NoGrad no_grad;
       program.model.bias().add_(rank());
