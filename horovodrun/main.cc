@@ -22,6 +22,7 @@
 #include "horovodrun/preflight/describe_host.h"
 #include "horovodrun/preflight/doctor.h"
 #include "horovodrun/preflight/preflight.h"
+#include "horovodrun/schedulers/schedulers.h"
 #include "horovodrun/system/abstract_socket.h"
 #include "horovodrun/system/environment.h"
 #include "horovodrun/system/process.h"
@@ -82,10 +83,12 @@ absl::StatusOr<StartPlan> plan_after_preflight(const Arguments& arguments,
 
 absl::StatusOr<int> launch(const std::vector<std::string>& words) {
   const Environment environment = outside_of_jobs(current_environment());
+  // A rank's own job is on the rank's host.
+  const bool in_a_rank = engine_of_rank(current_environment()) != nullptr;
+  HostSource scheduled = [&] { return scheduled_hosts(environment); };
+  if (in_a_rank) scheduled = nullptr;
   HVD_ASSIGN_OR_RETURN(const Arguments arguments,
-                       parse_arguments(words, environment, [&] {
-                         return scheduled_hosts(environment);
-                       }));
+                       parse_arguments(words, environment, scheduled));
   if (!arguments.answer.empty()) {
     std::fputs(arguments.answer.c_str(), stdout);
     if (std::fflush(stdout) == 0) return 0;

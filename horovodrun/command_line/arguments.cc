@@ -33,6 +33,7 @@ struct RawOptions {
   std::string hostfile;
   bool mpi = false;
   bool local = false;
+  std::string launcher = "auto";
   bool verbose = false;
   bool version = false;
   bool check_build = false;
@@ -102,6 +103,14 @@ void declare_options(CLI::App& app, RawOptions& raw) {
                "Start the ranks without MPI: faster, and for commands that do "
                "not call MPI themselves. On this host only")
       ->excludes(mpi);
+  app.add_option("--launcher", raw.launcher,
+                 "What starts the ranks: mpirun (as --mpi), srun (in an "
+                 "allocation of Slurm), local (as --no-mpi) or auto. Default: "
+                 "auto, the first of mpirun, local and srun that can")
+      ->check(CLI::IsMember({"auto", "mpirun", "srun", "local"}))
+      ->excludes("--mpi")
+      ->excludes("--no-mpi")
+      ->type_name("NAME");
   app.add_flag("--verbose", raw.verbose,
                "Show the command that starts the ranks, and its environment");
   app.add_flag("-v,--version", raw.version, "Print the version");
@@ -217,6 +226,11 @@ absl::StatusOr<Arguments> checked(const RawOptions& raw,
   std::vector<Host> scheduled;
   if (source && raw.hosts.empty() && raw.hostfile.empty()) {
     HVD_ASSIGN_OR_RETURN(scheduled, source());
+    // A host that is the only one takes any number of ranks, as without a
+    // scheduler.
+    if (scheduled.size() == 1 && raw.ranks) {
+      scheduled[0].slots = std::max(scheduled[0].slots, *raw.ranks);
+    }
   }
   if (!raw.ranks && scheduled.empty()) {
     return absl::InvalidArgumentError(
@@ -234,6 +248,7 @@ absl::StatusOr<Arguments> checked(const RawOptions& raw,
   }
   if (raw.mpi) arguments.engine = "mpirun";
   if (raw.local) arguments.engine = "local";
+  if (raw.launcher != "auto") arguments.engine = raw.launcher;
   arguments.verbose = raw.verbose;
   HVD_ASSIGN_OR_RETURN(arguments.start_timeout,
                        read_start_timeout(raw, environment));

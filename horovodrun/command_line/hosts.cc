@@ -19,18 +19,6 @@ namespace {
 
 constexpr int kMaxSlots = 1 << 20;
 
-bool is_host_name(absl::string_view name) {
-  return !name.empty() && name[0] != '-' &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-                  c == '_' || c == '.' || c == '-';
-         });
-}
-
-bool parse_slots(absl::string_view text, int* slots) {
-  return absl::SimpleAtoi(text, slots) && *slots >= 1 && *slots <= kMaxSlots;
-}
-
 absl::StatusOr<Host> parse_hostfile_line(absl::string_view line, int number) {
   const std::vector<absl::string_view> fields =
       absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
@@ -54,6 +42,18 @@ absl::StatusOr<Host> parse_hostfile_line(absl::string_view line, int number) {
 }
 
 }  // namespace
+
+bool is_host_name(absl::string_view name) {
+  return !name.empty() && name[0] != '-' &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+                  c == '_' || c == '.' || c == '-';
+         });
+}
+
+bool parse_slots(absl::string_view text, int* slots) {
+  return absl::SimpleAtoi(text, slots) && *slots >= 1 && *slots <= kMaxSlots;
+}
 
 absl::StatusOr<std::vector<Host>> parse_hosts(const std::string& text) {
   std::vector<Host> hosts;

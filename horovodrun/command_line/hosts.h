@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace hvd::launcher {
 
@@ -16,6 +17,12 @@ struct Host {
 
   friend bool operator==(const Host&, const Host&) = default;
 };
+
+// Whether `name` can name a host.
+bool is_host_name(absl::string_view name);
+
+// Sets `slots` to a number of slots, from 1 on. False if `text` is none.
+bool parse_slots(absl::string_view text, int* slots);
 
 // Reads "worker-0:2,worker-1:4" as hosts, in that order.
 //   InvalidArgument   an entry is not name:slots, or has no slots

@@ -44,7 +44,7 @@ struct StartPlan {
   Environment added{};              // To the context's environment.
   std::string starter = "mpirun";   // Its name in messages.
   // The starter acts on most signals itself. For the ranks' sake the launcher
-  // sends it disguised_signal() (agent.h).
+  // sends it what Engine::disguise() returns.
   bool disguises_signals = false;
   // The launcher itself reads the output of this host's ranks. Otherwise the
   // starter does more with it than show it.
@@ -76,12 +76,6 @@ class Engine {
 
   // In the launcher:
 
-  // The hosts and slots that the engine's scheduler has given to this process;
-  // empty: none.
-  virtual absl::StatusOr<std::vector<Host>> scheduled_hosts(
-      const Environment& /*environment*/) const {
-    return std::vector<Host>();
-  }
   // Plans the start of the job, which changes nothing.
   //   NotFound             the engine is not installed; names a remedy
   //   FailedPrecondition   it cannot be used here
@@ -93,10 +87,19 @@ class Engine {
   virtual void clean_up_after_starter(
       pid_t /*starter*/, const Environment& /*environment*/) const {}
 
+  // The signal that the starter, which disguises signals, gets for one of the
+  // launcher's.
+  virtual int disguise(int signal) const;
+
   // Beside a rank, by the environment of its agent:
 
   // nullopt if the engine has not started the process.
   virtual std::optional<Place> place(const Environment& environment) const = 0;
+  // Variables that the command gets besides those of the agent.
+  virtual Environment variables_of_rank(
+      const Environment& /*environment*/) const {
+    return {};
+  }
   // The environment without the variables of a rank of the engine, so that a
   // rank can start a job of its own.
   virtual Environment without_rank(Environment environment) const = 0;
@@ -135,9 +138,6 @@ const std::vector<const Engine*>& engines();
 // installed and can run the job. An installed engine that cannot is an error.
 absl::StatusOr<StartPlan> plan_start(const Arguments& arguments,
                                      const LaunchContext& context);
-// Those of the first engine that has some.
-absl::StatusOr<std::vector<Host>> scheduled_hosts(
-    const Environment& environment);
 // The engine that has started the rank with this environment; null: none.
 const Engine* engine_of_rank(const Environment& environment);
 // A rank's environment without the variables that mark it as a rank. Any other

@@ -17,11 +17,13 @@ namespace hvd::launcher {
 
 const Engine& mpirun_engine();
 const Engine& local_engine();
+const Engine& srun_engine();
 
 const std::vector<const Engine*>& engines() {
   static const std::vector<const Engine*> all = {
       &mpirun_engine(),
       &local_engine(),
+      &srun_engine(),
   };
   return all;
 }
@@ -47,16 +49,6 @@ absl::StatusOr<StartPlan> plan_start(const Arguments& arguments,
       absl::StrJoin(engines(), ", ", [](std::string* out, const Engine* one) {
         absl::StrAppend(out, one->name());
       })));
-}
-
-absl::StatusOr<std::vector<Host>> scheduled_hosts(
-    const Environment& environment) {
-  for (const Engine* engine : engines()) {
-    absl::StatusOr<std::vector<Host>> hosts =
-        engine->scheduled_hosts(environment);
-    if (!hosts.ok() || !hosts->empty()) return hosts;
-  }
-  return std::vector<Host>();
 }
 
 // Asks the last engine first: a rank that it starts may have inherited the
@@ -121,6 +113,8 @@ int disguised_signal(int signal) {
   if (signal == SIGUSR1 || signal == SIGUSR2) return signal;
   return signal == SIGINT ? SIGALRM : SIGABRT;
 }
+
+int Engine::disguise(int signal) const { return disguised_signal(signal); }
 
 int Engine::signal_for_command(int signal, const Environment&) const {
   if (signal == SIGALRM) return SIGINT;

@@ -198,8 +198,9 @@ void RunningJob::pass_on(int signal) {
                    reachable.end();
       });
   if (!all_reachable) {
-    kill(starter_,
-         job_.plan.disguises_signals ? disguised_signal(signal) : signal);
+    kill(starter_, job_.plan.disguises_signals
+                       ? job_.plan.engine->disguise(signal)
+                       : signal);
     return;
   }
   for (const Report& agent : running) kill(agent.pid, signal);

@@ -43,13 +43,15 @@ void print_settings(const Node& node, const Environment& settings) {
 }
 
 // The environment of the command: the agent's without its own variables, plus
-// the node's settings.
-Environment command_environment(const Engine::Place& place,
+// the engine's and the node's.
+Environment command_environment(const Engine& engine,
+                                const Engine::Place& place,
                                 const Environment& present, bool verbose) {
   const Node node = {.ranks = place.local_size, .cores = usable_cores()};
   const Environment settings = node_settings(node, present);
   if (verbose && place.local_rank == 0) print_settings(node, settings);
-  Environment environment = present;
+  Environment environment = engine.variables_of_rank(present);
+  environment.insert(present.begin(), present.end());
   environment.erase(kTokenVariable);
   environment.erase(kOutputVariable);
   environment.erase(kFilesVariable);
@@ -109,16 +111,12 @@ int run_agent(const AgentOptions& options) {
   const int rank = place.rank;
   std::signal(SIGPIPE, SIG_IGN);
   adopt_orphans();
-  const auto value_of = [&](const char* name) {
-    const auto found = present.find(name);
-    return found == present.end() ? "" : found->second;
-  };
-  const std::string token = value_of(kTokenVariable);
-  std::string desk = value_of(kOutputVariable);
+  const std::string token = value_in(present, kTokenVariable);
+  std::string desk = value_in(present, kOutputVariable);
   // Hydra gives the launcher's variables to other hosts, too. The launcher
   // ignores the letter.
   if (!send_to_socket(desk, "?", {})) desk.clear();
-  const std::string files = value_of(kFilesVariable);
+  const std::string files = value_in(present, kFilesVariable);
   const SignalQueue signals(kAgentSignals);
   RankCopy copy = desk.empty() && !files.empty()
                       ? RankCopy(files, rank,
@@ -134,7 +132,8 @@ int run_agent(const AgentOptions& options) {
       .errors = copy.errors(),
       .terminal = engine->gives_terminal(),
       .command = options.command,
-      .environment = command_environment(place, present, options.verbose)};
+      .environment =
+          command_environment(*engine, place, present, options.verbose)};
   const auto report = [&](Report::Kind kind, int pid, int value) {
     send_report({.kind = kind, .rank = rank, .pid = pid, .value = value},
                 supervision.token);

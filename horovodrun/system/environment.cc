@@ -47,6 +47,11 @@ Environment current_environment() {
   return environment;
 }
 
+std::string value_in(const Environment& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
 int number_in(const Environment& environment,
               std::initializer_list<const char*> names, int fallback) {
   for (const char* name : names) {

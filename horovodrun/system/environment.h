@@ -18,6 +18,9 @@ using Environment = std::map<std::string, std::string>;
 // A copy of this process's environment.
 Environment current_environment();
 
+// The value of the variable; "": not set.
+std::string value_in(const Environment& environment, const char* name);
+
 // The number in the first of these variables that has one.
 int number_in(const Environment& environment,
               std::initializer_list<const char*> names, int fallback);

@@ -136,7 +136,12 @@ absl::Status check_process_sets(const Config& config, int size) {
 
 absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
     const Config& config) {
-  if (!config.rendezvous.empty()) return join_local_ranks(config);
+  const bool by_scheduler = !config.scheduled.empty();
+  if (!config.rendezvous.empty() && !by_scheduler) {
+    return join_local_ranks(config);
+  }
+  // A scheduler's tasks whose program runs MPI are a world to MPI, or get its
+  // error.
   if (config.launched || transport::mpi_is_running()) {
     return transport::make_mpi_communicator(
         {.expected_size = config.expected_size,
@@ -144,6 +149,7 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
          .deadline = std::chrono::steady_clock::now() + config.start_timeout},
         {.file = config.mpi_module, .launcher = config.mpi_launcher});
   }
+  if (!config.rendezvous.empty()) return join_local_ranks(config);
   HVD_RETURN_IF_ERROR(refuse_to_be_alone(config));
   return transport::make_solo_communicator();
 }

@@ -187,6 +187,8 @@ constexpr Scheduler kSchedulers[] = {
     {"aprun", "ALPS_APP_PE"},
     {"pbsdsh", "PBS_VNODENUM"}};
 
+constexpr const Scheduler* kSlurm = &kSchedulers[0];
+
 // One of several tasks that a scheduler started.
 struct Task {
   const Scheduler* scheduler;
@@ -221,6 +223,18 @@ std::string described(const Task& task) {
       task.size > 0 ? absl::StrCat(", ", by.size) : "", ")");
 }
 
+// The name by which the tasks of a step find each other; "": they cannot. srun
+// starts the tasks of one node on one machine, for one user.
+std::string rendezvous_of(const Task& task) {
+  const auto job = variable("SLURM_JOB_ID");
+  const auto step = variable("SLURM_STEP_ID");
+  if (task.scheduler != kSlurm || task.rank >= task.size || !job || !step ||
+      number_in("SLURM_STEP_NUM_NODES") != 1) {
+    return "";
+  }
+  return absl::StrCat("srun.", *job, ".", *step);
+}
+
 // Without HOROVOD_SIZE, use the size that MPI's own launcher sets: a rank that
 // loaded another MPI would take itself for a whole job.
 std::optional<const char*> size_variable() {
@@ -248,7 +262,10 @@ absl::Status read_launch(Config& config) {
   config.launched = is_launched(config.expected_size, task.has_value());
   if (told || !task) return absl::OkStatus();
   config.expected_size = task->size;
-  if (!config.launched) config.scheduled = described(*task);
+  if (config.launched) return absl::OkStatus();
+  config.scheduled = described(*task);
+  config.rendezvous = rendezvous_of(*task);
+  if (!config.rendezvous.empty()) config.rank = task->rank;
   return absl::OkStatus();
 }
 
@@ -291,8 +308,8 @@ StatusOr<Config> Config::from_env() {
   HVD_RETURN_IF_ERROR(read_launch(config));
   config.mpi_module = variable("HOROVODPP_MPI_MODULE").value_or("");
   config.mpi_launcher = launcher_of_mpi();
-  config.rendezvous = variable("HOROVODPP_RENDEZVOUS").value_or("");
-  if (!config.rendezvous.empty()) {
+  if (const auto name = variable("HOROVODPP_RENDEZVOUS")) {
+    config.rendezvous = *name;
     HVD_RETURN_IF_ERROR(read_count("HOROVOD_RANK", config.rank));
   }
   HVD_RETURN_IF_ERROR(

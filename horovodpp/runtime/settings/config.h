@@ -27,7 +27,9 @@ struct Config {
 
   // HOROVODPP_RENDEZVOUS and HOROVOD_RANK: a name and the number of this rank,
   // for ranks that a launcher started on one machine without MPI. They find
-  // each other by the name. "": they use MPI.
+  // each other by the name. "": they use MPI. The tasks of an srun step on one
+  // node, without a PMI, have a name, too: from SLURM_JOB_ID and SLURM_STEP_ID,
+  // with SLURM_PROCID as the rank.
   std::string rendezvous;
   int rank = 0;
 
@@ -39,8 +41,9 @@ struct Config {
 
   // "srun started this process as task 1 of 2 (SLURM_PROCID,
   // SLURM_STEP_NUM_TASKS)". Set if a scheduler started several tasks and none
-  // of the variables above says how they find each other. A job of one is then
-  // an error, unless HOROVOD_SIZE=1.
+  // of the variables above says how they find each other. They find each other
+  // by the rendezvous, if there is one. Otherwise a job of one is an error,
+  // unless HOROVOD_SIZE=1.
   std::string scheduled = {};
 
   // HOROVODPP_MPI_MODULE: the file of the MPI module; "": the library looks

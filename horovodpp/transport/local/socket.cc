@@ -106,8 +106,8 @@ class Meeting {
       return absl::FailedPreconditionError(absl::StrCat(
           "another process is rank ", terms_.rank,
           " of this job already; a process that a rank starts has to leave "
-          "HOROVODPP_RENDEZVOUS out of its environment, or start a job of its "
-          "own by horovodrun"));
+          "HOROVODPP_RENDEZVOUS out of its environment (under srun: to set "
+          "HOROVOD_SIZE=1), or start a job of its own by horovodrun"));
     }
     if (::listen(listening_.number(), SOMAXCONN) != 0) {
       return errno_error("listen");

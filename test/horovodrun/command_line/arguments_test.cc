@@ -107,6 +107,36 @@ TEST(Arguments, FillHostsInOrder) {
   EXPECT_THAT(arguments.hosts, ElementsAre(Host{"a", 2}, Host{"b", 1}));
 }
 
+TEST(Arguments, TakeHostsAndRanksOfAScheduler) {
+  const auto with = [](const Words& words, std::vector<Host> hosts) {
+    const auto arguments = parse_arguments(
+        words, {},
+        [&]() -> absl::StatusOr<std::vector<Host>> { return hosts; });
+    EXPECT_TRUE(arguments.ok()) << arguments.status();
+    return arguments.ok() ? *arguments : Arguments();
+  };
+  const std::vector<Host> two = {{"a", 2}, {"b", 1}};
+  EXPECT_EQ(with({"./train"}, two).ranks, 3);
+  EXPECT_EQ(with({"./train"}, two).hosts, two);
+  EXPECT_THAT(with({"-np", "2", "./train"}, two).hosts,
+              ElementsAre(Host{"a", 2}));
+  EXPECT_THAT(with({"-np", "1", "-H", "c:1", "./train"}, two).hosts,
+              ElementsAre(Host{"c", 1}));
+  // Of a single host -np may ask for more.
+  EXPECT_THAT(with({"-np", "4", "./train"}, {{"a", 2}}).hosts,
+              ElementsAre(Host{"a", 4}));
+}
+
+TEST(Arguments, NameTheLauncher) {
+  EXPECT_EQ(parsed({"-np", "1", "ls"}).engine, "");
+  EXPECT_EQ(parsed({"--launcher", "auto", "-np", "1", "ls"}).engine, "");
+  EXPECT_EQ(parsed({"--launcher=srun", "-np", "1", "ls"}).engine, "srun");
+  EXPECT_THAT(refusal({"--launcher", "jsrun", "-np", "1", "ls"}),
+              HasSubstr("jsrun"));
+  EXPECT_THAT(refusal({"--launcher", "srun", "--mpi", "-np", "1", "ls"}),
+              HasSubstr("excludes"));
+}
+
 TEST(Arguments, ReadAHostfile) {
   const std::string path =
       testing::TempDir() + "/arguments_test_hosts." + std::to_string(getpid());

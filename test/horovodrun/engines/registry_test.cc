@@ -31,6 +31,11 @@ TEST(Engines, RecognizeTheirRanks) {
   EXPECT_EQ(engine_of(kMpirunRank), "mpirun");
   EXPECT_EQ(engine_of({{"PMI_RANK", "0"}}), "mpirun");
   EXPECT_EQ(engine_of({{"HOROVOD_RANK", "0"}}), "none");
+  // A script of sbatch, and a task that srun started for its user.
+  EXPECT_EQ(engine_of({{"SLURM_PROCID", "0"}}), "none");
+  Environment step = kLocalRank;
+  step.insert({{"HOROVODRUN_STEP", "sockets"}, {"SLURM_PROCID", "1"}});
+  EXPECT_EQ(engine_of(step), "srun");
   // Started from a rank of an MPI.
   Environment both = kLocalRank;
   both["PMI_RANK"] = "0";
@@ -58,6 +63,15 @@ TEST(Engines, RemoveTheVariablesOfTheirRanks) {
   rank = kLocalRank;
   rank.insert({{"HOROVODPP_LAUNCHER", "x"}, {"OMPI_MCA_btl", "self,vader"}});
   EXPECT_EQ(outside_of_jobs(rank), outside);
+  rank = kLocalRank;
+  rank.insert({{"HOROVODRUN_STEP", "sockets"},
+               {"OMPI_MCA_btl", "self,vader"},
+               {"SLURM_PROCID", "1"},
+               {"SLURM_STEP_NUM_TASKS", "2"}});
+  EXPECT_EQ(outside_of_jobs(rank), outside);
+  const Environment task = {{"SLURM_PROCID", "1"},
+                            {"SLURM_STEP_NUM_TASKS", "2"}};
+  EXPECT_EQ(outside_of_jobs(task), task);
   const Environment shell = {{"OMPI_MCA_orte_tmpdir_base", "/x"}};
   EXPECT_EQ(outside_of_jobs(shell), shell);
 }
@@ -73,7 +87,7 @@ TEST(Engines, AreChosenByName) {
   arguments.engine = "nothing";
   EXPECT_THAT(
       plan_start(arguments, {}).status().ToString(),
-      HasSubstr("there is no engine 'nothing'; there are mpirun, local"));
+      HasSubstr("there is no engine 'nothing'; there are mpirun, local, srun"));
 }
 
 TEST(Engines, PassSignalsThroughStarters) {
@@ -86,12 +100,6 @@ TEST(Engines, PassSignalsThroughStarters) {
   EXPECT_EQ(disguised_signal(SIGHUP), SIGABRT);
   // Hydra sends SIGUSR1 itself.
   EXPECT_EQ(engine.signal_for_command(SIGUSR1, {{"HYDI_CONTROL_FD", "3"}}), 0);
-}
-
-TEST(Engines, HaveNoHostsWithoutAScheduler) {
-  const auto hosts = scheduled_hosts({{"PATH", "/bin"}});
-  ASSERT_TRUE(hosts.ok()) << hosts.status();
-  EXPECT_TRUE(hosts->empty());
 }
 
 }  // namespace

@@ -248,6 +248,35 @@ TEST(Config, DetectsATaskOfAScheduler) {
   }
 }
 
+TEST(Config, LetsTheTasksOfAnSrunStepOnOneNodeMeetByTheStep) {
+  using Variables = std::map<std::string, std::string>;
+  const auto with = [](Variables more) {
+    more.insert({{"SLURM_PROCID", "1"},
+                 {"SLURM_STEP_NUM_TASKS", "2"},
+                 {"SLURM_STEP_NUM_NODES", "1"},
+                 {"SLURM_JOB_ID", "17"},
+                 {"SLURM_STEP_ID", "3"}});
+    return *read(more);
+  };
+  const Config task = with({});
+  EXPECT_EQ(task.rendezvous, "srun.17.3");
+  EXPECT_EQ(task.rank, 1);
+  EXPECT_EQ(task.expected_size, 2);
+  EXPECT_FALSE(task.launched);
+  // On several nodes, of a part of a heterogeneous job, or with a PMI.
+  for (const Variables& other :
+       {Variables{{"SLURM_STEP_NUM_NODES", "2"}},
+        Variables{{"SLURM_PROCID", "2"}}, Variables{{"SLURM_JOB_ID", ""}},
+        Variables{{"PMIX_RANK", "1"}}, Variables{{"HOROVOD_SIZE", "1"}}}) {
+    EXPECT_EQ(with(other).rendezvous, "") << other.begin()->first;
+  }
+  EXPECT_NE(with({{"SLURM_PROCID", "2"}}).scheduled, "");
+  const Config launched =
+      with({{"HOROVODPP_RENDEZVOUS", "x"}, {"HOROVOD_RANK", "0"}});
+  EXPECT_EQ(launched.rendezvous, "x");
+  EXPECT_EQ(launched.rank, 0);
+}
+
 // An sbatch script, a salloc shell, a notebook or a launcher in an allocation.
 TEST(Config, DoesNotTakeALoneProcessForATask) {
   using Variables = std::map<std::string, std::string>;
