@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/job/host_name.h"
+#include "horovodrun/command_line/hidden_streams.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/node/node_settings.h"
 #include "horovodrun/node/supervisor.h"
@@ -19,6 +20,7 @@
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/process_tree.h"
 #include "horovodrun/system/signal_queue.h"
+#include "horovodrun/system/usable_cores.h"
 
 namespace hvd::launcher {
 namespace {
@@ -48,6 +50,8 @@ Environment command_environment(const Engine::Place& place,
   Environment environment = present;
   environment.erase(kTokenVariable);
   environment.erase(kOutputVariable);
+  environment.erase(kShownRanksVariable);
+  environment.erase(kRedirectsVariable);
   environment.insert(settings.begin(), settings.end());
   return environment;
 }
@@ -97,13 +101,16 @@ int run_agent(const AgentOptions& options) {
     const auto found = present.find(name);
     return found == present.end() ? "" : found->second;
   };
+  const int hidden = hidden_streams(present, place.local_rank);
   const Supervision supervision = {
       .engine = engine,
       .rank = rank,
       .parent = getpid(),
       .token = value_of(kTokenVariable),
       .desk = value_of(kOutputVariable),
-      .terminal = engine->gives_terminal(),
+      .streams = {.terminal = engine->gives_terminal(),
+                  .hides_output = (hidden & kHiddenOutput) != 0,
+                  .hides_errors = (hidden & kHiddenErrors) != 0},
       .command = options.command,
       .environment = command_environment(place, present, options.verbose)};
   const auto report = [&](Report::Kind kind, int pid, int value) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "horovodrun/engines/engine.h"
+#include "horovodrun/output/rank_streams.h"
 #include "horovodrun/system/environment.h"
 
 namespace hvd::launcher {
@@ -22,8 +23,7 @@ struct Supervision {
   std::string token;  // Marks the reports.
   // Where the launcher receives the rank's streams; empty: nowhere.
   std::string desk;
-  // The rank's output is a terminal, as mpirun gives it.
-  bool terminal = false;
+  RankStreams::Options streams;
   std::vector<std::string> command;
   Environment environment;
 };

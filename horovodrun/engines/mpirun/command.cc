@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/status.h"
+#include "horovodrun/command_line/hidden_streams.h"
 #include "horovodrun/engines/mpirun/remote_shell.h"
 
 namespace hvd::launcher {
@@ -199,6 +200,31 @@ bool is_output_mpiruns(const Arguments& arguments, const StartPlan& plan,
          any(plan.added, is_setting) || any(context.environment, is_setting);
 }
 
+// Adds options for what mpirun does with the output of ranks that the launcher
+// does not read.
+absl::Status add_output_options(MpiFlavor flavor, const Arguments& arguments,
+                                const LaunchContext& context, StartPlan& plan) {
+  const bool hides = arguments.settings.contains(kShownRanksVariable) ||
+                     arguments.settings.contains(kRedirectsVariable);
+  if (hides && !arguments.output_filename.empty()) {
+    return absl::InvalidArgumentError(
+        "mpirun writes --output-filename from what it shows, so hidden output "
+        "would be lost; leave --redirects and --local-ranks-filter out, or "
+        "start the ranks with --no-mpi");
+  }
+  const bool reads_all =
+      plan.reads_ranks && all_local(arguments.hosts, context.host_name);
+  if (!arguments.prefix_timestamps || reads_all) return absl::OkStatus();
+  if (!is_open_mpi(flavor)) {
+    return absl::InvalidArgumentError(
+        "MPICH and Intel MPI do not show the time of output; leave "
+        "--prefix-output-with-timestamp out, or use Open MPI");
+  }
+  append(plan.argv, {"--tag-output", "--timestamp-output"});
+  plan.reads_ranks = false;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<StartPlan> mpirun_plan(MpiFlavor flavor,
@@ -208,8 +234,9 @@ absl::StatusOr<StartPlan> mpirun_plan(MpiFlavor flavor,
                     .disguises_signals = is_open_mpi(flavor),
                     .noise = kNoise};
   HVD_RETURN_IF_ERROR(add_mpirun(flavor, arguments, context, plan));
-  append(plan.argv, agent_command(arguments, context));
   plan.reads_ranks = !is_output_mpiruns(arguments, plan, context);
+  HVD_RETURN_IF_ERROR(add_output_options(flavor, arguments, context, plan));
+  append(plan.argv, agent_command(arguments, context));
   // Open MPI would wait for ranks that it cannot start.
   if (is_open_mpi(flavor)) plan.output_folder = arguments.output_filename;
   return plan;

@@ -44,9 +44,17 @@ Words users_agent(const Environment& environment) {
   return {};
 }
 
+// ssh's options that take a value.
+constexpr char kOptionsWithValue[] = "BbcDEeFIiJLlmOopQRSWw";
+
 std::string host_in(const Words& added) {
-  for (const std::string& word : added) {
-    if (!word.empty() && word[0] != '-') return word;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const std::string& word = added[i];
+    if (word.empty()) continue;
+    if (word[0] != '-') return word;
+    const bool value_follows =
+        word.size() == 2 && absl::StrContains(kOptionsWithValue, word[1]);
+    if (value_follows) ++i;
   }
   return "";
 }
