@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
@@ -81,18 +82,52 @@ absl::StatusOr<StartPlan> plan_after_preflight(const Arguments& arguments,
   return context.networks.empty() ? plan : plan_start(arguments, context);
 }
 
-absl::StatusOr<int> launch(const std::vector<std::string>& words) {
+// `horovodrun --restart K WORDS...` is the K-th restart of `horovodrun WORDS...`.
+constexpr char kRestart[] = "--restart";
+
+// Replaces this process by a restart of the job. Returns an error if that fails.
+absl::Status restart(const std::vector<std::string>& words, int count) {
+  std::vector<std::string> argv = {own_path(), kRestart, absl::StrCat(count)};
+  argv.insert(argv.end(), words.begin(), words.end());
+  std::vector<char*> pointers;
+  for (std::string& word : argv) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execv(pointers[0], pointers.data());
+  return errno_error("cannot start the job again");
+}
+
+// Tells the ranks of the restart, and keeps the files of earlier starts.
+void count_restarts(int restarts, Arguments& arguments) {
+  if (arguments.max_restarts == 0) return;
+  arguments.settings["HOROVODPP_RESTART_COUNT"] = absl::StrCat(restarts);
+  if (restarts > 0 && !arguments.output_filename.empty()) {
+    absl::StrAppend(&arguments.output_filename, "/restart.", restarts);
+  }
+}
+
+void say(const std::string& line) {
+  std::fputs(absl::StrCat(line, "\n").c_str(), stderr);
+}
+
+absl::StatusOr<int> launch(const std::vector<std::string>& words,
+                           int restarts) {
   const Environment environment = outside_of_jobs(current_environment());
   // A rank's own job is on the rank's host.
   const bool in_a_rank = engine_of_rank(current_environment()) != nullptr;
   HostSource scheduled = [&] { return scheduled_hosts(environment); };
   if (in_a_rank) scheduled = nullptr;
-  HVD_ASSIGN_OR_RETURN(const Arguments arguments,
+  HVD_ASSIGN_OR_RETURN(Arguments arguments,
                        parse_arguments(words, environment, scheduled));
   if (!arguments.answer.empty()) {
     std::fputs(arguments.answer.c_str(), stdout);
     if (std::fflush(stdout) == 0) return 0;
     return errno_error("cannot write to standard output");
+  }
+  count_restarts(restarts, arguments);
+  if (restarts == 0) {
+    for (const std::string& note : arguments.notes) {
+      say(absl::StrCat("horovodrun: ", note));
+    }
   }
   LaunchContext context = {.agent = own_path(),
                            .token = random_token(),
@@ -105,10 +140,14 @@ absl::StatusOr<int> launch(const std::vector<std::string>& words) {
   if (arguments.verbose) print_plan(plan);
   HVD_ASSIGN_OR_RETURN(const Verdict verdict,
                        run_job({plan, arguments, environment, context.token}));
-  if (!verdict.line.empty()) {
-    std::fputs(absl::StrCat(verdict.line, "\n").c_str(), stderr);
+  if (!verdict.line.empty()) say(verdict.line);
+  if (verdict.exit_code == 0 || verdict.is_final ||
+      restarts >= arguments.max_restarts) {
+    return verdict.exit_code;
   }
-  return verdict.exit_code;
+  say(absl::StrCat("horovodrun: restart ", restarts + 1, " of ",
+                   arguments.max_restarts));
+  return restart(words, restarts + 1);
 }
 
 // --agent [--verbose] -- COMMAND...
@@ -134,7 +173,7 @@ void open_closed_streams() {
   }
 }
 
-int run(const std::vector<std::string>& words) {
+int run(std::vector<std::string> words) {
   open_closed_streams();
   if (!words.empty() && words[0] == "--agent") return agent(words);
   if (!words.empty() && words[0] == kDescribeHost) {
@@ -144,11 +183,14 @@ int run(const std::vector<std::string>& words) {
     return run_doctor({words.begin() + 1, words.end()}, current_environment());
   }
   if (const auto code = run_subcommand(words)) return *code;
-  const absl::StatusOr<int> code = launch(words);
+  int restarts = 0;
+  if (words.size() > 1 && words[0] == kRestart &&
+      absl::SimpleAtoi(words[1], &restarts)) {
+    words.erase(words.begin(), words.begin() + 2);
+  }
+  const absl::StatusOr<int> code = launch(words, restarts);
   if (code.ok()) return *code;
-  std::fputs(
-      absl::StrCat("horovodrun: ", code.status().message(), "\n").c_str(),
-      stderr);
+  say(absl::StrCat("horovodrun: ", code.status().message()));
   return code.status().code() == absl::StatusCode::kInvalidArgument
              ? kUsageError
              : 1;

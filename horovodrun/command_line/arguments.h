@@ -23,29 +23,29 @@ struct Arguments {
       engine;  // Its name (engines/engine.h); empty: the first that fits.
   bool verbose = false;
   std::chrono::milliseconds start_timeout{30000};
+  // The words of --binding-args, then those of --mpi-args.
   std::vector<std::string> mpi_arguments;
   std::string output_filename;                  // Empty: none.
   std::vector<std::string> network_interfaces;  // Empty: mpirun chooses.
-  std::vector<std::string> command;             // The program first.
-  // Variables that options set for the ranks; they override inherited ones.
+  bool prefix_timestamps = false;
+  int max_restarts = 0;
+  std::vector<std::string> command;  // The program first.
+  // Variables that options set for mpirun and the ranks; they override inherited
+  // ones.
   Environment settings;
+  std::vector<std::string> notes;  // Lines about options without effect.
   std::string answer;  // If not empty: print it (help, version) and exit.
 };
 
 // Reads the words after the program's name. The command begins with the first
 // word that is not an option, and includes its own options. `environment`
-// supplies HOROVOD_START_TIMEOUT; a --hostfile is read here. `scheduled` returns
-// the hosts that a scheduler has chosen, or none. They are used if the command
-// line names none; -np then defaults to all their slots.
+// supplies HOROVOD_START_TIMEOUT; --hostfile and --config-file are read here.
+// `scheduled` returns the hosts that a scheduler has chosen, or none. They are
+// used if the command line names none; -np then defaults to all their slots.
 //   InvalidArgument   with a text for the user
 using HostSource = std::function<absl::StatusOr<std::vector<Host>>()>;
 absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
                                           const Environment& environment,
                                           const HostSource& scheduled = {});
-
-// Splits `text` into words as a shell does: at blanks, except within quotes and
-// after backslashes.
-//   InvalidArgument   a quote is not closed
-absl::StatusOr<std::vector<std::string>> split_words(const std::string& text);
 
 }  // namespace hvd::launcher

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
@@ -244,6 +245,22 @@ Installation installation_of(const std::string& path,
     add("Python", described_package(package));
   }
   return found;
+}
+
+// In a child process: the driver starts threads, and horovodrun has none.
+int gpu_count(const std::string& cuda_library) {
+  const LibraryVersion answer =
+      ask<int(int*)>(cuda_library, "cuDeviceGetCount", [&](int (*count)(int*)) {
+        void* const library = ::dlopen(cuda_library.c_str(), RTLD_LAZY);
+        auto* const start =
+            reinterpret_cast<int (*)(unsigned)>(::dlsym(library, "cuInit"));
+        int gpus = 0;
+        const bool found =
+            start != nullptr && start(0) == 0 && count(&gpus) == 0;
+        return absl::StrCat(found ? gpus : 0);
+      });
+  int gpus = 0;
+  return answer.is_there && absl::SimpleAtoi(answer.text, &gpus) ? gpus : 0;
 }
 
 std::string to_text(const Installation& installation,

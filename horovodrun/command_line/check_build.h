@@ -30,6 +30,10 @@ struct Installation {
 Installation installation_of(const std::string& path,
                              const GpuLibraries& libraries);
 
+// The GPUs that CUDA's driver finds, by the library of that name; 0: none, or
+// no driver.
+int gpu_count(const std::string& cuda_library);
+
 // The text in Horovod's format, followed by the parts. A missing part has an
 // empty box.
 std::string to_text(const Installation& installation,

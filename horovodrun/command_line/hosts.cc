@@ -2,6 +2,8 @@
 #include "horovodrun/command_line/hosts.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -108,9 +110,10 @@ absl::StatusOr<std::vector<Host>> fill_hosts(const std::vector<Host>& hosts,
 }
 
 int slots_of(const std::vector<Host>& hosts) {
-  int slots = 0;
+  std::int64_t slots = 0;
   for (const Host& host : hosts) slots += host.slots;
-  return slots;
+  return static_cast<int>(
+      std::min<std::int64_t>(slots, std::numeric_limits<int>::max()));
 }
 
 bool all_local(const std::vector<Host>& hosts, const std::string& own_name) {

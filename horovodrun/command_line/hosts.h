@@ -40,6 +40,7 @@ absl::StatusOr<std::vector<Host>> parse_hostfile(const std::string& text);
 absl::StatusOr<std::vector<Host>> fill_hosts(const std::vector<Host>& hosts,
                                              int ranks);
 
+// The number of slots, or the largest int if they are more.
 int slots_of(const std::vector<Host>& hosts);
 
 // Whether every host is the one named `own_name`.

@@ -46,7 +46,8 @@ class RunningJob {
                  .files = &files_,
                  .noise = job.arguments.verbose
                               ? std::span<const NoisePattern>()
-                              : job.plan.noise}),
+                              : job.plan.noise,
+                 .prefix_lines = job.arguments.prefix_timestamps}),
         watch_({.ranks = job.arguments.ranks,
                 .start_timeout = job.arguments.start_timeout,
                 .hosts = job.arguments.hosts,
@@ -263,7 +264,10 @@ Verdict RunningJob::run() {
     if (!starter_ended_) take_action();
   }
   finish();
-  return with_write_errors(watch_.verdict(job_.arguments.command[0]));
+  Verdict verdict =
+      with_write_errors(watch_.verdict(job_.arguments.command[0]));
+  verdict.is_final = verdict.is_final || end_is_requested_;
+  return verdict;
 }
 
 void RunningJob::finish() {
@@ -295,7 +299,9 @@ void RunningJob::finish() {
 Verdict RunningJob::with_write_errors(Verdict verdict) const {
   const std::string error = lost_file_.empty() ? output_.error() : lost_file_;
   if (error.empty() || verdict.exit_code != 0) return verdict;
-  return {1, absl::StrCat("horovodrun: ", error)};
+  return {.exit_code = 1,
+          .line = absl::StrCat("horovodrun: ", error),
+          .is_final = true};
 }
 
 }  // namespace

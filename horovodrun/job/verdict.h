@@ -20,6 +20,9 @@ namespace hvd::launcher {
 struct Verdict {
   int exit_code = 0;
   std::string line{};  // Without newline; empty: no message.
+  // A new start of the job would not help: the user has ended it, or output is
+  // lost.
+  bool is_final = false;
 };
 
 // Call it after mpirun has ended. `program` is the ranks' program.

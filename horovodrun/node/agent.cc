@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/job/host_name.h"
+#include "horovodrun/command_line/hidden_streams.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/node/node_settings.h"
 #include "horovodrun/node/supervisor.h"
@@ -23,6 +24,7 @@
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/process_tree.h"
 #include "horovodrun/system/signal_queue.h"
+#include "horovodrun/system/usable_cores.h"
 
 namespace hvd::launcher {
 namespace {
@@ -55,6 +57,8 @@ Environment command_environment(const Engine& engine,
   environment.erase(kTokenVariable);
   environment.erase(kOutputVariable);
   environment.erase(kFilesVariable);
+  environment.erase(kShownRanksVariable);
+  environment.erase(kRedirectsVariable);
   environment.insert(settings.begin(), settings.end());
   return environment;
 }
@@ -122,6 +126,7 @@ int run_agent(const AgentOptions& options) {
                       ? RankCopy(files, rank,
                                  number_in(present, {"HOROVOD_SIZE"}, 1), token)
                       : RankCopy();
+  const int hidden = hidden_streams(present, place.local_rank);
   const Supervision supervision = {
       .engine = engine,
       .rank = rank,
@@ -130,7 +135,9 @@ int run_agent(const AgentOptions& options) {
       .desk = desk,
       .output = copy.output(),
       .errors = copy.errors(),
-      .terminal = engine->gives_terminal(),
+      .streams = {.terminal = engine->gives_terminal(),
+                  .hides_output = (hidden & kHiddenOutput) != 0,
+                  .hides_errors = (hidden & kHiddenErrors) != 0},
       .command = options.command,
       .environment =
           command_environment(*engine, place, present, options.verbose)};

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodrun/node/node_settings.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <cmath>
-#include <fstream>
 
 #include "absl/strings/str_cat.h"
 
@@ -30,19 +26,6 @@ Environment node_settings(const Node& node, const Environment& present) {
   }
   for (const auto& [name, value] : present) settings.erase(name);
   return settings;
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  std::ifstream limit("/sys/fs/cgroup/cpu.max");
-  double quota = 0;
-  double period = 0;
-  if (limit >> quota >> period && quota > 0 && period > 0) {
-    cores = std::min(cores, static_cast<int>(std::ceil(quota / period)));
-  }
-  return std::max(1, cores);
 }
 
 }  // namespace hvd::launcher

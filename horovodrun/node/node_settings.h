@@ -21,8 +21,4 @@ struct Node {
 //                                 ranks, which hangs if one is killed meanwhile
 Environment node_settings(const Node& node, const Environment& present);
 
-// The number of cores that this process may use, by its affinity and its
-// control group; at least 1.
-int usable_cores();
-
 }  // namespace hvd::launcher

@@ -153,7 +153,7 @@ void Supervisor::run() {
   Environment environment = supervision_.environment;
   environment["HOROVODPP_LAUNCHER"] = news_.name();
   RankStreams streams(supervision_.desk, supervision_.token, supervision_.rank,
-                      supervision_.terminal);
+                      supervision_.streams);
   const Spawned spawned =
       spawn(supervision_.command,
             {.environment = std::move(environment),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "horovodrun/engines/engine.h"
+#include "horovodrun/output/rank_streams.h"
 #include "horovodrun/system/environment.h"
 
 namespace hvd::launcher {
@@ -25,8 +26,7 @@ struct Supervision {
   // For the rank, unless the launcher receives its streams; -1: this process's.
   int output = -1;
   int errors = -1;
-  // The rank's output is a terminal, as mpirun gives it.
-  bool terminal = false;
+  RankStreams::Options streams;
   std::vector<std::string> command;
   Environment environment;
 };

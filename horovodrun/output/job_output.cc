@@ -40,7 +40,9 @@ JobOutput::JobOutput(const Options& options)
       reports_(options.token),
       noise_(options.noise),
       shown_output_(STDOUT_FILENO),
-      shown_errors_(STDERR_FILENO) {
+      shown_errors_(STDERR_FILENO),
+      nowhere_(::open("/dev/null", O_WRONLY | O_CLOEXEC)),
+      hidden_(nowhere_) {
   output_ = {-1, &shown_output_, shown_output_.add_source()};
   errors_ = {-1, &shown_errors(), shown_errors().add_source()};
 }
@@ -51,6 +53,7 @@ JobOutput::~JobOutput() {
   }
   if (output_.fd >= 0) close(output_.fd);
   if (errors_.fd >= 0) close(errors_.fd);
+  if (nowhere_ >= 0) close(nowhere_);
 }
 
 bool JobOutput::open(int* output, int* errors) {
@@ -81,20 +84,30 @@ bool JobOutput::read_errors(std::vector<Report>* reports) {
   return errors_.fd >= 0;
 }
 
+void JobOutput::add_rank(const RankStreamDesk::Arrived& arrived) {
+  const int rank = arrived.rank;
+  const auto add = [&](int fd, bool is_hidden, ShownOutput& shown,
+                       const char* stream, OutputPump* file) {
+    ShownOutput& destination = is_hidden ? hidden_ : shown;
+    ranks_.push_back({fd, &destination, destination.add_source(), file});
+    if (options_.prefix_lines) {
+      ranks_.back().prefix.emplace(absl::StrCat("[", rank, "]<", stream, ">:"));
+    }
+  };
+  add(arrived.output, arrived.hides_output, shown_output_, "stdout",
+      options_.files->output(rank));
+  add(arrived.errors, arrived.hides_errors, shown_errors(), "stderr",
+      options_.files->errors(rank));
+}
+
 // Reads some bytes of each rank; false if there were none.
 bool JobOutput::read_ranks() {
   while (const auto arrived = desk_.receive(options_.token)) {
-    const int rank = arrived->rank;
-    const absl::Status made = options_.files->add(rank);
+    const absl::Status made = options_.files->add(arrived->rank);
     if (!made.ok() && file_error_.empty()) {
       file_error_ = std::string(made.message());
     }
-    ranks_.push_back({arrived->output, &shown_output_,
-                      shown_output_.add_source(),
-                      options_.files->output(rank)});
-    ranks_.push_back({arrived->errors, &shown_errors(),
-                      shown_errors().add_source(),
-                      options_.files->errors(rank)});
+    add_rank(*arrived);
   }
   bool any = false;
   for (ShownSource& rank : ranks_) {
@@ -107,6 +120,7 @@ bool JobOutput::drain(std::vector<Report>* reports) {
   const Clock::TimePoint now = Clock::steady().now();
   shown_output_.pump(now);
   shown_errors_.pump(now);
+  hidden_.pump(now);
   // Read reports even if the output cannot be shown.
   while (errors_.fd >= 0 && read_errors(reports)) {
   }
@@ -127,7 +141,8 @@ void JobOutput::add_awaited(std::vector<pollfd>* fds) const {
 }
 
 Clock::TimePoint JobOutput::deadline() const {
-  return std::min(shown_output_.deadline(), shown_errors_.deadline());
+  return std::min(
+      {shown_output_.deadline(), shown_errors_.deadline(), hidden_.deadline()});
 }
 
 bool JobOutput::is_open() const {

@@ -28,6 +28,7 @@ class JobOutput {
     std::string token{};                    // Of the reports.
     RankFiles* files = nullptr;             // Get the ranks' output; not null.
     std::span<const NoisePattern> noise{};  // Lines of the starter to drop.
+    bool prefix_lines = false;  // Begin the ranks' lines with time and rank.
   };
   explicit JobOutput(const Options& options);
   ~JobOutput();
@@ -64,6 +65,7 @@ class JobOutput {
   }
   bool read_errors(std::vector<Report>* reports);
   bool read_ranks();
+  void add_rank(const RankStreamDesk::Arrived& arrived);
 
   const Options options_;
   // Both of this process's streams lead to the same place.
@@ -72,6 +74,8 @@ class JobOutput {
   NoiseFilter noise_;
   ShownOutput shown_output_;
   ShownOutput shown_errors_;
+  const int nowhere_;  // The destination of hidden streams.
+  ShownOutput hidden_;
   // From the starter.
   ShownSource output_;
   ShownSource errors_;

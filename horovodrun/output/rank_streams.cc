@@ -21,13 +21,22 @@ constexpr std::size_t kMaxLetterBytes = 256;
 }  // namespace
 
 RankStreams::RankStreams(const std::string& desk, const std::string& token,
-                         int rank, bool terminal) {
-  if (desk.empty()) return;
-  StreamPair output = open_stream(terminal || isatty(STDOUT_FILENO) != 0);
+                         int rank, const Options& options) {
+  if (!desk.empty()) send(desk, token, rank, options);
+  if (output_ >= 0) return;
+  if (options.hides_output) output_ = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (options.hides_errors) errors_ = open("/dev/null", O_WRONLY | O_CLOEXEC);
+}
+
+void RankStreams::send(const std::string& desk, const std::string& token,
+                       int rank, const Options& options) {
+  StreamPair output = open_stream(options.terminal || isatty(STDOUT_FILENO) != 0);
   StreamPair errors = open_stream(isatty(STDERR_FILENO) != 0);
+  const std::string letter =
+      absl::StrCat(token, " ", rank, options.hides_output ? " o" : "",
+                   options.hides_errors ? " e" : "");
   if (output.is_open() && errors.is_open() &&
-      send_to_socket(desk, absl::StrCat(token, " ", rank),
-                     {output.reader, errors.reader})) {
+      send_to_socket(desk, letter, {output.reader, errors.reader})) {
     output_ = std::exchange(output.writer, -1);
     errors_ = std::exchange(errors.writer, -1);
   }
@@ -45,6 +54,8 @@ std::optional<RankStreamDesk::Arrived> RankStreamDesk::receive(
   while (auto letter = socket_.receive(kMaxLetterBytes)) {
     absl::string_view rest = letter->bytes;
     Arrived arrived;
+    arrived.hides_errors = absl::ConsumeSuffix(&rest, " e");
+    arrived.hides_output = absl::ConsumeSuffix(&rest, " o");
     if (letter->descriptors.size() == 2 && absl::ConsumePrefix(&rest, token) &&
         absl::ConsumePrefix(&rest, " ") &&
         absl::SimpleAtoi(rest, &arrived.rank)) {

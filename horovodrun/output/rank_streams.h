@@ -23,11 +23,17 @@ inline constexpr char kOutputVariable[] = "HOROVODRUN_OUTPUT";
 
 class RankStreams {
  public:
+  struct Options {
+    bool terminal = false;  // The output is a terminal even if this one is not.
+    // Streams that horovodrun does not show.
+    bool hides_output = false;
+    bool hides_errors = false;
+  };
   // Sends the reading ends to the launcher. If that fails both streams stay
-  // this process's own. A rank's output is a terminal if this process's is, or
-  // if `terminal` is set.
+  // this process's own, or lead nowhere if they are hidden. A rank's output is
+  // a terminal if this process's is.
   RankStreams(const std::string& desk, const std::string& token, int rank,
-              bool terminal = false);
+              const Options& options);
   ~RankStreams() { close(); }
   RankStreams(const RankStreams&) = delete;
   RankStreams& operator=(const RankStreams&) = delete;
@@ -40,6 +46,9 @@ class RankStreams {
   void close();
 
  private:
+  void send(const std::string& desk, const std::string& token, int rank,
+            const Options& options);
+
   int output_ = -1;
   int errors_ = -1;
 };
@@ -51,6 +60,8 @@ class RankStreamDesk {
     int rank = 0;
     int output = -1;  // Read without waiting; the caller closes it.
     int errors = -1;  // Likewise.
+    bool hides_output = false;
+    bool hides_errors = false;
   };
 
   // Empty: no streams can be received.

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <ctime>
 #include <string>
 #include <utility>
 
@@ -43,9 +44,14 @@ bool ShownSource::read(Clock::TimePoint now) {
     if (count > 0) size += static_cast<std::size_t>(count);
   } while ((count > 0 && size < bytes.size()) || (count < 0 && errno == EINTR));
   const bool at_end = count == 0 || (count < 0 && errno != EAGAIN);
-  shown->feed(number, {bytes.data(), size}, now);
+  const absl::string_view arrived(bytes.data(), size);
+  if (prefix) {
+    shown->feed(number, prefix->prefixed(arrived, std::time(nullptr)), now);
+  } else {
+    shown->feed(number, arrived, now);
+  }
   if (copy != nullptr) {
-    copy->add({bytes.data(), size});
+    copy->add(arrived);
     copy->pump();
   }
   if (at_end) {

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "horovodpp/core/thread/clock.h"
 #include "horovodrun/output/line_merger.h"
+#include "horovodrun/output/line_prefix.h"
 #include "horovodrun/output/output_pump.h"
 
 namespace hvd::launcher {
@@ -48,7 +50,8 @@ struct ShownSource {
   int fd = -1;  // -1: at its end.
   ShownOutput* shown = nullptr;
   std::size_t number = 0;
-  OutputPump* copy = nullptr;  // Also gets all bytes.
+  OutputPump* copy = nullptr;  // Also gets all bytes, without prefixes.
+  std::optional<LinePrefix> prefix = std::nullopt;
 
   // Reads some bytes; false if there were none, or no room.
   bool read(Clock::TimePoint now);

@@ -628,6 +628,133 @@ TEST(HorovodrunByItself, StartsAJobWithinARank) {
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '1'), 2);
 }
 
+// Options.
+
+TEST_P(HorovodrunEitherWay, SetsVariablesThatOverrideInheritedOnes) {
+  const TemporaryFile config(
+      "params: {cache_capacity: 7, cycle_time_ms: 3}\n"
+      "logging: {level: debug}\n");
+  Words options = {GetParam(),    "-np",
+                   "2",           "--config-file",
+                   config.path(), "--cycle-time-ms",
+                   "0.5",         "--no-stall-check"};
+  const Outcome outcome = run(
+      horovodrun(options, shell("echo $HOROVOD_CYCLE_TIME "
+                                "$HOROVOD_CACHE_CAPACITY $HOROVOD_LOG_LEVEL "
+                                "$HOROVOD_STALL_CHECK_DISABLE "
+                                "$HOROVOD_FUSION_THRESHOLD")),
+      {{"HOROVOD_CYCLE_TIME", "9"},
+       {"HOROVOD_CACHE_CAPACITY", "9"},
+       {"HOROVOD_FUSION_THRESHOLD", "9"}});
+  expect(outcome, 0, "0.5 7 debug 1 9\n0.5 7 debug 1 9\n", "");
+}
+
+TEST_P(HorovodrunEitherWay, SaysWhichOptionHasNoEffect) {
+  expect(
+      run(horovodrun({GetParam(), "-np", "1", "--tee", "3"}, {"echo", "done"})),
+      0, "done\n",
+      "horovodrun: --tee has no effect: output is always shown, and "
+      "--log-dir writes all of it; --redirects hides streams\n");
+}
+
+TEST_P(HorovodrunEitherWay, ShowsTheOutputOfSomeRanks) {
+  const Outcome outcome =
+      run(horovodrun({GetParam(), "-np", "3", "--local-ranks-filter", "0,2"},
+                     shell("echo out $RANK_OF_JOB; echo err $RANK_OF_JOB >&2; "
+                           "env | grep -c HOROVODRUN_SHOWN")));
+  EXPECT_EQ(lines_of(outcome.out), (Lines{"out 0", "out 2", "0"}));
+  EXPECT_EQ(outcome.code, 1);  // grep's.
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("err 0\n"), HasSubstr("err 2\n"),
+                                 Not(HasSubstr("err 1\n"))));
+}
+
+TEST_P(HorovodrunEitherWay, BeginsLinesWithTheTime) {
+  const Outcome outcome =
+      run(horovodrun({GetParam(), "-np", "1", "-prefix-timestamp"},
+                     shell("printf 'a\\nb\\n'; echo c >&2")));
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out,
+              MatchesRegex("[^\n]* 20[0-9][0-9]\\[0\\]<stdout>:a\n"
+                           "[^\n]* 20[0-9][0-9]\\[0\\]<stdout>:b\n"));
+  EXPECT_THAT(outcome.err,
+              MatchesRegex("[^\n]* 20[0-9][0-9]\\[0\\]<stderr>:c\n"));
+}
+
+TEST_P(HorovodrunEitherWay, StartsAFailedJobAgain) {
+  const Outcome outcome =
+      run(horovodrun({GetParam(), "-np", "2", "--max-restarts", "3"},
+                     shell("echo $HOROVODPP_RESTART_COUNT; "
+                           "[ $HOROVODPP_RESTART_COUNT = 2 ] || exit 7")));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(lines_of(outcome.out), (Lines{"0", "1", "2"}));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("exited with code 7\n"),
+                                 HasSubstr("horovodrun: restart 1 of 3\n"),
+                                 HasSubstr("horovodrun: restart 2 of 3\n")));
+}
+
+TEST_P(HorovodrunEitherWay, GivesUpAfterTheLastRestart) {
+  const Outcome outcome = run(horovodrun(
+      {GetParam(), "-np", "1", "--max-restarts", "1"}, {"sh", "-c", "exit 7"}));
+  EXPECT_EQ(outcome.code, 7);
+  EXPECT_THAT(outcome.err, HasSubstr("restart 1 of 1"));
+  EXPECT_THAT(outcome.last_line(), HasSubstr("exited with code 7"));
+}
+
+TEST_P(HorovodrunEitherWay, DoesNotRestartAJobThatTheUserEnds) {
+  TestProcess process(
+      horovodrun({GetParam(), "-np", "1", "--max-restarts", "5"},
+                 shell("echo ready; sleep 1000; true")));
+  ASSERT_TRUE(process.wait_for("ready"));
+  process.send(SIGINT);
+  expect(process.wait(), 128 + SIGINT, "ready\n",
+         "horovodrun: stopped by signal 2 (Interrupt)\n");
+}
+
+TEST(HorovodrunByItself, RedirectsStreamsAndKeepsFilesOfEachStart) {
+  const TemporaryFile file;
+  const std::string folder = file.logs().string();
+  const Outcome outcome = run(horovodrun(
+      {"--no-mpi", "-np", "2", "--log-dir", folder, "-r", "0:1,1:3",
+       "--max-restarts", "1"},
+      shell("echo out; echo err >&2; exit $((1 - HOROVODPP_RESTART_COUNT))")));
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err.find("err\n"), 0u);
+  for (const char* start : {"", "restart.1/"}) {
+    for (const char* rank : {"rank.0", "rank.1"}) {
+      EXPECT_EQ(contents(folder + "/" + start + rank + "/stdout"), "out\n");
+      EXPECT_EQ(contents(folder + "/" + start + rank + "/stderr"), "err\n");
+    }
+  }
+}
+
+TEST(Horovodrun, RefusesToHideWrittenOutputOfOtherHosts) {
+  const Outcome outcome =
+      run(horovodrun({"--mpi", "-np", "2", "-H", "c.invalid:2", "--log-dir",
+                      "logs", "-r", "3"},
+                     {"true"}));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("leave --redirects"));
+}
+
+TEST(Horovodrun, RunsAModuleOfPython) {
+  const Outcome outcome = run(horovodrun({"-np", "1", "-m"}, {"this"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("Zen"));
+}
+
+// The host is known behind ssh's options.
+TEST(Horovodrun, PassesOptionsToSsh) {
+  const RemoteShell shell("echo \"ssh $*\" | cut -c1-30 >&2; exit 255");
+  const Outcome outcome = run(horovodrun({"-np", "1", "-H", "c.invalid:1", "-p",
+                                          "2222", "-i", "/my/key"},
+                                         {"true"}),
+                              shell.variables());
+  EXPECT_THAT(outcome.err, HasSubstr("ssh -p 2222 -i /my/key c.inv"));
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("host 'c.invalid' cannot be reached for rank 0"));
+}
+
 TEST(HorovodrunByItself, ReportsThatItsStarterWasKilled) {
   TestProcess process(
       horovodrun({"--no-mpi", "-np", "2"}, shell("echo ready; sleep 1000")));

@@ -83,6 +83,7 @@ def check_contents(folder):
     assert has(mpi, r"/libhorovodpp_mpi_\w+\.so$")
     assert not any(has(name, "_mpi_") for name in found if name != mpi), files
     assert has("horovodrun", "^./usr/bin/horovodrun$")
+    assert has("horovodrun", "^./usr/share/man/man1/horovodrun.1$")
     for pattern in (r"/include/horovodpp/horovodpp\.h$", r"/include/horovodpp/c/horovodpp\.h$",
                     r"/libhorovodpp\.so$", r"/horovodpp\.pc$", r"/horovodppConfig\.cmake$",
                     "/bin/horovodpp-config$"):

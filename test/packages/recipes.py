@@ -19,7 +19,7 @@ REQUIRED = {
                       "vcpkg": "nlohmann-json"},
     "BLAS": {"conan": "openblas/", "spack": "openblas@", "vcpkg": "openblas"},
     "ZLIB": {"conan": "zlib/", "spack": "zlib-api", "vcpkg": "zlib"},
-    "CLI11": {"conan": "cli11/", "spack": "cli11@", "vcpkg": "cli11"},
+    "yaml-cpp": {"conan": "yaml-cpp/", "spack": "yaml-cpp@", "vcpkg": "yaml-cpp"},
 }
 OF_CMAKE = {"BUILD_SHARED_LIBS"}
 NOT_LIBRARIES = {"Threads", "CblasHeader"}
@@ -40,7 +40,7 @@ def mistakes(root):
     options = set(re.findall(r"^option\((\w+)", build, re.MULTILINE)) | OF_CMAKE
     texts = recipes(root)
     needed = {name for source in (build, (root / "horovodrun/CMakeLists.txt").read_text())
-              for name in re.findall(r"^find_package\((\w+) REQUIRED|^find_package\((\w+) [^)]*"
+              for name in re.findall(r"^find_package\(([\w-]+) REQUIRED|^find_package\(([\w-]+) [^)]*"
                                      r"REQUIRED", source, re.MULTILINE) for name in name if name}
     for name in sorted(needed - NOT_LIBRARIES - set(REQUIRED)):
         yield f"the build needs {name}: say in REQUIRED what the recipes call it"

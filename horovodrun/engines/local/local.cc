@@ -147,9 +147,9 @@ class LocalEngine : public Engine {
                                  const LaunchContext& context) const override {
     const char* unsupported =
         !all_local(arguments.hosts, context.host_name) ? "other hosts"
-        : !arguments.mpi_arguments.empty()             ? "--mpi-args"
-        : !arguments.network_interfaces.empty()        ? "--network-interface"
-                                                       : nullptr;
+        : !arguments.mpi_arguments.empty()      ? "--mpi-args or --binding-args"
+        : !arguments.network_interfaces.empty() ? "--network-interface"
+                                                : nullptr;
     if (unsupported != nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat("without MPI there is no ", unsupported,

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -14,10 +15,12 @@ namespace hvd::launcher {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 using Words = std::vector<std::string>;
 
 Arguments parsed(const Words& words, const Environment& environment = {}) {
@@ -152,6 +155,7 @@ TEST(Arguments, ReadAHostfile) {
     EXPECT_THAT(refusal({"-np", "1", "--hostfile", file, "ls"}),
                 HasSubstr(error));
   }
+  std::remove(path.c_str());
 }
 
 TEST(Arguments, TakeTheStartTimeoutInSeconds) {
@@ -170,7 +174,7 @@ TEST(Arguments, TakeTheStartTimeoutInSeconds) {
   for (const char* text : {"0", "-1", "nan", "inf", "1e30", "soon", "604801"}) {
     EXPECT_THAT(refusal({"-np", "1", "ls"}, {{"HOROVOD_START_TIMEOUT", text}}),
                 AllOf(HasSubstr("HOROVOD_START_TIMEOUT"), HasSubstr(text),
-                      HasSubstr("up to 604800")));
+                      HasSubstr("from 0.001 to 604800")));
   }
 }
 
@@ -201,28 +205,122 @@ TEST(Arguments, AreRefusedWithTheReason) {
   for (const Case& one : std::vector<Case>{
            {{}, "how many ranks"},
            {{"./train"}, "how many ranks"},
-           {{"-np"}, "--num-proc"},
+           {{"-np"}, "-np needs a value: N"},
            {{"-np", "2"}, "what to run"},
-           {{"-np", "0", "ls"}, "-np is 0"},
-           {{"-np", "-1", "ls"}, "-np is -1"},
-           {{"-np", "two", "ls"}, "two"},
-           {{"-np", "2", "--fast", "ls"}, "unknown option '--fast'"},
+           {{"-np", "0", "ls"}, "-np is '0'; give a whole number from 1"},
+           {{"-np", "-1", "ls"}, "-np is '-1'"},
+           {{"-np", "two", "ls"}, "-np is 'two'"},
+           {{"-np", "2", "--fast", "ls"},
+            "unknown option '--fast'; see horovodrun --help"},
+           {{"-np", "2", "--verbos", "ls"}, "did you mean '--verbose'?"},
+           {{"-np", "2", "--mpi=1", "ls"}, "--mpi takes no value, but '1'"},
+           {{"-np", "2", "--nproc-per-node", "2", "ls"}, "exclude each other"},
+           {{"--nproc-per-node", "many", "ls"}, "auto, gpu or cpu"},
+           {{"-np", "2", "--redirects", "3", "ls"}, "with --log-dir"},
+           {{"-np", "2", "--log-dir", "x", "-r", "4", "ls"}, "--redirects is"},
+           {{"-np", "2", "-p", "0", "ls"}, "-p is '0'"},
+           {{"-np", "2", "-i", "my key", "ls"}, "path without blanks"},
+           {{"-np", "2", "--log-level", "LOUD", "ls"}, "TRACE, DEBUG"},
+           {{"-np", "2", "--thread-affinity", "a", "ls"}, "as in 0,1"},
+           {{"-np", "2", "--config-file", "/no", "ls"}, "No such file"},
            {{"-np", "2", "-H", "a:1", "ls"}, "slots (1)"},
-           {{"-np", "2", "--start-timeout", "0", "ls"}, "start timeout"},
+           {{"-np", "2", "--start-timeout", "0", "ls"},
+            "--start-timeout is '0'"},
            {{"-np", "2", "--mpi-args", "-x 'A", "ls"}, "not closed"},
-           {{"-np", "1", "-H", "a:1", "--hostfile", "f", "ls"}, "excludes"},
-           {{"--mpi", "--no-mpi", "-np", "2", "ls"}, "excludes"},
+           {{"-np", "1", "-H", "a:1", "--hostfile", "f", "ls"},
+            "exclude each other"},
+           {{"--mpi", "--no-mpi", "-np", "2", "ls"}, "exclude each other"},
            {{"-np", "1", "--hierarchical-allgather",
              "--no-hierarchical-allgather", "ls"},
-            "excludes"}}) {
+            "exclude each other"}}) {
     EXPECT_THAT(refusal(one.words), HasSubstr(one.reason));
   }
 }
 
-TEST(SplitWords, FollowsTheShellsQuotes) {
-  EXPECT_THAT(*split_words(" a  'b c'\"d\\\"e\"f \\  '' "),
-              ElementsAre("a", "b cd\"ef", " ", ""));
-  EXPECT_THAT(*split_words(""), IsEmpty());
+TEST(Arguments, StartAsManyRanksAsTheHostsHaveSlots) {
+  EXPECT_EQ(parsed({"-H", "a:2,b:3", "./train"}).ranks, 5);
+}
+
+TEST(Arguments, StartTheRanksOfEachHost) {
+  const Arguments arguments =
+      parsed({"--nproc-per-node", "3", "-H", "a:1,b:1", "./train"});
+  EXPECT_EQ(arguments.ranks, 6);
+  EXPECT_THAT(arguments.hosts, ElementsAre(Host{"a", 3}, Host{"b", 3}));
+  EXPECT_EQ(parsed({"--nproc_per_node=2", "./train"}).ranks, 2);
+  EXPECT_GE(parsed({"--nproc-per-node", "cpu", "./train"}).ranks, 1);
+  const Environment no_gpu = {{"HOROVODPP_CUDA_LIBRARY", "/nonexistent"}};
+  EXPECT_GE(parsed({"--nproc-per-node", "auto", "./train"}, no_gpu).ranks, 1);
+  EXPECT_THAT(refusal({"--nproc-per-node", "gpu", "./train"}, no_gpu),
+              HasSubstr("no GPU on this host"));
+}
+
+TEST(Arguments, LeaveTheSchedulersHostsForAStandaloneJob) {
+  const HostSource scheduler = [] {
+    return std::vector<Host>{{"a", 2}, {"b", 1}};
+  };
+  const auto arguments = parse_arguments(
+      {"--standalone", "--nproc-per-node", "4", "./train"}, {}, scheduler);
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_EQ(arguments->ranks, 4);
+  EXPECT_THAT(arguments->hosts, IsEmpty());
+}
+
+TEST(Arguments, RunAModuleByPython) {
+  const Arguments arguments =
+      parsed({"-np", "1", "-m", "pkg.train", "-m", "x"});
+  ASSERT_EQ(arguments.command.size(), 5u);
+  EXPECT_THAT(arguments.command[0], HasSubstr("python3"));
+  EXPECT_THAT(Words(arguments.command.begin() + 1, arguments.command.end()),
+              ElementsAre("-m", "pkg.train", "-m", "x"));
+}
+
+TEST(Arguments, PassOptionsForSshToEveryMpi) {
+  const Environment settings =
+      parsed({"-np", "1", "-p", "2222", "-i", "/key", "ls"}).settings;
+  for (const char* name :
+       {"OMPI_MCA_plm_rsh_args", "PRTE_MCA_plm_ssh_args",
+        "HYDRA_LAUNCHER_EXTRA_ARGS", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS"}) {
+    EXPECT_THAT(settings, Contains(Pair(name, "-p 2222 -i /key")));
+  }
+}
+
+TEST(Arguments, BindRanksAsAsked) {
+  EXPECT_THAT(parsed({"-np", "1", "--mpi-args", "-x A", "--binding-args",
+                      "--bind-to core", "ls"})
+                  .mpi_arguments,
+              ElementsAre("--bind-to", "core", "-x", "A"));
+}
+
+TEST(Arguments, PreferTheCommandLineToTheFile) {
+  const std::string path =
+      testing::TempDir() + "/arguments_test_config." + std::to_string(getpid());
+  std::ofstream(path) << "controller: mpi\n"
+                         "params: {cycle_time_ms: 2, cache_capacity: 7}\n"
+                         "stall_check: {enabled: false}\n"
+                         "autotune: {warmup_samples: 3}\n";
+  const Arguments arguments =
+      parsed({"--cycle-time-ms", "0.5", "--config-file", path, "--stall-check",
+              "--no-mpi", "-np", "1", "ls"});
+  EXPECT_EQ(arguments.engine, "local");
+  EXPECT_THAT(
+      arguments.settings,
+      UnorderedElementsAre(Pair("HOROVOD_CYCLE_TIME", "0.5"),
+                           Pair("HOROVOD_CACHE_CAPACITY", "7"),
+                           Pair("HOROVOD_STALL_CHECK_DISABLE", "0"),
+                           Pair("HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "3")));
+  EXPECT_THAT(arguments.notes,
+              ElementsAre(HasSubstr("autotune.warmup_samples has no effect")));
+  std::ofstream(path) << "params: {cycle_time: 2}\n";
+  EXPECT_THAT(refusal({"--config-file", path, "-np", "1", "ls"}),
+              AllOf(HasSubstr(path), HasSubstr("params.cycle_time_ms")));
+  std::remove(path.c_str());
+}
+
+TEST(Arguments, PrintWhatFollowsFromTheTable) {
+  EXPECT_THAT(parsed({"--completion", "bash"}).answer, HasSubstr("complete"));
+  EXPECT_THAT(parsed({"--completion", "zsh"}).answer, HasSubstr("#compdef"));
+  EXPECT_THAT(parsed({"--print", "manual"}).answer, HasSubstr(".TH"));
+  EXPECT_THAT(parsed({"--print", "table"}).answer, HasSubstr("|---|"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 
 namespace hvd::launcher {
@@ -69,6 +70,25 @@ TEST(Hosts, KnowTheirOwn) {
 TEST(Hosts, AreNoOptions) {
   EXPECT_FALSE(parse_hosts("-x:2").ok());
   EXPECT_FALSE(parse_hostfile("-oProxyCommand slots=2\n").ok());
+}
+
+TEST(Hosts, AreReadOrRefusedInAnyText) {
+  std::mt19937 random(1);
+  const std::string marks = "ab:,= \n\t#-19slots=.";
+  for (int round = 0; round < 20000; ++round) {
+    std::string text;
+    for (auto size = random() % 30; size > 0; --size) {
+      text += random() % 50 == 0 ? static_cast<char>(random() % 256)
+                                 : marks[random() % marks.size()];
+    }
+    for (const auto& hosts : {parse_hosts(text), parse_hostfile(text)}) {
+      if (hosts.ok()) {
+        EXPECT_GT(slots_of(*hosts), 0) << text;
+      } else {
+        EXPECT_FALSE(hosts.status().message().empty()) << text;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -44,7 +44,5 @@ TEST(NodeSettings, LeaveTheUsersAlone) {
             Environment());
 }
 
-TEST(UsableCores, IsAtLeastOne) { EXPECT_GE(usable_cores(), 1); }
-
 }  // namespace
 }  // namespace hvd::launcher

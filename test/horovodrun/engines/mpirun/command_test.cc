@@ -211,5 +211,29 @@ TEST(MpirunCommand, LeavesOutputToMpirunIfOptionsAskForIt) {
   EXPECT_FALSE(plan_for(kOpenMpi4, job_of(2), context).reads_ranks);
 }
 
+TEST(MpirunCommand, LeavesTheTimeOfOutputToMpirunOnOtherHosts) {
+  Arguments arguments = job_of(2, {{"a", 1}, {"b", 1}});
+  arguments.prefix_timestamps = true;
+  const StartPlan plan = plan_for(kOpenMpi4, arguments);
+  EXPECT_THAT(plan.argv, Contains("--timestamp-output"));
+  EXPECT_FALSE(plan.reads_ranks);
+  const auto refused = mpirun_plan(kMpich, arguments, kHere);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("or use Open MPI"));
+  arguments.hosts = {{"here", 2}};
+  const StartPlan local = plan_for(kOpenMpi4, arguments);
+  EXPECT_THAT(local.argv, Not(Contains("--timestamp-output")));
+  EXPECT_TRUE(local.reads_ranks);
+}
+
+TEST(MpirunCommand, RefusesToLoseHiddenOutput) {
+  Arguments arguments = job_of(2);
+  arguments.settings = {{"HOROVODRUN_SHOWN_RANKS", "0"}};
+  EXPECT_TRUE(mpirun_plan(kOpenMpi4, arguments, kHere).ok());
+  arguments.output_filename = "logs";
+  const auto refused = mpirun_plan(kOpenMpi4, arguments, kHere);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("--no-mpi"));
+}
+
 }  // namespace
 }  // namespace hvd::launcher

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of Horovod's horovodrun about hosts, starts and output, and those
+// of this project.
+#include "horovodrun/command_line/option.h"
+
+namespace hvd::launcher {
+namespace {
+
+constexpr double kMaxRanks = 1 << 20;
+constexpr double kMaxSeconds = 7 * 24 * 3600;
+
+constexpr char kNoGrowth[] =
+    "a job has a fixed number of ranks. A program that uses hvd.elastic.run "
+    "continues with the ranks that are left, and --max-restarts starts a "
+    "failed job again";
+
+constexpr Option kLaunchOptions[] = {
+    // Ranks and hosts.
+    {.names = "--num-proc -np -n",
+     .group = OptionGroup::kRanks,
+     .help = "Number of ranks. Default: all slots of the hosts",
+     .type = ValueType::kCount,
+     .value = "N",
+     .least = 1,
+     .most = kMaxRanks,
+     .one_of = "number of ranks"},
+    {.names = "--hosts -H",
+     .group = OptionGroup::kRanks,
+     .help = "Hosts with their slots: worker-0:2,worker-1:2. Default: this "
+             "host. Each host needs horovodrun and the command at the same "
+             "path",
+     .type = ValueType::kText,
+     .value = "HOSTS",
+     .one_of = "hosts"},
+    {.names = "--hostfile -hostfile",
+     .group = OptionGroup::kRanks,
+     .help = "File with a line for each host: worker-0 slots=2",
+     .type = ValueType::kFile,
+     .value = "FILE",
+     .one_of = "hosts"},
+    {.names = "--config-file",
+     .group = OptionGroup::kRanks,
+     .help = "YAML file with further options. Options of the command line "
+             "override the file, and the file overrides variables",
+     .type = ValueType::kFile,
+     .value = "FILE"},
+    {.names = "--min-np --min-num-proc",
+     .group = OptionGroup::kRanks,
+     .help = "Least number of ranks of an elastic job",
+     .type = ValueType::kCount,
+     .value = "N",
+     .effect = Effect::kRefused,
+     .words = kNoGrowth},
+    {.names = "--max-np --max-num-proc",
+     .group = OptionGroup::kRanks,
+     .help = "Largest number of ranks of an elastic job",
+     .type = ValueType::kCount,
+     .value = "N",
+     .effect = Effect::kRefused,
+     .words = kNoGrowth},
+    {.names = "--slots-per-host",
+     .group = OptionGroup::kRanks,
+     .help = "Slots of a host that the discovery script names without slots",
+     .type = ValueType::kCount,
+     .value = "N",
+     .effect = Effect::kRefused,
+     .words = kNoGrowth},
+    {.names = "--host-discovery-script",
+     .group = OptionGroup::kRanks,
+     .help = "Script that prints the hosts of an elastic job",
+     .type = ValueType::kFile,
+     .value = "FILE",
+     .one_of = "hosts",
+     .effect = Effect::kRefused,
+     .words = "the hosts of a job are fixed; name them with --hosts or "
+              "--hostfile, and --max-restarts starts a failed job again"},
+
+    // How ranks are started.
+    {.names = "--mpi",
+     .group = OptionGroup::kStart,
+     .help = "Start the ranks by mpirun. Default: if it is installed",
+     .key = "controller=mpi",
+     .one_of = "starter"},
+    {.names = "--no-mpi --gloo",
+     .group = OptionGroup::kStart,
+     .help = "Start the ranks without MPI: faster, on this host only, for "
+             "commands that do not call MPI themselves",
+     .key = "controller=gloo",
+     .one_of = "starter"},
+    {.names = "--launcher",
+     .group = OptionGroup::kStart,
+     .help = "The program that starts the ranks: mpirun (as --mpi), srun (in an "
+             "allocation of Slurm), local (as --no-mpi), or auto, the first of "
+             "mpirun, local and srun that can. Default: auto",
+     .type = ValueType::kChoice,
+     .value = "NAME",
+     .choices = "auto mpirun srun local",
+     .one_of = "starter"},
+    {.names = "--jsrun",
+     .group = OptionGroup::kStart,
+     .help = "Start the ranks by IBM's jsrun",
+     .one_of = "starter",
+     .effect = Effect::kRefused,
+     .words = "jsrun is not supported; use --mpi, with the hosts of the "
+              "allocation in --hosts"},
+    {.names = "--start-timeout",
+     .group = OptionGroup::kStart,
+     .help = "Seconds, such as 2.5, within which every rank must have "
+             "started. Default: HOROVOD_START_TIMEOUT, or 30",
+     .type = ValueType::kNumber,
+     .value = "SECONDS",
+     .least = 0.001,
+     .most = kMaxSeconds,
+     .variable = "HOROVOD_START_TIMEOUT"},
+    {.names = "--mpi-args",
+     .group = OptionGroup::kStart,
+     .help = "Further arguments for mpirun, as one word: --mpi-args \"-x A=1\"",
+     .type = ValueType::kText,
+     .value = "ARGUMENTS"},
+    {.names = "--binding-args",
+     .group = OptionGroup::kStart,
+     .help = "How mpirun binds ranks to cores, as one word: --binding-args "
+             "\"--bind-to core\". Default: not at all",
+     .type = ValueType::kText,
+     .value = "ARGUMENTS"},
+    {.names = "--disable-cache",
+     .group = OptionGroup::kStart,
+     .help = "Check the hosts anew",
+     .effect = Effect::kIgnored,
+     .words = "horovodrun keeps no results of checks"},
+    {.names = "--verbose",
+     .group = OptionGroup::kStart,
+     .help = "Show the command that starts the ranks, and its environment"},
+
+    // Connections between hosts.
+    {.names = "--network-interfaces --network-interface",
+     .group = OptionGroup::kHosts,
+     .help = "Interfaces for traffic between hosts, separated by commas",
+     .type = ValueType::kText,
+     .value = "NAMES",
+     .adds_up = true},
+    {.names = "--ssh-port -p",
+     .group = OptionGroup::kHosts,
+     .help = "Port of the hosts' SSH servers. Default: ssh's configuration",
+     .type = ValueType::kCount,
+     .value = "PORT",
+     .least = 1,
+     .most = 65535},
+    {.names = "--ssh-identity-file -i",
+     .group = OptionGroup::kHosts,
+     .help = "File with the private key for SSH. Default: ssh's configuration",
+     .type = ValueType::kFile,
+     .value = "FILE"},
+    {.names = "--tcp",
+     .group = OptionGroup::kHosts,
+     .help = "Use TCP between hosts, and no InfiniBand",
+     .variable = "NCCL_IB_DISABLE=1 OMPI_MCA_pml=ob1 "
+                 "OMPI_MCA_btl=^openib,uct,ofi,usnic"},
+
+    // Output of the ranks.
+    {.names = "--output-filename --log-dir",
+     .group = OptionGroup::kOutput,
+     .help = "Folder to which the output of each rank is written, as well as "
+             "shown",
+     .type = ValueType::kFile,
+     .value = "FOLDER"},
+    {.names = "--prefix-output-with-timestamp -prefix-timestamp",
+     .group = OptionGroup::kOutput,
+     .help = "Begin each line with the time, the rank and the stream"},
+
+    // Failures.
+    {.names = "--reset-limit",
+     .group = OptionGroup::kFailures,
+     .help = "Most resets of an elastic job",
+     .type = ValueType::kCount,
+     .value = "N",
+     .effect = Effect::kRefused,
+     .words = kNoGrowth},
+    {.names = "--elastic-timeout",
+     .group = OptionGroup::kFailures,
+     .help = "Seconds to wait for the hosts of an elastic job",
+     .type = ValueType::kCount,
+     .value = "SECONDS",
+     .effect = Effect::kRefused,
+     .words = kNoGrowth},
+    {.names = "--blacklist-cooldown-range",
+     .group = OptionGroup::kFailures,
+     .help = "Seconds after which an elastic job uses a failed host again",
+     .type = ValueType::kCount,
+     .value = "MIN MAX",
+     .values = 2,
+     .effect = Effect::kRefused,
+     .words = kNoGrowth},
+
+    // Help and information.
+    {.names = "--help -h",
+     .group = OptionGroup::kAbout,
+     .help = "Show this help"},
+    {.names = "--version -v",
+     .group = OptionGroup::kAbout,
+     .help = "Show the version"},
+    {.names = "--check-build -cb",
+     .group = OptionGroup::kAbout,
+     .help = "Show the parts of this installation"},
+    {.names = "--completion",
+     .group = OptionGroup::kAbout,
+     .help = "Show a script that completes horovodrun's options in a shell",
+     .type = ValueType::kChoice,
+     .value = "SHELL",
+     .choices = "bash zsh"},
+    {.names = "--print",
+     .group = OptionGroup::kAbout,
+     .help = "Show the manual page, or the table of the documentation",
+     .type = ValueType::kChoice,
+     .value = "PAGE",
+     .choices = "manual table",
+     .hidden = true},
+};
+
+}  // namespace
+
+std::span<const Option> launch_options() { return kLaunchOptions; }
+
+}  // namespace hvd::launcher
