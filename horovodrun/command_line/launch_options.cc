@@ -89,9 +89,10 @@ constexpr Option kLaunchOptions[] = {
      .one_of = "starter"},
     {.names = "--launcher",
      .group = OptionGroup::kStart,
-     .help = "The program that starts the ranks: mpirun (as --mpi), srun (in an "
-             "allocation of Slurm), local (as --no-mpi), or auto, the first of "
-             "mpirun, local and srun that can. Default: auto",
+     .help =
+         "The program that starts the ranks: mpirun (as --mpi), srun (in an "
+         "allocation of Slurm), local (as --no-mpi), or auto, the first of "
+         "mpirun, local and srun that can. Default: auto",
      .type = ValueType::kChoice,
      .value = "NAME",
      .choices = "auto mpirun srun local",

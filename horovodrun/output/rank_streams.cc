@@ -30,7 +30,8 @@ RankStreams::RankStreams(const std::string& desk, const std::string& token,
 
 void RankStreams::send(const std::string& desk, const std::string& token,
                        int rank, const Options& options) {
-  StreamPair output = open_stream(options.terminal || isatty(STDOUT_FILENO) != 0);
+  StreamPair output =
+      open_stream(options.terminal || isatty(STDOUT_FILENO) != 0);
   StreamPair errors = open_stream(isatty(STDERR_FILENO) != 0);
   const std::string letter =
       absl::StrCat(token, " ", rank, options.hides_output ? " o" : "",

@@ -16,8 +16,8 @@
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
-#include "horovodrun/command_line/arguments.h"
 #include "horovodrun/command_line/hosts.h"
+#include "horovodrun/command_line/words.h"
 #include "horovodrun/system/process.h"
 
 namespace hvd::launcher {
@@ -182,7 +182,7 @@ absl::StatusOr<DoctorOptions> read_options(const Words& words) {
 Words shell_of(const Environment& environment) {
   const auto chosen = environment.find("OMPI_MCA_plm_rsh_agent");
   if (chosen == environment.end()) return {"ssh"};
-  const auto words = split_words(chosen->second);
+  const auto words = split_words(chosen->second, chosen->first);
   return words.ok() && !words->empty() ? *words : Words{"ssh"};
 }
 

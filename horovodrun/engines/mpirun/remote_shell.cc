@@ -32,9 +32,6 @@ const std::vector<int> kShellSignals = {SIGCHLD, SIGINT, SIGTERM, SIGHUP,
 // ssh's options that take a value.
 constexpr char kOptionsWithValue[] = "BbcDEeFIiJLlmOopQRSWw";
 
-// ssh's options that take a value.
-constexpr char kOptionsWithValue[] = "BbcDEeFIiJLlmOopQRSWw";
-
 std::string host_in(const Words& added) {
   for (std::size_t i = 0; i < added.size(); ++i) {
     const std::string& word = added[i];

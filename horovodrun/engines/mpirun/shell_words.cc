@@ -18,8 +18,8 @@ Words words_of(absl::string_view text) {
   return absl::StrSplit(text, absl::ByAnyChar(" \t"), absl::SkipEmpty());
 }
 
-std::string value_in(const Environment& environment,
-                     std::initializer_list<const char*> names) {
+std::string first_value(const Environment& environment,
+                        std::initializer_list<const char*> names) {
   for (const char* name : names) {
     const auto found = environment.find(name);
     if (found != environment.end() && !found->second.empty()) {
@@ -30,7 +30,7 @@ std::string value_in(const Environment& environment,
 }
 
 // Among mpirun's arguments: --mca NAME VALUE.
-std::string value_in(const Words& arguments, absl::string_view name) {
+std::string first_value(const Words& arguments, absl::string_view name) {
   const auto found = std::find(arguments.begin(), arguments.end(), name);
   return found == arguments.end() || found + 1 == arguments.end() ? ""
                                                                   : found[1];
@@ -50,40 +50,40 @@ Words first_installed(const std::string& text, const Environment& environment) {
 // Whether Open MPI starts its daemons by the scheduler.
 bool connects_by_scheduler(const Arguments& arguments,
                            const Environment& environment) {
-  if (absl::StrContains(value_in(environment, {"OMPI_MCA_plm"}), "rsh") ||
-      absl::StrContains(value_in(arguments.mpi_arguments, "plm"), "rsh")) {
+  if (absl::StrContains(first_value(environment, {"OMPI_MCA_plm"}), "rsh") ||
+      absl::StrContains(first_value(arguments.mpi_arguments, "plm"), "rsh")) {
     return false;
   }
-  return !value_in(environment,
-                   {"SLURM_JOBID", "SLURM_JOB_ID", "LSB_JOBID", "PBS_JOBID"})
+  return !first_value(environment,
+                      {"SLURM_JOBID", "SLURM_JOB_ID", "LSB_JOBID", "PBS_JOBID"})
               .empty();
 }
 
 Words words_of_open_mpi(const Arguments& arguments,
                         const Environment& environment) {
   const Words& options = arguments.mpi_arguments;
-  std::string agent = value_in(options, "plm_rsh_agent");
-  if (agent.empty()) agent = value_in(options, "plm_ssh_agent");
+  std::string agent = first_value(options, "plm_rsh_agent");
+  if (agent.empty()) agent = first_value(options, "plm_ssh_agent");
   if (agent.empty()) {
-    agent = value_in(environment,
-                     {"PRTE_MCA_plm_ssh_agent", "OMPI_MCA_plm_rsh_agent"});
+    agent = first_value(environment,
+                        {"PRTE_MCA_plm_ssh_agent", "OMPI_MCA_plm_rsh_agent"});
   }
   Words words = first_installed(agent.empty() ? "ssh:rsh" : agent, environment);
   // As Open MPI does for an agent of this name.
   if (!words.empty() && words[0] == "ssh") words.emplace_back("-x");
-  std::string added = value_in(options, "plm_rsh_args");
-  if (added.empty()) added = value_in(options, "plm_ssh_args");
+  std::string added = first_value(options, "plm_rsh_args");
+  if (added.empty()) added = first_value(options, "plm_ssh_args");
   if (added.empty()) {
-    added = value_in(environment,
-                     {"PRTE_MCA_plm_ssh_args", "OMPI_MCA_plm_rsh_args"});
+    added = first_value(environment,
+                        {"PRTE_MCA_plm_ssh_args", "OMPI_MCA_plm_rsh_args"});
   }
   for (std::string& word : words_of(added)) words.push_back(std::move(word));
   return words;
 }
 
 Words words_of_hydra(const Environment& environment) {
-  const std::string launcher = value_in(environment, {"HYDRA_LAUNCHER"});
-  const std::string program = value_in(environment, {"HYDRA_LAUNCHER_EXEC"});
+  const std::string launcher = first_value(environment, {"HYDRA_LAUNCHER"});
+  const std::string program = first_value(environment, {"HYDRA_LAUNCHER_EXEC"});
   if (!launcher.empty() && launcher != "ssh") return {};
   return first_installed(program.empty() ? "ssh" : program, environment);
 }
@@ -91,7 +91,8 @@ Words words_of_hydra(const Environment& environment) {
 }  // namespace
 
 Words users_agent(const Environment& environment) {
-  const std::string chosen = value_in(environment, {"OMPI_MCA_plm_rsh_agent"});
+  const std::string chosen =
+      first_value(environment, {"OMPI_MCA_plm_rsh_agent"});
   return first_installed(chosen.empty() ? "ssh:rsh" : chosen, environment);
 }
 

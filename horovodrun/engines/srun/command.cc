@@ -80,7 +80,6 @@ absl::StatusOr<StartPlan> srun_plan(const Arguments& arguments,
   StartPlan plan = {.added = common_variables(arguments, context),
                     .starter = "srun",
                     .disguises_signals = true,
-                    .writes_files = !arguments.output_filename.empty(),
                     .noise = kSrunNoise};
   plan.added[kStepVariable] = by_sockets ? kMeetsBySockets : "mpi";
   if (hosts.size() > 1 && !arguments.network_interfaces.empty()) {
