@@ -23,7 +23,7 @@ folder=$(cd "$1" && pwd)
 
 # A small BLAS: no measured code uses it.
 wanted='libabsl-dev libspdlog-dev libhwy-dev libblas-dev libcli11-dev nlohmann-json3-dev
-  zlib1g-dev libgtest-dev libgmock-dev'
+  zlib1g-dev libsodium-dev libgtest-dev libgmock-dev'
 # Packages that every system with a compiler has.
 there='libc6|libc6-dev|libc-dev|libgcc-s1|libstdc\+\+6|gcc-.*|catch2|googletest'
 

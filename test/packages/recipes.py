@@ -19,6 +19,7 @@ REQUIRED = {
                       "vcpkg": "nlohmann-json"},
     "BLAS": {"conan": "openblas/", "spack": "openblas@", "vcpkg": "openblas"},
     "ZLIB": {"conan": "zlib/", "spack": "zlib-api", "vcpkg": "zlib"},
+    "Sodium": {"conan": "libsodium/", "spack": "libsodium@", "vcpkg": "libsodium"},
     "CLI11": {"conan": "cli11/", "spack": "cli11@", "vcpkg": "cli11"},
 }
 OF_CMAKE = {"BUILD_SHARED_LIBS"}
