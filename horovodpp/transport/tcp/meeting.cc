@@ -40,7 +40,7 @@ constexpr char kKept = 'k';
 struct Calls {
   std::vector<Endpoint> endpoints;
   std::size_t open = 0;  // Attempts that have not ended.
-  steady_clock::time_point next = steady_clock::time_point::min();
+  steady_clock::time_point next{};
   std::string failing{};  // Why attempts of this round have failed,
   std::string failed{};   // and of the last one.
 };

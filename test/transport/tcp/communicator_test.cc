@@ -128,11 +128,14 @@ TEST(TcpCommunicator, RefusesASecondProcessOfARank) {
     options.deadline = within(time);
     return std::string(make_tcp_communicator(options).status().message());
   };
-  std::thread first(
-      [&] { EXPECT_TRUE(make_tcp_communicator(rank_of(server, 0, 3)).ok()); });
+  std::thread first([&] {
+    const auto wires = make_tcp_communicator(rank_of(server, 0, 3));
+    EXPECT_TRUE(wires.ok()) << wires.status();
+  });
   // Until rank 0 is there.
-  while (message_to(2, std::chrono::milliseconds(20)).find("missing: rank 1") ==
-         std::string::npos) {
+  while (
+      message_to(2, std::chrono::milliseconds(300)).find("missing: rank 1") ==
+      std::string::npos) {
   }
   EXPECT_THAT(message_to(0, kLong), HasSubstr("another process is rank 0"));
   const auto others = meet({rank_of(server, 1, 3), rank_of(server, 2, 3)});
