@@ -25,27 +25,27 @@ bool is_reachable(const ifaddrs& entry) {
   return !IN6_IS_ADDR_LINKLOCAL(&ip.sin6_addr);
 }
 
-InternetAddress address_of(const ifaddrs& entry) {
-  InternetAddress bytes = {};
-  if (entry.ifa_addr->sa_family == AF_INET) {
-    bytes[10] = bytes[11] = 0xff;
-    std::memcpy(&bytes[kIPv4At],
-                &reinterpret_cast<const sockaddr_in*>(entry.ifa_addr)->sin_addr,
-                sizeof(in_addr));
-  } else {
-    std::memcpy(
-        bytes.data(),
-        &reinterpret_cast<const sockaddr_in6*>(entry.ifa_addr)->sin6_addr,
-        bytes.size());
-  }
-  return bytes;
-}
-
 }  // namespace
 
 bool is_ipv4(const InternetAddress& address) {
   return std::equal(address.begin(), address.begin() + kIPv4At,
                     kLoopbackAddress.begin());
+}
+
+std::optional<InternetAddress> address_in(const sockaddr& address) {
+  InternetAddress bytes = {};
+  if (address.sa_family == AF_INET) {
+    bytes[10] = bytes[11] = 0xff;
+    std::memcpy(&bytes[kIPv4At],
+                &reinterpret_cast<const sockaddr_in&>(address).sin_addr,
+                sizeof(in_addr));
+    return bytes;
+  }
+  if (address.sa_family != AF_INET6) return std::nullopt;
+  std::memcpy(bytes.data(),
+              &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr,
+              bytes.size());
+  return bytes;
 }
 
 std::string to_string(const InternetAddress& address) {
@@ -72,7 +72,7 @@ std::vector<InternetAddress> host_addresses(
                interfaces.end())) {
         continue;
       }
-      addresses.push_back(address_of(*entry));
+      addresses.push_back(*address_in(*entry->ifa_addr));
     }
   }
   ::freeifaddrs(all);

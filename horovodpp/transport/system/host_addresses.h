@@ -2,8 +2,12 @@
 // The addresses at which other hosts may reach this one.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +26,9 @@ bool is_ipv4(const InternetAddress& address);
 
 // "10.0.0.1" or "fd00::1".
 std::string to_string(const InternetAddress& address);
+
+// The address in a socket address of either family; none in any other.
+std::optional<InternetAddress> address_in(const sockaddr& address);
 
 // Those of interfaces that are up, IPv4 first; neither loopback nor link-local
 // addresses. If `interfaces` is not empty, only of the interfaces named.

@@ -13,8 +13,12 @@
 namespace hvd::transport {
 
 struct TcpOptions {
-  std::string server;  // As MeetingServer::endpoints().
-  std::string key;     // As JobKey::to_hex().
+  // "HOST:PORT", where the ranks meet.
+  std::string server;
+  // Whether rank 0 serves the meeting, at that port of its host. Otherwise a
+  // MeetingServer is there already.
+  bool rank_0_serves = true;
+  std::string key;  // As JobKey::to_hex().
   int rank = 0;
   int size = 1;
   // As LoopbackWorld::Options::ranks_per_node.

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -81,8 +82,14 @@ absl::StatusOr<OwnedDescriptor> bound_to(const Endpoint& endpoint) {
   const SocketAddress address = socket_address(endpoint);
   OwnedDescriptor socket = new_tcp_socket(address.family());
   if (!socket.is_open()) return errno_error("socket");
+  // Later meetings of the job use the port again.
+  const int yes = 1;
+  ::setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(socket.number(), address.get(), address.bytes) != 0) {
-    return errno_error("bind of a TCP socket");
+    return errno_error(endpoint.port == 0
+                           ? "bind of a TCP socket"
+                           : absl::StrCat("TCP port ", endpoint.port,
+                                          " of this host cannot be had"));
   }
   if (::listen(socket.number(), SOMAXCONN) != 0) return errno_error("listen");
   return socket;
@@ -114,30 +121,60 @@ std::string to_string(const Endpoint& endpoint) {
              : absl::StrCat("[", address, "]:", endpoint.port);
 }
 
+absl::StatusOr<std::uint16_t> port_of(std::string_view text) {
+  const absl::string_view view(text.data(), text.size());
+  const std::size_t colon = view.rfind(':');
+  int port = 0;
+  if (colon == absl::string_view::npos || colon == 0 ||
+      !absl::SimpleAtoi(view.substr(colon + 1), &port) || port < 1 ||
+      port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", view, "' is no HOST:PORT"));
+  }
+  return static_cast<std::uint16_t>(port);
+}
+
 absl::StatusOr<std::vector<Endpoint>> parse_endpoints(std::string_view text) {
   std::vector<Endpoint> endpoints;
   for (const absl::string_view part :
        absl::StrSplit(absl::string_view(text.data(), text.size()), ',')) {
-    const std::size_t colon = part.rfind(':');
-    int port = 0;
-    if (colon == absl::string_view::npos ||
-        !absl::SimpleAtoi(part.substr(colon + 1), &port) || port < 1 ||
-        port > 65535) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", part, "' is no ADDRESS:PORT"));
-    }
-    std::string host(part.substr(0, colon));
+    HVD_ASSIGN_OR_RETURN(const std::uint16_t port,
+                         port_of({part.data(), part.size()}));
+    std::string host(part.substr(0, part.rfind(':')));
     if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
       host = host.substr(1, host.size() - 2);
     }
     HVD_ASSIGN_OR_RETURN(const InternetAddress address, parse_address(host));
-    endpoints.push_back(
-        {.address = address, .port = static_cast<std::uint16_t>(port)});
+    endpoints.push_back({.address = address, .port = port});
   }
   return endpoints;
 }
 
-absl::StatusOr<Listener> listen_at(const std::vector<std::string>& interfaces) {
+absl::StatusOr<std::vector<Endpoint>> resolve(const std::string& text) {
+  HVD_ASSIGN_OR_RETURN(const std::uint16_t port, port_of(text));
+  auto numeric = parse_endpoints(text);
+  if (numeric.ok()) return numeric;
+  const std::string name = text.substr(0, text.rfind(':'));
+  addrinfo wanted = {};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(name.c_str(), nullptr, &wanted, &found);
+  if (error != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("the host name '", name, "': ", ::gai_strerror(error)));
+  }
+  std::vector<Endpoint> endpoints;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    if (const auto address = address_in(*one->ai_addr)) {
+      endpoints.push_back({.address = *address, .port = port});
+    }
+  }
+  ::freeaddrinfo(found);
+  return endpoints;
+}
+
+absl::StatusOr<Listener> listen_at(const std::vector<std::string>& interfaces,
+                                   std::uint16_t port) {
   std::vector<InternetAddress> addresses = host_addresses(interfaces);
   if (addresses.empty() && !interfaces.empty()) {
     return absl::NotFoundError(absl::StrCat(
@@ -146,20 +183,20 @@ absl::StatusOr<Listener> listen_at(const std::vector<std::string>& interfaces) {
   }
   if (addresses.empty()) addresses.push_back(kLoopbackAddress);
   absl::StatusOr<OwnedDescriptor> socket =
-      interfaces.size() == 1 ? bound_to({.address = addresses[0]})
-                             : bound_to({});
+      interfaces.size() == 1 ? bound_to({.address = addresses[0], .port = port})
+                             : bound_to({.port = port});
   // Without IPv6.
   if (!socket.ok() && interfaces.size() != 1) {
     InternetAddress any = kLoopbackAddress;
     any[kIPv4At] = any.back() = 0;
-    socket = bound_to({.address = any});
+    socket = bound_to({.address = any, .port = port});
   }
   if (!socket.ok()) return socket.status();
   Listener listener = {.socket = *std::move(socket)};
-  const std::uint16_t port = listening_port(listener.socket);
+  const std::uint16_t bound = listening_port(listener.socket);
   if (interfaces.size() == 1) addresses.resize(1);
   for (const InternetAddress& address : addresses) {
-    listener.endpoints.push_back({.address = address, .port = port});
+    listener.endpoints.push_back({.address = address, .port = bound});
   }
   return listener;
 }

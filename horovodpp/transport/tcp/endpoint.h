@@ -30,11 +30,22 @@ struct Listener {
   std::vector<Endpoint> endpoints{};
 };
 
-// Listens at a free port. With `interfaces`, only their addresses are offered,
+// The port of "HOST:PORT".
+//   InvalidArgument  `text` has another form
+absl::StatusOr<std::uint16_t> port_of(std::string_view text);
+
+// The endpoints of "NAME:PORT" by the system's resolver; blocks.
+//   InvalidArgument  `text` has another form
+//   Unavailable      the name is unknown, maybe not yet
+absl::StatusOr<std::vector<Endpoint>> resolve(const std::string& text);
+
+// Listens at `port`, or at a free one if it is 0. With `interfaces`, only their addresses are offered,
 // and with a single one, the socket is bound to it.
 //   NotFound  no interface of these names has an address; lists those that have
-//   Internal  the system has no socket or port left
-absl::StatusOr<Listener> listen_at(const std::vector<std::string>& interfaces);
+//   Internal  the system has no socket or port left, or another program has
+//             this port
+absl::StatusOr<Listener> listen_at(const std::vector<std::string>& interfaces,
+                                   std::uint16_t port = 0);
 
 // A non-blocking socket that begins to connect; the connection may fail later.
 //   Unavailable  it cannot begin

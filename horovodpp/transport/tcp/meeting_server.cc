@@ -24,7 +24,8 @@ constexpr Caller kThisServer = {.rank = Caller::kServer};
 
 absl::StatusOr<std::unique_ptr<MeetingServer>> MeetingServer::start(
     const Options& options) {
-  HVD_ASSIGN_OR_RETURN(Listener listener, listen_at(options.interfaces));
+  HVD_ASSIGN_OR_RETURN(Listener listener,
+                       listen_at(options.interfaces, options.port));
   std::unique_ptr<MeetingServer> server(
       new MeetingServer(options, std::move(listener)));
   if (!server->events_.is_open()) return errno_error("epoll_create1");

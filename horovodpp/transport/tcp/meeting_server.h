@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MeetingServer is where the ranks of a job on several hosts find each
 // other: each sends its card, and once all are there each gets all cards. The
-// launcher runs one; the ranks then connect to each other (meeting.h).
+// ranks then connect to each other (meeting.h). Rank 0 runs one.
 //
 //   auto server = MeetingServer::start({.key = key, .size = 8});
 //   environment["HOROVODPP_RENDEZVOUS"] = "tcp:" + (*server)->endpoints();
@@ -33,7 +33,8 @@ class MeetingServer : private FrameReader {
  public:
   struct Options {
     JobKey key{};
-    int size = 1;  // Ranks of the job.
+    int size = 1;            // Ranks of the job.
+    std::uint16_t port = 0;  // 0: any.
     // As in listen_at().
     std::vector<std::string> interfaces{};
   };

@@ -32,6 +32,7 @@ std::chrono::steady_clock::time_point within(std::chrono::milliseconds time) {
 
 TcpOptions rank_of(const RunningServer& server, int rank, int size) {
   return {.server = server.endpoints(),
+          .rank_0_serves = false,
           .key = server.key(),
           .rank = rank,
           .size = size,
@@ -76,6 +77,52 @@ std::vector<absl::Status> meet(const std::vector<TcpOptions>& all) {
   }
   for (std::thread& rank : ranks) rank.join();
   return results;
+}
+
+// A port that was free a moment ago.
+std::string free_server() {
+  const auto listener = listen_at({});
+  return absl::StrCat("localhost:", listener->endpoints.front().port);
+}
+
+TEST(TcpCommunicator, MeetsAtRankZeroAgainAndAgain) {
+  std::vector<TcpOptions> ranks(3);
+  for (int rank = 0; rank < 3; ++rank) {
+    ranks[static_cast<std::size_t>(rank)] = {.key = std::string(64, 'a'),
+                                             .rank = rank,
+                                             .size = 3,
+                                             .deadline = within(kLong)};
+  }
+  const std::string server = free_server();
+  for (TcpOptions& rank : ranks) rank.server = server;
+  for (int round = 0; round < 3; ++round) {
+    for (const absl::Status& result : meet(ranks)) {
+      EXPECT_TRUE(result.ok()) << round << ": " << result;
+    }
+  }
+}
+
+TEST(TcpCommunicator, NamesAPortThatAnotherProgramHas) {
+  const auto taken = listen_at({});
+  const std::string port = std::to_string(taken->endpoints.front().port);
+  const auto results = meet({{.server = "localhost:" + port,
+                              .key = std::string(64, 'a'),
+                              .size = 2,
+                              .deadline = within(kLong)}});
+  EXPECT_THAT(std::string(results[0].message()),
+              AllOf(HasSubstr("TCP port " + port), HasSubstr("in use")));
+}
+
+TEST(TcpCommunicator, NamesAnUnknownHost) {
+  const auto results =
+      meet({{.server = "no-such-host.invalid:4711",
+             .key = std::string(64, 'a'),
+             .rank = 1,
+             .size = 2,
+             .deadline = within(std::chrono::milliseconds(300))}});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(results[0])) << results[0];
+  EXPECT_THAT(std::string(results[0].message()),
+              HasSubstr("no-such-host.invalid"));
 }
 
 TEST(TcpCommunicator, NamesMissingRanks) {
@@ -195,6 +242,7 @@ class TcpWithAChild : public ::testing::Test {
     auto server = MeetingServer::start({.key = key, .size = 2});
     ASSERT_TRUE(server.ok()) << server.status();
     TcpOptions options = {.server = (*server)->endpoints(),
+                          .rank_0_serves = false,
                           .key = key.to_hex(),
                           .size = 2,
                           .ranks_per_node = 1,
