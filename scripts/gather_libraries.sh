@@ -22,7 +22,7 @@ folder=$(cd "$1" && pwd)
 [ -z "$(ls -A "$folder")" ] || fail "$folder is not empty"
 
 # A small BLAS: no measured code uses it.
-wanted='libabsl-dev libspdlog-dev libhwy-dev libblas-dev libcli11-dev libyaml-cpp-dev
+wanted='libabsl-dev libspdlog-dev libhwy-dev libblas-dev libyaml-cpp-dev libsodium-dev
   nlohmann-json3-dev zlib1g-dev libgtest-dev libgmock-dev'
 # Packages that every system with a compiler has.
 there='libc6|libc6-dev|libc-dev|libgcc-s1|libstdc\+\+6|gcc-.*|catch2|googletest'

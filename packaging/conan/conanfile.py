@@ -43,6 +43,7 @@ class Horovodpp(ConanFile):
         self.requires("nlohmann_json/[>=3.11 <4]")
         self.requires("openblas/[>=0.3 <1]")
         self.requires("zlib/[>=1.2.11 <2]")
+        self.requires("libsodium/[>=1.0.18 <2]")
         self.requires("yaml-cpp/[>=0.7 <1]")
         if self.options.with_mpi:
             self.requires("openmpi/[>=4.1]")

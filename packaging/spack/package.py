@@ -23,6 +23,7 @@ class Horovodpp(CMakePackage):
     depends_on("nlohmann-json@3.11:")
     depends_on("openblas@0.3:")
     depends_on("zlib-api")
+    depends_on("libsodium@1.0.18:")
     depends_on("yaml-cpp@0.7:")
     depends_on("mpi", when="+mpi")
     depends_on("onednn@2:3", when="+dnnl")

@@ -19,6 +19,7 @@ REQUIRED = {
                       "vcpkg": "nlohmann-json"},
     "BLAS": {"conan": "openblas/", "spack": "openblas@", "vcpkg": "openblas"},
     "ZLIB": {"conan": "zlib/", "spack": "zlib-api", "vcpkg": "zlib"},
+    "Sodium": {"conan": "libsodium/", "spack": "libsodium@", "vcpkg": "libsodium"},
     "yaml-cpp": {"conan": "yaml-cpp/", "spack": "yaml-cpp@", "vcpkg": "yaml-cpp"},
 }
 OF_CMAKE = {"BUILD_SHARED_LIBS"}

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/coordinator/protocol/wire.h"
+#include "horovodpp/core/memory/wire.h"
 
 namespace hvd::coordinator {
 namespace {

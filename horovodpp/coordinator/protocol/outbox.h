@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "horovodpp/coordinator/protocol/message.h"
-#include "horovodpp/coordinator/protocol/wire.h"
+#include "horovodpp/core/memory/wire.h"
 
 namespace hvd::coordinator {
 

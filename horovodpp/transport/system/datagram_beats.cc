@@ -2,8 +2,6 @@
 #include "horovodpp/transport/system/datagram_beats.h"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -15,63 +13,16 @@ namespace hvd::transport {
 namespace {
 
 using Contact = DatagramBeats::Contact;
-using InternetAddress = std::array<std::uint8_t, 16>;
 
 constexpr std::uint32_t kBeatMagic = 0x62647668;  // "hvdb"
 // Limit, so that a flood of foreign datagrams does not delay this rank.
 constexpr int kDatagramsPerCall = 1000;
-// Offset of the IPv4 address in a mapped IPv6 address.
-constexpr std::size_t kIPv4At = 12;
 
 struct Beat {
   std::uint32_t magic = kBeatMagic;
   std::int32_t from = 0;
   std::uint64_t token = 0;
 };
-
-InternetAddress mapped(const in_addr& address) {
-  InternetAddress bytes = {};
-  bytes[10] = bytes[11] = 0xff;
-  std::memcpy(&bytes[kIPv4At], &address, sizeof address);
-  return bytes;
-}
-
-// Whether another host may reach the interface.
-bool is_reachable(const ifaddrs& entry) {
-  if (entry.ifa_addr == nullptr || (entry.ifa_flags & IFF_UP) == 0 ||
-      (entry.ifa_flags & IFF_LOOPBACK) != 0) {
-    return false;
-  }
-  if (entry.ifa_addr->sa_family == AF_INET) return true;
-  if (entry.ifa_addr->sa_family != AF_INET6) return false;
-  const auto& ip = *reinterpret_cast<const sockaddr_in6*>(entry.ifa_addr);
-  return !IN6_IS_ADDR_LINKLOCAL(&ip.sin6_addr);
-}
-
-InternetAddress address_of(const ifaddrs& entry) {
-  if (entry.ifa_addr->sa_family == AF_INET) {
-    return mapped(
-        reinterpret_cast<const sockaddr_in*>(entry.ifa_addr)->sin_addr);
-  }
-  InternetAddress bytes = {};
-  std::memcpy(bytes.data(),
-              &reinterpret_cast<const sockaddr_in6*>(entry.ifa_addr)->sin6_addr,
-              bytes.size());
-  return bytes;
-}
-
-// Adds the addresses of one family.
-void add_addresses(Contact& contact, int family) {
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return;
-  for (const ifaddrs* entry = all;
-       entry != nullptr && contact.addresses < Contact::kMaxAddresses;
-       entry = entry->ifa_next) {
-    if (!is_reachable(*entry) || entry->ifa_addr->sa_family != family) continue;
-    contact.address[contact.addresses++] = address_of(*entry);
-  }
-  ::freeifaddrs(all);
-}
 
 // Opens a socket for both families; without IPv6, IPv4 only.
 OwnedDescriptor open_socket(int family) {
@@ -116,8 +67,10 @@ DatagramBeats::DatagramBeats() : socket_(open_socket(AF_INET6)) {
     return;
   }
   contact_.port = port_of(socket_.number());
-  add_addresses(contact_, AF_INET);
-  add_addresses(contact_, AF_INET6);
+  for (const InternetAddress& address : host_addresses()) {
+    if (contact_.addresses == Contact::kMaxAddresses) break;
+    contact_.address[contact_.addresses++] = address;
+  }
 }
 
 void DatagramBeats::send(const Contact& to, int from) const {

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "horovodpp/transport/system/host_addresses.h"
 #include "horovodpp/transport/system/owned_descriptor.h"
 
 namespace hvd::transport {
@@ -31,8 +32,7 @@ class DatagramBeats {
     std::uint64_t token = 0;
     std::uint16_t port = 0;  // 0: unreachable.
     std::uint16_t addresses = 0;
-    // IPv6; IPv4 addresses are mapped.
-    std::array<std::array<std::uint8_t, 16>, kMaxAddresses> address = {};
+    std::array<InternetAddress, kMaxAddresses> address = {};
   };
 
   DatagramBeats();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/coordinator/protocol/wire.h"
+#include "horovodpp/core/memory/wire.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-namespace hvd::coordinator {
+namespace hvd {
 namespace {
 
 TEST(Wire, IsLittleEndianAndLengthPrefixed) {
@@ -120,4 +120,4 @@ TEST(Wire, AFlagIsTrueOrFalse) {
 }
 
 }  // namespace
-}  // namespace hvd::coordinator
+}  // namespace hvd

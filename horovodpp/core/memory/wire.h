@@ -25,7 +25,7 @@
 #include <string_view>
 #include <utility>
 
-namespace hvd::coordinator {
+namespace hvd {
 
 class WireWriter {
  public:
@@ -153,4 +153,4 @@ class WireReader {
   std::string why_;
 };
 
-}  // namespace hvd::coordinator
+}  // namespace hvd

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Communicator between processes of several hosts, without MPI.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "horovodpp/transport/communicator.h"
+
+namespace hvd::transport {
+
+struct TcpOptions {
+  // "HOST:PORT", where the ranks meet.
+  std::string server;
+  // Whether rank 0 serves the meeting, at that port of its host. Otherwise a
+  // MeetingServer is there already.
+  bool rank_0_serves = true;
+  std::string key;  // As JobKey::to_hex().
+  int rank = 0;
+  int size = 1;
+  // As LoopbackWorld::Options::ranks_per_node.
+  int ranks_per_node = 0;
+  // As in listen_at().
+  std::vector<std::string> interfaces{};
+  std::chrono::steady_clock::time_point deadline =
+      std::chrono::steady_clock::time_point::max();
+};
+
+// Meets the other ranks. May be called again after the communicator was
+// destroyed; the ranks then meet again.
+//   InvalidArgument     there is no such rank, server or key
+//   FailedPrecondition  this process was forked from one that is a rank
+//   (errors)            of meet_by_tcp()
+absl::StatusOr<std::unique_ptr<Communicator>> make_tcp_communicator(
+    const TcpOptions& options);
+
+}  // namespace hvd::transport
