@@ -22,7 +22,7 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scancel", "squeu
 PATH = f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
 PR_SET_PDEATHSIG = 1
 # Seconds for daemons to start, and for jobs to end.
-PATIENCE = 60
+PATIENCE = 120
 
 CONFIGURATION = """\
 ClusterName=test
@@ -97,6 +97,7 @@ class Cluster:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hvd-slurm-", dir="/var/tmp"))
         self.folder.chmod(0o755)
         self.environment = {**os.environ, "PATH": PATH,
+                            "HOROVOD_START_TIMEOUT": "90",
                             "SLURM_CONF": str(self.folder / "slurm.conf")}
         self.environment.pop("HOROVOD_SIZE", None)
 
