@@ -107,6 +107,10 @@ if [ "$1" = test ] || [ "$1" = packages ]; then
   if ! installed clang-format-14 && apt-cache show clang-format-14 >/dev/null 2>&1; then
     install clang-format-14
   fi
+  # Where there is no Slurm, its tests are skipped, and ctest says so.
+  if apt-cache show slurmctld slurmd slurm-client munge >/dev/null 2>&1; then
+    install slurmctld slurmd slurm-client munge
+  fi
   # An old PyTorch, next to the newest: if there is none, its tests are skipped.
   if apt-cache show python3-torch libtorch-dev >/dev/null 2>&1; then
     install python3-torch libtorch-dev python3-numpy python3-pytest
