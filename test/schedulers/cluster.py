@@ -22,7 +22,7 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scancel", "squeu
 PATH = f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
 PR_SET_PDEATHSIG = 1
 # Seconds for daemons to start, and for jobs to end.
-PATIENCE = 120
+TIMEOUT = 120
 
 CONFIGURATION = """\
 ClusterName=test
@@ -62,10 +62,10 @@ def end_with_parent():
 
 
 def wait_until(holds, what):
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not (found := holds()):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {PATIENCE} s until {what}")
+            raise TimeoutError(f"waited {TIMEOUT} s until {what}")
         time.sleep(0.05)
     return found
 
@@ -157,7 +157,7 @@ class Cluster:
             daemon.terminate()
         for daemon in self.daemons:
             try:
-                daemon.wait(PATIENCE)
+                daemon.wait(TIMEOUT)
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()

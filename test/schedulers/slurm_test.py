@@ -169,7 +169,7 @@ class Ends(unittest.TestCase):
         return job
 
     def assert_nothing_is_left(self, job):
-        left = leftovers.still_there(lambda: leftovers.marked(self.mark), slurm.PATIENCE)
+        left = leftovers.still_there(lambda: leftovers.marked(self.mark), slurm.TIMEOUT)
         self.assertEqual([*map(leftovers.describe, left), *self.folders.files()], [], job.text())
 
     def test_a_cancelled_job(self):

@@ -158,7 +158,7 @@ void Job::end_caught(const std::string& call) {
 // Describes how the ranks found each other.
 std::string Job::meeting(const Config& config) const {
   const std::string module = transport::loaded_mpi_module();
-  if (!config.rendezvous.empty()) return "by sockets of this host, without MPI";
+  if (!config.rendezvous.empty()) return "by sockets, without MPI";
   if (topology_.size() == 1) return "alone";
   if (module.empty()) return "in one process";
   return absl::StrCat("by ", transport::LoadedMpi::find().version(),

@@ -15,12 +15,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "horovodpp/coordinator/protocol/process_sets.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/clock.h"
 #include "horovodpp/transport/local/communicator.h"
 #include "horovodpp/transport/loopback/loopback.h"
 #include "horovodpp/transport/mpi_module.h"
+#include "horovodpp/transport/tcp/communicator.h"
 
 namespace hvd::runtime {
 
@@ -82,7 +85,10 @@ std::vector<std::string> common_settings(const Config& config) {
 
 namespace {
 
-absl::StatusOr<std::unique_ptr<transport::Communicator>> join_local_ranks(
+// A rendezvous that begins so is HOST:PORT, for ranks on several hosts.
+constexpr absl::string_view kByTcp = "tcp:";
+
+absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
     const Config& config) {
   if (config.expected_size < 1) {
     return absl::InvalidArgumentError(
@@ -95,6 +101,23 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_local_ranks(
         "the program has initialized MPI, and horovodrun started its ranks "
         "without it, so that each is a world of its own to MPI: start them by "
         "horovodrun without --no-mpi");
+  }
+  absl::string_view server = config.rendezvous;
+  if (absl::ConsumePrefix(&server, kByTcp)) {
+    if (config.job_key.empty()) {
+      return absl::InvalidArgumentError(
+          "HOROVODPP_RENDEZVOUS names a TCP port, and HOROVODPP_JOB_KEY is not "
+          "set: give all ranks the same secret of 64 hexadecimal digits, as "
+          "from `openssl rand -hex 32`");
+    }
+    return transport::make_tcp_communicator(
+        {.server = std::string(server),
+         .key = config.job_key,
+         .rank = config.rank,
+         .size = config.expected_size,
+         .ranks_per_node = config.ranks_per_node,
+         .interfaces = config.interfaces,
+         .deadline = deadline_after(config.start_timeout)});
   }
   return transport::make_local_communicator(
       {.rendezvous = config.rendezvous,
@@ -138,7 +161,7 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
     const Config& config) {
   const bool by_scheduler = !config.scheduled.empty();
   if (!config.rendezvous.empty() && !by_scheduler) {
-    return join_local_ranks(config);
+    return join_without_mpi(config);
   }
   // A scheduler's tasks whose program runs MPI are a world to MPI, or get its
   // error.

@@ -310,6 +310,10 @@ StatusOr<Config> Config::from_env() {
   config.mpi_launcher = launcher_of_mpi();
   if (const auto name = variable("HOROVODPP_RENDEZVOUS")) {
     config.rendezvous = *name;
+    config.job_key = variable("HOROVODPP_JOB_KEY").value_or("");
+    if (const auto names = variable("HOROVODPP_INTERFACES")) {
+      config.interfaces = absl::StrSplit(*names, ',', absl::SkipEmpty());
+    }
     HVD_RETURN_IF_ERROR(read_count("HOROVOD_RANK", config.rank));
   }
   HVD_RETURN_IF_ERROR(

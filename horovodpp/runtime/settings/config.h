@@ -30,8 +30,17 @@ struct Config {
   // each other by the name. "": they use MPI. The tasks of an srun step on one
   // node, without a PMI, have a name, too: from SLURM_JOB_ID and SLURM_STEP_ID,
   // with SLURM_PROCID as the rank.
+  //
+  // "tcp:HOST:PORT" is for ranks on several hosts: rank 0 runs on HOST, and
+  // serves the meeting at PORT.
   std::string rendezvous;
   int rank = 0;
+  // HOROVODPP_JOB_KEY: the secret by which ranks that meet by TCP know each
+  // other, 64 hexadecimal digits.
+  std::string job_key;
+  // HOROVODPP_INTERFACES: the network interfaces, separated by commas, for
+  // connections by TCP. Empty: all.
+  std::vector<std::string> interfaces;
 
   // Whether a launcher started this process as a rank: HOROVOD_SIZE above 1, or
   // one of OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_SIZE, PMI_CONTROL_PORT and
