@@ -172,7 +172,7 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
          .deadline = std::chrono::steady_clock::now() + config.start_timeout},
         {.file = config.mpi_module, .launcher = config.mpi_launcher});
   }
-  if (!config.rendezvous.empty()) return join_local_ranks(config);
+  if (!config.rendezvous.empty()) return join_without_mpi(config);
   HVD_RETURN_IF_ERROR(refuse_to_be_alone(config));
   return transport::make_solo_communicator();
 }

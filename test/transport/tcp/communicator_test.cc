@@ -86,15 +86,15 @@ std::string free_server() {
 }
 
 TEST(TcpCommunicator, MeetsAtRankZeroAgainAndAgain) {
-  std::vector<TcpOptions> ranks(3);
-  for (int rank = 0; rank < 3; ++rank) {
-    ranks[static_cast<std::size_t>(rank)] = {.key = std::string(64, 'a'),
-                                             .rank = rank,
-                                             .size = 3,
-                                             .deadline = within(kLong)};
-  }
   const std::string server = free_server();
-  for (TcpOptions& rank : ranks) rank.server = server;
+  std::vector<TcpOptions> ranks;
+  for (int rank = 0; rank < 3; ++rank) {
+    ranks.push_back({.server = server,
+                     .key = std::string(64, 'a'),
+                     .rank = rank,
+                     .size = 3,
+                     .deadline = within(kLong)});
+  }
   for (int round = 0; round < 3; ++round) {
     for (const absl::Status& result : meet(ranks)) {
       EXPECT_TRUE(result.ok()) << round << ": " << result;
