@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "horovodpp/core/status.h"
-#include "horovodrun/command_line/nearest.h"
+#include "horovodrun/options/nearest.h"
 
 namespace hvd::launcher {
 namespace {

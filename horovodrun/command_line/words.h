@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "horovodrun/command_line/option_values.h"
+#include "horovodrun/options/option_values.h"
 
 namespace hvd::launcher {
 

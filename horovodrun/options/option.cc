@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/command_line/option.h"
+#include "horovodrun/options/option.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "horovodrun/command_line/nearest.h"
+#include "horovodrun/options/nearest.h"
 
 namespace hvd::launcher {
 

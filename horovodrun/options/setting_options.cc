@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of Horovod's horovodrun that stand for settings of the library.
-#include "horovodrun/command_line/option.h"
+#include "horovodrun/options/option.h"
 
 namespace hvd::launcher {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/command_line/nearest.h"
+#include "horovodrun/options/nearest.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "horovodrun/command_line/option_values.h"
+#include "horovodrun/options/option_values.h"
 
 namespace hvd::launcher {
 

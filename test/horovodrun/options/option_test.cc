@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of options, and a try of each option of Horovod's launch.py and of
 // torchrun.
-#include "horovodrun/command_line/option.h"
+#include "horovodrun/options/option.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

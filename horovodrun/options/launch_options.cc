@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of Horovod's horovodrun about hosts, starts and output, and those
 // of this project.
-#include "horovodrun/command_line/option.h"
+#include "horovodrun/options/option.h"
 
 namespace hvd::launcher {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/command_line/option_values.h"
+#include "horovodrun/options/option_values.h"
 
 #include <algorithm>
 #include <utility>

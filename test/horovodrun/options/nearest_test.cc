@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/command_line/nearest.h"
+#include "horovodrun/options/nearest.h"
 
 #include <gtest/gtest.h>
 
-#include "horovodrun/command_line/option.h"
+#include "horovodrun/options/option.h"
 
 namespace hvd::launcher {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/command_line/help.h"
+#include "horovodrun/options/help.h"
 
 #include <algorithm>
 #include <cstddef>

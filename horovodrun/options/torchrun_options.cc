@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options that only torchrun has. --log-dir is another name of
 // --output-filename.
-#include "horovodrun/command_line/option.h"
+#include "horovodrun/options/option.h"
 
 namespace hvd::launcher {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/command_line/manual.h"
+#include "horovodrun/options/manual.h"
 
 #include <vector>
 
@@ -9,8 +9,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "horovodrun/command_line/help.h"
-#include "horovodrun/command_line/option.h"
+#include "horovodrun/options/help.h"
+#include "horovodrun/options/option.h"
 
 namespace hvd::launcher {
 namespace {

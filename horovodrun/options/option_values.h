@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "horovodrun/command_line/option.h"
+#include "horovodrun/options/option.h"
 #include "horovodrun/system/environment.h"
 
 namespace hvd::launcher {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/command_line/manual.h"
+#include "horovodrun/options/manual.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <string>
 
 #include "absl/strings/str_split.h"
-#include "horovodrun/command_line/help.h"
-#include "horovodrun/command_line/option.h"
+#include "horovodrun/options/help.h"
+#include "horovodrun/options/option.h"
 
 namespace hvd::launcher {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "horovodrun/command_line/option.h"
+#include "horovodrun/options/option.h"
 
 namespace hvd::launcher {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/command_line/config_file.h"
+#include "horovodrun/options/config_file.h"
 
 #include <yaml-cpp/yaml.h>
 
@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "horovodpp/core/status.h"
-#include "horovodrun/command_line/nearest.h"
+#include "horovodrun/options/nearest.h"
 
 namespace hvd::launcher {
 namespace {

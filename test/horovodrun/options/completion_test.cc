@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/command_line/completion.h"
+#include "horovodrun/options/completion.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "horovodrun/command_line/option.h"
+#include "horovodrun/options/option.h"
 #include "horovodrun/system/process.h"
 
 namespace hvd::launcher {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/command_line/config_file.h"
+#include "horovodrun/options/config_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

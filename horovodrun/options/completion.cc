@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/command_line/completion.h"
+#include "horovodrun/options/completion.h"
 
 #include <functional>
 #include <vector>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
-#include "horovodrun/command_line/option.h"
+#include "horovodrun/options/option.h"
 
 namespace hvd::launcher {
 namespace {
