@@ -81,7 +81,7 @@ static void refuses_null(void) {
   REFUSED_NULL(data, hvd_broadcast(NULL, 2, HVD_FLOAT32, 0, NULL));
   REFUSED_NULL(tensors, hvd_allreduce_async(NULL, 1, NULL, &operation));
   REFUSED_NULL(operation, hvd_allreduce_async(&good, 1, NULL, NULL));
-  REFUSED("not one tensor", hvd_allreduce_async(&good, 0, NULL, &operation));
+  REFUSED("no tensor was given", hvd_allreduce_async(&good, 0, NULL, &operation));
   REFUSED_NULL(tensor, hvd_broadcast_async(NULL, 0, NULL, &operation));
   REFUSED_NULL(operation, hvd_broadcast_async(&good, 0, NULL, NULL));
   REFUSED_NULL(tensors, hvd_allgather_async(NULL, 1, NULL, &operation));
@@ -103,7 +103,7 @@ static void refuses_null(void) {
   REFUSED_NULL(result, hvd_alltoall_into_async(&good, NULL, NULL, &operation));
   REFUSED_NULL(operation, hvd_alltoall_into_async(&good, &good, NULL, NULL));
   REFUSED_NULL(tensors, hvd_prepare_allreduce(NULL, 1, &reducing, &prepared));
-  REFUSED("not one tensor",
+  REFUSED("no tensor was given",
           hvd_prepare_allreduce(&good, 0, &reducing, &prepared));
   REFUSED_NULL(prepared, hvd_prepare_allreduce(&good, 1, &reducing, NULL));
   REFUSED("name", hvd_prepare_allreduce(&good, 1, NULL, &prepared));

@@ -207,8 +207,7 @@ class Job:
         wait_until(lambda: self.field("JobState") == "PENDING", "the job is requeued")
         self.cluster.run("scontrol", "update", f"JobId={self.id}", "StartTime=now")
 
-    def wait(self):
-        """Its state after its end, such as COMPLETED."""
-        ends = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
+    def wait(self, ends=("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")):
+        """Its state after its end, one of `ends`."""
         return wait_until(lambda: (state := self.field("JobState")) in ends and state,
                           f"job {self.id} has ended; its output: {self.text()}")

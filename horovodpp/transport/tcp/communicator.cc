@@ -104,12 +104,12 @@ absl::StatusOr<std::unique_ptr<Communicator>> make_tcp_communicator(
     HVD_ASSIGN_OR_RETURN(meeting.server, resolved(options));
   }
   HVD_ASSIGN_OR_RETURN(const int number,
-                       next_meeting(options.server, options.rank));
+                       next_meeting(options.key, options.rank));
   meeting.number = static_cast<std::uint32_t>(number);
   auto beats = std::make_unique<DatagramBeats>();
   meeting.contact = beats->contact();
   HVD_ASSIGN_OR_RETURN(std::vector<ConnectedRank> ranks, meet_by_tcp(meeting));
-  meeting_was_held(options.server, options.rank);
+  meeting_was_held(options.key, options.rank);
   return make_stream_communicator(options.rank, std::move(ranks),
                                   std::move(beats));
 }

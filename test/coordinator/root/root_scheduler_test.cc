@@ -156,7 +156,7 @@ TEST_F(RootSchedulerTest, ABroadcastFromOutsideItsSetIsRejected) {
   for (const int root : {1, -1, 4}) {
     broadcast.root = root;
     EXPECT_THAT(refused({.request = shared(broadcast), .count = 2}).why,
-                HasSubstr("not a member of the process set"));
+                HasSubstr("which is not in the process set"));
   }
   broadcast.root = 2;
   EXPECT_EQ(define(broadcast).participants, 2);

@@ -72,7 +72,7 @@ class Case(unittest.TestCase):
 
 class ThreeHosts(Case):
     def test_jobs_start_although_all_hosts_have_a_bridge_of_one_address(self):
-        self.runs(self.launch(limit=9), 2)
+        self.runs(self.launch(limit=30), 2)
         self.runs(self.launch(hosts="a:1,b:1,c:2", ranks=4), 4)
 
     def test_a_launcher_outside_of_the_job_reaches_its_hosts(self):
