@@ -81,7 +81,8 @@ static void refuses_null(void) {
   REFUSED_NULL(data, hvd_broadcast(NULL, 2, HVD_FLOAT32, 0, NULL));
   REFUSED_NULL(tensors, hvd_allreduce_async(NULL, 1, NULL, &operation));
   REFUSED_NULL(operation, hvd_allreduce_async(&good, 1, NULL, NULL));
-  REFUSED("no tensor was given", hvd_allreduce_async(&good, 0, NULL, &operation));
+  REFUSED("no tensor was given",
+          hvd_allreduce_async(&good, 0, NULL, &operation));
   REFUSED_NULL(tensor, hvd_broadcast_async(NULL, 0, NULL, &operation));
   REFUSED_NULL(operation, hvd_broadcast_async(&good, 0, NULL, NULL));
   REFUSED_NULL(tensors, hvd_allgather_async(NULL, 1, NULL, &operation));

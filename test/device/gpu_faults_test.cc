@@ -145,8 +145,9 @@ void expect_rank_with_hung_stream_is_named(const Hanging& how, Config config,
     EXPECT_EQ(mine.own_stream().synchronize(), absl::OkStatus());
     if (mine.rank() == 1) hang(mine, is_over);
     if (status.ok()) status = steps.step(job, mine, all, 1);
-    EXPECT_THAT(std::string(status.message()),
-                AllOf(HasSubstr("rank 1 ("), HasSubstr("earlier work in its stream")));
+    EXPECT_THAT(
+        std::string(status.message()),
+        AllOf(HasSubstr("rank 1 ("), HasSubstr("earlier work in its stream")));
     told.arrive_and_wait();
     end(is_over);
   };

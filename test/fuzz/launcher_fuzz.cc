@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "horovodrun/options/config_file.h"
 #include "horovodrun/command_line/hidden_streams.h"
 #include "horovodrun/command_line/hosts.h"
 #include "horovodrun/command_line/words.h"
+#include "horovodrun/options/config_file.h"
 
 namespace hvd::launcher {
 namespace {

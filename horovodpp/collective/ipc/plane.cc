@@ -18,8 +18,9 @@ namespace hvd::collective {
 IpcPlane::IpcPlane(Means means, const Options& options)
     : gpus_(means.gpus),
       board_(means.board),
-      ranks_text_(absl::StrCat("ranks [", absl::StrJoin(means.ranks_of_job, ", "),
-                          "] of this node")),
+      ranks_text_(absl::StrCat("ranks [",
+                               absl::StrJoin(means.ranks_of_job, ", "),
+                               "] of this node")),
       members_(std::move(means.members)),
       rank_(position_in(members_, board_.rank()).value_or(0)),
       fits_(members_.size() <= device::kernels::kMostMembers &&
@@ -99,8 +100,8 @@ absl::StatusOr<bool> IpcPlane::connect(const Device& mine, const Call& call) {
   };
   HVD_RETURN_IF_ERROR(seat.call({.tag = call.tag, .kind = 'y'}, open));
   if (connected) {
-    report_(absl::StrCat("tensors on GPUs are reduced in memory that ", ranks_text_,
-                         " share"));
+    report_(absl::StrCat("tensors on GPUs are reduced in memory that ",
+                         ranks_text_, " share"));
   } else {
     report_(absl::StrCat("tensors on GPUs go by way of the host between ",
                          ranks_text_, ": ",

@@ -13,9 +13,9 @@
 
 #include "absl/container/inlined_vector.h"
 #include "horovodpp/coordinator/protocol/request_kind.h"
-#include "horovodpp/core/memory/wire.h"
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/dtype.h"
+#include "horovodpp/core/memory/wire.h"
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/shape.h"
 

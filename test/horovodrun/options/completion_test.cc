@@ -35,7 +35,8 @@ TEST(BashCompletion, OffersOptions) {
 
 TEST(BashCompletion, OffersValues) {
   EXPECT_EQ(offered("horovodrun --log-level W", 2), "WARNING\n");
-  EXPECT_EQ(offered("horovodrun --hostfile /proc/meminf", 2), "/proc/meminfo\n");
+  EXPECT_EQ(offered("horovodrun --hostfile /proc/meminf", 2),
+            "/proc/meminfo\n");
   EXPECT_EQ(offered("horovodrun -np ''", 2), "\n");
 }
 
