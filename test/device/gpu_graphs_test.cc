@@ -303,7 +303,7 @@ TEST(GpuGraphs, AreRefusedWithoutNccl) {
                     HasSubstr("make a step before you capture it"));
         ASSERT_EQ(sum_behind(job, mine, x), absl::OkStatus());
         EXPECT_THAT(std::string(capture(shorts).message()),
-                    HasSubstr("NCCL does not do this"));
+                    HasSubstr("NCCL cannot run this collective"));
         EXPECT_EQ(capture(x), absl::OkStatus());
       });
 }

@@ -119,7 +119,7 @@ def captured_and_left():
 def test_they_end_with_their_job():
     captured, = horovodpp.run_ranks(1, captured_and_left)
     for begin in (captured.replay, captured.replay_async):
-        with pytest.raises(horovodpp.InvalidCallError, match="left the job it was made for"):
+        with pytest.raises(horovodpp.InvalidCallError, match="left the job of this object"):
             begin()
 
 

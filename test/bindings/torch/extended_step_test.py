@@ -52,7 +52,7 @@ def test_an_invalid_weight_is_refused(rank):
         optimizer.step(weight=0)
     models.assert_equal(model, before)
     optimizer = models.named(model, models.sgd(model), op=hvd.Sum)
-    with pytest.raises(ValueError, match="op=Average only"):
+    with pytest.raises(ValueError, match="requires op=Average"):
         optimizer.step(weight=1)
 
 

@@ -62,7 +62,7 @@ void expect_left(const std::function<void()>& mistake) {
   const absl::Status status = failure_of(mistake);
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("this rank has left the job it was made for"));
+              HasSubstr("this rank has left the job of this object"));
 }
 
 // Every test begins and ends without a job in the process.
