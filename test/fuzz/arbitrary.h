@@ -112,6 +112,10 @@ class Arbitrary {
   void fill(std::optional<Request>& request) {
     if (data_.ConsumeBool()) fill(request.emplace());
   }
+  void fill(FailureKind& kind) {
+    kind = static_cast<FailureKind>(
+        data_.ConsumeIntegralInRange(0, static_cast<int>(kLastFailureKind)));
+  }
   void fill(Record& record) {
     record.kind = static_cast<RecordKind>(
         data_.ConsumeIntegralInRange(0, static_cast<int>(kLastRecordKind)));
