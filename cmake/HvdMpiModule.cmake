@@ -54,8 +54,10 @@ function(hvd_wrapped_mpi target wrapper)
   target_link_libraries(${target} INTERFACE ${libraries})
 endfunction()
 
-# The linker takes only the used parts of an archive.
+# The linker takes only the used parts of an archive. Jobs over MPI use no part of the meeting by
+# TCP, nor the library that it needs.
 hvd_layer_objects(objects core transport)
+list(FILTER objects EXCLUDE REGEX "hvd_transport_tcp>")
 add_library(hvd_wires STATIC EXCLUDE_FROM_ALL ${objects})
 set_target_properties(hvd_wires PROPERTIES LINKER_LANGUAGE CXX)
 
