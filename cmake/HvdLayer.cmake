@@ -11,6 +11,8 @@ define_property(GLOBAL PROPERTY HVD_LAYER_TARGETS BRIEF_DOCS "Targets of all lay
 set(HVD_MECHANISMS nccl cuda nvcc dnnl)
 # If fuzzers are built (test/fuzz), these layers are instrumented for them.
 set(HVD_FUZZED_LAYERS core coordinator nn)
+set(HVD_FUZZER_COVERAGE
+  -fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp,indirect-calls)
 
 function(hvd_layer folder)
   string(REPLACE "/" "_" target hvd_${folder})
@@ -35,8 +37,7 @@ function(hvd_layer folder)
       absl::flat_hash_map absl::flat_hash_set absl::core_headers
       Threads::Threads ${LAYER_USES})
     if(HVD_FUZZERS AND layer IN_LIST HVD_FUZZED_LAYERS)
-      target_compile_options(${target} PRIVATE
-        -fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp,indirect-calls)
+      target_compile_options(${target} PRIVATE ${HVD_FUZZER_COVERAGE})
     endif()
     hvd_precompile(${target} library)
     if(NOT LAYER_APART)

@@ -37,7 +37,7 @@ void* scope_of_mpi() {
   return ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
 }
 
-bool is_set(int (*call)(int*)) {
+bool is_flag_set(int (*call)(int*)) {
   int flag = 0;
   return call != nullptr && call(&flag) == 0 && flag != 0;
 }
@@ -75,7 +75,7 @@ LoadedMpi LoadedMpi::find() {
 }
 
 bool LoadedMpi::is_running() const {
-  return is_set(initialized_) && !is_set(finalized_);
+  return is_flag_set(initialized_) && !is_flag_set(finalized_);
 }
 
 std::string LoadedMpi::version() const {

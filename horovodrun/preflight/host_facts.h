@@ -17,8 +17,7 @@ struct Network {
   std::uint32_t address = 0;  // In host byte order.
   int prefix = 32;            // Bits of the network's part.
 
-  friend bool operator==(const Network&, const Network&) = default;
-  friend auto operator<=>(const Network&, const Network&) = default;
+  auto operator<=>(const Network&) const = default;
 };
 
 struct Interface {

@@ -26,8 +26,7 @@ struct ReachedAddress {
   std::size_t from = 0;
   std::size_t host = 0;
   std::uint32_t address = 0;
-  friend auto operator<=>(const ReachedAddress&,
-                          const ReachedAddress&) = default;
+  auto operator<=>(const ReachedAddress&) const = default;
 };
 
 // Whether every host has one interface, all of one network, with addresses of

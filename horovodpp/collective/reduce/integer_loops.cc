@@ -72,8 +72,8 @@ template <typename T>
 const ReduceLoops& loops_for(ReduceOp op, bool exact) {
   using Plain = typename Accumulator<T>::Plain;
   using Exact = typename Accumulator<T>::Exact;
-  const auto loops_by = [&]<ReduceOp by>(OpTag<by>) -> const ReduceLoops* {
-    using Op = Combine<by>;
+  const auto loops_by = [&]<ReduceOp kBy>(OpTag<kBy>) -> const ReduceLoops* {
+    using Op = Combine<kBy>;
     if constexpr (!Op::kFits) {
       if (exact) return &kLoops<T, Exact, Op>;
     }

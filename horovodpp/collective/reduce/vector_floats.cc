@@ -71,8 +71,8 @@ constexpr ReduceLoops kLoops = {
 template <class E>
 const ReduceLoops* loops_for(ReduceOp op) {
   return visit_combine<ElementKind::kFloat>(
-      op, []<ReduceOp by>(OpTag<by>) -> const ReduceLoops* {
-        return &kLoops<E, VectorCombine<by>>;
+      op, []<ReduceOp kBy>(OpTag<kBy>) -> const ReduceLoops* {
+        return &kLoops<E, VectorCombine<kBy>>;
       });
 }
 

@@ -59,11 +59,11 @@ constexpr ReduceLoops kLoops = {
 template <typename T>
 const ReduceLoops* loops_for(ReduceOp op) {
   return visit_combine<ElementKind::kInteger>(
-      op, []<ReduceOp by>(OpTag<by>) -> const ReduceLoops* {
+      op, []<ReduceOp kBy>(OpTag<kBy>) -> const ReduceLoops* {
         using Lane =
-            std::conditional_t<Combine<by>::kFits, T, std::make_unsigned_t<T>>;
-        if constexpr (VectorCombine<by>::template kHasForm<Lane>) {
-          return &kLoops<Numbers<Lane>, VectorCombine<by>>;
+            std::conditional_t<Combine<kBy>::kFits, T, std::make_unsigned_t<T>>;
+        if constexpr (VectorCombine<kBy>::template kHasForm<Lane>) {
+          return &kLoops<Numbers<Lane>, VectorCombine<kBy>>;
         } else {
           return nullptr;
         }
@@ -72,8 +72,8 @@ const ReduceLoops* loops_for(ReduceOp op) {
 
 const ReduceLoops* loops_for_bool(ReduceOp op) {
   return visit_combine<ElementKind::kBool>(
-      op, []<ReduceOp by>(OpTag<by>) -> const ReduceLoops* {
-        return &kLoops<Truths, VectorCombine<by>>;
+      op, []<ReduceOp kBy>(OpTag<kBy>) -> const ReduceLoops* {
+        return &kLoops<Truths, VectorCombine<kBy>>;
       });
 }
 

@@ -39,7 +39,7 @@ struct Card {
 };
 
 // A rank's longest message, and the longest entry of a table.
-inline constexpr std::size_t kLongestCard = 4096;
+inline constexpr std::size_t kAmpleestCard = 4096;
 
 std::string message_of(const Card& card);
 std::string message_of(const std::vector<Card>& table);

@@ -173,8 +173,8 @@ absl::StatusOr<std::vector<Endpoint>> resolve(const std::string& text) {
   return endpoints;
 }
 
-absl::StatusOr<Listener> listen_at(const std::vector<std::string>& interfaces,
-                                   std::uint16_t port) {
+absl::StatusOr<TcpListener> listen_at(
+    const std::vector<std::string>& interfaces, std::uint16_t port) {
   std::vector<InternetAddress> addresses = host_addresses(interfaces);
   if (addresses.empty() && !interfaces.empty()) {
     return absl::NotFoundError(absl::StrCat(
@@ -192,7 +192,7 @@ absl::StatusOr<Listener> listen_at(const std::vector<std::string>& interfaces,
     socket = bound_to({.address = any, .port = port});
   }
   if (!socket.ok()) return socket.status();
-  Listener listener = {.socket = *std::move(socket)};
+  TcpListener listener = {.socket = *std::move(socket)};
   const std::uint16_t bound = listening_port(listener.socket);
   if (interfaces.size() == 1) addresses.resize(1);
   for (const InternetAddress& address : addresses) {

@@ -24,7 +24,7 @@ std::string to_string(const Endpoint& endpoint);
 //   InvalidArgument  quotes the part that is none
 absl::StatusOr<std::vector<Endpoint>> parse_endpoints(std::string_view text);
 
-struct Listener {
+struct TcpListener {
   OwnedDescriptor socket{};
   // Where others may reach it; the loopback address if the host has no other.
   std::vector<Endpoint> endpoints{};
@@ -44,8 +44,8 @@ absl::StatusOr<std::vector<Endpoint>> resolve(const std::string& text);
 //   NotFound  no interface of these names has an address; lists those that have
 //   Internal  the system has no socket or port left, or another program has
 //             this port
-absl::StatusOr<Listener> listen_at(const std::vector<std::string>& interfaces,
-                                   std::uint16_t port = 0);
+absl::StatusOr<TcpListener> listen_at(
+    const std::vector<std::string>& interfaces, std::uint16_t port = 0);
 
 // A non-blocking socket that begins to connect; the connection may fail later.
 //   Unavailable  it cannot begin

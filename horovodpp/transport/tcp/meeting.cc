@@ -343,7 +343,7 @@ class Meeting {
   const TcpMeeting& terms_;
   const Caller mine_;
   Introductions introductions_;
-  Listener listener_;
+  TcpListener listener_;
   std::map<int, Calls> calls_;
   Mailbox mailbox_;
   std::unique_ptr<FrameStream> server_;

@@ -24,7 +24,7 @@ constexpr Caller kThisServer = {.rank = Caller::kServer};
 
 absl::StatusOr<std::unique_ptr<MeetingServer>> MeetingServer::start(
     const Options& options) {
-  HVD_ASSIGN_OR_RETURN(Listener listener,
+  HVD_ASSIGN_OR_RETURN(TcpListener listener,
                        listen_at(options.interfaces, options.port));
   std::unique_ptr<MeetingServer> server(
       new MeetingServer(options, std::move(listener)));
@@ -32,7 +32,7 @@ absl::StatusOr<std::unique_ptr<MeetingServer>> MeetingServer::start(
   return server;
 }
 
-MeetingServer::MeetingServer(const Options& options, Listener listener)
+MeetingServer::MeetingServer(const Options& options, TcpListener listener)
     : options_(options),
       listener_(std::move(listener)),
       events_(::epoll_create1(EPOLL_CLOEXEC)),
@@ -114,7 +114,7 @@ void MeetingServer::serve(int guest) {
 
 std::byte* MeetingServer::memory_for(int from, const FrameHeader& header) {
   // No rank sends more than its card.
-  if (header.kind != FrameKind::kMail || header.bytes > kLongestCard) {
+  if (header.kind != FrameKind::kMail || header.bytes > kAmpleestCard) {
     guests_[from].leaves = true;
   }
   return nullptr;

@@ -62,7 +62,7 @@ class MeetingServer : private FrameReader {
     int present = 0;
   };
 
-  MeetingServer(const Options& options, Listener listener);
+  MeetingServer(const Options& options, TcpListener listener);
 
   void watch(int descriptor, std::uint64_t id, bool writes, int operation);
   void take_callers();
@@ -80,7 +80,7 @@ class MeetingServer : private FrameReader {
   void arrived(int from, const FrameHeader& header, std::string bytes) override;
 
   const Options options_;
-  const Listener listener_;
+  const TcpListener listener_;
   OwnedDescriptor events_;
   Introductions introductions_;
   int next_guest_ = 0;

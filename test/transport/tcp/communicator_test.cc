@@ -24,7 +24,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::chrono::seconds kLong(60);
+constexpr std::chrono::seconds kAmple(60);
 
 std::chrono::steady_clock::time_point within(std::chrono::milliseconds time) {
   return std::chrono::steady_clock::now() + time;
@@ -36,7 +36,7 @@ TcpOptions rank_of(const RunningServer& server, int rank, int size) {
           .key = server.key(),
           .rank = rank,
           .size = size,
-          .deadline = within(kLong)};
+          .deadline = within(kAmple)};
 }
 
 JobKind tcp_threads(int size, int ranks_per_node = 0) {
@@ -93,7 +93,7 @@ TEST(TcpCommunicator, MeetsAtRankZeroAgainAndAgain) {
                      .key = std::string(64, 'a'),
                      .rank = rank,
                      .size = 3,
-                     .deadline = within(kLong)});
+                     .deadline = within(kAmple)});
   }
   for (int round = 0; round < 3; ++round) {
     for (const absl::Status& result : meet(ranks)) {
@@ -108,7 +108,7 @@ TEST(TcpCommunicator, NamesAPortThatAnotherProgramHas) {
   const auto results = meet({{.server = "localhost:" + port,
                               .key = std::string(64, 'a'),
                               .size = 2,
-                              .deadline = within(kLong)}});
+                              .deadline = within(kAmple)}});
   EXPECT_THAT(std::string(results[0].message()),
               AllOf(HasSubstr("TCP port " + port), HasSubstr("in use")));
 }
@@ -184,7 +184,7 @@ TEST(TcpCommunicator, RefusesASecondProcessOfARank) {
       message_to(2, std::chrono::milliseconds(300)).find("missing: rank 1") ==
       std::string::npos) {
   }
-  EXPECT_THAT(message_to(0, kLong), HasSubstr("another process is rank 0"));
+  EXPECT_THAT(message_to(0, kAmple), HasSubstr("another process is rank 0"));
   const auto others = meet({rank_of(server, 1, 3), rank_of(server, 2, 3)});
   EXPECT_TRUE(others[0].ok()) << others[0];
   EXPECT_TRUE(others[1].ok()) << others[1];
@@ -246,7 +246,7 @@ class TcpWithAChild : public ::testing::Test {
                           .key = key.to_hex(),
                           .size = 2,
                           .ranks_per_node = 1,
-                          .deadline = within(kLong)};
+                          .deadline = within(kAmple)};
     serving_ = std::make_unique<ChildProcess>([&] {
       const std::atomic<bool> never = false;
       serve_until(**server, never);
@@ -298,7 +298,7 @@ TEST_F(TcpWithAChild, ReportsADeathByTheEndOfTheConnection) {
 TEST_F(TcpWithAChild, EndsAnExchangeWithADeadRank) {
   ASSERT_NO_FATAL_FAILURE(start([](Communicator&) { pause_for_ever(); }));
   child_->kill(SIGKILL);
-  const auto all = wires_->exchange("mine", within(kLong));
+  const auto all = wires_->exchange("mine", within(kAmple));
   EXPECT_TRUE(absl::IsAborted(all.status())) << all.status();
   EXPECT_THAT(std::string(all.status().message()), HasSubstr("rank 1"));
 }
@@ -311,7 +311,7 @@ TEST_F(TcpWithAChild, HearsHeartbeats) {
     }
   }));
   std::vector<int> beats;
-  const auto until = within(kLong);
+  const auto until = within(kAmple);
   while (beats.empty() && std::chrono::steady_clock::now() < until) {
     beats = wires_->receive_beats();
   }
