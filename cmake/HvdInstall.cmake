@@ -24,7 +24,8 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/horovodppConfig.cmake.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/horovodppConfig.cmake
-  ${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake DESTINATION ${package_dir}
+  ${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/FindSodium.cmake DESTINATION ${package_dir}
   COMPONENT development)
 
 # The shared library links its own dependencies; users of the static one must name them.
@@ -37,7 +38,7 @@ if(tensors)
   set(pc_tensors -l${tensors})
 endif()
 set(pc_private_requires "absl_status, absl_statusor, absl_strings, absl_str_format, \
-absl_flat_hash_map, absl_flat_hash_set, absl_core_headers, spdlog, libhwy, zlib")
+absl_flat_hash_map, absl_flat_hash_set, absl_core_headers, spdlog, libhwy, libsodium, zlib")
 set(pc_private_libs ${BLAS_LIBRARIES})
 foreach(library ${CMAKE_DL_LIBS})
   list(APPEND pc_private_libs -l${library})

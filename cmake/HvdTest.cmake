@@ -145,7 +145,7 @@ set(much_on_gpus "GpuFaults.*ManyTensors:GpuFaults.*ManyCalls:GpuFaults.*InALarg
 set(HVD_UNFIT_address_device_test "${much_on_gpus}")
 set(HVD_UNFIT_thread_device_test "${much_on_gpus}")
 set(HVD_UNFIT_thread_transport_test
-  "WatchedProcess.GoesOnWithoutItsFirstThread:WithAChild.*:LivenessLocks.Tell*\
+  "WatchedProcess.GoesOnWithoutItsFirstThread:WithAChild.*:TcpWithAChild.*:LivenessLocks.Tell*\
 :*PeerWatchByAnyWay.EndsAndAccusesNoRankIfItsDescriptorsAreClosed*")
 
 # Tests that take a sanitizer minutes, and whose code other tests run under it: values of

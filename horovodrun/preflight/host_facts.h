@@ -17,6 +17,7 @@ struct Network {
   std::uint32_t address = 0;  // In host byte order.
   int prefix = 32;            // Bits of the network's part.
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): of the comparison with 0.
   auto operator<=>(const Network&) const = default;
 };
 

@@ -26,6 +26,7 @@ struct ReachedAddress {
   std::size_t from = 0;
   std::size_t host = 0;
   std::uint32_t address = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): of the comparison with 0.
   auto operator<=>(const ReachedAddress&) const = default;
 };
 

@@ -37,8 +37,9 @@ std::vector<Introductions::Outcome> Introductions::proceed() {
   const int count = ::epoll_wait(events_.number(), events.data(),
                                  static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
-    const auto found =
-        connections_.find(events[static_cast<std::size_t>(i)].data.u64);
+    // A copy: the event is packed.
+    const std::uint64_t id = events[static_cast<std::size_t>(i)].data.u64;
+    const auto found = connections_.find(id);
     if (found == connections_.end()) continue;
     Connection& connection = found->second;
     const int socket = connection.socket.number();

@@ -137,7 +137,7 @@ TEST(Arguments, NameTheLauncher) {
   EXPECT_THAT(refusal({"--launcher", "jsrun", "-np", "1", "ls"}),
               HasSubstr("jsrun"));
   EXPECT_THAT(refusal({"--launcher", "srun", "--mpi", "-np", "1", "ls"}),
-              HasSubstr("excludes"));
+              HasSubstr("--launcher and --mpi exclude each other"));
 }
 
 TEST(Arguments, ReadAHostfile) {

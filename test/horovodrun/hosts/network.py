@@ -131,6 +131,8 @@ class Network:
                    f"AuthorizedKeysFile {self.path('authorized')}\n"
                    "StrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin yes\n"
                    f"AcceptEnv {leftovers.MARK} TMPDIR PATH LD_LIBRARY_PATH\n"
+                   # The user's start-up files may take long.
+                   f"SetEnv HOME={self.folder}\n"
                    "MaxStartups 100\n")
         with open(self.path("host.pub")) as file:
             key = " ".join(file.read().split()[:2])

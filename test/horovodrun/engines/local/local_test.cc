@@ -47,7 +47,8 @@ TEST(LocalEngine, RefusesUnsupportedOptionsByName) {
                           "(--mpi)"));
   };
   refuses("other hosts", [](Arguments& a) { a.hosts = {{"there", 4}}; });
-  refuses("--mpi-args", [](Arguments& a) { a.mpi_arguments = {"-x"}; });
+  refuses("--mpi-args or --binding-args",
+          [](Arguments& a) { a.mpi_arguments = {"-x"}; });
   refuses("--network-interface",
           [](Arguments& a) { a.network_interfaces = {"lo"}; });
 }

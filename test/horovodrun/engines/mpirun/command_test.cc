@@ -231,8 +231,11 @@ TEST(MpirunCommand, RefusesToLoseHiddenOutput) {
   arguments.settings = {{"HOROVODRUN_SHOWN_RANKS", "0"}};
   EXPECT_TRUE(mpirun_plan(kOpenMpi4, arguments, kHere).ok());
   arguments.output_filename = "logs";
+  EXPECT_TRUE(mpirun_plan(kOpenMpi4, arguments, kHere).ok());
+  arguments.hosts = {{"far", 2}};
   const auto refused = mpirun_plan(kOpenMpi4, arguments, kHere);
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("--no-mpi"));
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("ranks on other hosts"));
 }
 
 }  // namespace
