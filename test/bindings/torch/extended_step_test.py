@@ -46,7 +46,7 @@ def test_an_invalid_weight_is_refused(rank):
     optimizer = models.named(model, models.sgd(model))
     sum_of(model, models.batch_of(rank)).backward()
     for weight in (-1, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="it is the number of samples on this rank"):
+        with pytest.raises(ValueError, match="give the number of samples on this rank"):
             optimizer.step(weight=weight)
     with pytest.raises(ValueError, match="the weights of all ranks are 0"):
         optimizer.step(weight=0)
