@@ -8,7 +8,7 @@
 
 namespace hvd::launcher {
 
-// What the words for a number of ranks mean on this host.
+// The number of ranks that words such as `auto` stand for on this host.
 struct Processors {
   int cores = 1;
   int gpus = 0;

@@ -18,7 +18,7 @@
 
 namespace hvd::launcher {
 
-// What to ask.
+// The questions to the hosts.
 struct Preflight {
   std::vector<std::string> hosts{};  // As the user calls them; empty: this one.
   std::string own_name{};            // This host's.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call throws.
+// Expectations about the exception that a call throws.
 #pragma once
 
 #include <gmock/gmock.h>

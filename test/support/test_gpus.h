@@ -20,10 +20,10 @@
 
 // For the start of a test that makes the fakes do something that no GPU does,
 // or that inspects them.
-#define HVD_NEEDS_STAND_INS()                            \
-  if (::hvd::testing::gpus_are_real()) {                 \
-    GTEST_SKIP() << "has fakes do what no real GPU can"; \
-  }                                                      \
+#define HVD_NEEDS_STAND_INS()                                   \
+  if (::hvd::testing::gpus_are_real()) {                        \
+    GTEST_SKIP() << "needs fake GPUs: no real GPU can do this"; \
+  }                                                             \
   static_assert(true)
 
 // For a test that needs more GPUs than a machine may have.

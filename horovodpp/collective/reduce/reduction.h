@@ -26,7 +26,7 @@ struct Reduction {
   int participants = 0;
 };
 
-// What the result of the op is divided by, between so many ranks.
+// The divisor of the result of the op, between so many ranks.
 inline int divisor_of(const Reduction& reduction, int ranks) {
   if (!describe(reduction.op).divides) return 1;
   return reduction.participants > 0 ? reduction.participants : ranks;

@@ -16,7 +16,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What bash offers for the last of `words`.
+// The words that bash offers for the last of `words`.
 std::string offered(const std::string& words, int word) {
   return capture({"bash", "-c",
                   bash_completion() + "\nCOMP_WORDS=(" + words +

@@ -64,7 +64,7 @@ TEST(Card, ThatIsCutOffOrSurplusIsRefused) {
   EXPECT_FALSE(card_in(table).ok());
 }
 
-// Whatever arrives is either a card or refused; sanitizers look for more.
+// A decoder either refuses random bytes or returns a card; sanitizers look for more.
 TEST(Card, OfRandomBytesDoesNoHarm) {
   std::mt19937 random(1);
   for (int round = 0; round < 20'000; ++round) {
