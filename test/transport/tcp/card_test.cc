@@ -64,7 +64,7 @@ TEST(Card, ThatIsCutOffOrSurplusIsRefused) {
   EXPECT_FALSE(card_in(table).ok());
 }
 
-// A decoder either refuses random bytes or returns a card; sanitizers look for more.
+// A decoder refuses random bytes, or returns a card; sanitizers see more.
 TEST(Card, OfRandomBytesDoesNoHarm) {
   std::mt19937 random(1);
   for (int round = 0; round < 20'000; ++round) {
