@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the snippets of the pages take from the text around them: each is a
+// The names that snippets take from the text around them: each snippet is a
 // member function of a struct derived from that of its name, or of Common.
 #pragma once
 

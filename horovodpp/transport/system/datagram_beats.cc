@@ -48,15 +48,6 @@ int internet_family_of(int socket) {
   return family;
 }
 
-std::uint16_t port_of(int socket) {
-  sockaddr_in6 bound = {};  // The IPv4 port has the same offset.
-  socklen_t size = sizeof bound;
-  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
-    return 0;
-  }
-  return ntohs(bound.sin6_port);
-}
-
 }  // namespace
 
 DatagramBeats::DatagramBeats() : socket_(open_socket(AF_INET6)) {
@@ -66,7 +57,7 @@ DatagramBeats::DatagramBeats() : socket_(open_socket(AF_INET6)) {
       sizeof contact_.token) {
     return;
   }
-  contact_.port = port_of(socket_.number());
+  contact_.port = bound_port(socket_.number());
   for (const InternetAddress& address : host_addresses()) {
     if (contact_.addresses == Contact::kMaxAddresses) break;
     contact_.address[contact_.addresses++] = address;

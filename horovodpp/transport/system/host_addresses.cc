@@ -58,6 +58,15 @@ std::string to_string(const InternetAddress& address) {
   return text.data();
 }
 
+std::uint16_t bound_port(int socket) {
+  sockaddr_in6 bound = {};  // The IPv4 port has the same offset.
+  socklen_t size = sizeof bound;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
+    return 0;
+  }
+  return ntohs(bound.sin6_port);
+}
+
 std::vector<InternetAddress> host_addresses(
     const std::vector<std::string>& interfaces) {
   std::vector<InternetAddress> addresses;

@@ -30,6 +30,9 @@ std::string to_string(const InternetAddress& address);
 // The address in a socket address of either family; none in any other.
 std::optional<InternetAddress> address_in(const sockaddr& address);
 
+// The port that an internet socket is bound to; 0: none.
+std::uint16_t bound_port(int socket);
+
 // Those of interfaces that are up, IPv4 first; neither loopback nor link-local
 // addresses. If `interfaces` is not empty, only of the interfaces named.
 std::vector<InternetAddress> host_addresses(

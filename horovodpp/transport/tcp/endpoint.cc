@@ -95,13 +95,6 @@ absl::StatusOr<OwnedDescriptor> bound_to(const Endpoint& endpoint) {
   return socket;
 }
 
-std::uint16_t listening_port(const OwnedDescriptor& socket) {
-  sockaddr_in6 bound = {};  // The IPv4 port has the same offset.
-  socklen_t size = sizeof bound;
-  ::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&bound), &size);
-  return ntohs(bound.sin6_port);
-}
-
 absl::StatusOr<InternetAddress> parse_address(const std::string& text) {
   InternetAddress address = kLoopbackAddress;
   if (::inet_pton(AF_INET, text.c_str(), &address[kIPv4At]) == 1 ||
@@ -193,7 +186,7 @@ absl::StatusOr<TcpListener> listen_at(
   }
   if (!socket.ok()) return socket.status();
   TcpListener listener = {.socket = *std::move(socket)};
-  const std::uint16_t bound = listening_port(listener.socket);
+  const std::uint16_t bound = bound_port(listener.socket.number());
   if (interfaces.size() == 1) addresses.resize(1);
   for (const InternetAddress& address : addresses) {
     listener.endpoints.push_back({.address = address, .port = bound});
