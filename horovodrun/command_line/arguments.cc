@@ -236,10 +236,14 @@ absl::StatusOr<Arguments> checked(const OptionValues& options,
     command.insert(command.begin(), {python(), "-m"});
   arguments.command = std::move(command);
   if (options.has("--mpi")) arguments.engine = "mpirun";
-  if (options.has("--no-mpi")) arguments.engine = "local";
+  if (options.has("--no-mpi")) arguments.engine = "direct";
   const std::string launcher =
       absl::AsciiStrToLower(options.text("--launcher"));
-  if (launcher != "auto" && !launcher.empty()) arguments.engine = launcher;
+  if (launcher == "local" || launcher == "ssh") {
+    arguments.engine = "direct";
+  } else if (launcher != "auto" && !launcher.empty()) {
+    arguments.engine = launcher;
+  }
   arguments.verbose = options.has("--verbose");
   arguments.prefix_timestamps = options.has("--prefix-output-with-timestamp");
   arguments.output_filename = options.text("--output-filename");

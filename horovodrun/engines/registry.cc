@@ -16,13 +16,13 @@
 namespace hvd::launcher {
 
 const Engine& mpirun_engine();
-const Engine& local_engine();
+const Engine& direct_engine();
 const Engine& srun_engine();
 
 const std::vector<const Engine*>& engines() {
   static const std::vector<const Engine*> all = {
       &mpirun_engine(),
-      &local_engine(),
+      &direct_engine(),
       &srun_engine(),
   };
   return all;

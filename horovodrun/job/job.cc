@@ -51,7 +51,8 @@ class RunningJob {
         watch_({.ranks = job.arguments.ranks,
                 .start_timeout = job.arguments.start_timeout,
                 .hosts = job.arguments.hosts,
-                .starter = job.plan.starter},
+                .starter = job.plan.starter,
+                .hosts_need_connections = job.plan.hosts_need_connections},
                Clock::steady().now()),
         host_name_(host_name()),
         // Without ignored signals: blocking a signal would make it arrive even

@@ -21,7 +21,8 @@ bool is_open_failure(const RankRecord& rank) {
 }  // namespace
 
 JobWatch::JobWatch(const Options& options, Clock::TimePoint now)
-    : start_by_(now + options.start_timeout) {
+    : hosts_need_connections_(options.hosts_need_connections),
+      start_by_(now + options.start_timeout) {
   record_.start_timeout = options.start_timeout;
   record_.starter = options.starter;
   record_.ranks.resize(static_cast<std::size_t>(options.ranks));
@@ -141,11 +142,14 @@ void JobWatch::news_arrived(RankRecord& rank, const RankStatus& news,
   }
 }
 
-// The ranks that were to run there end with it. Ranks that have started do
-// without an ssh that a signal ended: their daemon has a connection of its own.
+// The ranks that were to run there end with it. Ranks that have started may do
+// without an ssh that a signal ended: Open MPI's daemon has a connection of its
+// own.
 void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
   if (stage_ != Stage::kRunning) return;
-  if (report.value < 0 && all_have_started()) return;
+  if (!hosts_need_connections_ && report.value < 0 && all_have_started()) {
+    return;
+  }
   bool any_started = false;
   for (std::size_t i = 0; i < record_.ranks.size(); ++i) {
     RankRecord& rank = record_.ranks[i];
@@ -153,6 +157,7 @@ void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
     any_started = any_started || rank.started;
     rank.ended = report;
     rank.ended->rank = static_cast<int>(i);
+    rank.stopped = false;  // By an agent that has lost its starter.
     rank.ended_at = now;
   }
   // mpirun starts no rank before it has reached every host.

@@ -34,9 +34,10 @@ class JobWatch {
 
   struct Options {
     int ranks = 1;
-    Clock::Duration start_timeout{};  // Within which all ranks must start.
-    std::vector<Host> hosts{};        // Requested hosts; empty: this one.
-    std::string starter = "mpirun";   // For messages.
+    Clock::Duration start_timeout{};      // Within which all ranks must start.
+    std::vector<Host> hosts{};            // Requested hosts; empty: this one.
+    std::string starter = "mpirun";       // For messages.
+    bool hosts_need_connections = false;  // As in StartPlan.
   };
 
   // After a rank has failed.
@@ -110,6 +111,7 @@ class JobWatch {
   std::optional<Clock::TimePoint> end_of_grace() const;
 
   JobRecord record_;
+  bool hosts_need_connections_ = false;
   Stage stage_ = Stage::kRunning;
   Clock::TimePoint start_by_;
   Clock::TimePoint end_by_ = Clock::TimePoint::max();

@@ -211,8 +211,10 @@ Verdict Judge::host_verdict(int rank) const {
   }
   return {1, absl::StrCat("host '", end.host, "' cannot be reached for ", names,
                           ": ", connection, "; check that 'ssh ", end.host,
-                          " true' works without a password, and that Open MPI "
-                          "is installed there")};
+                          " true' works without a password",
+                          job_.starter == "mpirun"
+                              ? ", and that Open MPI is installed there"
+                              : "")};
 }
 
 std::string Judge::missing_at_start() const {

@@ -83,19 +83,20 @@ constexpr Option kLaunchOptions[] = {
      .one_of = "starter"},
     {.names = "--no-mpi --gloo",
      .group = OptionGroup::kStart,
-     .help = "Start the ranks without MPI: faster, on this host only, for "
-             "commands that do not call MPI themselves",
+     .help = "Start the ranks without MPI, those of other hosts by ssh: "
+             "faster, for commands that do not call MPI themselves",
      .key = "controller=gloo",
      .one_of = "starter"},
     {.names = "--launcher",
      .group = OptionGroup::kStart,
      .help =
          "The program that starts the ranks: mpirun (as --mpi), srun (in an "
-         "allocation of Slurm), local (as --no-mpi), or auto, the first of "
-         "mpirun, local and srun that can. Default: auto",
+         "allocation of Slurm), direct (as --no-mpi; local and ssh mean the "
+         "same), or auto, the first of mpirun and direct that can. Default: "
+         "auto",
      .type = ValueType::kChoice,
      .value = "NAME",
-     .choices = "auto mpirun srun local",
+     .choices = "auto mpirun srun direct local ssh",
      .one_of = "starter"},
     {.names = "--jsrun",
      .group = OptionGroup::kStart,

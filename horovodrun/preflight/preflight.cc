@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,15 +22,13 @@
 #include "horovodrun/preflight/own_host.h"
 #include "horovodrun/preflight/probe_end.h"
 #include "horovodrun/preflight/reach.h"
+#include "horovodrun/system/ssh_options.h"
 
 namespace hvd::launcher {
 namespace {
 
 using std::chrono::milliseconds;
 
-// Seconds that ssh may take for a TCP connection: two more attempts, if the
-// first packet is lost.
-constexpr char kSshConnectTimeout[] = "ConnectTimeout=4";
 // For further hosts to fail, after the first.
 constexpr milliseconds kMoreFailures{300};
 // For the answers of hosts, after this host's own attempts to reach them.
@@ -39,15 +36,6 @@ constexpr milliseconds kReachAnswerTimeout{1000};
 // A probe's end is polled: its streams may stay open.
 constexpr milliseconds kProbePollInterval{50};
 constexpr std::size_t kMaxProblems = 8;
-
-std::vector<std::string> probing(std::vector<std::string> shell) {
-  if (std::filesystem::path(shell[0]).filename() != "ssh") return shell;
-  for (const char* word :
-       {"-T", "-o", "BatchMode=yes", "-o", kSshConnectTimeout}) {
-    shell.emplace_back(word);
-  }
-  return shell;
-}
 
 // Of the hosts that have answered.
 std::vector<HostInterfaces> interfaces_of(const HostAnswers& answers) {
@@ -110,7 +98,7 @@ void Conversation::start_probes() {
         is_own_host(host, job_.own_name, own_.interfaces)) {
       continue;
     }
-    probes_.push_back(std::make_unique<HostProbe>(host, probing(job_.shell),
+    probes_.push_back(std::make_unique<HostProbe>(host, without_questions(job_.shell),
                                                   command, job_.environment));
   }
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodrun/system/signal_queue.h"
 
-#include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <iterator>
 
 namespace hvd::launcher {
 namespace {
@@ -44,10 +42,11 @@ void wait_for_signal(const SignalQueue& signals, const ParentWatch& parent,
   milliseconds longest = std::max(wait.longest, milliseconds(0));
   if (parent.fd() < 0) longest = std::min(longest, kParentCheck);
   const int end_of_parent = parent.ended() ? -1 : parent.fd();
-  pollfd fds[] = {{signals.fd(), POLLIN, 0},
-                  {end_of_parent, POLLIN, 0},
-                  {wait.readable, POLLIN, 0}};
-  poll(fds, std::size(fds), static_cast<int>(longest.count()));
+  std::vector<pollfd> fds = wait.more;
+  for (const int fd : {signals.fd(), end_of_parent, wait.readable}) {
+    fds.push_back({fd, POLLIN, 0});
+  }
+  poll(fds.data(), fds.size(), static_cast<int>(longest.count()));
 }
 
 }  // namespace hvd::launcher

@@ -4,6 +4,7 @@
 // For programs with one thread only.
 #pragma once
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -41,6 +42,7 @@ class SignalQueue {
 struct SignalWait {
   std::chrono::milliseconds longest = std::chrono::hours(1);
   int readable = -1;  // Waits no longer than until this is readable; -1: none.
+  std::vector<pollfd> more{};  // Nor than until one of these is ready.
 };
 
 // Waits until a signal has come or `parent` has ended. An end that was seen

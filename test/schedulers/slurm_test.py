@@ -19,7 +19,7 @@ from job_scripts import sums
 sys.path.append(os.path.join(os.path.dirname(__file__), os.pardir, "faults"))
 import leftovers  # noqa: E402
 
-LAUNCHERS = ("mpirun", "local", "srun")
+LAUNCHERS = ("mpirun", "direct", "srun")
 STOPPED = "horovodrun: stopped by signal 15 (Terminated)"
 SKIPPED = 77
 given = None
@@ -147,10 +147,10 @@ class LaunchersOnTwoNodes(OfTwoNodes):
         self.assertEqual(job.wait(), "COMPLETED", job.text())
         self.assertEqual(sorted(job.text().splitlines()), sums(3))
 
-    def test_local_says_that_it_cannot(self):
-        job = cluster.submit(script(launch("local", given.hello)), "-N2", "-n2")
-        self.assertEqual(job.wait(), "FAILED")
-        self.assertIn("without MPI there is no other hosts", job.text())
+    def test_ranks_without_mpi_start_on_both_nodes(self):
+        job = cluster.submit(script(launch("direct", given.hello)), "-N2", "-n3")
+        self.assertEqual(job.wait(), "COMPLETED", job.text())
+        self.assertEqual(sorted(job.text().splitlines()), sums(3))
 
 
 class Ends(unittest.TestCase):

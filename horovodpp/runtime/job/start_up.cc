@@ -85,8 +85,10 @@ std::vector<std::string> common_settings(const Config& config) {
 
 namespace {
 
-// A rendezvous that begins so is HOST:PORT, for ranks on several hosts.
+// A rendezvous that begins so is HOST:PORT, for ranks on several hosts. Rank 0
+// serves the meeting, or the launcher does.
 constexpr absl::string_view kByTcp = "tcp:";
+constexpr absl::string_view kByLauncher = "launcher:";
 
 absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
     const Config& config) {
@@ -103,7 +105,8 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
         "horovodrun without --no-mpi");
   }
   absl::string_view server = config.rendezvous;
-  if (absl::ConsumePrefix(&server, kByTcp)) {
+  const bool by_launcher = absl::ConsumePrefix(&server, kByLauncher);
+  if (by_launcher || absl::ConsumePrefix(&server, kByTcp)) {
     if (config.job_key.empty()) {
       return absl::InvalidArgumentError(
           "HOROVODPP_RENDEZVOUS names a TCP port, and HOROVODPP_JOB_KEY is not "
@@ -112,6 +115,7 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
     }
     return transport::make_tcp_communicator(
         {.server = std::string(server),
+         .rank_0_serves = !by_launcher,
          .key = config.job_key,
          .rank = config.rank,
          .size = config.expected_size,

@@ -32,7 +32,8 @@ struct Config {
   // with SLURM_PROCID as the rank.
   //
   // "tcp:HOST:PORT" is for ranks on several hosts: rank 0 runs on HOST, and
-  // serves the meeting at PORT.
+  // serves the meeting at PORT. horovodrun serves it at "launcher:HOST:PORT",
+  // where numeric addresses may follow each other, separated by commas.
   std::string rendezvous;
   int rank = 0;
   // HOROVODPP_JOB_KEY: the secret by which ranks that meet by TCP know each

@@ -13,7 +13,7 @@
 namespace hvd::transport {
 
 struct TcpOptions {
-  // "HOST:PORT", where the ranks meet.
+  // "HOST:PORT", where the ranks meet, or as MeetingServer::endpoints().
   std::string server;
   // Whether rank 0 serves the meeting, at that port of its host. Otherwise a
   // MeetingServer is there already.

@@ -72,11 +72,9 @@ absl::StatusOr<MpiFlavor> installed_flavor() {
   const Captured captured = capture({"mpirun", "--version"});
   if (captured.error == ENOENT) {
     return absl::NotFoundError(
-        "there is no mpirun on the PATH, which ranks on other hosts need; "
-        "install "
+        "there is no mpirun on the PATH, by which --mpi starts ranks; install "
         "Open MPI (Debian, Ubuntu: apt install openmpi-bin) or MPICH (apt "
-        "install "
-        "mpich)");
+        "install mpich), or leave --mpi out");
   }
   if (captured.error != 0) {
     return absl::FailedPreconditionError(

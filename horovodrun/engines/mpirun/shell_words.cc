@@ -96,13 +96,19 @@ Words users_agent(const Environment& environment) {
   return first_installed(chosen.empty() ? "ssh:rsh" : chosen, environment);
 }
 
+Words ssh_words(const Arguments& arguments, const Environment& environment) {
+  Environment all = arguments.settings;
+  all.insert(environment.begin(), environment.end());
+  return words_of_open_mpi(arguments, all);
+}
+
 Words shell_words(MpiFlavor flavor, const Arguments& arguments,
                   const Environment& environment) {
   if (connects_by_scheduler(arguments, environment)) return {};
+  if (is_open_mpi(flavor)) return ssh_words(arguments, environment);
   Environment all = arguments.settings;
   all.insert(environment.begin(), environment.end());
-  return is_open_mpi(flavor) ? words_of_open_mpi(arguments, all)
-                             : words_of_hydra(all);
+  return words_of_hydra(all);
 }
 
 }  // namespace hvd::launcher

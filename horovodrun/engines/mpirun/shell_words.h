@@ -16,6 +16,10 @@ namespace hvd::launcher {
 // ssh or rsh; empty: none is installed.
 std::vector<std::string> users_agent(const Environment& environment);
 
+// As shell_words() for Open MPI, wherever this process runs.
+std::vector<std::string> ssh_words(const Arguments& arguments,
+                                   const Environment& environment);
+
 // The words before the host: {"ssh", "-x", "-p", "2222"}. Empty if mpirun
 // connects in a way of its own: within an allocation of a scheduler, or by
 // options that only mpirun understands.

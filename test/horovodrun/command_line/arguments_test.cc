@@ -49,8 +49,14 @@ TEST(Arguments, TakeTheNumberOfRanksInEverySpelling) {
 TEST(Arguments, NameTheEngine) {
   EXPECT_EQ(parsed({"-np", "2", "./train"}).engine, "");
   EXPECT_EQ(parsed({"-np", "2", "--mpi", "./train"}).engine, "mpirun");
-  EXPECT_EQ(parsed({"--no-mpi", "-np", "2", "./train"}).engine, "local");
-  EXPECT_EQ(parsed({"--gloo", "-np", "2", "./train"}).engine, "local");
+  EXPECT_EQ(parsed({"--no-mpi", "-np", "2", "./train"}).engine, "direct");
+  EXPECT_EQ(parsed({"--gloo", "-np", "2", "./train"}).engine, "direct");
+  for (const char* name : {"direct", "local", "ssh"}) {
+    EXPECT_EQ(parsed({"--launcher", name, "-np", "2", "./train"}).engine,
+              "direct");
+  }
+  EXPECT_EQ(parsed({"--launcher", "srun", "-np", "2", "./train"}).engine,
+            "srun");
 }
 
 TEST(Arguments, TakeHostsFromAScheduler) {
@@ -301,7 +307,7 @@ TEST(Arguments, PreferTheCommandLineToTheFile) {
   const Arguments arguments =
       parsed({"--cycle-time-ms", "0.5", "--config-file", path, "--stall-check",
               "--no-mpi", "-np", "1", "ls"});
-  EXPECT_EQ(arguments.engine, "local");
+  EXPECT_EQ(arguments.engine, "direct");
   EXPECT_THAT(
       arguments.settings,
       UnorderedElementsAre(Pair("HOROVOD_CYCLE_TIME", "0.5"),

@@ -27,7 +27,7 @@ std::string engine_of(const Environment& environment) {
 }
 
 TEST(Engines, RecognizeTheirRanks) {
-  EXPECT_EQ(engine_of(kLocalRank), "local");
+  EXPECT_EQ(engine_of(kLocalRank), "direct");
   EXPECT_EQ(engine_of(kMpirunRank), "mpirun");
   EXPECT_EQ(engine_of({{"PMI_RANK", "0"}}), "mpirun");
   EXPECT_EQ(engine_of({{"HOROVOD_RANK", "0"}}), "none");
@@ -39,7 +39,7 @@ TEST(Engines, RecognizeTheirRanks) {
   // Started from a rank of an MPI.
   Environment both = kLocalRank;
   both["PMI_RANK"] = "0";
-  EXPECT_EQ(engine_of(both), "local");
+  EXPECT_EQ(engine_of(both), "direct");
 }
 
 TEST(Engines, TellTheRanksPlace) {
@@ -61,7 +61,9 @@ TEST(Engines, RemoveTheVariablesOfTheirRanks) {
   const Environment outside = {{"OMPI_MCA_btl", "self,vader"}};
   EXPECT_EQ(outside_of_jobs(rank), outside);
   rank = kLocalRank;
-  rank.insert({{"HOROVODPP_LAUNCHER", "x"}, {"OMPI_MCA_btl", "self,vader"}});
+  rank.insert({{"HOROVODPP_LAUNCHER", "x"},
+               {"HOROVODPP_JOB_KEY", "secret"},
+               {"OMPI_MCA_btl", "self,vader"}});
   EXPECT_EQ(outside_of_jobs(rank), outside);
   rank = kLocalRank;
   rank.insert({{"HOROVODRUN_STEP", "sockets"},
@@ -80,14 +82,14 @@ TEST(Engines, AreChosenByName) {
   Arguments arguments;
   arguments.ranks = 2;
   arguments.command = {"./train"};
-  arguments.engine = "local";
+  arguments.engine = "direct";
   const auto plan = plan_start(arguments, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_EQ(std::string(plan->engine->name()), "local");
+  EXPECT_EQ(std::string(plan->engine->name()), "direct");
   arguments.engine = "nothing";
   EXPECT_THAT(
       plan_start(arguments, {}).status().ToString(),
-      HasSubstr("there is no engine 'nothing'; there are mpirun, local, srun"));
+      HasSubstr("there is no engine 'nothing'; there are mpirun, direct, srun"));
 }
 
 TEST(Engines, PassSignalsThroughStarters) {

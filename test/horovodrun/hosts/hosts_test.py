@@ -29,13 +29,13 @@ class Case(unittest.TestCase):
         cls.addClassCleanup(cls.net.remove)
 
     def start(self, *options, hosts="a:1,b:1", ranks=2, config="ssh_config",
-              program=(PROGRAM,)):
-        """Starts horovodrun on host a."""
+              program=(PROGRAM,), folder=os.getcwd(), stdin=subprocess.DEVNULL):
+        """Starts horovodrun on host a, in `folder` there."""
         self.mark = secrets.token_hex(8)
         return subprocess.Popen(
-            self.net["a"].within(HOROVODRUN, "-np", str(ranks), "-H", hosts, *options,
-                                 *program),
-            text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            self.net["a"].within("sh", "-c", 'cd "$0" && exec "$@"', folder, HOROVODRUN,
+                                 "-np", str(ranks), "-H", hosts, *options, *program),
+            text=True, stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, **self.net.shell(config), network.leftovers.MARK: self.mark})
 
@@ -68,6 +68,18 @@ class Case(unittest.TestCase):
         self.assertEqual(len(lines), 1, job.stderr)
         for pattern in patterns:
             self.assertRegex(lines[0], pattern)
+
+    def kill_one(self, *words):
+        """Kills the one process of the job whose command has all these words."""
+        found = []
+        for pid in network.leftovers.marked(self.mark):
+            with open(f"/proc/{pid}/cmdline") as line:
+                command = line.read().split("\0")
+            if set(words) <= set(command):
+                found.append((pid, command))
+        # A process that runs the command of another one repeats its words.
+        self.assertNotEqual(found, [], words)
+        os.kill(min(found, key=lambda each: len(each[1]))[0], signal.SIGKILL)
 
 
 class ThreeHosts(Case):
@@ -171,19 +183,6 @@ class ThreeHosts(Case):
         self.addCleanup(self.net.wait_for_logins)
         self.addCleanup(self.net.start_sshd, host)
         self.refuses(self.launch(), r"^horovodrun: host 'b' accepts no ssh connections")
-
-
-    def kill_one(self, *words):
-        """Kills the one process of the job whose command has all these words."""
-        found = []
-        for pid in network.leftovers.marked(self.mark):
-            with open(f"/proc/{pid}/cmdline") as line:
-                command = line.read().split("\0")
-            if set(words) <= set(command):
-                found.append((pid, command))
-        # A process that runs the command of another one repeats its words.
-        self.assertNotEqual(found, [], words)
-        os.kill(min(found, key=lambda each: len(each[1]))[0], signal.SIGKILL)
 
     def test_a_job_that_runs_does_without_its_ssh(self):
         job = self.start(program=("sh", "-c", "echo ready; sleep 3; echo done"))

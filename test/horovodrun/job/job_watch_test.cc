@@ -627,6 +627,48 @@ TEST_F(JobWatchTest, SurvivesTheEndOfSshAfterItsRanksHaveStarted) {
   EXPECT_EQ(after(JobWatch::kGrace), Action::kWait);
 }
 
+TEST_F(JobWatchTest, LosesTheRanksOfAHostWithTheConnectionThatTheyNeed) {
+  watch_ = JobWatch({.ranks = 3,
+                     .start_timeout = 30s,
+                     .hosts = {{"x", 1}, {"y", 2}},
+                     .starter = "s",
+                     .hosts_need_connections = true},
+                    now_);
+  connect_all();
+  report_lost_host(-SIGKILL);
+  EXPECT_EQ(after(JobWatch::kGrace), Action::kTerminate);
+  EXPECT_THAT(verdict(status_of(1)).line,
+              HasSubstr("host 'y' was lost, and with it ranks 1, 2; the ssh "
+                        "connection to it ended by signal 9 (Killed)"));
+}
+
+TEST_F(JobWatchTest, NamesALostHostWhoseAgentsWereStopped) {
+  restart_on_two_hosts();
+  connect_all();
+  end_by_starter(1, SIGKILL);
+  report(Kind::kStopping, 2);
+  report_lost_host(255);
+  EXPECT_EQ(after(JobWatch::kGrace), Action::kTerminate);
+  EXPECT_THAT(verdict(status_of(1)).line,
+              HasSubstr("host 'y' was lost, and with it rank 2; what connected "
+                        "to it ended with code 255"));
+}
+
+TEST_F(JobWatchTest, SpeaksOfOpenMpiOnlyIfItStartsTheRanks) {
+  for (const bool by_mpirun : {true, false}) {
+    watch_ = JobWatch({.ranks = 3,
+                       .start_timeout = 30s,
+                       .hosts = {{"x", 1}, {"y", 2}},
+                       .starter = by_mpirun ? "mpirun" : "s"},
+                      now_);
+    report_lost_host(255);
+    EXPECT_EQ(after(0ms), Action::kTerminate);
+    const std::string line = verdict(status_of(1)).line;
+    EXPECT_THAT(line, HasSubstr("check that 'ssh y true' works"));
+    EXPECT_EQ(line.find("Open MPI") != std::string::npos, by_mpirun) << line;
+  }
+}
+
 // Reports in every order. Each rank's own reports stay in order.
 class EveryOrder : public testing::Test {
  protected:

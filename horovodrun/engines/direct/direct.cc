@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine direct: ranks without MPI, on this host and, by ssh, on others.
+// Its starter is horovodrun itself (starter.h).
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "horovodpp/core/status.h"
+#include "horovodrun/engines/direct/host_ranks.h"
+#include "horovodrun/engines/direct/rank_agents.h"
+#include "horovodrun/engines/direct/starter.h"
+#include "horovodrun/engines/engine.h"
+#include "horovodrun/engines/mpirun/shell_words.h"
+#include "horovodrun/system/ssh_options.h"
+
+namespace hvd::launcher {
+namespace {
+
+// On each host, the process on it counts its ranks.
+absl::Status check_named_once(const std::vector<Host>& hosts) {
+  std::set<std::string> names;
+  for (const Host& host : hosts) {
+    if (names.insert(host.name).second) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("host '", host.name,
+                     "' is named twice; give all its slots at once, as in ",
+                     host.name, ":2"));
+  }
+  return absl::OkStatus();
+}
+
+// The remote shell within an allocation of Slurm.
+const std::vector<std::string> kSrun = {"srun",
+                                        "--nodes=1",
+                                        "--ntasks=1",
+                                        "--overlap",
+                                        "--mpi=none",
+                                        "--cpu-bind=none",
+                                        "--kill-on-bad-exit=0",
+                                        "--quiet",
+                                        "--unbuffered",
+                                        "--export=ALL",
+                                        "--nodelist"};
+
+// An allocation's nodes need not admit ssh.
+bool connects_by_srun(const Environment& environment) {
+  return !value_in(environment, "SLURM_JOB_ID").empty() &&
+         value_in(environment, "OMPI_MCA_plm_rsh_agent").empty() &&
+         !find_program("srun", environment).empty();
+}
+
+class DirectEngine : public Engine {
+ public:
+  const char* name() const override { return "direct"; }
+
+  absl::StatusOr<StartPlan> plan(const Arguments& arguments,
+                                 const LaunchContext& context) const override {
+    if (!arguments.mpi_arguments.empty()) {
+      return absl::InvalidArgumentError(
+          "without MPI there is no --mpi-args or --binding-args: leave it out, "
+          "or start the ranks by mpirun (--mpi)");
+    }
+    HVD_RETURN_IF_ERROR(check_named_once(arguments.hosts));
+    StarterOrder order = {.hosts = arguments.hosts,
+                          .agent = agent_command(arguments, context)};
+    if (order.hosts.empty()) order.hosts = {{"localhost", arguments.ranks}};
+    StartPlan plan = {.added = common_variables(arguments, context),
+                      .starter = "the process that starts the ranks",
+                      .disguises_signals = true};
+    if (!all_local(order.hosts, context.host_name)) {
+      plan.hosts_need_connections = true;
+      if (connects_by_srun(context.environment)) {
+        order.shell = kSrun;
+      } else {
+        plan.remote_shell = ssh_words(arguments, context.environment);
+        if (plan.remote_shell.empty()) {
+          return absl::NotFoundError(
+              "there is no ssh on the PATH, by which ranks start on other "
+              "hosts (apt install openssh-client)");
+        }
+        order.shell = without_questions(plan.remote_shell);
+      }
+      add_interfaces(arguments, context, plan);
+    }
+    plan.argv = to_words(order, context.agent);
+    return plan;
+  }
+
+  std::optional<Place> place(const Environment& environment) const override {
+    return place_without_mpi(environment);
+  }
+  Environment without_rank(Environment environment) const override {
+    return without_place(std::move(environment));
+  }
+
+  bool gives_terminal() const override { return true; }
+
+  std::vector<Subcommand> subcommands() const override {
+    return {{kStartRanks, run_starter}, {kStartRanksOfHost, run_ranks_of_host}};
+  }
+
+ private:
+  static void add_interfaces(const Arguments& arguments,
+                             const LaunchContext& context, StartPlan& plan) {
+    if (arguments.network_interfaces.empty()) return;
+    const std::string names = absl::StrJoin(arguments.network_interfaces, ",");
+    for (const char* name : {"HOROVODPP_INTERFACES", "NCCL_SOCKET_IFNAME"}) {
+      if (!context.environment.contains(name)) plan.added[name] = names;
+    }
+  }
+};
+
+}  // namespace
+
+const Engine& direct_engine() {
+  static const DirectEngine engine;
+  return engine;
+}
+
+}  // namespace hvd::launcher

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// RankAgents starts the agents (node/agent.h) of ranks that run on this host
+// without MPI, and signals them. An agent ends its rank when this process has
+// ended.
+#pragma once
+
+#include <sys/types.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "horovodrun/engines/engine.h"
+#include "horovodrun/system/environment.h"
+
+namespace hvd::launcher {
+
+// Where ranks without MPI meet, and the secret of those that meet by TCP.
+inline constexpr char kRendezvous[] = "HOROVODPP_RENDEZVOUS";
+inline constexpr char kJobKey[] = "HOROVODPP_JOB_KEY";
+
+// Engine::place(), and the environment without the variables that it reads.
+std::optional<Engine::Place> place_without_mpi(const Environment& environment);
+Environment without_place(Environment environment);
+
+class RankAgents {
+ public:
+  struct Ranks {
+    int first = 0;
+    int count = 0;
+    std::vector<std::string> agent{};  // The command.
+    Environment environment{};         // With kRendezvous.
+    int input = -1;  // Standard input of rank 0; -1: this process's.
+  };
+  // Starts an agent for each rank. Ranks other than 0 read nothing. False if one
+  // could not be started; says so on standard error.
+  bool start(const Ranks& ranks);
+
+  bool any_runs() const { return !agents_.empty(); }
+  void signal_all(int signal) const;
+  // Reaps the children of this process that have ended. Returns those that were
+  // no agents, with their status as waitpid gives it.
+  struct Ended {
+    pid_t pid = 0;
+    int status = 0;
+  };
+  std::vector<Ended> reap();
+
+ private:
+  std::set<pid_t> agents_;
+};
+
+}  // namespace hvd::launcher

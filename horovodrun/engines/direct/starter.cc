@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodrun/engines/direct/starter.h"
+
+#include <poll.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "horovodpp/core/job/host_name.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/transport/tcp/meeting_server.h"
+#include "horovodrun/engines/direct/control.h"
+#include "horovodrun/engines/direct/host_ranks.h"
+#include "horovodrun/engines/direct/rank_agents.h"
+#include "horovodrun/engines/engine.h"
+#include "horovodrun/output/rank_streams.h"
+#include "horovodrun/output/report.h"
+#include "horovodrun/preflight/own_host.h"
+#include "horovodrun/system/pipe_writer.h"
+#include "horovodrun/system/process.h"
+#include "horovodrun/system/signal_queue.h"
+#include "horovodrun/system/terminal_input.h"
+
+namespace hvd::launcher {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using transport::JobKey;
+using transport::MeetingServer;
+using Words = std::vector<std::string>;
+
+constexpr char kInterfaces[] = "HOROVODPP_INTERFACES";
+
+// The interval of polling for a terminal that may be read again.
+constexpr milliseconds kInputPollInterval{50};
+// For ranks whose launcher was killed.
+constexpr milliseconds kOrphanExitTimeout{1000};
+// Input for rank 0 of another host that is read ahead.
+constexpr std::size_t kMaxUnsentInput = 64 << 10;
+
+// From the launcher, besides SIGTERM; agents know their meaning.
+const std::vector<int> kPassedOn = {SIGALRM, SIGABRT, SIGUSR1, SIGUSR2};
+
+std::vector<int> starter_signals() {
+  std::vector<int> all = {SIGCHLD, SIGTERM};
+  all.insert(all.end(), kPassedOn.begin(), kPassedOn.end());
+  return all;
+}
+
+bool is_this_host(const std::string& name) {
+  const std::vector<Interface> interfaces = own_facts().interfaces;
+  return is_own_host(name, host_name(), interfaces) ||
+         resolves_to_own_host(name, interfaces);
+}
+
+// srun takes the words of a command, and others a line for a shell.
+bool is_srun(const std::string& program) {
+  return std::filesystem::path(program).filename() == "srun";
+}
+
+// Another host of the job, and the remote shell that connects to it.
+struct RemoteHost {
+  std::string name{};
+  pid_t shell = -1;  // -1: it has ended.
+  std::unique_ptr<PipeWriter> control = std::make_unique<PipeWriter>();
+
+  void send(const ControlMessage& message) { control->add(to_bytes(message)); }
+};
+
+class Starter {
+ public:
+  explicit Starter(const StarterOrder& order) : order_(order) {}
+
+  int run();
+
+ private:
+  absl::Status start_server();
+  absl::Status start_ranks();
+  absl::Status start_remote(RemoteHost host, const HostOrder& order);
+  Environment rank_variables() const;
+  bool any_runs() const;
+  void reap();
+  void wait(milliseconds longest);
+  void serve_input();
+  void signal_all(int signal);
+
+  const StarterOrder& order_;
+  const ParentWatch parent_{getppid()};
+  const SignalQueue signals_{starter_signals()};
+  TerminalInput terminal_;
+  RankAgents own_;
+  std::vector<RemoteHost> remotes_;
+  // Gets this process's input; null: rank 0 is on this host, or the input has
+  // ended.
+  RemoteHost* reader_ = nullptr;
+  std::unique_ptr<MeetingServer> server_;  // Null: ranks need none.
+  std::string key_;
+  bool was_asked_ = false;  // To end.
+};
+
+absl::Status Starter::start_server() {
+  HVD_ASSIGN_OR_RETURN(const JobKey key, JobKey::random());
+  key_ = key.to_hex();
+  const std::string interfaces = value_in(current_environment(), kInterfaces);
+  MeetingServer::Options options = {.key = key, .size = slots_of(order_.hosts)};
+  options.interfaces = absl::StrSplit(interfaces, ',', absl::SkipEmpty());
+  HVD_ASSIGN_OR_RETURN(server_, MeetingServer::start(options));
+  return absl::OkStatus();
+}
+
+// By which ranks find each other.
+Environment Starter::rank_variables() const {
+  if (server_ == nullptr) {
+    const std::string token = value_in(current_environment(), kTokenVariable);
+    return {{kRendezvous, absl::StrCat("horovodrun.", token)}};
+  }
+  return {{kRendezvous, absl::StrCat("launcher:", server_->endpoints())},
+          {kJobKey, key_}};
+}
+
+absl::Status Starter::start_remote(RemoteHost host, const HostOrder& order) {
+  Words argv = order_.shell;
+  argv.push_back(host.name);
+  const Words command = {order_.agent[0], kStartRanksOfHost};
+  if (is_srun(argv[0])) {
+    argv.insert(argv.end(), command.begin(), command.end());
+  } else {
+    argv.push_back(absl::StrCat("exec ", shell_quoted(command)));
+  }
+  const Spawned spawned = spawn(argv, {.environment = current_environment(),
+                                       .stdin_fd = host.control->reading_end(),
+                                       .own_group = true,
+                                       .death_signal = SIGTERM,
+                                       .mask = signal_set({})});
+  if (spawned.error != 0) {
+    return absl::InternalError(
+        absl::StrCat("cannot start ", argv[0], " to host '", host.name,
+                     "': ", describe_start_error(spawned.error)));
+  }
+  host.shell = spawned.pid;
+  host.control->close_reading_end();
+  host.send({.kind = ControlMessage::Kind::kOrder, .order = order});
+  remotes_.push_back(std::move(host));
+  return absl::OkStatus();
+}
+
+// Other hosts first: their ranks take longest to start.
+absl::Status Starter::start_ranks() {
+  Environment environment = current_environment();
+  HostOrder order = {.agent = order_.agent};
+  std::error_code error;
+  order.folder = std::filesystem::current_path(error);
+  for (const std::string& name : exportable_names(environment)) {
+    order.environment[name] = environment[name];
+  }
+  order.environment.erase(kOutputVariable);
+  order.environment.merge(rank_variables());
+  RankAgents::Ranks own = {.agent = order_.agent};
+  int next = 0;
+  remotes_.reserve(order_.hosts.size());
+  for (const Host& host : order_.hosts) {
+    order.first_rank = std::exchange(next, next + host.slots);
+    order.ranks = host.slots;
+    if (order_.shell.empty() || is_this_host(host.name)) {
+      own.first = order.first_rank;
+      own.count = order.ranks;
+      continue;
+    }
+    HVD_RETURN_IF_ERROR(start_remote({.name = host.name}, order));
+    if (order.first_rank == 0) reader_ = &remotes_.back();
+  }
+  for (const auto& [name, value] : rank_variables()) environment[name] = value;
+  own.environment = std::move(environment);
+  own.input = terminal_.reading_end();
+  const bool all = own_.start(own);
+  terminal_.close_reading_end();
+  return all ? absl::OkStatus() : absl::InternalError("");
+}
+
+bool Starter::any_runs() const {
+  return own_.any_runs() ||
+         std::any_of(remotes_.begin(), remotes_.end(),
+                     [](const RemoteHost& host) { return host.shell >= 0; });
+}
+
+void Starter::reap() {
+  for (const RankAgents::Ended& ended : own_.reap()) {
+    const auto host = std::find_if(
+        remotes_.begin(), remotes_.end(),
+        [&](const RemoteHost& one) { return one.shell == ended.pid; });
+    if (host == remotes_.end()) continue;
+    host->shell = -1;
+    if (reader_ == &*host) reader_ = nullptr;
+    const int code = WIFSIGNALED(ended.status) ? -WTERMSIG(ended.status)
+                                               : WEXITSTATUS(ended.status);
+    if (code == 0 || was_asked_) continue;
+    send_report(
+        {.kind = Report::Kind::kHostLost, .value = code, .host = host->name},
+        value_in(current_environment(), kTokenVariable));
+  }
+}
+
+void Starter::serve_input() {
+  terminal_.pass_on();
+  if (reader_ == nullptr || !may_read_input() ||
+      reader_->control->unwritten() > kMaxUnsentInput) {
+    return;
+  }
+  pollfd input = {STDIN_FILENO, POLLIN, 0};
+  if (poll(&input, 1, 0) != 1) return;
+  char bytes[4096];
+  const ssize_t size = read(STDIN_FILENO, bytes, sizeof bytes);
+  if (size < 0 && errno == EINTR) return;
+  reader_->send({.kind = ControlMessage::Kind::kInput,
+                 .input = std::string(bytes, static_cast<std::size_t>(
+                                                 std::max<ssize_t>(size, 0)))});
+  if (size <= 0) reader_ = nullptr;
+}
+
+void Starter::wait(milliseconds longest) {
+  SignalWait wait = {.longest = longest, .readable = terminal_.awaited()};
+  if (terminal_.needs_polling()) wait.longest = kInputPollInterval;
+  if (reader_ != nullptr && reader_->control->unwritten() <= kMaxUnsentInput) {
+    if (may_read_input()) {
+      wait.readable = STDIN_FILENO;
+    } else {
+      wait.longest = std::min(longest, kInputPollInterval);
+    }
+  }
+  if (server_ != nullptr) {
+    wait.more.push_back({server_->descriptor(), POLLIN, 0});
+  }
+  for (const RemoteHost& host : remotes_) {
+    wait.more.push_back({host.control->awaited(), POLLOUT, 0});
+  }
+  wait_for_signal(signals_, parent_, wait);
+  if (server_ != nullptr) server_->proceed();
+  for (const RemoteHost& host : remotes_) host.control->write_some();
+  serve_input();
+}
+
+void Starter::signal_all(int signal) {
+  own_.signal_all(signal);
+  for (RemoteHost& host : remotes_) {
+    host.send({.kind = ControlMessage::Kind::kSignal, .signal = signal});
+  }
+}
+
+// A remaining agent ends its rank when this process has ended, and so does the
+// process on another host.
+int Starter::run() {
+  std::signal(SIGPIPE, SIG_IGN);
+  absl::Status started;
+  if (!order_.shell.empty()) started = start_server();
+  if (started.ok()) started = start_ranks();
+  if (!started.ok()) {
+    if (!started.message().empty()) {
+      std::fputs(absl::StrCat("horovodrun: ", started.message(), "\n").c_str(),
+                 stderr);
+    }
+    signal_all(SIGTERM);
+  }
+  std::optional<steady_clock::time_point> latest;
+  while (reap(), any_runs()) {
+    if (parent_.ended() && !latest) {
+      was_asked_ = true;
+      signal_all(SIGTERM);
+      latest = steady_clock::now() + kOrphanExitTimeout;
+    }
+    if (latest && steady_clock::now() >= *latest) break;
+    wait(latest ? kInputPollInterval : SignalWait().longest);
+    while (const auto arrival = signals_.next()) {
+      if (arrival->signal == SIGCHLD) continue;
+      was_asked_ = was_asked_ || arrival->signal == SIGTERM;
+      signal_all(arrival->signal);
+    }
+  }
+  if (!started.ok()) return 1;
+  return was_asked_ ? 128 + SIGTERM : 0;
+}
+
+}  // namespace
+
+Words to_words(const StarterOrder& order, const std::string& program) {
+  const std::string hosts =
+      absl::StrJoin(order.hosts, ",", [](std::string* out, const Host& host) {
+        absl::StrAppend(out, host.name, ":", host.slots);
+      });
+  Words words = {program, kStartRanks, hosts, absl::StrCat(order.shell.size())};
+  words.insert(words.end(), order.shell.begin(), order.shell.end());
+  words.insert(words.end(), order.agent.begin(), order.agent.end());
+  return words;
+}
+
+int run_starter(const Words& words) {
+  std::size_t shell = 0;
+  if (words.size() < 3 || !absl::SimpleAtoi(words[1], &shell) ||
+      words.size() - 2 <= shell) {
+    return refuse_user(kStartRanks);
+  }
+  const auto hosts = parse_hosts(words[0]);
+  if (!hosts.ok()) return refuse_user(kStartRanks);
+  const auto agent = words.begin() + 2 + static_cast<std::ptrdiff_t>(shell);
+  const StarterOrder order = {.hosts = *hosts,
+                              .shell = {words.begin() + 2, agent},
+                              .agent = {agent, words.end()}};
+  return Starter(order).run();
+}
+
+}  // namespace hvd::launcher
