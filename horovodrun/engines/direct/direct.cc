@@ -14,6 +14,7 @@
 #include "horovodrun/engines/direct/starter.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/engines/mpirun/shell_words.h"
+#include "horovodrun/engines/srun/command.h"
 #include "horovodrun/system/ssh_options.h"
 
 namespace hvd::launcher {
@@ -74,6 +75,7 @@ class DirectEngine : public Engine {
       plan.hosts_need_connections = true;
       if (connects_by_srun(context.environment)) {
         order.shell = kSrun;
+        plan.noise = srun_noise();
       } else {
         plan.remote_shell = ssh_words(arguments, context.environment);
         if (plan.remote_shell.empty()) {

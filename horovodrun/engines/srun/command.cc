@@ -46,6 +46,8 @@ bool chooses_mpi(const Arguments& arguments) {
 
 }  // namespace
 
+std::span<const NoisePattern> srun_noise() { return kSrunNoise; }
+
 std::string step_name(pid_t launcher) {
   return absl::StrCat("horovodrun.", launcher);
 }

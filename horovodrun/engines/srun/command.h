@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,9 @@ inline constexpr char kMeetsBySockets[] = "sockets";
 absl::StatusOr<StartPlan> srun_plan(const Arguments& arguments,
                                     const LaunchContext& context,
                                     pid_t launcher, const std::string& mpi);
+
+// Lines of srun that say less than horovodrun's last line.
+std::span<const NoisePattern> srun_noise();
 
 // The name of the launcher's step.
 std::string step_name(pid_t launcher);
