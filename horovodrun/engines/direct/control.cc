@@ -18,6 +18,7 @@ constexpr std::size_t kTextBytes = 4;  // At least, on the wire.
 void write_order(const HostOrder& order, WireWriter& writer) {
   writer.u32(static_cast<std::uint32_t>(order.first_rank));
   writer.u32(static_cast<std::uint32_t>(order.ranks));
+  writer.u32(static_cast<std::uint32_t>(order.longest_silence.count()));
   writer.text(order.folder);
   writer.u32(static_cast<std::uint32_t>(order.agent.size()));
   for (const std::string& word : order.agent) writer.text(word);
@@ -33,6 +34,7 @@ HostOrder read_order(WireReader& reader) {
   order.first_rank = static_cast<int>(reader.u32());
   order.ranks = static_cast<int>(reader.u32());
   if (order.first_rank < 0 || order.ranks < 1) reader.fail();
+  order.longest_silence = std::chrono::milliseconds(reader.u32());
   order.folder = reader.text();
   for (std::uint32_t left = reader.count(kTextBytes); left > 0; --left) {
     order.agent.push_back(reader.text());
@@ -60,6 +62,8 @@ absl::StatusOr<ControlMessage> read_message(std::string_view bytes) {
     case ControlMessage::Kind::kInput:
       message.input = reader.text();
       break;
+    case ControlMessage::Kind::kPing:
+      break;
     default:
       reader.fail();
   }
@@ -81,6 +85,9 @@ std::string to_bytes(const ControlMessage& message) {
       break;
     case ControlMessage::Kind::kInput:
       body.text(message.input);
+      break;
+    case ControlMessage::Kind::kPing:
+      break;
   }
   WireWriter framed;
   framed.text(body.take());

@@ -5,10 +5,13 @@
 //   kOrder   the ranks to start; the first message
 //   kSignal  a signal for the agents
 //   kInput   bytes for the standard input of rank 0; none: its end
+//   kPing    the connection is alive
 //
-// The end of the connection ends the ranks.
+// The end of the connection ends the ranks, and so does a long silence: a host
+// that is cut off sees no end.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,6 +24,9 @@
 
 namespace hvd::launcher {
 
+inline constexpr std::chrono::milliseconds kPingInterval{10000};
+inline constexpr std::chrono::milliseconds kLongestSilence{60000};
+
 // The ranks of another host.
 struct HostOrder {
   int first_rank = 0;
@@ -28,12 +34,18 @@ struct HostOrder {
   std::string folder{};              // To start them in.
   std::vector<std::string> agent{};  // The command of each rank's agent.
   Environment environment{};         // Added to that of the host.
+  std::chrono::milliseconds longest_silence = kLongestSilence;
 
   friend bool operator==(const HostOrder&, const HostOrder&) = default;
 };
 
 struct ControlMessage {
-  enum class Kind : std::uint8_t { kOrder = 1, kSignal = 2, kInput = 3 };
+  enum class Kind : std::uint8_t {
+    kOrder = 1,
+    kSignal = 2,
+    kInput = 3,
+    kPing = 4
+  };
   Kind kind = Kind::kOrder;
   HostOrder order{};
   int signal = 0;

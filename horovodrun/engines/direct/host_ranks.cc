@@ -49,6 +49,7 @@ class HostRanks {
   void take(const ControlMessage& message);
   void start(const HostOrder& order);
   void begin_end();
+  void check_silence();
 
   const ParentWatch parent_{getppid()};
   const SignalQueue signals_{{SIGCHLD, SIGTERM, SIGINT, SIGHUP}};
@@ -57,12 +58,15 @@ class HostRanks {
   PipeWriter input_;  // Of rank 0.
   bool was_ordered_ = false;
   bool failed_ = false;
+  steady_clock::time_point heard_at_ = steady_clock::now();
+  milliseconds longest_silence_ = kLongestSilence;
   // The end of the time for ranks to end; set when they were told to.
   std::optional<steady_clock::time_point> latest_;
 };
 
 void HostRanks::start(const HostOrder& order) {
   was_ordered_ = true;
+  longest_silence_ = order.longest_silence;
   if (chdir(order.folder.c_str()) != 0) {
     say(absl::StrCat(
         "there is no folder ", order.folder,
@@ -91,6 +95,9 @@ void HostRanks::take(const ControlMessage& message) {
     case ControlMessage::Kind::kInput:
       input_.add(message.input);
       if (message.input.empty()) input_.end();
+      break;
+    case ControlMessage::Kind::kPing:
+      break;
   }
 }
 
@@ -100,11 +107,23 @@ void HostRanks::begin_end() {
   agents_.signal_all(SIGTERM);
 }
 
+// While rank 0 has input to read, messages wait, too.
+void HostRanks::check_silence() {
+  const auto now = steady_clock::now();
+  if (input_.unwritten() > kMaxUnreadInput) heard_at_ = now;
+  if (latest_ || now < heard_at_ + longest_silence_) return;
+  say(absl::StrCat("its ranks end: the launcher has been silent for ",
+                   std::chrono::duration<double>(longest_silence_).count(),
+                   " s"));
+  begin_end();
+}
+
 void HostRanks::read_control() {
   char bytes[16 << 10];
   const ssize_t size = read(STDIN_FILENO, bytes, sizeof bytes);
   if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (size <= 0) return begin_end();
+  heard_at_ = steady_clock::now();
   control_.add(bytes, static_cast<std::size_t>(size));
   while (true) {
     const auto message = control_.next();
@@ -129,12 +148,13 @@ int HostRanks::run() {
     if (has_room) control.events |= POLLIN;
     wait_for_signal(
         signals_, parent_,
-        {.longest = latest_ ? kEndPollInterval : SignalWait().longest,
+        {.longest = latest_ ? kEndPollInterval : longest_silence_ / 4,
          .more = {control, {input_.awaited(), POLLOUT, 0}}});
     while (const auto arrival = signals_.next()) {
       if (arrival->signal != SIGCHLD) begin_end();
     }
     if (parent_.ended()) begin_end();
+    check_silence();
     input_.write_some();
     if (poll(&control, 1, 0) != 1) continue;
     if ((control.revents & POLLIN) != 0) {

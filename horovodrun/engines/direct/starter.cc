@@ -101,6 +101,7 @@ class Starter {
   void wait(milliseconds longest);
   void serve_input();
   void signal_all(int signal);
+  void ping();
 
   const StarterOrder& order_;
   const ParentWatch parent_{getppid()};
@@ -113,6 +114,7 @@ class Starter {
   RemoteHost* reader_ = nullptr;
   std::unique_ptr<MeetingServer> server_;  // Null: ranks need none.
   std::string key_;
+  steady_clock::time_point next_ping_ = steady_clock::now() + kPingInterval;
   bool was_asked_ = false;  // To end.
 };
 
@@ -257,6 +259,18 @@ void Starter::wait(milliseconds longest) {
   serve_input();
 }
 
+void Starter::ping() {
+  const auto now = steady_clock::now();
+  if (now < next_ping_) return;
+  next_ping_ = now + kPingInterval;
+  for (RemoteHost& host : remotes_) {
+    // Unwritten messages are a sign of life, too.
+    if (host.control->unwritten() == 0) {
+      host.send({.kind = ControlMessage::Kind::kPing});
+    }
+  }
+}
+
 void Starter::signal_all(int signal) {
   own_.signal_all(signal);
   for (RemoteHost& host : remotes_) {
@@ -268,6 +282,8 @@ void Starter::signal_all(int signal) {
 // process on another host.
 int Starter::run() {
   std::signal(SIGPIPE, SIG_IGN);
+  // The terminal stops the launcher only: ranks and connections go on.
+  std::signal(SIGTSTP, SIG_IGN);
   absl::Status started;
   if (!order_.shell.empty()) started = start_server();
   if (started.ok()) started = start_ranks();
@@ -286,7 +302,10 @@ int Starter::run() {
       latest = steady_clock::now() + kOrphanExitTimeout;
     }
     if (latest && steady_clock::now() >= *latest) break;
-    wait(latest ? kInputPollInterval : SignalWait().longest);
+    wait(latest             ? kInputPollInterval
+         : remotes_.empty() ? SignalWait().longest
+                            : kPingInterval);
+    ping();
     while (const auto arrival = signals_.next()) {
       if (arrival->signal == SIGCHLD) continue;
       was_asked_ = was_asked_ || arrival->signal == SIGTERM;

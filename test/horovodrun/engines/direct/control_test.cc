@@ -21,6 +21,7 @@ const std::vector<ControlMessage> kMessages = {
     {.kind = ControlMessage::Kind::kSignal, .signal = SIGTERM},
     {.kind = ControlMessage::Kind::kInput, .input = std::string("a\0b", 3)},
     {.kind = ControlMessage::Kind::kInput},
+    {.kind = ControlMessage::Kind::kPing},
 };
 
 std::string bytes_of_all() {
@@ -66,7 +67,8 @@ TEST(ControlMessages, RefuseOtherBytes) {
   for (const std::string& bytes :
        {std::string("Welcome to this host\n"), framed("\x09"), framed(""),
         framed(std::string("\2\0", 2)), framed("\2\x7f"),
-        framed(std::string("\1\0\0\0\0\0\0\0\0", 9)), framed("\2\x0fx")}) {
+        framed(std::string("\1", 1) + std::string(12, '\0')),
+        framed("\2\x0fx")}) {
     EXPECT_TRUE(absl::IsInvalidArgument(status_of(bytes)))
         << testing::PrintToString(bytes) << ": " << status_of(bytes);
   }
