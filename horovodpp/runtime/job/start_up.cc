@@ -89,6 +89,8 @@ namespace {
 // serves the meeting, or the launcher does.
 constexpr absl::string_view kByTcp = "tcp:";
 constexpr absl::string_view kByLauncher = "launcher:";
+// The path of a file follows, which all hosts share.
+constexpr absl::string_view kByFile = "file:";
 
 absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
     const Config& config) {
@@ -104,19 +106,21 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
         "without it, so that each is a world of its own to MPI: start them by "
         "horovodrun without --no-mpi");
   }
-  absl::string_view server = config.rendezvous;
-  const bool by_launcher = absl::ConsumePrefix(&server, kByLauncher);
-  if (by_launcher || absl::ConsumePrefix(&server, kByTcp)) {
-    if (config.job_key.empty()) {
+  absl::string_view place = config.rendezvous;
+  const bool by_file = absl::ConsumePrefix(&place, kByFile);
+  const bool by_launcher = absl::ConsumePrefix(&place, kByLauncher);
+  if (by_file || by_launcher || absl::ConsumePrefix(&place, kByTcp)) {
+    if (config.job_key.empty() && !by_file) {
       return absl::InvalidArgumentError(
           "HOROVODPP_RENDEZVOUS names a TCP port, and HOROVODPP_JOB_KEY is not "
           "set: give all ranks the same secret of 64 hexadecimal digits, as "
           "from `openssl rand -hex 32`");
     }
     return transport::make_tcp_communicator(
-        {.server = std::string(server),
+        {.server = std::string(by_file ? "" : place),
          .rank_0_serves = !by_launcher,
          .key = config.job_key,
+         .file = std::string(by_file ? place : ""),
          .rank = config.rank,
          .size = config.expected_size,
          .ranks_per_node = config.ranks_per_node,

@@ -311,10 +311,10 @@ StatusOr<Config> Config::from_env() {
   if (const auto name = variable("HOROVODPP_RENDEZVOUS")) {
     config.rendezvous = *name;
     config.job_key = variable("HOROVODPP_JOB_KEY").value_or("");
-    if (const auto names = variable("HOROVODPP_INTERFACES")) {
-      config.interfaces = absl::StrSplit(*names, ',', absl::SkipEmpty());
-    }
     HVD_RETURN_IF_ERROR(read_count("HOROVOD_RANK", config.rank));
+  }
+  if (const auto names = variable("HOROVODPP_INTERFACES")) {
+    config.interfaces = absl::StrSplit(*names, ',', absl::SkipEmpty());
   }
   HVD_RETURN_IF_ERROR(
       read_duration("HOROVOD_START_TIMEOUT", {}, config.start_timeout));

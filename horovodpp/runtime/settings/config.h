@@ -33,7 +33,9 @@ struct Config {
   //
   // "tcp:HOST:PORT" is for ranks on several hosts: rank 0 runs on HOST, and
   // serves the meeting at PORT. horovodrun serves it at "launcher:HOST:PORT",
-  // where numeric addresses may follow each other, separated by commas.
+  // where numeric addresses may follow each other, separated by commas. At
+  // "file:PATH", rank 0 writes into a file of a shared file system where it
+  // serves the meeting, and the key.
   std::string rendezvous;
   int rank = 0;
   // HOROVODPP_JOB_KEY: the secret by which ranks that meet by TCP know each

@@ -14,11 +14,14 @@ namespace hvd::transport {
 
 struct TcpOptions {
   // "HOST:PORT", where the ranks meet, or as MeetingServer::endpoints().
-  std::string server;
+  std::string server{};
   // Whether rank 0 serves the meeting, at that port of its host. Otherwise a
   // MeetingServer is there already.
   bool rank_0_serves = true;
-  std::string key;  // As JobKey::to_hex().
+  std::string key{};  // As JobKey::to_hex().
+  // Instead of `server` and `key`: the path of a meeting file (meeting_file.h).
+  // Rank 0 serves the meeting and writes the file.
+  std::string file{};
   int rank = 0;
   int size = 1;
   // As LoopbackWorld::Options::ranks_per_node.
@@ -33,7 +36,7 @@ struct TcpOptions {
 // destroyed; the ranks then meet again.
 //   InvalidArgument     there is no such rank, server or key
 //   FailedPrecondition  this process was forked from one that is a rank
-//   (errors)            of meet_by_tcp()
+//   (errors)            of meet_by_tcp(), and of the meeting file
 absl::StatusOr<std::unique_ptr<Communicator>> make_tcp_communicator(
     const TcpOptions& options);
 

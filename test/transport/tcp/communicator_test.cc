@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "horovodpp/core/thread/promise.h"
+#include "horovodpp/transport/tcp/meeting_file.h"
 #include "test/transport/child_process.h"
 #include "test/transport/communicator_suite.h"
 #include "test/transport/tcp/running_server.h"
@@ -100,6 +103,84 @@ TEST(TcpCommunicator, MeetsAtRankZeroAgainAndAgain) {
       EXPECT_TRUE(result.ok()) << round << ": " << result;
     }
   }
+}
+
+class MeetingFileTest : public testing::Test {
+ protected:
+  MeetingFileTest()
+      : path_(testing::TempDir() + "/meeting_file_test." +
+              std::to_string(getpid())) {
+    unlink(path_.c_str());
+  }
+  ~MeetingFileTest() override { unlink(path_.c_str()); }
+
+  std::vector<TcpOptions> ranks(int size, std::chrono::milliseconds time) {
+    std::vector<TcpOptions> all;
+    for (int rank = 0; rank < size; ++rank) {
+      all.push_back({.file = path_,
+                     .rank = rank,
+                     .size = size,
+                     .deadline = within(time)});
+    }
+    return all;
+  }
+
+  const std::string path_;
+};
+
+TEST_F(MeetingFileTest, LetsRanksMeetAgainAndAgain) {
+  for (int round = 0; round < 3; ++round) {
+    for (const absl::Status& result : meet(ranks(3, kAmple))) {
+      EXPECT_TRUE(result.ok()) << round << ": " << result;
+    }
+    EXPECT_NE(access(path_.c_str(), F_OK), 0) << "the file is left";
+  }
+}
+
+TEST_F(MeetingFileTest, IsReadAgainWhenItsServerIsGone) {
+  const auto old =
+      MeetingFile::write(path_, JobKey::random().value(), "127.0.0.1:9");
+  ASSERT_TRUE(old.ok()) << old.status();
+  for (const absl::Status& result : meet(ranks(2, kAmple))) {
+    EXPECT_TRUE(result.ok()) << result;
+  }
+}
+
+TEST_F(MeetingFileTest, IsReadAgainWhenItsServerIsAnotherJobs) {
+  const RunningServer other(2);
+  const auto old =
+      MeetingFile::write(path_, JobKey::random().value(), other.endpoints());
+  ASSERT_TRUE(old.ok()) << old.status();
+  for (const absl::Status& result : meet(ranks(2, kAmple))) {
+    EXPECT_TRUE(result.ok()) << result;
+  }
+}
+
+TEST_F(MeetingFileTest, IsRefusedIfOthersMayReadIt) {
+  const auto file = MeetingFile::write(path_, JobKey::random().value(), "");
+  ASSERT_TRUE(file.ok()) << file.status();
+  chmod(path_.c_str(), 0644);
+  const auto results = meet({ranks(2, kAmple)[1]});
+  EXPECT_TRUE(absl::IsPermissionDenied(results[0])) << results[0];
+  EXPECT_THAT(std::string(results[0].message()), HasSubstr(path_));
+}
+
+TEST_F(MeetingFileTest, IsNamedWhenNobodyWritesIt) {
+  const auto results = meet({ranks(2, std::chrono::milliseconds(200))[1]});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(results[0])) << results[0];
+  EXPECT_THAT(
+      std::string(results[0].message()),
+      AllOf(HasSubstr("rank 0 did not come in time"), HasSubstr(path_)));
+}
+
+TEST_F(MeetingFileTest, NamesAFolderThatDoesNotExist) {
+  auto options = ranks(2, kAmple);
+  options[0].file = "/no/such/folder/meeting";
+  const auto results = meet({options[0]});
+  EXPECT_FALSE(results[0].ok());
+  EXPECT_THAT(
+      std::string(results[0].message()),
+      HasSubstr("cannot make the meeting file /no/such/folder/meeting"));
 }
 
 TEST(TcpCommunicator, NamesAPortThatAnotherProgramHas) {
@@ -248,8 +329,11 @@ class TcpWithAChild : public ::testing::Test {
                           .ranks_per_node = 1,
                           .deadline = within(kAmple)};
     serving_ = std::make_unique<ChildProcess>([&] {
-      const std::atomic<bool> never = false;
-      serve_until(**server, never);
+      while (true) {
+        pollfd awaited = {(*server)->descriptor(), POLLIN, 0};
+        ::poll(&awaited, 1, -1);
+        (*server)->proceed();
+      }
       return 0;
     });
     server->reset();

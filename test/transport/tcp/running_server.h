@@ -3,54 +3,35 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <poll.h>
 
-#include <atomic>
 #include <memory>
 #include <string>
-#include <thread>
 
-#include "horovodpp/transport/tcp/meeting_server.h"
+#include "horovodpp/transport/tcp/served_meeting.h"
 
 namespace hvd::transport {
-
-inline void serve_until(MeetingServer& server, const std::atomic<bool>& ends) {
-  while (!ends) {
-    pollfd awaited = {server.descriptor(), POLLIN, 0};
-    ::poll(&awaited, 1, 10);
-    server.proceed();
-  }
-}
 
 class RunningServer {
  public:
   explicit RunningServer(int size) : key_(JobKey::random().value()) {
-    auto server = MeetingServer::start({.key = key_, .size = size});
-    if (!server.ok()) {
-      ADD_FAILURE() << server.status();
+    auto served = ServedMeeting::start({.key = key_, .size = size});
+    if (!served.ok()) {
+      ADD_FAILURE() << served.status();
       return;
     }
-    server_ = *std::move(server);
-    endpoints_ = server_->endpoints();
-    thread_ = std::thread([this] { serve_until(*server_, ends_); });
+    served_ = *std::move(served);
+    endpoints_ = served_->endpoints();
   }
-  ~RunningServer() { end(); }
 
-  void end() {
-    ends_ = true;
-    if (thread_.joinable()) thread_.join();
-    server_.reset();
-  }
+  void end() { served_.reset(); }
 
   const std::string& endpoints() const { return endpoints_; }
   std::string key() const { return key_.to_hex(); }
 
  private:
   const JobKey key_;
-  std::unique_ptr<MeetingServer> server_;
+  std::unique_ptr<ServedMeeting> served_;
   std::string endpoints_;
-  std::atomic<bool> ends_ = false;
-  std::thread thread_;
 };
 
 }  // namespace hvd::transport
