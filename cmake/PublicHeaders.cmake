@@ -22,6 +22,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/runtime/freed_memory.h
   horovodpp/runtime/gpu/gpu_choice.h
   horovodpp/runtime/gpu/gpu_clip.h
+  horovodpp/runtime/meeting.h
   horovodpp/runtime/run_ranks.h
   horovodpp/runtime/settings/waits_at_once.h
   horovodpp/tensor/dlpack.h)

@@ -67,7 +67,21 @@ def add_process_set(ranks: Sequence[int]) -> ProcessSet:
 def remove_process_set(process_set: ProcessSet) -> Operation:
     """Every rank of the job calls it."""
 
-def init(process_sets: Sequence[Sequence[int]]) -> None: ...
+class Meeting:
+    """Where the ranks of a job find each other; open until it is deleted."""
+
+    def __init__(self, size: int) -> None: ...
+
+    @property
+    def place(self) -> str: ...
+
+    @property
+    def key(self) -> str: ...
+
+def init(process_sets: Sequence[Sequence[int]], place: tuple[str, str, int, int] | None = None) -> None:
+    """
+    `place`: (place, key, rank, size) of a Meeting; None: as the launcher's variables say.
+    """
 
 def shutdown() -> None: ...
 

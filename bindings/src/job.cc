@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/job.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "horovodpp/collective/arena/arena.h"
@@ -14,6 +19,7 @@
 #include "horovodpp/core/thread/threads.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/gpu/gpu_choice.h"
+#include "horovodpp/runtime/meeting.h"
 #include "horovodpp/runtime/run_ranks.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
@@ -26,13 +32,30 @@ namespace {
 namespace nb = nanobind;
 using nb::arg;
 
-void enter(std::vector<std::vector<int>> process_sets) {
+// Where, by which key and as which of how many ranks a process enters its job;
+// nullopt: as the variables of its launcher say.
+using Place = std::optional<std::tuple<std::string, std::string, int, int>>;
+
+void set_place(const Place& place, Config& config) {
+  if (!place) return;
+  std::tie(config.rendezvous, config.job_key, config.rank,
+           config.expected_size) = *place;
+  config.scheduled.clear();
+}
+
+Meeting open_meeting(int size) {
+  const nb::gil_scoped_release without_gil;
+  return value_or_throw(Meeting::open(size));
+}
+
+void enter(std::vector<std::vector<int>> process_sets, const Place& place) {
   Status status;
   {
     const nb::gil_scoped_release without_gil;
     StatusOr<Config> config = Config::from_env();
     if (config.ok()) {
       config->process_sets = std::move(process_sets);
+      set_place(place, *config);
       // The option has an effect in Python; see timeline.h.
       auto& unsupported = config->unsupported;
       unsupported.erase(std::remove(unsupported.begin(), unsupported.end(),
@@ -80,7 +103,21 @@ void give_up(const std::string& why) {
 }  // namespace
 
 void add_job(nb::module_& module) {
-  module.def("init", &enter, arg("process_sets"));
+  nb::class_<Meeting>(module, "Meeting",
+                      "Where the ranks of a job find each other; open until it "
+                      "is deleted.")
+      .def(
+          "__init__",
+          [](Meeting* self, int size) {
+            new (self) Meeting(open_meeting(size));
+          },
+          arg("size"))
+      .def_prop_ro("place", &Meeting::place)
+      .def_prop_ro("key", &Meeting::key);
+  module.def("init", &enter, arg("process_sets"),
+             arg("place").none() = nb::none(),
+             "`place`: (place, key, rank, size) of a Meeting; None: as the "
+             "launcher's variables say.");
   module.def("shutdown", &leave);
   module.def("reform", &go_on,
              "After the job broke, continues without the lost ranks. Every "

@@ -6,7 +6,7 @@ import sys
 import warnings
 
 from horovodpp import _core
-from horovodpp.common import handles, process_sets as sets, threads
+from horovodpp.common import handles, process_sets as sets, threads, torchrun
 from horovodpp.common.checks import check_initialized
 from horovodpp.common.ops import *  # noqa: F401,F403  (Horovod has them here.)
 
@@ -33,7 +33,10 @@ def init(comm=None, process_sets=None):
     entered = not _core.is_initialized()
     if entered:
         try:
-            _core.init([sorted(wanted_set.ranks) for wanted_set in wanted])
+            # Rank 0's meeting is open until all ranks have entered.
+            meeting, place = torchrun.meet()
+            _core.init([sorted(wanted_set.ranks) for wanted_set in wanted], place)
+            del meeting
         except (RuntimeError, ValueError) as error:
             raise ValueError(f"Horovod initialization failed. {error}") from error
     try:
