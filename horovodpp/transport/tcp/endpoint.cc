@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -105,6 +106,14 @@ absl::StatusOr<InternetAddress> parse_address(const std::string& text) {
       absl::StrCat("'", text, "' is no numeric address of a host"));
 }
 
+// Whether this host has exactly one of the named interfaces.
+bool has_one_of(const std::vector<std::string>& interfaces) {
+  return std::count_if(interfaces.begin(), interfaces.end(),
+                       [](const std::string& name) {
+                         return !host_addresses({name}).empty();
+                       }) == 1;
+}
+
 }  // namespace
 
 std::string to_string(const Endpoint& endpoint) {
@@ -175,11 +184,12 @@ absl::StatusOr<TcpListener> listen_at(
         "; interfaces with addresses: ", interfaces_with_addresses()));
   }
   if (addresses.empty()) addresses.push_back(kLoopbackAddress);
+  const bool binds = has_one_of(interfaces);
   absl::StatusOr<OwnedDescriptor> socket =
-      interfaces.size() == 1 ? bound_to({.address = addresses[0], .port = port})
-                             : bound_to({.port = port});
+      binds ? bound_to({.address = addresses[0], .port = port})
+            : bound_to({.port = port});
   // Without IPv6.
-  if (!socket.ok() && interfaces.size() != 1) {
+  if (!socket.ok() && !binds) {
     InternetAddress any = kLoopbackAddress;
     any[kIPv4At] = any.back() = 0;
     socket = bound_to({.address = any, .port = port});
@@ -187,7 +197,7 @@ absl::StatusOr<TcpListener> listen_at(
   if (!socket.ok()) return socket.status();
   TcpListener listener = {.socket = *std::move(socket)};
   const std::uint16_t bound = bound_port(listener.socket.number());
-  if (interfaces.size() == 1) addresses.resize(1);
+  if (binds) addresses.resize(1);
   for (const InternetAddress& address : addresses) {
     listener.endpoints.push_back({.address = address, .port = bound});
   }

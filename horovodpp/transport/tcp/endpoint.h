@@ -39,8 +39,8 @@ absl::StatusOr<std::uint16_t> port_of(std::string_view text);
 //   Unavailable      the name is unknown, maybe not yet
 absl::StatusOr<std::vector<Endpoint>> resolve(const std::string& text);
 
-// Listens at `port`, or at a free one if it is 0. With `interfaces`, only their addresses are offered,
-// and with a single one, the socket is bound to it.
+// Listens at `port`, or at a free one if it is 0. With `interfaces`, only their
+// addresses are offered. If this host has one of them, the socket is bound to it.
 //   NotFound  no interface of these names has an address; lists those that have
 //   Internal  the system has no socket or port left, or another program has
 //             this port
