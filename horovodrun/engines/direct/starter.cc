@@ -95,7 +95,8 @@ class Starter {
   absl::Status start_server();
   absl::Status start_ranks();
   absl::Status start_remote(RemoteHost host, const HostOrder& order);
-  Environment rank_variables() const;
+  absl::Status start_own(RankAgents::Ranks ranks);
+  Environment with_rank_variables(Environment environment) const;
   bool any_runs() const;
   void reap();
   void wait(milliseconds longest);
@@ -106,11 +107,11 @@ class Starter {
   const StarterOrder& order_;
   const ParentWatch parent_{getppid()};
   const SignalQueue signals_{starter_signals()};
-  TerminalInput terminal_;
   RankAgents own_;
   std::vector<RemoteHost> remotes_;
-  // Gets this process's input; null: rank 0 is on this host, or the input has
-  // ended.
+  // Rank 0 gets this process's input, on this host or on another. Both are empty
+  // where the input has ended, or is rank 0's own.
+  std::optional<TerminalInput> terminal_;
   RemoteHost* reader_ = nullptr;
   std::unique_ptr<MeetingServer> server_;  // Null: ranks need none.
   std::string key_;
@@ -129,13 +130,15 @@ absl::Status Starter::start_server() {
 }
 
 // By which ranks find each other.
-Environment Starter::rank_variables() const {
+Environment Starter::with_rank_variables(Environment environment) const {
   if (server_ == nullptr) {
-    const std::string token = value_in(current_environment(), kTokenVariable);
-    return {{kRendezvous, absl::StrCat("horovodrun.", token)}};
+    environment[kRendezvous] =
+        absl::StrCat("horovodrun.", value_in(environment, kTokenVariable));
+  } else {
+    environment[kRendezvous] = absl::StrCat("launcher:", server_->endpoints());
+    environment[kJobKey] = key_;
   }
-  return {{kRendezvous, absl::StrCat("launcher:", server_->endpoints())},
-          {kJobKey, key_}};
+  return environment;
 }
 
 absl::Status Starter::start_remote(RemoteHost host, const HostOrder& order) {
@@ -164,17 +167,29 @@ absl::Status Starter::start_remote(RemoteHost host, const HostOrder& order) {
   return absl::OkStatus();
 }
 
+absl::Status Starter::start_own(RankAgents::Ranks ranks) {
+  ranks.environment = with_rank_variables(current_environment());
+  if (ranks.first == 0 && ranks.count > 0) {
+    terminal_.emplace();
+    ranks.input = terminal_->reading_end();
+  }
+  const bool all = own_.start(ranks);
+  if (terminal_) terminal_->close_reading_end();
+  // RankAgents has said why.
+  return all ? absl::OkStatus() : absl::InternalError("");
+}
+
 // Other hosts first: their ranks take longest to start.
 absl::Status Starter::start_ranks() {
-  Environment environment = current_environment();
+  const Environment environment = current_environment();
   HostOrder order = {.agent = order_.agent};
   std::error_code error;
   order.folder = std::filesystem::current_path(error);
   for (const std::string& name : exportable_names(environment)) {
-    order.environment[name] = environment[name];
+    order.environment[name] = environment.at(name);
   }
   order.environment.erase(kOutputVariable);
-  order.environment.merge(rank_variables());
+  order.environment = with_rank_variables(std::move(order.environment));
   RankAgents::Ranks own = {.agent = order_.agent};
   int next = 0;
   remotes_.reserve(order_.hosts.size());
@@ -182,6 +197,12 @@ absl::Status Starter::start_ranks() {
     order.first_rank = std::exchange(next, next + host.slots);
     order.ranks = host.slots;
     if (order_.shell.empty() || is_this_host(host.name)) {
+      if (own.count > 0) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "host '", host.name,
+            "' and another name both mean this host; give all its slots to one "
+            "name"));
+      }
       own.first = order.first_rank;
       own.count = order.ranks;
       continue;
@@ -189,12 +210,7 @@ absl::Status Starter::start_ranks() {
     HVD_RETURN_IF_ERROR(start_remote({.name = host.name}, order));
     if (order.first_rank == 0) reader_ = &remotes_.back();
   }
-  for (const auto& [name, value] : rank_variables()) environment[name] = value;
-  own.environment = std::move(environment);
-  own.input = terminal_.reading_end();
-  const bool all = own_.start(own);
-  terminal_.close_reading_end();
-  return all ? absl::OkStatus() : absl::InternalError("");
+  return start_own(std::move(own));
 }
 
 bool Starter::any_runs() const {
@@ -221,7 +237,7 @@ void Starter::reap() {
 }
 
 void Starter::serve_input() {
-  terminal_.pass_on();
+  if (terminal_) terminal_->pass_on();
   if (reader_ == nullptr || !may_read_input() ||
       reader_->control->unwritten() > kMaxUnsentInput) {
     return;
@@ -238,8 +254,11 @@ void Starter::serve_input() {
 }
 
 void Starter::wait(milliseconds longest) {
-  SignalWait wait = {.longest = longest, .readable = terminal_.awaited()};
-  if (terminal_.needs_polling()) wait.longest = kInputPollInterval;
+  SignalWait wait = {.longest = longest};
+  if (terminal_) {
+    wait.readable = terminal_->awaited();
+    if (terminal_->needs_polling()) wait.longest = kInputPollInterval;
+  }
   if (reader_ != nullptr && reader_->control->unwritten() <= kMaxUnsentInput) {
     if (may_read_input()) {
       wait.readable = STDIN_FILENO;

@@ -55,6 +55,12 @@ class WithoutMpi(Case):
         hosts = ",".join(f"{self.net[letter].address}:1" for letter in "ab")
         self.sums(self.launch(hosts=hosts, limit=30), 2)
 
+    def test_two_names_of_this_host_are_an_error(self):
+        job = self.launch(hosts=f"a:1,{self.net['a'].address}:1")
+        self.assertEqual(job.returncode, 1)
+        self.assertRegex(job.stderr, r"(?m)^horovodrun: host '[\d.]+' and another name both mean "
+                                     r"this host; give all its slots to one name$")
+
     def test_ranks_get_the_environment_and_the_folder(self):
         os.environ["OF_THE_USER"] = "two words\nand a line"
         self.addCleanup(os.environ.pop, "OF_THE_USER")
