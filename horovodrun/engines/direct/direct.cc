@@ -12,6 +12,7 @@
 #include "horovodrun/engines/direct/host_ranks.h"
 #include "horovodrun/engines/direct/rank_agents.h"
 #include "horovodrun/engines/direct/starter.h"
+#include "horovodrun/engines/direct/starter_order.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/engines/mpirun/shell_words.h"
 #include "horovodrun/engines/srun/command.h"
@@ -87,7 +88,9 @@ class DirectEngine : public Engine {
       }
       add_interfaces(arguments, context, plan);
     }
-    plan.argv = to_words(order, context.agent);
+    plan.argv = {context.agent, kStartRanks};
+    const std::vector<std::string> words = to_words(order);
+    plan.argv.insert(plan.argv.end(), words.begin(), words.end());
     return plan;
   }
 

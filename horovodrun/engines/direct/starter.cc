@@ -19,21 +19,19 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/tcp/meeting_server.h"
 #include "horovodrun/engines/direct/control.h"
-#include "horovodrun/engines/direct/host_ranks.h"
 #include "horovodrun/engines/direct/rank_agents.h"
+#include "horovodrun/engines/direct/remote_host.h"
+#include "horovodrun/engines/direct/starter_order.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/output/report.h"
 #include "horovodrun/preflight/own_host.h"
-#include "horovodrun/system/pipe_writer.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/signal_queue.h"
 #include "horovodrun/system/terminal_input.h"
@@ -45,7 +43,6 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using transport::JobKey;
 using transport::MeetingServer;
-using Words = std::vector<std::string>;
 
 constexpr char kInterfaces[] = "HOROVODPP_INTERFACES";
 
@@ -71,20 +68,6 @@ bool is_this_host(const std::string& name) {
          resolves_to_own_host(name, interfaces);
 }
 
-// srun takes the words of a command, and others a line for a shell.
-bool is_srun(const std::string& program) {
-  return std::filesystem::path(program).filename() == "srun";
-}
-
-// Another host of the job, and the remote shell that connects to it.
-struct RemoteHost {
-  std::string name{};
-  pid_t shell = -1;  // -1: it has ended.
-  std::unique_ptr<PipeWriter> control = std::make_unique<PipeWriter>();
-
-  void send(const ControlMessage& message) { control->add(to_bytes(message)); }
-};
-
 class Starter {
  public:
   explicit Starter(const StarterOrder& order) : order_(order) {}
@@ -94,7 +77,6 @@ class Starter {
  private:
   absl::Status start_server();
   absl::Status start_ranks();
-  absl::Status start_remote(RemoteHost host, const HostOrder& order);
   absl::Status start_own(RankAgents::Ranks ranks);
   Environment with_rank_variables(Environment environment) const;
   bool any_runs() const;
@@ -141,32 +123,6 @@ Environment Starter::with_rank_variables(Environment environment) const {
   return environment;
 }
 
-absl::Status Starter::start_remote(RemoteHost host, const HostOrder& order) {
-  Words argv = order_.shell;
-  argv.push_back(host.name);
-  const Words command = {order_.agent[0], kStartRanksOfHost};
-  if (is_srun(argv[0])) {
-    argv.insert(argv.end(), command.begin(), command.end());
-  } else {
-    argv.push_back(absl::StrCat("exec ", shell_quoted(command)));
-  }
-  const Spawned spawned = spawn(argv, {.environment = current_environment(),
-                                       .stdin_fd = host.control->reading_end(),
-                                       .own_group = true,
-                                       .death_signal = SIGTERM,
-                                       .mask = signal_set({})});
-  if (spawned.error != 0) {
-    return absl::InternalError(
-        absl::StrCat("cannot start ", argv[0], " to host '", host.name,
-                     "': ", describe_start_error(spawned.error)));
-  }
-  host.shell = spawned.pid;
-  host.control->close_reading_end();
-  host.send({.kind = ControlMessage::Kind::kOrder, .order = order});
-  remotes_.push_back(std::move(host));
-  return absl::OkStatus();
-}
-
 absl::Status Starter::start_own(RankAgents::Ranks ranks) {
   ranks.environment = with_rank_variables(current_environment());
   if (ranks.first == 0 && ranks.count > 0) {
@@ -207,8 +163,9 @@ absl::Status Starter::start_ranks() {
       own.count = order.ranks;
       continue;
     }
-    HVD_RETURN_IF_ERROR(start_remote({.name = host.name}, order));
-    if (order.first_rank == 0) reader_ = &remotes_.back();
+    RemoteHost& remote = remotes_.emplace_back(host.name);
+    HVD_RETURN_IF_ERROR(remote.start(order_.shell, order));
+    if (order.first_rank == 0) reader_ = &remote;
   }
   return start_own(std::move(own));
 }
@@ -216,22 +173,22 @@ absl::Status Starter::start_ranks() {
 bool Starter::any_runs() const {
   return own_.any_runs() ||
          std::any_of(remotes_.begin(), remotes_.end(),
-                     [](const RemoteHost& host) { return host.shell >= 0; });
+                     [](const RemoteHost& host) { return host.shell() >= 0; });
 }
 
 void Starter::reap() {
   for (const RankAgents::Ended& ended : own_.reap()) {
     const auto host = std::find_if(
         remotes_.begin(), remotes_.end(),
-        [&](const RemoteHost& one) { return one.shell == ended.pid; });
+        [&](const RemoteHost& one) { return one.shell() == ended.pid; });
     if (host == remotes_.end()) continue;
-    host->shell = -1;
+    host->shell_ended();
     if (reader_ == &*host) reader_ = nullptr;
     const int code = WIFSIGNALED(ended.status) ? -WTERMSIG(ended.status)
                                                : WEXITSTATUS(ended.status);
     if (code == 0 || was_asked_) continue;
     send_report(
-        {.kind = Report::Kind::kHostLost, .value = code, .host = host->name},
+        {.kind = Report::Kind::kHostLost, .value = code, .host = host->name()},
         value_in(current_environment(), kTokenVariable));
   }
 }
@@ -239,7 +196,7 @@ void Starter::reap() {
 void Starter::serve_input() {
   if (terminal_) terminal_->pass_on();
   if (reader_ == nullptr || !may_read_input() ||
-      reader_->control->unwritten() > kMaxUnsentInput) {
+      reader_->control().unwritten() > kMaxUnsentInput) {
     return;
   }
   pollfd input = {STDIN_FILENO, POLLIN, 0};
@@ -259,7 +216,7 @@ void Starter::wait(milliseconds longest) {
     wait.readable = terminal_->awaited();
     if (terminal_->needs_polling()) wait.longest = kInputPollInterval;
   }
-  if (reader_ != nullptr && reader_->control->unwritten() <= kMaxUnsentInput) {
+  if (reader_ != nullptr && reader_->control().unwritten() <= kMaxUnsentInput) {
     if (may_read_input()) {
       wait.readable = STDIN_FILENO;
     } else {
@@ -270,11 +227,11 @@ void Starter::wait(milliseconds longest) {
     wait.more.push_back({server_->descriptor(), POLLIN, 0});
   }
   for (const RemoteHost& host : remotes_) {
-    wait.more.push_back({host.control->awaited(), POLLOUT, 0});
+    wait.more.push_back({host.control().awaited(), POLLOUT, 0});
   }
   wait_for_signal(signals_, parent_, wait);
   if (server_ != nullptr) server_->proceed();
-  for (const RemoteHost& host : remotes_) host.control->write_some();
+  for (const RemoteHost& host : remotes_) host.control().write_some();
   serve_input();
 }
 
@@ -284,7 +241,7 @@ void Starter::ping() {
   next_ping_ = now + kPingInterval;
   for (RemoteHost& host : remotes_) {
     // Unwritten messages are a sign of life, too.
-    if (host.control->unwritten() == 0) {
+    if (host.control().unwritten() == 0) {
       host.send({.kind = ControlMessage::Kind::kPing});
     }
   }
@@ -337,30 +294,10 @@ int Starter::run() {
 
 }  // namespace
 
-Words to_words(const StarterOrder& order, const std::string& program) {
-  const std::string hosts =
-      absl::StrJoin(order.hosts, ",", [](std::string* out, const Host& host) {
-        absl::StrAppend(out, host.name, ":", host.slots);
-      });
-  Words words = {program, kStartRanks, hosts, absl::StrCat(order.shell.size())};
-  words.insert(words.end(), order.shell.begin(), order.shell.end());
-  words.insert(words.end(), order.agent.begin(), order.agent.end());
-  return words;
-}
-
-int run_starter(const Words& words) {
-  std::size_t shell = 0;
-  if (words.size() < 3 || !absl::SimpleAtoi(words[1], &shell) ||
-      words.size() - 2 <= shell) {
-    return refuse_user(kStartRanks);
-  }
-  const auto hosts = parse_hosts(words[0]);
-  if (!hosts.ok()) return refuse_user(kStartRanks);
-  const auto agent = words.begin() + 2 + static_cast<std::ptrdiff_t>(shell);
-  const StarterOrder order = {.hosts = *hosts,
-                              .shell = {words.begin() + 2, agent},
-                              .agent = {agent, words.end()}};
-  return Starter(order).run();
+int run_starter(const std::vector<std::string>& words) {
+  const auto order = parse_order(words);
+  if (!order) return refuse_user(kStartRanks);
+  return Starter(*order).run();
 }
 
 }  // namespace hvd::launcher
