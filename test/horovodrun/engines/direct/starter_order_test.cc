@@ -20,12 +20,12 @@ TEST(StarterOrder, IsReadFromItsWords) {
 }
 
 TEST(StarterOrder, IsNotReadFromOtherWords) {
-  using Words = std::vector<std::string>;
-  for (const Words& words :
-       {Words{}, Words{"a:1"}, Words{"a:1", "0"}, Words{"a:1", "1", "ssh"},
-        Words{"a:1", "-1", "agent"}, Words{"a:1", "x", "agent"},
-        Words{"a", "0", "agent"}, Words{"", "0", "agent"},
-        Words{"a:1", "18446744073709551615", "agent"}}) {
+  using Order = std::vector<std::string>;
+  for (const Order& words :
+       {Order{}, Order{"a:1"}, Order{"a:1", "0"}, Order{"a:1", "1", "ssh"},
+        Order{"a:1", "-1", "agent"}, Order{"a:1", "x", "agent"},
+        Order{"a", "0", "agent"}, Order{"", "0", "agent"},
+        Order{"a:1", "18446744073709551615", "agent"}}) {
     EXPECT_FALSE(parse_order(words)) << testing::PrintToString(words);
   }
 }
