@@ -103,8 +103,7 @@ constexpr Option kLaunchOptions[] = {
      .help = "Start the ranks by IBM's jsrun",
      .one_of = "starter",
      .effect = Effect::kRefused,
-     .words = "jsrun is not supported; use --mpi, with the hosts of the "
-              "allocation in --hosts"},
+     .words = "use --mpi, with the hosts of the allocation in --hosts"},
     {.names = "--start-timeout",
      .group = OptionGroup::kStart,
      .help = "Seconds, such as 2.5, within which every rank must have "
