@@ -86,9 +86,15 @@ void remove_daemon_leftovers(const Environment& environment) {
   const std::filesystem::path session =
       std::filesystem::path(found->second).parent_path().parent_path();
   const std::string name = session.filename().string();
-  if (is_folder_of_all(session.parent_path().filename().string()) &&
-      (absl::StartsWith(name, "pid.") || absl::StartsWith(name, "jf."))) {
-    remove_session(session);
+  if (!is_folder_of_all(session.parent_path().filename().string()) ||
+      (!absl::StartsWith(name, "pid.") && !absl::StartsWith(name, "jf."))) {
+    return;
+  }
+  remove_session(session);
+  // The node keeper's folder, in case that it was killed, too.
+  const std::filesystem::path folder = session.parent_path().parent_path();
+  if (absl::StartsWith(folder.filename().string(), kKeeperFolder)) {
+    rmdir(folder.c_str());
   }
 }
 

@@ -10,6 +10,9 @@
 
 namespace hvd::launcher {
 
+// The name of a node keeper's folder for the files of its daemon begins so.
+inline constexpr char kKeeperFolder[] = "horovodrun.";
+
 // Removes, from `directory`, the segment of the rank with this environment.
 // Does nothing unless it is a rank of Open MPI 4. Call it after the rank has
 // ended; peers that have mapped the segment keep it.

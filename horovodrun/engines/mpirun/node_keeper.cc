@@ -54,7 +54,7 @@ std::string make_folder(const std::string& command,
       });
   if (is_said) return "";
   std::string path =
-      absl::StrCat(mpirun_directory(environment), "/horovodrun.XXXXXX");
+      absl::StrCat(mpirun_directory(environment), "/", kKeeperFolder, "XXXXXX");
   return mkdtemp(path.data()) == nullptr ? "" : path;
 }
 
@@ -91,7 +91,11 @@ bool NodeKeeper::start() {
   const auto shell = environment.find("SHELL");
   const Spawned spawned = spawn(
       {shell == environment.end() ? "/bin/sh" : shell->second, "-c", command_},
-      {.environment = std::move(environment), .mask = signal_set({})});
+      // Agents remove the files of a daemon that was killed; after its own end
+      // no process would remove the folder.
+      {.environment = std::move(environment),
+       .death_signal = SIGKILL,
+       .mask = signal_set({})});
   child_ = spawned.pid;
   if (spawned.error != 0) code_ = spawned.error == ENOENT ? 127 : 126;
   return spawned.error == 0;

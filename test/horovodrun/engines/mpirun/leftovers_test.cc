@@ -100,6 +100,23 @@ TEST_F(MpiLeftovers, OfALostDaemonAreItsFilesOnly) {
   EXPECT_TRUE(fs::exists(other) && fs::exists(others));
 }
 
+TEST_F(MpiLeftovers, OfALostDaemonAndItsKeeperAreTheirFolder) {
+  const fs::path keeper = fs::path(directory_) / "horovodrun.a1B2c3";
+  const fs::path session = keeper / absl::StrCat("ompi.h.", me_) / "jf.12";
+  const auto remove = [&] {
+    remove_daemon_leftovers(
+        {{"OMPI_FILE_LOCATION", (session / "1" / "3").string()}});
+  };
+  fs::create_directories(session / "1" / "3");
+  fs::create_directory(keeper / "another's");
+  remove();
+  EXPECT_FALSE(fs::exists(session));
+  EXPECT_TRUE(fs::exists(keeper / "another's"));
+  fs::remove(keeper / "another's");
+  remove();  // As the next agent does.
+  EXPECT_FALSE(fs::exists(keeper));
+}
+
 TEST(MpirunDirectory, IsTheOneInTheEnvironment) {
   EXPECT_EQ(mpirun_directory({}), "/tmp");
   EXPECT_EQ(mpirun_directory({{"TMPDIR", "/a"}}), "/a");

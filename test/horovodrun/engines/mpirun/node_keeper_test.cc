@@ -68,6 +68,14 @@ TEST(NodeKeeper, EndsADaemonWithoutRanksOnceItsConnectionIsGone) {
   EXPECT_TRUE(process.all_gone());
 }
 
+TEST(NodeKeeper, TakesItsDaemonAlong) {
+  TestProcess process({HVD_HOROVODRUN, "--node", "echo up; exec sleep 1000"});
+  ASSERT_TRUE(process.wait_for("up"));
+  process.send(SIGKILL);
+  process.wait_for_exit();
+  EXPECT_TRUE(process.all_gone());
+}
+
 TEST(NodeKeeper, LeavesRanksTimeToEnd) {
   // A process that runs horovodrun counts as a rank: this one waits for its
   // command.
