@@ -37,6 +37,9 @@ struct RankRecord {
   // It had reported nothing when the grace period after others' failures ended.
   bool is_unaware = false;
 
+  bool host_is_lost() const {
+    return ended && ended->kind == Report::Kind::kHostLost;
+  }
   bool failed() const { return ended && ended->is_failure(); }
   bool tells(RankStatus::Kind kind) const { return news && news->kind == kind; }
 };

@@ -126,7 +126,8 @@ void JobWatch::news_arrived(RankRecord& rank, const RankStatus& news,
       rank.was_connected = true;
       break;
     case RankStatus::Kind::kBroken:
-      if (!rank.broken) rank.broken = news;
+      // A rank of a lost host blames the other side.
+      if (!rank.broken && !rank.host_is_lost()) rank.broken = news;
       break;
     case RankStatus::Kind::kReforming:
     case RankStatus::Kind::kPeerLeftEarly:

@@ -184,7 +184,7 @@ std::string Judge::end_of(int rank) const {
 
 Verdict Judge::failure_verdict(int rank) const {
   const Report& end = *record(rank).ended;
-  if (end.kind == Report::Kind::kHostLost) return host_verdict(rank);
+  if (record(rank).host_is_lost()) return host_verdict(rank);
   return {code_of(end), absl::StrCat(describe(rank), " ", end_of(rank))};
 }
 

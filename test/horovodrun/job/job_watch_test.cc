@@ -595,6 +595,18 @@ TEST_F(JobWatchTest, NamesALostHostAndItsRanks) {
                  "it ended with code 255");
 }
 
+// mpirun ends its own ranks when it loses the way to another host.
+TEST_F(JobWatchTest, NamesALostHostWhoseRanksBlameTheOtherSide) {
+  restart_on_two_hosts();
+  connect_all();
+  report_lost_host(255);
+  end_by_starter(0, SIGKILL);
+  blame(1, 0);
+  blame(2, 0);
+  EXPECT_THAT(verdict(status_of(255)).line,
+              HasSubstr("host 'y' was lost, and with it ranks 1, 2"));
+}
+
 TEST_F(JobWatchTest, NamesASurvivorThatDidNotNoticeTheLossOfAHost) {
   restart_on_two_hosts();
   connect_all();
