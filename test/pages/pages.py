@@ -2,10 +2,11 @@
 """The blocks of code in README.md, docs/ and the READMEs of the examples.
 
 A line before each block of a language that tests can run names the block, or has the reason why
-no test runs it:
+no test runs it. A block of shell may need more than one machine; a test of its own starts that:
 
     <!-- snippet: shortest_program -->
-    <!-- not run: needs two hosts -->
+    <!-- snippet on hosts: two_hosts -->
+    <!-- not run: needs a cluster's modules -->
 
     pages.py <root>      fails if a block has neither, or if two blocks have one name
 """
@@ -16,11 +17,16 @@ import pathlib
 import re
 import sys
 
-BLOCK = re.compile(r"^(?:<!-- (snippet|not run): ([^\n]*) -->\n)?```([\w+]*)[^\n]*\n(.*?)^```$",
+BLOCK = re.compile(r"^(?:<!-- (snippet|not run)(?: on (\w+))?: ([^\n]*) -->\n)?```([\w+]*)[^\n]*\n(.*?)^```$",
                    re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 OTHER_NAMES = {"c++": "cpp", "cc": "cpp", "cxx": "cpp", "py": "python", "bash": "sh", "console": "sh",
                "shell": "sh"}
+# The tests of blocks that need more than one machine.
+TESTS = {"hosts": "test/horovodrun/hosts/pages_test.py",
+         "slurm": "test/schedulers/slurm_test.py",
+         "pbs": "test/schedulers/found_hosts_test.py",
+         "lsf": "test/schedulers/found_hosts_test.py"}
 MUST_BE_NAMED = {"c", "cmake", "cpp", "python", "sh"}
 
 
@@ -32,6 +38,7 @@ class Block:
     code: str
     name: str  # Empty if it has none.
     reason: str  # Why it is not run.
+    where: str  # What it runs on, if not on this machine alone: a key of TESTS.
 
     @property
     def place(self):
@@ -47,21 +54,22 @@ def blocks(root):
     for page in pages(root):
         text = page.read_text()
         for found in BLOCK.finditer(text):
-            kind, said, language, code = found.groups()
+            kind, where, said, language, code = found.groups()
             language = OTHER_NAMES.get(language, language)
-            yield Block(page.relative_to(root), text.count("\n", 0, found.start(4)) + 1, language,
+            yield Block(page.relative_to(root), text.count("\n", 0, found.start(5)) + 1, language,
                         code, said if kind == "snippet" else "",
-                        said if kind == "not run" else "")
+                        said if kind == "not run" else "", where or "")
 
 
-def snippets(root, language):
-    """The blocks of a language that are run, by place. Those in C++ that are written with libtorch
+def snippets(root, language, where=""):
+    """The blocks of a language that are run there, by place. Those in C++ that are written with libtorch
     have names that begin so, and are a language of their own."""
     def language_of(block):
         is_libtorch = block.language == "cpp" and block.name.startswith("libtorch_")
         return "libtorch" if is_libtorch else block.language
 
-    return [block for block in blocks(root) if block.name and language_of(block) == language]
+    return [block for block in blocks(root)
+            if block.name and block.where == where and language_of(block) == language]
 
 
 def mistakes(root):
@@ -71,6 +79,9 @@ def mistakes(root):
             names[block.name].append(block.place)
             if not NAME.fullmatch(block.name):
                 yield f"{block.place}: '{block.name}' is no name of a function"
+            if block.where and (block.where not in TESTS or block.language != "sh"):
+                yield (f"{block.place}: no test runs a block of {block.language} on "
+                       f"'{block.where}'; tests run shell on {', '.join(TESTS)}")
         elif block.language in MUST_BE_NAMED and not block.reason.strip():
             yield (f"{block.place}: a block of {block.language} is run by a test, under a name "
                    "(<!-- snippet: NAME -->), or says why not (<!-- not run: REASON -->)")

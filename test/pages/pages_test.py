@@ -61,6 +61,18 @@ class Pages(unittest.TestCase):
         found, = self.mistakes(text)
         self.assertIn("a block of cpp", found)
 
+    def test_a_block_runs_where_a_test_runs_blocks(self):
+        for where, count in (("hosts", 0), ("moon", 1)):
+            text = PAGE.replace("not run: takes a week", f"snippet on {where}: on_it")
+            self.assertEqual(len(self.mistakes(text)), count, where)
+        self.assertEqual(self.mistakes(PAGE.replace("snippet: part", "snippet on hosts: part"))[0]
+                         .partition(":")[0], "README.md")
+        (self.root / "README.md").write_text(PAGE.replace("not run: takes a week",
+                                                          "snippet on hosts: on_it"))
+        self.assertEqual(pages.snippets(self.root, "sh"), [])
+        found, = pages.snippets(self.root, "sh", "hosts")
+        self.assertEqual(found.name, "on_it")
+
     def test_no_reason_is_no_reason(self):
         self.assertEqual(len(self.mistakes(PAGE.replace("takes a week", " "))), 1)
 

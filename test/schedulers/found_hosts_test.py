@@ -79,11 +79,11 @@ class FoundHosts(unittest.TestCase):
             self.assert_ranks(slots, run(variables, given.horovodrun, "--no-mpi", given.hello))
 
     def test_the_scripts_of_the_page(self):
-        for name, variables in (("PBS", {**self.schedulers()["pbs"], "PBS_O_WORKDIR": "."}),
-                                ("LSF", self.schedulers()["lsf"])):
+        for name, variables in (("pbs", {**self.schedulers()["pbs"], "PBS_O_WORKDIR": "."}),
+                                ("lsf", self.schedulers()["lsf"])):
             [block] = job_scripts.blocks(given.root, name)
             with self.subTest(name):
-                job_scripts.place(self.folder, given)
+                job_scripts.place(self.folder, given.horovodrun, given.hello)
                 done = run({**variables, "PATH": f"{self.folder}:{os.environ['PATH']}"}, "sh", "-c",
                            block.code, cwd=self.folder)
                 self.assert_ranks(3, done)

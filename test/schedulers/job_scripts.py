@@ -28,14 +28,13 @@ def sums(ranks):
 
 
 def blocks(root, scheduler):
-    """The pages' blocks that need the scheduler, and that these tests run."""
-    return [block for block in pages.blocks(root)
-            if block.reason.startswith(f"needs {scheduler}; test/schedulers runs")]
+    """The pages' blocks that run in jobs of the scheduler."""
+    return pages.snippets(root, "sh", scheduler)
 
 
-def place(folder, given):
+def place(folder, horovodrun, hello):
     """Puts `horovodrun` and `./train`, as the pages' commands name them, into the folder."""
-    for name, program in (("horovodrun", given.horovodrun), ("train", given.hello)):
+    for name, program in (("horovodrun", horovodrun), ("train", hello)):
         link = pathlib.Path(folder) / name
         if not link.exists():
             link.symlink_to(program)

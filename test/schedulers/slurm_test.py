@@ -226,9 +226,9 @@ class TimeLimit(unittest.TestCase):
 
 class Pages(unittest.TestCase):
     def test_their_scripts_and_commands_run(self):
-        job_scripts.place(cluster.folder, given)
+        job_scripts.place(cluster.folder, given.horovodrun, given.hello)
         path = {"PATH": f"{cluster.folder}:{cluster.environment['PATH']}"}
-        found = job_scripts.blocks(given.root, "Slurm")
+        found = job_scripts.blocks(given.root, "slurm")
         self.assertEqual(len(found), 3)
         for block in found:
             with self.subTest(block.place):

@@ -31,12 +31,11 @@ def reason_against():
 
 
 class Host:
-    def __init__(self, letter, token, address):
+    def __init__(self, letter, token, address, wire):
         self.letter = letter
         self.space = f"hvh{token}{letter}"
         self.address = address
-        # eA, ethB0, netC1: no name is another's beginning.
-        self.wire = {"a": "eA", "b": "ethB0"}.get(letter, f"net{letter.upper()}1")
+        self.wire = wire
         self.keeper = None  # Its process holds the mounts and the host name.
         self.sshd = None
 
@@ -52,13 +51,18 @@ class Host:
                                      check=False).stdout.split()))
 
 
-class Network:
-    """Hosts `a` to the last letter on one switch. `rate`, such as "1mbit", limits each link."""
+# No name is another's beginning.
+WIRES = {"a": "eA", "b": "ethB0", "c": "netC1"}
 
-    def __init__(self, letters="ab", rate=""):
+
+class Network:
+    """Hosts `a` to the last letter on one switch. `rate`, such as "1mbit", limits each link;
+    `wires` names each host's interface."""
+
+    def __init__(self, letters="ab", rate="", wires=None):
         token = secrets.token_hex(2)
         net = f"10.{200 + secrets.randbelow(50)}.{secrets.randbelow(250)}"
-        self.hosts = {letter: Host(letter, token, f"{net}.{i + 1}")
+        self.hosts = {letter: Host(letter, token, f"{net}.{i + 1}", (wires or WIRES)[letter])
                       for i, letter in enumerate(letters)}
         self.switch = f"hvs{token}"
         self.rate = rate
