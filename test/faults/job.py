@@ -17,6 +17,9 @@ from dataclasses import dataclass, field
 
 import leftovers
 
+# Becomes the program that its arguments name.
+WITH_A_CHILD = ("sh", "-c", 'sleep 1000 & exec "$0" "$@"')
+
 # Set to end the program: running jobs are cut short.
 STOP = threading.Event()
 
@@ -71,10 +74,10 @@ class Outcome:
 class Job:
     """`folders`: where the job may leave files. `hosts`, if any: where the job runs.
 
-    launcher: options of horovodrun."""
+    launcher: options of horovodrun. children: each rank has a child that sleeps."""
 
     def __init__(self, programs, folders, ranks, options, environment=None, hosts=None,
-                 timeout=40, launcher=()):
+                 timeout=40, launcher=(), children=False):
         self.outcome = Outcome(ranks)
         self.mark = secrets.token_hex(8)
         self.deadline = time.monotonic() + timeout
@@ -97,7 +100,8 @@ class Job:
                      leftovers.MARK: self.mark}
         command = [*self.folders.prefix(), programs.horovodrun, "-np", str(ranks),
                    *(hosts.options(ranks) if hosts else ()),
-                   *launcher, *programs.fault_program, self.pipe_path,
+                   *launcher, *(WITH_A_CHILD if children else ()), *programs.fault_program,
+                   self.pipe_path,
                    *(f"{name}={value}" for name, value in options.items())]
         # This process becomes horovodrun without a fork in between.
         self.process = subprocess.Popen(
@@ -215,15 +219,22 @@ class Job:
         """The orted of the rank's host, or mpirun itself."""
         return parent(self.agent_of(rank))
 
-    def mpirun(self):
+    def child_of(self, rank):
+        return children(self.pid_of(rank))[0]
+
+    def starter(self):
+        """mpirun, or the horovodrun that starts the ranks."""
         return children(self.process.pid)[0]
 
+    def running(self, subcommand):
+        """The process of the job that is horovodrun with this subcommand."""
+        return next(pid for pid in leftovers.marked(self.mark)
+                    if leftovers.words_of(pid)[1:2] == [subcommand])
+
     def ssh(self):
-        """The ssh to the other host, which mpirun runs through horovodrun."""
-        shells = children(self.mpirun())
-        return next(pid for pid in [*shells, *(pid for shell in shells
-                                               for pid in children(shell))]
-                    if leftovers.describe(pid).split()[2].endswith("ssh"))
+        """The ssh to the other host."""
+        return next(pid for pid in leftovers.marked(self.mark)
+                    if os.path.basename(leftovers.words_of(pid)[0]) == "ssh")
 
     def hit(self, pids, number, name=""):
         """Sends a signal to existing processes, and records the moment."""

@@ -35,6 +35,9 @@ class Case:
     expect: Expectation = field(default_factory=Expectation)
     inject: object = None  # Called with the running job; None: the fault program does it.
     hosts: int = 1
+    waits: bool = False  # As of its kind.
+    launcher: tuple = ()  # Options of horovodrun.
+    children: bool = False  # Each rank has a child.
 
     def survivors(self):
         return set(range(self.ranks)) - set(self.victims)
@@ -168,7 +171,7 @@ def at_launcher(who, number):
             case.expect = Expectation(words="mpirun", told=False)
 
         def act(job, case):
-            pid = job.process.pid if who == "horovodrun" else job.mpirun()
+            pid = job.process.pid if who == "horovodrun" else job.starter()
             job.hit([pid], number, f"{who} {signal.Signals(number).name}")
         trained(act)(case, chance)
     return make
@@ -286,7 +289,8 @@ def case_of(kind, seed):
     """Equal for equal seeds."""
     chance = random.Random(f"{kind.name} {seed}")
     ranks = chance.choice(kind.ranks)
-    case = Case(kind.name, ranks, [chance.randrange(ranks)], seed, hosts=kind.hosts)
+    case = Case(kind.name, ranks, [chance.randrange(ranks)], seed, hosts=kind.hosts,
+                waits=kind.waits)
     case.options["work"] = chance.choice(("cycle", "cycle", "changing", "single"))
     case.options["survivors"] = chance.choice(
         ("return", "return", "return", "throw", "quick_exit"))

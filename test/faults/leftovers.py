@@ -36,13 +36,17 @@ def marked(mark):
     return found
 
 
-def describe(pid):
+def words_of(pid):
+    """The command line; [""] if the process has ended."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as words:
-            line = words.read().replace(b"\0", b" ").decode(errors="replace").strip()
-        return f"pid {pid}: {line[:160]}"
+            return words.read().decode(errors="replace").rstrip("\0").split("\0")
     except OSError:
-        return f"pid {pid}"
+        return [""]
+
+
+def describe(pid):
+    return f"pid {pid}: {' '.join(words_of(pid))[:160]}"
 
 
 def end(pids):
@@ -105,7 +109,8 @@ class Folders:
         # jobs.
         found += [f"/tmp/{name}/" for name in os.listdir(self.temporary)
                   if os.path.isdir(os.path.join(self.temporary, name))
-                  and os.listdir(os.path.join(self.temporary, name))]
+                  and (not name.startswith("ompi.")
+                       or os.listdir(os.path.join(self.temporary, name)))]
         if self.private:
             found += [f"/dev/shm/{name}" for name in os.listdir(self.shared)]
         else:

@@ -4,6 +4,8 @@
 
   run.py --kills 1000         all kinds, and the table of docs/testing.md
   run.py --kills 20 --kind 'exit(3)'      one kind; --seed repeats a run
+  run.py --matrix 0           each signal at each process of a job, and a table; 20: that many
+                              of these cells
   run.py --reform 100         jobs of a minute whose survivors go on, 100 losses in all
   run.py --elastic 200        the same with hvd.elastic.run, by a Python that has PyTorch;
                               with --no-mpi in jobs without MPI
@@ -25,6 +27,7 @@ import job
 import judge
 import kinds
 import leftovers
+import matrix
 import reform
 import table
 
@@ -43,7 +46,8 @@ def run_case(case, programs, private, follows_within):
         folders = stack.enter_context(leftovers.Folders(private))
         pair = stack.enter_context(hosts.Hosts(folders)) if case.hosts == 2 else None
         running = stack.enter_context(
-            job.Job(programs, folders, case.ranks, case.options, case.environment, pair))
+            job.Job(programs, folders, case.ranks, case.options, case.environment, pair,
+                    launcher=case.launcher, children=case.children))
         if case.inject:
             case.inject(running)
         outcome = running.finish(case.expect.settles_in)
@@ -56,7 +60,7 @@ def plan(all_kinds, kills, seed):
     cases = []
     for kind in all_kinds:
         count = max(1, round(kills * kind.share / total))
-        cases += [(kind, kinds.case_of(kind, seed + i)) for i in range(count)]
+        cases += [kinds.case_of(kind, seed + i) for i in range(count)]
     return cases
 
 
@@ -96,6 +100,19 @@ def in_parallel(work, queues, at_a_time):
             pool.shutdown(cancel_futures=True)
 
 
+def run_all(cases, arguments, programs, private):
+    """The cases with their outcomes and judgments; shows those with a fault."""
+    results = []
+    for result in in_parallel(lambda case: run_case(case, programs, private, arguments.late),
+                              [[case for case in cases if case.waits],
+                               [case for case in cases if not case.waits]],
+                              arguments.jobs):
+        if result[2].faults():
+            show(*result)
+        results.append(result)
+    return results
+
+
 def do_faults(arguments, programs, private):
     against = hosts.reason_against()
     if against:
@@ -103,20 +120,30 @@ def do_faults(arguments, programs, private):
     every = kinds.HERE + ([] if against else kinds.BETWEEN)
     chosen = [kind for kind in every if not arguments.kind or kind.name in arguments.kind]
     cases = plan(chosen, arguments.kills, arguments.seed)
-    results = []
-    for case, outcome, judgement in in_parallel(
-            lambda case: run_case(case, programs, private, arguments.late),
-            [[case for kind, case in cases if kind.waits],
-             [case for kind, case in cases if not kind.waits]],
-            arguments.jobs):
-        if judgement.faults():
-            show(case, outcome, judgement)
-        results.append((case, judgement))
+    results = run_all(cases, arguments, programs, private)
     text = table.table([kind.name for kind in chosen], results)
     print(text)
     if arguments.docs:
         table.write(arguments.docs, text)
-    return sum(bool(judgement.faults()) for _, judgement in results)
+    return sum(bool(judgement.faults()) for _, _, judgement in results)
+
+
+def do_matrix(arguments, programs, private):
+    against = hosts.reason_against()
+    if against:
+        print(f"no signals between hosts: {against}")
+    chosen = [kind for kind in matrix.cells(1 if against else 2)
+              if not arguments.kind or kind.name in arguments.kind]
+    if arguments.matrix:
+        chance = random.Random(arguments.seed)
+        chosen = chance.sample(chosen, min(arguments.matrix, len(chosen)))
+    results = run_all([kinds.case_of(kind, arguments.seed) for kind in chosen], arguments,
+                      programs, private)
+    text = matrix.table(results)
+    print(text)
+    if arguments.docs:
+        table.write(arguments.docs, text, "signals")
+    return sum(bool(judgement.faults()) for _, _, judgement in results)
 
 
 def do_rounds(kind, losses_in_all, arguments, programs, private):
@@ -151,6 +178,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--matrix", type=int, metavar="CELLS", help="0: all")
     parser.add_argument("--reform", type=int, default=0, metavar="LOSSES")
     parser.add_argument("--elastic", type=int, default=0, metavar="LOSSES")
     parser.add_argument("--no-mpi", action="store_true", help="for --elastic")
@@ -162,7 +190,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=3, help="at a time")
     parser.add_argument("--late", type=float, default=1,
                         help="seconds horovodrun may take after the last rank")
-    parser.add_argument("--docs", help="the document with the table; "
+    parser.add_argument("--docs", help="the document with the tables; "
                         "docs/testing.md for all kinds and 1,000 faults")
     arguments = parser.parse_args()
     if arguments.kills >= 1000 and not arguments.kind and not arguments.docs:
@@ -174,6 +202,8 @@ def main():
     print(f"--seed {arguments.seed}", flush=True)
     began = time.monotonic()
     bad = do_faults(arguments, programs, private) if arguments.kills else 0
+    if arguments.matrix is not None:
+        bad += do_matrix(arguments, programs, private)
     if arguments.reform:
         bad += do_rounds(reform.REFORM, arguments.reform, arguments, programs, private)
     bad += do_elastic(arguments, programs, private) if arguments.elastic else 0

@@ -8,8 +8,6 @@ from judge import WRONGS
 HEAD = ("| fault | count | median | p99 | longest | not told | wrong culprits | hangs "
         "| leftovers | late | `horovodrun` after the last rank |\n"
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
-BEGIN = "<!-- faults: begin; written by test/faults/run.py -->"
-END = "<!-- faults: end -->"
 
 
 def milliseconds(seconds):
@@ -33,19 +31,21 @@ def row(name, judgements):
 
 
 def table(order, results):
-    """`results`: cases with their judgments. `order`: the names of the kinds."""
-    by_kind = {name: [judgement for case, judgement in results if case.kind == name]
+    """`results`: cases with their outcomes and judgments. `order`: the names of the kinds."""
+    by_kind = {name: [judgement for case, _, judgement in results if case.kind == name]
                for name in order}
     rows = [row(name, found) for name, found in by_kind.items() if found]
-    return "\n".join([HEAD, *rows, row("**all**", [one for _, one in results])])
+    return "\n".join([HEAD, *rows, row("**all**", [one for _, _, one in results])])
 
 
-def write(path, text):
-    """Replaces the text between the markers of the document."""
+def write(path, text, name="faults"):
+    """Replaces the text between the markers with this name."""
+    begin = f"<!-- {name}: begin; written by test/faults/run.py -->"
+    end = f"<!-- {name}: end -->"
     with open(path) as document:
-        before, begin, rest = document.read().partition(BEGIN)
-        _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise RuntimeError(f"{path} has no lines '{BEGIN}' and '{END}'")
+        before, found_begin, rest = document.read().partition(begin)
+        _, found_end, after = rest.partition(end)
+    if not found_begin or not found_end:
+        raise RuntimeError(f"{path} has no lines '{begin}' and '{end}'")
     with open(path, "w") as document:
-        document.write(f"{before}{BEGIN}\n{text}\n{END}{after}")
+        document.write(f"{before}{begin}\n{text}\n{end}{after}")
