@@ -12,7 +12,7 @@ import kinds
 
 SIGNALS = ("TERM", "KILL", "INT", "HUP")
 # The engines by their number of hosts.
-ENGINES = {1: ("local", "mpirun"), 2: ("mpirun",)}
+ENGINES = {1: ("direct", "mpirun"), 2: ("direct", "mpirun")}
 RANKS = 3
 # The seconds in which horovodrun ends, on any machine.
 ENDS_IN = 15
@@ -26,12 +26,15 @@ EVERYWHERE = {
     "rank": lambda job, rank: job.pid_of(rank),
     "rank's child": lambda job, rank: job.child_of(rank)}
 BETWEEN = {
+    "direct": {
+        "ssh": lambda job, rank: job.ssh(),
+        "starter there": lambda job, rank: job.running("--start-ranks-of-host")},
     "mpirun": {
         "remote shell": lambda job, rank: job.running("--remote-shell"),
         "ssh": lambda job, rank: job.ssh(),
         "node keeper": lambda job, rank: job.running("--node"),
         "daemon": lambda job, rank: job.daemon_of(rank)}}
-STARTERS = {"local": "the process that starts the ranks", "mpirun": "mpirun"}
+STARTERS = {"direct": "the process that starts the ranks", "mpirun": "mpirun"}
 
 
 def processes(engine, count):
@@ -45,12 +48,14 @@ def goes_on(engine, process, name):
         return name in ("INT", "HUP")
     # Open MPI's daemons have connections of their own. An ssh that a signal asks to end tells of
     # a broken connection instead.
-    return process == "rank's child" or (process, name) == ("ssh", "KILL")
+    if (engine, process, name) == ("mpirun", "ssh", "KILL"):
+        return True
+    return process == "rank's child"
 
 
-def victims_of(process):
+def victims_of(engine, process):
     """The ranks that end with the process. mpirun ends all if it loses the way to a host."""
-    if process in ("launcher", "starter", "remote shell", "ssh"):
+    if process in ("launcher", "starter", "remote shell") or (engine, process) == ("mpirun", "ssh"):
         return list(range(RANKS))
     return [RANKS - 1] if process in EVERYWHERE else hosts.ranks_of(1, RANKS)
 
@@ -68,7 +73,7 @@ def expectation(engine, process, name):
     if process not in EVERYWHERE:
         return kinds.Expectation(set(hosts.ranks_of(1, RANKS)), None, if_error=True,
                                  told=False, host=True, settles_in=5)
-    victims = set(victims_of(process))
+    victims = set(victims_of(engine, process))
     # Agent and supervisor pass a signal on.
     if process == "rank" or name != "KILL":
         return kinds.Expectation(victims, {128 + number}, f"signal {int(number)}")
@@ -81,7 +86,7 @@ def cell(engine, count, process, name):
         case.launcher = ("--launcher", engine)
         case.children = True
         victim = RANKS - 1
-        case.victims = victims_of(process)
+        case.victims = victims_of(engine, process)
         if goes_on(engine, process, name):
             case.options["seconds"] = 1
             case.victims = []
