@@ -10,7 +10,7 @@
 define_property(GLOBAL PROPERTY HVD_LAYER_TARGETS BRIEF_DOCS "Targets of all layers and rooms")
 set(HVD_MECHANISMS nccl cuda nvcc dnnl)
 # If fuzzers are built (test/fuzz), these layers are instrumented for them.
-set(HVD_FUZZED_LAYERS core coordinator nn)
+set(HVD_FUZZED_LAYERS core coordinator nn transport)
 set(HVD_FUZZER_COVERAGE
   -fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp,indirect-calls)
 

@@ -19,8 +19,12 @@
 namespace hvd::launcher {
 namespace {
 
-// Of one list.
-constexpr std::size_t kMaxNodes = 1 << 20;
+// Of one list; Slurm has fewer.
+constexpr std::size_t kMaxNodes = 1 << 16;
+// Characters of a name, and digits of a number in it: each may occur in all
+// names of a list.
+constexpr std::size_t kMaxName = 255;
+constexpr std::size_t kMaxDigits = 20;
 
 absl::Status not_nodes(const std::string& text) {
   return absl::InvalidArgumentError(
@@ -28,9 +32,13 @@ absl::Status not_nodes(const std::string& text) {
 }
 
 bool parse_number(absl::string_view text, int* number) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_isdigit(static_cast<unsigned char>(c));
-  }) && absl::SimpleAtoi(text, number);
+  return !text.empty() && text.size() <= kMaxDigits &&
+         std::all_of(
+             text.begin(), text.end(),
+             [](char c) {
+               return absl::ascii_isdigit(static_cast<unsigned char>(c));
+             }) &&
+         absl::SimpleAtoi(text, number);
 }
 
 // Appends "1-3,07" as 1, 2, 3, 07. A number has the width of the first one of
@@ -72,7 +80,10 @@ bool append_entry(absl::string_view entry, std::vector<std::string>& names) {
       if (!append_range(entry.substr(1, close - 1), numbers)) return false;
       entry.remove_prefix(close + 1);
     }
-    if (so_far.size() * numbers.size() > kMaxNodes) return false;
+    if (so_far.size() * numbers.size() > kMaxNodes ||
+        so_far[0].size() + fixed.size() > kMaxName) {
+      return false;
+    }
     std::vector<std::string> longer;
     for (const std::string& name : so_far) {
       for (const std::string& number : numbers) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // For any text, the launcher's parsers return: of words, hosts, a hostfile, a
-// file of options and mpirun's arguments. The first byte chooses one.
+// file of options, mpirun's arguments, lists of Slurm, and lines and messages of
+// processes of the launcher. The first byte chooses one. Anything that is read
+// is written and read again without a change.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,10 +11,15 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodrun/command_line/hidden_streams.h"
 #include "horovodrun/command_line/hosts.h"
 #include "horovodrun/command_line/words.h"
+#include "horovodrun/engines/direct/control.h"
 #include "horovodrun/options/config_file.h"
+#include "horovodrun/output/report.h"
+#include "horovodrun/preflight/host_facts.h"
+#include "horovodrun/schedulers/slurm.h"
 
 namespace hvd::launcher {
 namespace {
@@ -20,8 +28,64 @@ void check(bool condition) {
   if (!condition) __builtin_trap();
 }
 
+void check_facts(const std::string& text) {
+  HostFacts facts;
+  for (const auto line : absl::StrSplit(text, '\n')) read_line(line, &facts);
+  const std::string lines = to_lines(facts);
+  HostFacts again;
+  for (const auto line : absl::StrSplit(lines, '\n')) read_line(line, &again);
+  check(to_lines(again) == lines);
+}
+
+void check_report(const std::string& text) {
+  const auto report = parse_report(text);
+  if (!report) return;
+  const std::string line = to_line(*report, "token");
+  check(line.size() <= kMaxReportBytes && line.back() == '\n');
+  const std::size_t marker = report_marker("token").size();
+  const auto again =
+      parse_report(line.substr(marker, line.size() - marker - 1));
+  check(again && to_line(*again, "token") == line);
+}
+
+void check_rank_status(const std::string& text) {
+  const auto status = parse_rank_status(text);
+  if (!status) return;
+  const std::string line = to_text(*status);
+  check(line.size() <= kMaxRankStatusBytes);
+  const auto again = parse_rank_status(line);
+  check(again && to_text(*again) == line);
+}
+
+// Pieces of any size make the same messages.
+void check_control(const std::string& bytes) {
+  ControlReader whole;
+  whole.add(bytes.data(), bytes.size());
+  ControlReader pieces;
+  std::size_t given = 0;
+  while (true) {
+    const auto message = whole.next();
+    auto same = pieces.next();
+    while (same.ok() && !same->has_value() && given < bytes.size()) {
+      const std::size_t count = std::min(bytes.size() - given, given % 7 + 1);
+      pieces.add(bytes.data() + given, count);
+      given += count;
+      same = pieces.next();
+    }
+    check(message.ok() == same.ok());
+    if (!message.ok()) return;
+    check(*message == *same);
+    if (!message->has_value()) return;
+    const std::string written = to_bytes(**message);
+    ControlReader again;
+    again.add(written.data(), written.size());
+    const auto read = again.next();
+    check(read.ok() && *read == *message);
+  }
+}
+
 void parse(unsigned parser, const std::string& text) {
-  switch (parser % 6) {
+  switch (parser % 12) {
     case 0: {
       const std::vector<std::string> words = absl::StrSplit(text, '\n');
       const auto line = read_words(words);
@@ -43,6 +107,28 @@ void parse(unsigned parser, const std::string& text) {
       break;
     case 4:
       static_cast<void>(split_words(text, "--mpi-args"));
+      break;
+    case 5: {
+      const auto nodes = expand_nodes(text);
+      check(!nodes.ok() || !nodes->empty());
+      break;
+    }
+    case 6: {
+      const auto counts = expand_counts(text);
+      check(!counts.ok() || counts->front() > 0);
+      break;
+    }
+    case 7:
+      check_facts(text);
+      break;
+    case 8:
+      check_report(text);
+      break;
+    case 9:
+      check_rank_status(text);
+      break;
+    case 10:
+      check_control(text);
       break;
     default: {
       const auto streams = redirected_streams(text, 0);

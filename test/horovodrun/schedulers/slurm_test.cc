@@ -62,6 +62,11 @@ TEST(Slurm, RefusesOtherTexts) {
     const auto status = expand_nodes(text).status();
     EXPECT_THAT(status.ToString(), HasSubstr("is not a list of nodes")) << text;
   }
+  // Each of many names would be as long.
+  const std::string zeros(100000, '0');
+  for (const std::string& text : {"n[" + zeros + "1-60000]", zeros + "[1-9]"}) {
+    EXPECT_FALSE(expand_nodes(text).ok());
+  }
   for (const char* text : {"", "0", "-1", "2(x)", "2(3)", "2(x3", "x", "2,",
                            "2(x9999999)", "2(x3))"}) {
     EXPECT_FALSE(expand_counts(text).ok()) << text;
