@@ -52,7 +52,8 @@ struct JobRecord {
   int signal = 0;  // The user's first; 0: none, or a rank failed earlier.
   std::string starter = "mpirun";  // For messages.
   int starter_status = 0;          // As waitpid gives it.
-  bool starter_was_ended = false;  // By horovodrun.
+  // By horovodrun, before it had begun to end ranks.
+  bool starter_was_ended = false;
   // Of kind kLeftBehind; the rank is -1 if unknown.
   std::vector<Report> left_behind{};
 };

@@ -152,10 +152,17 @@ void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
     return;
   }
   bool any_started = false;
+  const bool any_other_is_stopped = std::any_of(
+      record_.ranks.begin(), record_.ranks.end(), [&](const RankRecord& rank) {
+        return rank.asked_host != report.host && rank.stopped;
+      });
   for (std::size_t i = 0; i < record_.ranks.size(); ++i) {
     RankRecord& rank = record_.ranks[i];
-    if (rank.asked_host != report.host || rank.ended) continue;
+    if (rank.asked_host != report.host) continue;
     any_started = any_started || rank.started;
+    // A process there that gets a signal stops the host's ranks.
+    const bool is_stopped_there = rank.stopped && !any_other_is_stopped;
+    if (rank.ended && !is_stopped_there) continue;
     rank.ended = report;
     rank.ended->rank = static_cast<int>(i);
     rank.stopped = false;  // By an agent that has lost its starter.
@@ -332,7 +339,9 @@ JobWatch::Action JobWatch::next_action(Clock::TimePoint now) {
   if (now < std::min({start_by_, end_by_, end_of_grace})) return Action::kWait;
   if (now >= end_of_grace) record_unaware_ranks();
   record_.start_timed_out = now >= start_by_ && record_.signal == 0;
-  record_.starter_was_ended = true;
+  record_.starter_was_ended =
+      std::none_of(record_.ranks.begin(), record_.ranks.end(),
+                   [](const RankRecord& rank) { return rank.stopped; });
   stage_ = Stage::kTerminating;
   // A job that has not begun has no work to finish.
   end_by_ = now + (all_have_ended() || record_.cannot_begin ? kKillStarterAfter

@@ -607,6 +607,31 @@ TEST_F(JobWatchTest, NamesALostHostWhoseRanksBlameTheOtherSide) {
               HasSubstr("host 'y' was lost, and with it ranks 1, 2"));
 }
 
+// As the process there does if it gets a signal.
+TEST_F(JobWatchTest, NamesAHostWhoseRanksWereEndedThere) {
+  restart_on_two_hosts();
+  connect_all();
+  end_by_starter(1, SIGTERM);
+  end_by_starter(2, SIGTERM);
+  report_lost_host(143);
+  blame(0, 1);
+  EXPECT_EQ(after(JobWatch::kGrace - 1ms), Action::kWait);
+  report(Kind::kExited, 0, 5);
+  expect_verdict(status_of(0), 1,
+                 "host 'y' was lost, and with it ranks 1, 2; what connected to "
+                 "it ended with code 143");
+}
+
+// A helper process of a rank may outlive it for a second.
+TEST_F(JobWatchTest, NamesAStarterThatEndsItsRanksSlowly) {
+  connect_all();
+  for (int rank = 0; rank < 3; ++rank) end_by_starter(rank, SIGTERM);
+  blame(0, 2);
+  EXPECT_EQ(after(JobWatch::kStarterExitTimeout), Action::kTerminate);
+  EXPECT_THAT(verdict(status_of(143)).line,
+              HasSubstr("mpirun ended with code 143 before rank 0"));
+}
+
 TEST_F(JobWatchTest, NamesASurvivorThatDidNotNoticeTheLossOfAHost) {
   restart_on_two_hosts();
   connect_all();
@@ -662,8 +687,8 @@ TEST_F(JobWatchTest, NamesALostHostWhoseAgentsWereStopped) {
   report_lost_host(255);
   EXPECT_EQ(after(JobWatch::kGrace), Action::kTerminate);
   EXPECT_THAT(verdict(status_of(1)).line,
-              HasSubstr("host 'y' was lost, and with it rank 2; what connected "
-                        "to it ended with code 255"));
+              HasSubstr("host 'y' was lost, and with it ranks 1, 2; what "
+                        "connected to it ended with code 255"));
 }
 
 TEST_F(JobWatchTest, SpeaksOfOpenMpiOnlyIfItStartsTheRanks) {
