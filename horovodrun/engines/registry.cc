@@ -84,6 +84,10 @@ Environment common_variables(const Arguments& arguments,
   variables["HOROVOD_SIZE"] = absl::StrCat(arguments.ranks);
   variables["HOROVOD_LAUNCHER"] = "horovodrun";
   variables[kTokenVariable] = context.token;
+  if (!arguments.network_interfaces.empty()) {
+    variables["NCCL_SOCKET_IFNAME"] =
+        absl::StrJoin(arguments.network_interfaces, ",");
+  }
   if (!arguments.output_filename.empty()) {
     // Ranks of other hosts may run in another folder.
     std::error_code error;

@@ -110,11 +110,12 @@ class DirectEngine : public Engine {
  private:
   static void add_interfaces(const Arguments& arguments,
                              const LaunchContext& context, StartPlan& plan) {
-    if (arguments.network_interfaces.empty()) return;
-    const std::string names = absl::StrJoin(arguments.network_interfaces, ",");
-    for (const char* name : {"HOROVODPP_INTERFACES", "NCCL_SOCKET_IFNAME"}) {
-      if (!context.environment.contains(name)) plan.added[name] = names;
+    constexpr char kInterfaces[] = "HOROVODPP_INTERFACES";
+    if (arguments.network_interfaces.empty() ||
+        context.environment.contains(kInterfaces)) {
+      return;
     }
+    plan.added[kInterfaces] = absl::StrJoin(arguments.network_interfaces, ",");
   }
 };
 

@@ -55,7 +55,6 @@ void add_open_mpi_settings(const Arguments& arguments,
   added.emplace("OMPI_MCA_orte_enable_recovery", "1");
   const std::string names = absl::StrJoin(arguments.network_interfaces, ",");
   const std::string networks = absl::StrJoin(context.networks, ",");
-  if (!names.empty()) added.emplace("NCCL_SOCKET_IFNAME", names);
   if (names.empty() && networks.empty()) return;
   for (const char* name :
        {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include",

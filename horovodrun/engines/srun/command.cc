@@ -84,12 +84,11 @@ absl::StatusOr<StartPlan> srun_plan(const Arguments& arguments,
                     .disguises_signals = true,
                     .noise = kSrunNoise};
   plan.added[kStepVariable] = by_sockets ? kMeetsBySockets : "mpi";
-  if (hosts.size() > 1 && !arguments.network_interfaces.empty()) {
-    const std::string names = absl::StrJoin(arguments.network_interfaces, ",");
-    for (const char* name :
-         {"OMPI_MCA_btl_tcp_if_include", "NCCL_SOCKET_IFNAME"}) {
-      if (!context.environment.contains(name)) plan.added[name] = names;
-    }
+  constexpr char kMpiInterfaces[] = "OMPI_MCA_btl_tcp_if_include";
+  if (hosts.size() > 1 && !arguments.network_interfaces.empty() &&
+      !context.environment.contains(kMpiInterfaces)) {
+    plan.added[kMpiInterfaces] =
+        absl::StrJoin(arguments.network_interfaces, ",");
   }
   // Ranks go where the hosts say, in their order, however many cores there are.
   // The end of one rank must not end the others before they have noticed it.
