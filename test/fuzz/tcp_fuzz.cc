@@ -37,14 +37,21 @@ void check_handshake(Handshake::Side side, const std::string& bytes) {
   check(!done.ok() || !*done);
 }
 
+// A card with more endpoints than a rank writes is cut off.
 void check_card(const std::string& bytes) {
   const auto card = card_in(bytes);
-  check(!card.ok() || message_of(*card) == bytes);
+  if (!card.ok()) return;
+  const std::string written = message_of(*card);
+  const auto again = card_in(written);
+  check(again.ok() && message_of(*again) == written);
 }
 
 void check_table(const std::string& bytes) {
   const auto table = table_in(bytes);
-  check(!table.ok() || message_of(*table) == bytes);
+  if (!table.ok()) return;
+  const std::string written = message_of(*table);
+  const auto again = table_in(written);
+  check(again.ok() && message_of(*again) == written);
 }
 
 void check_endpoints(const std::string& text) {
