@@ -62,10 +62,26 @@ std::vector<int> starter_signals() {
   return all;
 }
 
-bool is_this_host(const std::string& name) {
+// The place of this host among them; hosts.size(): it is none of them. Asks name
+// servers, which may take long, only if no host has this host's name or address.
+//   InvalidArgument  several hosts are this one
+absl::StatusOr<std::size_t> find_own(const std::vector<Host>& hosts) {
   const std::vector<Interface> interfaces = own_facts().interfaces;
-  return is_own_host(name, host_name(), interfaces) ||
-         resolves_to_own_host(name, interfaces);
+  const std::string own_name = host_name();
+  std::size_t own = hosts.size();
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (!is_own_host(hosts[i].name, own_name, interfaces)) continue;
+    if (own < hosts.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("hosts '", hosts[own].name, "' and '", hosts[i].name,
+                       "' are both this host; give all its slots to one name"));
+    }
+    own = i;
+  }
+  for (std::size_t i = 0; i < hosts.size() && own == hosts.size(); ++i) {
+    if (resolves_to_own_host(hosts[i].name, interfaces)) own = i;
+  }
+  return own;
 }
 
 class Starter {
@@ -147,18 +163,17 @@ absl::Status Starter::start_ranks() {
   order.environment.erase(kOutputVariable);
   order.environment = with_rank_variables(std::move(order.environment));
   RankAgents::Ranks own = {.agent = order_.agent};
+  std::size_t own_host = 0;
+  if (!order_.shell.empty()) {
+    HVD_ASSIGN_OR_RETURN(own_host, find_own(order_.hosts));
+  }
   int next = 0;
   remotes_.reserve(order_.hosts.size());
-  for (const Host& host : order_.hosts) {
+  for (std::size_t i = 0; i < order_.hosts.size(); ++i) {
+    const Host& host = order_.hosts[i];
     order.first_rank = std::exchange(next, next + host.slots);
     order.ranks = host.slots;
-    if (order_.shell.empty() || is_this_host(host.name)) {
-      if (own.count > 0) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "host '", host.name,
-            "' and another name both mean this host; give all its slots to one "
-            "name"));
-      }
+    if (i == own_host) {
       own.first = order.first_rank;
       own.count = order.ranks;
       continue;

@@ -58,8 +58,8 @@ class WithoutMpi(Case):
     def test_two_names_of_this_host_are_an_error(self):
         job = self.launch(hosts=f"a:1,{self.net['a'].address}:1")
         self.assertEqual(job.returncode, 1)
-        self.assertRegex(job.stderr, r"(?m)^horovodrun: host '[\d.]+' and another name both mean "
-                                     r"this host; give all its slots to one name$")
+        self.assertRegex(job.stderr, r"(?m)^horovodrun: hosts 'a' and '[\d.]+' are both this host; "
+                                     r"give all its slots to one name$")
 
     def test_ranks_get_the_environment_and_the_folder(self):
         os.environ["OF_THE_USER"] = "two words\nand a line"
