@@ -3,6 +3,7 @@
 // its own way.
 //
 //   TCP    the communicator over TCP, as in a job without MPI
+//   UCX    the same with transfers by UCX, if its module is there
 //   MPI    MPI's own calls
 #pragma once
 

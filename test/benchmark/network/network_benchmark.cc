@@ -25,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/transport/loading/ucx_module.h"
 #include "horovodpp/transport/tcp/communicator.h"
 #include "horovodpp/transport/tcp/endpoint.h"
 #include "horovodpp/transport/tcp/job_key.h"
@@ -181,6 +182,14 @@ int main(int argc, char** argv) {
     Contenders contenders;
     contenders.push_back(std::make_unique<OverCommunicator>(
         "TCP", meet_by_tcp(rank, MPI_COMM_WORLD)));
+    auto ucx =
+        transport::make_ucx_communicator(meet_by_tcp(rank, MPI_COMM_WORLD), {});
+    if (ucx.ok()) {
+      contenders.push_back(
+          std::make_unique<OverCommunicator>("UCX", *std::move(ucx)));
+    } else if (rank == 0) {
+      std::printf("without UCX: %s\n", ucx.status().ToString().c_str());
+    }
     contenders.push_back(std::make_unique<OverMpi>(MPI_COMM_WORLD));
     Bench(options, contenders, MPI_COMM_WORLD).run();
     MPI_Barrier(MPI_COMM_WORLD);
