@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # libhorovodpp_mpi_<flavor>.so is the MPI module, next to the library. The library loads it
-# if MPI's launcher has started a program (transport/mpi_module.h). It contains copies of
-# parts of core and transport, and exports one function. A module is built for the MPI of
-# MPI_CXX_COMPILER, and for each MPI of HVD_MORE_MPI.
+# if MPI's launcher has started a program (transport/loading/mpi_module.h). A module is built
+# for the MPI of MPI_CXX_COMPILER, and for each MPI of HVD_MORE_MPI.
 
 # hvd_ask_flavor(<variable> <how> <option>...): the MPI that these options compile with, by
 # the name that the library uses for its module.
@@ -54,27 +53,11 @@ function(hvd_wrapped_mpi target wrapper)
   target_link_libraries(${target} INTERFACE ${libraries})
 endfunction()
 
-# The linker takes only the used parts of an archive. Jobs over MPI use no part of the meeting by
-# TCP, nor the library that it needs.
-hvd_layer_objects(objects core transport)
-list(FILTER objects EXCLUDE REGEX "hvd_transport_tcp>")
-add_library(hvd_wires STATIC EXCLUDE_FROM_ALL ${objects})
-set_target_properties(hvd_wires PROPERTIES LINKER_LANGUAGE CXX)
-
 # hvd_mpi_module(<target> <flavor> <wrapper> <mpi> <source>...): the module for the MPI of
 # library <mpi>.
 function(hvd_mpi_module target flavor wrapper mpi)
-  add_library(${target} MODULE ${ARGN})
-  set_target_properties(${target} PROPERTIES
-    LINKER_LANGUAGE CXX OUTPUT_NAME horovodpp_mpi_${flavor}
-    HVD_MPI_FLAVOR ${flavor} HVD_MPI_WRAPPER ${wrapper})
-  set(names ${PROJECT_SOURCE_DIR}/horovodpp/transport/mpi/exported_names.map)
-  target_link_options(${target} PRIVATE LINKER:--version-script=${names} LINKER:--as-needed)
-  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${names})
-  target_link_libraries(${target} PRIVATE hvd_wires ${used_everywhere} ${mpi}
-    Threads::Threads ${CMAKE_DL_LIBS})
-  add_dependencies(${library_of_c} ${target})
-  add_dependencies(hvd_internals ${target})
+  hvd_module(${target} mpi_${flavor} mpi ${ARGN} USES ${mpi})
+  set_target_properties(${target} PROPERTIES HVD_MPI_FLAVOR ${flavor} HVD_MPI_WRAPPER ${wrapper})
   set_property(GLOBAL APPEND PROPERTY HVD_MPI_MODULES ${target})
 endfunction()
 
@@ -106,14 +89,3 @@ endforeach()
 add_library(hvd_mpi_internals STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:hvd_transport_mpi>)
 set_target_properties(hvd_mpi_internals PROPERTIES LINKER_LANGUAGE CXX)
 target_link_libraries(hvd_mpi_internals PUBLIC hvd_internals MPI::MPI_CXX)
-
-# A program with the library linked in finds the module by its own search path. This search
-# path serves the build tree; elsewhere the module is installed next to the program, or the
-# user names it.
-foreach(linked_in horovodpp hvd_internals)
-  get_target_property(type ${linked_in} TYPE)
-  if(type STREQUAL "STATIC_LIBRARY")
-    target_link_options(${linked_in} INTERFACE
-      $<BUILD_INTERFACE:LINKER:-rpath,$<TARGET_FILE_DIR:horovodpp_mpi>>)
-  endif()
-endforeach()

@@ -15,6 +15,9 @@ set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_COMPONENTS_ALL library development launcher)
 get_property(flavors GLOBAL PROPERTY HVD_MPI_FLAVORS)
 list(APPEND CPACK_COMPONENTS_ALL ${flavors})
+if(TARGET horovodpp_ucx)
+  list(APPEND CPACK_COMPONENTS_ALL ucx)
+endif()
 
 # A library's package is named after its SONAME, so that two versions can be installed side
 # by side.
@@ -42,6 +45,11 @@ foreach(flavor ${flavors})
     "The module that the library speaks MPI with, loaded where MPI's launcher has started the ranks.")
   list(APPEND modules ${package})
 endforeach()
+set(CPACK_DEBIAN_UCX_PACKAGE_NAME ${library}-ucx)
+set(CPACK_DEBIAN_UCX_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_UCX_PACKAGE_DEPENDS "${library} ${same_version}")
+set(CPACK_COMPONENT_UCX_DESCRIPTION
+  "The module that moves tensors between hosts by UCX, loaded where HOROVODPP_TRANSPORT=ucx is set.")
 list(JOIN modules " | " modules)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS ${modules})
 set(CPACK_DEBIAN_LAUNCHER_PACKAGE_SUGGESTS ${modules})

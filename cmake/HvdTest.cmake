@@ -101,7 +101,7 @@ function(hvd_unit_tests layer)
   endif()
   file(GLOB sources CONFIGURE_DEPENDS
     ${layer}/*_test.cc ${layer}/*/*_test.cc ${layer}/*_suite.cc)
-  list(FILTER sources EXCLUDE REGEX "_(mpi|job)_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(mpi|job|ucx)_test\\.cc$")
   if(HVD_SANITIZE STREQUAL "thread")
     if(NOT HVD_ALL_TESTS AND NOT layer IN_LIST HVD_CONCURRENT_LAYERS)
       return()

@@ -18,7 +18,7 @@
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
-#include "horovodpp/transport/mpi_module.h"
+#include "horovodpp/transport/loading/mpi_module.h"
 
 namespace hvd {
 

@@ -28,6 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kMpiModule[] = "libhorovodpp_mpi_";
+constexpr char kUcxModule[] = "libhorovodpp_ucx.so";
 constexpr char kLibrary[] = "libhorovodpp.so";
 
 // The version of a shared library that this program does not link, or the
@@ -120,6 +121,13 @@ LibraryVersion version_of_mpi_below(const std::string& library) {
   });
 }
 
+// Of the UCX that the module needs: "1.13.1".
+LibraryVersion version_of_ucx_below(const std::string& module) {
+  using Text = const char*();
+  return ask<Text>(module, "ucp_get_version_string",
+                   [](Text* call) { return std::string(call()); });
+}
+
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> entries;
@@ -174,6 +182,13 @@ std::string described_module(const fs::path& module) {
   return absl::StrCat(
       absl::StripSuffix(absl::StripPrefix(name, kMpiModule), ".so"),
       below.is_there ? ": " : ": cannot be loaded, ", below.text);
+}
+
+// "1.13.1".
+std::string described_ucx_module(const std::vector<fs::path>& modules) {
+  if (modules.empty()) return "no module: tensors travel by TCP or MPI";
+  const LibraryVersion below = version_of_ucx_below(modules.front().string());
+  return absl::StrCat(below.is_there ? "" : "cannot be loaded, ", below.text);
 }
 
 // "CPython 3.11" for _core.cpython-311-x86_64-linux-gnu.so; includes the
@@ -233,6 +248,7 @@ Installation installation_of(const std::string& path,
   };
   for (const fs::path& module : modules) add("MPI", described_module(module));
   if (modules.empty()) add("MPI", "no module: ranks are on one host");
+  add("UCX", described_ucx_module(files_named(folders, kUcxModule)));
   add("NCCL", described_gpu_library(nccl));
   add("CUDA", described_gpu_library(version_of_cuda_driver(libraries.cuda)));
   add("oneDNN", built_with_dnnl());

@@ -13,6 +13,7 @@ class Horovodpp(CMakePackage):
 
     variant("shared", default=True, description="Build a shared library")
     variant("mpi", default=True, description="Build the module that speaks MPI")
+    variant("ucx", default=False, description="Build the module that speaks UCX")
     variant("dnnl", default=True, description="Convolve with oneDNN")
 
     depends_on("cxx", type="build")
@@ -26,6 +27,7 @@ class Horovodpp(CMakePackage):
     depends_on("libsodium@1.0.18:")
     depends_on("yaml-cpp@0.7:")
     depends_on("mpi", when="+mpi")
+    depends_on("ucx@1.11:", when="+ucx")
     depends_on("onednn@2:3", when="+dnnl")
 
     requires("%gcc@12:", "%clang@14:", policy="one_of")
@@ -34,6 +36,7 @@ class Horovodpp(CMakePackage):
         return [
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
             self.define_from_variant("HVD_WITH_MPI", "mpi"),
+            self.define_from_variant("HVD_WITH_UCX", "ucx"),
             self.define_from_variant("HVD_WITH_DNNL", "dnnl"),
             self.define("HVD_BUILD_TESTS", False),
             self.define("HVD_BUILD_EXAMPLES", False),

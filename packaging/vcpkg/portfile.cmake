@@ -5,7 +5,7 @@ get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../.." ABSOLUTE)
 vcpkg_check_features(OUT_FEATURE_OPTIONS features
   FEATURES mpi HVD_WITH_MPI dnnl HVD_WITH_DNNL)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
-  OPTIONS ${features} -DHVD_BUILD_TESTS=OFF -DHVD_BUILD_EXAMPLES=OFF)
+  OPTIONS ${features} -DHVD_BUILD_TESTS=OFF -DHVD_BUILD_EXAMPLES=OFF -DHVD_WITH_UCX=OFF)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(PACKAGE_NAME horovodpp CONFIG_PATH lib/cmake/horovodpp)
 vcpkg_fixup_pkgconfig()

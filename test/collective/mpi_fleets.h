@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "horovodpp/transport/mpi_module.h"
+#include "horovodpp/transport/loading/mpi_module.h"
 #include "test/collective/fleets.h"
 
 namespace hvd::collective {

@@ -23,6 +23,7 @@ import sys
 # to horovodpp/.
 LEASHES = [
     (r"mpi\.h|mpi/.*", r"transport/mpi/[^/]*"),
+    (r"uc[pst]/.*", r"transport/ucx/[^/]*"),
     (r"nccl.*", r"(?!)"),
     (r"(cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"device/kernels/elements\.h"),
     (r"(.*/)?(cblas|openblas_config)\.h", r"kernel/products/[^/]*"),

@@ -4,6 +4,7 @@
 //   idle SECONDS   enter the job and sleep; print the CPU seconds of the sleep
 //   victim RANK    all ranks reduce in a loop; RANK kills itself in the middle
 //   stop RANK      the same, but RANK exits with code 3
+//   reduce -1      all ranks print "reduces", and reduce until the job breaks
 //   unready RANK   RANK kills itself while the others wait for a tensor that it
 //                  has not submitted
 //
@@ -90,6 +91,10 @@ int main(int argc, char** argv) try {
   if (std::strcmp(argv[1], "idle") == 0) {
     idle(std::atoi(argv[2]));
     return 0;
+  }
+  if (std::strcmp(argv[1], "reduce") == 0) {
+    std::printf("reduces\n");
+    std::fflush(stdout);
   }
   return lose(argv[1], std::atoi(argv[2]));
 } catch (const std::exception& error) {

@@ -77,7 +77,8 @@ def check_contents(folder):
     def has(name, pattern):
         return any(re.search(pattern, file) for file in files[name])
 
-    assert sorted(found) == sorted([library, mpi, "libhorovodpp-dev", "horovodrun"]), found
+    ucx = [name for name in found if name == f"{library}-ucx"]  # If UCX is installed.
+    assert sorted(found) == sorted([library, mpi, *ucx, "libhorovodpp-dev", "horovodrun"]), found
     assert has(library, r"/libhorovodpp\.so\.\d") and has(library, r"/libhorovodpp_tensors\.so\.\d")
     assert not has(library, r"\.h$|/libhorovodpp\.so$")
     assert has(mpi, r"/libhorovodpp_mpi_\w+\.so$")
@@ -89,7 +90,9 @@ def check_contents(folder):
                     "/bin/horovodpp-config$"):
         assert has("libhorovodpp-dev", pattern), f"no {pattern} in {files['libhorovodpp-dev']}"
     version = output("dpkg-deb", "-f", found[library], "Version").strip()
-    for name in (mpi, "libhorovodpp-dev"):
+    for name in ucx:
+        assert has(name, r"/libhorovodpp_ucx\.so$") and "libucx" in depends[name], depends[name]
+    for name in (mpi, *ucx, "libhorovodpp-dev"):
         assert f"{library} (= {version})" in depends[name], depends[name]
     assert "libabsl" in depends[library] and "libc6" in depends["horovodrun"], depends
     assert re.search("openmpi|mpich", depends[mpi]), depends[mpi]

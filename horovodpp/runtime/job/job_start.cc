@@ -24,8 +24,8 @@
 #include "horovodpp/runtime/execution/crossover_cache.h"
 #include "horovodpp/runtime/job/job.h"
 #include "horovodpp/runtime/job/start_up.h"
-#include "horovodpp/transport/loaded_mpi.h"
-#include "horovodpp/transport/mpi_module.h"
+#include "horovodpp/transport/loading/loaded_mpi.h"
+#include "horovodpp/transport/loading/mpi_module.h"
 
 namespace hvd::runtime {
 namespace {

@@ -20,9 +20,10 @@
 #include "horovodpp/coordinator/protocol/process_sets.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/clock.h"
+#include "horovodpp/transport/loading/mpi_module.h"
+#include "horovodpp/transport/loading/ucx_module.h"
 #include "horovodpp/transport/local/communicator.h"
 #include "horovodpp/transport/loopback/loopback.h"
-#include "horovodpp/transport/mpi_module.h"
 #include "horovodpp/transport/tcp/communicator.h"
 
 namespace hvd::runtime {
@@ -50,6 +51,8 @@ const char* by_nccl(bool is_so) { return is_so ? "NCCL" : "MPI"; }
 std::vector<std::string> common_settings(const Config& config) {
   using Milliseconds = std::chrono::duration<double, std::milli>;
   return {
+      // First; see transport/loading/ucx_exchange.cc.
+      absl::StrCat("HOROVODPP_TRANSPORT=", config.transport),
       absl::StrCat("HOROVOD_FUSION_THRESHOLD=", config.fusion_threshold),
       absl::StrCat("HOROVOD_CACHE_CAPACITY=", config.cache_capacity),
       absl::StrCat("HOROVOD_CYCLE_TIME=",
@@ -91,6 +94,7 @@ constexpr absl::string_view kByTcp = "tcp:";
 constexpr absl::string_view kByLauncher = "launcher:";
 // The path of a file follows, which all hosts share.
 constexpr absl::string_view kByFile = "file:";
+constexpr char kUcx[] = "ucx";
 
 absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
     const Config& config) {
@@ -116,16 +120,21 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
           "set: give all ranks the same secret of 64 hexadecimal digits, as "
           "from `openssl rand -hex 32`");
     }
-    return transport::make_tcp_communicator(
-        {.server = std::string(by_file ? "" : place),
-         .rank_0_serves = !by_launcher,
-         .key = config.job_key,
-         .file = std::string(by_file ? place : ""),
-         .rank = config.rank,
-         .size = config.expected_size,
-         .ranks_per_node = config.ranks_per_node,
-         .interfaces = config.interfaces,
-         .deadline = deadline_after(config.start_timeout)});
+    const auto deadline = deadline_after(config.start_timeout);
+    HVD_ASSIGN_OR_RETURN(auto wires,
+                         transport::make_tcp_communicator(
+                             {.server = std::string(by_file ? "" : place),
+                              .rank_0_serves = !by_launcher,
+                              .key = config.job_key,
+                              .file = std::string(by_file ? place : ""),
+                              .rank = config.rank,
+                              .size = config.expected_size,
+                              .ranks_per_node = config.ranks_per_node,
+                              .interfaces = config.interfaces,
+                              .deadline = deadline}));
+    if (config.transport != kUcx) return wires;
+    return transport::make_ucx_communicator(std::move(wires),
+                                            {.deadline = deadline});
   }
   return transport::make_local_communicator(
       {.rendezvous = config.rendezvous,
@@ -174,6 +183,12 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
   // A scheduler's tasks whose program runs MPI are a world to MPI, or get its
   // error.
   if (config.launched || transport::mpi_is_running()) {
+    if (config.transport == kUcx) {
+      return absl::InvalidArgumentError(
+          "HOROVODPP_TRANSPORT=ucx is for ranks that meet by TCP "
+          "(HOROVODPP_RENDEZVOUS=tcp:HOST:PORT), and these ranks meet by MPI, "
+          "which moves their tensors itself; unset it");
+    }
     return transport::make_mpi_communicator(
         {.expected_size = config.expected_size,
          .ranks_per_node = config.ranks_per_node,

@@ -316,6 +316,12 @@ StatusOr<Config> Config::from_env() {
   if (const auto names = variable("HOROVODPP_INTERFACES")) {
     config.interfaces = absl::StrSplit(*names, ',', absl::SkipEmpty());
   }
+  if (const auto name = variable("HOROVODPP_TRANSPORT")) {
+    if (*name != "tcp" && *name != "ucx") {
+      return unreadable("HOROVODPP_TRANSPORT", *name, "tcp or ucx");
+    }
+    config.transport = *name;
+  }
   HVD_RETURN_IF_ERROR(
       read_duration("HOROVOD_START_TIMEOUT", {}, config.start_timeout));
   HVD_RETURN_IF_ERROR(

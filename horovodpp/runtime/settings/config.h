@@ -45,6 +45,12 @@ struct Config {
   // connections by TCP. Empty: all.
   std::vector<std::string> interfaces;
 
+  // HOROVODPP_TRANSPORT: how tensors travel between ranks that meet by TCP:
+  // "tcp", or "ucx" for UCX, which uses RDMA where the hosts have it. The module
+  // for UCX is then loaded. Mail, heartbeats and the detection of deaths stay
+  // with TCP. Equal on all ranks.
+  std::string transport = "tcp";
+
   // Whether a launcher started this process as a rank: HOROVOD_SIZE above 1, or
   // one of OMPI_COMM_WORLD_SIZE, PMIX_RANK, PMI_SIZE, PMI_CONTROL_PORT and
   // HOROVODPP_RENDEZVOUS. If not, and if the program has not initialized MPI

@@ -18,7 +18,9 @@ namespace {
 
 // Bytes that one call reads into growing memory.
 constexpr std::size_t kPiece = 256 << 10;
-// Most bytes that one call reads, so that it stays short.
+// Most bytes that one call reads beyond the arriving frame.
+constexpr std::size_t kAhead = 32 << 10;
+// Most bytes that read() takes, so that it stays short.
 constexpr std::size_t kTurn = 4 << 20;
 
 bool is_known(FrameKind kind) {
@@ -108,44 +110,77 @@ absl::Status FrameStream::write() {
   return absl::OkStatus();
 }
 
+// A call reads the rest of the arriving frame into its place, and what follows
+// into memory from which it is copied: so short frames take one call together,
+// and most bytes of long ones are not copied.
 absl::Status FrameStream::read() {
+  std::array<std::byte, kAhead> ahead;
   std::size_t this_turn = 0;
   while (!at_end_ && this_turn < kTurn) {
-    void* to = reinterpret_cast<char*>(&header_) + header_read_;
-    std::size_t most = sizeof(header_) - header_read_;
-    if (most == 0) {
-      const auto left = static_cast<std::size_t>(header_.bytes - read_);
-      if (memory_ != nullptr) {
-        to = memory_ + read_;
-        most = left;
-      } else {  // Grow as data comes: the header may promise more than arrives.
-        most = std::min(left, kPiece);
-        collected_.resize(static_cast<std::size_t>(unwanted_ ? 0 : read_) +
-                          most);
-        to = collected_.data() + collected_.size() - most;
-      }
-    }
-    const ssize_t got = ::recv(socket_.number(), to, most, MSG_DONTWAIT);
+    const std::span<std::byte> place = place_for_body();
+    std::array<iovec, 2> parts = {
+        {{place.data(), place.size()}, {ahead.data(), ahead.size()}}};
+    msghdr message = {};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    const ssize_t got = ::recvmsg(socket_.number(), &message, MSG_DONTWAIT);
     const int error = errno;
     const auto came = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
-    this_turn += came;
-    if (header_read_ < sizeof(header_)) {
-      header_read_ += came;
-      if (header_read_ == sizeof(header_)) HVD_RETURN_IF_ERROR(begin_frame());
-    } else {
-      if (memory_ == nullptr)
-        collected_.resize(collected_.size() - most + came);
-      read_ += came;
-      if (read_ == header_.bytes) end_frame();
+    take_body(std::min(came, place.size()));
+    if (came > place.size()) {
+      HVD_RETURN_IF_ERROR(take(std::span(ahead).first(came - place.size())));
     }
-    if (got > 0) continue;
+    this_turn += came;
+    if (got > 0 && came == place.size() + ahead.size()) continue;
+    if (got > 0) return absl::OkStatus();  // All that was there.
     if (got == 0 || says_closed(error)) {
       at_end_ = true;
       stop_sending();
     } else if (error != EINTR) {
       errno = error;
-      return error == EAGAIN ? absl::OkStatus() : errno_error("recv");
+      return error == EAGAIN ? absl::OkStatus() : errno_error("recvmsg");
     }
+  }
+  return absl::OkStatus();
+}
+
+// Where the next bytes of the arriving frame's body belong; empty if its header
+// has not arrived.
+std::span<std::byte> FrameStream::place_for_body() {
+  if (header_read_ < sizeof(header_)) return {};
+  const auto left = static_cast<std::size_t>(header_.bytes - read_);
+  if (memory_ != nullptr) return {memory_ + read_, left};
+  // Grow as data comes: the header may promise more than arrives.
+  const auto kept = static_cast<std::size_t>(unwanted_ ? 0 : read_);
+  if (unwanted_ || collected_.size() == kept) {
+    collected_.resize(kept + std::min(left, kPiece));
+  }
+  return std::as_writable_bytes(std::span(collected_)).subspan(kept);
+}
+
+void FrameStream::take_body(std::size_t came) {
+  if (came == 0) return;
+  read_ += came;
+  if (read_ == header_.bytes) end_frame();
+}
+
+// Takes in bytes that were read ahead of their frame.
+absl::Status FrameStream::take(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    std::size_t taken = 0;
+    if (header_read_ < sizeof(header_)) {
+      taken = std::min(bytes.size(), sizeof(header_) - header_read_);
+      std::memcpy(reinterpret_cast<std::byte*>(&header_) + header_read_,
+                  bytes.data(), taken);
+      header_read_ += taken;
+      if (header_read_ == sizeof(header_)) HVD_RETURN_IF_ERROR(begin_frame());
+    } else {
+      const std::span<std::byte> place = place_for_body();
+      taken = std::min(bytes.size(), place.size());
+      std::memcpy(place.data(), bytes.data(), taken);
+      take_body(taken);
+    }
+    bytes = bytes.subspan(taken);
   }
   return absl::OkStatus();
 }

@@ -65,17 +65,27 @@ absl::StatusOr<bool> LocalTransfers::test(TransferId id) {
         absl::StrCat("rank ", rank_, " has no transfer ", id, " posted"));
   }
   Transfer& transfer = *found->second;
-  const int peer = std::get<0>(transfer.route);
-  // A receive from a dead rank never completes; Communicator::on_peer_lost
-  // reports the death.
-  if (!transfer.receives && !transfer.done) {
-    transfer.done = stream(peer)->was_sent(transfer.number);
-  }
-  if (!transfer.done) return false;
+  if (!is_done(transfer)) return false;
   const absl::Status outcome = std::move(transfer.outcome);
   posted_.erase(found);
   if (!outcome.ok()) return outcome;
   return true;
+}
+
+// A receive from a dead rank never completes; Communicator::on_peer_lost reports
+// the death.
+bool LocalTransfers::is_done(const Transfer& transfer) const {
+  const int peer = std::get<0>(transfer.route);
+  return transfer.done ||
+         (!transfer.receives && stream(peer)->was_sent(transfer.number));
+}
+
+std::optional<int> LocalTransfers::awaited_peer(TransferId id) const {
+  const auto found = posted_.find(id);
+  if (found == posted_.end() || is_done(*found->second)) return std::nullopt;
+  const int peer = std::get<0>(found->second->route);
+  if (peer == rank_) return std::nullopt;
+  return peer;
 }
 
 void LocalTransfers::abandon(TransferId id) {

@@ -37,6 +37,8 @@ class LocalTransfers {
   TransferId post_receive(int from, DataTag tag, std::span<std::byte> bytes);
   absl::StatusOr<bool> test(TransferId id);
   void abandon(TransferId id);
+  // The other rank that an incomplete transfer waits for.
+  std::optional<int> awaited_peer(TransferId id) const;
 
   // As in FrameReader, for data frames.
   std::byte* memory_for(int from, const FrameHeader& header);
@@ -61,6 +63,7 @@ class LocalTransfers {
   std::optional<TransferId>& filling(int from) {
     return filling_[static_cast<std::size_t>(from)];
   }
+  bool is_done(const Transfer& transfer) const;
   // The posted receive that the next frame of `route` belongs to, if any.
   std::optional<TransferId> take_expected(const Route& route);
   void complete(Transfer& transfer, std::span<const std::byte> bytes) const;

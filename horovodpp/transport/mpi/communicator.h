@@ -7,11 +7,11 @@
 
 #include "absl/status/statusor.h"
 #include "horovodpp/transport/communicator.h"
-#include "horovodpp/transport/mpi_entry.h"
+#include "horovodpp/transport/loading/mpi_entry.h"
 
 namespace hvd::transport {
 
-// Implements make_mpi_communicator() (transport/mpi_module.h) within this
+// Implements make_mpi_communicator() (transport/loading/mpi_module.h) within this
 // module.
 absl::StatusOr<std::unique_ptr<Communicator>> join_mpi_world(
     const MpiOptions& options);

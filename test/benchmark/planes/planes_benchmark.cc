@@ -36,7 +36,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
-#include "horovodpp/transport/mpi_module.h"
+#include "horovodpp/transport/loading/mpi_module.h"
 #include "horovodpp/transport/node/segment.h"
 #include "test/benchmark/guarded_main.h"
 #include "test/benchmark/planes/ways.h"

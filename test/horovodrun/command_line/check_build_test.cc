@@ -124,6 +124,7 @@ TEST(CheckBuild, NamesEachPart) {
           .found();
   EXPECT_THAT(part_of(found, "Python"), StartsWith("CPython 3.11, in /"));
   EXPECT_EQ(part_of(found, "MPI"), "no module: ranks are on one host");
+  EXPECT_EQ(part_of(found, "UCX"), "no module: tensors travel by TCP or MPI");
   EXPECT_THAT(part_of(found, "NCCL"), StartsWith("none: libno_such.so"));
   EXPECT_THAT(part_of(found, "CUDA"), StartsWith("none: libno.so"));
   EXPECT_THAT(part_of(found, "planes"), HasSubstr("hierarchical"));
@@ -135,6 +136,8 @@ TEST(CheckBuild, NamesEachPart) {
       Installed("lib/libhorovodpp_mpi_openmpi4.so").found();
   EXPECT_THAT(part_of(module, "MPI"),
               StartsWith("openmpi4: cannot be loaded, /"));
+  const Installation ucx = Installed("lib/libhorovodpp_ucx.so").found();
+  EXPECT_THAT(part_of(ucx, "UCX"), StartsWith("cannot be loaded, /"));
 }
 
 TEST(CheckBuild, ReportsTheVersionsOfNcclAndTheDriver) {

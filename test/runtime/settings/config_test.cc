@@ -127,8 +127,10 @@ TEST(Config, ReadsEveryVariable) {
                             {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "0"},
                             {"HOROVODPP_HEARTBEAT_SECONDS", "1.5"},
                             {"HOROVODPP_STEPS_BEFORE_SCHEDULE", "0"},
-                            {"HOROVODPP_RANKS_PER_NODE", "2"}});
+                            {"HOROVODPP_RANKS_PER_NODE", "2"},
+                            {"HOROVODPP_TRANSPORT", "ucx"}});
   ASSERT_EQ(config.status(), absl::OkStatus());
+  EXPECT_EQ(config->transport, "ucx");
   EXPECT_EQ(config->arena_limit, 1'000'000u);
   EXPECT_FALSE(config->cuda_ipc);
   EXPECT_TRUE(config->strict_join);
@@ -358,7 +360,8 @@ TEST(Config, NamesTheVariableItCannotRead) {
       {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "later"},
       {"HOROVODPP_HEARTBEAT_SECONDS", "0"},
       {"HOROVODPP_STEPS_BEFORE_SCHEDULE", "-3"},
-      {"HOROVOD_START_TIMEOUT", "soon"}};
+      {"HOROVOD_START_TIMEOUT", "soon"},
+      {"HOROVODPP_TRANSPORT", "rdma"}};
   for (const auto& [name, value] : wrong) {
     const absl::Status status = read({{name, value}}).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << name;

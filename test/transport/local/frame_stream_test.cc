@@ -24,6 +24,9 @@ class Kept : public FrameReader {
     return header.kind == FrameKind::kData ? memory : nullptr;
   }
   void arrived(int, const FrameHeader& header, std::string bytes) override {
+    if (memory_for(0, header) != nullptr) {
+      bytes.assign(reinterpret_cast<const char*>(memory), header.bytes);
+    }
     frames.emplace_back(header, std::move(bytes));
   }
 
@@ -82,6 +85,37 @@ TEST_F(FrameStreams, MemoryThatIsGivenUpIsLeftAlone) {
   pass(1);
   EXPECT_EQ(theirs_.frames[0].second, "next");
   EXPECT_TRUE(target == std::string(4 << 20, '!'));
+}
+
+// Mail and data in turns, of sizes around those at which reads change.
+TEST_F(FrameStreams, FramesArriveWholeInPiecesOfAnySize) {
+  std::string wire;
+  std::vector<std::string> bodies;
+  for (const std::size_t bytes : {0, 1, 63, 64, 65, 5'000, 33'000, 70'000}) {
+    for (const FrameKind kind : {FrameKind::kMail, FrameKind::kData}) {
+      const FrameHeader header = {.kind = kind, .bytes = bytes};
+      wire.append(reinterpret_cast<const char*>(&header), sizeof(header));
+      bodies.emplace_back(bytes, static_cast<char>('a' + bodies.size()));
+      wire.append(bodies.back());
+    }
+  }
+  for (const std::size_t piece : {7, 63, 64, 65, 1'000, 32'768, 50'000}) {
+    theirs_.frames.clear();
+    std::string target(70'000, '?');
+    theirs_.memory = std::as_writable_bytes(std::span(target)).data();
+    for (std::size_t at = 0; at < wire.size(); at += piece) {
+      const std::string next = wire.substr(at, piece);
+      ASSERT_EQ(::send(here_->descriptor(), next.data(), next.size(), 0),
+                static_cast<ssize_t>(next.size()));
+      ASSERT_TRUE(there_->read().ok());
+    }
+    ASSERT_TRUE(there_->read().ok());
+    ASSERT_EQ(theirs_.frames.size(), bodies.size()) << "pieces of " << piece;
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      EXPECT_TRUE(theirs_.frames[i].second == bodies[i])
+          << bodies[i].size() << " bytes in pieces of " << piece;
+    }
+  }
 }
 
 TEST_F(FrameStreams, AnUnknownKindIsAnError) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An MPI module of an older horovodpp, of which only the version is read.
-#include "horovodpp/transport/mpi_entry.h"
+#include "horovodpp/transport/loading/mpi_entry.h"
 
 extern "C" const hvd::transport::MpiEntry* hvd_mpi_entry();
 

@@ -24,7 +24,7 @@ struct MpiOptions {
 };
 
 struct MpiEntry {
-  // Version of horovodpp. First, so that any two versions find it.
+  // Version of horovodpp; see ModuleFile.
   const char* version = nullptr;
   // Whether MPI is initialized and not finalized.
   bool (*is_running)() = nullptr;

@@ -19,7 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "horovodpp/transport/communicator.h"
-#include "horovodpp/transport/mpi_entry.h"
+#include "horovodpp/transport/loading/mpi_entry.h"
 
 namespace hvd::transport {
 

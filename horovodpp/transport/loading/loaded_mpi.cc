@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/loaded_mpi.h"
+#include "horovodpp/transport/loading/loaded_mpi.h"
 
 #include <dlfcn.h>
 #include <link.h>

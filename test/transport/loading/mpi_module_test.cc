@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/transport/mpi_module.h"
+#include "horovodpp/transport/loading/mpi_module.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "horovodpp/core/version.h"
-#include "horovodpp/transport/loaded_mpi.h"
+#include "horovodpp/transport/loading/loaded_mpi.h"
 
 namespace hvd::transport {
 namespace {
