@@ -177,6 +177,30 @@ TEST_F(JobWatchTest, ShortensTheGracePeriodOfABlamedRankThatIsLeftAlone) {
   }
 }
 
+TEST_F(JobWatchTest, KillsABlamedRankThatHangsSooner) {
+  connect_all();
+  for (const int rank : {0, 2}) {
+    blame(rank, 1);
+    report(Kind::kExited, rank, 5);
+  }
+  expect_after(JobWatch::kGraceOfBlamed, Action::kTerminate);
+  expect_after(JobWatch::kKillBlamedAfter, Action::kKill);
+  EXPECT_LT(JobWatch::kGraceOfBlamed + JobWatch::kKillBlamedAfter, 3s);
+}
+
+// A stopped rank that SIGTERM lets go on may end by itself.
+TEST_F(JobWatchTest, BlamesNoRankForItsEndWhenTheJobIsEnded) {
+  connect_all();
+  for (const int rank : {0, 2}) {
+    blame(rank, 1);
+    report(Kind::kExited, rank, 5);
+  }
+  EXPECT_EQ(after(JobWatch::kGraceOfBlamed), Action::kTerminate);
+  report(Kind::kExited, 1, 6);
+  expect_verdict(status_of(0), 5,
+                 "rank 1 on host 'a' (pid 101) broke the job: it broke");
+}
+
 TEST_F(JobWatchTest, GivesABlamedRankThatBlamesAnotherItsGracePeriod) {
   connect_all();
   for (const int rank : {0, 2}) {
