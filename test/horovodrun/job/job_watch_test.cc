@@ -340,6 +340,23 @@ TEST_F(JobWatchTest, NamesAnExitCode) {
                  "rank 2 on host 'b' (pid 102) exited with code 3");
 }
 
+TEST_F(JobWatchTest, AddsTheCauseThatAFailedRankGives) {
+  for (const std::string& why : {"exited with code 3", "has had enough"}) {
+    restart();
+    connect_all();
+    for (int rank = 0; rank < 3; ++rank) {
+      RankStatus news = news_of(News::kBroken, rank);
+      news.set_reason("rank 2 (host 'b', pid 102) " + why);
+      send(rank, news);
+    }
+    report(Kind::kExited, 2, 3);
+    report(Kind::kExited, 0, 5);
+    const std::string end = "rank 2 on host 'b' (pid 102) exited with code 3";
+    expect_verdict(kKilledStatus, 3,
+                   why == "has had enough" ? end + ": it has had enough" : end);
+  }
+}
+
 TEST_F(JobWatchTest, NamesACommandThatCannotRun) {
   start_all();
   report(Kind::kNotExecuted, 0, ENOENT);

@@ -120,7 +120,8 @@ TEST(Heartbeats, OptionsForAnOutageCoverTheTimeAfterIt) {
     const auto options = Heartbeats::Options::for_outage(outage, {1});
     EXPECT_THAT(options.neighbours, ElementsAre(1));
     const auto down = outage - options.interval;
-    EXPECT_EQ(down, outage * Heartbeats::Options::kOutageBeats /
+    EXPECT_EQ(down, Clock::Duration(outage) *
+                        Heartbeats::Options::kOutageBeats /
                         (Heartbeats::Options::kOutageBeats + 1));
     const auto silence =
         options.interval + down + seconds(1) + options.interval;
