@@ -126,7 +126,7 @@ std::map<int, std::string> EpochRouter::losses() const {
 void EpochRouter::on_peer_lost(Communicator::LostCallback callback) {
   wires_->on_peer_lost(
       [this, callback = std::move(callback)](int rank, const std::string& how) {
-        {
+        if (rank != wires_->rank()) {
           MutexLock lock(mutex_);
           losses_.emplace(rank, how);
           loss_count_.store(losses_.size());

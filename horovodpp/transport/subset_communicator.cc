@@ -96,6 +96,10 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
     return router_->wires().abandon(id);
   }
 
+  bool has_open_descriptors() const override {
+    return router_->wires().has_open_descriptors();
+  }
+
   void on_peer_lost(LostCallback callback) override {
     if (!callback) return router_->on_peer_lost({});
     router_->on_peer_lost([this, callback = std::move(callback)](

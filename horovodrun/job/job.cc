@@ -68,7 +68,9 @@ class RunningJob {
   void reap();
   void look_for_agents();
   void record_left_behind(const std::vector<pid_t>& pids);
+  bool signal_agents(int signal) const;
   void pass_on(int signal);
+  void terminate();
   void take_action();
   void wait(Clock::TimePoint deadline);
   void finish();
@@ -187,10 +189,8 @@ void RunningJob::record_left_behind(const std::vector<pid_t>& pids) {
   }
 }
 
-// Sends the signal to the agents themselves if all are on this host, else
-// through the starter.
-void RunningJob::pass_on(int signal) {
-  if (starter_ended_) return;
+// Returns false, and sends nothing, if an agent that runs is on another host.
+bool RunningJob::signal_agents(int signal) const {
   const std::vector<Report> running = watch_.running();
   const std::vector<pid_t> reachable = descendants();
   const bool all_reachable =
@@ -199,13 +199,27 @@ void RunningJob::pass_on(int signal) {
                std::find(reachable.begin(), reachable.end(), agent.pid) !=
                    reachable.end();
       });
-  if (!all_reachable) {
-    kill(starter_, job_.plan.disguises_signals
-                       ? job_.plan.engine->disguise(signal)
-                       : signal);
-    return;
-  }
+  if (!all_reachable) return false;
   for (const Report& agent : running) kill(agent.pid, signal);
+  return true;
+}
+
+// Sends the signal to the agents themselves if all are on this host, else
+// through the starter.
+void RunningJob::pass_on(int signal) {
+  if (starter_ended_ || signal_agents(signal)) return;
+  kill(starter_, job_.plan.disguises_signals
+                     ? job_.plan.engine->disguise(signal)
+                     : signal);
+}
+
+// mpirun ends when its agents have. Told to end, it first continues stopped
+// ranks, and takes a second before it ends them.
+void RunningJob::terminate() {
+  const bool agents_suffice =
+      watch_.all_have_started() && !watch_.running().empty();
+  if (agents_suffice && signal_agents(SIGTERM)) return;
+  kill(starter_, SIGTERM);
 }
 
 void RunningJob::take_action() {
@@ -213,7 +227,7 @@ void RunningJob::take_action() {
     case JobWatch::Action::kWait:
       break;
     case JobWatch::Action::kTerminate:
-      kill(starter_, SIGTERM);
+      terminate();
       break;
     case JobWatch::Action::kKill:
       kill(starter_, SIGKILL);

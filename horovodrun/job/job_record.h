@@ -22,7 +22,8 @@ struct RankRecord {
   Clock::TimePoint ended_at{};  // When this process learned it.
   // Its agent, which ends after it, has ended and could not report.
   bool agent_is_gone = false;
-  // mpirun had begun to end it before it ended, so its end is not a cause.
+  // The launcher or mpirun had begun to end it before it ended, so its end is
+  // not a cause.
   bool stopped = false;
   // The last news; nullopt: it has sent none, or none yet.
   std::optional<RankStatus> news{};

@@ -326,6 +326,12 @@ void JobWatch::record_unaware_ranks() {
   }
 }
 
+// A job that has not begun has no work to finish.
+std::chrono::milliseconds JobWatch::kill_after() const {
+  if (all_have_ended() || record_.cannot_begin) return kKillStarterAfter;
+  return only_blamed_are_left() ? kKillBlamedAfter : kKillAfter;
+}
+
 JobWatch::Action JobWatch::next_action(Clock::TimePoint now) {
   look(now);
   if (stage_ == Stage::kKilled) return Action::kWait;
@@ -343,9 +349,11 @@ JobWatch::Action JobWatch::next_action(Clock::TimePoint now) {
       std::none_of(record_.ranks.begin(), record_.ranks.end(),
                    [](const RankRecord& rank) { return rank.stopped; });
   stage_ = Stage::kTerminating;
-  // A job that has not begun has no work to finish.
-  end_by_ = now + (all_have_ended() || record_.cannot_begin ? kKillStarterAfter
-                                                            : kKillAfter);
+  end_by_ = now + kill_after();
+  // The end of a rank from here on is no cause.
+  for (RankRecord& rank : record_.ranks) {
+    rank.stopped = rank.stopped || !rank.ended;
+  }
   return Action::kTerminate;
 }
 

@@ -28,7 +28,7 @@ class JobWatch {
  public:
   enum class Action {
     kWait,       // Until deadline().
-    kTerminate,  // Ask mpirun to end the job.
+    kTerminate,  // End the ranks that run, and mpirun.
     kKill,       // End every process.
   };
 
@@ -51,6 +51,8 @@ class JobWatch {
   // After the job has broken for another reason: ranks may have much to save.
   static constexpr std::chrono::milliseconds kGraceWithoutFailure{60000};
   static constexpr std::chrono::milliseconds kKillAfter{2500};
+  // If only ranks are left that hang, and have had that grace period.
+  static constexpr std::chrono::milliseconds kKillBlamedAfter{1500};
   // For mpirun to notice that its last rank has ended, which it sometimes does
   // not, and then to end when told.
   static constexpr std::chrono::milliseconds kStarterExitTimeout{400};
@@ -74,6 +76,7 @@ class JobWatch {
   void left_behind(const Report& process);
 
   bool is_ending() const { return stage_ == Stage::kTerminating; }
+  bool all_have_started() const;
 
   // The action to take at `now`. Every action is returned once.
   Action next_action(Clock::TimePoint now);
@@ -96,7 +99,7 @@ class JobWatch {
   bool all_have_ended() const;
   bool only_blamed_are_left() const;
   bool blames_others(int rank) const;
-  bool all_have_started() const;
+  std::chrono::milliseconds kill_after() const;
   bool any_failure() const;
   void news_arrived(RankRecord& rank, const RankStatus& news,
                     Clock::TimePoint now);

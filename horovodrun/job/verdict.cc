@@ -14,6 +14,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/process_tree.h"
 
@@ -82,6 +84,7 @@ class Judge {
   int most_blamed() const;
   std::string describe(int rank) const;
   std::string end_of(int rank) const;
+  std::string own_reason(int rank) const;
   std::string missing_at_start() const;
   Verdict failure_verdict(int rank) const;
   Verdict host_verdict(int rank) const;
@@ -185,7 +188,21 @@ std::string Judge::end_of(int rank) const {
 Verdict Judge::failure_verdict(int rank) const {
   const Report& end = *record(rank).ended;
   if (record(rank).host_is_lost()) return host_verdict(rank);
-  return {code_of(end), absl::StrCat(describe(rank), " ", end_of(rank))};
+  return {code_of(end),
+          absl::StrCat(describe(rank), " ", end_of(rank), own_reason(rank))};
+}
+
+// ": it has …", if the rank blamed itself, and not only for its exit.
+std::string Judge::own_reason(int rank) const {
+  const RankStatus* told = reason_of(record(rank));
+  if (told == nullptr) return "";
+  absl::string_view rest = told->reason;
+  const auto named = take_named(&rest);
+  if (!named || rank_named(job_, *named, rank) != rank ||
+      !absl::ConsumePrefix(&rest, " ") || rest == end_of(rank)) {
+    return "";
+  }
+  return absl::StrCat(": it ", rest);
 }
 
 Verdict Judge::host_verdict(int rank) const {

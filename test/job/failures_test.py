@@ -45,6 +45,29 @@ class Failures(unittest.TestCase):
         self.assertEqual(job.returncode, 3)
         self.assertEqual(len(re.findall(r"rank 1 .* exited with code 3", job.stdout)), 4)
 
+    def test_a_suspended_rank_is_named_when_the_stall_limit_has_passed(self):
+        limits = {"HOROVOD_STALL_CHECK_TIME_SECONDS": "0.5",
+                  "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": "1.5"}
+        for victim in (0, 1):
+            with self.subTest(victim=victim):
+                job, left = jobs.run_alone(3, PROGRAM, "suspend", str(victim),
+                                           environment=limits)
+                self.assertEqual((job.returncode, left), (5, []), job.stderr)
+                self.assertRegex(
+                    job.stderr.splitlines()[-1],
+                    rf"^horovodrun: rank {victim} .* broke the job: the job has stalled, .*"
+                    rf"rank {victim} \(.*does not answer: it is stopped")
+
+    def test_a_rank_that_closes_its_descriptors_is_named_with_the_cause(self):
+        for victim in (0, 1):
+            with self.subTest(victim=victim):
+                job = self.lose("close", 2, victim)
+                self.assertEqual(job.returncode, 5)
+                self.assertRegex(
+                    job.stderr.splitlines()[-1],
+                    rf"^horovodrun: rank {victim} .* exited with code 5: it has lost its "
+                    "connections .*closed descriptors that horovodpp had opened")
+
     def test_an_idle_job_ends_quietly(self):
         job, left = jobs.run_alone(2, PROGRAM, "idle", "1")
         self.assertEqual((job.returncode, job.stderr), (0, ""))

@@ -7,10 +7,15 @@
 //   reduce -1      all ranks print "reduces", and reduce until the job breaks
 //   unready RANK   RANK kills itself while the others wait for a tensor that it
 //                  has not submitted
+//   suspend RANK   the same, but RANK suspends itself (SIGSTOP)
+//   close RANK     the same, but RANK closes all descriptors of its process, as
+//                  a library does that makes it a daemon, opens others under
+//                  their numbers, and goes on
 //
 // A survivor prints "seconds <from the death to the error>" and the errors of
 // the pending and of a later call, and exits with code 5.
 #include <horovodpp/horovodpp.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -63,6 +68,16 @@ void say(const std::string& event, const hvd::Status& status) {
   std::abort();
 }
 
+void close_descriptors() {
+  constexpr int kFirst = 3;
+  constexpr int kMaxDescriptors = 1024;
+  constexpr int kOpened = 20;
+  for (int number = kFirst; number < kMaxDescriptors; ++number) {
+    ::close(number);
+  }
+  for (int i = 0; i < kOpened; ++i) ::eventfd(0, 0);
+}
+
 int lose(const std::string& how, int victim) {
   constexpr int kSteps = 50;
   const bool dies = hvd::rank() == victim;
@@ -70,8 +85,15 @@ int lose(const std::string& how, int victim) {
   const hvd::TensorView view = hvd::TensorView::of(values.data(), {1 << 20});
   for (int step = 0;; ++step) {
     if (dies && step == kSteps) {
-      if (how != "busy") die(how);
-      std::thread([] { die("busy"); }).detach();
+      if (how == "suspend") {
+        std::raise(SIGSTOP);
+      } else if (how == "close") {
+        close_descriptors();
+      } else if (how == "busy") {
+        std::thread([] { die("busy"); }).detach();
+      } else {
+        die(how);
+      }
     }
     const hvd::Status status = hvd::allreduce_(view, {.name = "x"});
     if (status.ok()) continue;

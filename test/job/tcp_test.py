@@ -70,6 +70,17 @@ class Tcp(unittest.TestCase):
                             output,
                             rf"(?m)^rank {rank} {call}: rank {victim} \(host '.+', pid \d+\) ")
 
+    def test_a_rank_that_closes_its_descriptors_tells_the_cause(self):
+        for victim in 0, 2:
+            with self.subTest(victim=victim):
+                for rank, end in enumerate(Job(3, PROGRAM, "close", str(victim)).ends()):
+                    code, output, errors = end
+                    self.assertEqual(code, 5, errors)
+                    self.assertRegex(
+                        output, rf"(?m)^rank {rank} pending: rank {victim} \(host '.+', pid \d+\) ")
+                    if rank == victim:
+                        self.assertIn("closed descriptors that horovodpp had opened", output)
+
     def test_a_rank_with_another_key_takes_no_part(self):
         keys = [secrets.token_hex(32)] * 2
         keys[1] = secrets.token_hex(32)

@@ -138,10 +138,26 @@ void StallGatherer::begin(std::uint32_t query, Clock::TimePoint now) {
   for (const int child : tree_->children(node_)) {
     open.awaited.push_back(tree_->leader_of(child));
   }
-  open.deadline = now + timeout_;
+  open.begun = now;
+  for (const int rank : open.awaited) silent_since_.try_emplace(rank, now);
+}
+
+// An earlier question without an answer counts: a rank that has been silent for
+// the timeout is not given another one.
+Clock::TimePoint StallGatherer::deadline(const Open& open) const {
+  Clock::TimePoint last_begun = Clock::TimePoint::min();
+  for (const int rank : open.awaited) {
+    const auto silent = silent_since_.find(rank);
+    const bool is_silent = silent != silent_since_.end();
+    last_begun =
+        std::max(last_begun,
+                 is_silent ? std::min(silent->second, open.begun) : open.begun);
+  }
+  return last_begun + timeout_;
 }
 
 absl::Status StallGatherer::receive(int from, const Inspected& answer) {
+  silent_since_.erase(from);
   const auto open = open_.find(answer.query);
   if (open == open_.end()) return absl::OkStatus();  // Too late.
   std::vector<int>& awaited = open->second.awaited;
@@ -159,7 +175,7 @@ std::vector<Inspected> StallGatherer::take(Clock::TimePoint now) {
   std::vector<Inspected> done;
   for (auto it = open_.begin(); it != open_.end();) {
     Open& open = it->second;
-    if (!open.awaited.empty() && now < open.deadline) {
+    if (now < deadline(open)) {
       ++it;
       continue;
     }
@@ -181,7 +197,8 @@ std::vector<Inspected> StallGatherer::take(Clock::TimePoint now) {
 std::optional<Clock::TimePoint> StallGatherer::due() const {
   std::optional<Clock::TimePoint> due;
   for (const auto& [query, open] : open_) {
-    if (!due || open.deadline < *due) due = open.deadline;
+    const Clock::TimePoint deadline = this->deadline(open);
+    if (!due || deadline < *due) due = deadline;
   }
   return due;
 }

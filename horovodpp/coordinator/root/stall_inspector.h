@@ -68,14 +68,17 @@ class StallGatherer {
   struct Open {
     Inspected found = {};
     std::vector<int> awaited = {};  // Ranks.
-    Clock::TimePoint deadline = {};
+    Clock::TimePoint begun = {};
   };
+  Clock::TimePoint deadline(const Open& open) const;
 
   const std::shared_ptr<const Tree> tree_;
   const int node_;
   const std::function<std::string(int)> explain_silence_;
   Clock::Duration timeout_;
   std::map<std::uint32_t, Open> open_;
+  // By rank: when its first question since its last answer was asked.
+  std::map<int, Clock::TimePoint> silent_since_;
 };
 
 // The root's part: open questions and their results.

@@ -27,6 +27,12 @@ inline constexpr char kNodeIsSilent[] =
     "and its node have not been heard of for too long; the host may be down or "
     "cut off";
 
+// About a rank whose program has closed the descriptors of its process.
+inline constexpr char kClosedDescriptors[] =
+    "has lost its connections and its view of other ranks: its program, or a "
+    "library that makes it a daemon, closed descriptors that horovodpp had "
+    "opened; close no more than the program's own, or do so before hvd.init()";
+
 struct RankStatus {
   enum class Kind {
     kJoining,    // Starts to look for the other ranks; cannot see deaths yet.

@@ -10,6 +10,7 @@
 #include "horovodpp/core/system/process_stat.h"
 #include "horovodpp/device/gpus.h"
 #include "horovodpp/runtime/execution/gpu_tensors.h"
+#include "horovodpp/runtime/progress/heartbeat.h"
 #include "horovodpp/runtime/settings/waits_at_once.h"
 
 namespace hvd::runtime {
@@ -161,13 +162,15 @@ collective::GpuTimeouts Job::gpu_timeouts(const Config& config) {
 
 // Called on the watch's own thread, which polls while GPU work is in flight.
 collective::NcclWatch::Job Job::nccl_job(const Config& config) {
-  return {.verdict = [this] { return monitor_.judge(); },
-          .is_broken = [this] { return !monitor_.verdict().ok(); },
-          .give_up = [this](const std::string& why) { abort(why); },
-          .ring = [this] { ring(); },
-          .timeouts = gpu_timeouts(config),
-          .loss_detection_time = config.heartbeat_deadline,
-          .close_timeout = kNcclCloseTimeout};
+  return {
+      .verdict = [this] { return monitor_.judge(); },
+      .is_broken = [this] { return !monitor_.verdict().ok(); },
+      .give_up = [this](const std::string& why) { abort(why); },
+      .ring = [this] { ring(); },
+      .timeouts = gpu_timeouts(config),
+      .loss_detection_time =
+          Heartbeats::Options::for_outage(config.heartbeat_deadline).deadline,
+      .close_timeout = kNcclCloseTimeout};
 }
 
 Job::~Job() { stop().IgnoreError(); }

@@ -224,6 +224,9 @@ absl::Status Job::launch(const Config& config) {
 
 void Job::watch_peers() {
   wires_->on_peer_lost([this](int rank, const std::string& how) {
+    if (rank == topology_.rank()) {
+      log_.error(absl::StrCat(topology_.describe(rank), " ", how));
+    }
     monitor_.peer_lost(rank, how);
   });
   liveness_locks_.emplace(

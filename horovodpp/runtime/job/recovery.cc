@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/clock.h"
@@ -104,6 +105,10 @@ absl::Status Recovery::end(const std::shared_ptr<Job>& broken) {
   const std::string refusal =
       "only a broken job can be re-formed, and this one is not broken";
   if (broken->status().ok()) return absl::FailedPreconditionError(refusal);
+  if (!broken->wires().has_open_descriptors()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this rank cannot re-form the job: it ", kClosedDescriptors));
+  }
   const absl::Status reason = broken->stop();
   // Called in a callback.
   if (absl::IsFailedPrecondition(reason)) return reason;

@@ -41,6 +41,11 @@ void FailureMonitor::give_up(const std::string& why) {
 }
 
 void FailureMonitor::peer_lost(int rank, const std::string& how) {
+  // This rank has closed its descriptors, and needs none to leave.
+  if (rank == topology_.rank() && leaving_.load() &&
+      topology_.node_count() == 1) {
+    return;
+  }
   const bool is_elsewhere =
       topology_.peer(rank).node != topology_.peer(topology_.rank()).node;
   lost(rank, {.why = how}, is_elsewhere || leaving_.load());

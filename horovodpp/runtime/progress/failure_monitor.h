@@ -51,7 +51,8 @@ class FailureMonitor : public transport::Interrupt {
   // another rank if there was one.
   void give_up(const std::string& why);
 
-  // Records the death of rank `rank`. Two kinds of death may have an
+  // Records the death of rank `rank`, or that this rank has lost its
+  // descriptors. Two kinds of death may have an
   // explanation that is still on its way. While this rank is leaving, the peer
   // may have left already. A rank of another node may have ended because of a
   // third rank. These deaths count as a fault only if no explanation arrives

@@ -2,8 +2,25 @@
 #include "horovodpp/runtime/progress/heartbeat.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hvd::runtime {
+namespace {
+
+// When a link is back, the system may still wait for the other host's hardware
+// address: it asks once a second (arp(7), retrans_time_ms).
+constexpr Clock::Duration kAddressResolution = std::chrono::seconds(1);
+
+}  // namespace
+
+// Datagrams are read once per interval.
+Heartbeats::Options Heartbeats::Options::for_outage(
+    Clock::Duration outage, std::vector<int> neighbours) {
+  const Clock::Duration interval = outage / (kOutageBeats + 1);
+  return {.neighbours = std::move(neighbours),
+          .interval = interval,
+          .deadline = outage + interval + kAddressResolution};
+}
 
 // The first beat is due at once.
 Heartbeats::Heartbeats(const Options& options, Clock::TimePoint now)

@@ -33,6 +33,12 @@ class Heartbeats {
     Clock::Duration interval = std::chrono::seconds(1);
     // How long a neighbor may be silent; several intervals.
     Clock::Duration deadline = std::chrono::seconds(4);
+
+    // For links that may be down for kOutageBeats / (kOutageBeats + 1) of
+    // `outage`.
+    static Options for_outage(Clock::Duration outage,
+                              std::vector<int> neighbours = {});
+    static constexpr int kOutageBeats = 15;
   };
 
   Heartbeats(const Options& options, Clock::TimePoint now);

@@ -33,8 +33,8 @@ namespace hvd::runtime {
 
 class Progress {
  public:
-  // `heartbeat_deadline`: how long a leader next to this one in the tree may be
-  // silent.
+  // `heartbeat_deadline`: how long the link to a leader next to this one in the
+  // tree may be down.
   Progress(const LoopParts& parts, std::chrono::nanoseconds heartbeat_deadline);
 
   // Runs until every rank has left (OK) or the job is broken (the reason; every

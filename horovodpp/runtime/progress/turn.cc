@@ -13,9 +13,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Beats per deadline. A link may be down for all but one beat's time of it.
-constexpr int kBeatsPerDeadline = 16;
-
 // The number of submissions that are taken in before their output is given out.
 // That output then stays in the cache, and other ranks begin with it meanwhile.
 constexpr std::size_t kPortion = 256;
@@ -28,11 +25,9 @@ Turn::Turn(const LoopParts& parts, JobEnd& end,
       end_(end),
       several_nodes_(parts.topology.node_count() > 1) {
   if (several_nodes_ && parts.segment.local_rank() == 0) {
-    beats_.emplace(
-        Heartbeats::Options{.neighbours = parts.coordinator.neighbours(),
-                            .interval = heartbeat_deadline / kBeatsPerDeadline,
-                            .deadline = heartbeat_deadline},
-        steady_clock::now());
+    beats_.emplace(Heartbeats::Options::for_outage(
+                       heartbeat_deadline, parts.coordinator.neighbours()),
+                   steady_clock::now());
   }
 }
 

@@ -33,8 +33,8 @@ namespace hvd::runtime {
 
 class Turn {
  public:
-  // `heartbeat_deadline`: how long a leader next to this one in the tree may be
-  // silent. `end` outlives this object.
+  // `heartbeat_deadline`: how long the link to a leader next to this one in the
+  // tree may be down. `end` outlives this object.
   Turn(const LoopParts& parts, JobEnd& end,
        std::chrono::nanoseconds heartbeat_deadline);
 

@@ -116,8 +116,9 @@ struct Config {
   std::chrono::nanoseconds stall_warning_time = std::chrono::seconds(60);
   std::chrono::nanoseconds stall_shutdown_time = std::chrono::seconds(600);
 
-  // HOROVODPP_HEARTBEAT_SECONDS: a node that stays silent for longer is lost.
-  // Above 0. Equal on all ranks.
+  // HOROVODPP_HEARTBEAT_SECONDS: a link between nodes may be down for nearly as
+  // long; a node that stays silent for a second longer is lost. Above 0. Equal
+  // on all ranks.
   std::chrono::nanoseconds heartbeat_deadline = std::chrono::seconds(4);
 
   // HOROVOD_HIERARCHICAL_ALLREDUCE, HOROVOD_HIERARCHICAL_ALLGATHER, for process

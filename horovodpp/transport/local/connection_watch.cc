@@ -2,7 +2,6 @@
 #include "horovodpp/transport/local/connection_watch.h"
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -20,6 +19,8 @@ namespace {
 
 constexpr std::uint64_t kWake = ~std::uint64_t{0};
 constexpr int kEndsAtATime = 16;
+// No event tells that the descriptors were closed.
+constexpr int kLookAtDescriptorsMs = 1000;
 
 // A socket and its rank in one word, for epoll.
 std::uint64_t packed(const ConnectionWatch::Connection& connection) {
@@ -32,15 +33,14 @@ std::string how_it_ended(int socket) {
   socklen_t size = sizeof error;
   ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
   return error == 0
-             ? "its connection ended"
-             : absl::StrCat("its connection broke: ", std::strerror(error));
+             ? "has ended its connection"
+             : absl::StrCat("has lost its connection: ", std::strerror(error));
 }
 
 }  // namespace
 
 ConnectionWatch::ConnectionWatch(const std::vector<Connection>& connections) {
   if (connections.empty()) return;
-  wake_ = OwnedDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   events_ = OwnedDescriptor(::epoll_create1(EPOLL_CLOEXEC));
   const auto add = [this](int descriptor, std::uint32_t events,
                           std::uint64_t data) {
@@ -51,7 +51,7 @@ ConnectionWatch::ConnectionWatch(const std::vector<Connection>& connections) {
       status_.Update(errno_error("watching a connection"));
     }
   };
-  add(wake_.number(), EPOLLIN, kWake);
+  add(wake_.descriptor(), EPOLLIN, kWake);
   for (const Connection& connection : connections) {
     add(connection.socket, EPOLLRDHUP | EPOLLONESHOT, packed(connection));
   }
@@ -62,24 +62,20 @@ ConnectionWatch::ConnectionWatch(const std::vector<Connection>& connections) {
 }
 
 ConnectionWatch::~ConnectionWatch() {
-  if (!thread_.joinable()) return;
   {
     MutexLock lock(mutex_);
     stopped_ = true;
   }
-  wake();
-  thread_.join();
+  wake_.wake();
+  if (thread_.joinable()) thread_.join();
+  if (!wake_.is_there()) events_.abandon();
 }
 
 void ConnectionWatch::watch(Callback callback) {
   MutexLock lock(mutex_);
   callback_ = std::move(callback);
   for (Ended& one : ended_) one.told = false;
-  wake();
-}
-
-void ConnectionWatch::wake() const {
-  if (wake_.is_there()) ::eventfd_write(wake_.number(), 1);
+  wake_.wake();
 }
 
 void ConnectionWatch::run() {
@@ -92,17 +88,17 @@ void ConnectionWatch::run() {
 
 bool ConnectionWatch::wait_for_ends() {
   std::array<epoll_event, kEndsAtATime> events;
-  // The program may have closed all descriptors of its process.
-  if (!events_.is_there()) return false;
-  const int count =
-      ::epoll_wait(events_.number(), events.data(), kEndsAtATime, -1);
+  // The program may have closed all descriptors of its process. A PeerWatch
+  // reports that.
+  if (!wake_.is_there()) return false;
+  const int count = ::epoll_wait(events_.number(), events.data(), kEndsAtATime,
+                                 kLookAtDescriptorsMs);
   if (count < 0) return errno == EINTR;
   MutexLock lock(mutex_);
   for (int i = 0; i < count; ++i) {
     const std::uint64_t data = events[static_cast<std::size_t>(i)].data.u64;
     if (data == kWake) {
-      eventfd_t rung = 0;
-      ::eventfd_read(wake_.number(), &rung);
+      wake_.clear();
       continue;
     }
     ended_.push_back({.rank = static_cast<int>(data >> 32),

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/transport/system/owned_descriptor.h"
+#include "horovodpp/transport/system/wake_pipe.h"
 
 namespace hvd::transport {
 
@@ -53,10 +54,9 @@ class ConnectionWatch {
   void run();
   bool wait_for_ends();
   void report() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void wake() const;
 
   absl::Status status_;
-  OwnedDescriptor wake_;    // An eventfd.
+  const WakePipe wake_;
   OwnedDescriptor events_;  // An epoll of the sockets and of wake_.
   Mutex mutex_;             // Held while a callback runs.
   std::vector<Ended> ended_ ABSL_GUARDED_BY(mutex_);

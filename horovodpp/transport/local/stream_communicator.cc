@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/local/connection_watch.h"
 #include "horovodpp/transport/local/frame_stream.h"
@@ -71,7 +73,8 @@ class StreamCommunicator : public Communicator,
         peers_(peers_of(ranks)),
         contacts_(contacts_of(ranks)),
         beats_(std::move(beats)),
-        processes_(near_processes(ranks)),
+        processes_(near_processes(ranks), WatchedProcess::open,
+                   ranks.size() > 1 ? std::optional(rank) : std::nullopt),
         streams_(ranks.size()),
         transfers_(rank_, streams_),
         post_(static_cast<ExchangePost&>(*this)),
@@ -86,7 +89,10 @@ class StreamCommunicator : public Communicator,
     }
   }
 
-  ~StreamCommunicator() override { on_peer_lost({}); }
+  ~StreamCommunicator() override {
+    on_peer_lost({});
+    if (!has_open_descriptors()) events_.abandon();
+  }
 
   const absl::Status& ready() const { return ready_; }
 
@@ -119,7 +125,7 @@ class StreamCommunicator : public Communicator,
       int to, DataTag tag, std::span<const std::byte> bytes) override {
     HVD_RETURN_IF_ERROR(check_rank(to));
     const TransferId id = transfers_.post_send(to, tag, bytes);
-    if (to != rank_) HVD_RETURN_IF_ERROR(stream(to).write());
+    if (to != rank_) HVD_RETURN_IF_ERROR(write(stream(to)));
     return id;
   }
 
@@ -135,8 +141,9 @@ class StreamCommunicator : public Communicator,
     constexpr unsigned kLooksPerSweep = 8;
     const std::optional<int> peer = transfers_.awaited_peer(id);
     if (peer.has_value()) {
-      HVD_RETURN_IF_ERROR(
-          ++looks_ % kLooksPerSweep == 0 ? move_on() : attend(stream(*peer)));
+      HVD_RETURN_IF_ERROR(++looks_ % kLooksPerSweep == 0
+                              ? move_on()
+                              : explained(attend(stream(*peer))));
     }
     return transfers_.test(id);
   }
@@ -150,6 +157,10 @@ class StreamCommunicator : public Communicator,
     watched_ = callback != nullptr;
     processes_.watch(callback);
     connections_.watch(std::move(callback));
+  }
+
+  bool has_open_descriptors() const override {
+    return processes_.has_open_descriptors();
   }
 
   std::string caveat() const override { return processes_.caveat(); }
@@ -192,7 +203,7 @@ class StreamCommunicator : public Communicator,
       return absl::OkStatus();
     }
     stream(to).send({.kind = kind}, std::move(bytes));
-    return stream(to).write();
+    return write(stream(to));
   }
 
   absl::StatusOr<std::optional<Mail>> next(std::deque<Mail>& mail) {
@@ -208,8 +219,22 @@ class StreamCommunicator : public Communicator,
     return stream.read();
   }
 
+  // `status`, unless closed descriptors explain it.
+  absl::Status explained(absl::Status status) const {
+    if (status.ok() || has_open_descriptors()) return status;
+    return absl::AbortedError(
+        absl::StrCat(peers_[static_cast<std::size_t>(rank_)].to_string(rank_),
+                     " ", kClosedDescriptors));
+  }
+
+  absl::Status write(FrameStream& stream) const {
+    return explained(stream.write());
+  }
+
   // Writes where there is room, and reads what has arrived.
-  absl::Status move_on() {
+  absl::Status move_on() { return explained(write_and_read()); }
+
+  absl::Status write_and_read() {
     for (const auto& wire : streams_) {
       if (wire != nullptr && wire->has_unsent()) {
         HVD_RETURN_IF_ERROR(wire->write());

@@ -125,6 +125,9 @@ class MpiCommunicator : public Communicator {
   }
   bool abandon(TransferId id) override { return transfers_.abandon(id); }
 
+  bool has_open_descriptors() const override {
+    return world_.watch().has_open_descriptors();
+  }
   std::string caveat() const override { return world_.watch().caveat(); }
   const CallMeter* calls() const override { return &calls_; }
   void distrust() override { world_.distrust(); }

@@ -136,7 +136,9 @@ absl::Status MpiWorld::join(std::chrono::steady_clock::time_point deadline) {
       neighbours.push_back({.rank = peer, .pid = member.pid});
     }
   }
-  watch_ = std::make_unique<PeerWatch>(neighbours);
+  watch_ = std::make_unique<PeerWatch>(
+      neighbours, WatchedProcess::open,
+      size_ > 1 ? std::optional(rank_) : std::nullopt);
   const bool spans_machines =
       neighbours.size() + 1 < static_cast<std::size_t>(size_);
   if (spans_machines) {

@@ -308,9 +308,15 @@ SharedMemory::~SharedMemory() {
   ::munmap(data_, ticket_.bytes);
 }
 
+// The program may have closed the descriptor, and another file may have its
+// number.
 void SharedMemory::close_descriptor() {
-  if (ticket_.descriptor >= 0) ::close(ticket_.descriptor);
-  ticket_.descriptor = -1;
+  const int descriptor = std::exchange(ticket_.descriptor, -1);
+  struct stat about = {};
+  if (descriptor >= 0 && ::fstat(descriptor, &about) == 0 &&
+      about.st_dev == ticket_.device && about.st_ino == ticket_.file) {
+    ::close(descriptor);
+  }
 }
 
 }  // namespace hvd::transport

@@ -3,8 +3,8 @@
 // it a daemon, may close all descriptors of its process and then open other
 // files under the same numbers. Such a file is not closed.
 //
-//   OwnedDescriptor wake(::eventfd(0, EFD_CLOEXEC));
-//   if (wake.is_there()) ::eventfd_write(wake.number(), 1);
+//   OwnedDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+//   if (socket.is_there()) ::send(socket.number(), ...);
 //
 // For one thread at a time; const functions for any.
 #pragma once
@@ -23,8 +23,12 @@ class OwnedDescriptor {
 
   int number() const { return number_; }  // -1: none.
   bool is_open() const { return number_ >= 0; }
-  // Whether the number still refers to the file that was opened.
+  // Whether the number still refers to the file that was opened. Epolls,
+  // eventfds and (before Linux 6.9) pidfds are all one file: for them another
+  // sign is needed (wake_pipe.h).
   bool is_there() const;
+  // Forgets the descriptor without closing it.
+  void abandon() { number_ = -1; }
 
  private:
   int number_ = -1;

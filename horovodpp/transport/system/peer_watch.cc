@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -78,15 +77,16 @@ using Way = WatchedProcess::Way;
 
 constexpr int kLookMs = 50;
 
-// If its descriptors were closed, nothing wakes the thread: it checks them.
+// No event tells that the descriptors were closed.
 constexpr int kLookAtDescriptorsMs = 1000;
 
 }  // namespace
 
-PeerWatch::PeerWatch(const std::vector<Process>& processes, const Open& open)
-    : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+PeerWatch::PeerWatch(const std::vector<Process>& processes, const Open& open,
+                     std::optional<int> self)
+    : self_(self) {
   if (!wake_.is_open()) {
-    status_ = errno_error("eventfd");
+    status_ = errno_error("pipe");
     return;
   }
   for (const Process& process : processes) {
@@ -100,7 +100,7 @@ PeerWatch::PeerWatch(const std::vector<Process>& processes, const Open& open)
     MutexLock lock(mutex_);
     watched_.push_back(std::move(watched));
   }
-  if (watched_ranks_.empty()) return;
+  if (watched_ranks_.empty() && !self_) return;
   auto thread = start_thread("watches the other ranks", [this] { run(); });
   status_ = thread.status();
   if (thread.ok()) thread_ = *std::move(thread);
@@ -111,8 +111,12 @@ PeerWatch::~PeerWatch() {
     MutexLock lock(mutex_);
     stopped_ = true;
   }
-  wake();
+  wake_.wake();
+  changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  if (wake_.is_there()) return;
+  MutexLock lock(mutex_);
+  for (Watched& watched : watched_) watched.process.abandon();
 }
 
 bool PeerWatch::sees(int rank) const {
@@ -135,17 +139,15 @@ std::string PeerWatch::caveat() const {
       kLookMs, " ms instead");
 }
 
-void PeerWatch::wake() const {
-  if (wake_.is_there()) ::eventfd_write(wake_.number(), 1);
-}
-
 void PeerWatch::watch(Callback callback) {
   {
     MutexLock lock(mutex_);
     callback_ = std::move(callback);
     for (Watched& watched : watched_) watched.notified = false;
+    self_notified_ = false;
   }
-  wake();
+  wake_.wake();
+  changed_.notify_all();
 }
 
 // Calls the callback for all processes that have ended.
@@ -161,9 +163,9 @@ void PeerWatch::look() {
 
 void PeerWatch::run() {
   bool goes_on = true;
-  while (goes_on && wake_.is_there()) {
+  while (goes_on) {
     try {
-      goes_on = poll_and_sleep();
+      goes_on = wake_.is_there() ? poll_and_sleep() : report_self_and_sleep();
     } catch (const std::bad_alloc&) {
       // Memory may be available again at the next attempt.
       std::this_thread::sleep_for(std::chrono::milliseconds(kLookMs));
@@ -171,9 +173,19 @@ void PeerWatch::run() {
   }
 }
 
+bool PeerWatch::report_self_and_sleep() {
+  MutexLock lock(mutex_);
+  if (callback_ && self_ && !self_notified_) {
+    callback_(*self_, kClosedDescriptors);
+    self_notified_ = true;
+  }
+  if (!stopped_) changed_.wait(mutex_);
+  return !stopped_;
+}
+
 bool PeerWatch::poll_and_sleep() {
   std::vector<pollfd> polled = {
-      {.fd = wake_.number(), .events = POLLIN, .revents = 0}};
+      {.fd = wake_.descriptor(), .events = POLLIN, .revents = 0}};
   int timeout = kLookAtDescriptorsMs;
   {
     MutexLock lock(mutex_);
@@ -188,10 +200,7 @@ bool PeerWatch::poll_and_sleep() {
     if (!callback_) polled.resize(1);
   }
   if (::poll(polled.data(), polled.size(), timeout) < 0) return errno == EINTR;
-  eventfd_t value = 0;
-  if ((polled.front().revents & POLLIN) != 0) {
-    ::eventfd_read(wake_.number(), &value);
-  }
+  if ((polled.front().revents & POLLIN) != 0) wake_.clear();
   return true;
 }
 

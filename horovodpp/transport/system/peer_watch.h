@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "absl/status/status.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/transport/system/owned_descriptor.h"
+#include "horovodpp/transport/system/wake_pipe.h"
 
 namespace hvd::transport {
 
@@ -47,6 +49,8 @@ class WatchedProcess {
   Way way() const;
   int descriptor() const { return descriptor_.number(); }
   bool has_ended() const;
+  // The program has closed the descriptor.
+  void abandon() { descriptor_.abandon(); }
 
  private:
   WatchedProcess(Way way, int descriptor)
@@ -67,9 +71,12 @@ class PeerWatch {
 
   // Opens the processes, so that a later process with the same pid is not
   // mistaken for one. Processes that cannot be watched are left out; processes
-  // already gone count as ended.
+  // already gone count as ended. Rank `self`, if any, is this process's: it is
+  // reported (kClosedDescriptors) if the program closes the watch's
+  // descriptors.
   explicit PeerWatch(const std::vector<Process>& processes,
-                     const Open& open = WatchedProcess::open);
+                     const Open& open = WatchedProcess::open,
+                     std::optional<int> self = std::nullopt);
   ~PeerWatch();
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
@@ -86,8 +93,8 @@ class PeerWatch {
   // descriptors of its process; ends then go undetected.
   bool has_open_descriptors() const { return wake_.is_there(); }
 
-  // Calls `callback` once for every process that ends or has ended. Replaces an
-  // earlier callback. An empty one removes it: after that call returns, no
+  // Calls `callback` once for every process that ends or has ended, and for
+  // `self`. Replaces an earlier callback. An empty one removes it: after that call returns, no
   // callback is running or will run. Must not be called by the callback.
   void watch(Callback callback);
 
@@ -102,17 +109,20 @@ class PeerWatch {
   void run();
   // False at the end.
   bool poll_and_sleep();
+  bool report_self_and_sleep();
   void look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void wake() const;
 
   absl::Status status_;
   bool polls_ = false;            // Some must be polled.
   std::vector<int> unwatchable_;  // Ranks.
-  const OwnedDescriptor wake_;    // An eventfd.
+  const std::optional<int> self_;
+  const WakePipe wake_;
   std::vector<int> watched_ranks_;
-  Mutex mutex_;  // Held while a callback runs.
+  Mutex mutex_;      // Held while a callback runs.
+  CondVar changed_;  // In place of wake_, once that is closed.
   std::vector<Watched> watched_ ABSL_GUARDED_BY(mutex_);
   Callback callback_ ABSL_GUARDED_BY(mutex_);
+  bool self_notified_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -119,6 +119,38 @@ TEST_F(StallGathererTest, ALateAnswerDoesNotCountForTheNextQuery) {
   answer(1, next);
 }
 
+// So that a stall of the shutdown time ends the job at that time.
+TEST_F(StallGathererTest, ARankThatIsStillSilentIsNotWaitedForAgain) {
+  gatherer_.begin(kQuery, kStart);
+  for (const int rank : {0, 2, 3}) answer(rank, ready(rank));
+  const Clock::TimePoint later = *gatherer_.due() + std::chrono::seconds(1);
+  ASSERT_THAT(gatherer_.take(later), SizeIs(1));
+  gatherer_.begin(kQuery + 1, later);
+  for (const int rank : {0, 2}) {
+    Inspected next = ready(rank);
+    next.query = kQuery + 1;
+    answer(rank, next);
+  }
+  // Rank 3 has its usual time.
+  EXPECT_THAT(gatherer_.take(later), IsEmpty());
+  EXPECT_GT(*gatherer_.due(), later);
+  Inspected next = ready(3);
+  next.query = kQuery + 1;
+  answer(3, next);
+  const auto done = gatherer_.take(later);
+  ASSERT_THAT(done, SizeIs(1));
+  EXPECT_THAT(ranks_of(done[0].missing), ElementsAre(1));
+}
+
+TEST_F(StallGathererTest, ALateAnswerRestoresTheUsualTimeout) {
+  gatherer_.begin(kQuery, kStart);
+  const Clock::TimePoint later = *gatherer_.due();
+  ASSERT_THAT(gatherer_.take(later), SizeIs(1));
+  for (const int rank : {0, 1, 2, 3}) answer(rank, ready(rank));
+  gatherer_.begin(kQuery + 1, later);
+  EXPECT_EQ(*gatherer_.due() - later, later - kStart);
+}
+
 TEST_F(StallGathererTest, QueriesAreAnsweredSeparately) {
   gatherer_.begin(kQuery, kStart);
   gatherer_.begin(kQuery + 1, kStart);

@@ -20,7 +20,7 @@ for folder in ("pages", "schedulers"):
 import job_scripts  # noqa: E402
 import pages  # noqa: E402
 
-ROOT = pathlib.Path(sys.argv.pop(1))
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 SKIPPED = 77
 # Seconds for a block, on any machine.
 LIMIT = 120

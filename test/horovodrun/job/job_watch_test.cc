@@ -177,6 +177,30 @@ TEST_F(JobWatchTest, ShortensTheGracePeriodOfABlamedRankThatIsLeftAlone) {
   }
 }
 
+TEST_F(JobWatchTest, KillsABlamedRankThatHangsSooner) {
+  connect_all();
+  for (const int rank : {0, 2}) {
+    blame(rank, 1);
+    report(Kind::kExited, rank, 5);
+  }
+  expect_after(JobWatch::kGraceOfBlamed, Action::kTerminate);
+  expect_after(JobWatch::kKillBlamedAfter, Action::kKill);
+  EXPECT_LT(JobWatch::kGraceOfBlamed + JobWatch::kKillBlamedAfter, 3s);
+}
+
+// A stopped rank that SIGTERM lets go on may end by itself.
+TEST_F(JobWatchTest, BlamesNoRankForItsEndWhenTheJobIsEnded) {
+  connect_all();
+  for (const int rank : {0, 2}) {
+    blame(rank, 1);
+    report(Kind::kExited, rank, 5);
+  }
+  EXPECT_EQ(after(JobWatch::kGraceOfBlamed), Action::kTerminate);
+  report(Kind::kExited, 1, 6);
+  expect_verdict(status_of(0), 5,
+                 "rank 1 on host 'a' (pid 101) broke the job: it broke");
+}
+
 TEST_F(JobWatchTest, GivesABlamedRankThatBlamesAnotherItsGracePeriod) {
   connect_all();
   for (const int rank : {0, 2}) {
@@ -314,6 +338,23 @@ TEST_F(JobWatchTest, NamesAnExitCode) {
   report(Kind::kExited, 2, 3);
   expect_verdict(kKilledStatus, 3,
                  "rank 2 on host 'b' (pid 102) exited with code 3");
+}
+
+TEST_F(JobWatchTest, AddsTheCauseThatAFailedRankGives) {
+  for (const std::string& why : {"exited with code 3", "has had enough"}) {
+    restart();
+    connect_all();
+    for (int rank = 0; rank < 3; ++rank) {
+      RankStatus news = news_of(News::kBroken, rank);
+      news.set_reason("rank 2 (host 'b', pid 102) " + why);
+      send(rank, news);
+    }
+    report(Kind::kExited, 2, 3);
+    report(Kind::kExited, 0, 5);
+    const std::string end = "rank 2 on host 'b' (pid 102) exited with code 3";
+    expect_verdict(kKilledStatus, 3,
+                   why == "has had enough" ? end + ": it has had enough" : end);
+  }
 }
 
 TEST_F(JobWatchTest, NamesACommandThatCannotRun) {

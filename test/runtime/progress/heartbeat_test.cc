@@ -113,6 +113,22 @@ TEST(Heartbeats, AnOutageShorterThanTheDeadlineLosesNoRank) {
   }
 }
 
+// The kernel sends what waits for an address within a second of the link's
+// return, and ranks read datagrams with their beats.
+TEST(Heartbeats, OptionsForAnOutageCoverTheTimeAfterIt) {
+  for (const seconds outage : {seconds(1), seconds(4), seconds(32)}) {
+    const auto options = Heartbeats::Options::for_outage(outage, {1});
+    EXPECT_THAT(options.neighbours, ElementsAre(1));
+    const auto down = outage - options.interval;
+    EXPECT_EQ(down, Clock::Duration(outage) *
+                        Heartbeats::Options::kOutageBeats /
+                        (Heartbeats::Options::kOutageBeats + 1));
+    const auto silence =
+        options.interval + down + seconds(1) + options.interval;
+    EXPECT_LE(silence, options.deadline);
+  }
+}
+
 TEST(Heartbeats, ANeighbourThatIsAliveMaySendMailLaterButNotNever) {
   Heartbeats beats({.neighbours = {1}}, kStart);
   auto now = kStart;

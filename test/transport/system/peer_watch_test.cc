@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <string>
 #include <thread>
 
+#include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/core/thread/promise.h"
 #include "test/support/no_threads.h"
@@ -100,6 +102,34 @@ TEST_P(PeerWatchByAnyWay, EndsAndAccusesNoRankIfItsDescriptorsAreClosed) {
     EXPECT_EQ(::close(same) + ::close(file), 0);
   }
   EXPECT_EQ(accused, 0);
+}
+
+// Also if eventfds, which are all one file to fstat, reuse the numbers.
+TEST_P(PeerWatchByAnyWay, ReportsItsOwnRankIfItsDescriptorsAreClosed) {
+  const auto child = sleeping_child();
+  const std::set<int> before = open_descriptors();
+  std::set<int> reused;
+  {
+    PeerWatch watch({as_rank(1, *child)}, GetParam(), 7);
+    Promise<std::string> lost;
+    watch.watch([&](int rank, const std::string& how) {
+      EXPECT_EQ(rank, 7);
+      lost.set(how);
+    });
+    for (const int number : open_descriptors()) {
+      if (before.contains(number)) continue;
+      ::close(number);
+      reused.insert(::eventfd(0, 0));
+    }
+    EXPECT_EQ(*lost.future().wait(), kClosedDescriptors);
+    EXPECT_FALSE(watch.has_open_descriptors());
+    Promise<int> again;
+    watch.watch([&](int rank, const std::string&) { again.set(rank); });
+    EXPECT_EQ(*again.future().wait(), 7);
+    watch.watch({});
+  }
+  // They are the program's.
+  for (const int number : reused) EXPECT_EQ(::close(number), 0);
 }
 
 TEST_P(PeerWatchByAnyWay, SeesAProcessThatEndsByItself) {

@@ -28,7 +28,7 @@ def ways():
     return found
 
 
-class TwoHosts(unittest.TestCase):
+class Transports(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.net = network.Network("ab")
