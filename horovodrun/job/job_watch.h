@@ -72,6 +72,7 @@ class JobWatch {
   // As in a report of that kind; its rank may be -1.
   void left_behind(const Report& process);
 
+  const JobRecord& record() const { return record_; }
   bool is_ending() const { return stage_ == Stage::kTerminating; }
 
   // The action to take at `now`. Every action is returned once.

@@ -212,10 +212,12 @@ TEST(Options, AreAllTried) {
   for (const Try& one : kTorchrun) {
     for (const std::string& word : one.option) tried.insert(word);
   }
+  const std::set<absl::string_view> ours = {"--launcher",       "--tag-output",
+                                            "--log-max-size",   "--log-files",
+                                            "--debug-on-crash", "--watch"};
   for (const Option* option : all_options()) {
     for (const absl::string_view name : names_of(*option)) {
-      const bool is_ours = name == "--launcher";
-      EXPECT_TRUE(is_ours || tried.contains(std::string(name)) ||
+      EXPECT_TRUE(ours.contains(name) || tried.contains(std::string(name)) ||
                   tried.contains(std::string(
                       name == "--nproc-per-node" ? "--nproc_per_node" : name)))
           << name;
