@@ -24,6 +24,7 @@
 #include "horovodrun/output/report.h"
 #include "horovodrun/preflight/describe_host.h"
 #include "horovodrun/preflight/doctor.h"
+#include "horovodrun/preflight/link_end.h"
 #include "horovodrun/preflight/preflight.h"
 #include "horovodrun/schedulers/schedulers.h"
 #include "horovodrun/system/abstract_socket.h"
@@ -217,6 +218,7 @@ int run(std::vector<std::string> words) {
     return print_stacks({words.begin() + 1, words.end()},
                         current_environment());
   }
+  if (!words.empty() && words[0] == kMeasureLink) return measure_link();
   if (!words.empty() && words[0] == "doctor") {
     return run_doctor({words.begin() + 1, words.end()}, current_environment());
   }

@@ -40,15 +40,6 @@ constexpr milliseconds kReachAnswerTimeout{1000};
 constexpr milliseconds kProbePollInterval{50};
 constexpr std::size_t kMaxProblems = 8;
 
-std::vector<std::string> probing(std::vector<std::string> shell) {
-  if (std::filesystem::path(shell[0]).filename() != "ssh") return shell;
-  for (const char* word :
-       {"-T", "-o", "BatchMode=yes", "-o", kSshConnectTimeout}) {
-    shell.emplace_back(word);
-  }
-  return shell;
-}
-
 // Of the hosts that have answered.
 std::vector<HostInterfaces> interfaces_of(const HostAnswers& answers) {
   std::vector<HostInterfaces> hosts;
@@ -249,6 +240,15 @@ absl::Status first_problems(const HostAnswers& answers) {
 }
 
 }  // namespace
+
+std::vector<std::string> probing(std::vector<std::string> shell) {
+  if (std::filesystem::path(shell[0]).filename() != "ssh") return shell;
+  for (const char* word :
+       {"-T", "-o", "BatchMode=yes", "-o", kSshConnectTimeout}) {
+    shell.emplace_back(word);
+  }
+  return shell;
+}
 
 HostAnswers ask_hosts(const Preflight& job) { return Conversation(job).run(); }
 

@@ -92,6 +92,16 @@ class ThreeHosts(Case):
         for letter in "abc":
             self.assertRegex(job.stdout, rf"(?m)^{letter} +MPI +ok +mpirun ")
 
+    def test_a_doctor_measures_the_link_of_each_pair(self):
+        job = self.doctor("-H", "a:1,b:1,c:2", "--json")
+        self.assertEqual((job.returncode, job.stderr), (0, ""), job.stdout)
+        links = {each["host"]: each for each in json.loads(job.stdout)
+                 if each["subject"] == "link"}
+        self.assertEqual(sorted(links), ["a - b", "a - c", "b - c"])
+        for link in links.values():
+            for figure in ("latency_us", "mbit_s_there", "mbit_s_back"):
+                self.assertGreater(link[figure], 0)
+
     def test_a_doctor_names_the_host_to_fix_in_json(self):
         self.replace_program("c", "exit 2")
         job = self.doctor("-H", "a:1,b:1,c:2", "--json")
