@@ -12,21 +12,26 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/command_line/arguments.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/job/job.h"
 #include "horovodrun/node/agent.h"
+#include "horovodrun/node/stacks.h"
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/report.h"
 #include "horovodrun/preflight/describe_host.h"
 #include "horovodrun/preflight/doctor.h"
+#include "horovodrun/preflight/link_end.h"
 #include "horovodrun/preflight/preflight.h"
 #include "horovodrun/schedulers/schedulers.h"
 #include "horovodrun/system/abstract_socket.h"
 #include "horovodrun/system/environment.h"
 #include "horovodrun/system/process.h"
+#include "horovodrun/system/terminal_block.h"
+#include "horovodrun/system/terminal_color.h"
 
 namespace hvd::launcher {
 namespace {
@@ -105,13 +110,36 @@ void count_restarts(int restarts, Arguments& arguments) {
   }
 }
 
-void say(const std::string& line) {
-  std::fputs(absl::StrCat(line, "\n").c_str(), stderr);
+// Says "horovodrun: TEXT" as a line; the first word has the color, if the
+// terminal takes colors.
+void say(const std::string& text, const char* color = kBold) {
+  static const bool has_colors =
+      takes_colors(STDERR_FILENO, current_environment());
+  std::string line = "horovodrun:";
+  if (has_colors) line = in_color(line, color);
+  absl::StrAppend(&line, " ", text, "\n");
+  std::fputs(line.c_str(), stderr);
+}
+
+// The block at the end of a job, whose last line gives the cause.
+void say_verdict(const Verdict& verdict) {
+  const char* color = verdict.exit_code == 0 ? kBold : kBoldRed;
+  if (!verdict.last_lines.empty()) {
+    say(absl::StrCat("the last lines of rank ", verdict.rank,
+                     " on standard error:"),
+        color);
+    for (const std::string& line : verdict.last_lines) {
+      std::fputs(absl::StrCat("    ", line, "\n").c_str(), stderr);
+    }
+  }
+  if (verdict.line.empty()) return;
+  say(std::string(absl::StripPrefix(verdict.line, "horovodrun: ")), color);
 }
 
 absl::StatusOr<int> launch(const std::vector<std::string>& words,
                            int restarts) {
-  const Environment environment = outside_of_jobs(current_environment());
+  Environment environment = outside_of_jobs(current_environment());
+  environment.erase(kWatchVariable);  // Of a job around this one.
   // A rank's own job is on the rank's host.
   const bool in_a_rank = engine_of_rank(current_environment()) != nullptr;
   HostSource scheduled = [&] { return scheduled_hosts(environment); };
@@ -126,9 +154,17 @@ absl::StatusOr<int> launch(const std::vector<std::string>& words,
   count_restarts(restarts, arguments);
   if (restarts == 0) {
     for (const std::string& note : arguments.notes) {
-      say(absl::StrCat("horovodrun: ", note));
+      say(note);
     }
   }
+  if (arguments.watches && !takes_block(STDERR_FILENO, environment)) {
+    arguments.watches = false;
+    if (restarts == 0) {
+      say("--watch has no effect: standard error is not a terminal that can "
+          "show it");
+    }
+  }
+  if (arguments.watches) arguments.settings.emplace(kWatchVariable, "1");
   LaunchContext context = {.agent = own_path(),
                            .token = random_token(),
                            .host_name = host_name(),
@@ -140,13 +176,12 @@ absl::StatusOr<int> launch(const std::vector<std::string>& words,
   if (arguments.verbose) print_plan(plan);
   HVD_ASSIGN_OR_RETURN(const Verdict verdict,
                        run_job({plan, arguments, environment, context.token}));
-  if (!verdict.line.empty()) say(verdict.line);
+  say_verdict(verdict);
   if (verdict.exit_code == 0 || verdict.is_final ||
       restarts >= arguments.max_restarts) {
     return verdict.exit_code;
   }
-  say(absl::StrCat("horovodrun: restart ", restarts + 1, " of ",
-                   arguments.max_restarts));
+  say(absl::StrCat("restart ", restarts + 1, " of ", arguments.max_restarts));
   return restart(words, restarts + 1);
 }
 
@@ -179,6 +214,11 @@ int run(std::vector<std::string> words) {
   if (!words.empty() && words[0] == kDescribeHost) {
     return describe_host(words.size() > 1 ? words[1] : "");
   }
+  if (!words.empty() && words[0] == kPrintStacks) {
+    return print_stacks({words.begin() + 1, words.end()},
+                        current_environment());
+  }
+  if (!words.empty() && words[0] == kMeasureLink) return measure_link();
   if (!words.empty() && words[0] == "doctor") {
     return run_doctor({words.begin() + 1, words.end()}, current_environment());
   }
@@ -190,7 +230,7 @@ int run(std::vector<std::string> words) {
   }
   const absl::StatusOr<int> code = launch(words, restarts);
   if (code.ok()) return *code;
-  say(absl::StrCat("horovodrun: ", code.status().message()));
+  say(std::string(code.status().message()), kBoldRed);
   return code.status().code() == absl::StatusCode::kInvalidArgument
              ? kUsageError
              : 1;

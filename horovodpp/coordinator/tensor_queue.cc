@@ -180,6 +180,17 @@ absl::Status TensorQueue::take(const Batch& batch,
   return absl::OkStatus();
 }
 
+std::vector<TensorQueue::InFlight> TensorQueue::in_flight(std::size_t most) {
+  std::vector<InFlight> found;
+  MutexLock lock(mutex_);
+  for (const Entry& entry : names_) {
+    if (found.size() == most) break;
+    const std::optional<std::uint32_t> flight = flight_of(entry.key());
+    if (flight) found.push_back({entry.key(), *flight});
+  }
+  return found;
+}
+
 bool TensorQueue::holds(const Submission& submission) const {
   return submission.name != nullptr &&
          submission.name->stage.load() == Stage::kQueued &&

@@ -102,6 +102,16 @@ class TensorQueue {
   //   NotFound  one is not in flight
   absl::Status take(const Batch& batch, std::vector<SubmissionPtr>& taken);
 
+  // A name in flight, and which of its submissions.
+  struct InFlight {
+    Key key = {};
+    std::uint32_t flight = 0;
+
+    friend bool operator==(const InFlight&, const InFlight&) = default;
+  };
+  // Names in flight, at most `most`.
+  std::vector<InFlight> in_flight(std::size_t most);
+
   // Whether `submission` is in flight and has not been taken.
   bool holds(const Submission& submission) const;
 

@@ -16,6 +16,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodrun/command_line/check_build.h"
 #include "horovodrun/command_line/hidden_streams.h"
+#include "horovodrun/command_line/output_options.h"
 #include "horovodrun/command_line/ranks_of_host.h"
 #include "horovodrun/command_line/words.h"
 #include "horovodrun/options/completion.h"
@@ -32,6 +33,7 @@ namespace {
 
 constexpr int kMaxRanksOfJob = 1 << 20;
 constexpr double kDefaultStartTimeoutSeconds = 30;
+constexpr char kHeartbeat[] = "HOROVODPP_HEARTBEAT_SECONDS";
 constexpr char kStartTimeout[] = "HOROVOD_START_TIMEOUT";
 
 // Names in the environment replace the libraries' own names.
@@ -205,6 +207,7 @@ absl::Status add_ssh_settings(const OptionValues& options,
 absl::StatusOr<Environment> read_settings(const OptionValues& options) {
   Environment settings = options.variables();
   HVD_RETURN_IF_ERROR(add_ssh_settings(options, settings));
+  if (options.has("--debug-on-crash")) settings[kDebugVariable] = "1";
   if (options.has("--local-ranks-filter")) {
     settings[kShownRanksVariable] = options.text("--local-ranks-filter");
   }
@@ -245,7 +248,9 @@ absl::StatusOr<Arguments> checked(const OptionValues& options,
     arguments.engine = launcher;
   }
   arguments.verbose = options.has("--verbose");
-  arguments.prefix_timestamps = options.has("--prefix-output-with-timestamp");
+  arguments.watches = options.has("--watch");
+  arguments.prefix = read_prefix(options, environment);
+  HVD_ASSIGN_OR_RETURN(arguments.log_limits, read_log_limits(options));
   arguments.output_filename = options.text("--output-filename");
   arguments.max_restarts = static_cast<int>(options.count("--max-restarts", 0));
   if (const OptionValue* names = options.find("--network-interfaces")) {
@@ -255,6 +260,10 @@ absl::StatusOr<Arguments> checked(const OptionValues& options,
                        read_start_timeout(options, environment));
   HVD_ASSIGN_OR_RETURN(arguments.mpi_arguments, read_mpi_arguments(options));
   HVD_ASSIGN_OR_RETURN(arguments.settings, read_settings(options));
+  // A debugger stops a whole process for seconds.
+  if (options.has("--debug-on-crash") && !environment.contains(kHeartbeat)) {
+    arguments.settings.emplace(kHeartbeat, "60");
+  }
   arguments.notes = options.notes();
   return arguments;
 }

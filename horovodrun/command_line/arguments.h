@@ -12,9 +12,15 @@
 
 #include "absl/status/statusor.h"
 #include "horovodrun/command_line/hosts.h"
+#include "horovodrun/output/line_prefix.h"
+#include "horovodrun/output/log_file.h"
 #include "horovodrun/system/environment.h"
 
 namespace hvd::launcher {
+
+// Variables by which agents learn of --debug-on-crash and --watch.
+inline constexpr char kDebugVariable[] = "HOROVODRUN_DEBUG_ON_CRASH";
+inline constexpr char kWatchVariable[] = "HOROVODPP_WATCH";
 
 struct Arguments {
   int ranks = 0;
@@ -27,7 +33,9 @@ struct Arguments {
   std::vector<std::string> mpi_arguments;
   std::string output_filename;                  // Empty: none.
   std::vector<std::string> network_interfaces;  // Empty: mpirun chooses.
-  bool prefix_timestamps = false;
+  PrefixStyle prefix;                           // Of lines.
+  LogLimits log_limits;
+  bool watches = false;  // Shows the ranks while the job runs.
   int max_restarts = 0;
   std::vector<std::string> command;  // The program first.
   // Variables that options set for mpirun and the ranks; they override inherited

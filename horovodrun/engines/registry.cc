@@ -93,6 +93,10 @@ Environment common_variables(const Arguments& arguments,
     std::error_code error;
     variables[kFilesVariable] =
         std::filesystem::absolute(arguments.output_filename, error);
+    add_log_limits(arguments.log_limits, variables);
+  }
+  if (arguments.prefix.is_on) {
+    variables[kPrefixVariable] = to_word(arguments.prefix);
   }
   return variables;
 }

@@ -17,12 +17,14 @@
 #include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/clock.h"
+#include "horovodrun/job/live_view.h"
 #include "horovodrun/output/job_output.h"
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/process_tree.h"
 #include "horovodrun/system/signal_queue.h"
+#include "horovodrun/system/terminal_block.h"
 
 namespace hvd::launcher {
 namespace {
@@ -47,7 +49,7 @@ class RunningJob {
                  .noise = job.arguments.verbose
                               ? std::span<const NoisePattern>()
                               : job.plan.noise,
-                 .prefix_lines = job.arguments.prefix_timestamps}),
+                 .prefix = job.arguments.prefix}),
         watch_({.ranks = job.arguments.ranks,
                 .start_timeout = job.arguments.start_timeout,
                 .hosts = job.arguments.hosts,
@@ -55,6 +57,10 @@ class RunningJob {
                 .hosts_need_connections = job.plan.hosts_need_connections},
                Clock::steady().now()),
         host_name_(host_name()),
+        view_(job.arguments.watches
+                  ? std::optional<LiveView>(std::in_place, job.arguments.ranks,
+                                            Clock::steady().now())
+                  : std::nullopt),
         // Without ignored signals: blocking a signal would make it arrive even
         // if it is ignored.
         signals_(without_ignored(kJobSignals)) {}
@@ -73,6 +79,7 @@ class RunningJob {
   void terminate();
   void take_action();
   void wait(Clock::TimePoint deadline);
+  void show_view();
   void finish();
   bool drain();
   Verdict with_write_errors(Verdict verdict) const;
@@ -83,6 +90,7 @@ class RunningJob {
   JobOutput output_;
   JobWatch watch_;
   const std::string host_name_;
+  std::optional<LiveView> view_;  // With --watch.
   const SignalQueue signals_;
   bool end_is_requested_ = false;  // The user has asked for the end.
   // Processes of this host that were seen while the job was ended.
@@ -98,7 +106,8 @@ class RunningJob {
 absl::Status RunningJob::open_files() {
   const Arguments& arguments = job_.arguments;
   if (arguments.output_filename.empty()) return absl::OkStatus();
-  HVD_RETURN_IF_ERROR(files_.open(arguments.output_filename, arguments.ranks));
+  HVD_RETURN_IF_ERROR(files_.open(arguments.output_filename, arguments.ranks,
+                                  arguments.log_limits));
   if (!all_local(arguments.hosts, host_name_) || !job_.plan.reads_ranks) {
     return absl::OkStatus();
   }
@@ -240,7 +249,9 @@ void RunningJob::wait(Clock::TimePoint deadline) {
   using std::chrono::milliseconds;
   const Clock::TimePoint now = Clock::steady().now();
   const Clock::TimePoint until =
-      std::min({deadline, output_.deadline(), now + std::chrono::hours(1)});
+      std::min({deadline, output_.deadline(),
+                view_ ? view_->deadline() : Clock::TimePoint::max(),
+                now + std::chrono::hours(1)});
   const auto left = std::chrono::ceil<milliseconds>(until - now);
   std::vector<pollfd> fds = {{signals_.fd(), POLLIN, 0}};
   output_.add_awaited(&fds);
@@ -260,6 +271,14 @@ bool RunningJob::drain() {
       }
       continue;
     }
+    if (report.kind == Report::Kind::kActivity) {
+      if (view_) view_->arrived(report, Clock::steady().now());
+      continue;
+    }
+    if (report.kind == Report::Kind::kLastLine) {
+      output_.add_last_line(report.rank, report.text);
+      continue;
+    }
     watch_.report_arrived(report, Clock::steady().now());
   }
   return any;
@@ -276,13 +295,25 @@ Verdict RunningJob::run() {
     read_signals();
     reap();
     if (watch_.is_ending()) look_for_agents();
+    if (view_) show_view();
     if (!starter_ended_) take_action();
   }
+  if (view_) output_.clear_block();
+  view_.reset();
   finish();
   Verdict verdict =
       with_write_errors(watch_.verdict(job_.arguments.command[0]));
   verdict.is_final = verdict.is_final || end_is_requested_;
+  verdict.last_lines = output_.last_lines(verdict.rank);
   return verdict;
+}
+
+void RunningJob::show_view() {
+  const TerminalSize size = terminal_size(STDERR_FILENO);
+  auto block = view_->block(watch_.record(),
+                            {.columns = size.columns, .lines = size.lines},
+                            Clock::steady().now());
+  if (block) output_.show_block(*std::move(block));
 }
 
 void RunningJob::finish() {

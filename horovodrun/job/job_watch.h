@@ -75,6 +75,7 @@ class JobWatch {
   // As in a report of that kind; its rank may be -1.
   void left_behind(const Report& process);
 
+  const JobRecord& record() const { return record_; }
   bool is_ending() const { return stage_ == Stage::kTerminating; }
   bool all_have_started() const;
 

@@ -188,8 +188,10 @@ std::string Judge::end_of(int rank) const {
 Verdict Judge::failure_verdict(int rank) const {
   const Report& end = *record(rank).ended;
   if (record(rank).host_is_lost()) return host_verdict(rank);
-  return {code_of(end),
-          absl::StrCat(describe(rank), " ", end_of(rank), own_reason(rank))};
+  return {
+      .exit_code = code_of(end),
+      .line = absl::StrCat(describe(rank), " ", end_of(rank), own_reason(rank)),
+      .rank = rank};
 }
 
 // ": it has …", if the rank blamed itself, and not only for its exit.
@@ -272,9 +274,11 @@ Verdict Judge::beginning_verdict() const {
   for (int rank = 0; rank < static_cast<int>(job_.ranks.size()); ++rank) {
     const RankRecord& of = record(rank);
     if (!of.ended || of.stopped || of.was_connected) continue;
-    return {1, absl::StrCat(describe(rank), " ", end_of(rank),
-                            " before it had entered the job, for which others "
-                            "waited")};
+    return {.exit_code = 1,
+            .line = absl::StrCat(describe(rank), " ", end_of(rank),
+                                 " before it had entered the job, for which "
+                                 "others waited"),
+            .rank = rank};
   }
   return starter_verdict();
 }
@@ -286,15 +290,19 @@ Verdict Judge::blame_verdict(int rank) const {
   if (follower >= 0) code = std::max(1, code_of(*record(follower).ended));
   const auto& ended = record(rank).ended;
   if (ended && !record(rank).stopped) {
-    return {code, absl::StrCat(describe(rank), " ", end_of(rank),
-                               " while others still needed it")};
+    return {.exit_code = code,
+            .line = absl::StrCat(describe(rank), " ", end_of(rank),
+                                 " while others still needed it"),
+            .rank = rank};
   }
   std::string reason;
   for (const RankRecord& by : job_.ranks) {
     const RankStatus* told = reason_of(by);
     if (reason.empty() && told != nullptr) reason = told->reason;
   }
-  return {code, absl::StrCat(describe(rank), " broke the job: ", reason)};
+  return {.exit_code = code,
+          .line = absl::StrCat(describe(rank), " broke the job: ", reason),
+          .rank = rank};
 }
 
 Verdict Judge::starter_verdict() const {

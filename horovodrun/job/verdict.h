@@ -12,6 +12,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "horovodrun/job/job_record.h"
 
@@ -23,6 +24,10 @@ struct Verdict {
   // A new start of the job would not help: the user has ended it, or output is
   // lost.
   bool is_final = false;
+  int rank = -1;  // That the line names as the cause; -1: none.
+  // The last lines of the rank's standard error, unless they are shown directly
+  // above.
+  std::vector<std::string> last_lines{};
 };
 
 // Call it after mpirun has ended. `program` is the ranks' program.

@@ -13,6 +13,7 @@
 #include "horovodpp/core/job/host_name.h"
 #include "horovodrun/command_line/hidden_streams.h"
 #include "horovodrun/engines/engine.h"
+#include "horovodrun/node/crash_library.h"
 #include "horovodrun/node/node_settings.h"
 #include "horovodrun/node/supervisor.h"
 #include "horovodrun/output/rank_copy.h"
@@ -54,11 +55,12 @@ Environment command_environment(const Engine& engine,
   if (verbose && place.local_rank == 0) print_settings(node, settings);
   Environment environment = engine.variables_of_rank(present);
   environment.insert(present.begin(), present.end());
-  environment.erase(kTokenVariable);
-  environment.erase(kOutputVariable);
-  environment.erase(kFilesVariable);
-  environment.erase(kShownRanksVariable);
-  environment.erase(kRedirectsVariable);
+  for (const char* own :
+       {kTokenVariable, kOutputVariable, kFilesVariable, kLogBytesVariable,
+        kLogFilesVariable, kPrefixVariable, kShownRanksVariable,
+        kRedirectsVariable, kDebugVariable}) {
+    environment.erase(own);
+  }
   environment.insert(settings.begin(), settings.end());
   return environment;
 }
@@ -120,13 +122,20 @@ int run_agent(const AgentOptions& options) {
   // Hydra gives the launcher's variables to other hosts, too. The launcher
   // ignores the letter.
   if (!send_to_socket(desk, "?", {})) desk.clear();
-  const std::string files = value_in(present, kFilesVariable);
   const SignalQueue signals(kAgentSignals);
-  RankCopy copy = desk.empty() && !files.empty()
-                      ? RankCopy(files, rank,
-                                 number_in(present, {"HOROVOD_SIZE"}, 1), token)
-                      : RankCopy();
   const int hidden = hidden_streams(present, place.local_rank);
+  RankCopy copy =
+      desk.empty() ? RankCopy({.folder = value_in(present, kFilesVariable),
+                               .limits = log_limits(present),
+                               .rank = rank,
+                               .ranks = number_in(present, {"HOROVOD_SIZE"}, 1),
+                               .prefix = parse_prefix_style(
+                                   value_in(present, kPrefixVariable)),
+                               .hides_output = (hidden & kHiddenOutput) != 0,
+                               .hides_errors = (hidden & kHiddenErrors) != 0,
+                               .terminal = engine->gives_terminal(),
+                               .token = token})
+                   : RankCopy();
   const Supervision supervision = {
       .engine = engine,
       .rank = rank,
@@ -138,6 +147,8 @@ int run_agent(const AgentOptions& options) {
       .streams = {.terminal = engine->gives_terminal(),
                   .hides_output = (hidden & kHiddenOutput) != 0,
                   .hides_errors = (hidden & kHiddenErrors) != 0},
+      .debugs_crashes = present.contains(kDebugVariable),
+      .watches = present.contains(kWatchVariable),
       .command = options.command,
       .environment =
           command_environment(*engine, place, present, options.verbose)};
@@ -154,8 +165,7 @@ int run_agent(const AgentOptions& options) {
   }
   if (supervisor == 0) {
     setpgid(0, 0);
-    supervise(supervision);
-    return 0;
+    return supervise(supervision) ? 0 : 1;
   }
   copy.close();
   int status = 0;
@@ -180,6 +190,7 @@ int run_agent(const AgentOptions& options) {
     report(Report::Kind::kKilled, supervisor, WTERMSIG(status));
   }
   finish_copy(copy, parent, signals);
+  if (status != 0) copy.report_last_lines();
   return 0;
 }
 

@@ -11,14 +11,18 @@
 #include <optional>
 #include <utility>
 
+#include "horovodpp/core/job/rank_progress.h"
 #include "horovodpp/core/job/rank_status.h"
 #include "horovodrun/engines/engine.h"
+#include "horovodrun/node/crash_library.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/output/report.h"
 #include "horovodrun/system/abstract_socket.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/process_tree.h"
+#include "horovodrun/system/process_usage.h"
 #include "horovodrun/system/signal_queue.h"
+#include "horovodrun/watch/rank_activity.h"
 
 namespace hvd::launcher {
 namespace {
@@ -28,6 +32,7 @@ using std::chrono::milliseconds;
 
 // For helper processes of the command, which end when they notice its end.
 constexpr milliseconds kRankExitTimeout{1000};
+constexpr milliseconds kActivityInterval{500};
 
 const std::vector<int> kSupervisorSignals = {SIGCHLD, SIGINT,  SIGTERM,
                                              SIGHUP,  SIGQUIT, SIGUSR1,
@@ -43,13 +48,16 @@ class NewsSocket {
   const std::string& name() const { return socket_.name(); }
   int fd() const { return socket_.fd(); }
 
-  // All news that have arrived.
-  std::vector<RankStatus> receive() {
+  // All news that have arrived. Progress among them replaces `progress`.
+  std::vector<RankStatus> receive(std::optional<RankProgress>* progress) {
     std::vector<RankStatus> all;
     while (const auto letter = socket_.receive(kMaxRankStatusBytes)) {
       for (const int descriptor : letter->descriptors) close(descriptor);
-      const std::optional<RankStatus> news = parse_rank_status(letter->bytes);
-      if (news && is_heard(letter->sender)) all.push_back(*news);
+      const auto news = parse_rank_status(letter->bytes);
+      const auto sent = parse_rank_progress(letter->bytes);
+      if (!(news || sent) || !is_heard(letter->sender)) continue;
+      if (news) all.push_back(*news);
+      if (sent) *progress = sent;
     }
     return all;
   }
@@ -73,11 +81,12 @@ class Supervisor {
         parent_(supervision.parent),
         signals_(kSupervisorSignals) {}
 
-  void run();
+  bool run();
 
  private:
   void report(Report::Kind kind, int pid, int value) const;
   void pass_on_news();
+  void report_activity();
   void reap();
   void wait_for_event();
   void end_command();
@@ -88,6 +97,10 @@ class Supervisor {
   NewsSocket news_;
   pid_t command_ = -1;
   bool ended_ = false;
+  bool succeeded_ = false;
+  RankActivity activity_;
+  // For --watch; otherwise never.
+  SteadyClock::time_point next_activity_ = SteadyClock::time_point::max();
   SteadyClock::time_point kill_time_ = SteadyClock::time_point::max();
 };
 
@@ -98,17 +111,29 @@ void Supervisor::report(Report::Kind kind, int pid, int value) const {
 }
 
 void Supervisor::pass_on_news() {
-  for (const RankStatus& news : news_.receive()) {
+  for (const RankStatus& news : news_.receive(&activity_.progress)) {
     send_report(
         {.kind = Report::Kind::kNews, .rank = supervision_.rank, .news = news},
         supervision_.token);
   }
 }
 
+void Supervisor::report_activity() {
+  if (SteadyClock::now() < next_activity_) return;
+  next_activity_ = SteadyClock::now() + kActivityInterval;
+  activity_.usage = usage_of_tree(command_);
+  send_report({.kind = Report::Kind::kActivity,
+               .rank = supervision_.rank,
+               .pid = command_,
+               .text = activity_text(activity_)},
+              supervision_.token);
+}
+
 void Supervisor::reap() {
   const auto status = reap_children(command_);
   if (!status || ended_) return;
   ended_ = true;
+  succeeded_ = *status == 0;
   pass_on_news();  // News, which explain the end, must arrive before it.
   if (WIFSIGNALED(*status)) {
     report(Report::Kind::kKilled, command_, WTERMSIG(*status));
@@ -116,14 +141,17 @@ void Supervisor::reap() {
     report(Report::Kind::kExited, command_, WEXITSTATUS(*status));
   }
   kill_time_ = SteadyClock::now() + kRankExitTimeout;
+  next_activity_ = SteadyClock::time_point::max();
 }
 
 void Supervisor::wait_for_event() {
   const auto now = SteadyClock::now();
   const auto left = std::chrono::ceil<milliseconds>(
-      std::min(kill_time_, now + std::chrono::hours(1)) - now);
+      std::min({kill_time_, next_activity_, now + std::chrono::hours(1)}) -
+      now);
   wait_for_signal(signals_, parent_, {.longest = left, .readable = news_.fd()});
   pass_on_news();
+  report_activity();
   while (const auto arrival = signals_.next()) {
     if (arrival->signal == SIGCHLD || ended_) continue;
     kill(-command_, arrival->signal);
@@ -148,10 +176,14 @@ void Supervisor::end_command() {
   report_left_behind(supervision_.rank, killed.left, supervision_.token);
 }
 
-void Supervisor::run() {
+bool Supervisor::run() {
   adopt_orphans();
   Environment environment = supervision_.environment;
   environment["HOROVODPP_LAUNCHER"] = news_.name();
+  CrashLibrary crash_library;
+  if (supervision_.debugs_crashes) {
+    crash_library.add_to(environment, supervision_.rank);
+  }
   RankStreams streams(supervision_.desk, supervision_.token, supervision_.rank,
                       supervision_.streams);
   const Spawned spawned =
@@ -170,9 +202,10 @@ void Supervisor::run() {
   }
   if (spawned.error != 0) {
     report(Report::Kind::kNotExecuted, 0, spawned.error);
-    return;
+    return false;
   }
   command_ = spawned.pid;
+  if (supervision_.watches) next_activity_ = SteadyClock::now();
   for (;;) {
     reap();
     if (ended_ && descendants().empty()) break;
@@ -181,12 +214,13 @@ void Supervisor::run() {
   }
   end_command();
   supervision_.engine->clean_up_after_rank(supervision_.environment);
+  return succeeded_;
 }
 
 }  // namespace
 
-void supervise(const Supervision& supervision) {
-  Supervisor(supervision).run();
+bool supervise(const Supervision& supervision) {
+  return Supervisor(supervision).run();
 }
 
 }  // namespace hvd::launcher

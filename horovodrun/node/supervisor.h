@@ -27,11 +27,14 @@ struct Supervision {
   int output = -1;
   int errors = -1;
   RankStreams::Options streams;
+  bool debugs_crashes = false;
+  bool watches = false;  // Reports the rank's activity.
   std::vector<std::string> command;
   Environment environment;
 };
 
-// Runs the command to its end. Called in a process with no other work.
-void supervise(const Supervision& supervision);
+// Runs the command to its end; returns whether it succeeded. Called in a
+// process with no other work.
+bool supervise(const Supervision& supervision);
 
 }  // namespace hvd::launcher

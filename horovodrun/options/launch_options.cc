@@ -7,6 +7,7 @@ namespace hvd::launcher {
 namespace {
 
 constexpr double kMaxRanks = 1 << 20;
+constexpr double kMaxLogFiles = 1000;
 constexpr double kMaxSeconds = 7 * 24 * 3600;
 
 constexpr char kNoGrowth[] =
@@ -80,13 +81,13 @@ constexpr Option kLaunchOptions[] = {
      .group = OptionGroup::kStart,
      .help = "Start the ranks by mpirun. Default: if it is installed",
      .key = "controller=mpi",
-     .one_of = "starter"},
+     .one_of = "how ranks are started"},
     {.names = "--no-mpi --gloo",
      .group = OptionGroup::kStart,
      .help = "Start the ranks without MPI, those of other hosts by ssh: "
              "faster, for commands that do not call MPI themselves",
      .key = "controller=gloo",
-     .one_of = "starter"},
+     .one_of = "how ranks are started"},
     {.names = "--launcher",
      .group = OptionGroup::kStart,
      .help =
@@ -97,11 +98,11 @@ constexpr Option kLaunchOptions[] = {
      .type = ValueType::kChoice,
      .value = "NAME",
      .choices = "auto mpirun srun direct local ssh",
-     .one_of = "starter"},
+     .one_of = "how ranks are started"},
     {.names = "--jsrun",
      .group = OptionGroup::kStart,
      .help = "Start the ranks by IBM's jsrun",
-     .one_of = "starter",
+     .one_of = "how ranks are started",
      .effect = Effect::kRefused,
      .words = "use --mpi, with the hosts of the allocation in --hosts"},
     {.names = "--start-timeout",
@@ -168,8 +169,38 @@ constexpr Option kLaunchOptions[] = {
     {.names = "--prefix-output-with-timestamp -prefix-timestamp",
      .group = OptionGroup::kOutput,
      .help = "Begin each line with the time, the rank and the stream"},
+    {.names = "--tag-output",
+     .group = OptionGroup::kOutput,
+     .help = "Begin each line with the rank and the stream: [0]<stdout>:"},
+    {.names = "--log-max-size",
+     .group = OptionGroup::kOutput,
+     .help = "Size of a file of --log-dir, such as 500K, 100M or 2G, at which "
+             "the next line begins a new file; stdout is renamed to stdout.1, "
+             "and so on. Default: no limit",
+     .type = ValueType::kText,
+     .value = "SIZE"},
+    {.names = "--log-files",
+     .group = OptionGroup::kOutput,
+     .help = "Files that --log-max-size keeps of each stream, the newest "
+             "included. Default: 5",
+     .type = ValueType::kCount,
+     .value = "N",
+     .least = 2,
+     .most = kMaxLogFiles},
+
+    {.names = "--watch",
+     .group = OptionGroup::kOutput,
+     .help = "Show below the output what each rank does: its state, "
+             "collectives in a second, whom it waits for, CPU time and memory. "
+             "Needs a terminal"},
 
     // Failures.
+    {.names = "--debug-on-crash",
+     .group = OptionGroup::kFailures,
+     .help = "A rank that crashes (by SIGSEGV, SIGBUS, SIGFPE, SIGILL or "
+             "SIGABRT) prints its stacks, by gdb or eu-stack if installed, and "
+             "Python's",
+     .variable = "PYTHONFAULTHANDLER=1"},
     {.names = "--reset-limit",
      .group = OptionGroup::kFailures,
      .help = "Most resets of an elastic job",

@@ -43,8 +43,8 @@ JobOutput::JobOutput(const Options& options)
       shown_errors_(STDERR_FILENO),
       nowhere_(::open("/dev/null", O_WRONLY | O_CLOEXEC)),
       hidden_(nowhere_) {
-  output_ = {-1, &shown_output_, shown_output_.add_source()};
-  errors_ = {-1, &shown_errors(), shown_errors().add_source()};
+  output_ = {.shown = &shown_output_, .number = shown_output_.add_source()};
+  errors_ = {.shown = &shown_errors(), .number = shown_errors().add_source()};
 }
 
 JobOutput::~JobOutput() {
@@ -87,17 +87,20 @@ bool JobOutput::read_errors(std::vector<Report>* reports) {
 void JobOutput::add_rank(const RankStreamDesk::Arrived& arrived) {
   const int rank = arrived.rank;
   const auto add = [&](int fd, bool is_hidden, ShownOutput& shown,
-                       const char* stream, OutputPump* file) {
+                       LogFile* file, LastLines* last) {
     ShownOutput& destination = is_hidden ? hidden_ : shown;
-    ranks_.push_back({fd, &destination, destination.add_source(), file});
-    if (options_.prefix_lines) {
-      ranks_.back().prefix.emplace(absl::StrCat("[", rank, "]<", stream, ">:"));
-    }
+    ranks_.push_back(
+        {.fd = fd,
+         .shown = &destination,
+         .number = destination.add_source(),
+         .file = file,
+         .last = last,
+         .prefix = prefix_of(options_.prefix, rank, last != nullptr)});
   };
-  add(arrived.output, arrived.hides_output, shown_output_, "stdout",
-      options_.files->output(rank));
-  add(arrived.errors, arrived.hides_errors, shown_errors(), "stderr",
-      options_.files->errors(rank));
+  add(arrived.output, arrived.hides_output, shown_output_,
+      options_.files->output(rank), nullptr);
+  add(arrived.errors, arrived.hides_errors, shown_errors(),
+      options_.files->errors(rank), &last_lines_[rank]);
 }
 
 // Reads some bytes of each rank; false if there were none.
@@ -153,6 +156,16 @@ bool JobOutput::is_open() const {
 
 bool JobOutput::has_unshown() const {
   return shown_output_.has_unshown() || shown_errors_.has_unshown();
+}
+
+// A job with output of one rank alone shows its lines directly above the last
+// line already.
+std::vector<std::string> JobOutput::last_lines(int rank) const {
+  const auto found = last_lines_.find(rank);
+  if (found == last_lines_.end()) return {};
+  std::vector<std::string> lines = found->second.lines();
+  if (ends_with_lines(shown_errors().last_lines(), lines)) lines.clear();
+  return lines;
 }
 
 std::string JobOutput::error() const {

@@ -8,12 +8,16 @@
 
 #include <poll.h>
 
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "horovodpp/core/thread/clock.h"
+#include "horovodrun/output/last_lines.h"
+#include "horovodrun/output/line_prefix.h"
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/output/report.h"
@@ -28,7 +32,7 @@ class JobOutput {
     std::string token{};                    // Of the reports.
     RankFiles* files = nullptr;             // Get the ranks' output; not null.
     std::span<const NoisePattern> noise{};  // Lines of the starter to drop.
-    bool prefix_lines = false;  // Begin the ranks' lines with time and rank.
+    PrefixStyle prefix{};
   };
   explicit JobOutput(const Options& options);
   ~JobOutput();
@@ -55,12 +59,28 @@ class JobOutput {
   bool is_open() const;
   // Whether some output is not shown yet.
   bool has_unshown() const;
+  // Shows a block below all output, on standard error.
+  void show_block(std::vector<std::string> lines) {
+    shown_errors().show_block(std::move(lines));
+  }
+  void clear_block() { shown_errors().clear_block(); }
+
+  // The last lines of a rank's standard error; none if they are the last that
+  // standard error shows.
+  std::vector<std::string> last_lines(int rank) const;
+  // One of these lines, which the agent of a rank on another host has reported.
+  void add_last_line(int rank, const std::string& line) {
+    last_lines_[rank].feed(line + "\n");
+  }
   // "" or a message: which output could not be shown, and why.
   std::string error() const;
 
  private:
   // The destination of standard error.
   ShownOutput& shown_errors() {
+    return one_stream_ ? shown_output_ : shown_errors_;
+  }
+  const ShownOutput& shown_errors() const {
     return one_stream_ ? shown_output_ : shown_errors_;
   }
   bool read_errors(std::vector<Report>* reports);
@@ -83,6 +103,7 @@ class JobOutput {
   // From ranks of this host.
   RankStreamDesk desk_;
   std::vector<ShownSource> ranks_;
+  std::map<int, LastLines> last_lines_;  // Of standard error, by rank.
 };
 
 }  // namespace hvd::launcher

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "horovodrun/system/terminal_color.h"
 
 namespace hvd::launcher {
 namespace {
@@ -22,7 +24,8 @@ std::string text_of(std::time_t time) {
 
 std::string LinePrefix::prefixed(absl::string_view bytes, std::time_t now) {
   std::string text;
-  const std::string prefix = absl::StrCat(text_of(now), label_);
+  const std::string prefix =
+      has_time_ ? absl::StrCat(text_of(now), label_) : label_;
   while (!bytes.empty()) {
     const std::size_t newline = bytes.find('\n');
     const absl::string_view line = bytes.substr(
@@ -32,6 +35,31 @@ std::string LinePrefix::prefixed(absl::string_view bytes, std::time_t now) {
     bytes.remove_prefix(line.size());
   }
   return text;
+}
+
+std::string to_word(const PrefixStyle& style) {
+  if (!style.is_on) return "";
+  return absl::StrCat("p", style.has_time ? "t" : "",
+                      style.colors_output ? "o" : "",
+                      style.colors_errors ? "e" : "");
+}
+
+PrefixStyle parse_prefix_style(absl::string_view word) {
+  return {.is_on = absl::StrContains(word, "p"),
+          .has_time = absl::StrContains(word, "t"),
+          .colors_output = absl::StrContains(word, "o"),
+          .colors_errors = absl::StrContains(word, "e")};
+}
+
+std::optional<LinePrefix> prefix_of(const PrefixStyle& style, int rank,
+                                    bool is_errors) {
+  if (!style.is_on) return std::nullopt;
+  std::string label =
+      absl::StrCat("[", rank, "]<", is_errors ? "stderr" : "stdout", ">:");
+  if (is_errors ? style.colors_errors : style.colors_output) {
+    label = in_color(label, color_of_rank(rank));
+  }
+  return LinePrefix(std::move(label), style.has_time);
 }
 
 }  // namespace hvd::launcher

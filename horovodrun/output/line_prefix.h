@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A LinePrefix begins each line of a stream with the time and a label, in the
-// format of Horovod: "Wed Nov 25 22:53:13 2026[3]<stdout>:line".
+// A LinePrefix begins each line of a stream with its rank and name, in the
+// format of Horovod: "[3]<stdout>:line". The time may precede them:
+// "Wed Nov 25 22:53:13 2026[3]<stdout>:line".
 //
 // Pure: no clock, no I/O. Not thread-safe.
 #pragma once
 
 #include <ctime>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,7 +17,8 @@ namespace hvd::launcher {
 
 class LinePrefix {
  public:
-  explicit LinePrefix(std::string label) : label_(std::move(label)) {}
+  LinePrefix(std::string label, bool has_time)
+      : label_(std::move(label)), has_time_(has_time) {}
 
   // The next bytes of the stream, which arrived at `now`, with the prefix in
   // front of each line that they begin.
@@ -23,7 +26,28 @@ class LinePrefix {
 
  private:
   std::string label_;
+  bool has_time_;
   bool at_line_start_ = true;
 };
+
+// What the user has asked for.
+struct PrefixStyle {
+  bool is_on = false;
+  bool has_time = false;
+  // Each rank's label has a color: the launcher's stream is a terminal.
+  bool colors_output = false;
+  bool colors_errors = false;
+
+  friend bool operator==(const PrefixStyle&, const PrefixStyle&) = default;
+};
+
+// The variable that gives agents the style, as a word.
+inline constexpr char kPrefixVariable[] = "HOROVODRUN_PREFIX";
+std::string to_word(const PrefixStyle& style);
+PrefixStyle parse_prefix_style(absl::string_view word);
+
+// The prefix of a rank's stream; nullopt: none.
+std::optional<LinePrefix> prefix_of(const PrefixStyle& style, int rank,
+                                    bool is_errors);
 
 }  // namespace hvd::launcher

@@ -1,45 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodrun/output/rank_files.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::launcher {
-namespace {
-
-// O_NONBLOCK, so that a pipe of that name does not block.
-absl::StatusOr<int> create_file(const std::string& path) {
-  const int fd =
-      ::open(path.c_str(),
-             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (fd < 0) return errno_error(absl::StrCat("cannot write to ", path));
-  return fd;
-}
-
-}  // namespace
-
-struct RankFiles::File {
-  File(std::string where, int descriptor)
-      : path(std::move(where)), fd(descriptor), pump(descriptor) {}
-  ~File() { close(fd); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  const std::string path;
-  const int fd;
-  OutputPump pump;
-};
 
 absl::Status make_output_folder(const std::string& folder) {
   std::error_code error;
@@ -53,59 +27,65 @@ absl::Status make_output_folder(const std::string& folder) {
              : errno_error(absl::StrCat("cannot write to ", folder));
 }
 
-absl::StatusOr<OpenRankFiles> open_rank_files(const std::string& folder,
-                                              int rank, int ranks) {
+LogLimits log_limits(const Environment& environment) {
+  LogLimits limits;
+  static_cast<void>(absl::SimpleAtoi(value_in(environment, kLogBytesVariable),
+                                     &limits.max_bytes));
+  limits.files = number_in(environment, {kLogFilesVariable}, limits.files);
+  return limits;
+}
+
+void add_log_limits(const LogLimits& limits, Environment& environment) {
+  if (limits.max_bytes == 0) return;
+  environment[kLogBytesVariable] = absl::StrCat(limits.max_bytes);
+  environment[kLogFilesVariable] = absl::StrCat(limits.files);
+}
+
+absl::StatusOr<RankLog> create_rank_log(const std::string& folder, int rank,
+                                        int ranks, const LogLimits& limits) {
   const std::size_t digits = absl::StrCat(ranks - 1).size();
   const std::string of_rank =
       absl::StrFormat("%s/rank.%0*d", folder, digits, rank);
   HVD_RETURN_IF_ERROR(make_output_folder(of_rank));
-  OpenRankFiles files = {.names = {of_rank + "/stdout", of_rank + "/stderr"}};
-  HVD_ASSIGN_OR_RETURN(files.output, create_file(files.names.output));
-  absl::StatusOr<int> errors = create_file(files.names.errors);
-  if (errors.ok()) {
-    files.errors = *errors;
-    return files;
-  }
-  close(files.output);
-  return errors.status();
+  RankLog log;
+  HVD_ASSIGN_OR_RETURN(log.output,
+                       LogFile::create(of_rank + "/stdout", limits));
+  HVD_ASSIGN_OR_RETURN(log.errors,
+                       LogFile::create(of_rank + "/stderr", limits));
+  return log;
 }
 
-std::string cannot_write(const std::string& path, int error) {
-  return absl::StrCat("cannot write to ", path, ": ", std::strerror(error));
-}
-
-RankFiles::RankFiles() = default;
-RankFiles::~RankFiles() = default;
-
-absl::Status RankFiles::open(const std::string& folder, int ranks) {
+absl::Status RankFiles::open(const std::string& folder, int ranks,
+                             const LogLimits& limits) {
   HVD_RETURN_IF_ERROR(make_output_folder(folder));
   folder_ = folder;
   ranks_ = ranks;
+  limits_ = limits;
   return absl::OkStatus();
 }
 
 absl::Status RankFiles::add(int rank) {
-  if (folder_.empty() || files_.contains(rank)) return absl::OkStatus();
-  HVD_ASSIGN_OR_RETURN(OpenRankFiles opened,
-                       open_rank_files(folder_, rank, ranks_));
-  files_[rank] = {
-      std::make_unique<File>(std::move(opened.names.output), opened.output),
-      std::make_unique<File>(std::move(opened.names.errors), opened.errors)};
+  if (folder_.empty() || logs_.contains(rank)) return absl::OkStatus();
+  HVD_ASSIGN_OR_RETURN(RankLog log,
+                       create_rank_log(folder_, rank, ranks_, limits_));
+  logs_[rank] = std::move(log);
   return absl::OkStatus();
 }
 
-OutputPump* RankFiles::pump(int rank, int stream) const {
-  const auto found = files_.find(rank);
-  return found == files_.end()
-             ? nullptr
-             : &found->second[static_cast<std::size_t>(stream)]->pump;
+LogFile* RankFiles::output(int rank) const {
+  const auto found = logs_.find(rank);
+  return found == logs_.end() ? nullptr : found->second.output.get();
+}
+
+LogFile* RankFiles::errors(int rank) const {
+  const auto found = logs_.find(rank);
+  return found == logs_.end() ? nullptr : found->second.errors.get();
 }
 
 std::string RankFiles::error() const {
-  for (const auto& [rank, files] : files_) {
-    for (const auto& file : files) {
-      if (file->pump.error() == 0) continue;
-      return cannot_write(file->path, file->pump.error());
+  for (const auto& [rank, log] : logs_) {
+    for (const LogFile* file : {log.output.get(), log.errors.get()}) {
+      if (std::string error = file->error(); !error.empty()) return error;
     }
   }
   return "";

@@ -5,14 +5,14 @@
 // the ranks whose streams it reads; beside any other rank, rank_copy.h does.
 #pragma once
 
-#include <array>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "horovodrun/output/output_pump.h"
+#include "horovodrun/output/log_file.h"
+#include "horovodrun/system/environment.h"
 
 namespace hvd::launcher {
 
@@ -22,53 +22,42 @@ absl::Status make_output_folder(const std::string& folder);
 
 // The variable that gives agents the folder.
 inline constexpr char kFilesVariable[] = "HOROVODRUN_FILES";
+// And the limits of the files.
+inline constexpr char kLogBytesVariable[] = "HOROVODRUN_LOG_BYTES";
+inline constexpr char kLogFilesVariable[] = "HOROVODRUN_LOG_FILES";
+LogLimits log_limits(const Environment& environment);
+void add_log_limits(const LogLimits& limits, Environment& environment);
 
-struct RankFileNames {
-  std::string output;
-  std::string errors;
+// Both files of a rank.
+struct RankLog {
+  std::unique_ptr<LogFile> output{};
+  std::unique_ptr<LogFile> errors{};
 };
-
-// Creates both files of the rank, empty, and their folder; the descriptors are
-// for the caller to close.
-struct OpenRankFiles {
-  RankFileNames names;
-  int output = -1;
-  int errors = -1;
-};
-absl::StatusOr<OpenRankFiles> open_rank_files(const std::string& folder,
-                                              int rank, int ranks);
-
-// "cannot write to PATH: REASON".
-std::string cannot_write(const std::string& path, int error);
+// Creates them, empty, and their folder.
+absl::StatusOr<RankLog> create_rank_log(const std::string& folder, int rank,
+                                        int ranks, const LogLimits& limits);
 
 class RankFiles {
  public:
-  RankFiles();
-  ~RankFiles();
-  RankFiles(const RankFiles&) = delete;
-  RankFiles& operator=(const RankFiles&) = delete;
-
   // Creates the folder for the files of `ranks` ranks.
-  absl::Status open(const std::string& folder, int ranks);
+  absl::Status open(const std::string& folder, int ranks,
+                    const LogLimits& limits);
   // Creates the files of a rank; an error names the file that cannot be created.
   // Does nothing without open(), or if there are files of the rank.
   absl::Status add(int rank);
 
   // The destination for a rank's streams; null: there are no such files.
-  OutputPump* output(int rank) const { return pump(rank, 0); }
-  OutputPump* errors(int rank) const { return pump(rank, 1); }
+  LogFile* output(int rank) const;
+  LogFile* errors(int rank) const;
 
   // "" or a message: which file could not be written, and why.
   std::string error() const;
 
  private:
-  struct File;
-
-  OutputPump* pump(int rank, int stream) const;
-
   std::string folder_;  // Empty: no files are written.
   int ranks_ = 0;
-  std::map<int, std::array<std::unique_ptr<File>, 2>> files_;  // By rank.
+  LogLimits limits_;
+  std::map<int, RankLog> logs_;  // By rank.
 };
 
 }  // namespace hvd::launcher

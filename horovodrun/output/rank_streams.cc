@@ -22,7 +22,8 @@ constexpr std::size_t kMaxLetterBytes = 256;
 
 RankStreams::RankStreams(const std::string& desk, const std::string& token,
                          int rank, const Options& options) {
-  if (!desk.empty()) send(desk, token, rank, options);
+  if (desk.empty()) return;
+  send(desk, token, rank, options);
   if (output_ >= 0) return;
   if (options.hides_output) output_ = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (options.hides_errors) errors_ = open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -29,8 +29,9 @@ class RankStreams {
     bool hides_output = false;
     bool hides_errors = false;
   };
-  // Sends the reading ends to the launcher. If that fails both streams stay
-  // this process's own, or lead nowhere if they are hidden. A rank's output is
+  // Sends the reading ends to the launcher; without a desk both streams stay
+  // this process's own. If that fails they do, too, or lead nowhere if they are
+  // hidden. A rank's output is
   // a terminal if this process's is.
   RankStreams(const std::string& desk, const std::string& token, int rank,
               const Options& options);

@@ -18,9 +18,9 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr std::array<const char*, 9> kKindNames = {
-    "started", "exited",      "killed",    "not-executed", "stopping",
-    "news",    "left-behind", "file-lost", "host-lost"};
+constexpr std::array<const char*, 11> kKindNames = {
+    "started",     "exited",    "killed",   "not-executed", "stopping", "news",
+    "left-behind", "file-lost", "activity", "last-line",    "host-lost"};
 
 constexpr size_t kMaxText = 256;
 
@@ -30,6 +30,8 @@ std::string rest_of(const Report& report) {
       return report.news ? absl::StrCat(" ", to_text(*report.news)) : "";
     case Report::Kind::kLeftBehind:
     case Report::Kind::kFileLost:
+    case Report::Kind::kActivity:
+    case Report::Kind::kLastLine:
       return absl::StrCat(" ", report.text.substr(0, kMaxText));
     default:
       return "";
@@ -45,6 +47,8 @@ bool parse_rest(std::optional<absl::string_view> rest, Report* report) {
       return report->news.has_value();
     case Report::Kind::kLeftBehind:
     case Report::Kind::kFileLost:
+    case Report::Kind::kActivity:
+    case Report::Kind::kLastLine:
       report->text = std::string(rest.value_or(""));
       return rest.has_value();
     default:

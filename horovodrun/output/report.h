@@ -28,6 +28,9 @@ struct Report {
                    // tells where it waits.
     kFileLost,  // Output of the rank is missing in a file; `text` tells which
                 // and why.
+    kActivity,  // `text` is the rank's activity (watch/rank_activity.h).
+    kLastLine,  // `text` is one of the last lines of a failed rank's standard
+                // error, of a rank on another host.
     kHostLost,  // There is no connection to `host`, or it was lost; `value` is
                 // the exit code of the remote shell, or minus its signal.
   };

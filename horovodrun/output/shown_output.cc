@@ -11,24 +11,48 @@
 
 namespace hvd::launcher {
 
+void ShownOutput::show(absl::string_view text) {
+  last_.feed(text);
+  if (text.empty()) return;
+  if (block_) {
+    pump_.add(block_->above(text, terminal_size(fd_).columns));
+  } else {
+    pump_.add(text);
+  }
+}
+
+void ShownOutput::show_block(std::vector<std::string> lines) {
+  if (pump_.awaited_fd() >= 0) return;
+  if (!block_) block_.emplace();
+  pump_.add(block_->set(std::move(lines), terminal_size(fd_).columns));
+  pump_.pump();
+}
+
+void ShownOutput::clear_block() {
+  if (!block_) return;
+  pump_.add(block_->clear(terminal_size(fd_).columns));
+  block_.reset();
+  pump_.pump();
+}
+
 void ShownOutput::feed(std::size_t source, absl::string_view bytes,
                        Clock::TimePoint now) {
   std::string text;
   merger_.feed(source, bytes, now, &text);
-  pump_.add(text);
+  show(text);
 }
 
 void ShownOutput::finish(std::size_t source, Clock::TimePoint now) {
   std::string text;
   merger_.finish(source, now, &text);
-  pump_.add(text);
+  show(text);
 }
 
 void ShownOutput::pump(Clock::TimePoint now) {
   if (merger_.deadline() <= now) {
     std::string text;
     merger_.look(now, &text);
-    pump_.add(text);
+    show(text);
   }
   pump_.pump();
 }
@@ -50,10 +74,8 @@ bool ShownSource::read(Clock::TimePoint now) {
   } else {
     shown->feed(number, arrived, now);
   }
-  if (copy != nullptr) {
-    copy->add(arrived);
-    copy->pump();
-  }
+  if (file != nullptr) file->add(arrived);
+  if (last != nullptr) last->feed(arrived);
   if (at_end) {
     close(std::exchange(fd, -1));
     shown->finish(number, now);

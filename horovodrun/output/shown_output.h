@@ -5,19 +5,23 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "horovodpp/core/thread/clock.h"
+#include "horovodrun/output/last_lines.h"
 #include "horovodrun/output/line_merger.h"
 #include "horovodrun/output/line_prefix.h"
-#include "horovodrun/output/output_pump.h"
+#include "horovodrun/output/log_file.h"
+#include "horovodrun/system/output_pump.h"
+#include "horovodrun/system/terminal_block.h"
 
 namespace hvd::launcher {
 
 class ShownOutput {
  public:
-  explicit ShownOutput(int fd) : pump_(fd) {}
+  explicit ShownOutput(int fd) : fd_(fd), pump_(fd) {}
 
   std::size_t add_source() { return merger_.add_source(); }
   void feed(std::size_t source, absl::string_view bytes, Clock::TimePoint now);
@@ -39,10 +43,21 @@ class ShownOutput {
   }
   // As OutputPump's.
   int error() const { return pump_.error(); }
+  // Shows a block of lines below all text, on a terminal; the text then appears
+  // line by line. Does nothing while the terminal takes no bytes.
+  void show_block(std::vector<std::string> lines);
+  void clear_block();
+  // The last lines that it has got to show.
+  std::vector<std::string> last_lines() const { return last_.lines(); }
 
  private:
+  void show(absl::string_view text);
+
+  const int fd_;
   LineMerger merger_;
+  LastLines last_;
   OutputPump pump_;
+  std::optional<TerminalBlock> block_;
 };
 
 // A descriptor that is read for such a stream.
@@ -50,7 +65,8 @@ struct ShownSource {
   int fd = -1;  // -1: at its end.
   ShownOutput* shown = nullptr;
   std::size_t number = 0;
-  OutputPump* copy = nullptr;  // Also gets all bytes, without prefixes.
+  LogFile* file = nullptr;    // Also gets all bytes, without prefixes,
+  LastLines* last = nullptr;  // as does this.
   std::optional<LinePrefix> prefix = std::nullopt;
 
   // Reads some bytes; false if there were none, or no room.

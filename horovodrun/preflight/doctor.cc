@@ -17,7 +17,7 @@
 #include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/command_line/hosts.h"
-#include "horovodrun/command_line/words.h"
+#include "horovodrun/command_line/shell_words.h"
 #include "horovodrun/system/process.h"
 
 namespace hvd::launcher {
@@ -40,6 +40,12 @@ const char* name_of(Level level) {
 std::string gib(std::int64_t bytes) {
   return absl::StrFormat(
       "%.1f GiB", static_cast<double>(bytes) / static_cast<double>(kGiB));
+}
+
+bool are_well(const HostAnswers& answers) {
+  return std::all_of(
+      answers.hosts.begin(), answers.hosts.end(),
+      [](const HostAnswer& one) { return one.facts && one.problem.empty(); });
 }
 
 class Findings {
@@ -109,10 +115,7 @@ class Findings {
   }
 
   void add_networks() {
-    const bool all_are_well = std::all_of(
-        answers_.hosts.begin(), answers_.hosts.end(),
-        [](const HostAnswer& one) { return one.facts && one.problem.empty(); });
-    if (!all_are_well) return;
+    if (!are_well(answers_)) return;
     const std::string names = absl::StrJoin(
         answers_.networks, ", ", [](std::string* out, const Network& network) {
           absl::StrAppend(out, to_text(network));
@@ -180,16 +183,49 @@ absl::StatusOr<DoctorOptions> read_options(const Words& words) {
 
 // As mpirun of Open MPI connects to hosts.
 Words shell_of(const Environment& environment) {
-  const auto chosen = environment.find("OMPI_MCA_plm_rsh_agent");
-  if (chosen == environment.end()) return {"ssh"};
-  const auto words = split_words(chosen->second, chosen->first);
-  return words.ok() && !words->empty() ? *words : Words{"ssh"};
+  Words words = open_mpi_shell({}, environment);
+  return words.empty() ? Words{"ssh"} : words;
+}
+
+std::string bandwidth(double mbit_s) {
+  return mbit_s < 1000 ? absl::StrFormat("%.0f Mbit/s", mbit_s)
+                       : absl::StrFormat("%.1f Gbit/s", mbit_s / 1000);
 }
 
 }  // namespace
 
 std::vector<Finding> findings_of(const HostAnswers& answers) {
   return Findings(answers).all();
+}
+
+std::vector<Finding> findings_of(const HostAnswers& answers,
+                                 const std::vector<Link>& links) {
+  std::vector<Finding> findings;
+  for (const Link& link : links) {
+    Finding one = {.host = absl::StrCat(answers.hosts[link.from].host, " - ",
+                                        answers.hosts[link.to].host),
+                   .subject = "link"};
+    if (!link.figures) {
+      one.level = Level::kWarning;
+      one.text = absl::StrCat("could not be measured: ", link.problem);
+    } else {
+      const LinkFigures& figures = *link.figures;
+      one.text =
+          absl::StrFormat("%.0f us, %s there, %s back", figures.latency_us,
+                          bandwidth(figures.there), bandwidth(figures.back));
+      one.figures = {{"latency_us", figures.latency_us},
+                     {"mbit_s_there", figures.there},
+                     {"mbit_s_back", figures.back}};
+      if (is_far_slower(link, links)) {
+        one.level = Level::kWarning;
+        absl::StrAppend(&one.text,
+                        "; far slower than most links: every step of a job "
+                        "waits for the slowest one");
+      }
+    }
+    findings.push_back(std::move(one));
+  }
+  return findings;
 }
 
 std::string to_table(const std::vector<Finding>& findings) {
@@ -218,7 +254,12 @@ std::string to_json(const std::vector<Finding>& findings) {
                           out, "{\"host\": ", json_string(one.host),
                           ", \"subject\": ", json_string(one.subject),
                           ", \"level\": ", json_string(name_of(one.level)),
-                          ", \"text\": ", json_string(one.text), "}");
+                          ", \"text\": ", json_string(one.text));
+                      for (const auto& [name, value] : one.figures) {
+                        absl::StrAppendFormat(out, ", %s: %.6g",
+                                              json_string(name), value);
+                      }
+                      absl::StrAppend(out, "}");
                     }),
       "]\n");
 }
@@ -238,7 +279,13 @@ int run_doctor(const Words& words, const Environment& environment) {
                    .is_thorough = true,
                    .environment = environment};
   for (const Host& host : options->hosts) job.hosts.push_back(host.name);
-  const std::vector<Finding> findings = findings_of(ask_hosts(job));
+  const HostAnswers answers = ask_hosts(job);
+  std::vector<Finding> findings = findings_of(answers);
+  if (answers.hosts.size() > 1 && are_well(answers)) {
+    for (Finding& one : findings_of(answers, test_links(job, answers))) {
+      findings.push_back(std::move(one));
+    }
+  }
   std::fputs((options->json ? to_json(findings) : to_table(findings)).c_str(),
              stdout);
   const bool any_to_fix =

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // `horovodrun doctor [-H HOSTS|--hostfile FILE] [--json]`: whether these hosts
-// can run a job together. A table with a line for each finding, or JSON.
+// can run a job together, and how fast the links between them are. A table with a
+// line for each finding, or JSON.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "horovodrun/preflight/links.h"
 #include "horovodrun/preflight/preflight.h"
 #include "horovodrun/system/environment.h"
 
@@ -17,9 +20,13 @@ struct Finding {
   std::string subject{};  // "ssh", "MPI".
   Level level = Level::kOk;
   std::string text{};
+  // Of a link, for JSON: "latency_us", "mbit_s_there", "mbit_s_back".
+  std::vector<std::pair<std::string, double>> figures{};
 };
 
 std::vector<Finding> findings_of(const HostAnswers& answers);
+std::vector<Finding> findings_of(const HostAnswers& answers,
+                                 const std::vector<Link>& links);
 
 std::string to_table(const std::vector<Finding>& findings);
 std::string to_json(const std::vector<Finding>& findings);

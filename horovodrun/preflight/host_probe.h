@@ -7,7 +7,6 @@
 #pragma once
 
 #include <poll.h>
-#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "horovodrun/preflight/dialog.h"
 #include "horovodrun/preflight/host_facts.h"
 #include "horovodrun/preflight/probe_end.h"
 #include "horovodrun/preflight/reach.h"
@@ -23,22 +23,22 @@
 
 namespace hvd::launcher {
 
+// The command that runs `command` on `host` by the program `shell` and its
+// options: {"ssh", "-x"}.
+std::vector<std::string> command_at(const std::vector<std::string>& shell,
+                                    const std::string& host,
+                                    const std::vector<std::string>& command);
+
 class HostProbe {
  public:
-  // Connects by the program `shell` and its options: {"ssh", "-x"}. `command`
-  // is horovodrun's there, its path first.
+  // `command` is horovodrun's there, its path first; see command_at().
   HostProbe(std::string host, const std::vector<std::string>& shell,
             const std::vector<std::string>& command,
             const Environment& environment);
-  // Ends the conversation.
-  ~HostProbe();
-  HostProbe(const HostProbe&) = delete;
-  HostProbe& operator=(const HostProbe&) = delete;
-
   const std::string& host() const { return end_.host; }
 
   void advance();
-  void add_awaited(std::vector<pollfd>* fds) const;
+  void add_awaited(std::vector<pollfd>* fds) const { dialog_.add_awaited(fds); }
 
   // Complete, or nullptr.
   const HostFacts* facts() const { return has_facts_ ? &facts_ : nullptr; }
@@ -51,27 +51,15 @@ class HostProbe {
     return reached_;
   }
   // Whether it has ended without the facts, and how.
-  bool failed() const { return ended_ && !has_facts_; }
-  bool has_ended() const { return ended_; }
+  bool failed() const { return has_ended() && !has_facts_; }
+  bool has_ended() const { return dialog_.has_ended(); }
   const ProbeEnd& end() const { return end_; }
 
  private:
-  void start(const std::vector<std::string>& argv,
-             const Environment& environment);
-  void read_output();
-  void read_errors();
   void take_line(absl::string_view line);
-  void write_some();
-  void reap();
 
   ProbeEnd end_;
-  pid_t pid_ = -1;
-  bool ended_ = false;
-  int input_ = -1;   // To the host.
-  int output_ = -1;  // From the host.
-  int errors_ = -1;
-  std::string unsent_;
-  std::string line_;  // Its beginning.
+  Dialog dialog_;
   HostFacts facts_;
   bool has_facts_ = false;
   std::int64_t clock_skew_ = 0;

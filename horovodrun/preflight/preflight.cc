@@ -238,6 +238,15 @@ absl::Status first_problems(const HostAnswers& answers) {
 
 }  // namespace
 
+std::vector<std::string> probing(std::vector<std::string> shell) {
+  if (std::filesystem::path(shell[0]).filename() != "ssh") return shell;
+  for (const char* word :
+       {"-T", "-o", "BatchMode=yes", "-o", kSshConnectTimeout}) {
+    shell.emplace_back(word);
+  }
+  return shell;
+}
+
 HostAnswers ask_hosts(const Preflight& job) { return Conversation(job).run(); }
 
 absl::StatusOr<std::vector<std::string>> check_hosts(const Preflight& job) {

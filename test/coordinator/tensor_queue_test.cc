@@ -90,6 +90,24 @@ TEST_F(TensorQueueTest, RefusesANameInFlightAndKeepsTheSubmission) {
   EXPECT_EQ(outcome_of("a").message(), "by the test");
 }
 
+TEST_F(TensorQueueTest, NamesSubmissionsInFlight) {
+  EXPECT_TRUE(queue_.in_flight(4).empty());
+  ASSERT_TRUE(push("a").ok() && push("b", 2).ok());
+  take_unsent();
+  std::set<Key> keys;
+  for (const TensorQueue::InFlight& one : queue_.in_flight(4)) {
+    keys.insert(one.key);
+  }
+  EXPECT_THAT(keys, ElementsAre(key("a"), key("b", 2)));
+  EXPECT_EQ(queue_.in_flight(1).size(), 1u);
+  const auto taken = take({"a"});
+  ASSERT_TRUE(taken.ok());
+  EXPECT_EQ(queue_.in_flight(4).size(), 2u);
+  queue_.release(*taken);
+  ASSERT_EQ(queue_.in_flight(4).size(), 1u);
+  EXPECT_EQ(queue_.in_flight(4)[0].key, key("b", 2));
+}
+
 TEST_F(TensorQueueTest, ReportsWhetherAPushMustWake) {
   const auto wakes = [&](const std::string& name) {
     return *queue_.push(submission(key(name)));

@@ -664,8 +664,99 @@ TEST_P(HorovodrunEitherWay, ShowsTheOutputOfSomeRanks) {
                            "env | grep -c ^HOROVODRUN_SHOWN")));
   EXPECT_EQ(lines_of(outcome.out), (Lines{"out 0", "out 2", "0"}));
   EXPECT_EQ(outcome.code, 1);  // grep's.
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("err 0\n"), HasSubstr("err 2\n"),
-                                 Not(HasSubstr("err 1\n"))));
+  EXPECT_THAT(outcome.err,
+              AllOf(StartsWith("err "), HasSubstr("err 0\n"),
+                    HasSubstr("err 2\n"), Not(HasSubstr("\nerr 1\n"))));
+}
+
+TEST_P(HorovodrunEitherWay, BeginsLinesWithTheRank) {
+  expect(run(horovodrun({GetParam(), "-np", "1", "--tag-output"},
+                        shell("printf 'a\\nb\\n'; echo c >&2"))),
+         0, "[0]<stdout>:a\n[0]<stdout>:b\n", "[0]<stderr>:c\n");
+}
+
+TEST_P(HorovodrunEitherWay, LimitsTheFilesOfEachRank) {
+  const TemporaryFile file;
+  const fs::path folder = file.logs() / "rank.0";
+  const Outcome outcome =
+      run(horovodrun({GetParam(), "-np", "1", "--log-dir", file.logs().string(),
+                      "--log-max-size", "1K", "--log-files", "2"},
+                     {"seq", "1000", "1999"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.size(), 5000u);
+  EXPECT_EQ(contents(folder / "stdout.1") + contents(folder / "stdout"),
+            outcome.out.substr(outcome.out.size() -
+                               contents(folder / "stdout").size() - 1020));
+  EXPECT_EQ(contents(folder / "stdout.1").size(), 1020u);
+  EXPECT_FALSE(fs::exists(folder / "stdout.2"));
+}
+
+TEST_P(HorovodrunEitherWay, RepeatsTheLastLinesOfTheCauseBelowThoseOfOthers) {
+  const TemporaryFile file;
+  const Outcome outcome =
+      run(horovodrun({GetParam(), "-np", "2"},
+                     shell("if [ $RANK_OF_JOB = 1 ]; then echo why >&2; "
+                           "touch " +
+                           file.path() +
+                           ".1; "
+                           "while [ ! -e " +
+                           file.path() +
+                           ".2 ]; do :; done; "
+                           "sleep 0.2; exit 7; fi; "
+                           "while [ ! -e " +
+                           file.path() +
+                           ".1 ]; do :; done; "
+                           "sleep 0.2; echo other >&2; "
+                           "touch " +
+                           file.path() + ".2")));
+  EXPECT_EQ(outcome.code, 7);
+  EXPECT_THAT(outcome.err,
+              MatchesRegex("why\nother\n"
+                           "horovodrun: the last lines of rank 1 on standard "
+                           "error:\n    why\nhorovodrun: rank 1 on [^\n]* "
+                           "exited with code 7\n"));
+}
+
+TEST_P(HorovodrunEitherWay, DoesNotRepeatLinesThatAreTheLastAnyway) {
+  const Outcome outcome = run(
+      horovodrun({GetParam(), "-np", "2"}, shell("[ $RANK_OF_JOB = 1 ] || exit "
+                                                 "0; echo why >&2; exit 7")));
+  EXPECT_EQ(outcome.code, 7);
+  EXPECT_THAT(outcome.err, MatchesRegex("why\nhorovodrun: rank 1 on [^\n]* "
+                                        "exited with code 7\n"));
+}
+
+TEST_P(HorovodrunEitherWay, ShowsTheStacksOfACrash) {
+  // The shell's own handlers would not change anything.
+  const Words crash = {"python3", "-c",
+                       "import os; print('begun', flush=True); os.abort()"};
+  const Outcome outcome =
+      run(horovodrun({GetParam(), "-np", "1", "--debug-on-crash"}, crash));
+  EXPECT_EQ(outcome.code, 128 + SIGABRT);
+  EXPECT_EQ(outcome.out, "begun\n");
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("Fatal Python error: Aborted"),
+                                 HasSubstr("crashes by signal 6 (Aborted); "),
+                                 HasSubstr("abort")));
+  EXPECT_THAT(outcome.last_line(),
+              HasSubstr("was killed by signal 6 (Aborted)"));
+}
+
+TEST_P(HorovodrunEitherWay, ShowsTheOwnStackOfACrashWithoutADebugger) {
+  const Outcome outcome = run(horovodrun(
+      {GetParam(), "-np", "1", "--debug-on-crash"},
+      {"/usr/bin/env", "PATH=/nowhere", "/bin/sh", "-c", "kill -SEGV $$"}));
+  EXPECT_EQ(outcome.code, 128 + SIGSEGV);
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("install gdb there"),
+                    HasSubstr("the stack of the thread that crashed:\n"),
+                    HasSubstr("libc.so")));
+}
+
+TEST_P(HorovodrunEitherWay, SaysNothingOfAJobThatDoesNotCrash) {
+  const Outcome outcome = run(horovodrun(
+      {GetParam(), "-np", "1", "--debug-on-crash"}, shell("kill -TERM $$")));
+  EXPECT_EQ(outcome.code, 128 + SIGTERM);
+  EXPECT_EQ(outcome.err, outcome.last_line() + "\n");
 }
 
 TEST_P(HorovodrunEitherWay, BeginsLinesWithTheTime) {
@@ -726,15 +817,6 @@ TEST(HorovodrunByItself, RedirectsStreamsAndKeepsFilesOfEachStart) {
       EXPECT_EQ(contents(folder + "/" + start + rank + "/stderr"), "err\n");
     }
   }
-}
-
-TEST(Horovodrun, RefusesToHideWrittenOutputOfOtherHosts) {
-  const Outcome outcome =
-      run(horovodrun({"--mpi", "-np", "2", "-H", "c.invalid:2", "--log-dir",
-                      "logs", "-r", "3"},
-                     {"true"}));
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("leave --redirects"));
 }
 
 TEST(Horovodrun, RunsAModuleOfPython) {

@@ -125,6 +125,8 @@ Job::Job(const Config& config, Places places,
               [this] { nccl_.graphs()->drop_all(); }),
       sets_(topology_.rank(), topology_.size(), home_),
       executor_(planes_, sets_, monitor_),
+      activity_(config.is_watched ? std::optional<Activity>(std::in_place)
+                                  : std::nullopt),
       progress_({.topology = sharing_,
                  .segment = *segment_,
                  .router = router_,
@@ -133,7 +135,8 @@ Job::Job(const Config& config, Places places,
                  .executor = executor_,
                  .monitor = monitor_,
                  .log = log_,
-                 .launcher = launcher_},
+                 .launcher = launcher_,
+                 .activity = activity_ ? &*activity_ : nullptr},
                 config.heartbeat_deadline) {
   monitor_.set_poll([this] { return progress_.poll(); },
                     [this] { return progress_.poll_due(); });

@@ -33,6 +33,7 @@
 #include "horovodpp/runtime/execution/planes.h"
 #include "horovodpp/runtime/execution/set_table.h"
 #include "horovodpp/runtime/job/node_layout.h"
+#include "horovodpp/runtime/progress/activity.h"
 #include "horovodpp/runtime/progress/call_watch.h"
 #include "horovodpp/runtime/progress/failure_monitor.h"
 #include "horovodpp/runtime/progress/launcher_channel.h"
@@ -183,6 +184,7 @@ class Job : public SubmissionSink {
   Planes planes_;
   SetTable sets_;
   Executor executor_;
+  std::optional<Activity> activity_;  // With horovodrun --watch.
   Progress progress_;
 
   Mutex stop_mutex_;
@@ -191,6 +193,7 @@ class Job : public SubmissionSink {
   std::atomic<bool> has_left_{false};
   absl::Status loop_result_;  // For the loop's thread until it is joined.
   std::optional<CallWatch> call_watch_;
+  std::optional<ActivityReporter> activity_reporter_;
   std::optional<transport::LivenessLocks> liveness_locks_;
 };
 

@@ -216,6 +216,11 @@ absl::Status Job::launch(const Config& config) {
     abort(absl::StrCat("cannot run: ", watched.message()));
     return watched;
   }
+  if (activity_) {
+    activity_reporter_.emplace(*activity_, queue_, launcher_);
+    const absl::Status reports = activity_reporter_->start();
+    if (!reports.ok()) log_.warning(std::string(reports.message()));
+  }
   log_.info(absl::StrCat(topology_.describe(topology_.rank()),
                          " entered a job of ", topology_.size(), " on ",
                          sharing_.node_count(), " nodes"));

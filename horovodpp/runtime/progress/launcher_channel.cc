@@ -46,14 +46,22 @@ void LauncherChannel::send_reason(RankStatus::Kind kind,
   send(std::move(status));
 }
 
+void LauncherChannel::progress(const RankProgress& progress) const {
+  send_text(progress_text(progress));
+}
+
 void LauncherChannel::send(RankStatus status) const {
+  if (socket_name_.empty()) return;
+  status.host = host_name();
+  status.pid = ::getpid();
+  send_text(to_text(status));
+}
+
+void LauncherChannel::send_text(const std::string& text) const {
   sockaddr_un address = {};
   if (socket_name_.empty() || socket_name_.size() >= sizeof(address.sun_path)) {
     return;
   }
-  status.host = host_name();
-  status.pid = ::getpid();
-  const std::string text = to_text(status);
   address.sun_family = AF_UNIX;
   std::copy(socket_name_.begin(), socket_name_.end(), address.sun_path + 1);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "horovodpp/core/job/rank_progress.h"
 #include "horovodpp/core/job/rank_status.h"
 
 namespace hvd::runtime {
@@ -31,10 +32,12 @@ class LauncherChannel {
   void peer_left_early(const absl::Status& why) const;
   void reforming(std::chrono::nanoseconds timeout) const;
   void reformed(std::vector<int> lost) const;
+  void progress(const RankProgress& progress) const;
 
  private:
   void send_reason(RankStatus::Kind kind, const absl::Status& why) const;
   void send(RankStatus status) const;
+  void send_text(const std::string& text) const;
 
   const std::string socket_name_;
 };

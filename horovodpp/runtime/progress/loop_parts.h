@@ -7,6 +7,7 @@
 #include "horovodpp/coordinator/tensor_queue.h"
 #include "horovodpp/core/job/topology.h"
 #include "horovodpp/runtime/execution/executor.h"
+#include "horovodpp/runtime/progress/activity.h"
 #include "horovodpp/runtime/progress/failure_monitor.h"
 #include "horovodpp/runtime/progress/launcher_channel.h"
 #include "horovodpp/runtime/progress/message_router.h"
@@ -25,6 +26,7 @@ struct LoopParts {
   FailureMonitor& monitor;
   telemetry::Log& log;
   const LauncherChannel& launcher;
+  Activity* activity = nullptr;  // Null: nobody watches.
 };
 
 }  // namespace hvd::runtime

@@ -245,9 +245,10 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
   return reason;
 }
 
-// Most training steps write nothing here, and only compare two numbers.
+// Most training steps write nothing here, and only compare a few numbers.
 void Turn::log_batch(const coordinator::Batch& batch, const char* how) {
   ++batches_;
+  if (parts_.activity != nullptr) parts_.activity->begins(batch);
   if (batch.cycle != cycle_) {
     cycle_ = batch.cycle;
     parts_.log.debug(

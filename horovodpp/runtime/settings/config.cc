@@ -371,6 +371,8 @@ StatusOr<Config> Config::from_env() {
   HVD_RETURN_IF_ERROR(
       read_flag("NCCL_MULTI_RANK_GPU_ENABLE", config.nccl_shares_gpus));
   config.launcher = variable("HOROVODPP_LAUNCHER").value_or("");
+  config.is_watched =
+      !config.launcher.empty() && variable("HOROVODPP_WATCH").has_value();
   config.malloc_is_tuned = tunes_malloc();
   return config;
 }

@@ -204,6 +204,10 @@ struct Config {
   // and that ranks go on; see LauncherChannel. Empty: none. Set by horovodrun.
   std::string launcher = {};
 
+  // HOROVODPP_WATCH: whether this rank reports its collectives to horovodrun
+  // twice a second. Set by horovodrun --watch.
+  bool is_watched = false;
+
   // Whether the user configures malloc(): MALLOC_TRIM_THRESHOLD_,
   // MALLOC_TOP_PAD_, MALLOC_MMAP_THRESHOLD_, MALLOC_MMAP_MAX_, or
   // GLIBC_TUNABLES with glibc.malloc. See keep_freed_memory().

@@ -9,12 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/status.h"
+#include "horovodrun/command_line/shell_words.h"
 #include "horovodrun/engines/direct/host_ranks.h"
 #include "horovodrun/engines/direct/rank_agents.h"
 #include "horovodrun/engines/direct/starter.h"
 #include "horovodrun/engines/direct/starter_order.h"
 #include "horovodrun/engines/engine.h"
-#include "horovodrun/engines/mpirun/shell_words.h"
 #include "horovodrun/engines/srun/command.h"
 #include "horovodrun/system/ssh_options.h"
 

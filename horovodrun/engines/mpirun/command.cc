@@ -9,9 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/status.h"
-#include "horovodrun/command_line/hidden_streams.h"
+#include "horovodrun/command_line/shell_words.h"
 #include "horovodrun/engines/mpirun/remote_shell.h"
-#include "horovodrun/engines/mpirun/shell_words.h"
 
 namespace hvd::launcher {
 namespace {
@@ -154,7 +153,9 @@ absl::Status add_mpirun(MpiFlavor flavor, const Arguments& arguments,
   }
   plan.added.insert(settings.begin(), settings.end());
   if (!is_local) {
-    plan.remote_shell = shell_words(flavor, arguments, context.environment);
+    plan.remote_shell = shell_words(
+        is_open_mpi(flavor) ? MpiFamily::kOpenMpi : MpiFamily::kHydra,
+        arguments, context.environment);
     plan.takes_networks = is_open_mpi(flavor) &&
                           !says_interfaces(arguments, context, "oob_tcp") &&
                           !says_interfaces(arguments, context, "btl_tcp");
@@ -196,31 +197,6 @@ bool is_output_mpiruns(const Arguments& arguments, const StartPlan& plan,
          any(plan.added, is_setting) || any(context.environment, is_setting);
 }
 
-// Adds options for what mpirun does with the output of ranks that the launcher
-// does not read.
-absl::Status add_output_options(MpiFlavor flavor, const Arguments& arguments,
-                                const LaunchContext& context, StartPlan& plan) {
-  const bool hides = arguments.settings.contains(kShownRanksVariable) ||
-                     arguments.settings.contains(kRedirectsVariable);
-  const bool reads_all =
-      plan.reads_ranks && all_local(arguments.hosts, context.host_name);
-  if (hides && !reads_all && !arguments.output_filename.empty()) {
-    return absl::InvalidArgumentError(
-        "output of ranks on other hosts cannot be both hidden and written to "
-        "files; leave --redirects and --local-ranks-filter out, or "
-        "--output-filename");
-  }
-  if (!arguments.prefix_timestamps || reads_all) return absl::OkStatus();
-  if (!is_open_mpi(flavor)) {
-    return absl::InvalidArgumentError(
-        "MPICH and Intel MPI do not show the time of output; leave "
-        "--prefix-output-with-timestamp out, or use Open MPI");
-  }
-  append(plan.argv, {"--tag-output", "--timestamp-output"});
-  plan.reads_ranks = false;
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<StartPlan> mpirun_plan(MpiFlavor flavor,
@@ -231,7 +207,6 @@ absl::StatusOr<StartPlan> mpirun_plan(MpiFlavor flavor,
                     .noise = kNoise};
   HVD_RETURN_IF_ERROR(add_mpirun(flavor, arguments, context, plan));
   plan.reads_ranks = !is_output_mpiruns(arguments, plan, context);
-  HVD_RETURN_IF_ERROR(add_output_options(flavor, arguments, context, plan));
   append(plan.argv, agent_command(arguments, context));
   return plan;
 }

@@ -72,12 +72,6 @@ absl::StatusOr<StartPlan> srun_plan(const Arguments& arguments,
         "srun needs the hosts of the allocation, and this process knows none; "
         "name them by -H");
   }
-  if (!arguments.output_filename.empty() &&
-      !all_local(hosts, context.host_name)) {
-    return absl::InvalidArgumentError(
-        "with srun and other hosts there is no --output-filename: leave it "
-        "out, or let srun write the files (--mpi-args --output=rank-%t.txt)");
-  }
   const bool by_sockets = hosts.size() == 1 && !chooses_mpi(arguments);
   StartPlan plan = {.added = common_variables(arguments, context),
                     .starter = "srun",

@@ -110,6 +110,25 @@ TEST(Arguments, TakeOptionsForMpirun) {
   EXPECT_THAT(arguments.network_interfaces, ElementsAre("eth0", "eth1", "ib0"));
 }
 
+TEST(Arguments, TakeOptionsForOutput) {
+  Arguments arguments = parsed(
+      {"--tag-output", "--log-dir", "logs", "--log-max-size", "2K",
+       "--log-files", "7", "--watch", "--debug-on-crash", "-np", "2", "ls"});
+  EXPECT_TRUE(arguments.prefix.is_on);
+  EXPECT_FALSE(arguments.prefix.has_time);
+  EXPECT_EQ(arguments.log_limits.max_bytes, 2048);
+  EXPECT_EQ(arguments.log_limits.files, 7);
+  EXPECT_TRUE(arguments.watches);
+  EXPECT_EQ(arguments.settings.at("HOROVODRUN_DEBUG_ON_CRASH"), "1");
+  EXPECT_EQ(arguments.settings.at("PYTHONFAULTHANDLER"), "1");
+  EXPECT_EQ(arguments.settings.at("HOROVODPP_HEARTBEAT_SECONDS"), "60");
+  arguments = parsed({"--prefix-output-with-timestamp", "-np", "2", "ls"});
+  EXPECT_TRUE(arguments.prefix.is_on && arguments.prefix.has_time);
+  arguments = parsed({"-np", "2", "ls"});
+  EXPECT_FALSE(arguments.prefix.is_on || arguments.watches);
+  EXPECT_EQ(arguments.log_limits.max_bytes, 0);
+}
+
 TEST(Arguments, FillHostsInOrder) {
   const Arguments arguments =
       parsed({"-np", "3", "-H", "a:2,b:2,c:2", "./train"});
@@ -143,7 +162,8 @@ TEST(Arguments, NameTheLauncher) {
   EXPECT_THAT(refusal({"--launcher", "jsrun", "-np", "1", "ls"}),
               HasSubstr("jsrun"));
   EXPECT_THAT(refusal({"--launcher", "srun", "--mpi", "-np", "1", "ls"}),
-              HasSubstr("--launcher and --mpi exclude each other"));
+              HasSubstr("--launcher and --mpi exclude each other (how ranks "
+                        "are started)"));
 }
 
 TEST(Arguments, ReadAHostfile) {
@@ -224,6 +244,14 @@ TEST(Arguments, AreRefusedWithTheReason) {
            {{"--nproc-per-node", "many", "ls"}, "auto, gpu or cpu"},
            {{"-np", "2", "--redirects", "3", "ls"}, "with --log-dir"},
            {{"-np", "2", "--log-dir", "x", "-r", "4", "ls"}, "--redirects is"},
+           {{"-np", "2", "--log-max-size", "1M", "ls"}, "with --log-dir"},
+           {{"-np", "2", "--log-dir", "x", "--log-files", "3", "ls"},
+            "give --log-max-size"},
+           {{"-np", "2", "--log-dir", "x", "--log-max-size", "1.5M", "ls"},
+            "as in 100M"},
+           {{"-np", "2", "--log-dir", "x", "--log-max-size", "1M",
+             "--log-files", "1", "ls"},
+            "--log-files"},
            {{"-np", "2", "-p", "0", "ls"}, "-p is '0'"},
            {{"-np", "2", "-i", "my key", "ls"}, "path without blanks"},
            {{"-np", "2", "--log-level", "LOUD", "ls"}, "TRACE, DEBUG"},

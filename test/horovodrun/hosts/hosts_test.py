@@ -104,6 +104,16 @@ class ThreeHosts(Case):
         for letter in "abc":
             self.assertRegex(job.stdout, rf"(?m)^{letter} +MPI +ok +mpirun ")
 
+    def test_a_doctor_measures_the_link_of_each_pair(self):
+        job = self.doctor("-H", "a:1,b:1,c:2", "--json")
+        self.assertEqual((job.returncode, job.stderr), (0, ""), job.stdout)
+        links = {each["host"]: each for each in json.loads(job.stdout)
+                 if each["subject"] == "link"}
+        self.assertEqual(sorted(links), ["a - b", "a - c", "b - c"])
+        for link in links.values():
+            for figure in ("latency_us", "mbit_s_there", "mbit_s_back"):
+                self.assertGreater(link[figure], 0)
+
     def test_a_doctor_names_the_host_to_fix_in_json(self):
         self.replace_program("c", "exit 2")
         job = self.doctor("-H", "a:1,b:1,c:2", "--json")
@@ -222,6 +232,30 @@ class ThreeHosts(Case):
             self.assertEqual(self.written(letter, f"logs/rank.{rank}/stdout"),
                              f"I am {rank}\nend")
             self.assertEqual(self.written(letter, f"logs/rank.{rank}/stderr"), "alas\n")
+
+    def test_prefixes_hidden_streams_and_limits_work_on_every_host(self):
+        self.mount("ab", "size=1m")
+        job = self.launch(
+            "--tag-output", "--log-dir", "/mnt/logs", "--redirects", "2",
+            "--log-max-size", "512", "--log-files", "2", program=(
+                "sh", "-c", "echo alas >&2; seq 1000 1199"))
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        self.assertEqual(
+            sorted(job.stdout.splitlines()),
+            [f"[{rank}]<stdout>:{i}" for rank in range(2) for i in range(1000, 1200)])
+        for rank, letter in enumerate("ab"):
+            self.assertEqual(self.written(letter, f"logs/rank.{rank}/stderr"), "alas\n")
+            self.assertEqual(
+                self.written(letter, f"logs/rank.{rank}/stdout").split(),
+                [str(i) for i in range(1102, 1200)])
+
+    def test_the_last_lines_of_a_rank_on_another_host_precede_the_last_line(self):
+        job = self.launch(hosts="a:1,b:1", program=(
+            "sh", "-c", "[ $OMPI_COMM_WORLD_RANK = 0 ] && { sleep 2; echo later >&2; exit 0; }; "
+                        "echo why >&2; exit 3"))
+        self.assertEqual(job.returncode, 3, job.stderr)
+        self.assertRegex(job.stderr, r"why\nlater\nhorovodrun: the last lines of rank 1 on "
+                                     r"standard error:\n    why\nhorovodrun: rank 1 on host 'b'")
 
     def test_a_folder_for_output_that_cannot_be_made(self):
         self.mount("b", "ro")

@@ -135,6 +135,20 @@ class JobWatchTest : public testing::Test {
 const std::string kRank1Killed =
     "rank 1 on host 'a' (pid 101) was killed by signal 9 (Killed)";
 
+TEST_F(JobWatchTest, NamesTheRankOfTheLastLine) {
+  connect_all();
+  report(Kind::kKilled, 1, 9);
+  report(Kind::kExited, 0, 0);
+  report(Kind::kExited, 2, 0);
+  EXPECT_EQ(verdict(status_of(0)).rank, 1);
+}
+
+TEST_F(JobWatchTest, NamesNoRankOfASuccess) {
+  start_all();
+  exit_all();
+  EXPECT_EQ(verdict(status_of(0)).rank, -1);
+}
+
 TEST_F(JobWatchTest, ReportsNoErrorAboutASuccess) {
   start_all();
   EXPECT_EQ(after(1000h), Action::kWait);

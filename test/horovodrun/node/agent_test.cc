@@ -7,6 +7,9 @@
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -19,7 +22,9 @@
 namespace hvd::launcher {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Kind = Report::Kind;
 
@@ -38,7 +43,8 @@ const std::map<std::string, std::string> kRankOne = {
 
 struct Reported {
   std::string text;
-  std::vector<Report> reports;
+  std::vector<Report> reports;          // Without those of last lines,
+  std::vector<std::string> last_lines;  // which are here.
 };
 
 Reported read_reports(const Outcome& outcome) {
@@ -46,6 +52,11 @@ Reported read_reports(const Outcome& outcome) {
   ReportFilter filter("cafe");
   filter.feed(outcome.err, &reported.text, &reported.reports);
   filter.finish(&reported.text);
+  std::erase_if(reported.reports, [&](const Report& report) {
+    if (report.kind != Kind::kLastLine) return false;
+    reported.last_lines.push_back(report.text);
+    return true;
+  });
   return reported;
 }
 
@@ -66,6 +77,45 @@ TEST(Agent, ReportsStartAndEndAndSucceedsItself) {
   EXPECT_EQ(ended.value, 3);
   EXPECT_EQ(ended.host, host_name());
   EXPECT_GE(ended.time, started.time);
+  EXPECT_THAT(reported.last_lines, ElementsAre("oops"));
+}
+
+TEST(Agent, ReportsNoLastLinesOfASuccess) {
+  TestProcess process(agent_argv({"sh", "-c", "echo remark >&2"}), kRankOne);
+  const Reported reported = read_reports(process.wait());
+  EXPECT_EQ(reported.text, "remark\n");
+  EXPECT_THAT(reported.last_lines, IsEmpty());
+}
+
+// As on a host from which the launcher does not read streams.
+TEST(Agent, AddsPrefixesHidesStreamsAndWritesFilesItself) {
+  std::string folder = ::testing::TempDir() + "/agent.XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  std::map<std::string, std::string> environment = kRankOne;
+  environment["HOROVOD_SIZE"] = "2";
+  environment["HOROVODRUN_PREFIX"] = "p";
+  environment["HOROVODRUN_FILES"] = folder;
+  environment["HOROVODRUN_REDIRECTS"] = "1:2";
+  environment["HOROVODRUN_LOG_BYTES"] = "4";
+  environment["HOROVODRUN_LOG_FILES"] = "3";
+  TestProcess process(
+      agent_argv({"sh", "-c",
+                  "echo one; echo two; echo alas >&2; env | grep ^HOROVODRUN_; "
+                  "exit 3"}),
+      environment);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.out, "[1]<stdout>:one\n[1]<stdout>:two\n");
+  const Reported reported = read_reports(outcome);
+  EXPECT_EQ(reported.text, "");
+  EXPECT_THAT(reported.last_lines, ElementsAre("alas"));
+  const auto contents = [&](const std::string& name) {
+    std::ifstream file(folder + "/rank.1/" + name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(contents("stdout.1"), "one\n");
+  EXPECT_EQ(contents("stdout"), "two\n");
+  EXPECT_EQ(contents("stderr"), "alas\n");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Agent, ReportsHowTheCommandEnds) {

@@ -41,6 +41,14 @@ class Listener {
 
   const std::string& name() const { return name_; }
 
+  // The next message.
+  std::string text() {
+    std::string bytes(kMaxRankStatusBytes, '\0');
+    const ssize_t size = ::recv(fd_, bytes.data(), bytes.size(), 0);
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    return bytes;
+  }
+
   // All messages received so far.
   std::vector<RankStatus> heard() {
     std::vector<RankStatus> all;
@@ -88,6 +96,13 @@ TEST(LauncherChannel, SendsEventsWithTheirRank) {
   EXPECT_EQ(heard[3].timeout, 2ms);
   EXPECT_THAT(heard[4].lost, ElementsAre(0, 2));
   EXPECT_THAT(heard[5].culprits, ElementsAre(RankStatus::Named{1, "a", 8}));
+}
+
+TEST(LauncherChannel, SendsProgress) {
+  Listener listener;
+  const RankProgress progress = {.collectives = 3, .last = "a"};
+  LauncherChannel(listener.name()).progress(progress);
+  EXPECT_EQ(parse_rank_progress(listener.text()), progress);
 }
 
 TEST(LauncherChannel, AcceptsAMissingListener) {

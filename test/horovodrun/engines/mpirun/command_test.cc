@@ -211,31 +211,22 @@ TEST(MpirunCommand, LeavesOutputToMpirunIfOptionsAskForIt) {
   EXPECT_FALSE(plan_for(kOpenMpi4, job_of(2), context).reads_ranks);
 }
 
-TEST(MpirunCommand, LeavesTheTimeOfOutputToMpirunOnOtherHosts) {
+TEST(MpirunCommand, LeavesOutputToAgentsOnOtherHosts) {
   Arguments arguments = job_of(2, {{"a", 1}, {"b", 1}});
-  arguments.prefix_timestamps = true;
-  const StartPlan plan = plan_for(kOpenMpi4, arguments);
-  EXPECT_THAT(plan.argv, Contains("--timestamp-output"));
-  EXPECT_FALSE(plan.reads_ranks);
-  const auto refused = mpirun_plan(kMpich, arguments, kHere);
-  EXPECT_THAT(std::string(refused.status().message()),
-              HasSubstr("or use Open MPI"));
-  arguments.hosts = {{"here", 2}};
-  const StartPlan local = plan_for(kOpenMpi4, arguments);
-  EXPECT_THAT(local.argv, Not(Contains("--timestamp-output")));
-  EXPECT_TRUE(local.reads_ranks);
-}
-
-TEST(MpirunCommand, RefusesToLoseHiddenOutput) {
-  Arguments arguments = job_of(2);
+  arguments.prefix = {.is_on = true, .has_time = true};
+  arguments.output_filename = "/logs";
+  arguments.log_limits = {.max_bytes = 1000, .files = 3};
   arguments.settings = {{"HOROVODRUN_SHOWN_RANKS", "0"}};
-  EXPECT_TRUE(mpirun_plan(kOpenMpi4, arguments, kHere).ok());
-  arguments.output_filename = "logs";
-  EXPECT_TRUE(mpirun_plan(kOpenMpi4, arguments, kHere).ok());
-  arguments.hosts = {{"far", 2}};
-  const auto refused = mpirun_plan(kOpenMpi4, arguments, kHere);
-  EXPECT_THAT(std::string(refused.status().message()),
-              HasSubstr("ranks on other hosts"));
+  for (const MpiFlavor flavor : {kOpenMpi4, kMpich}) {
+    const StartPlan plan = plan_for(flavor, arguments);
+    EXPECT_TRUE(plan.reads_ranks);
+    EXPECT_THAT(plan.added,
+                IsSupersetOf(Environment{{"HOROVODRUN_PREFIX", "pt"},
+                                         {"HOROVODRUN_FILES", "/logs"},
+                                         {"HOROVODRUN_LOG_BYTES", "1000"},
+                                         {"HOROVODRUN_LOG_FILES", "3"},
+                                         {"HOROVODRUN_SHOWN_RANKS", "0"}}));
+  }
 }
 
 }  // namespace

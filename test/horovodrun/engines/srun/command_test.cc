@@ -82,11 +82,6 @@ TEST(SrunCommand, SaysWhatIsNotAvailable) {
   const auto error_of = [](const Arguments& arguments) {
     return srun_plan(arguments, kNode, 71, "pmix").status().ToString();
   };
-  Arguments arguments = step_of({{"a", 1}, {"b", 1}});
-  arguments.output_filename = "logs";
-  EXPECT_THAT(error_of(arguments),
-              HasSubstr("with srun and other hosts there is no "
-                        "--output-filename"));
   EXPECT_THAT(error_of(step_of({})), HasSubstr("name them by -H"));
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/engines/mpirun/shell_words.h"
+#include "horovodrun/command_line/shell_words.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "horovodrun/engines/mpirun/flavor.h"
 
 namespace hvd::launcher {
 namespace {
@@ -25,7 +27,9 @@ std::vector<std::string> words(MpiFlavor flavor, const Environment& more,
                                const std::vector<std::string>& options = {}) {
   Arguments arguments;
   arguments.mpi_arguments = options;
-  return shell_words(flavor, arguments, environment_with(more));
+  return shell_words(
+      is_open_mpi(flavor) ? MpiFamily::kOpenMpi : MpiFamily::kHydra, arguments,
+      environment_with(more));
 }
 
 TEST(ShellWords, AreTheUsersProgramAndOptions) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/engines/mpirun/shell_words.h"
+#include "horovodrun/command_line/shell_words.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -59,9 +59,22 @@ bool connects_by_scheduler(const Arguments& arguments,
               .empty();
 }
 
-Words words_of_open_mpi(const Arguments& arguments,
-                        const Environment& environment) {
-  const Words& options = arguments.mpi_arguments;
+Words words_of_hydra(const Environment& environment) {
+  const std::string launcher = first_value(environment, {"HYDRA_LAUNCHER"});
+  const std::string program = first_value(environment, {"HYDRA_LAUNCHER_EXEC"});
+  if (!launcher.empty() && launcher != "ssh") return {};
+  return first_installed(program.empty() ? "ssh" : program, environment);
+}
+
+}  // namespace
+
+Words users_agent(const Environment& environment) {
+  const std::string chosen =
+      first_value(environment, {"OMPI_MCA_plm_rsh_agent"});
+  return first_installed(chosen.empty() ? "ssh:rsh" : chosen, environment);
+}
+
+Words open_mpi_shell(const Words& options, const Environment& environment) {
   std::string agent = first_value(options, "plm_rsh_agent");
   if (agent.empty()) agent = first_value(options, "plm_ssh_agent");
   if (agent.empty()) {
@@ -81,31 +94,16 @@ Words words_of_open_mpi(const Arguments& arguments,
   return words;
 }
 
-Words words_of_hydra(const Environment& environment) {
-  const std::string launcher = first_value(environment, {"HYDRA_LAUNCHER"});
-  const std::string program = first_value(environment, {"HYDRA_LAUNCHER_EXEC"});
-  if (!launcher.empty() && launcher != "ssh") return {};
-  return first_installed(program.empty() ? "ssh" : program, environment);
-}
-
-}  // namespace
-
-Words users_agent(const Environment& environment) {
-  const std::string chosen =
-      first_value(environment, {"OMPI_MCA_plm_rsh_agent"});
-  return first_installed(chosen.empty() ? "ssh:rsh" : chosen, environment);
-}
-
 Words ssh_words(const Arguments& arguments, const Environment& environment) {
   Environment all = arguments.settings;
   all.insert(environment.begin(), environment.end());
-  return words_of_open_mpi(arguments, all);
+  return open_mpi_shell(arguments.mpi_arguments, all);
 }
 
-Words shell_words(MpiFlavor flavor, const Arguments& arguments,
+Words shell_words(MpiFamily family, const Arguments& arguments,
                   const Environment& environment) {
   if (connects_by_scheduler(arguments, environment)) return {};
-  if (is_open_mpi(flavor)) return ssh_words(arguments, environment);
+  if (family == MpiFamily::kOpenMpi) return ssh_words(arguments, environment);
   Environment all = arguments.settings;
   all.insert(environment.begin(), environment.end());
   return words_of_hydra(all);
