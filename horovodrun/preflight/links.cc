@@ -14,6 +14,7 @@
 #include "horovodrun/preflight/dialog.h"
 #include "horovodrun/preflight/host_probe.h"
 #include "horovodrun/system/abstract_socket.h"
+#include "horovodrun/system/ssh_options.h"
 
 namespace hvd::launcher {
 namespace {
@@ -42,7 +43,7 @@ class LinkSurvey {
   LinkSurvey(const Preflight& job, const HostAnswers& answers)
       : answers_(answers) {
     const std::vector<std::string> command = {job.program, kMeasureLink};
-    const std::vector<std::string> shell = probing(job.shell);
+    const std::vector<std::string> shell = without_questions(job.shell);
     for (const HostAnswer& host : answers.hosts) {
       ends_.push_back(std::make_unique<Dialog>(
           ends_.empty() ? command : command_at(shell, host.host, command),

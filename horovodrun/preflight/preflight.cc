@@ -98,8 +98,8 @@ void Conversation::start_probes() {
         is_own_host(host, job_.own_name, own_.interfaces)) {
       continue;
     }
-    probes_.push_back(std::make_unique<HostProbe>(host, without_questions(job_.shell),
-                                                  command, job_.environment));
+    probes_.push_back(std::make_unique<HostProbe>(
+        host, without_questions(job_.shell), command, job_.environment));
   }
 }
 
@@ -237,15 +237,6 @@ absl::Status first_problems(const HostAnswers& answers) {
 }
 
 }  // namespace
-
-std::vector<std::string> probing(std::vector<std::string> shell) {
-  if (std::filesystem::path(shell[0]).filename() != "ssh") return shell;
-  for (const char* word :
-       {"-T", "-o", "BatchMode=yes", "-o", kSshConnectTimeout}) {
-    shell.emplace_back(word);
-  }
-  return shell;
-}
 
 HostAnswers ask_hosts(const Preflight& job) { return Conversation(job).run(); }
 

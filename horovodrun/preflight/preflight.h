@@ -51,10 +51,6 @@ struct HostAnswers {
   bool have_one_network = false;  // No choice.
 };
 
-// `shell`, if it is ssh, with options so that it asks no question and does not
-// wait long.
-std::vector<std::string> probing(std::vector<std::string> shell);
-
 // Asks all hosts. Does not look at the named interfaces.
 HostAnswers ask_hosts(const Preflight& job);
 

@@ -355,7 +355,7 @@ TEST_F(JobWatchTest, NamesAnExitCode) {
 }
 
 TEST_F(JobWatchTest, AddsTheCauseThatAFailedRankGives) {
-  for (const std::string& why : {"exited with code 3", "has had enough"}) {
+  for (const std::string why : {"exited with code 3", "has had enough"}) {
     restart();
     connect_all();
     for (int rank = 0; rank < 3; ++rank) {
