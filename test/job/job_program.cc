@@ -2,6 +2,7 @@
 // The ranks of a test job. The first argument chooses what they do:
 //
 //   idle SECONDS   enter the job and sleep; print the CPU seconds of the sleep
+//   late RANK      all ranks reduce once, RANK four seconds after the others
 //   victim RANK    all ranks reduce in a loop; RANK kills itself in the middle
 //   stop RANK      the same, but RANK exits with code 3
 //   reduce -1      all ranks print "reduces", and reduce until the job breaks
@@ -44,6 +45,13 @@ void idle(int seconds) {
   const double before = cpu_seconds();
   std::this_thread::sleep_for(std::chrono::seconds(seconds));
   std::printf("cpu %.6f\n", cpu_seconds() - before);
+}
+
+int be_late(int rank) {
+  if (hvd::rank() == rank) std::this_thread::sleep_for(std::chrono::seconds(4));
+  float value = 1;
+  const hvd::TensorView view = hvd::TensorView::of(&value, {1});
+  return hvd::allreduce_(view, {.name = "awaited"}).ok() ? 0 : 1;
 }
 
 double wall_seconds() {
@@ -118,6 +126,7 @@ int main(int argc, char** argv) try {
     std::printf("reduces\n");
     std::fflush(stdout);
   }
+  if (std::strcmp(argv[1], "late") == 0) return be_late(std::atoi(argv[2]));
   return lose(argv[1], std::atoi(argv[2]));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "job_program: %s\n", error.what());

@@ -80,6 +80,13 @@ class Watch(unittest.TestCase):
         self.assertRegex(job.seen, r"(?m)^    1  \S+ +in job +0\.0 +\d+ +\d+ MiB")
         self.assertEqual([row.split()[0] for row in job.rows()], ["cpu", "cpu"])
 
+    def test_the_block_names_the_rank_that_others_wait_for(self):
+        job = OnATerminal(120, "-np", "3", "--watch", PROGRAM, "late", "1")
+        self.assertEqual(job.code, 0, job.text)
+        for rank in 0, 2:
+            self.assertRegex(job.seen, rf"(?m)^    {rank} .* waiting .* awaited waits \d s for "
+                                       r"rank 1$")
+
     def test_the_block_is_cut_at_the_width_of_the_terminal(self):
         job = OnATerminal(20, "-np", "2", "--watch", PROGRAM, "idle", "2")
         self.assertEqual(job.code, 0, job.text)
