@@ -250,8 +250,9 @@ void MpiWorld::at_exit() {
 void MpiWorld::finalize() {
   // Not in a forked child.
   if (started_by_ != ::getpid() || mpi_was_finalized()) return;
-  if (watch_ != nullptr && !watch_->has_open_descriptors())
+  if (!distrusted_ && watch_ != nullptr && !watch_->has_open_descriptors()) {
     exit_without_finalize();
+  }
   // Leaving without MPI_Finalize tells the launcher that the job failed.
   if (may_finalize()) {
     MPI_Finalize();

@@ -77,8 +77,11 @@ using Way = WatchedProcess::Way;
 
 constexpr int kLookMs = 50;
 
-// No event tells that the descriptors were closed.
 constexpr int kLookAtDescriptorsMs = 1000;
+
+// A rank that leaves the job right after it has closed its descriptors needs
+// none on one node.
+constexpr std::chrono::milliseconds kTimeToLeave(1000);
 
 }  // namespace
 
@@ -175,6 +178,12 @@ void PeerWatch::run() {
 
 bool PeerWatch::report_self_and_sleep() {
   MutexLock lock(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  if (!closed_at_) closed_at_ = now;
+  if (!stopped_ && now < *closed_at_ + kTimeToLeave) {
+    changed_.wait_until(mutex_, *closed_at_ + kTimeToLeave);
+    return !stopped_;
+  }
   if (callback_ && self_ && !self_notified_) {
     callback_(*self_, kClosedDescriptors);
     self_notified_ = true;

@@ -11,6 +11,7 @@
 // lives as long as the object.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -72,8 +73,8 @@ class PeerWatch {
   // Opens the processes, so that a later process with the same pid is not
   // mistaken for one. Processes that cannot be watched are left out; processes
   // already gone count as ended. Rank `self`, if any, is this process's: it is
-  // reported (kClosedDescriptors) if the program closes the watch's
-  // descriptors.
+  // reported (kClosedDescriptors) a second after the program has closed the
+  // watch's descriptors.
   explicit PeerWatch(const std::vector<Process>& processes,
                      const Open& open = WatchedProcess::open,
                      std::optional<int> self = std::nullopt);
@@ -122,6 +123,9 @@ class PeerWatch {
   CondVar changed_;  // In place of wake_, once that is closed.
   std::vector<Watched> watched_ ABSL_GUARDED_BY(mutex_);
   Callback callback_ ABSL_GUARDED_BY(mutex_);
+  // When this object noticed that its descriptors were closed.
+  std::optional<std::chrono::steady_clock::time_point> closed_at_
+      ABSL_GUARDED_BY(mutex_);
   bool self_notified_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;

@@ -355,7 +355,9 @@ TEST_F(JobWatchTest, NamesAnExitCode) {
 }
 
 TEST_F(JobWatchTest, AddsTheCauseThatAFailedRankGives) {
-  for (const std::string why : {"exited with code 3", "has had enough"}) {
+  const std::vector<std::string> reasons = {"exited with code 3",
+                                            "has had enough"};
+  for (const std::string& why : reasons) {
     restart();
     connect_all();
     for (int rank = 0; rank < 3; ++rank) {
