@@ -12,7 +12,7 @@ import unittest
 
 import tcp_test
 
-MODULE = os.environ.get("UCX_MODULE", "")
+MODULE = os.environ.get("HVD_UCX_MODULE", "")
 SKIPPED = 77
 # Each is a way in which UCX can move bytes on a host without RDMA.
 WAYS = {"default": {}, "tcp": {"UCX_TLS": "tcp,self"}}

@@ -32,10 +32,11 @@ absl::StatusOr<const void*> load() {
   }
   HVD_ASSIGN_OR_RETURN(const void* entry, module.load_by_name(kFile));
   if (entry != nullptr) return entry;
-  return module.failure(absl::StrCat(
-      "was not found: looked for ", kFile, " in ", folder.string(),
-      " and where the system looks for libraries; build it with "
-      "-DHVD_WITH_UCX=ON where UCX is installed, or set HOROVODPP_TRANSPORT=tcp on all ranks"));
+  return module.failure(
+      absl::StrCat("was not found: looked for ", kFile, " in ", folder.string(),
+                   " and where the system looks for libraries; build it with "
+                   "-DHVD_WITH_UCX=ON where UCX is installed, or set "
+                   "HOROVODPP_TRANSPORT=tcp on all ranks"));
 }
 
 }  // namespace

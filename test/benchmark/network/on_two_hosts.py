@@ -35,8 +35,10 @@ def main():
     parser.add_argument("program", nargs=argparse.REMAINDER, help="with its options")
     options = parser.parse_args()
     reason = hosts_of_this_machine.reason_against()
-    if reason or not options.program:
-        sys.exit(f"this machine cannot have two hosts: {reason}" if reason else parser.format_usage())
+    if reason:
+        sys.exit(f"this machine cannot have two hosts: {reason}")
+    if not options.program:
+        sys.exit(parser.format_usage())
     with leftovers.Folders(private=False) as folders, \
             hosts_of_this_machine.Hosts(folders, 2) as pair:
         environment = {**os.environ, **pair.environment(), "OMPI_ALLOW_RUN_AS_ROOT": "1",

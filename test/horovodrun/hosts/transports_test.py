@@ -20,7 +20,7 @@ TIMEOUT = 60
 def ways():
     """The settings of each way between the hosts, by name."""
     found = {"tcp": {}}
-    if os.environ.get("UCX_MODULE"):
+    if os.environ.get("HVD_UCX_MODULE"):
         # UCX would also take the bridges, whose addresses are the same on all hosts.
         found["ucx"] = {"HOROVODPP_TRANSPORT": "ucx", "UCX_TLS": "tcp,self"}
     else:

@@ -81,11 +81,13 @@ INSTANTIATE_TEST_SUITE_P(Ucx, CommunicatorSuite,
 class UcxWithAChild : public ::testing::Test {
  protected:
   void start(const std::function<void(Communicator&)>& body) {
-    LocalOptions options = {
-        .rendezvous = "hvd-ucx-test-" + std::to_string(::getpid()),
-        .rank = 1,
-        .size = 2,
-        .deadline = ample()};
+    static int jobs = 0;  // A process meets by each name once.
+    LocalOptions options = {.rendezvous = "hvd-ucx-test-" +
+                                          std::to_string(::getpid()) + "-" +
+                                          std::to_string(++jobs),
+                            .rank = 1,
+                            .size = 2,
+                            .deadline = ample()};
     child_ = std::make_unique<ChildProcess>([&] {
       auto wires = make_local_communicator(options);
       if (!wires.ok()) return 1;
