@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/core/version.h"
+#include "horovodpp/transport/loading/mpi_entry.h"
 #include "horovodpp/transport/mpi/calls.h"
 #include "horovodpp/transport/mpi/communicator.h"
-#include "horovodpp/transport/loading/mpi_entry.h"
 
 extern "C" __attribute__((visibility("default")))
 const hvd::transport::MpiEntry*

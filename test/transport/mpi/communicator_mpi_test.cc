@@ -7,8 +7,8 @@
 #include <string>
 
 #include "horovodpp/core/job/topology.h"
-#include "horovodpp/transport/mpi/calls.h"
 #include "horovodpp/transport/loading/mpi_module.h"
+#include "horovodpp/transport/mpi/calls.h"
 #include "horovodpp/transport/subset_communicator.h"
 #include "test/transport/communicator_suite.h"
 
