@@ -335,7 +335,8 @@ int live(const Options& options, const Diary& diary, int number) {
 
 // The rank in the first job, known before init().
 int rank_number() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "HOROVOD_RANK"}) {
     if (const char* text = std::getenv(name)) return std::atoi(text);
   }
   return 0;
