@@ -24,7 +24,8 @@ BEGIN = "<!-- tries: begin; written by test/horovodrun/options/trial_test.py --w
 END = "<!-- tries: end -->"
 WORKS, NO_EFFECT, REFUSED = "works", "no effect", "refused"
 # Options of this project, which neither Horovod nor torchrun has.
-OWN = {"-n", "--no-mpi", "--launcher", "--completion"}
+OWN = {"-n", "--no-mpi", "--launcher", "--completion", "--tag-output", "--log-max-size",
+       "--log-files", "--watch", "--debug-on-crash"}
 ROW = re.compile(r"\| (`-.*?) \| (works|no effect|refused) \| (.*) \| (.*?) \| (.*?) \|")
 
 
