@@ -175,7 +175,7 @@ std::vector<Inspected> StallGatherer::take(Clock::TimePoint now) {
   std::vector<Inspected> done;
   for (auto it = open_.begin(); it != open_.end();) {
     Open& open = it->second;
-    if (now < deadline(open)) {
+    if (!open.awaited.empty() && now < deadline(open)) {
       ++it;
       continue;
     }
