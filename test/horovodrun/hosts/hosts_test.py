@@ -73,8 +73,7 @@ class Case(unittest.TestCase):
         """Kills the one process of the job whose command has all these words."""
         found = []
         for pid in network.leftovers.marked(self.mark):
-            with open(f"/proc/{pid}/cmdline") as line:
-                command = line.read().split("\0")
+            command = network.leftovers.words_of(pid)  # It may have ended.
             if set(words) <= set(command):
                 found.append((pid, command))
         # A process that runs the command of another one repeats its words.
