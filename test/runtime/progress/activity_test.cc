@@ -14,7 +14,7 @@ using coordinator::Batch;
 using coordinator::Request;
 using coordinator::TensorQueue;
 
-constexpr Clock::TimePoint kStart{100s};
+constexpr Clock::TimePoint kBegin{100s};
 
 TensorQueue::InFlight in_flight(const std::string& name,
                                 std::uint32_t flight = 1) {
@@ -38,13 +38,13 @@ TEST(Activity, CountsCollectivesAndNamesTheLast) {
 TEST(LongestWait, IsOfTheNameThatWasSeenFirst) {
   LongestWait longest;
   RankProgress progress;
-  longest.see({in_flight("b")}, kStart, progress);
+  longest.see({in_flight("b")}, kBegin, progress);
   EXPECT_EQ(progress.waiting, "");  // It may have begun just now.
-  longest.see({in_flight("a"), in_flight("b")}, kStart + 500ms, progress);
+  longest.see({in_flight("a"), in_flight("b")}, kBegin + 500ms, progress);
   EXPECT_EQ(progress.waiting, "b");
   EXPECT_EQ(progress.waiting_ms, 500);
   progress = {};
-  longest.see({in_flight("a")}, kStart + 1500ms, progress);
+  longest.see({in_flight("a")}, kBegin + 1500ms, progress);
   EXPECT_EQ(progress.waiting, "a");
   EXPECT_EQ(progress.waiting_ms, 1000);
 }
@@ -52,10 +52,10 @@ TEST(LongestWait, IsOfTheNameThatWasSeenFirst) {
 TEST(LongestWait, IsOverWhenTheNameIsSubmittedAgain) {
   LongestWait longest;
   RankProgress progress;
-  longest.see({in_flight("a", 1)}, kStart, progress);
-  longest.see({in_flight("a", 2)}, kStart + 1s, progress);
+  longest.see({in_flight("a", 1)}, kBegin, progress);
+  longest.see({in_flight("a", 2)}, kBegin + 1s, progress);
   EXPECT_EQ(progress.waiting, "");
-  longest.see({}, kStart + 2s, progress);
+  longest.see({}, kBegin + 2s, progress);
   EXPECT_EQ(progress.waiting, "");
 }
 
