@@ -30,8 +30,8 @@
 #include "horovodrun/system/abstract_socket.h"
 #include "horovodrun/system/environment.h"
 #include "horovodrun/system/process.h"
-#include "horovodrun/system/terminal_block.h"
-#include "horovodrun/system/terminal_color.h"
+#include "horovodrun/terminal/terminal_block.h"
+#include "horovodrun/terminal/terminal_color.h"
 
 namespace hvd::launcher {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "horovodrun/command_line/byte_size.h"
-#include "horovodrun/system/terminal_color.h"
+#include "horovodrun/terminal/terminal_color.h"
 
 namespace hvd::launcher {
 

@@ -24,7 +24,7 @@
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/process_tree.h"
 #include "horovodrun/system/signal_queue.h"
-#include "horovodrun/system/terminal_block.h"
+#include "horovodrun/terminal/terminal_block.h"
 
 namespace hvd::launcher {
 namespace {

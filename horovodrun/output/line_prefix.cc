@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "horovodrun/system/terminal_color.h"
+#include "horovodrun/terminal/terminal_color.h"
 
 namespace hvd::launcher {
 namespace {

@@ -15,7 +15,7 @@
 #include "horovodrun/output/line_prefix.h"
 #include "horovodrun/output/log_file.h"
 #include "horovodrun/system/output_pump.h"
-#include "horovodrun/system/terminal_block.h"
+#include "horovodrun/terminal/terminal_block.h"
 
 namespace hvd::launcher {
 

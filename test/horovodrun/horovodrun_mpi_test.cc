@@ -573,7 +573,7 @@ TEST(HorovodrunByItself, IsUsedWithoutMpirun) {
 
 TEST(HorovodrunByItself, RefusesOptionsOfMpirun) {
   const Outcome outcome =
-      run(horovodrun({"--no-mpi", "-np", "2", "-H", "elsewhere:2"}, {"true"}));
+      run(horovodrun({"--no-mpi", "-np", "2", "--mpi-args=-v"}, {"true"}));
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("leave it out, or start the ranks by "
                                      "mpirun (--mpi)"));

@@ -41,8 +41,9 @@ TEST(Meeting, LetsRanksEnterAJob) {
       float& sum = sums[static_cast<std::size_t>(rank)];
       sum = static_cast<float>(rank + 1);
       const Status summed =
-          (*job)->allreduce_async_(TensorView::of(&sum, {1}),
-                                   {.name = "x", .op = ReduceOp::kSum})
+          (*job)
+              ->allreduce_async_(TensorView::of(&sum, {1}),
+                                 {.name = "x", .op = ReduceOp::kSum})
               .wait();
       EXPECT_TRUE(summed.ok()) << summed;
       EXPECT_TRUE((*job)->stop().ok());

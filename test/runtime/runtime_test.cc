@@ -296,7 +296,8 @@ TEST(Runtime, ADebugLogDescribesTheJob) {
   for (const std::string& line :
        {absl::StrCat("horovodpp ", version(), ", rank 1 "),
         std::string("2 ranks on 1 nodes found each other in one process"),
-        std::string("settings: HOROVOD_FUSION_THRESHOLD=134217728"),
+        std::string("settings: HOROVODPP_TRANSPORT=tcp "
+                    "HOROVOD_FUSION_THRESHOLD=134217728"),
         std::string("ranks 0,1 use shm, shm-adasum, "),
         std::string("they share the memory of one node"),
         std::string("arena: shared memory for tensors, without a limit"),

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/ucx/calls.h"
+#include "horovodpp/transport/ucx/messages.h"
 
 namespace hvd::transport {
 namespace {
@@ -39,6 +40,7 @@ absl::StatusOr<std::unique_ptr<UcxWorker>> UcxWorker::start() {
 }
 
 absl::Status UcxWorker::open() {
+  send_ucx_messages_to_stderr();
   ucp_config_t* config = nullptr;
   HVD_RETURN_IF_ERROR(ucx_status(ucp_config_read(nullptr, nullptr, &config),
                                  "ucp_config_read"));

@@ -34,7 +34,7 @@
 #include "horovodrun/preflight/own_host.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/signal_queue.h"
-#include "horovodrun/system/terminal_input.h"
+#include "horovodrun/terminal/terminal_input.h"
 
 namespace hvd::launcher {
 namespace {

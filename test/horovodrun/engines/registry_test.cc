@@ -89,7 +89,8 @@ TEST(Engines, AreChosenByName) {
   arguments.engine = "nothing";
   EXPECT_THAT(
       plan_start(arguments, {}).status().ToString(),
-      HasSubstr("there is no engine 'nothing'; there are mpirun, direct, srun"));
+      HasSubstr(
+          "there is no engine 'nothing'; there are mpirun, direct, srun"));
 }
 
 TEST(Engines, PassSignalsThroughStarters) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/system/terminal_color.h"
+#include "horovodrun/terminal/terminal_color.h"
 
 #include <unistd.h>
 

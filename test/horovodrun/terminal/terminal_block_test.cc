@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/system/terminal_block.h"
+#include "horovodrun/terminal/terminal_block.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/system/terminal_input.h"
+#include "horovodrun/terminal/terminal_input.h"
 
 #include <poll.h>
 #include <unistd.h>
