@@ -109,7 +109,7 @@ class Folders:
         # jobs.
         found += [f"/tmp/{name}/" for name in os.listdir(self.temporary)
                   if os.path.isdir(os.path.join(self.temporary, name))
-                  and (not name.startswith("ompi.")
+                  and (name.startswith("horovodrun.")
                        or os.listdir(os.path.join(self.temporary, name)))]
         if self.private:
             found += [f"/dev/shm/{name}" for name in os.listdir(self.shared)]
