@@ -105,8 +105,7 @@ class Folders:
         found = [os.path.join("/tmp", os.path.relpath(os.path.join(folder, name),
                                                       self.temporary))
                  for folder, _, names in os.walk(self.temporary) for name in names]
-        # An empty folder is a leftover, too, except the one that Open MPI keeps for all
-        # jobs.
+        # So is an empty folder of horovodrun. Open MPI and torch keep empty ones.
         found += [f"/tmp/{name}/" for name in os.listdir(self.temporary)
                   if os.path.isdir(os.path.join(self.temporary, name))
                   and (name.startswith("horovodrun.")
