@@ -39,8 +39,7 @@ absl::Status ModuleFile::unloadable(const std::string& error) const {
 
 absl::StatusOr<const void*> ModuleFile::entry_of(
     void* handle, const std::string& file) const {
-  const auto function =
-      reinterpret_cast<const void* (*)()>(::dlsym(handle, function_));
+  const auto function = reinterpret_cast<Function*>(::dlsym(handle, function_));
   if (function == nullptr) {
     return failure(absl::StrCat("differs from ", file, "; ", words_.ways_out));
   }

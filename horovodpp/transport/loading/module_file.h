@@ -14,6 +14,9 @@ namespace hvd::transport {
 
 class ModuleFile {
  public:
+  // The function's type, in every module.
+  using Function = const void*();
+
   // What errors say.
   struct Words {
     std::string subject{};   // "horovodpp's module for UCX"

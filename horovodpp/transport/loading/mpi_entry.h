@@ -33,8 +33,7 @@ struct MpiEntry {
       const MpiOptions& options) = nullptr;
 };
 
-// Name of the function that returns the MpiEntry.
+// Name of the function that returns the MpiEntry; see ModuleFile::Function.
 inline constexpr char kMpiEntry[] = "hvd_mpi_entry";
-using MpiEntryFunction = const MpiEntry*();
 
 }  // namespace hvd::transport

@@ -24,7 +24,7 @@ struct UcxEntry {
       std::unique_ptr<Communicator> wires, const UcxOptions& options) = nullptr;
 };
 
-// Name of the function that returns the UcxEntry.
+// Name of the function that returns the UcxEntry; see ModuleFile::Function.
 inline constexpr char kUcxEntry[] = "hvd_ucx_entry";
 
 }  // namespace hvd::transport

@@ -4,9 +4,7 @@
 #include "horovodpp/transport/mpi/calls.h"
 #include "horovodpp/transport/mpi/communicator.h"
 
-extern "C" __attribute__((visibility("default")))
-const hvd::transport::MpiEntry*
-hvd_mpi_entry() {
+extern "C" __attribute__((visibility("default"))) const void* hvd_mpi_entry() {
   static const hvd::transport::MpiEntry entry = {
       .version = HVD_VERSION_STRING,
       .is_running = hvd::transport::mpi_runs,
