@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kWake = ~std::uint64_t{0};
 constexpr int kEndsAtATime = 16;
 // No event tells that the descriptors were closed.
-constexpr int kLookAtDescriptorsMs = 1000;
+constexpr int kLongestLookMs = 1000;
 
 // A socket and its rank in one word, for epoll.
 std::uint64_t packed(const ConnectionWatch::Connection& connection) {
@@ -92,7 +92,7 @@ bool ConnectionWatch::wait_for_ends() {
   // reports that.
   if (!wake_.is_there()) return false;
   const int count = ::epoll_wait(events_.number(), events.data(), kEndsAtATime,
-                                 kLookAtDescriptorsMs);
+                                 kLongestLookMs);
   if (count < 0) return errno == EINTR;
   MutexLock lock(mutex_);
   for (int i = 0; i < count; ++i) {
