@@ -12,7 +12,7 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr std::int64_t kMaxBytes = std::int64_t{1} << 62;
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 62;
 constexpr std::array<std::pair<char, std::int64_t>, 3> kUnits = {
     {{'k', 1 << 10}, {'m', 1 << 20}, {'g', 1 << 30}}};
 
@@ -35,7 +35,7 @@ std::optional<std::int64_t> parse_byte_size(absl::string_view text) {
         return absl::ascii_isdigit(static_cast<unsigned char>(c));
       });
   if (!is_number || !absl::SimpleAtoi(text, &count) || count < 1 ||
-      count > kMaxBytes / unit) {
+      count > kLargestSize / unit) {
     return std::nullopt;
   }
   return count * unit;

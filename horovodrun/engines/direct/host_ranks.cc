@@ -34,7 +34,7 @@ constexpr milliseconds kEndPollInterval{50};
 // While rank 0 has not read this much, no further messages are read.
 constexpr std::size_t kMaxUnreadInput = 1 << 20;
 
-void say(const std::string& text) {
+void say_here(const std::string& text) {
   std::fputs(absl::StrCat("horovodrun: host '", host_name(), "': ", text, "\n")
                  .c_str(),
              stderr);
@@ -68,7 +68,7 @@ void HostRanks::start(const HostOrder& order) {
   was_ordered_ = true;
   longest_silence_ = order.longest_silence;
   if (chdir(order.folder.c_str()) != 0) {
-    say(absl::StrCat(
+    say_here(absl::StrCat(
         "there is no folder ", order.folder,
         ", so its ranks start in the home folder: ", std::strerror(errno)));
   }
@@ -112,9 +112,9 @@ void HostRanks::check_silence() {
   const auto now = steady_clock::now();
   if (input_.unwritten() > kMaxUnreadInput) heard_at_ = now;
   if (latest_ || now < heard_at_ + longest_silence_) return;
-  say(absl::StrCat("its ranks end: the launcher has been silent for ",
-                   std::chrono::duration<double>(longest_silence_).count(),
-                   " s"));
+  say_here(absl::StrCat("its ranks end: the launcher has been silent for ",
+                        std::chrono::duration<double>(longest_silence_).count(),
+                        " s"));
   begin_end();
 }
 
@@ -128,7 +128,7 @@ void HostRanks::read_control() {
   while (true) {
     const auto message = control_.next();
     if (!message.ok()) {
-      say(std::string(message.status().message()));
+      say_here(std::string(message.status().message()));
       failed_ = true;
       return begin_end();
     }
