@@ -23,7 +23,7 @@ help:  ## List the targets
 
 demo:  ## Train on Fashion-MNIST with two ranks (RANKS=n: with n)
 	@scripts/install_dependencies.sh demo
-	@$(call build,release)
+	@$(call build,release) --target horovodrun fashion_mnist
 	$(RELEASE)/horovodrun/horovodrun -np $(RANKS) $(RELEASE)/examples/cpp/fashion_mnist $(ARGS)
 
 test:  ## Build and run every test, also under sanitizers
