@@ -30,7 +30,7 @@ class LinePrefix {
   bool at_line_start_ = true;
 };
 
-// What the user has asked for.
+// The user's choice.
 struct PrefixStyle {
   bool is_on = false;
   bool has_time = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank does at the moment, for horovodrun --watch: an Activity counts
+// The present work of a rank, for horovodrun --watch: an Activity counts
 // the collectives that the rank begins, and an ActivityReporter sends it to the
 // launcher twice a second, with the name that has waited longest. Without
 // --watch neither exists.

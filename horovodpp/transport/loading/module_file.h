@@ -17,7 +17,7 @@ class ModuleFile {
   // The function's type, in every module.
   using Function = const void*();
 
-  // What errors say.
+  // Parts of error messages.
   struct Words {
     std::string subject{};   // "horovodpp's module for UCX"
     std::string cause{};     // "is the UCX installed that it was built with?"

@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<Endpoint>> resolved(const TcpOptions& options) {
   }
 }
 
-// What rank 0 holds open until all ranks have met.
+// Rank 0 keeps these until all ranks have met.
 struct HeldOpen {
   std::unique_ptr<ServedMeeting> served{};
   std::optional<MeetingFile> file{};

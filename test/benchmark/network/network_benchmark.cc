@@ -134,7 +134,7 @@ class Bench {
   int rank_ = 0;
 };
 
-// What rank 0 says, on all ranks.
+// Rank 0's value, on all ranks.
 std::string told_by_rank_0(std::string text, MPI_Comm comm) {
   int bytes = static_cast<int>(text.size());
   MPI_Bcast(&bytes, 1, MPI_INT, 0, comm);

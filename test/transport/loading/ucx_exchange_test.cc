@@ -23,7 +23,7 @@ std::chrono::steady_clock::time_point in_a_minute() {
   return std::chrono::steady_clock::now() + std::chrono::minutes(1);
 }
 
-// What two ranks get.
+// The results of two ranks.
 std::vector<Texts> of_two(const std::function<Texts(Communicator&)>& body) {
   LoopbackWorld world(2);
   std::vector<Texts> results(2);
