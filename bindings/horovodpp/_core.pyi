@@ -90,6 +90,16 @@ def reform() -> None:
     After the job broke, continues without the lost ranks. Every survivor calls it.
     """
 
+def waiting_newcomers() -> int:
+    """
+    The number of processes that wait to join the job; 0 on ranks other than 0.
+    """
+
+def grow() -> str | None:
+    """
+    Continues with the newcomers that wait. Every rank calls it. Returns None, or why the job continues as before.
+    """
+
 def run_ranks(ranks: int, body: Callable) -> None:
     """Calls `body` in a thread for each rank of a job of their own."""
 

@@ -88,6 +88,20 @@ void go_on() {
   raise_if_error(status);
 }
 
+// None, or why the job goes on as before.
+std::optional<std::string> take_newcomers() {
+  Status status;
+  {
+    const nb::gil_scoped_release without_gil;
+    status = grow();
+  }
+  if (status.code() == StatusCode::kUnavailable) {
+    return std::string(status.message());
+  }
+  raise_if_error(status);
+  return std::nullopt;
+}
+
 void on_threads(int ranks, const nb::callable& body) {
   const nb::gil_scoped_release without_gil;
   run_ranks(ranks, [&] {
@@ -122,6 +136,12 @@ void add_job(nb::module_& module) {
   module.def("reform", &go_on,
              "After the job broke, continues without the lost ranks. Every "
              "survivor calls it.");
+  module.def("waiting_newcomers", &waiting_newcomers,
+             "The number of processes that wait to join the job; 0 on ranks "
+             "other than 0.");
+  module.def("grow", &take_newcomers,
+             "Continues with the newcomers that wait. Every rank calls it. "
+             "Returns None, or why the job continues as before.");
   module.def("run_ranks", &on_threads, arg("ranks"), arg("body"),
              "Calls `body` in a thread for each rank of a job of their own.");
   module.def("abort", &give_up, arg("why"),

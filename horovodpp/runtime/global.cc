@@ -174,21 +174,35 @@ Status shutdown() {
   return runtime == nullptr ? absl::OkStatus() : stop(runtime);
 }
 
-Status reform() {
+namespace {
+
+// Replaces the process's job by the one that `next` returns of it.
+Status replace_job(const char* call,
+                   StatusOr<std::unique_ptr<Runtime>> (Runtime::*next_of)()) {
   if (caller_state.job != nullptr) {
-    return absl::FailedPreconditionError(
-        "this thread has a job of its own; call Runtime::reform() on it");
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this thread has a job of its own; call Runtime::", call, "() on it"));
   }
-  HVD_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> broken, find_runtime());
-  HVD_ASSIGN_OR_RETURN(std::shared_ptr<Runtime> next, broken->reform());
+  HVD_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> old, find_runtime());
+  HVD_ASSIGN_OR_RETURN(std::shared_ptr<Runtime> next, ((*old).*next_of)());
   MutexLock lock(process().mutex);
-  // The last reference to the broken job ends it.
-  if (process().runtime == broken) {
+  // The last reference to the old job ends it.
+  if (process().runtime == old) {
     process().runtime.swap(next);
     return absl::OkStatus();
   }
-  return absl::CancelledError(
-      "the job was shut down while its survivors formed a new one");
+  return absl::CancelledError(absl::StrCat(
+      "the job was shut down while its ranks formed a new one (", call, ")"));
+}
+
+}  // namespace
+
+Status reform() { return replace_job("reform", &Runtime::reform); }
+
+Status grow() { return replace_job("grow", &Runtime::grow); }
+
+int waiting_newcomers() {
+  return value_or_throw(find_runtime())->waiting_newcomers();
 }
 
 bool is_initialized() {

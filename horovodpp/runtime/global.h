@@ -60,6 +60,19 @@ Status shutdown();
 //   (others)            as Runtime::reform
 Status reform();
 
+// In an elastic job (horovodrun --max-np or --spares): the number of processes
+// that wait to join it, on rank 0; see Runtime::waiting_newcomers.
+int waiting_newcomers();
+
+// Goes on with the newcomers that wait: the grown job replaces this process's.
+// Every rank calls it, with no operation in flight. As after reform(), names
+// and process sets do not carry over. On failure the job stays the current one.
+//   FailedPrecondition  there is no job; or this thread holds a ThreadRuntime,
+//                       whose owner grows it
+//   Cancelled           shutdown() was called meanwhile
+//   (others)            as Runtime::grow
+Status grow();
+
 // Whether this process is in a job. False in a forked child, where rank() and
 // so on still return its parent's values.
 bool is_initialized();

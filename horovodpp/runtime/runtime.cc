@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/runtime.h"
 
+#include <array>
+#include <cstdint>
 #include <utility>
 
 #include "horovodpp/collective/arena/arena.h"
@@ -8,6 +10,7 @@
 #include "horovodpp/core/job/suspects.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/promise.h"
+#include "horovodpp/runtime/job/growth.h"
 #include "horovodpp/runtime/job/job.h"
 #include "horovodpp/runtime/job/recovery.h"
 #include "horovodpp/runtime/job/start_up.h"
@@ -62,6 +65,13 @@ StatusOr<std::unique_ptr<runtime::PreparedCall>> prepare_into(
 }  // namespace
 
 StatusOr<std::unique_ptr<Runtime>> Runtime::start(const Config& config) {
+  if (config.is_newcomer) {
+    auto growth = std::make_shared<runtime::Growth>(config);
+    HVD_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Job> job, growth->join());
+    return std::unique_ptr<Runtime>(
+        new Runtime(std::make_shared<runtime::Recovery>(config),
+                    std::move(growth), std::move(job)));
+  }
   // A rank in MPI_Init cannot see deaths; the launcher has to watch.
   if (config.launched) runtime::LauncherChannel(config.launcher).joining();
   HVD_ASSIGN_OR_RETURN(std::unique_ptr<transport::Communicator> wires,
@@ -80,8 +90,9 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::start(
     launcher.broken(job.status());
     return job.status();
   }
-  return std::unique_ptr<Runtime>(new Runtime(
-      std::make_shared<runtime::Recovery>(config), *std::move(job)));
+  return std::unique_ptr<Runtime>(
+      new Runtime(std::make_shared<runtime::Recovery>(config),
+                  std::make_shared<runtime::Growth>(config), *std::move(job)));
 }
 
 StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
@@ -90,16 +101,67 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Job> job,
                        recovery_->reform(job_, suspects));
   lifetime_guard_->shut();
-  return std::unique_ptr<Runtime>(new Runtime(recovery_, std::move(job)));
+  return std::unique_ptr<Runtime>(
+      new Runtime(recovery_, growth_, std::move(job)));
+}
+
+int Runtime::waiting_newcomers() {
+  return job_->topology().rank() == 0 ? growth_->waiting() : 0;
+}
+
+StatusOr<std::unique_ptr<Runtime>> Runtime::grow() {
+  HVD_RETURN_IF_ERROR(job_->status());
+  const bool admits = job_->topology().rank() == 0;
+  // Size and number of the growth; -1: rank 0 has an error.
+  std::array<std::int64_t, 2> terms = {-1, 0};
+  absl::Status refused;
+  if (admits) {
+    const auto admission = growth_->admit(job_->topology().size());
+    refused = admission.status();
+    if (admission.ok()) terms = {admission->size, admission->number};
+  }
+  const Status told = broadcast_async_(TensorView::of(terms.data(), {2}), 0,
+                                       {.name = "horovodpp.grow"})
+                          .wait();
+  if (!told.ok()) {
+    if (admits) growth_->withdraw();
+    return told;
+  }
+  HVD_RETURN_IF_ERROR(refused);
+  if (terms[0] <= 0) {
+    return absl::UnavailableError(
+        terms[0] < 0
+            ? "the job has not grown: rank 0 cannot reach the launcher"
+            : "the job has not grown: no newcomer waits, or it has its "
+              "largest number of ranks");
+  }
+  absl::StatusOr<std::unique_ptr<runtime::Job>> job =
+      growth_->grow({.number = static_cast<std::uint32_t>(terms[1]),
+                     .rank = job_->topology().rank(),
+                     .size = static_cast<int>(terms[0])},
+                    *job_);
+  if (!job.ok()) {
+    HVD_RETURN_IF_ERROR(job_->status());
+    return job.status();
+  }
+  lifetime_guard_->shut();
+  // A rank that is lost now is lost to the new job, too.
+  job_->stop().IgnoreError();
+  return std::unique_ptr<Runtime>(
+      new Runtime(std::make_shared<runtime::Recovery>(growth_->config()),
+                  growth_, *std::move(job)));
 }
 
 Runtime::Runtime(std::shared_ptr<runtime::Recovery> recovery,
+                 std::shared_ptr<runtime::Growth> growth,
                  std::shared_ptr<runtime::Job> job)
     : recovery_(std::move(recovery)),
+      growth_(std::move(growth)),
       job_(std::move(job)),
       sets_(job_->sets()),
       submitter_(std::make_unique<runtime::Submitter>(sets_, *job_)),
       lifetime_guard_(std::make_unique<runtime::LifetimeGuard<Runtime>>(this)) {
+  if (job_->topology().rank() == 0) growth_->watch(job_->log());
 }
 
 // A thread that waits for a future may be driving the job; it stops with the

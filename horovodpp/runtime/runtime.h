@@ -76,6 +76,7 @@ class Communicator;
 namespace runtime {
 template <typename T>
 class LifetimeGuard;
+class Growth;
 class Job;
 class Recovery;
 class SetTable;
@@ -90,6 +91,8 @@ class Runtime {
   //   DeadlineExceeded    a rank did not arrive within config.start_timeout
   //   InvalidArgument     the ranks' configurations disagree
   //   FailedPrecondition  see transport::make_mpi_communicator
+  //   Cancelled           this process was started to join a running job, which
+  //                       has ended
   static StatusOr<std::unique_ptr<Runtime>> start(const Config& config);
 
   // Starts over the caller's wires, for instance transport::LoopbackWorld's.
@@ -274,6 +277,21 @@ class Runtime {
   //                       are not a majority, and stop
   StatusOr<std::unique_ptr<Runtime>> reform();
 
+  // The number of processes that wait to join this job, in an elastic job
+  // (horovodrun --max-np or --spares). Rank 0 knows it; other ranks return 0.
+  // Does not wait.
+  int waiting_newcomers();
+
+  // Goes on with newcomers: admits those that wait, up to the largest number of
+  // ranks, ends this job and returns a new one. Ranks keep their numbers, and
+  // newcomers follow. Every rank calls it, with no operation in flight; it
+  // returns once all have. Names and process sets do not carry over. A newcomer
+  // has only its program's own state, so broadcast the job's state to it.
+  //   Unavailable  no newcomer waits, or one was lost meanwhile: this job goes
+  //                on as before
+  //   (errors)     of status(), if this job is broken
+  StatusOr<std::unique_ptr<Runtime>> grow();
+
  private:
   friend class CapturedStep;
   // Destroys the captured graph with the job, or earlier.
@@ -282,11 +300,13 @@ class Runtime {
                       std::shared_ptr<const device::CudaGraph> graph);
 
   Runtime(std::shared_ptr<runtime::Recovery> recovery,
+          std::shared_ptr<runtime::Growth> growth,
           std::shared_ptr<runtime::Job> job);
   static StatusOr<Prepared> prepared(
       StatusOr<std::unique_ptr<runtime::PreparedCall>> call);
 
   std::shared_ptr<runtime::Recovery> recovery_;  // Outlives its jobs.
+  std::shared_ptr<runtime::Growth> growth_;      // Likewise.
   std::shared_ptr<runtime::Job> job_;
   runtime::SetTable& sets_;  // The job's.
   std::unique_ptr<runtime::Submitter> submitter_;

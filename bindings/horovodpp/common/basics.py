@@ -157,6 +157,22 @@ def reform():
     again.
     """
     _core.reform()
+    _enter_next_job()
+
+
+def grow():
+    """Continues with the processes that wait to join the job (_core.waiting_newcomers()).
+
+    Every rank calls it, with no operation in flight. Afterwards rank(), size() and so on describe
+    the new job, as after reform(). Returns None, or a text: why the job continues as before.
+    """
+    refusal = _core.grow()
+    if refusal is None:
+        _enter_next_job()
+    return refusal
+
+
+def _enter_next_job():
     handles.forget_all()
     sets.forget()
     sets.resolve([])

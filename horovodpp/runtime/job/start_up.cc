@@ -96,6 +96,21 @@ constexpr absl::string_view kByLauncher = "launcher:";
 constexpr absl::string_view kByFile = "file:";
 constexpr char kUcx[] = "ucx";
 
+// Connects by TCP; the caller has set how the ranks meet.
+absl::StatusOr<std::unique_ptr<transport::Communicator>> by_tcp(
+    const Config& config, transport::TcpOptions options) {
+  options.key = config.job_key;
+  options.rank = config.rank;
+  options.size = config.expected_size;
+  options.ranks_per_node = config.ranks_per_node;
+  options.interfaces = config.interfaces;
+  options.deadline = deadline_after(config.start_timeout);
+  HVD_ASSIGN_OR_RETURN(auto wires, transport::make_tcp_communicator(options));
+  if (config.transport != kUcx) return wires;
+  return transport::make_ucx_communicator(std::move(wires),
+                                          {.deadline = options.deadline});
+}
+
 absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
     const Config& config) {
   if (config.expected_size < 1) {
@@ -120,21 +135,9 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
           "set: give all ranks the same secret of 64 hexadecimal digits, as "
           "from `openssl rand -hex 32`");
     }
-    const auto deadline = deadline_after(config.start_timeout);
-    HVD_ASSIGN_OR_RETURN(auto wires,
-                         transport::make_tcp_communicator(
-                             {.server = std::string(by_file ? "" : place),
-                              .rank_0_serves = !by_launcher,
-                              .key = config.job_key,
-                              .file = std::string(by_file ? place : ""),
-                              .rank = config.rank,
-                              .size = config.expected_size,
-                              .ranks_per_node = config.ranks_per_node,
-                              .interfaces = config.interfaces,
-                              .deadline = deadline}));
-    if (config.transport != kUcx) return wires;
-    return transport::make_ucx_communicator(std::move(wires),
-                                            {.deadline = deadline});
+    return by_tcp(config, {.server = std::string(by_file ? "" : place),
+                           .rank_0_serves = !by_launcher,
+                           .file = std::string(by_file ? place : "")});
   }
   return transport::make_local_communicator(
       {.rendezvous = config.rendezvous,
@@ -198,6 +201,32 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
   if (!config.rendezvous.empty()) return join_without_mpi(config);
   HVD_RETURN_IF_ERROR(refuse_to_be_alone(config));
   return transport::make_solo_communicator();
+}
+
+absl::StatusOr<std::unique_ptr<transport::Communicator>>
+make_grown_communicator(const Config& config, std::uint32_t number,
+                        const std::function<absl::Status()>& interrupt) {
+  absl::string_view place = config.rendezvous;
+  absl::ConsumePrefix(&place, kByLauncher);
+  return by_tcp(config, {.server = std::string(place),
+                         .rank_0_serves = false,
+                         .growth = number,
+                         .interrupt = interrupt});
+}
+
+absl::StatusOr<transport::RoomGuest::Server> room_of(const Config& config) {
+  absl::string_view place = config.rendezvous;
+  if (!absl::ConsumePrefix(&place, kByLauncher)) {
+    return absl::FailedPreconditionError(
+        "this job cannot grow: horovodrun starts elastic jobs with --min-np, "
+        "--max-np or --spares");
+  }
+  HVD_ASSIGN_OR_RETURN(transport::JobKey key,
+                       transport::JobKey::from_hex(config.job_key));
+  HVD_ASSIGN_OR_RETURN(std::vector<transport::Endpoint> endpoints,
+                       transport::parse_endpoints(std::string(place)));
+  return transport::RoomGuest::Server{.endpoints = std::move(endpoints),
+                                      .key = key};
 }
 
 absl::StatusOr<Topology> sharing_topology(

@@ -4,15 +4,19 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/core/job/topology.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/node/segment.h"
+#include "horovodpp/transport/tcp/room_guest.h"
 
 namespace hvd::runtime {
 
@@ -22,6 +26,17 @@ namespace hvd::runtime {
 //   (errors)            the communicators' errors
 absl::StatusOr<std::unique_ptr<transport::Communicator>> make_communicator(
     const Config& config);
+
+// Connects the ranks of a grown job (growth.h), which are those of the meeting
+// `number`. `config` has this rank's new number and the new size.
+//   (errors)  the communicators' errors, and those of `interrupt`
+absl::StatusOr<std::unique_ptr<transport::Communicator>>
+make_grown_communicator(const Config& config, std::uint32_t number,
+                        const std::function<absl::Status()>& interrupt);
+
+// Where the launcher's waiting room is.
+//   FailedPrecondition  no launcher has started an elastic job
+absl::StatusOr<transport::RoomGuest::Server> room_of(const Config& config);
 
 // "<variable>=<value>" of each setting that must be equal on all ranks.
 std::vector<std::string> common_settings(const Config& config);

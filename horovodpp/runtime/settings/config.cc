@@ -312,6 +312,8 @@ StatusOr<Config> Config::from_env() {
     config.rendezvous = *name;
     config.job_key = variable("HOROVODPP_JOB_KEY").value_or("");
     HVD_RETURN_IF_ERROR(read_count("HOROVOD_RANK", config.rank));
+    HVD_RETURN_IF_ERROR(read_count("HOROVODPP_ELASTIC", config.max_ranks));
+    HVD_RETURN_IF_ERROR(read_flag("HOROVODPP_JOIN", config.is_newcomer));
   }
   if (const auto names = variable("HOROVODPP_INTERFACES")) {
     config.interfaces = absl::StrSplit(*names, ',', absl::SkipEmpty());

@@ -41,6 +41,12 @@ struct Config {
   // HOROVODPP_JOB_KEY: the secret by which ranks that meet by TCP know each
   // other, 64 hexadecimal digits.
   std::string job_key;
+  // HOROVODPP_ELASTIC: the largest number of ranks of an elastic job, which
+  // processes may join that horovodrun starts later; 0: the job does not grow.
+  // HOROVODPP_JOIN: whether this process is one of them. It then waits until
+  // the job admits it (grow()), for any time. Set by horovodrun.
+  int max_ranks = 0;
+  bool is_newcomer = false;
   // HOROVODPP_INTERFACES: the network interfaces, separated by commas, for
   // connections by TCP. Empty: all.
   std::vector<std::string> interfaces;

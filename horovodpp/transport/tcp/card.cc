@@ -112,6 +112,13 @@ std::string message_of(MeetingMessage kind, const std::string& text) {
   return writer.take();
 }
 
+std::string numbers_of(MeetingMessage kind,
+                       const std::vector<std::uint32_t>& numbers) {
+  WireWriter writer = writer_of(kind);
+  for (const std::uint32_t number : numbers) writer.u32(number);
+  return writer.take();
+}
+
 MeetingMessage kind_of(std::string_view message) {
   return static_cast<MeetingMessage>(WireReader(message).u8());
 }
@@ -139,6 +146,16 @@ std::string text_in(std::string_view message) {
   WireReader reader(message);
   reader.u8();
   return reader.text();
+}
+
+absl::StatusOr<std::vector<std::uint32_t>> numbers_in(std::string_view message,
+                                                      std::size_t count) {
+  WireReader reader(message);
+  reader.u8();
+  std::vector<std::uint32_t> numbers(count);
+  for (std::uint32_t& number : numbers) number = reader.u32();
+  if (!reader.finished()) return malformed();
+  return numbers;
 }
 
 }  // namespace hvd::transport

@@ -7,6 +7,20 @@
 //   server -> rank   kTable: all cards, once all ranks are here
 //                    kRefusal: a text
 //                    kMissing: a text, the answer to kAsk
+//
+// In elastic jobs, about the waiting room (waiting_room.h):
+//
+//   rank -> server   kWait: I am a newcomer, and wait to be admitted
+//                    kWatch: how many newcomers wait, now and from now on?
+//                    kAdmit: my job has {ranks}, and may have {most}
+//                    kPledge: I take part in the growth {number}
+//                    kStarted: the grown job has started here
+//                    kWithdraw: it has not, and will not
+//   server -> rank   kWaiting: {newcomers that wait}
+//                    kAdmitted: {number, rank, size} of the growth; size 0:
+//                    no newcomer waits
+//                    kFormed: the grown job replaces the old one on all ranks
+//                    kDissolved: a text, why it does not, on any rank
 #pragma once
 
 #include <cstdint>
@@ -27,6 +41,16 @@ enum class MeetingMessage : std::uint8_t {
   kTable = 3,
   kRefusal = 4,
   kMissing = 5,
+  kWait = 6,
+  kWatch = 7,
+  kAdmit = 8,
+  kPledge = 9,
+  kStarted = 10,
+  kWithdraw = 11,
+  kWaiting = 12,
+  kAdmitted = 13,
+  kFormed = 14,
+  kDissolved = 15,
 };
 
 // A rank, as it introduces itself.
@@ -44,6 +68,8 @@ inline constexpr std::size_t kAmpleestCard = 4096;
 std::string message_of(const Card& card);
 std::string message_of(const std::vector<Card>& table);
 std::string message_of(MeetingMessage kind, const std::string& text = "");
+std::string numbers_of(MeetingMessage kind,
+                       const std::vector<std::uint32_t>& numbers);
 
 // kTable, and so on; 0 for an empty message.
 MeetingMessage kind_of(std::string_view message);
@@ -51,5 +77,8 @@ MeetingMessage kind_of(std::string_view message);
 absl::StatusOr<Card> card_in(std::string_view message);
 absl::StatusOr<std::vector<Card>> table_in(std::string_view message);
 std::string text_in(std::string_view message);
+//   InvalidArgument  the message does not hold `count` numbers
+absl::StatusOr<std::vector<std::uint32_t>> numbers_in(std::string_view message,
+                                                      std::size_t count);
 
 }  // namespace hvd::transport

@@ -96,16 +96,21 @@ absl::StatusOr<std::unique_ptr<Communicator>> make_tcp_communicator(
                         .size = options.size,
                         .self = this_process(options),
                         .interfaces = options.interfaces,
-                        .deadline = options.deadline};
+                        .deadline = options.deadline,
+                        .interrupt = options.interrupt};
   HeldOpen held;
   HVD_RETURN_IF_ERROR(find_place(options, meeting, held));
   const std::string& job = options.file.empty() ? options.key : options.file;
-  HVD_ASSIGN_OR_RETURN(const int number, next_meeting(job, options.rank));
-  meeting.number = static_cast<std::uint32_t>(number);
+  if (options.growth.has_value()) {
+    meeting.number = *options.growth;
+  } else {
+    HVD_ASSIGN_OR_RETURN(const int number, next_meeting(job, options.rank));
+    meeting.number = static_cast<std::uint32_t>(number);
+  }
   auto beats = std::make_unique<DatagramBeats>();
   meeting.contact = beats->contact();
   HVD_ASSIGN_OR_RETURN(std::vector<ConnectedRank> ranks, meet_by_tcp(meeting));
-  meeting_was_held(job, options.rank);
+  if (!options.growth.has_value()) meeting_was_held(job, options.rank);
   return make_stream_communicator(options.rank, std::move(ranks),
                                   std::move(beats));
 }

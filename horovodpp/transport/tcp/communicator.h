@@ -3,10 +3,14 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/transport/communicator.h"
 
@@ -30,6 +34,10 @@ struct TcpOptions {
   std::vector<std::string> interfaces{};
   std::chrono::steady_clock::time_point deadline =
       std::chrono::steady_clock::time_point::max();
+  // The number of a growth's meeting (waiting_room.h); nullopt: the ranks meet
+  // as at the start of a job.
+  std::optional<std::uint32_t> growth{};
+  std::function<absl::Status()> interrupt{};  // As TcpMeeting::interrupt.
 };
 
 // Meets the other ranks. May be called again after the communicator was

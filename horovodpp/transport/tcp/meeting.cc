@@ -30,6 +30,9 @@ constexpr int kHigherRank = -2;
 
 // Pause before all addresses of an end are tried again.
 constexpr milliseconds kBetweenCalls(50);
+// The longest sleeps, without and with an interrupt.
+constexpr milliseconds kLongestWait(1000);
+constexpr milliseconds kInterruptInterval(10);
 // Time for the server's answer to the question who is missing.
 constexpr milliseconds kAnswerTimeout(1000);
 // A rank is called at all its addresses at once. The byte tells it which of the
@@ -77,6 +80,7 @@ class Meeting {
       hear_callers();
       HVD_RETURN_IF_ERROR(hear_server());
       if (missing() == 0 && !table_.empty()) break;
+      if (terms_.interrupt) HVD_RETURN_IF_ERROR(terms_.interrupt());
       if (steady_clock::now() >= terms_.deadline) return too_late();
       wait();
     }
@@ -264,8 +268,8 @@ class Meeting {
     for (const Unkept& caller : unkept_) {
       awaited.push_back({caller.socket.number(), POLLIN, 0});
     }
-    auto until = std::min(terms_.deadline,
-                          steady_clock::now() + std::chrono::seconds(1));
+    const auto longest = terms_.interrupt ? kInterruptInterval : kLongestWait;
+    auto until = std::min(terms_.deadline, steady_clock::now() + longest);
     for (const auto& [tag, calls] : calls_) {
       if (calls.open == 0) until = std::min(until, calls.next);
     }

@@ -6,9 +6,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/transport/local/stream_communicator.h"
 #include "horovodpp/transport/tcp/endpoint.h"
@@ -29,6 +31,8 @@ struct TcpMeeting {
   // As in listen_at(), for the connections between ranks.
   std::vector<std::string> interfaces{};
   std::chrono::steady_clock::time_point deadline{};
+  // Asked every 10 ms, if set; an error ends the meeting.
+  std::function<absl::Status()> interrupt{};
 };
 
 // Meets all ranks; blocks.
@@ -36,7 +40,7 @@ struct TcpMeeting {
 //                       deadline; names them, and why
 //   FailedPrecondition  the server refuses this rank, or runs another version
 //   PermissionDenied    the server has another key
-//   (errors)            of listen_at()
+//   (errors)            of listen_at(), and of `interrupt`
 absl::StatusOr<std::vector<ConnectedRank>> meet_by_tcp(
     const TcpMeeting& meeting);
 

@@ -36,7 +36,10 @@ MeetingServer::MeetingServer(const Options& options, TcpListener listener)
     : options_(options),
       listener_(std::move(listener)),
       events_(::epoll_create1(EPOLL_CLOEXEC)),
-      introductions_(options_.key) {
+      introductions_(options_.key),
+      room_([this](int guest, const std::string& message) {
+        if (guests_.contains(guest)) send(guest, message);
+      }) {
   watch(listener_.socket.number(), kListening, false, EPOLL_CTL_ADD);
   watch(introductions_.descriptor(), kIntroducing, false, EPOLL_CTL_ADD);
 }
@@ -122,42 +125,56 @@ std::byte* MeetingServer::memory_for(int from, const FrameHeader& header) {
 
 void MeetingServer::arrived(int from, const FrameHeader& /*header*/,
                             std::string bytes) {
-  if (!guests_[from].leaves) answer(from, bytes);
+  if (guests_[from].leaves) return;
+  const absl::Status answered = answer(from, bytes);
+  if (!answered.ok()) {
+    send(from,
+         message_of(MeetingMessage::kRefusal, std::string(answered.message())));
+  }
 }
 
-void MeetingServer::answer(int guest, const std::string& message) {
-  if (kind_of(message) == MeetingMessage::kAsk) {
-    send(guest,
-         message_of(MeetingMessage::kMissing, missing(guests_[guest].meeting)));
-    return;
+absl::Status MeetingServer::answer(int guest, const std::string& message) {
+  switch (kind_of(message)) {
+    case MeetingMessage::kAsk:
+      send(guest, message_of(MeetingMessage::kMissing,
+                             missing(guests_[guest].meeting)));
+      return absl::OkStatus();
+    case MeetingMessage::kCard: {
+      HVD_ASSIGN_OR_RETURN(Card card, card_in(message));
+      return seat(guest, std::move(card));
+    }
+    default:
+      return room_.take(guest, message);
   }
-  auto card = card_in(message);
-  const absl::Status seated =
-      card.ok() ? seat(guest, *std::move(card)) : card.status();
-  if (!seated.ok()) {
-    send(guest,
-         message_of(MeetingMessage::kRefusal, std::string(seated.message())));
-  }
+}
+
+int MeetingServer::size_of(std::uint32_t meeting) const {
+  return meeting < WaitingRoom::kFirstNumber ? options_.size
+                                             : room_.size_of(meeting);
 }
 
 absl::Status MeetingServer::seat(int guest, Card card) {
   const std::string name = card.peer.to_string(card.rank);
-  if (card.size != options_.size) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        name, " expects a job of ", card.size, " ranks, which has ",
-        options_.size, ": start all ranks by one launcher"));
-  }
-  if (card.rank < 0 || card.rank >= options_.size) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "there is no rank ", card.rank, " in a job of ", options_.size));
-  }
   Guest& self = guests_[guest];
+  const int size = size_of(self.meeting);
+  if (size == 0) {
+    return absl::FailedPreconditionError("the growth has been given up");
+  }
+  if (card.size != size) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        name, " expects a job of ", card.size, " ranks, which has ", size,
+        ": start all ranks by one launcher"));
+  }
+  if (card.rank < 0 || card.rank >= size) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is no rank ", card.rank, " in a job of ", size));
+  }
   if (self.rank >= 0) {
     return absl::FailedPreconditionError(
         absl::StrCat(name, " is here already as rank ", self.rank));
   }
   Meeting& meeting = meetings_[self.meeting];
-  meeting.cards.resize(static_cast<std::size_t>(options_.size));
+  meeting.cards.resize(static_cast<std::size_t>(size));
   auto& place = meeting.cards[static_cast<std::size_t>(card.rank)];
   if (place.has_value()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -165,7 +182,7 @@ absl::Status MeetingServer::seat(int guest, Card card) {
   }
   self.rank = card.rank;
   place = std::move(card);
-  if (++meeting.present == options_.size) send_tables(self.meeting);
+  if (++meeting.present == size) send_tables(self.meeting);
   return absl::OkStatus();
 }
 
@@ -193,23 +210,25 @@ void MeetingServer::leave(int guest) {
   const auto meeting = meetings_.find(self.meeting);
   if (self.rank >= 0 && meeting != meetings_.end()) {
     meeting->second.cards[static_cast<std::size_t>(self.rank)].reset();
-    --meeting->second.present;
+    if (--meeting->second.present == 0) meetings_.erase(meeting);
   }
   guests_.erase(guest);
+  room_.left(guest);
 }
 
 std::string MeetingServer::missing(std::uint32_t number) const {
   std::vector<int> ranks;
   const auto meeting = meetings_.find(number);
-  for (int rank = 0; rank < options_.size; ++rank) {
+  const int size = size_of(number);
+  for (int rank = 0; rank < size; ++rank) {
     if (meeting == meetings_.end() || meeting->second.cards.empty() ||
         !meeting->second.cards[static_cast<std::size_t>(rank)].has_value()) {
       ranks.push_back(rank);
     }
   }
   return absl::StrCat(
-      "only ", options_.size - static_cast<int>(ranks.size()), " of ",
-      options_.size, " ranks came in time; missing: ",
+      "only ", size - static_cast<int>(ranks.size()), " of ", size,
+      " ranks came in time; missing: ",
       absl::StrJoin(ranks, ", ", [](std::string* out, int rank) {
         absl::StrAppend(out, "rank ", rank);
       }));

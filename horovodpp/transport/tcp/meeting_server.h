@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MeetingServer is where the ranks of a job on several hosts find each
 // other: each sends its card, and once all are there each gets all cards. The
-// ranks then connect to each other (meeting.h). Rank 0 runs one.
+// ranks then connect to each other (meeting.h). Rank 0 runs one, or the
+// launcher. It also holds the waiting room of an elastic job (waiting_room.h).
 //
 //   auto server = MeetingServer::start({.key = key, .size = 8});
 //   environment["HOROVODPP_RENDEZVOUS"] = "tcp:" + (*server)->endpoints();
@@ -26,6 +27,7 @@
 #include "horovodpp/transport/tcp/endpoint.h"
 #include "horovodpp/transport/tcp/introductions.h"
 #include "horovodpp/transport/tcp/job_key.h"
+#include "horovodpp/transport/tcp/waiting_room.h"
 
 namespace hvd::transport {
 
@@ -68,7 +70,9 @@ class MeetingServer : private FrameReader {
   void take_callers();
   void welcome(Introductions::Outcome outcome);
   void serve(int guest);
-  void answer(int guest, const std::string& message);
+  absl::Status answer(int guest, const std::string& message);
+  // The number of ranks of a meeting; 0: no such meeting is held.
+  int size_of(std::uint32_t meeting) const;
   absl::Status seat(int guest, Card card);
   void send(int guest, const std::string& message);
   void send_tables(std::uint32_t number);
@@ -86,6 +90,7 @@ class MeetingServer : private FrameReader {
   int next_guest_ = 0;
   std::map<int, Guest> guests_;
   std::map<std::uint32_t, Meeting> meetings_;  // That wait for ranks.
+  WaitingRoom room_;
 };
 
 }  // namespace hvd::transport
