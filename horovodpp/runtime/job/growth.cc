@@ -156,9 +156,9 @@ absl::StatusOr<std::unique_ptr<Job>> Growth::await_others(
   // All members get this, and would get it again.
   if (absl::IsInvalidArgument(job.status())) return job;
   if (!job.ok()) {
-    return absl::UnavailableError(absl::StrCat(
-        "the job has not grown: ", why.message(), " (this one: ",
-        job.status().message(), ")"));
+    return absl::UnavailableError(
+        absl::StrCat("the job has not grown: ", why.message(),
+                     " (this one: ", job.status().message(), ")"));
   }
   (*job)->abort("belongs to a growth that was given up");
   (*job)->stop().IgnoreError();
