@@ -48,10 +48,10 @@ class OnATerminal:
         self.text = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
             os.environ.update({"TERM": "xterm", **environment})
             os.environ.pop("NO_COLOR", None) if "NO_COLOR" not in environment else None
             os.execv(HOROVODRUN[0], [*HOROVODRUN, *words])
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.read()
 
     def read(self):
