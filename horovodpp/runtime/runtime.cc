@@ -9,6 +9,7 @@
 #include "horovodpp/collective/arena/results.h"
 #include "horovodpp/core/job/suspects.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/failpoints.h"
 #include "horovodpp/core/thread/promise.h"
 #include "horovodpp/runtime/job/growth.h"
 #include "horovodpp/runtime/job/job.h"
@@ -65,6 +66,10 @@ StatusOr<std::unique_ptr<runtime::PreparedCall>> prepare_into(
 }  // namespace
 
 StatusOr<std::unique_ptr<Runtime>> Runtime::start(const Config& config) {
+  if (!config.failpoints.empty()) {
+    HVD_RETURN_IF_ERROR(set_failpoints(config.failpoints, config.rank));
+  }
+  HVD_RETURN_IF_ERROR(pass_failpoint(Failpoint::kInitMeeting));
   if (config.is_newcomer) {
     auto growth = std::make_shared<runtime::Growth>(config);
     HVD_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Job> job, growth->join());
@@ -76,6 +81,7 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::start(const Config& config) {
   if (config.launched) runtime::LauncherChannel(config.launcher).joining();
   HVD_ASSIGN_OR_RETURN(std::unique_ptr<transport::Communicator> wires,
                        runtime::make_communicator(config));
+  HVD_RETURN_IF_ERROR(pass_failpoint(Failpoint::kInitMet));
   return start(config, std::move(wires));
 }
 

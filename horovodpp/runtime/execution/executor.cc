@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/failpoints.h"
 #include "horovodpp/core/thread/futex_word.h"
 #include "horovodpp/runtime/execution/non_reducing.h"
 #include "horovodpp/runtime/execution/plane_calls.h"
@@ -45,6 +46,7 @@ absl::Status does_not_fit(const Batch& batch,
 absl::Status Executor::execute(const Batch& batch,
                                const std::vector<SubmissionPtr>& submissions) {
   if (batch.entries.empty()) return does_not_fit(batch, submissions);
+  HVD_RETURN_IF_ERROR(pass_failpoint(Failpoint::kCollectiveBegun));
   const absl::Status status = dispatch(batch, submissions);
   if (!absl::IsUnimplemented(status) || !can_be_refused(batch)) return status;
   const coordinator::Request& request = batch.request();

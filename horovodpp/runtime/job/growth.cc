@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/failpoints.h"
 #include "horovodpp/core/thread/clock.h"
 #include "horovodpp/runtime/job/start_up.h"
 #include "horovodpp/runtime/progress/launcher_channel.h"
@@ -119,12 +120,18 @@ absl::StatusOr<Admission> Growth::admit(int ranks) {
 absl::StatusOr<std::unique_ptr<Job>> Growth::start(const Admission& admission,
                                                    const Interrupt& interrupt,
                                                    const Job::Arenas* arenas) {
+  HVD_RETURN_IF_ERROR(pass_failpoint(Failpoint::kGrowAdmitted));
   const Config config = grown(config_, admission);
   HVD_ASSIGN_OR_RETURN(
       std::unique_ptr<transport::Communicator> wires,
       make_grown_communicator(config, admission.number, interrupt));
-  return arenas == nullptr ? Job::start(config, std::move(wires))
-                           : Job::start(config, std::move(wires), *arenas);
+  HVD_RETURN_IF_ERROR(pass_failpoint(Failpoint::kGrowMet));
+  HVD_ASSIGN_OR_RETURN(
+      std::unique_ptr<Job> job,
+      arenas == nullptr ? Job::start(config, std::move(wires))
+                        : Job::start(config, std::move(wires), *arenas));
+  pass_failpoint(Failpoint::kGrowStarted).IgnoreError();
+  return job;
 }
 
 absl::StatusOr<std::unique_ptr<Job>> Growth::await_others(
@@ -146,6 +153,7 @@ absl::StatusOr<std::unique_ptr<Job>> Growth::await_others(
       guest_.reset();
       why = absl::UnavailableError(message.status().message());
     } else if (kind_of(*message) == MeetingMessage::kFormed) {
+      pass_failpoint(Failpoint::kGrowFormed).IgnoreError();
       return job;
     } else if (kind_of(*message) == MeetingMessage::kDissolved) {
       why = absl::UnavailableError(transport::text_in(*message));

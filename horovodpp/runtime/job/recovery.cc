@@ -10,6 +10,7 @@
 #include "horovodpp/core/job/rank_status.h"
 #include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/failpoints.h"
 #include "horovodpp/core/thread/clock.h"
 #include "horovodpp/runtime/job/job.h"
 #include "horovodpp/runtime/progress/launcher_channel.h"
@@ -67,6 +68,7 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::reform(
   const LauncherChannel launcher(config_.launcher);
   launcher.reforming(std::min<std::chrono::nanoseconds>(
       deadline - steady_clock::now(), kLongestTold));
+  HVD_RETURN_IF_ERROR(pass_failpoint(Failpoint::kReformBegun));
   begin(suspects);
   absl::StatusOr<std::shared_ptr<Job>> job = start_next_epoch(deadline);
   if (!job.ok()) {
@@ -140,6 +142,7 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::start_next_epoch(
   absl::Status last_failure;
   while (true) {
     HVD_RETURN_IF_ERROR(agree(deadline));
+    HVD_RETURN_IF_ERROR(pass_failpoint(Failpoint::kReformAgreed));
     Vote::Members members;
     {
       MutexLock lock(vote_mutex_);
@@ -211,6 +214,7 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::start(
       std::max(deadline - steady_clock::now(), steady_clock::duration::zero());
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<Job> job,
                        Job::start(config, std::move(wires), arenas_));
+  pass_failpoint(Failpoint::kReformStarted).IgnoreError();
   absl::Status decided;
   {
     MutexLock lock(vote_mutex_);

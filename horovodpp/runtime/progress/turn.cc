@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/progress/turn.h"
 
+#include <atomic>
 #include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/failpoints.h"
 #include "horovodpp/core/thread/interruption.h"
 
 namespace hvd::runtime {
@@ -42,6 +44,8 @@ absl::StatusOr<bool> Turn::move_on(const Ready* awaited) {
 Quick Turn::try_at_once(const coordinator::SubmissionPtr& submission,
                         const std::function<void()>& begun) {
   if (next_ != nullptr || parts_.queue.has_changes()) return Quick::kNot;
+  // execute() passes them.
+  if (failpoints::are_set.load(std::memory_order_relaxed)) return Quick::kNot;
   coordinator::Submission& mine = *submission;
   const coordinator::Batch* const batch = parts_.coordinator.lone_head(mine);
   if (batch == nullptr) return Quick::kNot;

@@ -375,6 +375,10 @@ StatusOr<Config> Config::from_env() {
   config.launcher = variable("HOROVODPP_LAUNCHER").value_or("");
   config.is_watched =
       !config.launcher.empty() && variable("HOROVODPP_WATCH").has_value();
+  if (const auto schedule = variable("HOROVODPP_FAILPOINTS")) {
+    config.failpoints = *schedule;
+    HVD_RETURN_IF_ERROR(read_count("HOROVOD_RANK", config.rank));
+  }
   config.malloc_is_tuned = tunes_malloc();
   return config;
 }

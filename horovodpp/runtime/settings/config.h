@@ -214,6 +214,9 @@ struct Config {
   // twice a second. Set by horovodrun --watch.
   bool is_watched = false;
 
+  // HOROVODPP_FAILPOINTS: faults for tests; see core/system/failpoints.h.
+  std::string failpoints = {};
+
   // Whether the user configures malloc(): MALLOC_TRIM_THRESHOLD_,
   // MALLOC_TOP_PAD_, MALLOC_MMAP_THRESHOLD_, MALLOC_MMAP_MAX_, or
   // GLIBC_TUNABLES with glibc.malloc. See keep_freed_memory().
