@@ -15,7 +15,10 @@ set(HVD_TEST_ENVIRONMENT
 # The watchdog (test/support/watchdog) ends a program after this number of seconds in one
 # case. The longest case of dev takes 14 s on two cores. ThreadSanitizer delays signal
 # handlers, so threads do not answer: there ctest's limit ends a program.
-if(HVD_SANITIZE STREQUAL "address")
+if(HVD_SANITIZE STREQUAL "address" AND HVD_ALL_TESTS)
+  # The exhaustive ones.
+  list(APPEND HVD_TEST_ENVIRONMENT "HOROVODPP_TEST_CASE_SECONDS=600")
+elseif(HVD_SANITIZE STREQUAL "address")
   list(APPEND HVD_TEST_ENVIRONMENT "HOROVODPP_TEST_CASE_SECONDS=120")
 elseif(NOT HVD_SANITIZE)
   list(APPEND HVD_TEST_ENVIRONMENT "HOROVODPP_TEST_CASE_SECONDS=60")

@@ -137,8 +137,8 @@ void add_job(nb::module_& module) {
              "After the job broke, continues without the lost ranks. Every "
              "survivor calls it.");
   module.def("waiting_newcomers", &waiting_newcomers,
-             "The number of processes that wait to join the job; 0 on ranks "
-             "other than 0.");
+             "The number of waiting processes that grow() would take; 0 on "
+             "ranks other than 0.");
   module.def("grow", &take_newcomers,
              "Continues with the newcomers that wait. Every rank calls it. "
              "Returns None, or why the job continues as before.");

@@ -60,8 +60,8 @@ Status shutdown();
 //   (others)            as Runtime::reform
 Status reform();
 
-// In an elastic job (horovodrun --max-np or --spares): the number of processes
-// that wait to join it, on rank 0; see Runtime::waiting_newcomers.
+// In an elastic job (horovodrun --max-np or --spares): the number of waiting
+// processes that grow() would take, on rank 0; see Runtime::waiting_newcomers.
 int waiting_newcomers();
 
 // Goes on with the newcomers that wait: the grown job replaces this process's.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/runtime.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -73,9 +74,10 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::start(const Config& config) {
   if (config.is_newcomer) {
     auto growth = std::make_shared<runtime::Growth>(config);
     HVD_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Job> job, growth->join());
+    auto recovery =
+        std::make_shared<runtime::Recovery>(config, growth->numbers());
     return std::unique_ptr<Runtime>(
-        new Runtime(std::make_shared<runtime::Recovery>(config),
-                    std::move(growth), std::move(job)));
+        new Runtime(std::move(recovery), std::move(growth), std::move(job)));
   }
   // A rank in MPI_Init cannot see deaths; the launcher has to watch.
   if (config.launched) runtime::LauncherChannel(config.launcher).joining();
@@ -112,7 +114,10 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
 }
 
 int Runtime::waiting_newcomers() {
-  return job_->topology().rank() == 0 ? growth_->waiting() : 0;
+  const Topology& topology = job_->topology();
+  if (topology.rank() != 0) return 0;
+  return std::max(0, std::min(growth_->waiting(), growth_->config().max_ranks -
+                                                      topology.size()));
 }
 
 StatusOr<std::unique_ptr<Runtime>> Runtime::grow() {
@@ -154,7 +159,8 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::grow() {
   // A rank that is lost now is lost to the new job, too.
   job_->stop().IgnoreError();
   return std::unique_ptr<Runtime>(
-      new Runtime(std::make_shared<runtime::Recovery>(growth_->config()),
+      new Runtime(std::make_shared<runtime::Recovery>(growth_->config(),
+                                                      growth_->numbers()),
                   growth_, *std::move(job)));
 }
 

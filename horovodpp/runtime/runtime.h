@@ -277,7 +277,7 @@ class Runtime {
   //                       are not a majority, and stop
   StatusOr<std::unique_ptr<Runtime>> reform();
 
-  // The number of processes that wait to join this job, in an elastic job
+  // The number of waiting processes that grow() would take, in an elastic job
   // (horovodrun --max-np or --spares). Rank 0 knows it; other ranks return 0.
   // Does not wait.
   int waiting_newcomers();

@@ -223,6 +223,39 @@ absl::StatusOr<Environment> read_settings(const OptionValues& options) {
   return settings;
 }
 
+// Reads the options of an elastic job, which any of them makes it.
+absl::Status read_elastic(const OptionValues& options, Arguments& arguments) {
+  constexpr const char* kOptions[] = {"--min-np", "--max-np", "--spares",
+                                      "--reset-limit", "--elastic-timeout"};
+  const auto given =
+      std::find_if(std::begin(kOptions), std::end(kOptions),
+                   [&](const char* name) { return options.has(name); });
+  if (given == std::end(kOptions)) return absl::OkStatus();
+  ElasticTerms& terms = arguments.elastic;
+  const int ranks = arguments.ranks;
+  terms.least = static_cast<int>(options.count("--min-np", ranks));
+  terms.most = static_cast<int>(options.count("--max-np", ranks));
+  terms.spares = static_cast<int>(options.count("--spares", 0));
+  terms.most_losses = static_cast<int>(options.count("--reset-limit", -1));
+  if (options.has("--elastic-timeout")) {
+    double seconds = 0;
+    static_cast<void>(
+        absl::SimpleAtod(options.text("--elastic-timeout"), &seconds));
+    terms.timeout = std::chrono::milliseconds(std::llround(1000 * seconds));
+  }
+  if (terms.least > ranks || terms.most < ranks) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the job starts with ", ranks, " ranks (-np), which must lie between ",
+        "--min-np (", terms.least, ") and --max-np (", terms.most, ")"));
+  }
+  if (arguments.engine.empty()) arguments.engine = "direct";
+  if (arguments.engine == "direct") return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      *given, " makes the job elastic, and ", arguments.engine,
+      " can start no ranks in a running job: leave out --mpi and --launcher, "
+      "or give --no-mpi"));
+}
+
 absl::StatusOr<Arguments> checked(const OptionValues& options,
                                   std::vector<std::string> command,
                                   const Environment& environment,
@@ -247,6 +280,7 @@ absl::StatusOr<Arguments> checked(const OptionValues& options,
   } else if (launcher != "auto" && !launcher.empty()) {
     arguments.engine = launcher;
   }
+  HVD_RETURN_IF_ERROR(read_elastic(options, arguments));
   arguments.verbose = options.has("--verbose");
   arguments.watches = options.has("--watch");
   arguments.prefix = read_prefix(options, environment);

@@ -22,6 +22,17 @@ namespace hvd::launcher {
 inline constexpr char kDebugVariable[] = "HOROVODRUN_DEBUG_ON_CRASH";
 inline constexpr char kWatchVariable[] = "HOROVODPP_WATCH";
 
+// An elastic job goes on when ranks are lost, and newcomers replace them.
+struct ElasticTerms {
+  int least = 0;         // Ranks without which the job ends after `timeout`.
+  int most = 0;          // Ranks; 0: the job is not elastic.
+  int spares = 0;        // Newcomers that wait for a rank to be lost.
+  int most_losses = -1;  // Lost ranks, after which the job ends; -1: any.
+  std::chrono::milliseconds timeout{600000};
+
+  bool is_elastic() const { return most > 0; }
+};
+
 struct Arguments {
   int ranks = 0;
   std::vector<Host> hosts;  // As filled by `ranks`; empty: this host.
@@ -37,6 +48,7 @@ struct Arguments {
   LogLimits log_limits;
   bool watches = false;  // Shows the ranks while the job runs.
   int max_restarts = 0;
+  ElasticTerms elastic;
   std::vector<std::string> command;  // The program first.
   // Variables that options set for mpirun and the ranks; they override inherited
   // ones.

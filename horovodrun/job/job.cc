@@ -17,10 +17,13 @@
 #include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/clock.h"
+#include "horovodrun/engines/newcomer_order.h"
 #include "horovodrun/job/live_view.h"
+#include "horovodrun/job/replacements.h"
 #include "horovodrun/output/job_output.h"
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/rank_streams.h"
+#include "horovodrun/system/pipe_writer.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/process_tree.h"
 #include "horovodrun/system/signal_queue.h"
@@ -56,6 +59,11 @@ class RunningJob {
                 .starter = job.plan.starter,
                 .hosts_need_connections = job.plan.hosts_need_connections},
                Clock::steady().now()),
+        replacements_(job.arguments.elastic.is_elastic()
+                          ? std::optional<Replacements>(std::in_place,
+                                                        job.arguments.elastic,
+                                                        job.arguments.hosts)
+                          : std::nullopt),
         host_name_(host_name()),
         view_(job.arguments.watches
                   ? std::optional<LiveView>(std::in_place, job.arguments.ranks,
@@ -78,6 +86,7 @@ class RunningJob {
   void pass_on(int signal);
   void terminate();
   void take_action();
+  void start_newcomers();
   void wait(Clock::TimePoint deadline);
   void show_view();
   void finish();
@@ -89,6 +98,8 @@ class RunningJob {
   std::string lost_file_;  // The first that an agent reported; empty: none.
   JobOutput output_;
   JobWatch watch_;
+  std::optional<Replacements> replacements_;  // Of an elastic job.
+  std::optional<PipeWriter> orders_;          // For newcomers, to the starter.
   const std::string host_name_;
   std::optional<LiveView> view_;  // With --watch.
   const SignalQueue signals_;
@@ -134,6 +145,11 @@ absl::Status RunningJob::start() {
   if (!output_.desk().empty() && job_.plan.reads_ranks) {
     environment[kOutputVariable] = output_.desk();
   }
+  if (replacements_) {
+    orders_.emplace();
+    if (!orders_->is_open()) return errno_error("cannot order newcomers");
+    environment[kNewcomersVariable] = absl::StrCat(orders_->reading_end());
+  }
   // At this process's death the starter gets SIGTERM, so that it ends its ranks
   // on all hosts and cleans up. It ignores SIGPIPE, so that its last output
   // does not end it before.
@@ -141,11 +157,13 @@ absl::Status RunningJob::start() {
       spawn(job_.plan.argv, {.environment = std::move(environment),
                              .stdout_fd = output,
                              .stderr_fd = errors,
+                             .kept_fd = orders_ ? orders_->reading_end() : -1,
                              .death_signal = SIGTERM,
                              .ignores_sigpipe = true,
                              .mask = signal_set(kKeptFromStarter)});
   close(output);
   close(errors);
+  if (orders_) orders_->close_reading_end();
   if (spawned.error != 0) {
     return absl::InternalError(
         absl::StrCat("cannot start ", job_.plan.argv[0], ": ",
@@ -245,13 +263,31 @@ void RunningJob::take_action() {
   }
 }
 
+void RunningJob::start_newcomers() {
+  if (!replacements_ || watch_.is_ending()) return;
+  const Clock::TimePoint now = Clock::steady().now();
+  const std::string end = replacements_->end(watch_.record(), now);
+  if (!end.empty()) return watch_.cannot_go_on(end, now);
+  for (const std::size_t host : replacements_->due(watch_.record(), now)) {
+    const std::vector<Host>& hosts = job_.arguments.hosts;
+    const int rank = watch_.add_newcomer(hosts.empty() ? "" : hosts[host].name);
+    // Its output is shown without its files, if these cannot be created.
+    if (const absl::Status added = files_.add(rank); !added.ok()) {
+      lost_file_ = std::string(added.message());
+    }
+    orders_->add(to_line(NewcomerOrder{.rank = rank, .host = host}));
+  }
+  orders_->write_some();
+}
+
 void RunningJob::wait(Clock::TimePoint deadline) {
   using std::chrono::milliseconds;
   const Clock::TimePoint now = Clock::steady().now();
-  const Clock::TimePoint until =
-      std::min({deadline, output_.deadline(),
-                view_ ? view_->deadline() : Clock::TimePoint::max(),
-                now + std::chrono::hours(1)});
+  const Clock::TimePoint until = std::min(
+      {deadline, output_.deadline(),
+       replacements_ ? replacements_->deadline() : Clock::TimePoint::max(),
+       view_ ? view_->deadline() : Clock::TimePoint::max(),
+       now + std::chrono::hours(1)});
   const auto left = std::chrono::ceil<milliseconds>(until - now);
   std::vector<pollfd> fds = {{signals_.fd(), POLLIN, 0}};
   output_.add_awaited(&fds);
@@ -296,6 +332,7 @@ Verdict RunningJob::run() {
     reap();
     if (watch_.is_ending()) look_for_agents();
     if (view_) show_view();
+    start_newcomers();
     if (!starter_ended_) take_action();
   }
   if (view_) output_.clear_block();

@@ -34,13 +34,16 @@ struct RankRecord {
   std::optional<RankStatus> peer_left_early{};
   bool was_connected = false;
   bool has_reformed = false;
-  bool is_lost = false;  // The others go on without it.
+  bool is_lost = false;      // The others go on without it.
+  bool is_newcomer = false;  // Was started while the job ran.
   // It had reported nothing when the grace period after others' failures ended.
   bool is_unaware = false;
 
   bool host_is_lost() const {
     return ended && ended->kind == Report::Kind::kHostLost;
   }
+  // It has not joined the job, so its end is no matter of the others'.
+  bool is_waiting_newcomer() const { return is_newcomer && !was_connected; }
   bool failed() const { return ended && ended->is_failure(); }
   bool tells(RankStatus::Kind kind) const { return news && news->kind == kind; }
 };
@@ -49,7 +52,8 @@ struct JobRecord {
   std::vector<RankRecord> ranks;
   Clock::Duration start_timeout{};
   bool start_timed_out = false;
-  bool cannot_begin = false;  // A rank ended that others need to begin.
+  std::string cannot_go_on{};  // Why an elastic job ends; empty: it does not.
+  bool cannot_begin = false;   // A rank ended that others need to begin.
   int signal = 0;  // The user's first; 0: none, or a rank failed earlier.
   std::string starter = "mpirun";  // For messages.
   int starter_status = 0;          // As waitpid gives it.

@@ -15,7 +15,7 @@ constexpr Clock::TimePoint kNever = Clock::TimePoint::max();
 
 // A failure that stands: the others have not gone on without the rank.
 bool is_open_failure(const RankRecord& rank) {
-  return rank.failed() && !rank.is_lost;
+  return rank.failed() && !rank.is_lost && !rank.is_waiting_newcomer();
 }
 
 }  // namespace
@@ -35,13 +35,29 @@ JobWatch::JobWatch(const Options& options, Clock::TimePoint now)
 }
 
 bool JobWatch::all_have_started() const {
-  return std::all_of(record_.ranks.begin(), record_.ranks.end(),
-                     [](const RankRecord& rank) { return rank.started; });
+  return std::all_of(
+      record_.ranks.begin(), record_.ranks.end(),
+      [](const RankRecord& rank) { return rank.started || rank.is_newcomer; });
 }
 
 bool JobWatch::any_failure() const {
   return std::any_of(record_.ranks.begin(), record_.ranks.end(),
-                     [](const RankRecord& rank) { return rank.failed(); });
+                     [](const RankRecord& rank) {
+                       return rank.failed() && !rank.is_waiting_newcomer();
+                     });
+}
+
+int JobWatch::add_newcomer(const std::string& host) {
+  RankRecord& rank = record_.ranks.emplace_back();
+  rank.asked_host = host;
+  rank.is_newcomer = true;
+  return static_cast<int>(record_.ranks.size()) - 1;
+}
+
+void JobWatch::cannot_go_on(const std::string& why, Clock::TimePoint now) {
+  if (!record_.cannot_go_on.empty()) return;
+  record_.cannot_go_on = why;
+  end_by(now);
 }
 
 void JobWatch::end_by(Clock::TimePoint time) {
@@ -69,7 +85,7 @@ bool JobWatch::all_have_ended() const {
   }
   return std::all_of(
       record_.ranks.begin(), record_.ranks.end(), [&](const RankRecord& rank) {
-        return rank.ended || rank.agent_is_gone ||
+        return rank.ended || rank.agent_is_gone || rank.is_waiting_newcomer() ||
                (rank.started && silent_hosts.count(rank.started->host) > 0);
       });
 }
@@ -226,7 +242,7 @@ bool JobWatch::waits_forever() const {
     return std::any_of(record_.ranks.begin(), record_.ranks.end(), test);
   };
   return any([](const RankRecord& rank) {
-           return rank.ended && !rank.was_connected;
+           return rank.ended && !rank.was_connected && !rank.is_newcomer;
          }) &&
          any([](const RankRecord& rank) {
            return !rank.ended && rank.tells(RankStatus::Kind::kJoining);
@@ -256,6 +272,7 @@ void JobWatch::look(Clock::TimePoint now) {
   bool trouble = false;
   bool anybody_goes_on = false;
   for (const RankRecord& rank : record_.ranks) {
+    if (rank.is_waiting_newcomer()) continue;
     trouble = trouble || is_open_failure(rank) || rank.is_lost ||
               (rank.broken && !rank.ended);
     if (!goes_on(rank, now)) continue;
@@ -284,7 +301,7 @@ bool JobWatch::only_blamed_are_left() const {
   }
   for (int i = 0; i < static_cast<int>(record_.ranks.size()); ++i) {
     const RankRecord& rank = record_.ranks[static_cast<std::size_t>(i)];
-    if (rank.ended) continue;
+    if (rank.ended || rank.is_waiting_newcomer()) continue;
     if (blamed.count(i) == 0 || blames_others(i)) return false;
   }
   return true;
@@ -304,6 +321,7 @@ std::optional<Clock::TimePoint> JobWatch::end_of_grace() const {
   Clock::TimePoint end = *idle_since_ + kGraceWithoutFailure;
   Clock::TimePoint last_end = *idle_since_;
   for (const RankRecord& rank : record_.ranks) {
+    if (rank.is_waiting_newcomer()) continue;
     last_end = std::max(last_end, rank.ended_at);
     if (!rank.failed() && !rank.is_lost) continue;
     end = std::min(end, std::max(*idle_since_, rank.ended_at) + kGrace);

@@ -62,6 +62,12 @@ class JobWatch {
 
   void report_arrived(const Report& report, Clock::TimePoint now);
 
+  // An elastic job gets a rank, which is to run on this host; returns its
+  // number.
+  int add_newcomer(const std::string& host);
+  // An elastic job ends, because of `why`.
+  void cannot_go_on(const std::string& why, Clock::TimePoint now);
+
   // A request to end, from the user. The second one cuts the grace period
   // short.
   void signal_arrived(int signal, Clock::TimePoint now);

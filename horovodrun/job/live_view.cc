@@ -126,6 +126,7 @@ std::optional<std::vector<std::string>> LiveView::block(const JobRecord& job,
                                                         Clock::TimePoint now) {
   if (now < next_) return std::nullopt;
   next_ = now + kInterval;
+  ranks_.resize(std::max(ranks_.size(), job.ranks.size()));
   return watch_block(ranks(job), seconds(now - begin_), size);
 }
 

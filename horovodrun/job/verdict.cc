@@ -93,6 +93,7 @@ class Judge {
   Verdict blame_verdict(int rank) const;
   Verdict starter_verdict() const;
   Verdict went_on_verdict() const;
+  Verdict end_of_elastic_verdict() const;
 
   const JobRecord& job_;
   const std::string& program_;
@@ -129,7 +130,10 @@ int Judge::first_failure(const std::function<bool(int)>& counts) const {
     return std::make_tuple(!blamed, record(rank).ended->time);
   };
   for (int rank = 0; rank < static_cast<int>(job_.ranks.size()); ++rank) {
-    if (!record(rank).failed() || !counts(rank)) continue;
+    if (!record(rank).failed() || record(rank).is_waiting_newcomer() ||
+        !counts(rank)) {
+      continue;
+    }
     if (first < 0 || order(rank) < order(first)) first = rank;
   }
   return first;
@@ -356,6 +360,21 @@ Verdict Judge::went_on_verdict() const {
   return {0, line};
 }
 
+// Names the rank that was lost last.
+Verdict Judge::end_of_elastic_verdict() const {
+  int last = -1;
+  for (int rank = 0; rank < static_cast<int>(job_.ranks.size()); ++rank) {
+    const RankRecord& of = record(rank);
+    if (!of.failed() || of.is_waiting_newcomer() || of.stopped) continue;
+    if (last < 0 || record(last).ended_at <= of.ended_at) last = rank;
+  }
+  std::string line = absl::StrCat("the job cannot go on: ", job_.cannot_go_on);
+  if (last >= 0) {
+    absl::StrAppend(&line, "; ", describe(last), " ", end_of(last));
+  }
+  return {.exit_code = 1, .line = line, .rank = last};
+}
+
 std::string Judge::unaware_ranks() const {
   std::vector<std::string> names;
   std::size_t count = 0;
@@ -396,9 +415,11 @@ Verdict Judge::verdict() const {
 
 Verdict Judge::cause() const {
   const auto ended_well = [](const RankRecord& of) {
-    return of.is_lost || (of.ended && !of.failed());
+    return of.is_lost || of.is_waiting_newcomer() || (of.ended && !of.failed());
   };
-  const bool any_left = !all([](const RankRecord& of) { return of.is_lost; });
+  const bool any_left = !all([](const RankRecord& of) {
+    return of.is_lost || of.is_waiting_newcomer();
+  });
   if (job_.signal != 0) {
     if (all(ended_well)) return {};
     return {128 + job_.signal,
@@ -407,6 +428,7 @@ Verdict Judge::cause() const {
   if (any_left && all(ended_well) && !job_.cannot_begin) {
     return went_on_verdict();
   }
+  if (!job_.cannot_go_on.empty()) return end_of_elastic_verdict();
   if (const int rank = own_failure(); rank >= 0) return failure_verdict(rank);
   if (job_.start_timed_out) return start_verdict();
   if (job_.cannot_begin) return beginning_verdict();

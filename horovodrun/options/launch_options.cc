@@ -10,10 +10,9 @@ constexpr double kMaxRanks = 1 << 20;
 constexpr double kMaxLogFiles = 1000;
 constexpr double kMaxSeconds = 7 * 24 * 3600;
 
-constexpr char kNoGrowth[] =
-    "a job has a fixed number of ranks. A program that uses hvd.elastic.run "
-    "continues with the ranks that are left, and --max-restarts starts a "
-    "failed job again";
+constexpr char kFixedHosts[] =
+    "the hosts of a job are fixed: name them with --hosts or --hostfile. "
+    "--min-np, --max-np and --spares replace lost ranks on these hosts";
 
 constexpr Option kLaunchOptions[] = {
     // Ranks and hosts.
@@ -47,25 +46,34 @@ constexpr Option kLaunchOptions[] = {
      .value = "FILE"},
     {.names = "--min-np --min-num-proc",
      .group = OptionGroup::kRanks,
-     .help = "Least number of ranks of an elastic job",
+     .help = "Least number of ranks of an elastic job, which goes on when "
+             "ranks are lost. Default: -np",
      .type = ValueType::kCount,
      .value = "N",
-     .effect = Effect::kRefused,
-     .words = kNoGrowth},
+     .least = 1,
+     .most = kMaxRanks},
     {.names = "--max-np --max-num-proc",
      .group = OptionGroup::kRanks,
-     .help = "Largest number of ranks of an elastic job",
+     .help = "Largest number of ranks of an elastic job: newcomers replace "
+             "lost ranks, up to this number. Default: -np",
      .type = ValueType::kCount,
      .value = "N",
-     .effect = Effect::kRefused,
-     .words = kNoGrowth},
+     .least = 1,
+     .most = kMaxRanks},
+    {.names = "--spares",
+     .group = OptionGroup::kRanks,
+     .help = "Hot spares of an elastic job: started at the beginning, they "
+             "wait until a rank is lost. Default: 0",
+     .type = ValueType::kCount,
+     .value = "N",
+     .most = kMaxRanks},
     {.names = "--slots-per-host",
      .group = OptionGroup::kRanks,
      .help = "Slots of a host that the discovery script names without slots",
      .type = ValueType::kCount,
      .value = "N",
      .effect = Effect::kRefused,
-     .words = kNoGrowth},
+     .words = kFixedHosts},
     {.names = "--host-discovery-script",
      .group = OptionGroup::kRanks,
      .help = "Script that prints the hosts of an elastic job",
@@ -73,8 +81,7 @@ constexpr Option kLaunchOptions[] = {
      .value = "FILE",
      .one_of = "hosts",
      .effect = Effect::kRefused,
-     .words = "the hosts of a job are fixed; name them with --hosts or "
-              "--hostfile, and --max-restarts starts a failed job again"},
+     .words = kFixedHosts},
 
     // How ranks are started.
     {.names = "--mpi",
@@ -203,18 +210,17 @@ constexpr Option kLaunchOptions[] = {
      .variable = "PYTHONFAULTHANDLER=1"},
     {.names = "--reset-limit",
      .group = OptionGroup::kFailures,
-     .help = "Most resets of an elastic job",
+     .help = "Most ranks that an elastic job may lose. Default: any number",
      .type = ValueType::kCount,
      .value = "N",
-     .effect = Effect::kRefused,
-     .words = kNoGrowth},
+     .most = kMaxRanks},
     {.names = "--elastic-timeout",
      .group = OptionGroup::kFailures,
-     .help = "Seconds to wait for the hosts of an elastic job",
-     .type = ValueType::kCount,
+     .help = "Seconds that an elastic job may have fewer ranks than --min-np. "
+             "Default: 600",
+     .type = ValueType::kNumber,
      .value = "SECONDS",
-     .effect = Effect::kRefused,
-     .words = kNoGrowth},
+     .most = kMaxSeconds},
     {.names = "--blacklist-cooldown-range",
      .group = OptionGroup::kFailures,
      .help = "Seconds after which an elastic job uses a failed host again",
@@ -222,7 +228,7 @@ constexpr Option kLaunchOptions[] = {
      .value = "MIN MAX",
      .values = 2,
      .effect = Effect::kRefused,
-     .words = kNoGrowth},
+     .words = kFixedHosts},
 
     // Help and information.
     {.names = "--help -h",

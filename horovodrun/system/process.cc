@@ -66,6 +66,7 @@ void become(char* const* argv, char** environment, const SpawnOptions& options,
   if (options.reads_nothing) read_nothing();
   if (options.stdout_fd >= 0) dup2(options.stdout_fd, STDOUT_FILENO);
   if (options.stderr_fd >= 0) dup2(options.stderr_fd, STDERR_FILENO);
+  if (options.kept_fd >= 0) fcntl(options.kept_fd, F_SETFD, 0);
   reset_signals(options.mask);
   if (options.ignores_sigpipe) std::signal(SIGPIPE, SIG_IGN);
   if (options.death_signal != 0) {

@@ -20,6 +20,7 @@ struct SpawnOptions {
   bool reads_nothing = false;
   int stdout_fd = -1;      // -1: this process's.
   int stderr_fd = -1;      // -1: this process's.
+  int kept_fd = -1;        // Stays open in the child, under its number.
   bool own_group = false;  // Leads a process group of its own.
   // The signal that the child gets when this process dies; 0: none.
   int death_signal = 0;

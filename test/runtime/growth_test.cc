@@ -158,7 +158,8 @@ TEST(Growth, KeepsToTheLargestNumberOfRanks) {
     EXPECT_EQ(job.status().code(), StatusCode::kCancelled) << job.status();
   });
   run_job(server, 2, 2, [](RuntimePtr job) {
-    EXPECT_EQ(grown(job, 1).status().code(), StatusCode::kUnavailable);
+    EXPECT_EQ(job->waiting_newcomers(), 0);
+    EXPECT_EQ(job->grow().status().code(), StatusCode::kUnavailable);
     end(*job, 2);
   });
   server.end();

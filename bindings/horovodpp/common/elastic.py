@@ -4,12 +4,17 @@ import abc
 import contextlib
 import copy
 import functools
+import os
 import queue
 
 from horovodpp import _core
 from horovodpp.common import basics, joining
 from horovodpp.common.exceptions import (
     HorovodInternalError, HostsUpdatedInterrupt, InvalidCallError)
+
+
+def _waiting_newcomers():
+    return _core.waiting_newcomers() if basics.is_initialized() else 0
 
 
 class State(abc.ABC):
@@ -25,6 +30,8 @@ class State(abc.ABC):
         self._host_messages = queue.Queue()
         self._last_updated_timestamp = 0
         self._reset_callbacks = []
+        # A newcomer to a running job has no state until it has got one of another rank.
+        self._has_state = not os.environ.get("HOROVODPP_JOIN")
 
     def register_reset_callbacks(self, callbacks):
         """Adds functions to call after the ranks have changed, say to scale the learning rate."""
@@ -47,7 +54,10 @@ class State(abc.ABC):
         self.check_host_updates()
 
     def check_host_updates(self):
-        """Raises HostsUpdatedInterrupt on every rank if rank 0 has a message that hosts changed."""
+        """Raises HostsUpdatedInterrupt on every rank if rank 0 has a message that hosts changed.
+
+        Also if newcomers wait to join the job (horovodrun --max-np, --spares).
+        """
         latest = self._last_updated_timestamp
         update = 0
         while not self._host_messages.empty():
@@ -55,11 +65,11 @@ class State(abc.ABC):
             if timestamp > latest:
                 latest = timestamp
                 update |= what
-        previous, latest, update = self._bcast_object(
-            (self._last_updated_timestamp, latest, update))
+        previous, latest, update, newcomers = self._bcast_object(
+            (self._last_updated_timestamp, latest, update, _waiting_newcomers()))
         self._last_updated_timestamp = latest
-        if latest > previous:
-            raise HostsUpdatedInterrupt(update == 1)
+        if latest > previous or newcomers > 0:
+            raise HostsUpdatedInterrupt(update == 1 and newcomers == 0)
 
     @abc.abstractmethod
     def save(self):
@@ -104,18 +114,30 @@ class ObjectState(State):
 
 
 def _reset():
-    """Continues with the remaining ranks."""
+    """Continues with the remaining ranks, and with the newcomers that wait."""
     if not basics.is_initialized():
         basics.init()
         return
     try:
         basics.reform()
-    except InvalidCallError:  # The job is not broken: the program wants to restart it.
+    except InvalidCallError:  # The job is not broken.
+        if _grow():
+            return
+        # The program wants to restart it.
         _core.abort("begins anew")
         with contextlib.suppress(HorovodInternalError):
             while True:  # Until this rank, too, knows that the job is broken.
                 joining.barrier()
         basics.reform()
+
+
+def _grow():
+    """Whether the job is another one now."""
+    try:
+        return basics.grow() is None
+    except HorovodInternalError:  # A rank was lost meanwhile.
+        basics.reform()
+        return True
 
 
 def run_fn(func, reset=_reset):

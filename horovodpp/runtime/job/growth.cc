@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/system/failpoints.h"
@@ -73,6 +74,11 @@ void Growth::note(const std::string& message) {
   if (numbers.ok()) waiting_ = static_cast<int>(numbers->front());
 }
 
+std::vector<int> Growth::numbers() {
+  MutexLock lock(mutex_);
+  return numbers_;
+}
+
 int Growth::waiting() {
   MutexLock lock(mutex_);
   while (guest_ != nullptr) {
@@ -126,10 +132,17 @@ absl::StatusOr<std::unique_ptr<Job>> Growth::start(const Admission& admission,
       std::unique_ptr<transport::Communicator> wires,
       make_grown_communicator(config, admission.number, interrupt));
   HVD_RETURN_IF_ERROR(pass_failpoint(Failpoint::kGrowMet));
-  HVD_ASSIGN_OR_RETURN(
-      std::unique_ptr<Job> job,
-      arenas == nullptr ? Job::start(config, std::move(wires))
-                        : Job::start(config, std::move(wires), *arenas));
+  HVD_ASSIGN_OR_RETURN(const std::vector<std::string> told,
+                       wires->exchange(absl::StrCat(config_.rank),
+                                       deadline_after(config_.start_timeout)));
+  numbers_.assign(told.size(), -1);
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    static_cast<void>(absl::SimpleAtoi(told[i], &numbers_[i]));
+  }
+  HVD_ASSIGN_OR_RETURN(std::unique_ptr<Job> job,
+                       arenas == nullptr
+                           ? Job::start(config, std::move(wires))
+                           : Job::start(config, std::move(wires), *arenas));
   pass_failpoint(Failpoint::kGrowStarted).IgnoreError();
   return job;
 }

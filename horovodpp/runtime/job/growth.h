@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -27,6 +28,8 @@ class Growth {
   explicit Growth(const Config& config) : config_(config) {}
 
   const Config& config() const { return config_; }
+  // The launcher's numbers of the ranks of the last grown job.
+  std::vector<int> numbers();
 
   // Begins to watch the room; for rank 0 of a job. Without a room it does
   // nothing; a room that cannot be reached is logged.
@@ -66,7 +69,7 @@ class Growth {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::unique_ptr<Job>> start(
       const transport::Admission& admission, const Interrupt& interrupt,
-      const Job::Arenas* arenas);
+      const Job::Arenas* arenas) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reports `job` to the room, and returns it once all members have one.
   absl::StatusOr<std::unique_ptr<Job>> await_others(
       absl::StatusOr<std::unique_ptr<Job>> job, const Interrupt& interrupt)
@@ -79,6 +82,7 @@ class Growth {
   // Null: not in the room.
   std::unique_ptr<transport::RoomGuest> guest_ ABSL_GUARDED_BY(mutex_);
   int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<int> numbers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hvd::runtime

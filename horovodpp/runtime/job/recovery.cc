@@ -55,7 +55,8 @@ Config without_ranks(Config config) {
 
 }  // namespace
 
-Recovery::Recovery(const Config& config) : config_(without_ranks(config)) {}
+Recovery::Recovery(const Config& config, std::vector<int> numbers)
+    : config_(without_ranks(config)), numbers_(std::move(numbers)) {}
 
 Recovery::~Recovery() = default;
 
@@ -289,16 +290,17 @@ absl::Status Recovery::still_decided(std::uint32_t epoch) const {
                                 : absl::StrCat(describe(lost), " was lost"));
 }
 
-// The first job's ranks that do not take part now.
+// The first job's ranks that do not take part now, by the launcher's numbers.
 std::vector<int> Recovery::lost_so_far() {
   MutexLock lock(vote_mutex_);
   std::vector<int> lost;
   const std::vector<int> members = vote_->members().ranks;
   for (int rank = 0; rank < router_->wires().size(); ++rank) {
-    if (!contains(members, rank)) {
-      lost.push_back(rank);
-    }
+    if (contains(members, rank)) continue;
+    lost.push_back(numbers_.empty() ? rank
+                                    : numbers_[static_cast<std::size_t>(rank)]);
   }
+  std::sort(lost.begin(), lost.end());
   return lost;
 }
 

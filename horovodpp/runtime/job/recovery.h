@@ -30,7 +30,9 @@ namespace hvd::runtime {
 
 class Recovery {
  public:
-  explicit Recovery(const Config& config);
+  // `numbers` are the launcher's numbers of the first job's ranks; empty: their
+  // own.
+  explicit Recovery(const Config& config, std::vector<int> numbers = {});
   ~Recovery();
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
@@ -74,6 +76,7 @@ class Recovery {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(vote_mutex_);
 
   const Config config_;
+  const std::vector<int> numbers_;
   Mutex mutex_;  // Serializes reform().
   const Job* current_ ABSL_GUARDED_BY(mutex_) = nullptr;
   absl::Status verdict_ ABSL_GUARDED_BY(mutex_);  // Set once it cannot go on.

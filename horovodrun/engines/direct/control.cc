@@ -18,6 +18,8 @@ constexpr std::size_t kTextBytes = 4;  // At least, on the wire.
 void write_order(const HostOrder& order, WireWriter& writer) {
   writer.u32(static_cast<std::uint32_t>(order.first_rank));
   writer.u32(static_cast<std::uint32_t>(order.ranks));
+  writer.flag(order.are_newcomers);
+  writer.flag(order.takes_more);
   writer.u32(static_cast<std::uint32_t>(order.longest_silence.count()));
   writer.text(order.folder);
   writer.u32(static_cast<std::uint32_t>(order.agent.size()));
@@ -34,6 +36,8 @@ HostOrder read_order(WireReader& reader) {
   order.first_rank = static_cast<int>(reader.u32());
   order.ranks = static_cast<int>(reader.u32());
   if (order.first_rank < 0 || order.ranks < 1) reader.fail();
+  order.are_newcomers = reader.flag();
+  order.takes_more = reader.flag();
   order.longest_silence = std::chrono::milliseconds(reader.u32());
   order.folder = reader.text();
   for (std::uint32_t left = reader.count(kTextBytes); left > 0; --left) {

@@ -31,6 +31,8 @@ inline constexpr std::chrono::milliseconds kLongestSilence{60000};
 struct HostOrder {
   int first_rank = 0;
   int ranks = 1;
+  bool are_newcomers = false;
+  bool takes_more = false;           // Newcomers may follow.
   std::string folder{};              // To start them in.
   std::vector<std::string> agent{};  // The command of each rank's agent.
   Environment environment{};         // Added to that of the host.

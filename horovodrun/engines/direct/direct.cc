@@ -72,6 +72,10 @@ class DirectEngine : public Engine {
     StartPlan plan = {.added = common_variables(arguments, context),
                       .starter = "the process that starts the ranks",
                       .disguises_signals = true};
+    if (arguments.elastic.is_elastic()) {
+      plan.takes_newcomers = true;
+      plan.added[kElastic] = absl::StrCat(arguments.elastic.most);
+    }
     if (!all_local(order.hosts, context.host_name)) {
       plan.hosts_need_connections = true;
       if (connects_by_srun(context.environment)) {

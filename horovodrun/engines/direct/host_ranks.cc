@@ -57,6 +57,7 @@ class HostRanks {
   RankAgents agents_;
   PipeWriter input_;  // Of rank 0.
   bool was_ordered_ = false;
+  bool takes_more_ = false;  // Ranks may be ordered later.
   bool failed_ = false;
   steady_clock::time_point heard_at_ = steady_clock::now();
   milliseconds longest_silence_ = kLongestSilence;
@@ -65,18 +66,20 @@ class HostRanks {
 };
 
 void HostRanks::start(const HostOrder& order) {
-  was_ordered_ = true;
+  takes_more_ = order.takes_more;
   longest_silence_ = order.longest_silence;
-  if (chdir(order.folder.c_str()) != 0) {
+  if (!was_ordered_ && chdir(order.folder.c_str()) != 0) {
     say_here(absl::StrCat(
         "there is no folder ", order.folder,
         ", so its ranks start in the home folder: ", std::strerror(errno)));
   }
+  was_ordered_ = true;
   Environment environment = order.environment;
   environment.insert({"PWD", order.folder});
   environment.merge(current_environment());
   failed_ = !agents_.start({.first = order.first_rank,
                             .count = order.ranks,
+                            .are_newcomers = order.are_newcomers,
                             .agent = order.agent,
                             .environment = environment,
                             .input = input_.reading_end()});
@@ -87,9 +90,12 @@ void HostRanks::start(const HostOrder& order) {
 void HostRanks::take(const ControlMessage& message) {
   switch (message.kind) {
     case ControlMessage::Kind::kOrder:
-      if (!was_ordered_) start(message.order);
+      if (!was_ordered_ || (takes_more_ && message.order.are_newcomers)) {
+        start(message.order);
+      }
       break;
     case ControlMessage::Kind::kSignal:
+      if (message.signal == SIGTERM) takes_more_ = false;
       agents_.signal_all(message.signal);
       break;
     case ControlMessage::Kind::kInput:
@@ -141,7 +147,8 @@ int HostRanks::run() {
   std::signal(SIGPIPE, SIG_IGN);
   while (true) {
     agents_.reap();
-    const bool is_done = (was_ordered_ || latest_) && !agents_.any_runs();
+    const bool is_done =
+        ((was_ordered_ && !takes_more_) || latest_) && !agents_.any_runs();
     if (is_done || (latest_ && steady_clock::now() >= *latest_)) break;
     const bool has_room = input_.unwritten() <= kMaxUnreadInput;
     pollfd control = {latest_ ? -1 : STDIN_FILENO, POLLRDHUP, 0};

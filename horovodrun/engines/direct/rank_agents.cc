@@ -31,8 +31,8 @@ std::optional<Engine::Place> place_without_mpi(const Environment& environment) {
 
 Environment without_place(Environment environment) {
   if (!environment.contains(kRendezvous)) return environment;
-  for (const char* name : {kRendezvous, kJobKey, kRank, kLocalRank, kLocalSize,
-                           "HOROVODPP_LAUNCHER"}) {
+  for (const char* name : {kRendezvous, kJobKey, kElastic, kNewcomer, kRank,
+                           kLocalRank, kLocalSize, "HOROVODPP_LAUNCHER"}) {
     environment.erase(name);
   }
   return environment;
@@ -43,8 +43,10 @@ bool RankAgents::start(const Ranks& ranks) {
     const int rank = ranks.first + i;
     Environment environment = ranks.environment;
     environment[kRank] = absl::StrCat(rank);
-    environment[kLocalRank] = absl::StrCat(i);
-    environment[kLocalSize] = absl::StrCat(ranks.count);
+    if (ranks.are_newcomers) environment[kNewcomer] = "1";
+    environment[kLocalRank] = absl::StrCat(started_++);
+    environment[kLocalSize] =
+        absl::StrCat(ranks.are_newcomers ? started_ : ranks.count);
     // In process groups of their own: the launcher passes on the terminal's
     // signals to this group.
     const Spawned spawned =

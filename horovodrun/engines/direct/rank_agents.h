@@ -18,6 +18,9 @@ namespace hvd::launcher {
 // Where ranks without MPI meet, and the secret of those that meet by TCP.
 inline constexpr char kRendezvous[] = "HOROVODPP_RENDEZVOUS";
 inline constexpr char kJobKey[] = "HOROVODPP_JOB_KEY";
+// The largest number of ranks of an elastic job, and the mark of its newcomers.
+inline constexpr char kElastic[] = "HOROVODPP_ELASTIC";
+inline constexpr char kNewcomer[] = "HOROVODPP_JOIN";
 
 // Engine::place(), and the environment without the variables that it reads.
 std::optional<Engine::Place> place_without_mpi(const Environment& environment);
@@ -28,6 +31,7 @@ class RankAgents {
   struct Ranks {
     int first = 0;
     int count = 0;
+    bool are_newcomers = false;
     std::vector<std::string> agent{};  // The command.
     Environment environment{};         // With kRendezvous.
     int input = -1;  // Standard input of rank 0; -1: this process's.
@@ -48,6 +52,7 @@ class RankAgents {
 
  private:
   std::set<pid_t> agents_;
+  int started_ = 0;
 };
 
 }  // namespace hvd::launcher

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodrun/engines/direct/starter.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -29,6 +30,7 @@
 #include "horovodrun/engines/direct/remote_host.h"
 #include "horovodrun/engines/direct/starter_order.h"
 #include "horovodrun/engines/engine.h"
+#include "horovodrun/engines/newcomer_order.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/output/report.h"
 #include "horovodrun/preflight/own_host.h"
@@ -94,6 +96,8 @@ class Starter {
   absl::Status start_server();
   absl::Status start_ranks();
   absl::Status start_own(RankAgents::Ranks ranks);
+  void read_orders();
+  void start_newcomer(const NewcomerOrder& order);
   Environment with_rank_variables(Environment environment) const;
   bool any_runs() const;
   void reap();
@@ -114,7 +118,13 @@ class Starter {
   std::unique_ptr<MeetingServer> server_;  // Null: ranks need none.
   std::string key_;
   steady_clock::time_point next_ping_ = steady_clock::now() + kPingInterval;
-  bool was_asked_ = false;  // To end.
+  bool was_asked_ = false;    // To end.
+  std::size_t own_host_ = 0;  // A position in the hosts.
+  HostOrder host_order_;      // For other hosts, without ranks.
+  // Of an elastic job: the pipe for orders of newcomers, and what was read.
+  int orders_ =
+      number_in(current_environment(), {kNewcomersVariable}, -1);
+  std::string unread_orders_;
 };
 
 absl::Status Starter::start_server() {
@@ -141,6 +151,7 @@ Environment Starter::with_rank_variables(Environment environment) const {
 
 absl::Status Starter::start_own(RankAgents::Ranks ranks) {
   ranks.environment = with_rank_variables(current_environment());
+  ranks.environment.erase(kNewcomersVariable);
   if (ranks.first == 0 && ranks.count > 0) {
     terminal_.emplace();
     ranks.input = terminal_->reading_end();
@@ -154,7 +165,9 @@ absl::Status Starter::start_own(RankAgents::Ranks ranks) {
 // Other hosts first: their ranks take longest to start.
 absl::Status Starter::start_ranks() {
   const Environment environment = current_environment();
-  HostOrder order = {.agent = order_.agent};
+  HostOrder& order = host_order_;
+  order.agent = order_.agent;
+  order.takes_more = orders_ >= 0;
   std::error_code error;
   order.folder = std::filesystem::current_path(error);
   for (const std::string& name : exportable_names(environment)) {
@@ -163,9 +176,8 @@ absl::Status Starter::start_ranks() {
   order.environment.erase(kOutputVariable);
   order.environment = with_rank_variables(std::move(order.environment));
   RankAgents::Ranks own = {.agent = order_.agent};
-  std::size_t own_host = 0;
   if (!order_.shell.empty()) {
-    HVD_ASSIGN_OR_RETURN(own_host, find_own(order_.hosts));
+    HVD_ASSIGN_OR_RETURN(own_host_, find_own(order_.hosts));
   }
   int next = 0;
   remotes_.reserve(order_.hosts.size());
@@ -173,7 +185,7 @@ absl::Status Starter::start_ranks() {
     const Host& host = order_.hosts[i];
     order.first_rank = std::exchange(next, next + host.slots);
     order.ranks = host.slots;
-    if (i == own_host) {
+    if (i == own_host_) {
       own.first = order.first_rank;
       own.count = order.ranks;
       continue;
@@ -183,6 +195,48 @@ absl::Status Starter::start_ranks() {
     if (order.first_rank == 0) reader_ = &remote;
   }
   return start_own(std::move(own));
+}
+
+void Starter::read_orders() {
+  if (orders_ < 0) return;
+  char bytes[4096];
+  pollfd orders = {orders_, POLLIN, 0};
+  while (poll(&orders, 1, 0) == 1) {
+    const ssize_t size = read(orders_, bytes, sizeof bytes);
+    if (size <= 0) {
+      orders_ = -1;  // The launcher has ended.
+      break;
+    }
+    unread_orders_.append(bytes, static_cast<std::size_t>(size));
+  }
+  while (const auto order = take_newcomer(unread_orders_)) {
+    if (!was_asked_) start_newcomer(*order);
+  }
+}
+
+// A newcomer that cannot start is reported as one that has failed.
+void Starter::start_newcomer(const NewcomerOrder& order) {
+  if (order.host == own_host_ || order.host >= order_.hosts.size()) {
+    RankAgents::Ranks ranks = {.first = order.rank,
+                               .count = 1,
+                               .are_newcomers = true,
+                               .agent = order_.agent};
+    if (start_own(std::move(ranks)).ok()) return;
+  } else {
+    const std::string& name = order_.hosts[order.host].name;
+    for (RemoteHost& host : remotes_) {
+      if (host.name() != name || host.shell() < 0) continue;
+      HostOrder ranks = host_order_;
+      ranks.first_rank = order.rank;
+      ranks.ranks = 1;
+      ranks.are_newcomers = true;
+      host.send({.kind = ControlMessage::Kind::kOrder, .order = ranks});
+      return;
+    }
+  }
+  send_report(
+      {.kind = Report::Kind::kNotExecuted, .rank = order.rank, .value = EAGAIN},
+      value_in(current_environment(), kTokenVariable));
 }
 
 bool Starter::any_runs() const {
@@ -241,11 +295,13 @@ void Starter::wait(milliseconds longest) {
   if (server_ != nullptr) {
     wait.more.push_back({server_->descriptor(), POLLIN, 0});
   }
+  if (orders_ >= 0) wait.more.push_back({orders_, POLLIN, 0});
   for (const RemoteHost& host : remotes_) {
     wait.more.push_back({host.control().awaited(), POLLOUT, 0});
   }
   wait_for_signal(signals_, parent_, wait);
   if (server_ != nullptr) server_->proceed();
+  read_orders();
   for (const RemoteHost& host : remotes_) host.control().write_some();
   serve_input();
 }
@@ -276,7 +332,8 @@ int Starter::run() {
   // The terminal stops the launcher only: ranks and connections go on.
   std::signal(SIGTSTP, SIG_IGN);
   absl::Status started;
-  if (!order_.shell.empty()) started = start_server();
+  if (orders_ >= 0) fcntl(orders_, F_SETFD, FD_CLOEXEC);
+  if (!order_.shell.empty() || orders_ >= 0) started = start_server();
   if (started.ok()) started = start_ranks();
   if (!started.ok()) {
     if (!started.message().empty()) {

@@ -6,6 +6,7 @@ import torch
 
 from horovodpp.common.elastic import ObjectState
 from horovodpp.torch.elastic.sampler import ElasticSampler
+from horovodpp.torch.elastic.steps import Boundary, NewcomerWatch, furthest
 from horovodpp.torch.functions import (
     broadcast_object, broadcast_optimizer_state, broadcast_parameters)
 from horovodpp.torch.mpi_ops import rank
@@ -17,6 +18,8 @@ class StateHandler:
     TorchState calls save() on all handlers only after sync() of all. So a rank lost in between
     leaves no commit that mixes the states of two ranks.
     """
+
+    root = 0  # The rank from which sync() takes the value.
 
     def __init__(self, value):
         self.value = value
@@ -49,17 +52,17 @@ class _SavedByStateDict(StateHandler):
 
 class ModelStateHandler(_SavedByStateDict):
     def sync(self):
-        broadcast_parameters(self.value.state_dict(), root_rank=0)
+        broadcast_parameters(self.value.state_dict(), root_rank=self.root)
 
 
 class OptimizerStateHandler(_SavedByStateDict):
     def sync(self):
-        broadcast_optimizer_state(self.value, root_rank=0)
+        broadcast_optimizer_state(self.value, root_rank=self.root)
 
 
 class SamplerStateHandler(_SavedByStateDict):
     def sync(self):
-        self.value.load_state_dict(broadcast_object(self.value.state_dict(), 0))
+        self.value.load_state_dict(broadcast_object(self.value.state_dict(), self.root))
 
 
 _handler_registry = [
@@ -85,6 +88,18 @@ class TorchState(ObjectState):
         state = TorchState(model, optimizer, sampler=sampler, epoch=0)
 
     model, optimizer: values to keep. Pass others as keywords. Assigning to one of them saves it.
+
+    A loop either calls commit(), as in Horovod, and goes back to the last commit after a loss; or it
+    calls end_step() after each step, and then loses one step at most:
+
+        while state.step < 1000:
+            loss_of(model, state.step).backward()
+            optimizer.step()
+            state.step += 1
+            state.end_step()
+
+    Such a step makes no call of other ranks between optimizer.step() and end_step(). If it does, and
+    a rank is lost in that call, the survivors go back to the last commit.
     """
 
     def __init__(self, model=None, optimizer=None, **kwargs):
@@ -99,27 +114,93 @@ class TorchState(ObjectState):
         rest = {name: value for name, value in kwargs.items() if name not in self._handlers}
         for name, handler in self._handlers.items():
             vars(self)[name] = handler.value
+        self._version = 0  # Boundaries passed.
+        self._boundary = None  # With end_step() only.
+        self._at_boundary = {}  # The values without a handler.
+        self._newcomers = NewcomerWatch()
         super().__init__(broadcast_object, rank, **rest)
 
     def save(self):
         for handler in self._handlers.values():
             handler.save()
         super().save()
+        self._saved_version = self._version
+
+    def end_step(self):
+        """Ends a step: a loss from now on does not undo it.
+
+        Every rank calls it, after the optimizers' steps and after all changes to the values of the
+        state. Raises HostsUpdatedInterrupt on all ranks if newcomers wait.
+        """
+        self._version += 1
+        self._begin_step()
+        self._newcomers.look()
+
+    def _begin_step(self):
+        if self._boundary is None:
+            self._boundary = Boundary(self._values_of(torch.nn.Module),
+                                      self._values_of(torch.optim.Optimizer))
+        self._boundary.keep()
+        self._at_boundary = {name: copy.deepcopy(getattr(self, name))
+                             for name in self._saved_state}
+        self._samplers = [(sampler, sampler.state_dict())
+                          for sampler in self._values_of(ElasticSampler)]
+
+    def _values_of(self, kind):
+        return [handler.value for handler in self._handlers.values()
+                if isinstance(handler.value, kind)]
 
     def restore(self):
+        """Goes back to the last boundary, or to the last commit if it is passed."""
+        if self._boundary is not None and not self._boundary.is_passed():
+            self._boundary.put_back()
+            for name, value in self._at_boundary.items():
+                setattr(self, name, copy.deepcopy(value))
+            for sampler, kept in self._samplers:
+                sampler.load_state_dict(kept)
+            return
         for handler in self._handlers.values():
             handler.restore()
         super().restore()
+        self._version = self._saved_version
 
     def sync(self):
-        for handler in self._handlers.values():
-            handler.sync()
-        super().sync()
+        """Takes the state of the rank that got furthest; moves nothing if all have the same.
+
+        Raises RuntimeError if only newcomers are left, which have no state.
+        """
+        root, all_have_it = furthest(self._version if self._has_state else -1)
+        if root < 0:
+            raise RuntimeError("all ranks that had the state of the training are lost; start the "
+                               "job again, from a checkpoint")
+        if self._boundary is None or not all_have_it:
+            for handler in self._handlers.values():
+                handler.root = root
+                handler.sync()
+            self._sync_values(root)
+            self._has_state = True
+        if self._boundary is not None:
+            self._begin_step()
+
+    def _sync_values(self, root):
+        # Saved only after all values have arrived: a commit must be from one rank, even if the job
+        # breaks meanwhile.
+        values = {name: getattr(self, name) for name in self._saved_state}
+        self._version, uses_steps, values = broadcast_object(
+            (self._version, self._boundary is not None, values), root)
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.save()
+        if uses_steps:
+            self._begin_step()
+
+    def on_reset(self):
+        self._newcomers.forget()
+        super().on_reset()
 
     def reset(self):
-        for handler in self._handlers.values():
-            if isinstance(handler.value, ElasticSampler):
-                handler.value.reset()
+        for sampler in self._values_of(ElasticSampler):
+            sampler.reset()
 
     def __setattr__(self, name, value):
         handler = self.__dict__.get("_handlers", {}).get(name)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of training as transactions: a rank that is lost costs the others one step at most.
+
+Between two boundaries (TorchState.end_step()) only optimizer.step() changes parameters and the
+optimizer's state, and it does so without waiting for other ranks. So after a loss each survivor is
+at the boundary, or one optimizer.step() behind it.
+"""
+import os
+
+import torch
+
+from horovodpp import _core
+from horovodpp.common.exceptions import HostsUpdatedInterrupt
+from horovodpp.torch.collectives.allgather import allgather
+from horovodpp.torch.collectives.broadcast import broadcast_async_
+from horovodpp.torch.mpi_ops import rank, synchronize
+
+
+def is_elastic():
+    """Whether the launcher may add ranks to this job. Equal on all ranks."""
+    return int(os.environ.get("HOROVODPP_ELASTIC", "0")) > 0
+
+
+class Boundary:
+    """The state of generators and buffers at the last boundary, and the updates since.
+
+    models: the modules whose buffers a forward changes.
+    optimizers: the torch.optim.Optimizer objects whose steps are counted.
+    """
+
+    def __init__(self, models, optimizers):
+        self._buffers = [buffer for model in models for buffer in model.buffers()]
+        self._kept = None
+        self._updates = 0
+        for optimizer in optimizers:
+            optimizer.register_step_post_hook(self._count)
+
+    def _count(self, optimizer, args, kwargs):
+        self._updates += 1
+
+    def is_passed(self):
+        """Whether an optimizer has made a step since the boundary, or there was none."""
+        return self._updates > 0 or self._kept is None
+
+    @torch.no_grad()
+    def keep(self):
+        """Begins a step here."""
+        self._updates = 0
+        if self._kept is None:
+            self._kept = [torch.empty_like(buffer) for buffer in self._buffers]
+        for kept, buffer in zip(self._kept, self._buffers):
+            kept.copy_(buffer)
+        self._random = torch.get_rng_state()
+
+    @torch.no_grad()
+    def put_back(self):
+        """Undoes what a step has changed before its update."""
+        for kept, buffer in zip(self._kept, self._buffers):
+            buffer.copy_(kept)
+        torch.set_rng_state(self._random)
+
+
+def furthest(version):
+    """The rank to take the state from, and whether all ranks have the same.
+
+    version: the boundaries that this rank's state has passed; negative if it has no state to give.
+    Returns (-1, False) if no rank has a state.
+    """
+    versions = allgather(torch.tensor([version]), name="horovodpp.elastic.versions").tolist()
+    last = max(versions)
+    if last < 0:
+        return -1, False
+    return versions.index(last), min(versions) == last
+
+
+class NewcomerWatch:
+    """Tells all ranks at the same boundary that newcomers wait.
+
+    Rank 0 broadcasts their number while the ranks compute. Ranks read it at the next boundary, so
+    no rank waits.
+    """
+
+    def __init__(self):
+        self._count = torch.zeros(1, dtype=torch.int32)
+        self._handle = None
+
+    def look(self):
+        """Raises HostsUpdatedInterrupt on all ranks if rank 0 had newcomers at the last call."""
+        if not is_elastic():
+            return
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            synchronize(handle)
+            if self._count.item() > 0:
+                raise HostsUpdatedInterrupt()
+        if rank() == 0:
+            self._count.fill_(_core.waiting_newcomers())
+        self._handle = broadcast_async_(self._count, 0, name="horovodpp.elastic.newcomers")
+
+    def forget(self):
+        """Drops the broadcast of a job that has ended."""
+        self._handle = None
+        self._count = torch.zeros(1, dtype=torch.int32)
