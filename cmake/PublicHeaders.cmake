@@ -18,6 +18,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/core/thread/threads.h
   horovodpp/nn/atomic_file.h
   horovodpp/replica/gradient_ledger.h
+  horovodpp/replica/shard_sum.h
   horovodpp/runtime/gpu/captured_step.h
   horovodpp/runtime/freed_memory.h
   horovodpp/runtime/gpu/gpu_choice.h
