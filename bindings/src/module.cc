@@ -12,6 +12,7 @@
 #include "src/job.h"
 #include "src/operation.h"
 #include "src/process_sets.h"
+#include "src/shards.h"
 #include "src/timeline.h"
 
 NB_MODULE(_core, module) {
@@ -27,4 +28,5 @@ NB_MODULE(_core, module) {
   hvd::python::add_captured_steps(module);
   hvd::python::add_compression(module);
   hvd::python::add_gradients(module);
+  hvd::python::add_shards(module);
 }

@@ -10,13 +10,16 @@
     train(hvd.elastic.TorchState(model, optimizer, epoch=0))
 
 When a rank dies, the others continue without it. They restore their last commit, call the reset
-callbacks, copy the state of rank 0 and call train() again. If another rank dies meanwhile, they
-start over. Hosts cannot join a running job. Other exceptions of train() are raised, and so is
+callbacks, copy the state of the rank that got furthest and call train() again. If another rank
+dies meanwhile, they start over. `horovodrun --min-np`, `--max-np` and `--spares` start new ranks,
+which get the state of the others at a commit. With TorchState.end_step() after each step, and no
+commits, survivors repeat one step at most. Other exceptions of train() are raised, and so is
 InvalidCallError, which would recur.
 """
 from horovodpp.common.elastic import ObjectState as _ObjectState
 from horovodpp.common.elastic import State, run_fn
 from horovodpp.torch.elastic.sampler import ElasticSampler
+from horovodpp.torch.elastic.sharded_step import ShardedIndices, ShardedStep
 from horovodpp.torch.elastic.state import TorchState
 from horovodpp.torch.functions import broadcast_object
 from horovodpp.torch.mpi_ops import rank
@@ -34,4 +37,5 @@ def run(func):
     return run_fn(func)
 
 
-__all__ = ["ElasticSampler", "ObjectState", "State", "TorchState", "run"]
+__all__ = ["ElasticSampler", "ObjectState", "ShardedIndices", "ShardedStep", "State",
+           "TorchState", "run"]
