@@ -69,9 +69,22 @@ void Growth::withdraw() {
 }
 
 void Growth::note(const std::string& message) {
+  if (kind_of(message) == MeetingMessage::kDissolved) {
+    dissolved_ = absl::UnavailableError(transport::text_in(message));
+  }
   if (kind_of(message) != MeetingMessage::kWaiting) return;
   const auto numbers = transport::numbers_in(message, 1);
   if (numbers.ok()) waiting_ = static_cast<int>(numbers->front());
+}
+
+absl::Status Growth::hear_of_end() {
+  while (dissolved_.ok()) {
+    auto message = guest_->receive();
+    if (!message.ok()) return message.status();
+    if (!message->has_value()) break;
+    note(**message);
+  }
+  return dissolved_;
 }
 
 std::vector<int> Growth::numbers() {
@@ -117,6 +130,7 @@ absl::StatusOr<Admission> Growth::admit(int ranks) {
       return message.status();
     }
     if (kind_of(*message) == MeetingMessage::kAdmitted) {
+      dissolved_ = absl::OkStatus();  // An earlier growth was.
       return transport::admission_in(*message);
     }
     note(*message);
@@ -148,32 +162,30 @@ absl::StatusOr<std::unique_ptr<Job>> Growth::start(const Admission& admission,
 }
 
 absl::StatusOr<std::unique_ptr<Job>> Growth::await_others(
-    absl::StatusOr<std::unique_ptr<Job>> job, const Interrupt& interrupt) {
+    absl::StatusOr<std::unique_ptr<Job>> job, const Interrupt& still_wanted) {
   guest_->send(message_of(job.ok() ? MeetingMessage::kStarted
                                    : MeetingMessage::kWithdraw));
   bool withdraws = !job.ok();
   const auto or_withdraw = [&]() -> absl::Status {
-    if (withdraws || interrupt().ok()) return absl::OkStatus();
+    if (withdraws || still_wanted().ok()) return absl::OkStatus();
     // Only the room knows whether it is too late for that.
     withdraws = true;
     guest_->send(message_of(MeetingMessage::kWithdraw));
     return absl::OkStatus();
   };
-  absl::Status why;
-  while (why.ok()) {
+  while (dissolved_.ok()) {
     const absl::StatusOr<std::string> message = guest_->wait(or_withdraw);
     if (!message.ok()) {
       guest_.reset();
-      why = absl::UnavailableError(message.status().message());
+      dissolved_ = absl::UnavailableError(message.status().message());
     } else if (kind_of(*message) == MeetingMessage::kFormed) {
       pass_failpoint(Failpoint::kGrowFormed).IgnoreError();
       return job;
-    } else if (kind_of(*message) == MeetingMessage::kDissolved) {
-      why = absl::UnavailableError(transport::text_in(*message));
     } else {
       note(*message);
     }
   }
+  const absl::Status why = std::exchange(dissolved_, absl::OkStatus());
   // All members get this, and would get it again.
   if (absl::IsInvalidArgument(job.status())) return job;
   if (!job.ok()) {
@@ -194,10 +206,13 @@ absl::StatusOr<std::unique_ptr<Job>> Growth::grow(const Admission& admission,
                          enter_room(admission.rank, config_.start_timeout));
     guest_->send(numbers_of(MeetingMessage::kPledge, {admission.number}));
   }
-  const Interrupt interrupt = [&old] { return old.status(); };
+  const Interrupt interrupt = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    HVD_RETURN_IF_ERROR(old.status());
+    return hear_of_end();
+  };
   const Job::Arenas arenas = old.arenas();
-  absl::StatusOr<std::unique_ptr<Job>> job =
-      await_others(start(admission, interrupt, &arenas), interrupt);
+  absl::StatusOr<std::unique_ptr<Job>> job = await_others(
+      start(admission, interrupt, &arenas), [&old] { return old.status(); });
   // Only rank 0 watches the room.
   if (admission.rank != 0) guest_.reset();
   return job;
@@ -222,11 +237,14 @@ absl::StatusOr<std::unique_ptr<Job>> Growth::join() {
   MutexLock lock(mutex_);
   HVD_ASSIGN_OR_RETURN(guest_, enter_room(config_.rank, config_.start_timeout));
   const LauncherChannel launcher(config_.launcher);
+  const Interrupt interrupt = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return hear_of_end();
+  };
   while (true) {
     HVD_ASSIGN_OR_RETURN(const Admission admission, wait_to_be_admitted());
     launcher.joining();
     absl::StatusOr<std::unique_ptr<Job>> job =
-        await_others(start(admission, never, nullptr), never);
+        await_others(start(admission, interrupt, nullptr), never);
     if (job.ok()) {
       guest_.reset();
       launcher.connected();

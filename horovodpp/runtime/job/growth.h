@@ -72,10 +72,13 @@ class Growth {
       const Job::Arenas* arenas) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reports `job` to the room, and returns it once all members have one.
   absl::StatusOr<std::unique_ptr<Job>> await_others(
-      absl::StatusOr<std::unique_ptr<Job>> job, const Interrupt& interrupt)
+      absl::StatusOr<std::unique_ptr<Job>> job, const Interrupt& still_wanted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes the number that wait from a message, if it tells it.
+  // Reads a message that is not an answer: the number that wait, or the end of
+  // the growth.
   void note(const std::string& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Not OK once the room has dissolved the growth, or has ended.
+  absl::Status hear_of_end() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Config config_;
   Mutex mutex_;
@@ -83,6 +86,7 @@ class Growth {
   std::unique_ptr<transport::RoomGuest> guest_ ABSL_GUARDED_BY(mutex_);
   int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<int> numbers_ ABSL_GUARDED_BY(mutex_);
+  absl::Status dissolved_ ABSL_GUARDED_BY(mutex_);  // Why the growth was.
 };
 
 }  // namespace hvd::runtime
