@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ShmBoard is one rank's view of the shared memory in which the ranks of a
-// node show each other data: slots, and counters that say which slots may be
-// read. The board serves calls between any of the ranks, one after the other.
-// All ShmPlanes of a rank share its board, and the boards of all ranks share
-// one region:
+// node show each other data. Counters say which slots may be read. The board
+// serves calls between any of the ranks, one after the other. All ShmPlanes of
+// a rank share its board, and the boards of all ranks share one region:
 //
 //   board.begin(members, label);
 //   fill(board.mine());
@@ -23,7 +22,7 @@
 //   1. A rank arrives at a step only after it has seen all members arrive at
 //      the step before.
 //   2. A rank that arrives at step s no longer reads the slots of step s - 3 or
-//      earlier, and no longer writes to those of others.
+//      earlier, and no longer writes to other ranks' slots.
 //   3. After the first step of a call, before anything else, a rank waits until
 //      all members of its previous call have ended that call.
 // Hence a rank never overwrites data that another rank reads:

@@ -14,7 +14,7 @@
 // block and reduce the next one. A rank that waits at the board keeps the wires
 // going.
 //
-// Contributions to an element are always added node by node: those of a node in
+// Contributions to an element are always added node by node: within a node in
 // the order of its members, and the nodes' sums in the order of doubling.h. So
 // blocks, shares, lanes, segments and the receivers of a result do not affect
 // the bits.
