@@ -14,9 +14,9 @@
 namespace hvd::replica {
 namespace {
 
-// Groups that differ between ranks must not match: gradients would be reduced
-// with those of other parameters. So the name contains all keys, as a hash that
-// is the same everywhere (FNV-1a).
+// Groups that differ between ranks must not match: gradients of different
+// parameters would be reduced together. So the name contains all keys, as a
+// hash that is the same everywhere (FNV-1a).
 std::string group_name(const std::vector<Outgoing>& gradients) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const Outgoing& outgoing : gradients) {

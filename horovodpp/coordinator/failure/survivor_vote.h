@@ -117,7 +117,7 @@ class SurvivorVote {
     return phase_ == Phase::kVoting || phase_ == Phase::kAgreed;
   }
   Members members_of(const LostRanks& lost_ranks) const;
-  // Whether the known losses are still those of the decision.
+  // Whether no loss has become known since the decision.
   bool still_decided() const;
   void send(int to, bool asks);
   void send_to_all(bool asks);

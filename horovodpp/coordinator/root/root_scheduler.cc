@@ -239,7 +239,7 @@ void RootScheduler::take(const Passed& message) {
   }
 }
 
-// While a rank has joined, each use of a name in the set is agreed on again,
+// While a rank has joined, ranks agree again on each use of a name in the set,
 // because the contributing ranks change from call to call.
 void RootScheduler::take(const Join& message) {
   halt_cycle();

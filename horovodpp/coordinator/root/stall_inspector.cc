@@ -209,7 +209,7 @@ std::optional<Inspect> StallInspector::stalled(const Stalled& message,
   std::erase_if(asked_at_, [&](const auto& asked) {
     return now - asked.second >= interval_ / 2;
   });
-  // Questions about ordinary stalls do not delay one that ends the job.
+  // Questions about ordinary stalls do not delay a question that ends the job.
   const auto open = std::count_if(
       open_.begin(), open_.end(),
       [&](const auto& one) { return one.second.is_fatal == is_fatal; });
