@@ -3,8 +3,8 @@
 // needs it, an AutogradMeta.
 //
 // Two reference counts: strong owners keep the contents, weak owners only the
-// object, so that a hook can refer to a tensor without keeping it alive.
-// Geometry never changes; only an owner of the tensor changes the meta.
+// object. So a hook can refer to a tensor without keeping it alive. Geometry
+// never changes; only an owner of the tensor changes the meta.
 #pragma once
 
 #include <atomic>

@@ -144,8 +144,8 @@ void record_saving_result(const Tensor& out, const char* name, const Tensor& x,
 Tensor make_view(const Tensor& base, const Dims& shape, const Dims& strides,
                  std::int64_t offset);
 
-// The result of an operation that is the identity on x: x itself or, if nothing
-// is recorded, a view of x that does not require grad.
+// The result of an operation that is the identity on x: x itself or, without
+// recording, a view of x that does not require grad.
 Tensor unchanged(const Tensor& x);
 
 // The elements of a storage that a tensor covers.
