@@ -180,7 +180,7 @@ class WayProfile {
     if (!output.defined()) {
       throw InvalidArgument(
           "profile_chain: a function returns an undefined tensor; each has to "
-          "return what the next one is given");
+          "return the input of the next");
     }
     const double end = worked_seconds();
     forward_.add(end - begin);

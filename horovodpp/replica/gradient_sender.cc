@@ -65,7 +65,7 @@ GradientSender::GradientSender(Runtime& runtime, ReducerOptions options)
   if (!reduce_op_from_wire(static_cast<std::uint8_t>(options_.op))) {
     throw Error(absl::InvalidArgumentError(absl::StrCat(
         "a reducer of gradients, '", options_.name, "': there is no ",
-        hvd::name_of(options_.op), "; use one that ReduceOp names")));
+        hvd::name_of(options_.op), "; use an enumerator of ReduceOp")));
   }
   if (factor != 1.0 && !describe(options_.op).divides) {
     throw Error(absl::InvalidArgumentError(absl::StrCat(

@@ -57,9 +57,10 @@ std::string state_text(const RankState& state, std::uint64_t most,
   absl::StrAppend(&text, ", whose last submission was '", state.last_name, "' ",
                   seconds_text(state.last_ms_ago), " ago");
   if (state.submissions > 0 && state.submissions < most) {
-    absl::StrAppend(&text, " and which has submitted this one ",
-                    state.submissions, " times, others ", most,
-                    " (uneven data? call join() on ranks that run out of it)");
+    absl::StrAppend(
+        &text, " and which has submitted this one ", state.submissions,
+        " times, others ", most,
+        " (uneven data? call join() on ranks that run out of data)");
   }
   return text;
 }
