@@ -274,7 +274,7 @@ TEST(GpuGraphs, AreRefusedWhereNcclIsNotUsed) {
           EXPECT_THAT(
               std::string(status.message()),
               AllOf(HasSubstr("allreduce of 'x': it cannot be captured"),
-                    HasSubstr("only what goes by NCCL")));
+                    HasSubstr("only tensors that go by NCCL")));
           auto empty = CapturedStep::capture(job, options_of(mine),
                                              [] { return Status(); });
           ASSERT_EQ(empty.status(), absl::OkStatus());
