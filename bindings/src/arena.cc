@@ -38,7 +38,7 @@ nb::object allocate_on(int gpu, std::size_t bytes) {
 void add_arena(nb::module_& module) {
   module.def("arena_alloc", &allocate, arg("bytes"),
              "Uninitialized bytes as a uint8 array: in the job's arena, or "
-             "elsewhere if the arena has no room.");
+             "elsewhere without a job or room.");
   module.def("arena_alloc_on", &allocate_on, arg("gpu"), arg("bytes"),
              "Uninitialized bytes on GPU `gpu` as a uint8 array, for the job.");
   module.def(

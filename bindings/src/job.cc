@@ -114,11 +114,10 @@ void add_job(nb::module_& module) {
           arg("size"))
       .def_prop_ro("place", &Meeting::place)
       .def_prop_ro("key", &Meeting::key);
-  module.def("init", &enter, arg("process_sets"),
-             arg("place").none() = nb::none(),
-             "Enters a job with these process sets. `place`: (place, key, "
-             "rank, size) of a Meeting; None: as the launcher's variables say. "
-             "Raises ValueError if the job cannot start.");
+  module.def(
+      "init", &enter, arg("process_sets"), arg("place").none() = nb::none(),
+      "Enters a job with these process sets. `place`: (place, key, "
+      "rank, size) of a Meeting; None: as the launcher's variables say.");
   module.def("shutdown", &leave);
   module.def("reform", &go_on,
              "Replaces a broken job by a job without the lost ranks. Every "
