@@ -49,7 +49,7 @@ def process_of_rank(rank, program):
 
 
 def output_of(prefix, work):
-    """What is printed besides the losses, and the exit code."""
+    """The lines of standard error, and the exit code."""
     job = subprocess.Popen(
         [prefix / "bin/horovodrun", "--no-mpi", "-np", "2", "./train"], cwd=work, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, OMP_NUM_THREADS="1"))
@@ -59,7 +59,7 @@ def output_of(prefix, work):
         os.kill(process_of_rank(1, work / "train"), signal.SIGKILL)
         _, errors = job.communicate(timeout=60)
     finally:
-        job.terminate()  # Which ends its ranks; nothing where it has ended.
+        job.terminate()  # Also ends its ranks; no effect once it has ended.
     return errors.splitlines(), job.returncode
 
 
