@@ -54,8 +54,7 @@ class Tally final : public SavedTensorStore {
 };
 
 // The edges where a gradient of `root` leaves the graph of nodes numbered from
-// `begin` on: at leaves, and at captured tensors, whose graph the function does
-// not own.
+// `begin` on: at leaves, and at captured tensors.
 std::vector<Edge> ends_behind(const Tensor& root, std::uint64_t begin) {
   std::vector<Edge> ends;
   absl::flat_hash_set<std::pair<const Node*, std::size_t>> seen;

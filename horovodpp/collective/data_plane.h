@@ -148,7 +148,7 @@ class DataPlane {
 
   virtual bool gathers_alike() const { return false; }
 
-  // Whether broadcasts of a byte or more keep the promises of an allgather: a
+  // Whether broadcasts of a byte or more keep an allgather's promises. A
   // broadcast that is given up changes nothing, and no rank returns OK before
   // all have entered.
   virtual bool meets_in_broadcast() const { return false; }

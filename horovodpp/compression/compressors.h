@@ -77,11 +77,10 @@ struct SignsOptions {
 //   InvalidArgument  the number of steps is negative
 std::unique_ptr<Compressor> signs(const SignsOptions& options = {});
 
-// A matrix of m × k as the product of m × rank and rank × k, by one step of
-// power iteration from the last result, with error feedback. (Vogels,
-// Karimireddy, Jaggi, "PowerSGD", 2019.) Two allreduces. Gradients of one
-// dimension, and gradients that would not become smaller, are sent
-// uncompressed.
+// A matrix of m × k as the product of m × rank and rank × k: one step of power
+// iteration from the last result, with error feedback. (Vogels, Karimireddy,
+// Jaggi, "PowerSGD", 2019.) Two allreduces. Gradients of one dimension, and
+// gradients that would not become smaller, are sent uncompressed.
 //   InvalidArgument  the rank is below 1
 std::unique_ptr<Compressor> power_sgd(std::int64_t rank = 4);
 

@@ -215,8 +215,8 @@ class GroupedOptimizer : public StatefulOptimizer {
 };
 
 // The memory in which the elements of a parameter are updated, and their order
-// there. It is the parameter itself, or a copy by rows if the parameter has
-// gaps in memory, or a part of a parameter without gaps, in one row.
+// there. It is the parameter itself, a copy by rows if the parameter has gaps
+// in memory, or a part of a parameter without gaps.
 class UpdateTarget {
  public:
   explicit UpdateTarget(const Tensor& parameter,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GradientSender submits the gradients of one reducer: one by one or in
-// groups, compressed or not, to all ranks or each part to its rank.
+// A GradientSender submits the gradients of a reducer: one by one or in groups,
+// compressed or not, whole or each part to its rank.
 //
 // Not thread-safe except for const functions; its reducer sends under a lock.
 #pragma once

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Meeting lets the ranks of a job on any hosts find each other without a
-// launcher that horovodpp knows. Rank 0 opens it, and sends its place and key
-// to the others by the program's own means: a key-value store, a message queue,
-// an RPC.
+// launcher that horovodpp knows. Rank 0 opens it, and sends place and key to
+// the others by the program's own means: a key-value store, a message queue, an
+// RPC.
 //
 //   // Rank 0:
 //   const hvd::Meeting meeting = hvd::value_or_throw(hvd::Meeting::open(size));

@@ -107,7 +107,7 @@ class TensorImpl : public Pooled {
   bool inference;  // Made under InferenceMode: never part of a graph.
   ViewOrigin view_origin = ViewOrigin::kRecorded;
 
-  // SavedTensors that hold this tensor or a view of it (saved_tensor.h).
+  // SavedTensors that hold this tensor or its views (saved_tensor.h).
   SpinLock savers_lock;
   SavedTensor* savers HVD_GUARDED_BY(savers_lock) = nullptr;
 

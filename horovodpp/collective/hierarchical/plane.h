@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HierarchicalPlane moves tensors between ranks of several nodes in three
-// stages: within each node, between the nodes over the wires, and within each
-// node again. Within a node it uses shared memory. Every byte crosses between
-// two nodes once, and all ranks of a node take part. Data travels in lanes, as
-// many as the largest node has members (see lanes.h). So nodes may be of
-// different sizes.
+// stages: within nodes, between nodes over the wires, and within nodes again.
+// Within a node it uses shared memory. Every byte crosses between two nodes
+// once, and all ranks of a node take part. Data travels in lanes, as many as
+// the largest node has members (see lanes.h). So nodes may be of different
+// sizes.
 //
 //   HierarchicalPlane plane({topology, board, wires, waiting}, members);
 //

@@ -45,8 +45,8 @@ struct RingGather {
 
 // Receives are posted `depth` chunks ahead, and a rank sends no more than
 // `depth` chunks of its own before it forwards the received ones. So every
-// awaited receive has a slot, and no deadlock occurs: of the unsent chunks on
-// all ranks, the earliest waits only for chunks before it. Not thread-safe.
+// awaited receive has a slot. No deadlock occurs: of the unsent chunks on all
+// ranks, the earliest waits only for chunks before it. Not thread-safe.
 class RingCircuit {
  public:
   // The depth of `seat.shape` is the link's, and its slots are no longer than

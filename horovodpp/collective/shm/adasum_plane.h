@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ShmAdasumPlane is a ShmPlane that also reduces by Adasum: it allreduces any
-// floating-point type with ReduceOp::kAdasum between the ranks of a node.
+// A ShmAdasumPlane is a ShmPlane that also reduces by Adasum
+// (ReduceOp::kAdasum): any floating-point type, between any ranks of a node.
 // adasum_plane.cc describes the algorithm.
 //
 // Tensors of one call are merged independently. Small tensors share a round. A

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Request is the part of a submission that a rank sends to its peers: all
-// data needed to agree on the operation, but no memory addresses.
+// data to agree on the operation, but no memory addresses.
 #pragma once
 
 #include <cstdint>

@@ -39,9 +39,8 @@ class StepTracker {
   void clear() { *this = StepTracker(); }
 
   // `id` is scheduled and began the last step. If operations occur several
-  // times in a step, that step may have begun one operation later: shifts it by
-  // one and leaves the next step empty. Otherwise returns false, with no
-  // effect.
+  // times in a step, it may have begun one operation later: shifts it by one
+  // and leaves the next step empty. Otherwise returns false, with no effect.
   bool slide(std::uint32_t id, bool ends_batch);
 
   // Whether another run of `id` exceeds its runs in the last step.

@@ -48,8 +48,8 @@ struct DistributedOptions {
   GradientGroups groups = 0;
   // Complete gradients outside groups are held back until they have so many
   // bytes, or until the step, and then sent together. 0: never held back. The
-  // default is 16 MiB if all ranks are on one node and compute on all of its
-  // cores: the reduction then has no core of its own. Otherwise the default is
+  // default is 16 MiB if all ranks are on one node and compute on all its
+  // cores. The reduction then has no core of its own. Otherwise the default is
   // 0. Not with compression or sharded updates.
   std::optional<std::size_t> bucket_bytes = std::nullopt;
   // Sparse gradients (autograd/graph/sparse_gradient.h) are sent as rows, and stay

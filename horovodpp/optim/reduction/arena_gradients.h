@@ -4,8 +4,8 @@
 // in place, and fused gradients are one piece of memory.
 //
 // Some gradients use ordinary memory: a gradient that a caller replaced or
-// whose place is still held, and all gradients if the arena has no room.
-// Gradients may outlive this object and the job.
+// whose place is still held, and all if the arena has no room. Gradients may
+// outlive this object and the job.
 //
 // Not thread-safe.
 #pragma once

@@ -7,9 +7,9 @@
 // loop meanwhile: a call that is waited for at once then wakes no other thread.
 // One thread drives at a time.
 //
-// A message from another node rings no bell. So in a job of several nodes a
-// rank with work in flight sleeps only briefly, and an idle leader polls a few
-// times a second.
+// A message from another node rings no bell. So with several nodes a rank with
+// work in flight sleeps only briefly, and an idle leader polls a few times a
+// second.
 #pragma once
 
 #include <atomic>

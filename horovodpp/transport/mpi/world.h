@@ -2,7 +2,7 @@
 // MpiWorld is the MPI of this process, started or adopted once. Every
 // MpiCommunicator in turn uses one duplicated MPI communicator; each turn is a
 // generation. MpiWorld also decides how MPI ends. It finalizes an MPI that it
-// started at process exit, unless a job broke or a rank is lost: MPI_Finalize
+// started at process exit, unless a job broke or a rank is lost. MPI_Finalize
 // would then wait for lost ranks.
 //
 // Thread-safe where noted; the rest belongs to the thread that drives the
