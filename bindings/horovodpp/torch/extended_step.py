@@ -11,9 +11,9 @@ from horovodpp.torch.mpi_ops import Average
 StepResult = collections.namedtuple("StepResult", "loss stepped norm")
 StepResult.__doc__ = """The result of optimizer.step(max_norm=..., grad_scaler=..., weight=...).
 
-loss: the loss that the closure returned on this rank; None without a closure. stepped: False if
-gradients had overflowed and the step was skipped. norm: the norm of all gradients before clipping,
-as a scalar tensor on their device; None without a
+loss: the loss that the closure returned on this rank; None without a closure.
+stepped: False if gradients had overflowed and the step was skipped.
+norm: the norm of all gradients before clipping, as a scalar tensor on their device; None without a
     max_norm.
 """
 
