@@ -217,8 +217,8 @@ struct Config {
   std::vector<std::string> unsupported = {};
 
   // The defaults, overridden by the environment.
-  //   InvalidArgument  a variable cannot be read: names it, its text and what
-  //   it takes
+  //   InvalidArgument  a variable cannot be read: names it, its text and its
+  //                    valid values
   static StatusOr<Config> from_env();
 };
 
