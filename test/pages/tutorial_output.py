@@ -64,7 +64,7 @@ def output_of(prefix, work):
 
 
 def comparable(line):
-    """Without what differs from run to run: hosts, processes, which gradient was waited for."""
+    """Without the parts that differ between runs: hosts, processes, the awaited gradient."""
     line = re.sub(r"host '[^']*'", "host", line)
     line = re.sub(r"pid \d+", "pid", line)
     return re.sub(r"gradient of '[^']*'", "gradient", line)
