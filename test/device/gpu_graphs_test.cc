@@ -300,7 +300,7 @@ TEST(GpuGraphs, AreRefusedWithoutNccl) {
               .status();
         };
         EXPECT_THAT(std::string(capture(x).message()),
-                    HasSubstr("make a step before you capture it"));
+                    HasSubstr("make a step before the capture"));
         ASSERT_EQ(sum_behind(job, mine, x), absl::OkStatus());
         EXPECT_THAT(std::string(capture(shorts).message()),
                     HasSubstr("NCCL cannot run this collective"));

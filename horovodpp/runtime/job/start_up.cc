@@ -146,13 +146,14 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
 // Otherwise each task would silently train a model of its own.
 absl::Status refuse_to_be_alone(const Config& config) {
   if (config.scheduled.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      config.scheduled,
-      ", but it cannot find the others: none of PMI_SIZE, "
-      "PMIX_RANK, OMPI_COMM_WORLD_SIZE and HOROVOD_SIZE is set. Start the "
-      "tasks by horovodrun, mpirun, or srun with a PMI of your MPI (--mpi=pmix "
-      "or --mpi=pmi2; see srun --mpi=list). Or set HOROVOD_SIZE=1 to make each "
-      "task a job of its own"));
+  return absl::FailedPreconditionError(
+      absl::StrCat(config.scheduled,
+                   ", but it cannot find the others: none of PMI_SIZE, "
+                   "PMIX_RANK, OMPI_COMM_WORLD_SIZE and HOROVOD_SIZE is set. "
+                   "Start the tasks with a PMI of your MPI (srun --mpi=pmix or "
+                   "--mpi=pmi2; see srun --mpi=list), by horovodrun or by "
+                   "mpirun. Or set HOROVOD_SIZE=1 to make each task a job "
+                   "of its own"));
 }
 
 absl::Status check_process_sets(const Config& config, int size) {
