@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The archives that lie beside the shared libraries of imported targets.
 
-# The imported targets among `targets` and what they need, in ${result}.
+# The imported targets among `targets` and their dependencies, in ${result}.
 function(hvd_all_needed result)
   set(waiting ${ARGN})
   set(found "")
@@ -20,9 +20,9 @@ function(hvd_all_needed result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# hvd_archives_of(<found> <missing> <target>...): for each shared library of the targets, and of those
-# they need, three elements in <found>: target, property, archive. <missing> is the first archive
-# that is not there, or "".
+# hvd_archives_of(<found> <missing> <target>...): three elements in <found> for each shared library
+# of the targets and of their dependencies: target, property, archive. <missing> is the first
+# archive that is not there, or "".
 function(hvd_archives_of found missing)
   hvd_all_needed(targets ${ARGN})
   set(all "")

@@ -72,9 +72,8 @@ if(CMAKE_UNITY_BUILD)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
 
-# hvd_compile_alone(<source>...): excludes two kinds of these sources from batches: those
-# that Highway includes again for each instruction set, and those of instances that users
-# reach.
+# hvd_compile_alone(<source>...): excludes two kinds of these sources from batches: sources that
+# Highway includes again for each instruction set, and instances that users reach.
 function(hvd_compile_alone)
   foreach(source ${ARGN})
     file(STRINGS ${source} included_again REGEX "define HWY_TARGET_INCLUDE|^namespace HVD_EXPORT" LIMIT_COUNT 1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Headers of the standard library, Abseil and GoogleTest that nearly every source includes
-# are parsed once per build instead of once per file. Sources still include what they use: a
+# Headers of the standard library, Abseil and GoogleTest that nearly every source includes are
+# parsed once per build instead of once per file. Sources still include the headers that they use: a
 # build with -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON, such as `bare`, must pass.
 set(HVD_PRECOMPILED_HEADERS
   <algorithm> <array> <atomic> <bit> <chrono> <cmath> <cstddef> <cstdint> <cstring>
@@ -10,9 +10,8 @@ set(HVD_PRECOMPILED_HEADERS
   [["absl/container/flat_hash_set.h"]] [["absl/status/status.h"]]
   [["absl/status/statusor.h"]] [["absl/strings/str_cat.h"]] [["absl/strings/str_join.h"]])
 
-# hvd_precompiled(<kind> [HEADERS <header>...] [USES <library>...]): the precompiled headers
-# of targets that are compiled alike: of the kind `library`, or of one of the kinds of
-# executables.
+# hvd_precompiled(<kind> [HEADERS <header>...] [USES <library>...]): the precompiled headers of
+# targets that are compiled alike: the kind `library`, or a kind of executables.
 function(hvd_precompiled kind)
   set(target hvd_precompiled_${kind})
   cmake_parse_arguments(PRECOMPILED "" "" "HEADERS;USES" ${ARGN})

@@ -151,9 +151,9 @@ set(HVD_UNFIT_thread_transport_test
   "WatchedProcess.GoesOnWithoutItsFirstThread:WithAChild.*:TcpWithAChild.*:LivenessLocks.Tell*\
 :*PeerWatchByAnyWay.EndsAndAccusesNoRankIfItsDescriptorsAreClosed*")
 
-# Tests that take a sanitizer minutes, and whose code other tests run under it: values of
-# every type and size, jobs of every size, losses and bytes that are compared, states of
-# single-threaded code. `dev` runs all of them, and so does `make test-all`.
+# Tests that take a sanitizer minutes, and whose code other tests run under it. They check values of
+# every type and size, jobs of every size, losses and bytes, and states of single-threaded code.
+# `dev` and `make test-all` run all tests.
 #
 # These programs are neither built nor run. The models are single-threaded code over the tested
 # operations; planes between processes run in collective_job_test, and over MPI in
@@ -161,8 +161,8 @@ set(HVD_UNFIT_thread_transport_test
 set(HVD_LEFT_OUT_address_programs models_test collective_mpi_test)
 set(HVD_LEFT_OUT_address_coordinator_test "SurvivorVote.EveryInterleaving*")
 # Every reduction of every size, and the bits of results, between ranks. Other calls of each plane,
-# and ReduceKernel, take the same paths. Adasum's other calls are those of the ring and of shared
-# memory.
+# and ReduceKernel, take the same paths. Adasum's other calls are the calls of the ring and of
+# shared memory.
 set(HVD_LEFT_OUT_address_collective_test
   "*AllreduceEqualsTheReference*:*ReducescatterGivesEachRank*:*FloatsAreBitEqual*\
 :*GivesATensorTheSameBits*:ReduceKernelBits*:LargeTensor*:AdasumPlane.FollowsTheFormulaInDefault*\

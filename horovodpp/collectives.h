@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program needs that computes its gradients by itself: a job, its ranks,
-// collectives and process sets, a reducer of gradients, and memory that the ranks
-// of a node share. No tensors and no autograd, which are in horovodpp.h.
+// The interface for programs that compute their gradients by themselves. It has
+// a job, its ranks, collectives and process sets, a reducer of gradients, and
+// memory that the ranks of a node share. No tensors and no autograd, which are
+// in horovodpp.h.
 //
 //   #include <horovodpp/collectives.h>
 //

@@ -38,7 +38,7 @@ def preset_of(test, presets):
 def summary(builds, tests):
     """The lines of the time report.
 
-    `builds`: the seconds of each preset's build, in order; `tests`: those of each test.
+    `builds`: the seconds of each preset's build, in order; `tests`: the seconds of each test.
     """
     sums = dict.fromkeys(builds, 0.0)
     for test, seconds in tests.items():

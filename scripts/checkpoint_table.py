@@ -7,10 +7,10 @@
         --torch build/torch/bin/python
 
 Prints a table of the CPU time for forward and backward, and of the peak memory of tensors during
-them, without parameters and gradients. With --write the table replaces the one in that file, and
-the memory over one step of a GPT is recorded in docs/figures; draw the figures then anew
-(scripts/figures). With --torch, a Python that has PyTorch, the table of compare_with_torch.py
---checkpoint is replaced as well.
+them, without parameters and gradients. With --write the table replaces the table in that file, and
+docs/figures gets the memory over one step of a GPT. Then draw the figures again (scripts/figures).
+With --torch, a Python that has PyTorch, the table of compare_with_torch.py --checkpoint is replaced
+as well.
 
 All kinds of a model take turns, a step each. For a budget the program also finds the fastest
 number of segments of checkpoint_sequential within the bytes that the plan took.
@@ -40,8 +40,8 @@ MIB = 2**20
 
 
 class Way:
-    """A model with a kind of checkpointing, in a process of its own; or, for a budget that is too
-    small for any plan, the least number of bytes that suffices.
+    """A model with a kind of checkpointing, in a process of its own. For a budget that is too small
+    for any plan: the least sufficient number of bytes.
     """
 
     def __init__(self, program, model, how, name=None):
@@ -98,7 +98,7 @@ def segment_candidates(program, model, stages, limit, count=3):
 
 
 def measure(program, model, seconds, with_segments):
-    """Measures the kinds of a model, and for each budget those of checkpoint_sequential."""
+    """Measures the kinds of a model, and for each budget also checkpoint_sequential."""
     names = ["none", "block", "sqrt"]
     names += [f"{form}={percent}%" for form in ("budget", "online") for percent in BUDGETS]
     ways = [Way(program, model, name) for name in names]

@@ -5,10 +5,10 @@
     scripts/compare_steps.py build/dev
     scripts/compare_steps.py build/dev --torch-python PYTHON --write docs/benchmarks.md
 
-Runs optimizer_benchmark and, if the given Python has torch, compare_with_ddp.py, each on two
-ranks, and prints a table; the numbers are medians, of the slowest rank, and medians of the rounds'
-ratios. Needs the targets horovodrun and optimizer_benchmark, and horovodpp_python for torch; an
-otherwise idle machine with two cores; and about five minutes.
+Runs optimizer_benchmark and, if the given Python has torch, compare_with_ddp.py, each on two ranks,
+and prints a table. The numbers are medians of the slowest rank, and medians of the rounds' ratios.
+Needs the targets horovodrun and optimizer_benchmark, and horovodpp_python for torch; an otherwise
+idle machine with two cores; and about five minutes.
 """
 import argparse
 import os

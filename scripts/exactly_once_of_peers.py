@@ -9,8 +9,9 @@
 
 Each cell is a job of its own: ranks that are processes, over gloo. They train one of the models of
 test/optim/distributed/exactly_once_test.cc for three steps, with torch.utils.checkpoint in one of
-its variants around the blocks. After each step their weights are compared with those of one process
-that computes the mean of all ranks' gradients, to 1e-9. A job that has not ended in time hangs.
+its variants around the blocks. After each step their weights are compared, to 1e-9, with the
+weights of one process that computes the mean of all ranks' gradients. A job that has not ended in
+time hangs.
 """
 import argparse
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """One rank of a training on GPUs: with horovodpp.torch on a part of each batch, and, for
-comparison, with torch alone on all of it. Rank 0 prints the difference of the parameters.
+comparison, with torch alone on the whole batch. Rank 0 prints the difference of the parameters.
 
 Exits with 77, and the reason, if this torch has no GPU.
 """

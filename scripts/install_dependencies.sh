@@ -1,24 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs, with apt, what building horovodpp needs and this machine lacks.
+# Installs with apt the missing packages for building horovodpp.
 #
 #   scripts/install_dependencies.sh demo   to build the library and run the demo
 #   scripts/install_dependencies.sh test   to build and run the tests as well
 #
-# `test` does two things, which can be asked for by themselves: `packages`, of the distribution,
-# and `tools`, of which only the preset `dev` needs any.
+# `test` has two parts that you can also request alone: `packages`, of the distribution, and
+# `tools`, which only the preset `dev` needs.
 #
 # For tests it also installs into build/tools:
-# - python: PyTorch and the other packages that the Python package is built and tested with,
-#   by pip;
+# - python: PyTorch and the other packages for building and testing the Python package, by pip;
 # - site: the tools of the documentation site and its figures;
 # - mpich and openmpi5: two further MPIs;
 # - gpu_headers: the headers of CUDA and NCCL.
 # If that fails, their tests are skipped, and ctest says so.
 #
-# If nothing is missing it changes nothing and returns at once. If the distribution's CMake
-# is too old (Ubuntu 22.04), a newer one is installed into build/tools/bin, which the
-# Makefile puts first in PATH.
+# If all are installed, the script returns at once. If the distribution's CMake is too old (Ubuntu
+# 22.04), a newer one is installed into build/tools/bin, which the Makefile puts first in PATH.
 set -eu
 
 oldest_cmake=3.25

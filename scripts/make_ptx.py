@@ -7,7 +7,7 @@
 
 The file contains the hash of its sources. It supports the oldest supported driver and GPU: CUDA
 11.2, which accepts PTX 7.2, and compute capability 7.5. --check fails if the sources have changed
-since, or if ptxas, if installed, rejects the file.
+since, or if an installed ptxas rejects the file.
 """
 
 import argparse

@@ -17,7 +17,7 @@ def address_of(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), writab
 
 class AtOnce:
     """
-    A scope in which this thread waits at once for each submission, so that no other thread is woken.
+    A scope in which this thread waits at once for each submission. So no other thread is woken.
     """
 
     def __init__(self) -> None: ...
@@ -30,20 +30,20 @@ class Operation:
     """A collective in flight. Its holder keeps its memory alive."""
 
     def poll(self) -> bool:
-        """Whether it is done."""
+        """Whether the collective is done."""
 
     def order(self, stream: int) -> None:
         """
-        Returns when the collective is in a stream of its GPU, and puts `stream` behind it.
+        Makes `stream` wait for the collective, once that is in a stream of its GPU.
         """
 
     def wait(self) -> object:
         """
-        Sleeps until the end and returns the result: None in place, (bytes, dtype, shape), a list of these, or one with the received splits. May be called again.
+        Sleeps until the collective is done, and returns the result: None in place, (bytes, dtype, shape), a list of these, or one with the received splits. May be called again.
         """
 
 class ProcessSet:
-    """Some ranks of a job; without arguments: all."""
+    """Some ranks of a job; without arguments: all ranks."""
 
     def __init__(self) -> None: ...
 
@@ -56,19 +56,21 @@ def process_sets() -> list[ProcessSet]:
     """All sets of the job, by number."""
 
 def ranks_of(process_set: ProcessSet) -> list[int]:
-    """The members, ascending."""
+    """The ranks of the set, ascending."""
 
 def rank_in(process_set: ProcessSet) -> int:
-    """The place of this rank among the members."""
+    """
+    The position of this rank in the set. Raises ValueError if it is not in the set.
+    """
 
 def add_process_set(ranks: Sequence[int]) -> ProcessSet:
-    """Every rank of the job calls it."""
+    """Adds a set of `ranks`, and returns it. Every rank of the job calls it."""
 
 def remove_process_set(process_set: ProcessSet) -> Operation:
-    """Every rank of the job calls it."""
+    """Starts to remove the set. Every rank of the job calls it."""
 
 class Meeting:
-    """Where the ranks of a job find each other; open until it is deleted."""
+    """The meeting point of a job's ranks; open until it is deleted."""
 
     def __init__(self, size: int) -> None: ...
 
@@ -80,14 +82,14 @@ class Meeting:
 
 def init(process_sets: Sequence[Sequence[int]], place: tuple[str, str, int, int] | None = None) -> None:
     """
-    `place`: (place, key, rank, size) of a Meeting; None: as the launcher's variables say.
+    Enters a job with these process sets. `place`: (place, key, rank, size) of a Meeting; None: as the launcher's variables say.
     """
 
 def shutdown() -> None: ...
 
 def reform() -> None:
     """
-    After the job broke, continues without the lost ranks. Every survivor calls it.
+    Replaces a broken job by a job without the lost ranks. Every survivor calls it.
     """
 
 def waiting_newcomers() -> int:
@@ -101,10 +103,12 @@ def grow() -> str | None:
     """
 
 def run_ranks(ranks: int, body: Callable) -> None:
-    """Calls `body` in a thread for each rank of a job of their own."""
+    """
+    Starts a job of `ranks` threads, calls `body` in each, and waits for all.
+    """
 
 def abort(why: str) -> None:
-    """Breaks the job on every rank, because this one cannot go on."""
+    """Breaks the job on every rank, because this rank cannot continue."""
 
 def is_initialized() -> bool: ...
 
@@ -133,7 +137,9 @@ def nccl_built() -> int: ...
 CPU: int = -1
 
 def gpu_of(address: int) -> int:
-    """The number of this memory's GPU."""
+    """
+    The index of the GPU that holds this memory. Raises ValueError for other memory.
+    """
 
 def keep_for_ever(thing: object) -> None: ...
 
@@ -171,33 +177,33 @@ def barrier(process_set: ProcessSet) -> Operation: ...
 
 def arena_alloc(bytes: int) -> object:
     """
-    Uninitialized bytes as an array: in the job's arena, or elsewhere if the job has none or no room.
+    Uninitialized bytes as a uint8 array: in the job's arena, or elsewhere without a job or room.
     """
 
 def arena_alloc_on(gpu: int, bytes: int) -> object:
-    """Uninitialized bytes on a GPU as an array, for the job."""
+    """Uninitialized bytes on GPU `gpu` as a uint8 array, for the job."""
 
 def is_in_arena(address: int, bytes: int) -> bool: ...
 
 def keep_freed_memory() -> bool:
     """
-    Makes malloc() keep up to 256 MiB of freed memory for the next gradients. Returns whether it does.
+    Makes malloc() keep up to 256 MiB of freed memory for the next gradients. Returns whether that succeeded.
     """
 
 class CapturedStep:
-    """The recording that `capture` made of a stream."""
+    """A step that `capture` recorded from a stream."""
 
     def replay(self) -> Operation:
-        """Repeats the recorded step."""
+        """Starts a replay of the step; returns an Operation."""
 
 def capture(step: Callable, name: str, gpu: int, stream: int, process_set: ProcessSet) -> CapturedStep:
-    """Calls `step`, and records its work in that GPU's stream."""
+    """Calls `step`, and records its work in `stream` of GPU `gpu`."""
 
 class Exchange:
     """Gradients in flight."""
 
     def finish(self) -> None:
-        """Waits, and writes the reduced gradients."""
+        """Waits, and writes the reduced gradients over the sent ones."""
 
 class Compressor:
     """
@@ -289,7 +295,7 @@ class GradientLedger:
 
     def agree(self, gradients: Sequence[int], facts: Sequence[int]) -> tuple:
         """
-        (gradients with a late part on some rank, whether every rank holds all that is complete)
+        Returns (gradients with a late part on some rank, whether every rank holds all complete gradients).
         """
 
     def rest(self, gradients: Sequence[int]) -> list[int]: ...

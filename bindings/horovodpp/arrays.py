@@ -8,9 +8,8 @@
 
 On the CPU, an array is any object with __array_interface__, the buffer protocol or DLPack; results
 are numpy arrays. On a GPU, an array is any object with __cuda_array_interface__; results lie on the
-same GPU and have __cuda_array_interface__ too (gpu_arrays.py). The functions work like those of
-horovodpp.torch and raise the same errors. Names are matched across ranks with those of
-horovodpp.torch.
+same GPU and have __cuda_array_interface__ too (gpu_arrays.py). The functions work like
+horovodpp.torch and raise the same errors. Ranks match names, also with calls of horovodpp.torch.
 """
 import math
 
@@ -119,7 +118,7 @@ def _check_reduced(array, op):
 
 def allreduce_async(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
                     process_set=global_process_set):
-    """Reduces over the ranks of `process_set`, into a new array; returns a handle."""
+    """Starts an allreduce into a new array. Returns a handle for poll() and synchronize()."""
     core = member("Allreduce", process_set)
     array, described = _of(array)
     _check_reduced(array, op)
@@ -130,14 +129,14 @@ def allreduce_async(array, name=None, op=Average, prescale_factor=1.0, postscale
 
 def allreduce(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
               process_set=global_process_set):
-    """Reduces over the ranks of `process_set`, into a new array."""
+    """Returns the reduction over the ranks of `process_set`: a new array of the same shape."""
     return handles.wait_for(allreduce_async, array, name, op, prescale_factor,
                             postscale_factor, process_set)
 
 
 def allreduce_async_(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
                      process_set=global_process_set):
-    """Reduces in place; returns a handle."""
+    """Starts an allreduce in place. Returns a handle for poll() and synchronize()."""
     core = member("Allreduce", process_set)
     shown, described = _of(array, written=True)
     _check_reduced(shown, op)
@@ -148,13 +147,13 @@ def allreduce_async_(array, name=None, op=Average, prescale_factor=1.0, postscal
 
 def allreduce_(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
                process_set=global_process_set):
-    """Reduces in place, and returns the array."""
+    """Replaces the elements by the reduction over the ranks, and returns the array."""
     return handles.wait_for(allreduce_async_, array, name, op, prescale_factor,
                             postscale_factor, process_set)
 
 
 def allgather_async(array, name=None, process_set=global_process_set):
-    """Concatenates the ranks' arrays along the first dimension; returns a handle."""
+    """Starts an allgather. Returns a handle for poll() and synchronize()."""
     core = member("Allgather", process_set)
     array, described = _of(array, moved=True)
     operation = _core.allgather(described, wire(name), core)
@@ -162,12 +161,12 @@ def allgather_async(array, name=None, process_set=global_process_set):
 
 
 def allgather(array, name=None, process_set=global_process_set):
-    """Concatenates the ranks' arrays along the first dimension, in which they may differ."""
+    """Returns the ranks' arrays, concatenated along the first dimension, which may differ."""
     return handles.wait_for(allgather_async, array, name, process_set)
 
 
 def broadcast_async(array, root_rank, name=None, process_set=global_process_set):
-    """Copies the array of rank `root_rank` (of the job) into a new one; returns a handle."""
+    """Starts a broadcast into a new array. Returns a handle for poll() and synchronize()."""
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     array, described = _of(array, moved=True)
@@ -176,12 +175,12 @@ def broadcast_async(array, root_rank, name=None, process_set=global_process_set)
 
 
 def broadcast(array, root_rank, name=None, process_set=global_process_set):
-    """The array of rank `root_rank` of the job."""
+    """Returns a copy of the array of rank `root_rank` of the job; shapes must be equal."""
     return handles.wait_for(broadcast_async, array, root_rank, name, process_set)
 
 
 def broadcast_async_(array, root_rank, name=None, process_set=global_process_set):
-    """Replaces the array by that of rank `root_rank`; returns a handle."""
+    """Starts a broadcast in place. Returns a handle for poll() and synchronize()."""
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     shown, described = _of(array, moved=True, written=True)
@@ -190,12 +189,12 @@ def broadcast_async_(array, root_rank, name=None, process_set=global_process_set
 
 
 def broadcast_(array, root_rank, name=None, process_set=global_process_set):
-    """Replaces the array by that of rank `root_rank`, and returns it."""
+    """Replaces the elements by the elements of rank `root_rank`, and returns the array."""
     return handles.wait_for(broadcast_async_, array, root_rank, name, process_set)
 
 
 def alltoall_async(array, splits=None, name=None, process_set=global_process_set):
-    """Sends each rank its rows, and receives those sent here; returns a handle."""
+    """Starts an alltoall. Returns a handle for poll() and synchronize()."""
     core = member("Alltoall", process_set)
     array, described = _of(array, moved=True)
     rows = splits_of(array.shape, splits, process_set)
@@ -210,16 +209,17 @@ def alltoall_async(array, splits=None, name=None, process_set=global_process_set
 
 
 def alltoall(array, splits=None, name=None, process_set=global_process_set):
-    """Sends each rank its rows: `splits[r]` of them to rank r, or equally many.
+    """Sends each rank its rows: `splits[r]` rows to rank r, or equally many.
 
-    Returns the rows received, in rank order; with `splits` also how many came from each rank.
+    Returns the received rows, in rank order. With `splits` returns (rows, int32 array of the number
+    of rows from each rank).
     """
     return handles.wait_for(alltoall_async, array, splits, name, process_set)
 
 
 def reducescatter_async(array, name=None, op=Average, process_set=global_process_set,
                         prescale_factor=1.0, postscale_factor=1.0):
-    """Reduces, and leaves each rank its part of the rows; returns a handle."""
+    """Starts a reducescatter. Returns a handle for poll() and synchronize()."""
     core = member("Reducescatter", process_set)
     array, described = _of(array)
     check_scattered(array.ndim, op)
@@ -230,6 +230,9 @@ def reducescatter_async(array, name=None, op=Average, process_set=global_process
 
 def reducescatter(array, name=None, op=Average, process_set=global_process_set,
                   prescale_factor=1.0, postscale_factor=1.0):
-    """Reduces, and leaves each rank its part of the rows."""
+    """Reduces over the ranks, and returns this rank's rows: a new array.
+
+    Of d rows, rank r of n ranks gets d // n rows, and one more if r < d % n.
+    """
     return handles.wait_for(reducescatter_async, array, name, op, process_set, prescale_factor,
                             postscale_factor)

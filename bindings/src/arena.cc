@@ -37,10 +37,10 @@ nb::object allocate_on(int gpu, std::size_t bytes) {
 
 void add_arena(nb::module_& module) {
   module.def("arena_alloc", &allocate, arg("bytes"),
-             "Uninitialized bytes as an array: in the job's arena, or "
-             "elsewhere if the job has none or no room.");
+             "Uninitialized bytes as a uint8 array: in the job's arena, or "
+             "elsewhere without a job or room.");
   module.def("arena_alloc_on", &allocate_on, arg("gpu"), arg("bytes"),
-             "Uninitialized bytes on a GPU as an array, for the job.");
+             "Uninitialized bytes on GPU `gpu` as a uint8 array, for the job.");
   module.def(
       "is_in_arena",
       [](std::uintptr_t address, std::size_t bytes) {
@@ -49,7 +49,7 @@ void add_arena(nb::module_& module) {
       arg("address"), arg("bytes"));
   module.def("keep_freed_memory", &keep_freed_memory,
              "Makes malloc() keep up to 256 MiB of freed memory for the next "
-             "gradients. Returns whether it does.");
+             "gradients. Returns whether that succeeded.");
 }
 
 }  // namespace hvd::python

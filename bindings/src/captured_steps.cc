@@ -42,16 +42,16 @@ CapturedStep capture(const nb::callable& step, std::string name, int gpu,
 
 void add_captured_steps(nb::module_& module) {
   nb::class_<CapturedStep>(module, "CapturedStep",
-                           "The recording that `capture` made of a stream.")
+                           "A step that `capture` recorded from a stream.")
       .def(
           "replay",
           [](CapturedStep& step) {
             return operation(Timeline::Span(), step.replay());
           },
-          "Repeats the recorded step.");
+          "Starts a replay of the step; returns an Operation.");
   module.def("capture", &capture, arg("step"), arg("name"), arg("gpu"),
              arg("stream"), arg("process_set"),
-             "Calls `step`, and records its work in that GPU's stream.");
+             "Calls `step`, and records its work in `stream` of GPU `gpu`.");
 }
 
 }  // namespace hvd::python

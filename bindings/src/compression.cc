@@ -89,7 +89,8 @@ void load_state(Compressor& compressor,
 
 void add_compression(nb::module_& module) {
   nb::class_<Exchange>(module, "Exchange", "Gradients in flight.")
-      .def("finish", &finish, "Waits, and writes the reduced gradients.");
+      .def("finish", &finish,
+           "Waits, and writes the reduced gradients over the sent ones.");
   nb::class_<Compressor>(module, "Compressor",
                          "Sends float32 gradients in fewer bytes. Adds the "
                          "omitted part to the next gradient of the same key.")

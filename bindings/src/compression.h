@@ -6,7 +6,7 @@
 namespace hvd::python {
 
 // Adds the compressors whose messages cannot be summed: every rank gathers all
-// of them.
+// messages.
 void add_compression(nanobind::module_& module);
 
 }  // namespace hvd::python

@@ -62,16 +62,15 @@ PyObject* new_exception(nb::module_& module, const char* name, const char* doc,
 }  // namespace
 
 void add_errors(nb::module_& module) {
-  internal_error = new_exception(
-      module, "HorovodInternalError",
-      "A collective failed: a rank stalled, left or died, and the text names "
-      "it; or it was an InvalidCallError.",
-      PyExc_RuntimeError);
+  internal_error = new_exception(module, "HorovodInternalError",
+                                 "A collective failed: a rank stalled, left or "
+                                 "died. The text names the rank.",
+                                 PyExc_RuntimeError);
   invalid_call_error = new_exception(
       module, "InvalidCallError",
-      "A call that would fail again: the ranks disagree, no plane supports it, "
-      "or it came before init(), after shutdown() or after join(). A job goes "
-      "on.",
+      "A call that would fail again: the ranks disagree, no plane supports the "
+      "call, or it came before init(), after shutdown() or after join(). The "
+      "job continues.",
       nb::make_tuple(nb::handle(internal_error), nb::handle(PyExc_ValueError))
           .ptr());
   nb::register_exception_translator(

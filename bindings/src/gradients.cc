@@ -76,8 +76,8 @@ void add_gradients(nb::module_& module) {
       .def("mark_sent", &GradientLedger::mark_sent, arg("i"))
       .def("facts", &facts, arg("gradients"), arg("exist"))
       .def("agree", &agree, arg("gradients"), arg("facts"),
-           "(gradients with a late part on some rank, whether every rank holds "
-           "all that is complete)")
+           "Returns (gradients with a late part on some rank, whether every "
+           "rank holds all complete gradients).")
       .def("rest", &GradientLedger::rest, arg("gradients"))
       .def("reset", &GradientLedger::reset);
 }

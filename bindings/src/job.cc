@@ -32,8 +32,8 @@ namespace {
 namespace nb = nanobind;
 using nb::arg;
 
-// Where, by which key and as which of how many ranks a process enters its job;
-// nullopt: as the variables of its launcher say.
+// The place, the key, the rank and the size with which a process enters its
+// job; nullopt: as the variables of its launcher say.
 using Place = std::optional<std::tuple<std::string, std::string, int, int>>;
 
 void set_place(const Place& place, Config& config) {
@@ -117,9 +117,9 @@ void give_up(const std::string& why) {
 }  // namespace
 
 void add_job(nb::module_& module) {
-  nb::class_<Meeting>(module, "Meeting",
-                      "Where the ranks of a job find each other; open until it "
-                      "is deleted.")
+  nb::class_<Meeting>(
+      module, "Meeting",
+      "The meeting point of a job's ranks; open until it is deleted.")
       .def(
           "__init__",
           [](Meeting* self, int size) {
@@ -128,13 +128,13 @@ void add_job(nb::module_& module) {
           arg("size"))
       .def_prop_ro("place", &Meeting::place)
       .def_prop_ro("key", &Meeting::key);
-  module.def("init", &enter, arg("process_sets"),
-             arg("place").none() = nb::none(),
-             "`place`: (place, key, rank, size) of a Meeting; None: as the "
-             "launcher's variables say.");
+  module.def(
+      "init", &enter, arg("process_sets"), arg("place").none() = nb::none(),
+      "Enters a job with these process sets. `place`: (place, key, "
+      "rank, size) of a Meeting; None: as the launcher's variables say.");
   module.def("shutdown", &leave);
   module.def("reform", &go_on,
-             "After the job broke, continues without the lost ranks. Every "
+             "Replaces a broken job by a job without the lost ranks. Every "
              "survivor calls it.");
   module.def("waiting_newcomers", &waiting_newcomers,
              "The number of waiting processes that grow() would take; 0 on "
@@ -143,9 +143,11 @@ void add_job(nb::module_& module) {
              "Continues with the newcomers that wait. Every rank calls it. "
              "Returns None, or why the job continues as before.");
   module.def("run_ranks", &on_threads, arg("ranks"), arg("body"),
-             "Calls `body` in a thread for each rank of a job of their own.");
-  module.def("abort", &give_up, arg("why"),
-             "Breaks the job on every rank, because this one cannot go on.");
+             "Starts a job of `ranks` threads, calls `body` in each, and waits "
+             "for all.");
+  module.def(
+      "abort", &give_up, arg("why"),
+      "Breaks the job on every rank, because this rank cannot continue.");
   module.def("is_initialized", &is_initialized);
   module.def("rank", &rank);
   module.def("size", &size);
@@ -166,7 +168,9 @@ void add_job(nb::module_& module) {
         return value_or_raise(gpu_of(reinterpret_cast<const void*>(address)))
             .index;
       },
-      arg("address"), "The number of this memory's GPU.");
+      arg("address"),
+      "The index of the GPU that holds this memory. Raises ValueError for "
+      "other memory.");
   module.def(
       "keep_for_ever", [](nb::object thing) { thing.release(); }, arg("thing"));
   module.def("version", [] { return std::string(version()); });

@@ -25,7 +25,7 @@ nb::tuple shape_of(const Shape& shape) {
   return nb::tuple(dims);
 }
 
-// Each thread in its scope has its own.
+// Each thread in the scope has its own.
 class AtOnce {
  public:
   static void enter() { inside_.emplace(); }
@@ -105,21 +105,21 @@ void add_operation(nb::module_& module) {
       nb::arg("bytes"), "The address of a result's memory, on any device.");
   nb::class_<AtOnce>(module, "AtOnce",
                      "A scope in which this thread waits at once for each "
-                     "submission, so that no other thread is woken.")
+                     "submission. So no other thread is woken.")
       .def(nb::init<>())
       .def("__enter__", [](AtOnce&) { AtOnce::enter(); })
       .def("__exit__", [](AtOnce&, nb::args) { AtOnce::leave(); });
   nb::class_<Operation>(
       module, "Operation",
       "A collective in flight. Its holder keeps its memory alive.")
-      .def("poll", &Operation::poll, "Whether it is done.")
+      .def("poll", &Operation::poll, "Whether the collective is done.")
       .def("order", &order, nb::arg("stream"),
-           "Returns when the collective is in a stream of its GPU, and puts "
-           "`stream` behind it.")
+           "Makes `stream` wait for the collective, once that is in a stream "
+           "of its GPU.")
       .def("wait", &wait,
-           "Sleeps until the end and returns the result: None in place, "
-           "(bytes, dtype, shape), a list of these, or one with the received "
-           "splits. May be called again.");
+           "Sleeps until the collective is done, and returns the result: None "
+           "in place, (bytes, dtype, shape), a list of these, or one with the "
+           "received splits. May be called again.");
 }
 
 }  // namespace hvd::python

@@ -103,8 +103,8 @@ inline bool is_of_this_rank(StatusCode code) {
 }
 
 // Wraps `future` in an Operation of that kind, and adds it to the timeline if
-// present. Raises at once the errors that this rank finds by itself: arguments
-// that make no sense, a call outside a job, or a name that is in flight.
+// present. Raises at once the errors that this rank finds by itself: invalid
+// arguments, a call outside a job, or a name that is in flight.
 template <typename T>
 std::unique_ptr<Operation> operation(const Timeline::Span& span,
                                      Future<T> future) {

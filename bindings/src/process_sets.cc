@@ -47,19 +47,21 @@ ProcessSet add_set(std::vector<int> ranks) {
 
 void add_process_sets(nb::module_& module) {
   nb::class_<ProcessSet>(module, "ProcessSet",
-                         "Some ranks of a job; without arguments: all.")
+                         "Some ranks of a job; without arguments: all ranks.")
       .def(nb::init<>())
       .def_prop_ro("id", &ProcessSet::id)
       .def("__repr__", &ProcessSet::to_string);
   module.def("process_sets", &all_sets, "All sets of the job, by number.");
   module.def("ranks_of", &ranks_of, arg("process_set"),
-             "The members, ascending.");
+             "The ranks of the set, ascending.");
   module.def("rank_in", &rank_in, arg("process_set"),
-             "The place of this rank among the members.");
-  module.def("add_process_set", &add_set, arg("ranks"),
-             "Every rank of the job calls it.");
+             "The position of this rank in the set. Raises ValueError if it is "
+             "not in the set.");
+  module.def(
+      "add_process_set", &add_set, arg("ranks"),
+      "Adds a set of `ranks`, and returns it. Every rank of the job calls it.");
   module.def("remove_process_set", &start_removal, arg("process_set"),
-             "Every rank of the job calls it.");
+             "Starts to remove the set. Every rank of the job calls it.");
 }
 
 }  // namespace hvd::python

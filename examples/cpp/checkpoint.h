@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Checkpoint saves the state of a run in one file: the model, the optimizer,
-// the schedule, the sampler's position, and the random number generators of
-// every rank. A resumed run gets the same weights, bit by bit, as one that was
-// never stopped.
+// A Checkpoint saves the state of a run in one file. It has the model, the
+// optimizer, the schedule, the sampler's position, and the random number
+// generators of every rank. A resumed run gets the same weights, bit by bit, as
+// a run without a stop.
 //
 //   Checkpoint checkpoint({model, optimizer, schedule, sampler}, settings);
 //   checkpoint.check_writable(path);

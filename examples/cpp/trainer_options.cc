@@ -15,13 +15,13 @@ void add_checkpoint_option(CLI::App& app, TrainerOptions& options) {
   };
   app.add_option_function<std::string>(
          "--checkpoint", parse,
-         "what backward computes again instead of keeping it: none; block: "
-         "each block of the model; sqrt: all but the last of sqrt(n) segments "
-         "of its n stages; budget=BYTES: what the fastest plan within so many "
-         "bytes does; online=BYTES: as much as the budget demands, decided as "
-         "it goes; plan=PLAN: the plan that a run with a budget has shown. "
-         "BYTES as in 512MiB, or in percent of what keeping everything takes. "
-         "Results are the same bits with each")
+         "recomputation in backward. none: no recomputation; block: each block "
+         "of the model; sqrt: all but the last of sqrt(n) segments of its n "
+         "stages; budget=BYTES: the fastest plan within so many bytes; "
+         "online=BYTES: as much as the budget demands, decided during the run; "
+         "plan=PLAN: the plan of a run with a budget. BYTES: as in 512MiB, or "
+         "in percent of the bytes without recomputation. Results are the same, "
+         "bit by bit")
       ->default_str("none");
 }
 
@@ -59,11 +59,11 @@ void add_options(CLI::App& app, TrainerOptions& options) {
       ->check(CLI::Range(0.0, 1.0));
   app.add_option(
       "--compression", options.compression,
-      "how gradients are sent: none, fp16, bf16, int8, "
-      "powersgd[=RANK], signs, or topk[=SHARE]. signs begins with an "
-      "epoch of whole gradients; topk lets its share fall during "
-      "three quarters of one, and sends gradients of fewer than 1024 "
-      "elements whole; both have sgd's momentum in its stead");
+      "compression of gradients: none, fp16, bf16, int8, powersgd[=RANK], "
+      "signs, or topk[=SHARE]. signs begins with an epoch of whole gradients. "
+      "The share of topk falls during three quarters of an epoch; gradients of "
+      "fewer than 1024 elements are sent whole. Both apply --momentum in place "
+      "of sgd");
   app.add_option("--seed", options.seed, "seed of all random numbers");
   app.add_option("--workers", options.workers,
                  "threads of each rank that prepare batches")

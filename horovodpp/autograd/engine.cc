@@ -196,8 +196,8 @@ void backward(const std::vector<Tensor>& roots,
   if (options.create_graph) {
     warn_once("backward(create_graph)",
               "backward() with create_graph makes every grad() own the graph "
-              "that owns its leaf, a cycle that is freed only when the grad() "
-              "is reset; grad() makes none");
+              "that owns its leaf. Reset the grad() to free this cycle, or "
+              "call grad(), which makes no cycle");
   }
   GraphTask task(task_options(options.retain_graph, options.create_graph));
   add_roots(task, roots, gradients);

@@ -5,8 +5,8 @@
 //   std::vector<hvd::Tensor> g = hvd::autograd::grad({z}, {x, y});
 //
 // A backward call runs on the calling thread, in an order that depends only on
-// the graph: among nodes with complete gradients, those of leaves first, then
-// the one recorded last. Several threads may run backward at once, also through
+// the graph. Among nodes with complete gradients, leaves run first, then the
+// node recorded last. Several threads may run backward at once, also through
 // one graph if all calls but the last retain it. A hook or a node may call
 // backward itself, to any depth.
 #pragma once

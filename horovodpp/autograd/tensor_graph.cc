@@ -125,8 +125,8 @@ void Tensor::set_grad(const Tensor& grad) const {
   if (owns(grad, *this)) {
     throw InvalidArgument(absl::StrCat(
         "set_grad: a ", describe(),
-        " cannot be its own gradient, nor what that is a view of or has a "
-        "gradient from: it would own itself; use a detach() of it"));
+        " cannot be its own gradient, nor the base of its gradient or a source "
+        "of its gradient: it would own itself; use a detach()"));
   }
   autograd::meta_of(*this).grad = grad;
 }
@@ -189,9 +189,9 @@ Tensor& Tensor::detach_() {
   AutogradMeta* meta = self().meta.get();
   if (meta == nullptr) return *this;
   if (meta->base.defined()) {
-    throw autograd::AutogradError(absl::StrCat(
-        "detach_: Can't detach views in-place (", describe(),
-        "); use detach(), or detach_() what it is a view of before"));
+    throw autograd::AutogradError(
+        absl::StrCat("detach_: Can't detach views in-place (", describe(),
+                     "); use detach(), or detach_() its base before"));
   }
   if (meta->retains_grad && meta->grad_fn) {
     meta->grad_fn->forget_grad_of(impl());

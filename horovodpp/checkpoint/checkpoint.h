@@ -13,9 +13,8 @@
 //
 // The function must do the same each time it runs. Random numbers, autocast and
 // the grad mode are restored; effects.h is for effects that must not happen
-// twice. A difference is an error where it shows: an outside tensor that was
-// modified in place in between, or an operation that saves other tensors than
-// before.
+// twice. A detected difference is an error: an outside tensor was modified in
+// place in between, or an operation saves other tensors than before.
 //
 // Checkpointing works with grad() and backward({.inputs}), create_graph,
 // retain_graph, hooks, nested regions, backward calls within the function, and

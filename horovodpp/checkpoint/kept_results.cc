@@ -167,7 +167,7 @@ std::unique_ptr<KeptResults::Recalled> KeptResults::recall(std::size_t place,
             operations_[place], ", operation ", place,
             ", has been mutated since: version ", kept.versions[i], " → ",
             tensor.version(),
-            ". Keep what is written to it, or let the options keep_copies"));
+            ". Keep the result of the write, or let the options keep_copies"));
       }
       // The function may write to a copy, so each recall needs its own.
       tensor = again && options_.keep_copies ? copy_of(tensor, cpu_allocator())

@@ -54,8 +54,7 @@ class Tally final : public SavedTensorStore {
 };
 
 // The edges where a gradient of `root` leaves the graph of nodes numbered from
-// `begin` on: at leaves, and at captured tensors, whose graph is not the
-// function's.
+// `begin` on: at leaves, and at captured tensors.
 std::vector<Edge> ends_behind(const Tensor& root, std::uint64_t begin) {
   std::vector<Edge> ends;
   absl::flat_hash_set<std::pair<const Node*, std::size_t>> seen;
@@ -180,7 +179,7 @@ class WayProfile {
     if (!output.defined()) {
       throw InvalidArgument(
           "profile_chain: a function returns an undefined tensor; each has to "
-          "return what the next one is given");
+          "return the input of the next");
     }
     const double end = worked_seconds();
     forward_.add(end - begin);

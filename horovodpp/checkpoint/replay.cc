@@ -73,8 +73,8 @@ void Replay::check_same(const Tensor& tensor, std::size_t place) const {
   if (check == DeterminismCheck::kNone) return;
   if (tensor.shape() != slot.shape || tensor.dtype() != slot.dtype) {
     fail(absl::StrCat(
-        "recomputed values have different metadata than those of the forward "
-        "pass. The first operation that differs saved tensor ",
+        "recomputed values have different metadata than in the forward pass. "
+        "The first operation that differs saved tensor ",
         place, ": in forward ", slot.operation, " saved ",
         describe(slot.shape, slot.dtype), ", in the recomputation ", operation_,
         " saved ", tensor.describe()));
@@ -82,7 +82,7 @@ void Replay::check_same(const Tensor& tensor, std::size_t place) const {
   if (check != DeterminismCheck::kChecksum) return;
   if (checksum(tensor) == slot.checksum) return;
   fail(absl::StrCat(
-      "recomputed values differ from those of the forward pass. The first "
+      "recomputed values differ from the forward pass. The first "
       "tensor that differs is number ",
       place, ", ", tensor.describe(), ", saved by ", slot.operation,
       ". Random numbers that were not put back, or memory that was written in "
@@ -134,8 +134,8 @@ Tensor Replay::take(std::uint32_t place, const Node& node) {
   if (!value.tensor.defined()) {
     throw CheckpointError(absl::StrCat(
         "checkpoint: a tensor that ", node.name(),
-        " saved was already unpacked once in this backward, which let go of "
-        "it; keep what saved_tensors() returned instead of calling it twice"));
+        " saved was already unpacked once in this backward, and freed; keep "
+        "the result of saved_tensors() instead of calling it twice"));
   }
   if (value.tensor.version() != value.version) {
     throw VersionError(absl::StrCat(
@@ -143,7 +143,7 @@ Tensor Replay::take(std::uint32_t place, const Node& node) {
         " needs was modified in place by the checkpointed function after it "
         "was saved: it is at version ",
         value.tensor.version(), "; expected version ", value.version,
-        " instead. Modify a clone() of it"));
+        " instead. Modify a clone()"));
   }
   return std::move(value.tensor);
 }
@@ -161,12 +161,12 @@ void Replay::check_operation(const char* operation) const {
            : std::string_view(operations[next_operation_]) == operation) {
     return;
   }
-  fail(absl::StrCat(
-      "the operations of the recomputation are not those of the forward pass. "
-      "The first that differs is number ",
-      next_operation_, ": in forward ",
-      more ? "there was none" : operations[next_operation_],
-      ", in the recomputation ", operation));
+  fail(
+      absl::StrCat("the operations of the recomputation differ from the "
+                   "forward pass. The first that differs is number ",
+                   next_operation_, ": in forward ",
+                   more ? "there was none" : operations[next_operation_],
+                   ", in the recomputation ", operation));
 }
 
 bool Replay::recalls(const char* operation, OperationResults& results) {

@@ -27,9 +27,9 @@ struct Allreduce {
   const Reduction& reduction;
 };
 
-// As an allreduce, but this rank gets only its part of each piece. An `input` is
-// a whole tensor of `count` elements, `output` this rank's part of it. The parts
-// lie in the tensor in rank order; counts[p * ranks + r] is the number of
+// As an allreduce, but this rank gets only its part of each piece. An `input`
+// is a whole tensor of `count` elements, `output` this rank's part. The parts
+// lie in the tensor in rank order. counts[p * ranks + r] is the number of
 // elements of piece p that go to rank r; zero is legal. Gives the bits of an
 // allreduce of the same pieces by the same plane.
 //   InvalidArgument  the counts are not one per piece and rank, or do not add up
@@ -80,8 +80,8 @@ struct Broadcast {
 };
 
 // Sends the next send_bytes[r] bytes of `input` to rank r, for all ranks in
-// order, and writes the receive_bytes[r] bytes from rank r to `output`, in the
-// same order. Zeros are legal; the two do not overlap.
+// order. Writes the receive_bytes[r] bytes from rank r to `output`, in the same
+// order. Zeros are legal; `input` and `output` do not overlap.
 //   InvalidArgument  there is not one size for each rank, or the sizes do not
 //                    add up to `input`, or a rank sends a size that is not
 //                    expected here (some planes report it on all ranks)
@@ -105,9 +105,10 @@ struct AllgatherAlike {
   std::byte* output;
 };
 
-// The same of an alltoall: it moves the data if every two ranks send each other
-// as many bytes and all have an `output`. sizes[from * ranks + to] are the bytes
-// of each; the caller sets this rank's row, the call the others.
+// An alltoall between ranks that know only their own sizes. It moves the data
+// if every two ranks send each other equally many bytes and all have an
+// `output`. sizes[from * ranks + to] are bytes; the caller sets this rank's
+// row, the call the others.
 struct AlltoallAlike {
   std::span<const std::byte> input;
   std::span<std::size_t> sizes;
@@ -126,8 +127,8 @@ struct Memory {
 };
 
 // Calls move(from, to, bytes) for each tensor of `call` on rank `rank`, which
-// returns its new Memory, and then returns execute() of the call with the new
-// memory. The order of the tensors depends on the kind of call alone.
+// returns the tensor's new Memory. Then returns execute() of the call with the
+// new memory. The order of the tensors depends on the kind of call alone.
 template <typename Move, typename Execute>
 auto with_memory(const Allreduce& call, int /*rank*/, Move move,
                  Execute execute) {

@@ -15,10 +15,10 @@
 // The exception is Cancelled: "give this call up, some member will never enter
 // it". The interrupts may return Cancelled to every member that has entered a
 // call, and only if at least one member never does. An allreduce,
-// reducescatter, allgather or barrier that is given up so leaves its inputs and
-// outputs unchanged, even if they are the same memory, and the plane usable.
-// The next call, by these or other members, has a later epoch in its tag.
-// Conversely, when one of these returns OK, every member has entered it.
+// reducescatter, allgather or barrier that is given up so leaves the plane
+// usable. Its inputs and outputs are unchanged, even if they are the same
+// memory. The next call, by these or other members, has a later epoch in its
+// tag. Conversely, when one of these returns OK, every member has entered it.
 // Broadcast and alltoall also leave the plane usable. But they may have changed
 // their outputs, and a member may return OK before another one has entered.
 //
@@ -130,8 +130,8 @@ class DataPlane {
     return !describe(op).whole_tensors;
   }
 
-  // The collectives, described in calls.h. The calls that find out sizes are
-  // those of planes that say so (gathers_alike); if given up, they change
+  // The collectives, described in calls.h. Only planes with gathers_alike()
+  // implement the calls that exchange sizes; such a call, if given up, changes
   // nothing.
   virtual absl::Status execute(const Allreduce& what, Call call) = 0;
   virtual absl::Status execute(const Reducescatter& what, Call call) = 0;
@@ -148,9 +148,9 @@ class DataPlane {
 
   virtual bool gathers_alike() const { return false; }
 
-  // Whether its broadcasts of a byte or more keep the promises of an allgather:
-  // if given up they change nothing, and no rank returns OK before all have
-  // entered.
+  // Whether broadcasts of a byte or more keep an allgather's promises. A
+  // broadcast that is given up changes nothing, and no rank returns OK before
+  // all have entered.
   virtual bool meets_in_broadcast() const { return false; }
 
   // Launches the graph that each member has captured. All members must have

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GpuWait waits for a call's work in GPU streams by polling. It does not
-// block in the driver, because the work may never end: earlier work of the
+// block in the driver, because the work may never end. Earlier work of the
 // program may hang, here or on another rank, or another rank may have died.
 //
 //   GpuWait wait(timeouts, call, "an allreduce", GpuWait::For::kOtherRanks);
@@ -80,10 +80,10 @@ class GpuWait {
   // Waits for the queued work in the stream, and returns its error.
   absl::Status until_end_of(device::CudaStream& stream);
 
-  // Waits briefly for the streams to end after a known failure, so that they do
-  // not use the caller's memory after the caller learns of the failure. The
-  // wait is short because a hang in the program's own stream cannot be ended.
-  // Returns whether all work has ended.
+  // Waits briefly for the streams to end after a known failure. They must not
+  // use the caller's memory after the caller learns of the failure. The wait is
+  // short because a hang in the program's own stream cannot be ended. Returns
+  // whether all work has ended.
   static bool drain_after_failure(
       std::span<const device::CudaStream* const> streams);
 

@@ -3,10 +3,10 @@
 // call's arguments, and serves a single rank without moving data. After an
 // error it refuses further calls. The derived plane moves the bytes.
 //
-// A new plane implements two things, an allreduce and an alltoall. It gains the
-// others, and overrides those that it can do faster: a reducescatter is an
-// allreduce of which each rank keeps its part; an allgather, a broadcast and a
-// barrier are alltoalls.
+// A new plane implements two things, an allreduce and an alltoall. It inherits
+// the others, and overrides the calls that it can do faster. The inherited
+// reducescatter is an allreduce of which each rank keeps its part. The
+// inherited allgather, broadcast and barrier are alltoalls.
 //
 // Not thread-safe.
 #pragma once
@@ -41,8 +41,8 @@ class HostPlane : public PlaneOf<HostPlane> {
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
 
-  // The calls after the checks: between two or more ranks, and with something to
-  // move (but an Alltoall, an AllgatherAlike or an AlltoallAlike may be empty).
+  // The calls after the checks: between two or more ranks, and with bytes to
+  // move. But an Alltoall, an AllgatherAlike or an AlltoallAlike may be empty.
   // The root of a Broadcast already has its output, unless the plane meets in a
   // broadcast.
   virtual absl::Status move(std::span<const Piece> pieces,

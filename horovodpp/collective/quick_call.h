@@ -23,9 +23,9 @@ class QuickCall {
   virtual ~QuickCall() = default;
 
   // Makes the call, an allreduce of `pieces`, if all members come within a few
-  // microseconds. If not, this rank has entered it: its next call of the plane
-  // must be the same one with the same arguments, and waits for the members.
-  // Other members see no difference.
+  // microseconds. If not, this rank has entered the call. Its next call of the
+  // plane must be the same one with the same arguments, and waits for the
+  // members. Other members see no difference.
   virtual bool run(std::span<const Piece> pieces,
                    const transport::DataTag& tag) = 0;
 };

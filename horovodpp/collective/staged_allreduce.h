@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A StagedAllreduce reduces GPU tensors on the host, in chunks that overlap:
-// while one chunk is reduced, the next is copied down to the host, and the last
+// A StagedAllreduce reduces GPU tensors on the host, in chunks that overlap.
+// While one chunk is reduced, the next is copied down to the host and the last
 // up to the GPU.
 //
 // A rank without tensors on a GPU makes the same calls with its host memory. If
-// a rank with a GPU also has pieces on the host, the host copies them: the
+// a rank with a GPU also has pieces on the host, the host copies them. The
 // GPU's copies of such memory would block until the stream reaches them.
 //
 // Each chunk is a call of the host's plane, with the next tag. Every third

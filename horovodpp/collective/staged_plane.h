@@ -83,8 +83,8 @@ class StagedPlane : public PlaneOf<StagedPlane> {
   absl::StatusOr<Lane*> lane_of(const void* memory, const Call& call);
   // The largest chunk of a call of so many bytes.
   std::size_t chunk_of(std::size_t bytes) const;
-  // Returns when all members are known to enter the call, and changes `call` to
-  // the call after that: work in a stream cannot be given up.
+  // Returns when all members are known to enter the call, since work in a
+  // stream cannot be given up. Changes `call` to the call after that.
   absl::Status meet(DataPlane& plane, Call& call);
   // Makes the call of `plane` on the host: copies the tensors there, and the
   // results back. Memory that is already there is used in place.

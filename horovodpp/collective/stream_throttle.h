@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A StreamThrottle limits the number of operations in a GPU's stream to what a
-// driver accepts without blocking. A full queue blocks the thread that enqueues
-// the next operation, where no interrupt reaches it; and the queued work may
-// never end (gpu_wait.h).
+// A StreamThrottle limits the number of operations in a GPU's stream to the
+// number that a driver accepts without blocking. A full queue blocks the thread
+// that enqueues the next operation, where no interrupt reaches it; and the
+// queued work may never end (gpu_wait.h).
 //
 // No call returns the length of the queue. NVIDIA does not document it;
 // programs see launches block after about 1,000. A driver may also map several
-// streams to one queue, and this library has four on a GPU: NCCL's, the
+// streams to one queue. This library has four streams on a GPU: NCCL's, the
 // window's, and the staging lane's two. So each stream gets a quarter. The
 // program's own streams may still fill a queue that they share with these.
 //
@@ -36,7 +36,7 @@ class StreamThrottle {
   // Returns when `operations` operations may be enqueued on `stream`, which is
   // the same each time. Enqueue them next: a few, or up to kSegment. If the
   // stream is full, `wait` waits for an event in it.
-  //   (errors)  CUDA's errors, and those of `wait`
+  //   (errors)  CUDA's errors, and the errors of `wait`
   absl::Status make(const device::CudaStream& stream, std::size_t operations,
                     Wait wait);
 

@@ -47,7 +47,7 @@ struct TopKOptions {
   // that are sent in most steps then have no momentum.
   bool mask_velocity = false;
   // Gradients of fewer elements are sent whole, as the paper's authors send
-  // biases and scales of norms: they are few bytes, and delayed parts of them
+  // biases and scales of norms. They have few bytes, and their delayed parts
   // mislead most.
   std::int64_t whole_below = 0;
   // Each rank clips a gradient whose norm is above max_norm / sqrt(ranks) to
@@ -56,10 +56,10 @@ struct TopKOptions {
   double max_norm = 0.0;
 };
 
-// The largest elements, each with its place: 2 `share` of the bytes (Aji and
-// Heafield, "Sparse communication for distributed gradient descent", 2017; with
-// warm-up, momentum and clipping: Lin et al., "Deep gradient compression",
-// 2018, sections 3.1 to 3.3).
+// The largest elements, each with its place: 2 `share` of the bytes. (Aji and
+// Heafield, "Sparse communication for distributed gradient descent", 2017.
+// Warm-up, momentum and clipping: Lin et al., "Deep gradient compression",
+// 2018, sections 3.1 to 3.3.)
 //   InvalidArgument  a share is not above 0 and at most 1, the momentum not in
 //                    [0, 1), the norm negative, or a number of steps or
 //                    elements negative
@@ -69,7 +69,7 @@ std::unique_ptr<Compressor> top_k(double share = 0.01);
 struct SignsOptions {
   // Steps during which gradients are sent whole, and gathered as signs are.
   std::int64_t warmup_steps = 0;
-  // As that of top_k.
+  // As the momentum of top_k.
   double momentum = 0.0;
 };
 
@@ -77,10 +77,10 @@ struct SignsOptions {
 //   InvalidArgument  the number of steps is negative
 std::unique_ptr<Compressor> signs(const SignsOptions& options = {});
 
-// A matrix of m × k as the product of m × rank and rank × k, by one step of
-// power iteration from the last result, with error feedback (Vogels,
-// Karimireddy, Jaggi, "PowerSGD", 2019). Two allreduces. Gradients of one
-// dimension, and those that would not become smaller, are sent uncompressed.
+// A matrix of m × k as the product of m × rank and rank × k: one step of power
+// iteration from the last result, with error feedback. (Vogels, Karimireddy,
+// Jaggi, "PowerSGD", 2019.) Two allreduces. Gradients of one dimension, and
+// gradients that would not become smaller, are sent uncompressed.
 //   InvalidArgument  the rank is below 1
 std::unique_ptr<Compressor> power_sgd(std::int64_t rank = 4);
 

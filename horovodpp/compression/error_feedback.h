@@ -2,8 +2,7 @@
 // An ErrorFeedback keeps, for each gradient, the part that compression has not
 // sent so far, and adds it to the next gradient.
 //
-// With a momentum each rank sends its velocity, and keeps the unsent part of
-// it:
+// With a momentum each rank sends its velocity, and keeps the unsent part:
 //
 //   u = momentum u + gradient;  v = v + u;  v is sent in part, and less of it
 //   remains

@@ -101,9 +101,9 @@ absl::Status Coordinator::announce() {
   if (root_->scheduler.take_is_full() && slots_ > 0) {
     warnings_.push_back(absl::StrCat(
         "this job names more than ", slots_,
-        " tensors: from now on each new name takes the place of the one that "
-        "was used least recently, which is agreed on anew when it comes back; "
-        "name fewer, or set HOROVOD_CACHE_CAPACITY higher"));
+        " tensors. From now on each new name replaces the least recently used "
+        "name, on which ranks agree again at its next use; name fewer tensors, "
+        "or set HOROVOD_CACHE_CAPACITY higher"));
   }
   for (Message& message : root_->scheduler.take_announcements()) {
     HVD_RETURN_IF_ERROR(receive_from_above(std::move(message)));

@@ -90,8 +90,9 @@ class RankProtocol {
   bool follows_cycle() const { return cycle_.goes_on(); }
   void abandoned();
 
-  // Whether the root may extend the schedule: this rank has read all of it and
-  // executes nothing. With `ahead`, this rank may be executing one batch.
+  // Whether the root may extend the schedule: this rank has read the whole
+  // schedule and executes nothing. With `ahead`, this rank may be executing one
+  // batch.
   bool may_be_given_more(bool ahead) const {
     return (ahead || !batch_.is_executing()) && !board_.next_record();
   }

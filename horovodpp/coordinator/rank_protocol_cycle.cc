@@ -14,7 +14,7 @@ namespace {
 
 absl::Status cycle_mismatch() {
   return absl::InternalError(
-      "the cycle in the schedule is not the one that the root made");
+      "the cycle in the schedule is not the cycle that the root made");
 }
 
 }  // namespace

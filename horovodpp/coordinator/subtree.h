@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Subtree is a leader's record of the ranks below it in the tree: those of
-// its own node, and those of the subtrees of its children. It counts their
-// messages. When all concerned ranks have sent a message, the Subtree passes it
-// on once for all.
+// A Subtree is a leader's record of the ranks below it in the tree: the ranks
+// of its node and of its children's subtrees. It counts their messages. When
+// all concerned ranks have sent a message, the Subtree passes it on once for
+// all.
 //
 // A rank that has joined a process set counts as having sent everything about
 // that set. This is safe because a rank's Joined follows all its proposals on

@@ -175,7 +175,7 @@ absl::Status TensorQueue::take(const Batch& batch,
     if (taken.back() != nullptr) continue;
     taken.pop_back();
     return absl::NotFoundError(
-        "a batch holds what is not in flight on this rank");
+        "a batch holds an operation that is not in flight on this rank");
   }
   return absl::OkStatus();
 }

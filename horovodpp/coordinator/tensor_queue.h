@@ -61,7 +61,7 @@ class TensorQueue {
   //   AlreadyExists    the name is in flight on this rank
   //   (as close() said)  the queue is closed
   // Returns whether to wake the driving thread: true at most once until the
-  // next take_changes(), and never if this thread `waits_at_once`, because it
+  // next take_changes(). Never true if this thread `waits_at_once`, because it
   // then drives or notifies the driver. From now on the request must not
   // change.
   absl::StatusOr<bool> push(const SubmissionPtr& submission,

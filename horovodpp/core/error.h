@@ -5,9 +5,9 @@
 //   hvd::throw_if_error(hvd::init());
 //   hvd::Buffer all = hvd::value_or_throw(hvd::allgather(rows));
 //
-// The library throws only hvd::Error, apart from two cases: std::bad_alloc if
-// the system has no memory for a small object, and the exceptions of the
-// program's own functions, which pass through.
+// The library throws only hvd::Error, apart from two cases. It throws
+// std::bad_alloc if the system has no memory for a small object. Exceptions of
+// the program's own functions pass through.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Must come first.

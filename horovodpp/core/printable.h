@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes foreign text (a file's content or name, a name that a caller chose)
-// safe for messages: valid UTF-8 that every log and terminal can show. Messages
-// of hvd::Error are printable.
+// Makes foreign text (a file's content or name, a caller's name) safe for
+// messages: valid UTF-8 that every log and terminal can show. Messages of
+// hvd::Error are printable.
 #pragma once
 
 #include <string>

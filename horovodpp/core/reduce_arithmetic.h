@@ -154,7 +154,7 @@ struct Combine<ReduceOp::kProduct> {
   }
 };
 
-// b replaces a number that is not less, and so does a NaN in b.
+// b, also a NaN, replaces a number that is not less.
 template <>
 struct Combine<ReduceOp::kMin> {
   static constexpr bool kFits = true;
@@ -179,8 +179,8 @@ struct OpTag {
 };
 
 // Calls `f` with the OpTag of the operation whose Combine combines elements of
-// `kind` under `op`, and returns its result; if there is none, the result is
-// empty.
+// `kKind` under `op`. Returns the result of `f`; empty if no such operation
+// exists.
 template <ElementKind kKind, std::size_t kRow = 0, typename F>
 constexpr auto visit_combine(ReduceOp op, F f) {
   if constexpr (kRow == std::size(kReduceOps)) {

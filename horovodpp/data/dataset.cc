@@ -23,10 +23,8 @@ Item get_named(const Dataset& dataset, std::int64_t index) {
     std::throw_with_nested(Error(
         absl::UnknownError(absl::StrCat("item ", index, ": ", error.what()))));
   } catch (...) {
-    std::throw_with_nested(
-        Error(absl::UnknownError(absl::StrCat("item ", index,
-                                              " threw what is no "
-                                              "std::exception"))));
+    std::throw_with_nested(Error(absl::UnknownError(absl::StrCat(
+        "item ", index, " threw an object that is no std::exception"))));
   }
 }
 

@@ -43,7 +43,7 @@ class DistributedSampler {
 
   // The remaining items of this rank and epoch, in order, from `position` on.
   // The epoch's permutation is padded from its start, or cut. Rank r reads
-  // every num_replicas-th item of it, starting with item r.
+  // every num_replicas-th item, starting with item r.
   std::vector<std::int64_t> indices() const;
 
   // Selects the order. A new epoch starts at position 0; the current epoch

@@ -91,8 +91,7 @@ bool GzFile::begin_next_member() {
   if (!has(1)) return false;
   if (!at_member()) {
     fail(
-        "goes on behind its compressed part with what is not compressed; get "
-        "the file anew");
+        "has uncompressed bytes behind its compressed part; get the file anew");
   }
   within_member_ = inflateReset(stream_.get()) == Z_OK;
   return within_member_;

@@ -4,9 +4,9 @@
 //   hvd::Tensor images = hvd::data::read_idx("train-images-idx3-ubyte.gz");
 //   const std::uint8_t* pixel = images.data<std::uint8_t>();   // [n, 28, 28]
 //
-// Format: http://yann.lecun.com/exdb/mnist — two zero bytes, the type of the
+// Format: http://yann.lecun.com/exdb/mnist. Two zero bytes, the type of the
 // elements, the number of dimensions, the dimensions as big-endian 32-bit
-// numbers, then the elements, big-endian and row-major.
+// numbers. The elements follow, big-endian and row-major.
 #pragma once
 
 #include <string>

@@ -4,7 +4,7 @@
 // own, so one binary runs with and without a driver, and is built without
 // CUDA's headers. A test compares them with the real ones.
 //
-// Names, arguments and numbers are those of CUDA's driver API; see its
+// Names, arguments and numbers are from CUDA's driver API; see its
 // documentation. Only `CudaDriver` calls the functions.
 #pragma once
 

@@ -28,8 +28,8 @@ namespace hvd::device {
 class CudaDriver {
  public:
   static constexpr const char* kLibrary = "libcuda.so.1";
-  // CUDA 11.4: the first version with all functions used here; those of graphs
-  // came last.
+  // CUDA 11.4: the first version with all functions used here; the graph
+  // functions came last.
   static constexpr int kOldestVersion = 11040;
 
   //   NotFound            there is no driver; the message names the file and

@@ -24,8 +24,8 @@ absl::Status check_takes_work(const CudaContext& context, CuStream stream) {
   }
   return absl::FailedPreconditionError(
       "the legacy default stream takes no work while a stream that is ordered "
-      "with it is captured; name another stream, or capture in one that was "
-      "made with cudaStreamNonBlocking");
+      "with it is captured; name another stream, or capture in a stream made "
+      "with cudaStreamNonBlocking");
 }
 
 }  // namespace

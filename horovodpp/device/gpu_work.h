@@ -47,8 +47,8 @@ class GpuWork : public Enqueued {
   absl::StatusOr<bool> has_begun() const { return span_.began.has_completed(); }
   absl::StatusOr<bool> is_done() const { return span_.done.has_completed(); }
 
-  // Calls `notify` once, with OK, or with the reason why there will be no
-  // result: on the thread that calls end(), or at once if that was called.
+  // Calls `notify` once, with OK or with the reason why no result will come.
+  // The call is on the thread that calls end(), or at once if that was called.
   using Notify = std::function<void(const absl::Status&)>;
   void on_end(Notify notify);
 

@@ -37,16 +37,15 @@ class Gpus {
   void look_for(const std::string& driver_file);
 
   // Never nullptr, and valid as long as this object.
-  //   (errors)  those of CudaDriver::load(), the same each time
+  //   (errors)  of CudaDriver::load(), the same each time
   absl::StatusOr<CudaDriver*> driver();
 
   // The kernels of GPU `index`, loaded at the first call; as driver().
-  //   (errors)  those of driver(), CudaDriver::context() and
-  //             CudaKernels::load()
+  //   (errors)  of driver(), CudaDriver::context() and CudaKernels::load()
   absl::StatusOr<const CudaKernels*> kernels(int index);
 
   // Memory on GPU `index`, as allocate_on().
-  //   (errors)  those of driver(), CudaDriver::context() and allocate_on()
+  //   (errors)  of driver(), CudaDriver::context() and allocate_on()
   absl::StatusOr<std::shared_ptr<std::byte>> allocate(int index,
                                                       std::size_t bytes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SharedLibrary is a library that is loaded while the program runs, so that a
-// program can use it if it is installed, and runs without it.
+// A SharedLibrary is a library that is loaded while the program runs: a program
+// uses it if it is installed, and otherwise runs without it.
 //
 //   HVD_ASSIGN_OR_RETURN(SharedLibrary driver,
 //                        SharedLibrary::load("libcuda.so.1"));

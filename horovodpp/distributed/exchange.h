@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a collective of the runtime into an operation on tensors: its input is
-// kept alive, its results become tensors with a history, and in a recomputation
-// it does not run again.
+// Turns a collective of the runtime into an operation on tensors. The input is
+// kept alive, and results become tensors with a history. A recomputation does
+// not run the collective again.
 #pragma once
 
 #include <cstddef>

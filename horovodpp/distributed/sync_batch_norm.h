@@ -5,10 +5,11 @@
 //   hvd::nn::SyncBatchNorm norm(64);
 //   hvd::Tensor y = norm(x);      // [n, 64, ...]; n differs from rank to rank
 //
-// Values and gradients are those of one process over all images, if the loss is
-// the mean of the ranks' losses. In training, forward sends two small tensors
-// and backward two, in the order of calls of every rank; a recomputation sends
-// nothing. A rank may have no images. Evaluation sends nothing.
+// Values and gradients equal the values and gradients of one process over all
+// images, if the loss is the mean of the ranks' losses. In training, forward
+// sends two small tensors and backward two, in the order of calls of every
+// rank; a recomputation sends nothing. A rank may have no images. Evaluation
+// sends nothing.
 //
 // Parameters, buffers and state are a BatchNorm2d's.
 #pragma once

@@ -10,15 +10,15 @@
 //   hvd::throw_if_error(done.wait());
 //
 // See runtime/runtime.h for semantics, names, options and errors. These
-// functions use the current job (runtime/global.h), as those on memory in
-// runtime/global_collectives.h do.
+// functions use the current job (runtime/global.h), as the functions on memory
+// in runtime/global_collectives.h do.
 //
 // Memory: a tensor is kept alive until its collective has ended, so its future
 // may be dropped without a wait. Any layout works: non-contiguous tensors are
 // copied and, by in-place collectives, copied back. Do not write a tensor while
-// it is sent, nor read one that is replaced in-place.
+// it is sent, nor read a tensor while it is replaced in-place.
 //
-// Functions that end in _ are in-place operations like any other: a leaf that
+// Functions that end in _ are in-place operations like any other. A leaf that
 // requires grad is refused unless under NoGrad, the version rises, and
 // gradients flow through. A call that fails while it is waited for leaves the
 // graph unchanged.
@@ -32,13 +32,13 @@
 //   alltoall       the alltoall that sends each gradient back
 //   reducescatter  the allgather of the gradients, with its factors, and times
 //                  the number of ranks if it summed
-// So the backward of a collective is a collective, of the same job, named
-// "<name>.gradient": every rank of the process set runs it, or none does. A
+// So the backward of a collective is a collective of the same job, named
+// "<name>.gradient". Every rank of the process set runs it, or none does. A
 // group is a group in backward as well, with zeros for missing gradients;
 // in-place collectives run one by one.
 //
 // In a checkpointed function a collective runs once: the region keeps its
-// result, and a recomputation gets a copy of it.
+// result, and a recomputation gets a copy.
 //
 // Errors: an invalid tensor throws at once, InvalidArgument or the error of an
 // in-place operation. The collective's error is in the future, or thrown as

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocator of tensor memory. Small blocks (and the small objects behind
-// tensors and graph nodes) come from a cache per thread, larger blocks from a
-// cache that all threads share. A repeating training loop needs no system
-// memory after its first step.
+// Allocator of tensor memory. Small blocks (also objects behind tensors and
+// graph nodes) come from a cache per thread, larger blocks from a cache that
+// all threads share. A repeating training loop needs no system memory after its
+// first step.
 //
 //   hvd::autograd::MemoryStats now =
 //       hvd::autograd::cpu_allocator().stats();   // now.peak_bytes
 //
 // Thread-safe. Any thread may free memory of another. A forked child can
-// allocate, whatever other threads were doing at the fork.
+// allocate, even if another thread was allocating at the fork.
 #pragma once
 
 #include <cstddef>

@@ -215,7 +215,7 @@ inline Operation broadcast_async_(const torch::Tensor& tensor, int root_rank,
       });
 }
 
-// Reduces, and leaves each rank its part of the rows: of d rows the r-th of n
+// Reduces, and leaves each rank its part of the rows. Of d rows the r-th of n
 // ranks gets d / n, and one more if r < d % n.
 inline Operation reducescatter_async(const torch::Tensor& tensor,
                                      const ReduceOptions& options = {}) {

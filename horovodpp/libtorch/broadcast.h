@@ -27,8 +27,8 @@ namespace libtorch {
 
 using NamedTensors = torch::OrderedDict<std::string, torch::Tensor>;
 
-// Replaces the tensors, which ranks match by name, by those of rank
-// `root_rank`.
+// Replaces the tensors by the tensors of rank `root_rank`. Ranks match them by
+// name.
 //   Error  the ranks' tensors differ in shape or dtype, ...: all transfers have ended
 inline void broadcast_parameters(const NamedTensors& tensors, int root_rank,
                                  const ProcessSet& set = {}) {
@@ -110,8 +110,8 @@ inline void read(const std::string& bytes, torch::optim::Optimizer& optimizer) {
 
 }  // namespace internal
 
-// Replaces the optimizer's state and options (learning rates, ...) by those of
-// rank `root_rank`. Other ranks need no state yet.
+// Replaces the optimizer's state and options (learning rates, ...) by the state
+// and options of rank `root_rank`. Other ranks need no state yet.
 inline void broadcast_optimizer_state(torch::optim::Optimizer& optimizer,
                                       int root_rank,
                                       const ProcessSet& set = {}) {

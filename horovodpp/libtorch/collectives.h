@@ -4,7 +4,7 @@
 //   torch::Tensor all = hvd::libtorch::allgather(features);
 //   loss_of(all).backward();             // features.grad(): of all ranks' losses
 //
-// Gradients are those of the mean of the ranks' losses, as in Horovod. Backward
+// Gradients are of the mean of the ranks' losses, as in Horovod. Backward
 // passes call collectives of their own, so all ranks must take part in the
 // same.
 #pragma once

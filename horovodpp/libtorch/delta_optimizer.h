@@ -14,8 +14,8 @@
 //   }
 //
 // Adasum adds orthogonal vectors and averages parallel ones, so the learning
-// rate need not grow with the number of ranks (Maleki et al., "Scaling
-// distributed training with adaptive summation", 2021). A DistributedOptimizer
+// rate need not grow with the number of ranks. (Maleki et al., "Scaling
+// distributed training with adaptive summation", 2021.) A DistributedOptimizer
 // with op kAdasum applies it to the gradients instead. On one rank the step is
 // the wrapped optimizer's.
 //

@@ -256,12 +256,11 @@ class DistributedOptimizer {
         continue;
       }
       has_warned_of_changes_ = true;
-      TORCH_WARN(
-          "The gradient of '", gradient->key(),
-          "' was changed while it was reduced, so that its value is not "
-          "defined: call optimizer.synchronize() before changing gradients, "
-          "and optimizer.step() while skip_synchronize() is in scope; or "
-          "optimizer.step({.max_norm = ...}).");
+      TORCH_WARN("The gradient of '", gradient->key(),
+                 "' was changed while it was reduced, so its value is "
+                 "undefined. Call optimizer.synchronize() before changing "
+                 "gradients, and optimizer.step() while skip_synchronize() is "
+                 "in scope; or call optimizer.step({.max_norm = ...}).");
     }
   }
 

@@ -77,9 +77,8 @@ struct DistributedOptions : OptimizerOptions {
   // reduced without a copy.
   bool gradients_in_arena = true;
   // Sends gradients as soon as they are final, while backward continues.
-  // Otherwise at step(): set it to false if one backward pass gives a parameter
-  // its gradient in several parts, as custom functions do that run backward
-  // themselves.
+  // Otherwise at step(). Set it to false if one backward pass gives a parameter
+  // its gradient in several parts, as custom functions that run backward do.
   bool during_backward = true;
 };
 

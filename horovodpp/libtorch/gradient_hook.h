@@ -30,7 +30,7 @@ struct GradientCallbacks {
 
 #if HVD_TORCH_AT_LEAST(2, 1)
 
-// A parameter has room for one such hook, so each also calls the one that it
+// A parameter has room for one such hook, so each also calls the hook that it
 // has replaced.
 class AfterAccumulation final : public torch::autograd::PostAccumulateGradHook {
  public:

@@ -170,8 +170,8 @@ class RecomputedRegion : public std::enable_shared_from_this<RecomputedRegion> {
     torch::Tensor tensor = place.take(pass);
     if (!tensor.defined()) {
       throw CheckpointError(
-          "a tensor that a checkpointed function saved was asked for twice in "
-          "one backward pass: a custom function must unpack what it saved "
+          "a tensor that a checkpointed function saved was unpacked twice in "
+          "one backward pass: a custom function must unpack its saved tensors "
           "once");
     }
     return tensor;

@@ -77,7 +77,7 @@ class ReducedParameters {
   const WrappedOptimizer& optimizer() const { return optimizer_; }
   // Null: this rank has no peers, and nothing is reduced.
   Reducer* reducer() const { return reducer_.get(); }
-  // Those that watch() has found.
+  // The parameters that watch() has found.
   const std::vector<std::unique_ptr<Kind>>& all() const { return all_; }
   // Null: it has no name.
   const std::string* name_of(const torch::Tensor& parameter) const {

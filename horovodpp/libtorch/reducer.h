@@ -92,7 +92,7 @@ class Reducer {
     throw_if_error(hvd_reducer_sum(handle_, key.c_str(), &number, 1));
     return number;
   }
-  // Which of these gradients are still to be added: see hvd_reducer_rest().
+  // Flags of the gradients that are still to be added: see hvd_reducer_rest().
   std::vector<std::uint8_t> rest(const std::vector<const char*>& keys,
                                  const std::vector<std::uint8_t>& exist) {
     std::vector<std::uint8_t> rest(keys.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libtorch optimizer that another one wraps: a reference to one that outlives
-// it, or one that it owns.
+// A libtorch optimizer that another one wraps: a reference, or an owned
+// optimizer.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.

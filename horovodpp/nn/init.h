@@ -4,8 +4,8 @@
 //   hvd::manual_seed(1);
 //   hvd::nn::init::kaiming_normal_(conv->weight(), {.mode = FanMode::kFanOut});
 //
-// Values come from this thread's generator. The distributions are those of
-// PyTorch's functions of the same names; the random numbers differ.
+// Values come from this thread's generator. The distributions equal PyTorch's
+// functions of the same names; the random numbers differ.
 #pragma once
 
 #include <cstdint>

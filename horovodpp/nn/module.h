@@ -47,9 +47,9 @@ class Module {
     return hooks_ == nullptr ? forward(input) : call_with_hooks(input);
   }
 
-  // In order of registration, a module's own tensors before those of its
-  // children. Names are dotted: "features.0.weight". A tensor registered
-  // several times is listed once, under its first name.
+  // In order of registration, a module's own tensors before its children's.
+  // Names are dotted: "features.0.weight". A tensor registered several times is
+  // listed once, under its first name.
   std::vector<NamedTensor> named_parameters() const;
   std::vector<NamedTensor> named_buffers() const;
   std::vector<Tensor> parameters() const;

@@ -75,8 +75,8 @@ class ForwardCall {
     // While the hooks live, the module lives.
     if (hooks_.expired()) {
       throw autograd::CheckpointError(
-          "a checkpointed module is gone, and backward needs it to compute "
-          "again what it did; keep it until backward has run");
+          "a checkpointed module is gone, and backward needs it for the "
+          "recomputation; keep it until backward has run");
     }
     if (module_.is_training() != training_) {
       throw autograd::CheckpointError(absl::StrCat(

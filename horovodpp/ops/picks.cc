@@ -115,7 +115,7 @@ void put(const Tensor& x, const Picks& picks, const Tensor& values,
     throw InvalidArgument(
         absl::StrCat("index_put_: values of shape ", values.shape().to_string(),
                      " do not broadcast to ", places.result.to_string(),
-                     ", the shape of what is written"));
+                     ", the shape of the written elements"));
   }
   visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
     T* to = x.data<T>();

@@ -8,9 +8,9 @@
 //   AdamW optimizer(groups);
 //   optimizer.options(1);      // Of the second group.
 //
-// An Options type is an aggregate with check(), which throws InvalidArgument,
-// visit(f), which calls f(name, field) for each field, and slots(), the state
-// of each parameter.
+// An Options type is an aggregate. Its check() throws InvalidArgument, visit(f)
+// calls f(name, field) for each field, and slots() is the state of each
+// parameter.
 #pragma once
 
 #include <cstddef>
@@ -119,8 +119,7 @@ void check_group_count(std::size_t rates, std::size_t groups);
 // Throws InvalidArgument unless the group exists.
 void check_group(std::size_t group, std::size_t groups);
 
-// An optimizer with options by group; its constructors are those of the
-// optimizers.
+// An optimizer with options by group; the optimizers inherit its constructors.
 template <typename Options>
 class GroupedOptimizer : public StatefulOptimizer {
  public:
@@ -216,8 +215,8 @@ class GroupedOptimizer : public StatefulOptimizer {
 };
 
 // The memory in which the elements of a parameter are updated, and their order
-// there: the parameter itself; a copy by rows if the parameter has gaps in
-// memory; or a part of a parameter without gaps, in one row.
+// there. It is the parameter itself, a copy by rows if the parameter has gaps
+// in memory, or a part of a parameter without gaps.
 class UpdateTarget {
  public:
   explicit UpdateTarget(const Tensor& parameter,

@@ -11,7 +11,7 @@
 //   for (...) { …; optimizer.step(); scheduler.step(); }
 //
 // Rates depend only on the number of the step, so a resumed schedule continues
-// exactly. A step is whatever unit the program counts: batches or epochs.
+// exactly. The program chooses the unit of a step: a batch or an epoch.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.

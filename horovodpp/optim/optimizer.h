@@ -48,9 +48,9 @@ class Optimizer {
   // "<parameter>.<what>". Writing to them changes the optimizer's state.
   virtual std::vector<nn::NamedTensor> state() const = 0;
 
-  // All data needed to continue exactly from here: the state, named
-  // "state.<parameter>.<what>", and the options of each group of parameters,
-  // named "groups.<number>.<option>". Parameters are not part of the state.
+  // All data needed to continue exactly from here. The state is named
+  // "state.<parameter>.<what>"; the options of each group of parameters,
+  // "groups.<number>.<option>". Parameters are not part of the state.
   virtual nn::StateDict state_dict() const = 0;
 
   // Copies `state` into the optimizer; on failure nothing changes.

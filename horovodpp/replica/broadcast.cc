@@ -20,7 +20,7 @@ void check_names(const std::vector<NamedView>& tensors,
     if (names.insert(tensor.name).second) continue;
     throw Error(absl::InvalidArgumentError(
         absl::StrCat(options.name, ": two tensors are named '", tensor.name,
-                     "'; give each a name of its own. Nothing was sent")));
+                     "'; give each a name of its own. No tensor was sent")));
   }
 }
 

@@ -25,9 +25,9 @@ struct NamedView {
 // Waits for all, and returns the first error.
 Status wait_for_all(const std::vector<Future<void>>& pending);
 
-// Replaces all `tensors`, matched across ranks by name, by those of rank
-// `root_rank`, a rank of the job, on all ranks of `options.process_set`. Peers
-// see them as "<options.name>.<name>".
+// Replaces all `tensors` by the tensors of rank `root_rank`, a rank of the job,
+// on all ranks of `options.process_set`. Ranks match tensors by name. Peers see
+// them as "<options.name>.<name>".
 //   hvd::Error  two tensors have one name (InvalidArgument): nothing was sent.
 //               Or the first failure, for instance that this rank is not in the
 //               process set; all transfers have then ended

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GradientLedger is the bookkeeping of an optimizer's gradients, step after
-// step: how many contributions each gradient has had, which one is complete,
-// what waits for its group or bucket, what was sent, which part came late. It
-// knows no tensors and sends nothing. Gradients are indices, and the caller
-// does what the results say:
+// step. It counts contributions, and knows which gradients are complete, wait
+// for a group or bucket, were sent, or have a late part. It holds no tensors
+// and sends nothing. Gradients are indices, and the caller acts on the results:
 //
 //   GradientLedger ledger;
 //   const std::size_t weight = ledger.enter("fc1.weight");
@@ -50,7 +49,7 @@ enum class Due : std::int8_t {
   kNothing,  // The gradient waits for its group.
   kItself,
   kGroup,   // take_group().
-  kHeld,    // Nothing: the gradient waits for its bucket.
+  kHeld,    // None: the gradient waits for its bucket.
   kBucket,  // release(), which includes the gradient; each by itself.
 };
 
@@ -82,8 +81,9 @@ class GradientLedger {
 
   // --- Contributions ---
 
-  // Whether a contribution is surplus, unless the engine delivers it in several
-  // parts: the gradient was sent or is held, and no part was put aside before.
+  // Whether a contribution is surplus: the gradient was sent or is held, and no
+  // part was put aside before. (Unless the engine delivers it in several
+  // parts.)
   bool is_taken(std::size_t i) const {
     return records_[i].state >= State::kHeld && !records_[i].is_late;
   }
@@ -113,7 +113,7 @@ class GradientLedger {
 
   // --- Sending ---
 
-  // The gradient is complete, or is all there will be of it. `bytes` is its
+  // The gradient is complete, or no further part will come. `bytes` is its
   // size, nullopt if it may not wait for a bucket.
   Due complete(std::size_t i, std::optional<std::size_t> bytes,
                bool is_nested = false);
@@ -144,7 +144,7 @@ class GradientLedger {
   // Afterwards rest() leaves out gradients that exist on no rank.
   Agreement agree(const std::vector<std::size_t>& gradients,
                   const std::vector<std::uint8_t>& facts);
-  // Those of `gradients` that were neither sent nor wait.
+  // The `gradients` that were neither sent nor wait.
   std::vector<std::size_t> rest(
       const std::vector<std::size_t>& gradients) const;
 

@@ -18,7 +18,7 @@ namespace {
                                const std::string& why) {
   throw Error(absl::InvalidArgumentError(absl::StrCat(
       "a buffer of gradients: the piece '", piece.key, "', ", piece.elements,
-      " elements from ", piece.offset, " on, ", why, ". Nothing was added")));
+      " elements from ", piece.offset, " on, ", why, ". No piece was added")));
 }
 
 }  // namespace

@@ -14,9 +14,9 @@
 namespace hvd::replica {
 namespace {
 
-// Groups that differ between ranks must not match: gradients would be reduced
-// with those of other parameters. So the name contains all keys, as a hash that
-// is the same everywhere (FNV-1a).
+// Groups that differ between ranks must not match: gradients of different
+// parameters would be reduced together. So the name contains all keys, as a
+// hash that is the same everywhere (FNV-1a).
 std::string group_name(const std::vector<Outgoing>& gradients) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const Outgoing& outgoing : gradients) {
@@ -65,7 +65,7 @@ GradientSender::GradientSender(Runtime& runtime, ReducerOptions options)
   if (!reduce_op_from_wire(static_cast<std::uint8_t>(options_.op))) {
     throw Error(absl::InvalidArgumentError(absl::StrCat(
         "a reducer of gradients, '", options_.name, "': there is no ",
-        hvd::name_of(options_.op), "; use one that ReduceOp names")));
+        hvd::name_of(options_.op), "; use an enumerator of ReduceOp")));
   }
   if (factor != 1.0 && !describe(options_.op).divides) {
     throw Error(absl::InvalidArgumentError(absl::StrCat(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GradientSender submits the gradients of one reducer: one by one or in
-// groups, compressed or not, to all ranks or each rank's part only to that
-// rank.
+// A GradientSender submits the gradients of a reducer: one by one or in groups,
+// compressed or not, whole or each part to its rank.
 //
 // Not thread-safe except for const functions; its reducer sends under a lock.
 #pragma once
@@ -34,8 +33,8 @@ struct Outgoing {
   std::shared_ptr<const void> owner = nullptr;  // Null: it is borrowed.
 };
 
-// The allreduce of one single gradient, in step after step: by name or, if the
-// gradient lies where it lay the last time, by a handle, which costs a fraction.
+// The allreduce of one gradient, in step after step: by name, or by a handle if
+// the gradient lies where it lay the last time. The handle costs a fraction.
 // Peers see no difference.
 class GradientCall {
  public:

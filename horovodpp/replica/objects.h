@@ -55,9 +55,8 @@ std::vector<std::string> allgather_object(const std::string& bytes,
 
 // The same for values.
 //   InvalidArgument  the value exceeds the limits: on the root, or on the rank
-//                    that has it. The other ranks get hvd::Error
-//                    (InvalidArgument), and so does a rank that receives an
-//                    invalid value
+//                    that has it. The other ranks, and a rank that receives an
+//                    invalid value, get hvd::Error (InvalidArgument)
 Value broadcast_object(const Value& value, int root_rank,
                        const ObjectOptions& options = {});
 std::vector<Value> allgather_object(const Value& value,

@@ -52,9 +52,9 @@ struct ReducerOptions {
   double scale = 1.0;
   // Groups of keys; equal on all ranks.
   std::vector<std::vector<std::string>> groups = {};
-  // Gradients without a group are held back until this many bytes of them have
-  // been added, or until finish(), and then sent together. 0: none are. Not
-  // with a compressor.
+  // Gradients without a group are held back until they have this many bytes, or
+  // until finish(), and then sent together. 0: never held back. Not with a
+  // compressor.
   std::size_t bucket_bytes = 0;
   // More groups, likewise. Their added gradients lie in their buffers.
   std::vector<ScatteredGroup> scattered = {};

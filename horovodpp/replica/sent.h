@@ -15,7 +15,7 @@ namespace hvd::replica {
 
 class Sent {
  public:
-  Sent() = default;  // Nothing.
+  Sent() = default;  // No submission.
   explicit Sent(Future<void> reduced)
       : kind_(Kind::kFuture), reduced_(std::move(reduced)) {}
   // `started` lives until it has been waited for.

@@ -38,9 +38,9 @@ std::shared_ptr<void> arena_alloc_bytes(std::size_t bytes);
 std::shared_ptr<void> arena_alloc_bytes(Runtime& job, std::size_t bytes);
 
 // Allocates `bytes` of uninitialized memory on `device`, for a job of this
-// process. On a GPU NCCL allocates them where it can. Allocations made before a
+// process. On a GPU NCCL allocates them where it can. Allocations before a
 // rank's first collective on a GPU are registered with NCCL, if all ranks make
-// them in the same sizes and order (docs/gpu.md). Free the memory only when no
+// them in equal sizes and order (docs/gpu.md). Free the memory only when no
 // work uses it any more.
 //   NotFound            no CUDA driver; the message says what installs it
 //   ResourceExhausted   not enough memory

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Meeting lets the ranks of a job on any hosts find each other without a
-// launcher that horovodpp knows. Rank 0 opens it, and sends its place and key
-// to the others by a way of its own: a key-value store, a message queue, an RPC.
+// launcher that horovodpp knows. Rank 0 opens it, and sends place and key to
+// the others by the program's own means: a key-value store, a message queue, an
+// RPC.
 //
 //   // Rank 0:
 //   const hvd::Meeting meeting = hvd::value_or_throw(hvd::Meeting::open(size));
@@ -14,7 +15,7 @@
 //   config.expected_size = size;
 //   hvd::throw_if_error(hvd::init(config));
 //
-// The key is the secret of the job: whoever knows it can take part.
+// The key is the secret of the job: every process that knows it can take part.
 #pragma once
 
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Runtime is one rank's place in a job: its rank, its peers, and the
-// background thread that agrees with them on what to reduce next.
+// background thread that agrees with them on the next collective.
 //
 //   auto runtime = hvd::Runtime::start(*hvd::Config::from_env());
 //   if (!runtime.ok()) return runtime.status();
@@ -107,9 +107,9 @@ class Runtime {
   //   FailedPrecondition  called by a callback of a future; has no effect
   Status stop();
 
-  // Breaks the job on every rank, because this one cannot go on: operations in
-  // flight fail with Aborted and "rank 1 (host 'a', pid 4711) <why>". Does not
-  // wait.
+  // Breaks the job on every rank, because this rank cannot continue. Operations
+  // in flight fail with Aborted and "rank 1 (host 'a', pid 4711) <why>". Does
+  // not wait.
   void abort(const std::string& why);
 
   // Calls stop() and ignores its error.
@@ -201,8 +201,8 @@ class Runtime {
                                       AlltoallOptions options);
 
   // Reduces `tensor` over the ranks of the set and leaves each rank its part of
-  // the rows: of d rows the r-th of n ranks gets d / n, and one more if r < d %
-  // n.
+  // the rows. Of d rows the r-th of n ranks gets d / n, and one more if
+  // r < d % n.
   Future<Buffer> reducescatter_async(ConstTensorView tensor,
                                      ReducescatterOptions options = {});
   Future<std::vector<Buffer>> grouped_reducescatter_async(
@@ -229,7 +229,8 @@ class Runtime {
   Future<Buffer> gather_async(ConstTensorView tensor, int root_rank,
                               GatherOptions options = {});
   // Sends each rank of the set its rows of the tensor of rank `root_rank`. The
-  // tensors of the other ranks only say what a row is, and may have no rows.
+  // tensors of the other ranks give only the shape of a row, and may have no
+  // rows.
   Future<Buffer> scatter_async(ConstTensorView tensor, int root_rank,
                                ScatterOptions options = {});
 
@@ -239,11 +240,11 @@ class Runtime {
   Status barrier(const ProcessSet& set = ProcessSet::global());
 
   // Declares that this rank has no more tensors for the set. Until all ranks of
-  // the set have joined it takes part in the others' operations: with the
-  // neutral value in reductions, no rows in an allgather or gather, and as a
-  // receiver of broadcasts and scatters. Operations that need it (an alltoall,
-  // or with it as the root) fail on the others. Ready when every rank of the
-  // set has joined; the value is the rank that joined last.
+  // the set have joined it takes part in the others' operations. It brings the
+  // neutral value to reductions and no rows to an allgather or gather, and
+  // receives broadcasts and scatters. Operations that need it (an alltoall, or
+  // with it as the root) fail on the others. Ready when every rank of the set
+  // has joined; the value is the rank that joined last.
   Future<int> join_async(const ProcessSet& set = ProcessSet::global());
 
   // Creates a process set of `ranks`; ready when the set can be used. Every
@@ -264,9 +265,9 @@ class Runtime {
   //   InvalidArgument  this rank is not a member, or there is no such set
   StatusOr<int> rank_in(const ProcessSet& set) const;
 
-  // Goes on without the lost ranks: ends this job, which is broken, and returns
-  // a new one of its survivors, numbered from 0 in the old order. Every
-  // survivor calls it; it returns once all have, and have agreed who is left.
+  // Continues without the lost ranks: ends this broken job and returns a new
+  // job of the survivors, numbered from 0 in the old order. Every survivor
+  // calls it. It returns once all have called it and agreed on the survivors.
   // Names, operations in flight and process sets do not carry over, because
   // ranks have new numbers; the log names the lost sets. If all ranks live (the
   // cause was abort()) all go on.

@@ -61,9 +61,9 @@ template <typename T>
 Tensor from_vector(const std::vector<T>& values, const autograd::Dims& shape,
                    bool requires_grad = false);
 
-// A tensor on the caller's memory: contiguous, aligned for its dtype, and valid
-// until `release(data)` is called, once, after the last tensor on it is
-// destroyed.
+// A tensor on the caller's memory, which is contiguous, aligned for its dtype,
+// and valid until release(data). `release` is called once, after the last
+// tensor on the memory is destroyed.
 //   InvalidArgument  unaligned, or null for a nonempty shape; `release` is not
 //                    called
 Tensor from_blob(void* data, const autograd::Dims& shape, DType dtype,

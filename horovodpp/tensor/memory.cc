@@ -10,7 +10,7 @@ namespace hvd::autograd {
 namespace {
 
 // Whether each dimension, from the fastest to the slowest, steps over the whole
-// reach of those before. Then no two elements share an address.
+// reach of the faster ones. Then no two elements share an address.
 bool lies_apart(const Dims& shape, const Dims& strides) {
   if (is_contiguous(shape, strides)) return true;
   std::array<bool, Dims::kMax> seen{};

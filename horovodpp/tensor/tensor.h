@@ -17,12 +17,11 @@
 // operation that the graph forbids throws a subclass of autograd::AutogradError
 // (autograd/graph/error.h).
 //
-// All methods are declared in this header, in the lowest layer that has
-// tensors, and are defined in the layer that implements them: memory in this
-// folder (tensor.cc, tensor_elements.cc, print.cc), the graph in
-// autograd/tensor_graph.cc, operations in ops/tensor_methods.cc and
-// ops/inplace_ops.cc. So a lower layer can call x.to(dtype) without including a
-// higher one.
+// This header, in the lowest layer that has tensors, declares all methods. The
+// layer that implements them defines them: memory in this folder (tensor.cc,
+// tensor_elements.cc, print.cc), the graph in autograd/tensor_graph.cc,
+// operations in ops/tensor_methods.cc and ops/inplace_ops.cc. So a lower layer
+// can call x.to(dtype) without including a higher one.
 #pragma once
 
 #include <cstdint>

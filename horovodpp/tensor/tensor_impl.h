@@ -3,8 +3,8 @@
 // needs it, an AutogradMeta.
 //
 // Two reference counts: strong owners keep the contents, weak owners only the
-// object, so that a hook can refer to a tensor without keeping it alive.
-// Geometry never changes; only an owner of the tensor changes the meta.
+// object. So a hook can refer to a tensor without keeping it alive. Geometry
+// never changes; only an owner of the tensor changes the meta.
 #pragma once
 
 #include <atomic>
@@ -107,7 +107,7 @@ class TensorImpl : public Pooled {
   bool inference;  // Made under InferenceMode: never part of a graph.
   ViewOrigin view_origin = ViewOrigin::kRecorded;
 
-  // SavedTensors that hold this tensor or a view of it (saved_tensor.h).
+  // SavedTensors that hold this tensor or its views (saved_tensor.h).
   SpinLock savers_lock;
   SavedTensor* savers HVD_GUARDED_BY(savers_lock) = nullptr;
 

@@ -100,15 +100,15 @@ class Communicator {
   // message) until the process ends: keep it mapped and unused.
   virtual bool abandon(TransferId id) = 0;
 
-  // Calls `callback` once for every rank whose death this communicator can
-  // detect (ranks of the same host, by pidfd), on another thread; at once for
-  // ranks that are already dead. Also for this rank, if has_open_descriptors()
-  // becomes false. An empty callback removes it: after that call
-  // returns, no callback is running or will run.
+  // Calls `callback` on another thread, once for every rank whose death this
+  // communicator detects (ranks of the same host, by pidfd). It is called at
+  // once for ranks that are already dead. Also for this rank, if
+  // has_open_descriptors() becomes false. An empty callback removes it: after
+  // that call returns, no callback is running or will run.
   virtual void on_peer_lost(LostCallback callback) = 0;
 
-  // False once the program has closed the descriptors of its process, those of
-  // this communicator included. Thread-safe.
+  // False once the program has closed the descriptors of its process, this
+  // communicator's included. Thread-safe.
   virtual bool has_open_descriptors() const { return true; }
 
   // Limits in detecting deaths that users should know; "" if none.

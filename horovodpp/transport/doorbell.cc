@@ -26,8 +26,8 @@ constexpr std::uint32_t field_of(Doorbell::Listener as) {
 
 }  // namespace
 
-// All seq_cst: listen() announces the sleeper and ring() looks for one on
-// opposite sides of the caller's flag, so one of the two sees the other.
+// All seq_cst. On opposite sides of the caller's flag, listen() announces the
+// sleeper and ring() looks for a sleeper. So one of the two sees the other.
 std::uint32_t Doorbell::listen(Listener as) {
   listeners_.fetch_add(one_of(as));
   return rings_.load();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A communicator between some of the ranks of another one, for a job that goes
 // on without the rest. Its members are renumbered from 0 in the old order. Mail
-// and transfers of members pass through; those of other ranks or epochs do not.
+// and transfers of members pass through; traffic of other ranks or epochs does
+// not.
 #pragma once
 
 #include <cstdint>

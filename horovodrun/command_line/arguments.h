@@ -40,7 +40,7 @@ struct Arguments {
       engine;  // Its name (engines/engine.h); empty: the first that fits.
   bool verbose = false;
   std::chrono::milliseconds start_timeout{30000};
-  // The words of --binding-args, then those of --mpi-args.
+  // The words of --binding-args, then the words of --mpi-args.
   std::vector<std::string> mpi_arguments;
   std::string output_filename;                  // Empty: none.
   std::vector<std::string> network_interfaces;  // Empty: mpirun chooses.

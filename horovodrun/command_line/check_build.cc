@@ -68,8 +68,8 @@ std::string read_all(int file) {
   return text;
 }
 
-// Loads each library in a child process: of two libraries with the same name,
-// such as two versions of an MPI, a process only loads the first.
+// Loads each library in a child process. Of two libraries with one name, such
+// as two versions of an MPI, a process only loads the first.
 template <typename F, typename Ask>
 LibraryVersion ask(const std::string& library, const char* function,
                    const Ask& version) {

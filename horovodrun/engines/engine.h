@@ -99,7 +99,7 @@ class Engine {
 
   // nullopt if the engine has not started the process.
   virtual std::optional<Place> place(const Environment& environment) const = 0;
-  // Variables that the command gets besides those of the agent.
+  // Variables that the command gets besides the agent's.
   virtual Environment variables_of_rank(
       const Environment& /*environment*/) const {
     return {};
@@ -138,8 +138,8 @@ std::vector<std::string> agent_command(const Arguments& arguments,
 // All engines, in the order in which plan_start() tries them.
 const std::vector<const Engine*>& engines();
 
-// The plan of the engine that `arguments` name, or of the first one that is
-// installed and can run the job. An installed engine that cannot is an error.
+// The plan of the engine that `arguments` name, or of the first installed
+// engine that can run the job. An installed engine that cannot is an error.
 absl::StatusOr<StartPlan> plan_start(const Arguments& arguments,
                                      const LaunchContext& context);
 // The engine that has started the rank with this environment; null: none.

@@ -4,10 +4,10 @@
 // supervisor (supervisor.h), which starts the command; signals pass through
 // both.
 //
-// The starter, such as mpirun, only sees successful agents, so it neither ends
-// the other ranks nor adds a text of its own: the launcher interprets failures.
-// It can only kill an agent, never the supervisor, which then ends the
-// remaining processes.
+// The starter, such as mpirun, only sees successful agents. So it neither ends
+// the other ranks nor adds a text: the launcher interprets failures. It can
+// only kill an agent, never the supervisor, which then ends the remaining
+// processes.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 namespace hvd::launcher {
 namespace {
 
-// For lines that are longer than what is kept of each.
+// For lines that are longer than their kept part.
 constexpr std::size_t kMaxKeptText = 16 << 10;
 
 std::string shown_form(absl::string_view line) {

@@ -27,7 +27,8 @@ class LineMerger {
   // Returns the number of a new source.
   std::size_t add_source();
 
-  // Takes the next bytes of a source; appends to `text` what can be passed on.
+  // Takes the next bytes of a source; appends to `text` the bytes that may be
+  // shown now.
   void feed(std::size_t source, absl::string_view bytes, Clock::TimePoint now,
             std::string* text);
   // The source has ended, perhaps in the middle of a line.

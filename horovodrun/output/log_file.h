@@ -4,7 +4,7 @@
 //
 //   rank.0/stdout      the newest lines
 //   rank.0/stdout.1    earlier ones
-//   rank.0/stdout.2    the oldest ones that are kept
+//   rank.0/stdout.2    the oldest kept lines
 //
 // A line is never divided. Only a line that is longer than the limit makes a
 // file longer. Not thread-safe.

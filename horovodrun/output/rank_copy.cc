@@ -60,7 +60,7 @@ void report_lost_file(int rank, std::string text, const std::string& token) {
 
 }  // namespace
 
-// Memory of this process and of one that copies.
+// Memory that this process and the copying process share.
 struct RankCopy::SharedLines {
   std::size_t size = 0;
   std::array<char, LastLines::kMaxLines*(LastLines::kMaxLineBytes + 1)> text;

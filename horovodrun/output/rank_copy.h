@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A RankCopy takes the output of a rank whose streams the launcher does not
-// read itself, because the rank runs on another host. It does there what
-// JobOutput does on the launcher's host: it writes the files of
-// --output-filename, adds prefixes, hides streams, and remembers the last lines
-// of standard error. The rest goes to this process's own streams.
+// read itself, because the rank runs on another host. It works there like
+// JobOutput on the launcher's host. It writes the files of --output-filename,
+// adds prefixes, hides streams, and remembers the last lines of standard error.
+// The rest goes to this process's own streams.
 //
 // Each stream has a process that copies it, and that ends with the stream.
 //

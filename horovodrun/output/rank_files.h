@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of --output-filename: each rank's output, as
 // <folder>/rank.<rank>/stdout and .../stderr. All rank numbers have as many
-// digits as the last one, so that the folders sort. The launcher writes those of
-// the ranks whose streams it reads; beside any other rank, rank_copy.h does.
+// digits as the last one, so that the folders sort. The launcher writes the
+// files of ranks whose streams it reads; rank_copy.h writes the files of other
+// ranks.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The standard output and standard error of a rank, which the launcher reads
 // itself if the rank runs on the same host. mpirun would split longer lines and
-// mix those of several ranks.
+// mix the lines of several ranks.
 //
 //   RankStreams streams(launcher, token, rank);      // Beside the rank.
 //   spawn(command, {.stdout_fd = streams.output(), ...});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Report is an agent's message to the launcher about its rank. It is a line
-// on the agent's standard error, which mpirun forwards from any host: a control
-// character, a word, the job's token, and the fields.
+// on the agent's standard error, which mpirun forwards from any host. It has a
+// control character, a word, the job's token, and the fields.
 #pragma once
 
 #include <sys/types.h>
@@ -31,8 +31,8 @@ struct Report {
     kActivity,  // `text` is the rank's activity (watch/rank_activity.h).
     kLastLine,  // `text` is one of the last lines of a failed rank's standard
                 // error, of a rank on another host.
-    kHostLost,  // There is no connection to `host`, or it was lost; `value` is
-                // the exit code of the remote shell, or minus its signal.
+    kHostLost,  // The connection to `host` failed or was lost; `value` is the
+                // exit code of the remote shell, or minus its signal.
   };
   Kind kind = Kind::kStarted;
   int rank = 0;
@@ -67,7 +67,7 @@ std::optional<Report> parse_report(absl::string_view fields);
 // For an agent: fills in the time, and this host if none is named, and writes
 // the report to standard error in one piece.
 void send_report(Report report, const std::string& token);
-// Reports each of these processes of `rank` as one that SIGKILL does not end.
+// Reports these processes of `rank`, which SIGKILL does not end.
 void report_left_behind(int rank, const std::vector<pid_t>& pids,
                         const std::string& token);
 

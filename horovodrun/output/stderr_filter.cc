@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxNoiseBytes = 512;
 
-// A line of noise, or as much of it as has arrived.
+// A line of noise, or its arrived part.
 struct Noise {
   size_t begin = 0;
   size_t end = 0;

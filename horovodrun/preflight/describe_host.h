@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `horovodrun --describe-host [FOLDER|--details]`, the other end of a
 // HostProbe: makes the folder for output, writes this host's facts, reads
-// targets (reach.h), and writes those that it reaches. It ends with its input.
+// targets (reach.h), and writes the reached targets. It ends with its input.
 #pragma once
 
 #include <cstddef>

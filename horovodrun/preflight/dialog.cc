@@ -23,7 +23,7 @@ void close_fd(int& fd) {
   if (fd >= 0) close(std::exchange(fd, -1));
 }
 
-// Reads what has come; false at the end of the stream.
+// Reads the arrived bytes; false at the end of the stream.
 template <typename Take>
 bool read_all(int fd, const Take& take) {
   std::array<char, 4096> bytes{};

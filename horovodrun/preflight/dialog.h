@@ -31,7 +31,7 @@ class Dialog {
   bool has_ended() const { return ended_; }
   // The exit code, or minus the signal, of a process that has ended.
   int code() const { return code_; }
-  // The end of what it wrote to standard error.
+  // The end of its standard error.
   const std::string& errors() const { return error_text_; }
 
  private:

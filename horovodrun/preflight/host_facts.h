@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HostFacts are what a host tells about itself before a job starts. They travel
+// HostFacts are a host's report about itself before a job starts. They travel
 // as lines of text, among which a login shell may print lines of its own.
 #pragma once
 
@@ -45,7 +45,7 @@ struct HostFacts {
   std::string id{};
   std::string problem{};  // Why it cannot take part; empty: none.
   // For doctor.h; empty or 0: unknown.
-  std::string mpi{};  // What `mpirun --version` says first; "none".
+  std::string mpi{};  // The first line of `mpirun --version`; "none".
   int cores = 0;
   std::int64_t memory = 0;         // Bytes.
   std::int64_t shared_memory = 0;  // Free bytes in /dev/shm.

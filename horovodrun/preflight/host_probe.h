@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A HostProbe is a conversation with another host before the job: ssh runs
+// A HostProbe is a dialog with another host before the job. ssh runs
 // `horovodrun --describe-host` there (describe_host.h), which writes the host's
-// facts, reads targets, and writes which of them it has reached.
+// facts, reads targets, and writes the reached targets.
 //
 // No call waits. Not thread-safe.
 #pragma once

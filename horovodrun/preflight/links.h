@@ -39,8 +39,8 @@ std::optional<std::uint32_t> address_between(
 // round takes about 1.5 s.
 std::vector<Link> test_links(const Preflight& job, const HostAnswers& answers);
 
-// Whether the link is far slower than most of `links`: less than a third of
-// their median bandwidth, or more than three times their median latency.
+// Whether the link is far slower than most `links`: below a third of their
+// median bandwidth, or above three times their median latency.
 bool is_far_slower(const Link& link, const std::vector<Link>& links);
 
 }  // namespace hvd::launcher

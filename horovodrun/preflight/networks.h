@@ -21,7 +21,7 @@ struct HostInterfaces {
   std::vector<Interface> interfaces{};
 };
 
-// Host `from` has reached `host` by this address of it.
+// Host `from` has reached `host` by this address.
 struct ReachedAddress {
   std::size_t from = 0;
   std::size_t host = 0;
@@ -34,9 +34,9 @@ struct ReachedAddress {
 // their own. Then there is no choice.
 bool has_one_network(const std::vector<HostInterfaces>& hosts);
 
-// The networks over which all hosts reach each other: those that all hosts
-// share, or if there is none, those of all addresses that every other host has
-// reached. Empty: unknown.
+// The networks over which all hosts reach each other: the networks that all
+// hosts share. If none exists: the networks of all addresses that every other
+// host has reached. Empty: unknown.
 std::vector<Network> connecting_networks(
     const std::vector<HostInterfaces>& hosts,
     const std::set<ReachedAddress>& reached);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The preflight of a job asks its hosts, all at once and before the starter
-// runs, whether they can be reached, have the same horovodrun, and by which
-// networks they reach each other.
+// The preflight of a job checks all its hosts at once, before the starter runs.
+// It checks that they can be reached and have the same horovodrun, and finds
+// the networks by which they reach each other.
 //
 //   HVD_ASSIGN_OR_RETURN(context.networks, check_hosts(preflight));
 #pragma once

@@ -16,7 +16,7 @@ struct ProbeEnd {
   std::string shell{};    // The program: "ssh".
   std::string program{};  // The path of horovodrun on the host.
   int code = 0;           // The exit code, or minus the signal.
-  std::string errors{};   // The end of what it wrote to standard error.
+  std::string errors{};   // The end of its standard error.
 };
 
 std::string explain(const ProbeEnd& end);

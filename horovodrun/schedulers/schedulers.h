@@ -12,8 +12,8 @@
 
 namespace hvd::launcher {
 
-// Those of the first scheduler that has given some; empty: none has. Each host
-// is named once, in the scheduler's order.
+// The hosts of the first scheduler that names any; empty: no scheduler does.
+// Each host is named once, in the scheduler's order.
 //   InvalidArgument     a scheduler's variable or file cannot be read; names
 //                       it, and -H as the way out
 //   FailedPrecondition  the scheduler started this process several times

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An AbstractSocket is a socket of this host by which processes of one user
-// find each other: an abstract Unix socket for datagrams, with a name that
-// cannot be guessed.
+// find each other. It is an abstract Unix socket for datagrams, with a secret
+// name.
 #pragma once
 
 #include <sys/types.h>
@@ -46,7 +46,7 @@ class AbstractSocket {
 };
 
 // Sends `bytes` and copies of at most four `descriptors` to the socket of that
-// name, and waits for room there; false if there is no such socket.
+// name, and waits for room there. False if the socket does not exist.
 bool send_to_socket(const std::string& name, absl::string_view bytes,
                     const std::vector<int>& descriptors);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A PipeWriter writes to a pipe without waiting for its reader, and keeps what
-// does not fit.
+// A PipeWriter writes to a pipe without waiting for its reader, and keeps the
+// bytes that do not fit.
 #pragma once
 
 #include <cstddef>

@@ -78,7 +78,7 @@ std::string own_path();
 // Whether any of these runs the program of this process.
 bool any_runs_this_program(const std::vector<pid_t>& pids);
 
-// Those of `signals` that this process was not started to ignore: nohup, for
+// The `signals` that this process was not started to ignore: nohup, for
 // instance, ignores SIGHUP.
 std::vector<int> without_ignored(std::vector<int> signals);
 

@@ -34,8 +34,8 @@ class ProcessTree {
 std::vector<pid_t> descendants();
 
 // How long to wait for processes after SIGKILL. A process that waits in the
-// kernel for a hung driver or file server does not end. One that frees much
-// memory uses CPU time meanwhile.
+// kernel for a hung driver or file server does not end. A process that frees
+// much memory uses CPU time meanwhile.
 class KillTimeout {
  public:
   static constexpr std::chrono::milliseconds kTimeout{5000};
@@ -71,10 +71,10 @@ Killed kill_descendants(
 // Precedes the text below in messages about a process.
 inline constexpr char kKillIsNoEnd[] = "SIGKILL does not end it, and its ";
 
-// Describes a thread of the process, preferably one that cannot be interrupted:
-// "thread 4711 is in state D (waits in the kernel), in nfs_wait_bit_killable,
-// system call 0". The text is shorter if the system gives less information. The
-// call does not block.
+// Describes a thread of the process, preferably an uninterruptible one: "thread
+// 4711 is in state D (waits in the kernel), in nfs_wait_bit_killable, system
+// call 0". The text is shorter if the system gives less information. The call
+// does not block.
 std::string where_it_waits(pid_t pid);
 
 }  // namespace hvd::launcher

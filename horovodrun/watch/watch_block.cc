@@ -86,9 +86,9 @@ std::string summary(const std::vector<WatchedRank>& ranks, double elapsed_s) {
                       memory(kib));
 }
 
-// The numbers of at most `most` ranks, ascending: those that others wait for,
-// that have failed, that wait longest, that are not in the job yet, and that
-// are slowest come first.
+// The numbers of at most `most` ranks, ascending. Ranks that others wait for
+// are chosen first, then failed ranks, the longest waits, ranks that are not in
+// the job yet, and the slowest.
 std::vector<std::size_t> chosen(const std::vector<WatchedRank>& ranks,
                                 std::size_t most) {
   std::set<int> awaited;

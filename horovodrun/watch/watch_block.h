@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The block of lines that --watch shows: a summary of the job, and a line for
-// each rank, or for the ranks that tell most if there are too many.
+// each rank, or for the most relevant ranks if there are many.
 //
 // Pure: no clock, no I/O.
 #pragma once
@@ -27,7 +27,7 @@ struct WatchedRank {
   std::string end{};              // How it ended: "code 0".
   bool has_failed = false;        // By that end.
   std::optional<double> rate{};   // Collectives in a second.
-  std::string collective{};       // The last one, or the one that waits.
+  std::string collective{};       // The last or the waiting collective.
   double waiting_s = 0;           // For so long,
   std::vector<int> missing{};     // because these have not begun it.
   std::optional<double> cpu{};    // Percent of a core.

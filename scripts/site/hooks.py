@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """MkDocs' hooks for the parts of the site beyond docs/*.md: see mkdocs.yml.
 
-The site also has the README (its first page), the other papers of the root, the READMEs of the
-examples, the API reference, and a page for each source file that one of these links to. Links
-are written for the repository, and converted here to those of the site; a link to a missing file
-is an error.
+The site also has the README (its first page), the other pages of the root, the READMEs of the
+examples, and the API reference. Each linked source file has a page. Links are written for the
+repository, and converted here for the site; a link to a missing file is an error.
 """
 
 import pathlib

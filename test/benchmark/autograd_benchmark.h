@@ -9,8 +9,8 @@
 //   };
 //   measure_autograd<Mine>("mine");  // Before benchmark::Initialize.
 //
-// Tensors have one element, so that the arithmetic is negligible: per_op is the
-// cost of a call with and without recording, and of a node in backward.
+// Tensors have one element, so the arithmetic is negligible. per_op is the cost
+// of a call with and without recording, and of a node in backward.
 #pragma once
 
 #include <benchmark/benchmark.h>

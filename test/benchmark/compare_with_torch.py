@@ -10,9 +10,9 @@ medians and quartiles, the ratio of the medians, and the peak memory above that 
 the model was made.
 
 With --checkpoint each side has two processes: one keeps all tensors, the other
-recomputes each block in backward (torch.utils.checkpoint, non-reentrant).
-Prints the processor time of forward and backward, the time that recomputing adds, and
-the peak bytes of tensors beyond parameters and gradients, by each side's own count.
+recomputes each block in backward (torch.utils.checkpoint, non-reentrant). Prints the processor time
+of forward and backward, the added time of recomputation, and the peak bytes of tensors beyond
+parameters and gradients. Each side counts its own bytes.
 """
 
 import argparse

@@ -16,10 +16,10 @@
 //
 // In each round the contenders take turns. The output has the median over the
 // rounds of the slowest rank's time, in milliseconds, and the median of the
-// rounds' ratios: of elapsed time, and of the processor time of all threads of
-// a rank, which other programs on the machine disturb less. "alone" is one rank
-// with the wrapped optimizer, while the others wait. scripts/compare_steps.py
-// makes a table from the output.
+// rounds' ratios. It does so for elapsed time, and for the processor time of
+// all threads of a rank, which other programs on the machine disturb less.
+// "alone" is one rank with the wrapped optimizer, while the others wait.
+// scripts/compare_steps.py makes a table from the output.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time to plan a chain of stages, each with one or three ways to keep
-// tensors, within half of the bytes that keeping everything takes.
+// The time to plan a chain of stages within half of its bytes. Each stage has
+// one or three ways to keep tensors.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

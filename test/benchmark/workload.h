@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Workload is the tensors that all ranks reduce in one measured call, and how
-// they are submitted. workloads() are those of docs/benchmarks.md.
+// they are submitted. workloads() are in docs/benchmarks.md.
 #pragma once
 
 #include <cstddef>

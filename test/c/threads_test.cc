@@ -125,8 +125,8 @@ Calls asking() {
   };
 }
 
-// All functions that begin an operation find the job in the same function, and
-// so do those that prepare one: a few of them suffice.
+// All functions that begin or prepare an operation find the job in one
+// function: a few suffice.
 Calls collectives() {
   return {
       [] { hvd_allreduce(values(), 1, HVD_FLOAT32, nullptr); },

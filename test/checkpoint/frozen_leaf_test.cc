@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // requires_grad of leaves changes between forward and recomputation: gradients
-// are those of the same program without checkpoints.
+// equal the same program's without checkpoints.
 #include <string>
 #include <vector>
 

@@ -62,7 +62,7 @@ TEST(Checkpoint, OtherMetadataIsAnErrorThatNamesBothOperations) {
     return sin(in.to(DType::kF32)).to(DType::kF64);
   };
   EXPECT_ERROR(CheckpointError,
-               "have different metadata than those of the forward pass. The "
+               "have different metadata than in the forward pass. The "
                "first operation that differs saved tensor 0: in forward "
                "SinBackward saved float64[2], in the recomputation ExpBackward "
                "saved float64[3,2]",

@@ -117,7 +117,7 @@ TEST_P(PlaneConformance, AlltoallBringsEachRankItsPieces) {
   });
 }
 
-// Ends the waits of ranks that are not told of a failed call. In one process,
+// Ends the waits of ranks that get no report of a failed call. In one process,
 // the rank that notices the failure sets `noticed`; other processes give up
 // after `checks` checks.
 class UntilNoticed : public transport::Interrupt {

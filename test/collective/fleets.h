@@ -150,8 +150,8 @@ inline void on_loopback(
   });
 }
 
-// A plane that has only what a new plane must have, a ring's allreduce and
-// alltoall.
+// A plane with only the calls that a new plane must have, a ring's allreduce
+// and alltoall.
 class PlainPlane : public RingPlane {
  public:
   using RingPlane::RingPlane;

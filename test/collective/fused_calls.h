@@ -15,7 +15,7 @@
 
 namespace hvd::collective {
 
-// The other tensors of a call: the lengths of those before and behind the
+// The other tensors of a call: the lengths of the tensors before and behind the
 // tensor.
 struct Company {
   std::vector<std::int64_t> before = {};

@@ -134,7 +134,7 @@ void expect_rank_with_hung_stream_is_named(const Hanging& how, Config config,
                                            const Steps& steps) {
   std::atomic<bool> is_over{false};
   std::latch told(
-      kRanks);  // Else the sum ends well for one that is slow to look.
+      kRanks);  // Else the sum ends well for a rank that looks late.
   const auto body = [&](Runtime& job, transport::LoopbackWorld&) {
     SCOPED_TRACE(absl::StrCat("way ", static_cast<int>(how.way), ", ",
                               how.ranks_per_node, " ranks a node"));

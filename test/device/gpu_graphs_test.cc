@@ -274,7 +274,7 @@ TEST(GpuGraphs, AreRefusedWhereNcclIsNotUsed) {
           EXPECT_THAT(
               std::string(status.message()),
               AllOf(HasSubstr("allreduce of 'x': it cannot be captured"),
-                    HasSubstr("only what goes by NCCL")));
+                    HasSubstr("only tensors that go by NCCL")));
           auto empty = CapturedStep::capture(job, options_of(mine),
                                              [] { return Status(); });
           ASSERT_EQ(empty.status(), absl::OkStatus());
@@ -300,7 +300,7 @@ TEST(GpuGraphs, AreRefusedWithoutNccl) {
               .status();
         };
         EXPECT_THAT(std::string(capture(x).message()),
-                    HasSubstr("make a step before you capture it"));
+                    HasSubstr("make a step before the capture"));
         ASSERT_EQ(sum_behind(job, mine, x), absl::OkStatus());
         EXPECT_THAT(std::string(capture(shorts).message()),
                     HasSubstr("NCCL cannot run this collective"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank with a fake GPU, as a process. GPU_RANK chooses what it does:
+// A rank with a fake GPU, as a process. GPU_RANK chooses the part:
 //
 //   "nccl"   sums by NCCL. In the third sum, the rank with HOROVOD_RANK=1 kills
 //            itself when all have queued their parts in their streams; its own
@@ -7,7 +7,7 @@
 //   "ipc"    the same in windows, where that rank's own stream hangs
 //   "exits"  sums by NCCL, and exits without shutdown()
 //
-// The survivors go on, and print what they have seen.
+// The survivors continue, and print their observations.
 #include <chrono>
 #include <csignal>
 #include <cstddef>

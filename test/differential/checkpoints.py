@@ -130,7 +130,7 @@ def differs(form, a, b, tolerances):
     if not close(a[0], a[5], b[5], tolerances):
         return "values"
     if a[2] != b[2]:
-        return None  # Every result requires grad, and so do tensors made from it.
+        return None  # Every result, and every tensor made from it, requires grad.
     if not a[6] or not b[6]:
         return "gradient's presence" if a[6] else None
     return None if close(a[6][0], a[6][5], b[6][5], tolerances) else "gradient's values"

@@ -5,8 +5,8 @@ import dataclasses
 
 import numpy as np
 
-# A difference below this fraction of the largest number is rounding. 16-bit types
-# have a large unit, and PyTorch rounds to them more often within an operation.
+# A difference below this fraction of the largest number is rounding. 16-bit types have a large
+# unit, and PyTorch rounds to them more often within an operation.
 TOLERANCES = {"float32": 1e-5, "float64": 1e-11, "float16": 4e-3, "bfloat16": 3e-2}
 NUMPY = {"float32": np.float32, "float64": np.float64, "float16": np.float16,
          "int64": np.int64, "bool": np.uint8, "int32": np.int32, "uint8": np.uint8}

@@ -147,7 +147,7 @@ KNOWN = [
           operation=".*number.*", ours="int|bool", theirs="float"),
     Known("the same, also in place; PyTorch refuses a number with a fraction's type",
           kind="accepted", operation=".*number_", theirs="can't be cast to the desired output type"),
-    Known("what has nothing to do returns its operand; PyTorch makes a view of it",
+    Known("an operation without effect returns its operand; PyTorch makes a view",
           kind="is_leaf", operation="expand|index|sum_to", ours="True", theirs="False",
           program=one_of_the_same),
     Known("the same, where the gradient of operand or result is asked for",
@@ -159,7 +159,8 @@ KNOWN = [
               does("sum_to"), stems_from_the_same)),
     Known("the same; PyTorch writes to that copy", kind="refused", operation=".*_",
           ours="a view of a leaf Variable", program=both(does("sum_to"), stems_from_the_same)),
-    Known("the same, where a node saved what is written", kind="refused", operation="backward|grad",
+    Known("the same, where a node saved the written tensor",
+          kind="refused", operation="backward|grad",
           ours=MODIFIED, program=does("sum_to")),
     Known("the same, where one of both is made to require grad", kind="requires_grad|is_leaf",
           program=both(does("requires_grad_", "detach_"), stems_from_the_same)),
@@ -179,7 +180,7 @@ KNOWN = [
           program=unrecorded),
     Known("the same, where that came later", kind="requires_grad", ours="False", theirs="True",
           program=result_of(*VIEWS, where=is_unrecorded)),
-    Known("the same of what is made of one", kind="requires_grad", ours="False", theirs="True",
+    Known("the same of a result of such a view", kind="requires_grad", ours="False", theirs="True",
           program=both(does("requires_grad_"), has_operand_viewed_without_recording)),
     Known("a view made without recording can be used after a recorded write to its base",
           kind="dtype", theirs="unusable", program=result_of(
@@ -192,7 +193,7 @@ KNOWN = [
     Known("a gradient that is a view of another; PyTorch's requires grad as that does",
           kind="requires_grad", ours="False", theirs="True",
           program=both(does("requires_grad_"), has_to_do_with_gradients)),
-    Known("nor does such a view refuse detach_(), for graphs know nothing of it", kind="accepted",
+    Known("such a view accepts detach_(), since graphs do not record it", kind="accepted",
           operation="detach_", theirs="Can't detach views in-place",
           program=both(target_is_a_view, does("enter"))),
     Known("the same, where it returned its operand", kind="accepted", operation=".*_",
@@ -202,7 +203,7 @@ KNOWN = [
           program=has_to_do_with_gradients),
     Known("a gradient that passes unchanged may be a view of the one given, or that one",
           kind="is_leaf|gradient's presence", program=either(returned_gradient, given_gradient)),
-    Known("what a refused backward had added is not there", kind="values", operation="get_grad",
+    Known("a refused backward adds no gradients", kind="values", operation="get_grad",
           program=refused_a_backward),
     Known("one of several views can be used after a write to its base", kind="dtype",
           theirs="unusable", program=meets(*SEVERAL_VIEWS)),
@@ -214,11 +215,12 @@ KNOWN = [
           program=both(does("requires_grad_"), result_of(*VIEWS))),
     Known("the same; the base gets the gradients", kind="gradient's presence", theirs="None",
           program=viewed_before_it_required_grad),
-    Known("a view of what came to require grad by a recorded write cannot be frozen; PyTorch takes "
-          "it for a leaf", kind="refused", operation="requires_grad_",
+    Known("a view of a tensor that requires grad since a recorded write cannot be frozen; PyTorch "
+          "takes it for a leaf", kind="refused", operation="requires_grad_",
           ours="can only be taken from leaves", program=target_is_a_view),
-    Known("a view of what came to require grad by a recorded write may be written; PyTorch takes it "
-          "for a leaf unless its grad_fn was asked for", kind="accepted", operation=".*_|index_put_.*",
+    Known("a view of a tensor that requires grad since a recorded write may be written; PyTorch "
+          "takes it for a leaf before a read of its grad_fn",
+          kind="accepted", operation=".*_|index_put_.*",
           theirs="a leaf Variable that requires grad is being used", program=target_is_a_view),
     Known("operations on inference tensors that require grad are recorded",
           kind="(gradient's )?requires_grad", ours="True", theirs="False", program=inference_leaf),
@@ -229,27 +231,28 @@ KNOWN = [
     Known("the same, where gradients are recorded under inference_mode", kind="refused",
           operation="backward|grad", ours="Inference tensors cannot be saved",
           program=both(unrecorded, either(creates_graph, does("recomputing")))),
-    Known("the same of what enable_grad records", kind="refused",
+    Known("the same of operations under enable_grad", kind="refused",
           ours="Inference tensors cannot be saved", program=records_under_inference_mode),
     Known("the same of an inference tensor that came to require grad", kind="requires_grad",
           ours="True", theirs="False", program=both(within_before("inference_mode"),
                                                      does("requires_grad_"))),
-    Known("what needs no operand for its gradient takes inference tensors", kind="accepted",
+    Known("an operation whose gradient needs no operand takes inference tensors", kind="accepted",
           theirs="Inference tensors cannot be saved", operation="gather|nll_loss|cross_entropy|conv2d"),
-    Known("the same of what is copied since it lies otherwise", kind="accepted",
+    Known("the same of an operand that is copied for its layout", kind="accepted",
           theirs="Inference tensors cannot be saved", operation="matmul|linear",
           program=meets(*ON_IMAGES)),
     Known("an attention keeps its operands; PyTorch's scales them before, and keeps the results",
           kind="refused", operation="scaled_dot_product_attention",
           ours="Inference tensors cannot be saved"),
-    Known("inference tensors may be made to require grad outside of inference_mode", kind="accepted",
+    Known("inference tensors may be made to require grad outside of inference_mode",
+          kind="accepted",
           operation="requires_grad_", theirs="Setting requires_grad=True on inference tensor"),
     Known("an inference tensor of no elements is not written, either", kind="refused",
           operation=".*_", ours="Inplace update to inference tensor", program=has_empty_tensors),
     Known("inference tensors are detached as others are", kind="requires_grad",
           operation="detach_", ours="False", theirs="True", program=either(
               inference_leaf, within("inference_mode"))),
-    Known("what enable_grad or create_graph records is recorded under inference_mode, too",
+    Known("operations under enable_grad or create_graph are recorded under inference_mode, too",
           kind="(gradient's )?requires_grad", ours="True", theirs="False",
           program=records_under_inference_mode),
     Known("the same in a Function's backward, whose gradient PyTorch leaves out", kind=PRESENCE,
@@ -282,7 +285,7 @@ KNOWN = [
     Known("nor are tensors whose elements overlap otherwise; PyTorch writes them twice",
           kind="refused", operation=".*_", ours="several elements .* on one place",
           program=meets("as_strided")),
-    Known("what is read overlaps what is written in place, and is read before", kind="accepted",
+    Known("an operand that overlaps the tensor written in place is read before", kind="accepted",
           theirs="some elements of the input tensor and the written-to tensor",
           operation=".*_|index_put_number_"),
     Known("a gradient of PyTorch's may have several elements in one place, and cannot be written",
@@ -302,10 +305,12 @@ KNOWN = [
     Known("an LSTM's output gate has a gradient of 0 times NaN if only the state is asked for; "
           "PyTorch has none", kind=VALUES, ours="nan", program=both(
               has_infinite_values, meets("lstm"), one_is_not_finite)),
-    Known("terms that cancel in a norm's gradient leave a rounding of theirs", kind="gradient's values",
+    Known("terms that cancel in a norm's gradient leave a rounding of theirs",
+          kind="gradient's values",
           operation="backward|end", program=both(
               meets("batch_norm"), does("index_put_", "index_put_number_"))),
-    Known("which of the terms in a norm's gradient are infinite first", kind=VALUES, theirs="nan",
+    Known("the order in which terms of a norm's gradient become infinite",
+          kind=VALUES, theirs="nan",
           program=both(has_infinite_values, meets("layer_norm", "batch_norm"), theirs_is_nan)),
     Known("batch_norm with running statistics of images without a channel", kind="accepted",
           operation="batch_norm", theirs="index 0 out of range for tensor of size .0."),
@@ -315,7 +320,7 @@ KNOWN = [
     Known("as many values as keys are wanted; PyTorch may read beyond them", kind="refused",
           operation="scaled_dot_product_attention", ours="do not go together",
           program=values_are_not_as_many_as_keys),
-    Known("a tensor cannot have a grad() that is a view of it", kind="refused",
+    Known("a tensor cannot have its view as its grad()", kind="refused",
           operation="set_grad", ours="cannot be its own gradient"),
     Known("options of conv2d are checked of empty images, too", kind="refused", operation="conv2d",
           ours="stride and dilation must be positive", program=has_empty_tensors),
@@ -339,7 +344,8 @@ KNOWN = [
     Known("the biases of an LSTM are [4 hidden]; PyTorch adds what broadcasts", kind="refused",
           operation="lstm", ours="do not go together"),
     Known("a weight or bias of batch_norm is [channels]; PyTorch takes others if it has as many "
-          "elements or none", kind="refused", operation="batch_norm", ours="does not go with input"),
+          "elements or none",
+          kind="refused", operation="batch_norm", ours="does not go with input"),
     Known("the bias of linear is [out]", kind="refused", operation="linear",
           ours="does not go with weight", program=bias_is_not_of_outputs),
     Known("an index of nothing is checked, too", kind="refused", operation="gather|scatter_add",
@@ -355,7 +361,7 @@ KNOWN = [
     Known("an attention under autocast is bfloat16, which cannot be drawn", kind="refused",
           operation="uniform_|normal_", ours="makes float32 and float64",
           program=meets("scaled_dot_product_attention")),
-    Known("cat wants equal numbers of dimensions, also of tensors [0]; so do others", kind="refused",
+    Known("cat and others require equal numbers of dimensions, also of tensors [0]", kind="refused",
           operation="cat|roll", ours="is out of range", program=has_empty_tensors),
     Known("an adaptive pooling to nothing is refused", kind="refused",
           operation="adaptive_avg_pool2d", ours="is not positive"),
@@ -378,10 +384,11 @@ KNOWN = [
           program=has_empty_tensors),
     Known("the mask of an attention over nothing has a gradient of zeros", kind=PRESENCE,
           theirs="None", program=both(has_empty_tensors, meets("scaled_dot_product_attention"))),
-    Known("what is masked, or that no query sees, has no part in an attention, not even its NaN",
+    Known("a key that is masked, or seen by no query, has no effect in an attention, not even by "
+          "its NaN",
           kind=VALUES, program=both(meets("scaled_dot_product_attention"), theirs_is_nan)),
-    Known("a row of scores that are NaN or all -inf is NaN; PyTorch takes it for one that is "
-          "masked", kind=VALUES, ours="nan", program=both(
+    Known("a row of scores that are NaN or all -inf is NaN; PyTorch takes it for a masked row",
+          kind=VALUES, ours="nan", program=both(
               meets("scaled_dot_product_attention"), ours_nan_theirs_zero)),
     Known("a weight of an attention below the least normal number is 0, which infinities make NaN",
           kind=VALUES, ours="nan", program=both(
@@ -393,13 +400,13 @@ KNOWN = [
     Known("convolutions of bfloat16 take two channels at once, and multiply the infinities beside "
           "an odd one by 0; which ones do differs", kind=VALUES, ours="nan", program=both(
               in_16_bits, meets("conv2d"), one_is_not_finite)),
-    Known("what is multiplied by a beta of 0 has no part in addmm, nor the result of relu in "
+    Known("a tensor multiplied by a beta of 0 has no effect in addmm, nor the result of relu in "
           "relu_backward", kind="refused", operation="grad", ours="appears to not have been used",
           program=either(meets("addmm", where=has_beta_zero), meets("relu_backward"))),
-    Known("what is multiplied by a beta of 0 may have another dtype in addmm", kind="accepted",
+    Known("a tensor multiplied by a beta of 0 may have another dtype in addmm", kind="accepted",
           operation="addmm", theirs="must have the same dtype", program=meets(
               "addmm", where=has_beta_zero)),
-    Known("what is multiplied by a beta of 0 has no part in addmm",
+    Known("a tensor multiplied by a beta of 0 has no effect in addmm",
           kind=f"(gradient's )?requires_grad|is_leaf|{PRESENCE}",
           program=meets("addmm", where=has_beta_zero)),
     Known("the same, and so its NaN", kind=VALUES, program=both(
@@ -407,7 +414,7 @@ KNOWN = [
     Known("addmm multiplies by an alpha of 0, also NaN; PyTorch passes over the product",
           kind=VALUES, ours="nan", program=both(
               meets("addmm", where=has_alpha_zero), one_is_not_finite)),
-    Known("one node for all of an attention, an LSTM or a cross_entropy keeps what it needs until "
+    Known("the one node of an attention, an LSTM or a cross_entropy keeps its tensors until "
           "backward", kind="refused",
           ours=MODIFIED + ".*needed by (Attention|Lstm|CrossEntropy)Backward"),
     Known("the same; an LSTM's node leads from each of its results to all others",
@@ -438,8 +445,8 @@ KNOWN = [
     Known("log_softmax of one number is 0, and so its gradient's zeros are a leaf",
           kind="is_leaf", operation="grad", ours="True", theirs="False",
           program=both(creates_graph, meets("log_softmax"))),
-    Known("what is written without regard to what was there has a gradient of zeros, which depends "
-          "on nothing", kind="(gradient's )?requires_grad", program=both(creates_graph, meets(
+    Known("an overwritten tensor has a gradient of zeros, which depends on no tensor",
+          kind="(gradient's )?requires_grad", program=both(creates_graph, meets(
               "zero_", "fill_", "uniform_", "normal_", "bernoulli_", "copy_", "index_put_"))),
     Known("gradients of an attention of nothing are tensors of their own", kind="version",
           program=both(has_empty_tensors, meets("scaled_dot_product_attention"),
@@ -458,28 +465,31 @@ KNOWN = [
           operation="grad", ours="True", theirs="False", program=meets("relu_backward")),
     Known("the same, and so the result gets no gradient; PyTorch's is zero", kind=PRESENCE,
           ours="None", program=meets("relu_backward")),
-    Known("what is near 0 of a gelu or an LSTM is exact to a rounding of 1, and so 1 divided by it "
-          "is not", kind=VALUES, operation="number_div|div|pow|log", program=meets("gelu", "lstm")),
-    Known("the same of a batch_norm in 16 bits, or of equal numbers", kind=VALUES, operation="number_div|div|pow|log",
+    Known("a value near 0 of a gelu or an LSTM is exact to a rounding of 1, but not its "
+          "reciprocal",
+          kind=VALUES, operation="number_div|div|pow|log", program=meets("gelu", "lstm")),
+    Known("the same of a batch_norm in 16 bits, or of equal numbers",
+          kind=VALUES, operation="number_div|div|pow|log",
           program=both(either(in_16_bits, does("expand")), meets("batch_norm"))),
-    Known("the same of what is computed from such a quotient", kind=VALUES,
+    Known("the same of results computed from such a quotient", kind=VALUES,
           operation="sin|cos|tanh|exp|sigmoid|erf", program=both(
               meets("gelu", "lstm"), meets("number_div", "div", "pow", "log"))),
-    Known("what lies within a rounding of another may compare otherwise", kind="values",
+    Known("a number within a rounding of another may compare otherwise", kind="values",
           operation="(eq|ne|lt|le|gt|ge)(_number)?", program=among_rounded_numbers),
-    Known("what lies within a rounding of another may be the largest", kind="values",
+    Known("a number within a rounding of another may be the largest", kind="values",
           operation="max_dim|min_dim|argmax|argmax_dim", program=among_rounded_numbers),
     Known("the sign of a zero is not the same everywhere, and so not that of 1 divided by it",
           kind=VALUES, ours="inf", theirs="inf", program=both(
               meets("matmul", "bmm", "addmm", "linear", "conv2d"), signs_of_infinities_differ)),
-    Known("an operand of a write in place that shares memory with what is written is read before; "
+    Known("an operand that shares memory with the tensor written in place is read before; "
           "PyTorch's in some order", kind="values", operation=".*_", program=reads_its_own_writes),
     Known("a backward under autocast: the products of an LSTM's are in the lower precision",
           kind=VALUES, operation="grad|backward", program=both(under_autocast, meets("lstm"))),
     Known("the same of a product with a vector; PyTorch's gradient is an outer product, which is not",
           kind=VALUES, operation="grad|backward",
           program=both(under_autocast, meets_product_with_a_vector)),
-    Known("what detach_() took out of a graph is still what a node saved", kind="accepted",
+    Known("a tensor that detach_() took out of a graph is still the tensor that a node saved",
+          kind="accepted",
           theirs="saved tensor that has been detached in-place", program=does("detach_")),
     Known("a Function's saved tensor that detach_() took out of the graph is refused, too",
           kind="refused", operation="backward|grad", ours="was detached in place",
@@ -501,7 +511,7 @@ KNOWN = [
     Known("PyTorch's linear of more than two dimensions returns a view", kind="accepted",
           operation="detach_", theirs="Can't detach views in-place",
           program=target_is_result_of("linear")),
-    Known("so does that of one dimension; a write in place leaves a view's hooks behind",
+    Known("the same of one dimension; a write in place leaves a view's hooks behind",
           kind=VALUES, operation="backward|grad", program=writes_linear_with_a_hook),
     Known("PyTorch's nll_loss of more than two dimensions returns a view", kind="accepted",
           operation="detach_", theirs="Can't detach views in-place",
@@ -514,17 +524,19 @@ KNOWN = [
           operation="argmax", ours="no last dimension"),
     Known("dropout of all is 0, also of NaN, of infinities, and of negative numbers", kind=VALUES,
           program=both(meets("dropout", "drop_path", where=drops_all), one_is_not_finite)),
-    Known("what is no floating point does not require grad", kind="requires_grad|is_leaf",
+    Known("a tensor of another type than floating point does not require grad",
+          kind="requires_grad|is_leaf",
           operation="index_put_|copy_", ours="False", theirs="True"),
-    Known("an attention or LSTM is one node, which cannot run again if any part of it ran",
+    Known("an attention or LSTM is one node, which cannot run again if any part ran",
           kind="refused", operation="backward|grad",
           ours="second time: what (Attention|Lstm)Backward saved"),
     Known("the same of what its gradient was recorded as", kind="refused",
           operation="backward|grad", ours="second time",
           program=both(creates_graph, meets("lstm", "scaled_dot_product_attention"))),
     Known("a matmul of batches, an attention of several operations, and a cross_entropy end with "
-          "what keeps something; PyTorch's with a node that does not, and no other runs for an "
-          "input that is the result", kind="refused", operation="backward|grad",
+          "a node that keeps tensors. PyTorch's ends with another node, and only it runs if the "
+          "result is an input",
+          kind="refused", operation="backward|grad",
           ours="second time: what (Matmul|CrossEntropy)Backward saved", program=backward_to_inputs),
     Known("the same; results of an LSTM retain their gradients if one of them is an input",
           kind="gradient's presence", theirs="None", program=both(backward_to_inputs, meets("lstm"))),

@@ -107,8 +107,8 @@ CheckpointOptions options_of(const nlohmann::json& json) {
   return options;
 }
 
-// Moves saved tensors to a pool: those of an uncheckpointed function, or a
-// region's arguments, or also the tensors that the region computes.
+// Moves saved tensors to a pool: the tensors of an uncheckpointed function, or
+// a region's arguments, or also the tensors that the region computes.
 std::vector<Tensor> run_offloaded(const nlohmann::json& json, const Body& body,
                                   const std::vector<Tensor>& arguments) {
   OffloadPool& pool = pool_of(json);

@@ -28,7 +28,7 @@ from interpreter import Interpreter
 SKIPPED = 77
 BATCH = 100  # Programs per call of the interpreter.
 NEARER = "horovodpp is as near to the result in float64 as PyTorch, or nearer"
-KEPT = "PyTorch needs what was written since, and has the same gradients if it keeps copies"
+KEPT = "PyTorch needs a tensor that was written since; with copies it has the same gradients"
 MODIFIED = "modified by an inplace operation"
 UNCLEAR = "PyTorch differs from itself as much if it rounds otherwise"
 LONG = 50_000  # After this many programs, an entry that never matched is out of date.

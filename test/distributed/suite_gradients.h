@@ -132,7 +132,7 @@ inline void an_alltoall_sends_gradients_back() {
   received.tensor.backward(gradient_for(received.tensor));
   Numbers expected;
   for (int r = 0; r < n; ++r) {
-    // In rank r's result, this rank's rows follow those of the previous ranks.
+    // In rank r's result, this rank's rows follow the previous ranks' rows.
     for (int row = 0; row <= r; ++row) {
       expected.insert(expected.end(), 2, 10.0 * r + (r + 1) * rank() + row);
     }

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts on this machine: network namespaces, each with a host name and an sshd. A pair of
-wires joins two hosts, a bridge joins more. Needs root; reason_against() names what is
-missing."""
+"""Hosts on this machine: network namespaces, each with a host name and an sshd. A pair of wires
+joins two hosts, a bridge joins more. Needs root; reason_against() names a missing requirement."""
 
 import os
 import secrets

@@ -81,13 +81,13 @@ def judge_errors(case, outcome, judgement):
         blamed = {r for r, _, _ in named}
         culprits = culprits_for(rank, case)
         if not named and (case.expect.told or case.expect.if_error):
-            judgement.wrong.append(f"{text}, which names nobody")
+            judgement.wrong.append(f"{text}, which names no rank")
         elif culprits and not blamed <= culprits:
             judgement.wrong.append(f"{text}, but it was {sorted(culprits)}")
         elif any(r in pids and pids[r] != (host, pid) for r, host, pid in named):
             judgement.wrong.append(f"{text}, but that has another host or pid")
         if case.expect.ends_well:
-            judgement.wrong.append(f"{text} although nobody was lost")
+            judgement.wrong.append(f"{text} although no rank was lost")
     times = [errors[rank]["ns"] / 1e9 for rank in case.survivors() if rank in errors]
     must = case.expect.told or case.expect.if_error
     if times and began and must and len(times) == len(case.survivors()):
@@ -125,7 +125,7 @@ def judge_verdict(case, outcome, judgement):
     told = f"the last line is '{line}', the exit code {code}"
     if expect.ends_well:
         if code != 0:
-            judgement.wrong.append(f"{told}, although nobody was lost")
+            judgement.wrong.append(f"{told}, although no rank was lost")
         return
     wanted = expect.codes or "any but 0"
     if (code not in expect.codes) if expect.codes else code == 0:

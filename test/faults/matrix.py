@@ -46,8 +46,8 @@ def goes_on(engine, process, name):
     if process == "starter":
         # The launcher passes on the signals that a terminal sends to both.
         return name in ("INT", "HUP")
-    # Open MPI's daemons have connections of their own. An ssh that a signal asks to end tells of
-    # a broken connection instead.
+    # Open MPI's daemons have connections of their own. An ssh that a signal asks to end reports a
+    # broken connection instead.
     if (engine, process, name) == ("mpirun", "ssh", "KILL"):
         return True
     return process == "rank's child"

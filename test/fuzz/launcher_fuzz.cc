@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// For any text, the launcher's parsers return: of words, hosts, a hostfile, a
-// file of options, mpirun's arguments, lists of Slurm, and lines and messages of
-// processes of the launcher. The first byte chooses one. Anything that is read
-// is written and read again without a change.
+// For any text, the launcher's parsers return. They parse words, hosts, a
+// hostfile, a file of options, mpirun's arguments, lists of Slurm, and lines
+// and messages of processes of the launcher. The first byte chooses one.
+// Anything that is read is written and read again without a change.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

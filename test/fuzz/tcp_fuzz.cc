@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For any bytes from the network, a process of a job returns: of a handshake, a
-// rank's card, a table of cards and a list of endpoints. The first byte chooses
-// one. No bytes without the key make a handshake succeed.
+// For any bytes from the network, the parsers of a job return: for a handshake,
+// a rank's card, a table of cards and a list of endpoints. The first byte
+// chooses one. No bytes without the key make a handshake succeed.
 #include <sys/socket.h>
 
 #include <array>

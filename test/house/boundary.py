@@ -6,8 +6,8 @@
 The library throws only hvd::Error, so that one `catch` is enough, and std::bad_alloc, which the
 system's allocators throw as well.
 
-The users' headers are those of cmake/PublicHeaders.cmake and the headers that these include. Only
-users' headers open their namespaces with HVD_EXPORT, which --mend writes. (So do sources that
+The users' headers are listed in cmake/PublicHeaders.cmake, with the headers that these include.
+Only users' headers open their namespaces with HVD_EXPORT, which --mend writes. (So do sources that
 instantiate templates for users.) Users' headers include no other library. collectives.h includes no
 standard header that is slow to compile.
 """

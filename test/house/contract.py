@@ -3,11 +3,10 @@
 
     contract.py <root of the repository>
 
-Tests cite the items of docs/autograd_contract.md that they check, in comments:
-`// Item 91.`, `// Items 71, 91.`. The page has every number once, in order. A test
-must cite each item, unless the item begins with *Not built.* or *By type.*; no test
-may cite an item that begins with *Not built.* Prints each violation as file:line, and
-fails if any exist.
+Tests cite the items of docs/autograd_contract.md that they check, in comments: `// Item 91.`, `//
+Items 71, 91.`. The page has every number once, in order. A test must cite each item, unless the
+item begins with *Not built.* or *By type.* No test may cite an item that begins with *Not built.*
+Prints each violation as file:line, and fails if any exist.
 """
 
 import pathlib

@@ -4,10 +4,9 @@
     layers.py <root of the repository>
 
 A folder is a layer, or a room of one: `collective`, `collective/shm`. Its files
-may include their own folder, the folders that its line
-`hvd_layer(<folder> MAY_INCLUDE <folder>...)` grants, and foreign headers that
-are not on the leash of another folder. A layer and its rooms grant each other
-by name, like other folders.
+may include their own folder, the folders that its line `hvd_layer(<folder> MAY_INCLUDE
+<folder>...)` grants, and foreign headers that are not reserved for another folder. A layer and its
+rooms grant each other by name, like other folders.
 
 A module is all files of a folder that share a stem: a header and its sources.
 Modules of a folder may not include each other in a cycle.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Builds the examples of existing training programs against an installed library, by their
-Makefiles or by CMake. Compares their losses with those of the programs before their change to data
-parallelism.
+Makefiles or by CMake. Compares their losses with the losses of the programs before their change to
+data parallelism.
 
     examples_test.py --prefix P --libdir LIB --horovodrun H --work W [--option OPTION]
                      [--also FOLDER] [--define NAME=VALUE] FOLDER MOST

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The cost of collectives.h for its users: it compiles as C++17 without a warning, and
-# neither it nor horovodpp.h reads a header of another library.
+# The cost of collectives.h for its users. It compiles as C++17 without a warning. Neither it nor
+# horovodpp.h reads a header of another library.
 file(WRITE ${WORK}/light.cc "#include <horovodpp/collectives.h>
 hvd::Status reduce(float* data, long n) {
   hvd::AllreduceOptions options;

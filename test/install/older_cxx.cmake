@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# With a compiler set to a C++ that is too old, the headers in PREFIX cause one error that
-# says so, and no other errors.
+# With a compiler set to a C++ that is too old, the headers in PREFIX cause a single error, which
+# says so.
 function(told_once needed given)
   foreach(header ${ARGN})
     file(WRITE ${WORK}/older_cxx.cc "#include <horovodpp/${header}.h>\nint main() {}\n")

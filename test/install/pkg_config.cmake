@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles programs of SOURCES with only FLAGS and pkg-config's output for the tree in
-# PREFIX, and runs them: with tensors, with and without run-time type information, and in
-# C++17.
+# Compiles programs of SOURCES with only FLAGS and pkg-config's output for the tree in PREFIX, and
+# runs them. The programs use tensors, have run-time type information or not, or are in C++17.
 set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig)
 set(ENV{LD_LIBRARY_PATH} "")
 separate_arguments(sanitizer UNIX_COMMAND "${FLAGS}")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a test job. The first argument chooses what they do:
+// The ranks of a test job. The first argument chooses the test:
 //
 //   idle SECONDS   enter the job and sleep; print the CPU seconds of the sleep
 //   late RANK      all ranks reduce once, RANK four seconds after the others
@@ -10,11 +10,11 @@
 //                  has not submitted
 //   suspend RANK   the same, but RANK suspends itself (SIGSTOP)
 //   close RANK     the same, but RANK closes all descriptors of its process, as
-//                  a library does that makes it a daemon, opens others under
-//                  their numbers, and goes on
+//                  a library that makes it a daemon does, opens others under
+//                  their numbers, and continues
 //
 // A survivor prints "seconds <from the death to the error>" and the errors of
-// the pending and of a later call, and exits with code 5.
+// the pending and of a later call. It exits with code 5.
 #include <horovodpp/horovodpp.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>

@@ -11,7 +11,7 @@
 //   at_start   the first victim kills itself before it has entered the job
 //
 // A survivor sums the ranks (numbers of the first job) until only the survivors
-// are left, and prints "survivor R: rank r of n, sum s".
+// are left. It prints "survivor R: rank r of n, sum s".
 #include <horovodpp/horovodpp.h>
 
 #include <algorithm>

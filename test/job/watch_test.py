@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What horovodrun shows on a terminal: the block of --watch, and colors."""
+"""The output of horovodrun on a terminal: the block of --watch, and colors."""
 
 import fcntl
 import os
@@ -111,14 +111,14 @@ class Colors(unittest.TestCase):
         self.assertIn("\x1b[32m[0]<stdout>:\x1b[0mhi", job.text)
         self.assertIn("\x1b[1;31mhorovodrun:\x1b[0m rank 0 on", job.text)
 
-    def test_there_are_none_where_the_user_wants_none(self):
+    def test_variables_turn_colors_off(self):
         for environment in {"NO_COLOR": "1"}, {"TERM": "dumb"}:
             job = OnATerminal(100, "-np", "1", "--tag-output", "sh", "-c", "echo hi; exit 3",
                               **environment)
             self.assertIn("[0]<stdout>:hi", job.text)
             self.assertNotIn("\x1b", job.text)
 
-    def test_there_are_none_without_a_terminal(self):
+    def test_output_to_a_pipe_has_no_colors(self):
         job = run(1, "--tag-output", "sh", "-c", "echo hi; exit 3", environment={"TERM": "xterm"})
         self.assertEqual(job.stdout, "[0]<stdout>:hi\n")
         self.assertRegex(job.stderr, "^horovodrun: rank 0 on ")

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kBytes = 4096;
 
-// Has a block to give back.
+// Has a block to free.
 class Reserve final : public MemoryReclaimer {
  public:
   explicit Reserve(Allocator& allocator) : allocator_(allocator) {}

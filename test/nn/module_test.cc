@@ -135,7 +135,7 @@ TEST(Module, ConvertsInPlace) {
   EXPECT_EQ(before, std::vector<float>(after.begin(), after.end()));
   const Tensor x = ones({1, 2}, {.dtype = DType::kF64});
   net.zero_grad();
-  net(x).sum().backward();  // So do the modules.
+  net(x).sum().backward();  // Modules see it as well.
   EXPECT_EQ(weight.grad().dtype(), DType::kF64);
   EXPECT_THROW(net.to(DType::kI32), InvalidArgument);
   const Tensor y = net(x);

@@ -63,8 +63,8 @@ TEST(Adam, KeepsTheMomentsItNeeds) {
       ElementsAre("w.step", "w.exp_avg", "w.exp_avg_sq", "w.max_exp_avg_sq"));
 }
 
-// Sizes around those of vectors and of blocks; parameters by rows, by columns
-// and with gaps; every type against float64.
+// Sizes around the sizes of vectors and of blocks; parameters by rows, by
+// columns and with gaps; every type against float64.
 TEST(Adam, MovesParametersOfAnyTypeSizeAndLayout) {
   for (const DType dtype :
        {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that stops in the middle of an epoch and resumes from its file ends
-// with the same weights, bit by bit, as one that runs through.
+// A program stops in the middle of an epoch and resumes from its file. It ends
+// with the same weights, bit by bit, as a program without a stop.
 #include <gtest/gtest.h>
 
 #include <memory>

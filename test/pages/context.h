@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names that snippets take from the text around them: each snippet is a
-// member function of a struct derived from that of its name, or of Common.
+// The names that snippets take from the text around them. Each snippet is a
+// member function of a struct derived from the struct of its name, or from
+// Common.
 #pragma once
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the snippets with libtorch take from the text around them.
+// The names that snippets with libtorch take from the text around them.
 #pragma once
 
 #include <torch/torch.h>

@@ -38,7 +38,7 @@ class Block:
     code: str
     name: str  # Empty if it has none.
     reason: str  # Why it is not run.
-    where: str  # What it runs on, if not on this machine alone: a key of TESTS.
+    where: str  # Its machines, if not this machine alone: a key of TESTS.
 
     @property
     def place(self):
@@ -62,8 +62,11 @@ def blocks(root):
 
 
 def snippets(root, language, where=""):
-    """The blocks of a language that are run there, by place. Those in C++ that are written with libtorch
-    have names that begin so, and are a language of their own."""
+    """The blocks of a language that run at `where`.
+
+    Blocks with libtorch have names that begin with "libtorch_", and count as another language than
+    C++.
+    """
     def language_of(block):
         is_libtorch = block.language == "cpp" and block.name.startswith("libtorch_")
         return "libtorch" if is_libtorch else block.language

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the snippets in Python take from the text around them."""
+"""The names that snippets in Python take from the text around them."""
 
 import torch
 

@@ -49,7 +49,7 @@ def process_of_rank(rank, program):
 
 
 def output_of(prefix, work):
-    """What is printed besides the losses, and the exit code."""
+    """The lines of standard error, and the exit code."""
     job = subprocess.Popen(
         [prefix / "bin/horovodrun", "--no-mpi", "-np", "2", "./train"], cwd=work, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, OMP_NUM_THREADS="1"))
@@ -59,12 +59,12 @@ def output_of(prefix, work):
         os.kill(process_of_rank(1, work / "train"), signal.SIGKILL)
         _, errors = job.communicate(timeout=60)
     finally:
-        job.terminate()  # Which ends its ranks; nothing where it has ended.
+        job.terminate()  # Also ends its ranks; no effect once it has ended.
     return errors.splitlines(), job.returncode
 
 
 def comparable(line):
-    """Without what differs from run to run: hosts, processes, which gradient was waited for."""
+    """Without the parts that differ between runs: hosts, processes, the awaited gradient."""
     line = re.sub(r"host '[^']*'", "host", line)
     line = re.sub(r"pid \d+", "pid", line)
     return re.sub(r"gradient of '[^']*'", "gradient", line)

@@ -28,8 +28,8 @@ std::string message_of(const absl::Status& status) {
   return std::string(status.message());
 }
 
-// Ends a forked child after the library's exit handler and before those of the
-// test process.
+// Ends a forked child after the library's exit handler and before the test
+// process's handlers.
 bool is_child = false;
 void end_child() {
   if (is_child) ::_exit(3);

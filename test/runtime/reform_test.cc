@@ -325,7 +325,7 @@ class ToldWires : public RelayedWires {
 
 // Other ranks may begin to re-form the job before a rank hears that it is
 // broken.
-TEST(ReformOfTheLiving, ARankToldOfTheReformBlamesTheLostRank) {
+TEST(ReformOfTheLiving, ARankThatHearsOfTheReformBlamesTheLostRank) {
   transport::LoopbackWorld world(3, {.ranks_per_node = 1});
   std::barrier all_have_started(3);
   std::vector<std::thread> threads;

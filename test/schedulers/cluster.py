@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster of Slurm on this machine: munged, slurmctld and a slurmd for each node, with a
-configuration, a key, ports and folders of their own.
+"""A cluster of Slurm on this machine: munged, slurmctld and a slurmd for each node, with their own
+configuration, key, ports and folders.
 
 A node is a name of this machine, in a UTS namespace of its own (which root may make). Without
 that permission the cluster has one node. The daemons are children of this process, and end with

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of jobs within schedulers share: their arguments, the output of their program, and
-the scripts of the pages."""
+"""Common parts of the tests of jobs within schedulers: arguments, output, scripts of the pages."""
 
 import argparse
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manifests in examples/kubernetes, by the rules of their schemas that they depend on: names of
-fields, required fields and values; the same image, user, port and folder of keys in each; and an
-sshd, as a user without rights, that accepts exactly the keys of the manifests. No cluster runs
-them.
+"""The manifests in examples/kubernetes, without a cluster.
+
+Fields and values follow the schemas. Each manifest has the same image, user, port and folder of
+keys. An sshd of a user without rights accepts exactly the keys of the manifests.
 
     manifests_test.py <root>
 
@@ -76,7 +76,7 @@ ALL_PODS = [(name, pod["spec"]) for name in ("mpi_job.yaml", "train_job.yaml", "
 
 
 class Pods(unittest.TestCase):
-    def test_there_are_launchers_and_workers(self):
+    def test_include_launchers_and_workers(self):
         self.assertEqual([name for name, _ in ALL_PODS],
                          ["mpi_job.yaml"] * 2 + ["train_job.yaml"] * 2 + ["job.yaml"])
 

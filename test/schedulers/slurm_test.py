@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs within Slurm, by Slurm's own daemons: tasks of srun, launchers in scripts of sbatch,
-cancelled, limited and requeued jobs, and the commands of the pages.
+"""Jobs within Slurm, by Slurm's daemons: tasks of srun, launchers in scripts of sbatch, cancelled,
+limited and requeued jobs, commands of the pages.
 
     slurm_test.py <root> --horovodrun H --hello PROGRAM --job-program PROGRAM
 

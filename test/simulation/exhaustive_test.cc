@@ -9,8 +9,8 @@
 // - three tensors in mode 0 on one and on three nodes
 //
 // All orders of three tensors, with waits, joins and deaths at every place, in
-// both modes and for every placement, are explored up to one deviation from a
-// fixed order of events, some up to two.
+// both modes and for every placement. They are explored up to one deviation
+// from a fixed order of events, some up to two.
 //
 // A Coordinator is deterministic and cannot be copied. A state is therefore the
 // history of each rank (its inputs and what its board told it) together with

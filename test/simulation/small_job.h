@@ -25,7 +25,7 @@ inline std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
-// A WatchedBoard records what a rank's board told it. The state of the rank's
+// A WatchedBoard records the reads of a rank's board. The state of the rank's
 // Coordinator depends only on that and on the rank's inputs.
 class WatchedBoard : public coordinator::NodeBoard {
  public:

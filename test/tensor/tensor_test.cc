@@ -77,7 +77,7 @@ TEST(Factories, FromBlobNeedsAlignedMemory) {
   EXPECT_EQ(from_blob(memory + 2, {2}, DType::kF16).num_elements(), 2);
 }
 
-TEST(Factories, FromBlobBorrowsAndGivesBack) {
+TEST(Factories, FromBlobBorrowsAndReleases) {
   float memory[4] = {1, 2, 3, 4};
   int released = 0;
   {

@@ -91,7 +91,7 @@ TEST(Doorbell, ARingAfterListeningEndsTheSleepBeforeItBegins) {
   bell.leave(Listener::kDriver);
 }
 
-TEST(Doorbell, PatienceEnds) {
+TEST(Doorbell, TheWaitEndsAtItsTimeout) {
   Doorbell bell;
   const auto ticket = bell.listen(Listener::kDriver);
   bell.sleep(Listener::kDriver, ticket, std::chrono::milliseconds(1));

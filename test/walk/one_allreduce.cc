@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One warm, synchronous allreduce_ of 4 bytes between two ranks of one node, by
-// name and prepared, for walk.py, which has callgrind record what is executed of
-// them.
+// name and prepared. walk.py records the executed lines with callgrind.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -17,7 +16,7 @@
 
 namespace {
 
-constexpr int kWarmUp = 100;  // Longer than it takes to make a cycle of it.
+constexpr int kWarmUp = 100;  // Longer than the ranks take to make a cycle.
 constexpr int kRecorded = 60;
 
 void must(const absl::Status& status) {

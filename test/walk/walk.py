@@ -102,7 +102,7 @@ def record(valgrind, program, function):
 
 
 def told(page):
-    """The sources that the page names: those of the table, and those that are only passed."""
+    """The sources that the page names: in the table, and sources that are only passed."""
     section = page.split(SECTION + "\n", 1)[1].split("\n## ", 1)[0]
     rows = [line for line in section.splitlines() if re.match(r"\| *\d+ *\|", line)]
     passed = section.partition(PASSED)[2].split("\n\n", 1)[0]
@@ -111,7 +111,7 @@ def told(page):
 
 
 def complaints(walk, table, passed):
-    """The differences between a walk and a page's account of it."""
+    """The differences between a walk and the page."""
     entered = {source for source in walk.sources if source.endswith(".cc")}
     names = table + passed
     found = []

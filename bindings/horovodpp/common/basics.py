@@ -253,7 +253,7 @@ def ccl_built():
 
 
 def cuda_built():
-    """Whether collectives accept tensors on NVIDIA GPUs, given a driver: always True."""
+    """Always True: collectives accept tensors on NVIDIA GPUs, if a driver is installed."""
     return _core.cuda_built()
 
 

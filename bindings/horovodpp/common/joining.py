@@ -6,7 +6,7 @@ from horovodpp.common.process_sets import global_process_set, member
 
 
 def join(process_set=global_process_set):
-    """Announces that this rank has no more data. Returns the rank that joined last, once all have.
+    """Announces that this rank has no more data. Waits for all ranks; returns the last to join.
 
     Until then this rank takes part in the others' reductions, with values that change nothing.
     """

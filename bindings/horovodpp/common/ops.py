@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations of reductions. Their numbers are Horovod's, and those of ReduceOp in C++."""
+"""The operations of reductions. Their numbers are as in Horovod and in ReduceOp of C++."""
 
 __all__ = ["Adasum", "Average", "Max", "Min", "Product", "Sum"]
 

@@ -11,7 +11,7 @@ _known: dict = {}  # Number -> ProcessSet object.
 class ProcessSet:
     """Some ranks of the job, by number.
 
-    A set becomes usable when it is given to init() or add_process_set(). Before that, and after
+    Pass a set to init() or add_process_set() before its use. Before that, and after
     remove_process_set(), its process_set_id is None.
     """
 
@@ -61,9 +61,9 @@ class ProcessSet:
     def suffix_of_next_optimizer(self):
         """A suffix, equal on every rank, that keeps the next optimizer's gradient names unique.
 
-        The gradients of several optimizers, for example of a generator and a discriminator, are in
-        flight at the same time and often have the same names. Every rank creates its optimizers in
-        the same order.
+        Gradients of several optimizers, as of a generator and a discriminator, are in flight at the
+        same time and often have the same names. Every rank creates its optimizers in the same
+        order.
         """
         number = self._optimizers.get(_core.rank(), 0)
         self._optimizers[_core.rank()] = number + 1

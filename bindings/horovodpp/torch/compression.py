@@ -124,15 +124,14 @@ class Compression:
               whole_below=0, max_norm=0.0):
         """The largest elements, a share of all. Sends twice that share of the bytes.
 
-        The options are those of Lin et al., "Deep gradient compression", 2018:
+        The options follow Lin et al., "Deep gradient compression", 2018:
 
         momentum: of the velocity that each rank sends instead of its gradients; set the wrapped
             optimizer's momentum to 0 then.
         warmup_steps, warmup_share: over so many steps the share falls from warmup_share to share.
         mask_velocity: whether the velocity of an element restarts once the element is sent.
-        whole_below: gradients with fewer elements, such as those of biases, are sent whole.
-        max_norm: each rank clips the norm of each of its gradients to max_norm divided by the root
-            of the number of ranks; 0: no clipping.
+        whole_below: gradients with fewer elements, such as of biases, are sent whole.
+        max_norm: each rank clips each gradient's norm to max_norm / sqrt(ranks); 0: no clipping.
 
         Raises ValueError if an option makes no sense.
         """

@@ -6,7 +6,7 @@ import torch
 
 from horovodpp import _core
 
-# The numbers are those of hvd::DType.
+# The numbers of hvd::DType.
 _NUMBERS = {
     torch.uint8: 0,
     torch.int8: 1,

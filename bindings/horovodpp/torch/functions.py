@@ -13,7 +13,7 @@ from horovodpp.torch.mpi_ops import (
 
 
 def broadcast_parameters(params, root_rank):
-    """Replaces the tensors on every rank with those of rank `root_rank`.
+    """Replaces the tensors on every rank with the tensors of rank `root_rank`.
 
     params: a state_dict; or a list of tensors or of (name, tensor), for example
         list(model.named_parameters()).
@@ -44,7 +44,7 @@ def broadcast_parameters(params, root_rank):
 
 
 def broadcast_optimizer_state(optimizer, root_rank, model=None):
-    """Replaces the optimizer's state and options on every rank with those of rank `root_rank`.
+    """Replaces the optimizer's state and options with the state and options of rank `root_rank`.
 
     `model` is accepted as in Horovod.
     """
@@ -98,7 +98,7 @@ def _filled(value, tensors):
 
 
 def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set):
-    """The object of rank `root_rank`, sent as a pickle.
+    """Returns a copy of the object of rank `root_rank`, sent as a pickle.
 
     Receive objects only from ranks you trust: unpickling can run any code.
     """

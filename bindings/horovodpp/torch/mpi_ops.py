@@ -45,7 +45,7 @@ from horovodpp.torch.collectives.sparse_allreduce import sparse_allreduce_async 
 
 
 def join(device=-1, process_set=global_process_set):
-    """Announces that this rank has no more data. Returns the rank that joined last, once all have.
+    """Announces that this rank has no more data. Waits for all ranks; returns the last to join.
 
     Until then this rank takes part in the others' reductions, with values that change nothing.
     `device` is accepted as in Horovod.

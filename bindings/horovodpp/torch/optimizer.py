@@ -110,7 +110,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         also reduced, since all ranks have to decide alike.
 
         With a weight, a grad_scaler or a max_norm, the closure is called once and step() returns a
-        StepResult. step() then replaces synchronize(), unscale_(), clip_grad_norm_(),
+        StepResult. Then step() replaces synchronize(), unscale_(), clip_grad_norm_(),
         skip_synchronize(), scaler.step() and scaler.update(). It applies the arguments in this
         order:
 
@@ -242,9 +242,9 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         node share. While the program keeps it there, it is reduced without a copy. Not with
         compression.
     bucket_bytes: complete gradients on the CPU, outside groups, are held back until they have so
-        many bytes, or until the step, and then sent together; 0: none is held back. By default all
-        wait for the step if the ranks are on one node and compute on all of its cores, so that the
-        reduction has no core of its own; otherwise 0. Not with compression.
+        many bytes, or until the step, and then sent together. 0: none is held back. By default all
+        wait for the step if the ranks are on one node and compute on all of its cores: the
+        reduction then has no core of its own. Otherwise the default is 0. Not with compression.
     find_unused_parameters: whether a parameter whose gradient is None on all ranks keeps it, so
         that the step skips the parameter, as in one process. Otherwise its gradient is zeros, and
         momentum and weight decay move it. Equal on all ranks; not with Adasum.

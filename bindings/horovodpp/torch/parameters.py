@@ -141,7 +141,7 @@ class Watched:
         self.hooked = set()  # Numbers.
 
     def watch(self):
-        """Hooks new and unfrozen parameters. Returns the numbers of those that require grad."""
+        """Hooks new and unfrozen parameters. Returns the numbers of all with requires_grad."""
         moving = []
         for i, group in enumerate(self._optimizer.param_groups):
             for j, p in enumerate(group["params"]):

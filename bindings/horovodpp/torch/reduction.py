@@ -86,7 +86,7 @@ class Reduction:
     # --- Hooks ---
 
     def _watch(self):
-        """Hooks new and unfrozen parameters. Returns the numbers of those that require grad."""
+        """Hooks new and unfrozen parameters. Returns the numbers of all with requires_grad."""
         moving = self._watched.watch()
         if self.groups:
             for number, p in enumerate(self._parameters):
@@ -263,7 +263,8 @@ class Reduction:
         """Returns the gradients with a late part on a rank, and whether all ranks hold everything.
 
         All ranks reduce these late parts. Also learns which gradients are sparse on any rank, for
-        ranks that have no gradient, and, if asked for, which parameters have a gradient on no rank.
+        ranks that have no gradient. If asked for, also learns which parameters have a gradient on
+        no rank.
         """
         if not moving:
             return [], False
@@ -300,10 +301,10 @@ class Reduction:
             return
         self._has_warned_of_changes = True
         warnings.warn(
-            f"The gradient of '{self.names[p]}' was changed while it was "
-            "reduced, so that its value is not defined: call optimizer.synchronize() "
-            "before changing gradients (clipping them, for instance), and "
-            "optimizer.step() within `with optimizer.skip_synchronize():`.", stacklevel=5)
+            f"The gradient of '{self.names[p]}' was changed while it was reduced, so its value is "
+            "undefined. Call optimizer.synchronize() before changing gradients, for instance "
+            "before clipping. Then call optimizer.step() within "
+            "`with optimizer.skip_synchronize():`.", stacklevel=5)
 
     def _add_late_parts(self, late):
         """Adds the late parts of all ranks to the gradients that were reduced before."""

@@ -13,7 +13,7 @@ from horovodpp.torch.parameters import call_name
 
 
 class Sent:
-    """Gradients that were sent together and are in flight, or one that waits to be sent."""
+    """Gradients that were sent together and are in flight, or a gradient that waits to be sent."""
 
     def __init__(self, gradients, finish):
         # Number -> (tensor in flight, its version). Views of one buffer share a version, which

@@ -11,9 +11,9 @@ from horovodpp.torch.mpi_ops import Sum, allgather_async, allreduce_, size, sync
 class SyncBatchNorm(_BatchNorm):
     """torch.nn.BatchNorm1d, 2d and 3d, over the batches of all ranks in training.
 
-    Values and gradients equal those of one process with the whole batch. Ranks may have batches of
-    different sizes. Inputs are on the CPU and have at least 2 dimensions; the second one holds the
-    features.
+    Values and gradients equal the results of one process with the whole batch. Ranks may have
+    batches of different sizes. Inputs are on the CPU and have at least 2 dimensions; the second one
+    holds the features.
     """
 
     def _check_input_dim(self, input):

@@ -12,9 +12,9 @@ namespace models {
 
 // Models for float [n, 1, 28, 28] -> [n, 10]: "mlp", "lenet", "resnet18",
 // "resnet50", "densenet" or "swin". `width` is the number of channels of a
-// ResNet's stem, the growth of a DenseNet, or the width of a Swin's first stage
-// (a multiple of 16, the width of a head); 0: the default. The other models
-// have no width.
+// ResNet's stem, the growth of a DenseNet, or the width of a Swin's first
+// stage. A Swin's is a multiple of 16, the width of a head. 0: the default. The
+// other models have no width.
 //   InvalidArgument  no such model, or not of that width
 std::shared_ptr<ChainModel> make_image_model(const std::string& name,
                                              std::int64_t width = 0);

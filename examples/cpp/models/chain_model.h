@@ -35,23 +35,23 @@ class ChainModel : public hvd::nn::Module {
   // Sets the checkpointing of later forwards; at first there is none. Forward
   // then throws:
   //   InvalidArgument                  the plan is not for this model
-  //   hvd::Error (ResourceExhausted)   a plan's budget is too small; says what
-  //                                    the least is
+  //   hvd::Error (ResourceExhausted)   a plan's budget is too small; names the
+  //                                    least budget
   void set_checkpointing(const Checkpointing& how);
   const Checkpointing& checkpointing() const { return how_; }
 
   // forward() is their composition.
   const std::vector<hvd::ChainStage>& stages() const { return stages_; }
-  // Which tensors a forward of inputs like `input` keeps and recomputes. With
-  // kBudget, the first call measures the stages.
+  // The tensors that a forward of inputs like `input` keeps and recomputes.
+  // With kBudget, the first call measures the stages.
   hvd::CheckpointPlan plan_for(const hvd::Tensor& input);
   // The regions of the last forward with kOnline.
   const hvd::MemoryBudgetStats& online_stats() const { return online_; }
 
  protected:
-  // Call these in the constructor, in the order of forward(): a stage that is
-  // not a part of a block, and the stages of a block. kOnline uses the last
-  // option of each stage, whose regions can be freed one by one.
+  // Call these in the constructor, in the order of forward(): for a stage
+  // outside blocks, and for the stages of a block. kOnline uses the last option
+  // of each stage, whose regions can be freed one by one.
   void add_stage(hvd::ChainStage stage);
   void add_block(std::vector<hvd::ChainStage> stages);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpointing selects what a training step recomputes in backward instead of
-// keeping it: the training programs' option --checkpoint.
+// Checkpointing selects the tensors that backward recomputes, which forward
+// does not keep: the training programs' option --checkpoint.
 //
 //   auto how = models::Checkpointing::parse("budget=512MiB");
 //   model->set_checkpointing(how);
@@ -14,7 +14,7 @@ namespace models {
 
 struct Checkpointing {
   enum class Form {
-    kNone,    // Nothing.
+    kNone,    // Keeps all tensors.
     kBlock,   // Each block of the model.
     kSqrt,    // All but the last of √n segments of the n stages.
     kBudget,  // The fastest plan within a budget.
@@ -31,8 +31,9 @@ struct Checkpointing {
   // "none", "block", "sqrt", "budget=BYTES", "online=BYTES" or "plan=PLAN".
   // PLAN is the output of a run with a budget (CheckpointPlan). BYTES is a
   // number of bytes ("1048576"), a number with a unit ("512MiB", "1.5GB", "2G")
-  // or a percentage of the memory without checkpointing ("50%"). kB, MB, GB and
-  // TB are powers of 1000; KiB, MiB, GiB, TiB, and K, M, G, T alone, of 1024.
+  // or a percentage of the memory without checkpointing ("50%"). Units kB, MB,
+  // GB and TB are powers of 1000. Units KiB, MiB, GiB, TiB, and K, M, G, T
+  // alone, are powers of 1024.
   //   InvalidArgument  the text is none of these; lists the valid forms
   static Checkpointing parse(const std::string& text);
 };

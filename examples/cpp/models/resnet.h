@@ -41,9 +41,9 @@ class Bottleneck : public hvd::nn::Module {
   Bottleneck(std::int64_t inputs, std::int64_t width, std::int64_t stride);
 
   hvd::Tensor forward(const hvd::Tensor& x) override;
-  // Leaner options recompute, in this order: norms; also the last convolution
-  // and the shortcut, whose outputs are large and cheap; also the first
-  // convolution; the same in nested regions.
+  // Leaner options recompute more, in this order: norms; the last convolution
+  // and the shortcut, with large and cheap outputs; the first convolution; the
+  // same in nested regions.
   hvd::ChainStage stage();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A TransformerBlock adds attention to its input, and then the output of a
-// small perceptron: two stages of a chain, each of which can keep less for
+// small perceptron. These are two stages of a chain; each can keep less for
 // backward (chain_model.h).
 #pragma once
 

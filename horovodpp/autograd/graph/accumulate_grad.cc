@@ -90,11 +90,11 @@ LeafHooks* AccumulateGrad::leaf_hooks() const {
 
 void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
   if (moved_ || !leaf_.is_leaf()) {
-    throw AutogradError(absl::StrCat(
-        "a leaf, the ", leaf_.describe(),
-        ", has been moved into the graph interior: since it was used, it was "
-        "frozen, and then written in place by an operation that is recorded; "
-        "write to a clone() of it"));
+    throw AutogradError(
+        absl::StrCat("a leaf, the ", leaf_.describe(),
+                     ", has been moved into the graph interior: after its use "
+                     "it was frozen, and then written in place by a recorded "
+                     "operation; write to a clone()"));
   }
   AutogradMeta& meta = *leaf_.impl()->meta;
   if (!meta.requires_grad) return;  // Frozen since its use.

@@ -2,8 +2,8 @@
 // The per-thread state of the graph, of checkpoints and of backward calls.
 //
 // This struct and ThreadState (tensor/base/thread_state.h), for the state of
-// operations without a graph, are the home of what the autograd half keeps per
-// thread. Apart are only:
+// operations without a graph, hold all per-thread state of the autograd half.
+// Apart are only:
 // - the cache of small blocks (kernel/allocator.cc), which must outlive all
 //   else of a thread and is drained at the thread's end;
 // - the default generator (tensor/base/generator.cc), which is no plain data;

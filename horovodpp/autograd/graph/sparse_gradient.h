@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse gradients: a backward that looked up a few rows of a table gives the
-// gradient of those rows only (hvd::nn::Embedding with .sparse).
+// Sparse gradients: after lookups of a few rows of a table, backward gives the
+// gradient of these rows only (hvd::nn::Embedding with .sparse).
 //
 //   table(tokens).sum().backward();
 //   const hvd::SparseRows gradient =

@@ -101,8 +101,7 @@ std::string CapturedTensors::Change::text(std::string_view name) const {
       "a captured tensor, ",
       name.empty() ? "" : absl::StrCat("'", std::string(name), "', "), tensor,
       ", was modified in place since forward read it: version ", before, " → ",
-      after,
-      ". Modify it after backward, or give the function a clone() of it");
+      after, ". Modify it after backward, or pass the function a clone()");
 }
 
 }  // namespace hvd::autograd

@@ -18,8 +18,8 @@
 //
 // forward() takes any arguments and returns a Tensor or a vector of tensors;
 // its operations are not recorded. backward() takes one gradient per result and
-// returns one per argument, undefined for an argument that is no tensor or has
-// no gradient. (A vector of n tensors counts as n arguments.) Under
+// returns one per argument. The gradient of an argument that is no tensor, or
+// has none, is undefined. (A vector of n tensors counts as n arguments.) Under
 // create_graph backward() is recorded, so a Function of differentiable
 // operations can be differentiated again. A Function that cannot declares
 //   static constexpr bool kOnceDifferentiable = true;

@@ -23,12 +23,10 @@ const char* unwritable(ViewOrigin origin, bool needs_grad) {
   switch (origin) {
     case ViewOrigin::kUnrecordedOfGrad:
       return "a view that was created in no_grad mode is being modified in "
-             "place with grad mode enabled, where its base could not know of "
-             "it";
+             "place with grad mode enabled, unseen by its base";
     case ViewOrigin::kInferenceMode:
       return "a view that was created in inference mode is being modified in "
-             "place with grad mode enabled, where its base could not know of "
-             "it";
+             "place with grad mode enabled, unseen by its base";
     case ViewOrigin::kRecorded:
       return nullptr;
     default:
@@ -108,7 +106,7 @@ void check_inplace(const Tensor& self, bool needs_grad, const char* operation) {
   if (repeats_places(self)) {
     throw InvalidArgument(absl::StrCat(
         operation, ": several elements of the ", self.describe(),
-        " written to lie on one place in memory; write to a clone() of it"));
+        " written to lie on one place in memory; write to a clone()"));
   }
   check_fill(self, needs_grad, operation);
 }
@@ -117,13 +115,12 @@ void check_fill(const Tensor& self, bool needs_grad, const char* operation) {
   if (self.impl()->inference && !is_inference_mode_enabled()) {
     throw InferenceError(absl::StrCat(
         operation, ": Inplace update to inference tensor (", self.describe(),
-        ") outside InferenceMode is not allowed; write to a clone() of it"));
+        ") outside InferenceMode is not allowed; write to a clone()"));
   }
   if (!is_grad_enabled()) return;
   if (const char* reason = unwritable(self.impl()->view_origin, needs_grad)) {
-    throw ViewInplaceError(
-        absl::StrCat(operation, ": ", reason,
-                     "; write to a clone() of it, or to what it is a view of"));
+    throw ViewInplaceError(absl::StrCat(
+        operation, ": ", reason, "; write to a clone(), or to its base"));
   }
   if (!self.requires_grad()) return;
   const Tensor& root = root_of(self);
@@ -131,7 +128,7 @@ void check_fill(const Tensor& self, bool needs_grad, const char* operation) {
   throw LeafInplaceError(absl::StrCat(
       operation, root.is_same(self) ? ": a leaf" : ": a view of a leaf",
       " Variable that requires grad is being used in an in-place operation; "
-      "modify it under NoGrad, or a clone() of it"));
+      "modify it under NoGrad, or modify a clone()"));
 }
 
 void finish_inplace(const Tensor& self, Ref<Node> node, std::size_t edge) {

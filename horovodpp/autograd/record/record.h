@@ -26,7 +26,7 @@ namespace hvd::autograd {
 
 // Whether to record an operation on these inputs, some of which may be
 // undefined. An operation calls this once for all inputs: checkpoints learn
-// here what it reads.
+// here which tensors it reads.
 template <typename... Tensors>
 bool needs_grad(const Tensors&... inputs) {
   if (graph_state.operation_observer != nullptr) [[unlikely]] {
@@ -78,7 +78,7 @@ void set_history(const Tensor& result, Ref<Node> node);
 //   }
 //
 // A formula may capture plain values and move `dy` away. It captures no tensor:
-// one that it needs is saved, and is its second argument.
+// a tensor that it needs is saved, and is its second argument.
 
 template <typename Formula>
 struct FormulaNode final : Node {
@@ -144,8 +144,8 @@ void record_saving_result(const Tensor& out, const char* name, const Tensor& x,
 Tensor make_view(const Tensor& base, const Dims& shape, const Dims& strides,
                  std::int64_t offset);
 
-// The result of an operation that is the identity on x: x itself or, if nothing
-// is recorded, a view of x that does not require grad.
+// The result of an operation that is the identity on x: x itself or, without
+// recording, a view of x that does not require grad.
 Tensor unchanged(const Tensor& x);
 
 // The elements of a storage that a tensor covers.

@@ -172,7 +172,7 @@ void SavedTensor::check_version(const Tensor& saved, Node& node) const {
           : std::string(has_history_ ? "which is gone," : "a leaf,"),
       " needed by ", node.name(), ", is at version ", found,
       "; expected version ", version_,
-      " instead. Modify a clone() of it, or modify it after backward"));
+      " instead. Modify a clone(), or modify it after backward"));
 }
 
 void SavedTensor::check_attached(const Tensor& tensor, Node& node) const {

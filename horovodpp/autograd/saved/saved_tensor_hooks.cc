@@ -28,7 +28,7 @@ class PackedTensor final : public ExternalSavedTensor {
     if (!unpacked.defined()) {
       throw HookError(absl::StrCat(
           "a saved-tensor unpack hook returned an undefined tensor where ",
-          node.name(), " needs what it saved"));
+          node.name(), " needs its saved tensor"));
     }
     const Tensor saved = original(place);
     const bool is_it = saved.defined() && unpacked.is_same(saved);

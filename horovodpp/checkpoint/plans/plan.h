@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A CheckpointPlan decides which stages of a chain to keep and which to
-// recompute, so that backward fits into a memory budget in the least time.
+// recompute: the fastest way to fit backward into a memory budget.
 //
 //   hvd::CheckpointPlan plan = hvd::plan_checkpoints(costs, 512 << 20);
 //   std::cout << plan.to_string();     // "(0 1 (2 3)) (4 5) 6 7"
@@ -11,8 +11,8 @@
 //
 // Dynamic programming over (first stage, last stage, memory): Beaumont,
 // Eyraud-Dubois, Herrmann, Joly, Shilova, "Optimal checkpointing for
-// heterogeneous chains", 2019, with several ways for a stage to keep, as in the
-// same authors' Rockmate, 2023. The plan is the best one among those that keep
+// heterogeneous chains", 2019. A stage has several ways to keep, as in the same
+// authors' Rockmate, 2023. The plan is the best one among those that keep
 // computed tensors until their use ("memory persistent").
 //
 // Pure mathematics: no tensors, no clocks, no threads.
@@ -103,7 +103,7 @@ class CheckpointPlan {
 };
 
 // The cost of forward and backward under `plan`: seconds of computation,
-// seconds until communication has ended too, and the peak of bytes beside the
+// seconds until communication has ended too, and the peak of bytes without the
 // chain's input.
 struct PlanCost {
   double seconds = 0.0;

@@ -142,8 +142,7 @@ void check_chain(const ChainCost& chain) {
     if (makes_sense(chain.stages[i])) continue;
     throw InvalidArgument(
         absl::StrCat("a checkpoint plan: stage ", i,
-                     " has no option, or a number of it is negative or not "
-                     "finite"));
+                     " has no option, or a negative or non-finite number"));
   }
   if (chain.input_bytes < 0) {
     throw InvalidArgument("a checkpoint plan: the input has negative bytes");

@@ -246,8 +246,7 @@ std::unique_ptr<OffloadPool::Item> OffloadPool::store(const Tensor& tensor) {
                    " bytes does not fit, for ", stats().bytes, " of ",
                    state_->options().bytes,
                    " bytes are in use; give the pool more bytes, or prefer to "
-                   "offload, which "
-                   "leaves out what does not fit")));
+                   "offload, which skips tensors that do not fit")));
 }
 
 OffloadStats OffloadPool::stats() const { return state_->stats(); }

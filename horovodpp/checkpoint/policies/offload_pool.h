@@ -73,7 +73,8 @@ class OffloadPool {
 
   // Copies `tensor` to the pool.
   //   hvd::Error (ResourceExhausted)  the pool, or the system, is out of
-  //                                   memory; says what the pool holds
+  //                                   memory; names the bytes that the pool
+  //                                   holds
   std::unique_ptr<Item> store(const Tensor& tensor);
   // As store(); null if the pool is full.
   std::unique_ptr<Item> try_store(const Tensor& tensor);

@@ -129,9 +129,9 @@ class SelectivePolicy {
 };
 
 // Returns `tensor`, and tells the policy of the enclosing checkpointed
-// function, if any, the program's name for it. Name a result, or a view of it,
-// before the next operation computes. (For a tensor from elsewhere the name has
-// no effect.)
+// function, if any, the program's name for it. Name a result or its view before
+// the next operation computes. (For a tensor from elsewhere the name has no
+// effect.)
 //   CheckpointError  another operation computed in between
 Tensor checkpoint_name(const Tensor& tensor, std::string_view name);
 

@@ -2,7 +2,7 @@
 // ArenaResults allocate results in the arena of one rank. The receivers own the
 // results, and the other ranks write their parts straight into them, which is
 // the fastest way. An arena never returns memory to the machine, so results get
-// no more of it at a time than a pool of ordinary memory keeps:
+// at most as much at a time as a pool of ordinary memory keeps:
 //
 //   if (auto memory = results.allocate(bytes)) ...   // else any memory will do
 //

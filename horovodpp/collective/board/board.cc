@@ -367,7 +367,7 @@ absl::Status ShmBoard::vote(const absl::Status& outcome,
     HVD_RETURN_IF_ERROR(
         wait([&] { return theirs.load() != against; }, ignoring));
     // A member that voted on a later call still has its record of this one,
-    // unless it left this call: then the next call's record took its place.
+    // unless it left this call. Then the next call's record took its place.
     const bool has_left =
         theirs.load() == (against | 1) || !has_entered(member);
     if (has_left) return wait([] { return false; }, interrupt);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ShmBoard is one rank's view of the shared memory in which the ranks of a
-// node show each other data: slots, and counters that say which slots may be
-// read. The board serves calls between any of the ranks, one after the other.
-// All ShmPlanes of a rank share its board, and the boards of all ranks share
-// one region:
+// node show each other data. Counters say which slots may be read. The board
+// serves calls between any of the ranks, one after the other. All ShmPlanes of
+// a rank share its board, and the boards of all ranks share one region:
 //
 //   board.begin(members, label);
 //   fill(board.mine());
@@ -22,17 +21,17 @@
 // two records. Three rules make these enough:
 //   1. A rank arrives at a step only after it has seen all members arrive at
 //      the step before.
-//   2. A rank that arrives at step s no longer reads the slots of step s - 3 or
-//      earlier, and no longer writes to those of others.
+//   2. A rank that arrives at step s no longer reads slots of step s - 3 or
+//      earlier, or writes to other ranks' slots.
 //   3. After the first step of a call, before anything else, a rank waits until
 //      all members of its previous call have ended that call.
 // Hence a rank never overwrites data that another rank reads:
 // - Slots: before a rank fills the slot of step s it has seen all arrive at
 //   step s - 1. So no rank uses the slot of s - 4, which lies in the same
-//   place. If s is the first step of a call, the rank has seen the members of
-//   its previous call arrive at the last step of that call. If s - 4 belongs to
-//   a call before the previous one, the rank has seen its members end it (3).
-//   If s is the second step, (3) holds for the previous call too.
+//   place. If s is the first step of a call, the rank has seen its previous
+//   call's members arrive at the last step of that call. If s - 4 belongs to a
+//   call before the previous one, the rank has seen its members end it (3). If
+//   s is the second step, (3) holds for the previous call too.
 // - Records: the call after the next overwrites a record. (3) was kept in
 //   between, so no member of the old call still looks for that record.
 //

@@ -5,9 +5,9 @@
 // Data crosses between nodes in lanes, and each lane has one driver on every
 // node. The number of lanes is the number of members of the largest node, so
 // that none of them is idle. On a smaller node each member drives several
-// neighboring lanes, as evenly as possible. (With only as many lanes as the
-// smallest node has members, a single rank on a node of its own would make all
-// others wait for one lane.)
+// neighboring lanes, as evenly as possible. (With as many lanes as the smallest
+// node has members, a single rank on its node would make all others wait for
+// one lane.)
 //
 // Nodes are numbered in the order of their first members. The members of a node
 // have places 0, 1, … in the order of the plane. Immutable, thread-safe.

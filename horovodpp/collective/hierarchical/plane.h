@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HierarchicalPlane moves tensors between ranks of several nodes in three
-// stages: within each node through shared memory, between the nodes over the
-// wires, and within each node again. Every byte crosses between two nodes once,
-// and all ranks of a node take part: data travels in lanes, as many as the
-// largest node has members (see lanes.h). So nodes may be of different sizes.
+// stages: within nodes, between nodes over the wires, and within nodes again.
+// Within a node it uses shared memory. Every byte crosses between two nodes
+// once, and all ranks of a node take part. Data travels in lanes, as many as
+// the largest node has members (see lanes.h). So nodes may be of different
+// sizes.
 //
 //   HierarchicalPlane plane({topology, board, wires, waiting}, members);
 //
 // - Allreduce: a reduce-scatter within the node, an exchange between the nodes
 //   for each lane, and an allgather within the node. Consecutive blocks overlap
 //   (reduction.h). If a call is so short that only the number of messages
-//   counts, every rank of a node reduces all of it, and recursive doubling
-//   merges it in each lane (doubling.h). Both add in one order, node by node.
+//   counts, every rank of a node reduces the whole call. Recursive doubling
+//   then merges it in each lane (doubling.h). Both add in one order, node by
+//   node.
 // - Reducescatter: the same, so that it gives the same bits, but results go
 //   only to the nodes that need them.
 // - Allgather: each rank's part goes around the ring of its lane; then the node

@@ -14,10 +14,9 @@
 // block and reduce the next one. A rank that waits at the board keeps the wires
 // going.
 //
-// Contributions to an element are always added node by node: those of a node in
-// the order of its members, and the nodes' sums in the order of doubling.h. So
-// blocks, shares, lanes, segments and the receivers of a result do not affect
-// the bits.
+// Contributions to an element are always added node by node: a node's in the
+// order of its members, and the nodes' sums as in doubling.h. So blocks,
+// shares, lanes, segments and the receivers of a result do not affect the bits.
 //
 // No deadlock: of all unfinished work on the ranks, take the first by block,
 // then stage, then lane. All ranks that take part in it have finished the

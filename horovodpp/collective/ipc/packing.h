@@ -43,7 +43,7 @@ class IpcPacking {
   // Fills the half of chunk `number`, and announces that it is packed; does
   // nothing without runs.
   absl::Status pack(std::uint64_t number, std::span<const Run> runs);
-  // Copies the wanted elements out of it.
+  // Copies the wanted elements out of the packed memory.
   absl::Status unpack(std::uint64_t number, std::span<const Run> runs);
 
  private:

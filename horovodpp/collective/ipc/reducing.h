@@ -4,9 +4,9 @@
 //
 // Before a call that is not certain the ranks make sure, by a step of the
 // board, that all have entered it. The later steps number the recorded events.
-// A rank arrives at step 0 when chunk 0 is packed in its stream, at step k + 1
-// when chunk k is reduced and chunk k + 1 packed there, and at a last step when
-// it has nothing left to enqueue. So:
+// A rank arrives at step 0 when chunk 0 is packed in its stream. It arrives at
+// step k + 1 when chunk k is reduced and chunk k + 1 packed there, and at a
+// last step when all work is enqueued. So:
 // - An event is recorded again only when all ranks have enqueued, or ended,
 //   their waits for its last recording. The waits for "chunk k is packed" come
 //   before step k + 1, after which that half is packed for chunk k + 2. The

@@ -110,7 +110,7 @@ bool NcclCommunicator::has_windows() {
   return has_windows_;
 }
 
-// Stop after one that is in progress: NCCL then takes no other call.
+// Stop after a call that is in progress: NCCL then takes no other call.
 absl::Status NcclCommunicator::deregister_windows() {
   drop_graphs();
   const MutexLock lock(mutex_);

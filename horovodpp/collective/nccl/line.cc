@@ -100,20 +100,19 @@ absl::Status NcclLine::open(const NcclUniqueId& id, int gpu,
 absl::Status NcclLine::await_others(transport::Interrupt& interrupt) {
   const auto timeout = session_.options().connect_timeout;
   const auto deadline = deadline_after(timeout);
-  return annotate(
-      until(
-          [&]() -> absl::StatusOr<bool> {
-            if (std::chrono::steady_clock::now() < deadline) {
-              return communicator_->is_ready();
-            }
-            return absl::DeadlineExceededError(absl::StrCat(
-                "it has not done so for ",
-                std::chrono::duration<double>(timeout).count(),
-                " s (HOROVOD_START_TIMEOUT); NCCL_DEBUG=INFO shows what it "
-                "waits for"));
-          },
-          interrupt),
-      absl::StrCat("NCCL does not connect ranks ", members()));
+  return annotate(until(
+                      [&]() -> absl::StatusOr<bool> {
+                        if (std::chrono::steady_clock::now() < deadline) {
+                          return communicator_->is_ready();
+                        }
+                        return absl::DeadlineExceededError(absl::StrCat(
+                            "it has not done so for ",
+                            std::chrono::duration<double>(timeout).count(),
+                            " s (HOROVOD_START_TIMEOUT); NCCL_DEBUG=INFO shows "
+                            "the reason"));
+                      },
+                      interrupt),
+                  absl::StrCat("NCCL does not connect ranks ", members()));
 }
 
 absl::Status NcclLine::register_windows(

@@ -103,8 +103,8 @@ absl::Status NcclPlane::check_memory(const void* memory,
   if (*gpu == line_.gpu()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "a tensor is on cuda:", *gpu, ", and NCCL connects cuda:", line_.gpu(),
-      " of this rank to those of the others; keep the tensors of a process set "
-      "on one GPU, or set HOROVOD_GPU_OPERATIONS=MPI"));
+      " of this rank to the GPUs of the others; keep the tensors of a process "
+      "set on one GPU, or set HOROVOD_GPU_OPERATIONS=MPI"));
 }
 
 absl::Status NcclPlane::allreduce_packed(std::span<const Piece> pieces,

@@ -46,8 +46,8 @@ namespace hvd::collective {
 class NcclPlane : public PlaneOf<NcclPlane> {
  public:
   // `host` connects the same ranks for host memory, `otherwise` for GPU memory;
-  // both outlive this object, and so does the session. `members` are ranks of
-  // the job; `rank` is this one's position among them.
+  // these and the session outlive this object. `members` are ranks of the job;
+  // `rank` is this one's position among them.
   struct Means {
     NcclSession& session;
     DataPlane& host;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// An NcclSession is the common state of the NCCL planes of one rank's job: the
-// library, a stream on each GPU, and the watch over running work. All
-// communicators of a GPU use one stream, so that those of several process sets
-// run in the order of the schedule, which is the same on all ranks. Out of
-// order they could wait for each other.
+// An NcclSession is the state that a rank's NCCL planes share: the library, a
+// stream on each GPU, and the watch over running work. All communicators of a
+// GPU use one stream. So calls of several process sets run in the order of the
+// schedule, which is the same on all ranks. Out of order they could wait for
+// each other.
 #pragma once
 
 #include <chrono>

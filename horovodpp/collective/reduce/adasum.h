@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic of Adasum (Maleki et al., "Scaling Distributed Training with
-// Adaptive Summation", MLSys 2021), which combines two vectors: orthogonal ones
-// to their sum, parallel ones to their average.
+// Adaptive Summation", MLSys 2021). It combines two orthogonal vectors to their
+// sum, and two parallel vectors to their average.
 //
 //   (1 - a.b / 2|a|^2) a  +  (1 - a.b / 2|b|^2) b
 //
@@ -44,7 +44,7 @@ PairProducts products_of(DType dtype, const void* a, const void* b,
 PairProducts sum_of(const PairProducts& left, const PairProducts& right);
 
 // Writes the combination of `a` and `b` to `result`, which may be `a` or `b`,
-// `count` elements; `products` are those of the whole vectors.
+// `count` elements; `products` are the products of the whole vectors.
 void merge_pair(DType dtype, const void* a, const void* b, void* result,
                 std::int64_t count, const PairProducts& products);
 

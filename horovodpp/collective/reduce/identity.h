@@ -17,8 +17,8 @@ namespace hvd::collective {
 // the same answer.
 //   InvalidArgument  there is none: the prescale, which also applies to it,
 //                    leaves no value neutral. So for most products with a
-//                    prescale, and for floating-point sums with one that is not
-//                    finite
+//                    prescale, and for floating-point sums with a non-finite
+//                    prescale
 absl::Status check_identity(const Reduction& reduction);
 
 // Writes that value `count` times (if there is none: the identity without a

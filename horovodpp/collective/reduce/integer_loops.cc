@@ -11,7 +11,7 @@ namespace {
 using namespace integers;
 
 // One pass over the inputs: a block's accumulators stay in the nearest cache.
-// An output that is an input is written after that block of it has been read.
+// An output that is an input is written after that block has been read.
 template <typename T, typename A, typename Op>
 void reduce(std::span<const void* const> inputs, std::span<void* const> outputs,
             std::int64_t count, const Scales& scales) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ReduceKernel is the arithmetic of one reduction: the loops that combine the
-// ranks' contributions to one tensor, chosen once for a dtype and an op.
+// ranks' contributions to a tensor, chosen once by dtype and op.
 //
 //   const ReduceKernel kernel(reduction, ranks);
 //   kernel.reduce(contributions, result, count);        // all at once,

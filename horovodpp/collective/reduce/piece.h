@@ -11,8 +11,8 @@
 
 namespace hvd::collective {
 
-// Counts are in elements. In an allreduce, and in a reducescatter on a rank that
-// gets all of the piece, `output` may be `input`; otherwise the two do not
+// Counts are in elements. In an allreduce, and in a reducescatter on a rank
+// that gets the whole piece, `output` may be `input`. Otherwise they do not
 // overlap.
 struct Piece {
   const void* input = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A PieceStream reads the pieces of a fused call as if they were one tensor:
-// its position moves through their elements, and it copies from the inputs at
-// that position or to the outputs.
+// A PieceStream reads the pieces of a fused call as if they were one tensor.
+// Its position moves through their elements; it copies from the inputs or to
+// the outputs at that position.
 //
 //   PieceStream inputs(pieces, size_of(dtype));
 //   inputs.pack(staging, 1000);                 // the first 1000 elements

@@ -13,7 +13,7 @@ namespace hvd::collective {
 
 // result = postscale * op over ranks of (prescale * input). Integers are scaled
 // in double, truncated toward zero and clamped to the limits of their type (NaN
-// becomes 0); an average of integers is the exact sum divided, rounded toward
+// becomes 0). An average of integers is the exact sum divided, rounded toward
 // zero. Min and max propagate NaN. For bool: min and product are "and", max and
 // sum are "or". Adasum (adasum.h) reduces each piece as a whole, and only
 // floating-point numbers.

@@ -5,7 +5,7 @@
 // A plain store to a line that another core has read waits until that core
 // releases the line. Between cores that share a cache this is nearly free, and
 // the written data is found in the cache. Between others it takes 30 to 100 ns
-// per line, ten times as long as a streaming copy. Which case applies changes
+// per line, ten times as long as a streaming copy. The applicable case changes
 // while a program runs, because the system moves ranks to other cores. So the
 // writer compares both ways on a few kilobytes from time to time, and uses the
 // faster one.
@@ -53,9 +53,9 @@ class SlotWriter {
 };
 
 // Begins to fetch `bytes` for this core alone: lines that another core has
-// written, and that this core will write. A load leaves the lines with both cores, and the later store has to ask the
-// other core to release them, which takes as long again. If a store is known to
-// follow, one request does both.
+// written, and that this core will write. A load leaves the lines with both
+// cores. The later store has to ask the other core to release them, which takes
+// as long again. If a store is known to follow, one request does both.
 //
 //   fetch_to_write(slot + kPortion, kPortion);  // while this portion is used
 //   reduce(slot, ...);

@@ -23,9 +23,9 @@ namespace hvd::collective::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 struct BrainHalves : autograd::HWY_NAMESPACE::BrainHalves, Pairs<BrainHalves> {
-  // One vector in memory becomes two of lanes: the even elements and the odd
-  // ones, which lie in the upper half of 32 bits as they do in a float.
-  // Impossible with vectors of one lane.
+  // One vector in memory becomes two vectors of lanes: the even and the odd
+  // elements. Each lies in the upper half of 32 bits, as in a float. Impossible
+  // with vectors of one lane.
   template <class D>
   static HWY_INLINE void load_pair(D d, const std::uint16_t* from,
                                    hn::Vec<D>& even, hn::Vec<D>& odd) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vector loops under a ReduceKernel, in Highway's terms: the layout of
-// elements in memory and in registers, and the steps, which run over vectors,
+// elements in memory and in registers, and the steps. A step runs over vectors,
 // then over single lanes for the rest.
 //
 // Included once per instruction set, hence the guard that Highway prescribes
@@ -80,8 +80,8 @@ HWY_INLINE void store_lanes(D d, hn::Vec<D> lanes, void* elements,
   hn::StoreU(E::encode(d, lanes), storage, to);
 }
 
-// Calls `step(d, at)` for the elements from `at` to `end`, each time for as
-// many as a vector `d` has lanes: the widest, then 16 bytes, then one.
+// Calls `step(d, at)` for the elements from `at` to `end`, each time for the
+// lanes of a vector `d`: first the widest, then 16 bytes, then one lane.
 template <typename Lane, class Step>
 HWY_INLINE void for_lanes(std::size_t at, std::size_t end, const Step& step) {
   const hn::ScalableTag<Lane> wide;

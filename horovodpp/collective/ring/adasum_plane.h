@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An AdasumPlane is a RingPlane that also reduces by Adasum, which most other
-// planes do not support: an allreduce with ReduceOp::kAdasum of any
-// floating-point type between any number of ranks. For the method and the order
-// in which ranks are merged see adasum_plane.cc.
+// An AdasumPlane is a RingPlane that also reduces by Adasum, which most planes
+// do not support. It allreduces any floating-point type with ReduceOp::kAdasum
+// between any number of ranks. For the method and the order in which ranks are
+// merged see adasum_plane.cc.
 //
 // Tensors of one call are merged independently of each other. Small ones go
 // through a round together. A round's memory is two accumulators for each

@@ -3,11 +3,11 @@
 // through a ChunkLink.
 //
 // The bytes of a rank are its segment. A segment is cut into rounds, and a
-// round's part of it into `depth` chunks of at most a slot. At step 0 every
-// rank sends the chunks of its own segment to the next rank; at each later step
-// it forwards the chunks that it received at the step before. So at step s rank
-// r receives the segment r - s - 1, modulo the number of ranks. Chunks without
-// bytes are not sent.
+// round into `depth` chunks of at most a slot. At step 0 every rank sends the
+// chunks of its own segment to the next rank. At each later step it forwards
+// the chunks that it received at the step before. So at step s rank r receives
+// the segment r - s - 1, modulo the number of ranks. Chunks without bytes are
+// not sent.
 #pragma once
 
 #include <cstddef>
@@ -45,9 +45,8 @@ struct RingGather {
 
 // Receives are posted `depth` chunks ahead, and a rank sends no more than
 // `depth` chunks of its own before it forwards the received ones. So every
-// awaited receive has a slot, and no deadlock occurs: take the earliest of all
-// chunks, on all ranks, that cannot be sent; it only waits for chunks before
-// it. Not thread-safe.
+// awaited receive has a slot. No deadlock occurs: of the unsent chunks on all
+// ranks, the earliest waits only for chunks before it. Not thread-safe.
 class RingCircuit {
  public:
   // The depth of `seat.shape` is the link's, and its slots are no longer than
@@ -65,7 +64,7 @@ class RingCircuit {
     std::size_t begin = 0;  // The first byte, within the segment,
     std::size_t bytes = 0;  // and the length.
   };
-  // The chunk `number` of those that arrive, and of this rank's own.
+  // The chunk `number` of the arriving chunks, and of this rank's own.
   Chunk incoming(std::int64_t number) const;
   Chunk chunk_of(std::size_t segment, std::int64_t round, int chunk) const;
 

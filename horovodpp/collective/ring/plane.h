@@ -18,8 +18,8 @@
 //
 // Ranks in calls are positions in `members`. Transfers carry the call's tag, so
 // several planes may share a communicator if their calls' tags differ. A call
-// that was given up can leak memory: chunks that the wires do not return, at
-// most those under way, stay mapped until the process ends. Not thread-safe.
+// that was given up can leak memory: chunks under way that the wires do not
+// return stay mapped until the process ends. Not thread-safe.
 #pragma once
 
 #include <cstddef>

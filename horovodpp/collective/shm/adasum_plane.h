@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ShmAdasumPlane is a ShmPlane that also reduces by Adasum: an allreduce with
-// ReduceOp::kAdasum of any floating-point type between any number of ranks of a
-// node. adasum_plane.cc describes the algorithm.
+// A ShmAdasumPlane is a ShmPlane that also reduces by Adasum
+// (ReduceOp::kAdasum): any floating-point type, between any ranks of a node.
+// adasum_plane.cc describes the algorithm.
 //
 // Tensors of one call are merged independently. Small tensors share a round. A
 // round allocates an accumulator for each element: at most round_bytes, unless

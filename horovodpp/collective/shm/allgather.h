@@ -6,8 +6,8 @@
 //   arenas.
 // - Everything else passes through the slots in chunks.
 //
-// In step 0 a member shows the place of its memory, its size if the others do
-// not know it, and its data if that fits into a slot.
+// In step 0 a member shows the place of its memory. It also shows its size if
+// the others do not know it, and its data if the data fits into a slot.
 //
 // Not thread-safe.
 #pragma once
@@ -51,8 +51,7 @@ class ShmAllgather {
   absl::Status through_slots();
   // The number of bytes that pass in step i, of `bytes` in all.
   std::size_t length_at(std::size_t bytes, std::uint64_t i) const;
-  // show() copies this rank's bytes of step i; take() takes those of all
-  // members.
+  // show() copies this rank's bytes of step i; take() takes all members' bytes.
   void show(std::uint64_t i, std::byte* to) const;
   void take(std::uint64_t i, std::uint64_t step, std::size_t shown_at) const;
 

@@ -164,7 +164,7 @@ absl::Status ArenaAllreduce::run_small(std::span<const Piece> pieces,
   return absl::OkStatus();
 }
 
-// A chunk that lies partly in the arenas is not shown: most of it may lie
+// A chunk that lies partly in the arenas is not shown: its larger part may lie
 // there.
 absl::Status ArenaAllreduce::run_chunk(std::span<const Piece> pieces,
                                        ArenaListing& listing) {

@@ -72,8 +72,8 @@ class ShmAlltoall {
   // Whether this rank, or every rank, shows its stream in step 0.
   bool shows_at_once() const;
   bool have_all_shown() const;
-  // A number that a member shows first: what it sends to each, then what it
-  // expects from each.
+  // A number that a member shows first: the bytes that it sends to each, then
+  // the bytes that it expects from each.
   std::size_t shown(std::size_t member, std::size_t column) const;
   // The bytes that a member sends in all, and receives. Read from the slots of
   // step 0.

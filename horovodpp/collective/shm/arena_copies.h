@@ -39,8 +39,8 @@ namespace hvd::collective {
 //   const bool fits = bytes <= listing.room();
 //   if (fits && listing.is_foreign(kAny)) listing.show(pieces, element_bytes);
 //   HVD_RETURN_IF_ERROR(listing.meet());
-//   if (fits && listing.are_foreign(kAny)) ...  // use what is in the slots
-//   ArenaTable::sort(listing.reading(), ...)    // else find what is in arenas
+//   if (fits && listing.are_foreign(kAny)) ...  // use the slots
+//   ArenaTable::sort(listing.reading(), ...)    // else use the arenas
 //
 // Members write nothing before all have arrived, so the call can be given up
 // like any other. Not thread-safe.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ShmQuickCall is an allreduce of at most a slot, or a barrier, of a ShmPlane
-// in one step. Its results equal those of allreduce_at_once() and the plane's
-// barriers.
+// in one step. Its results are the same as of allreduce_at_once() and the
+// plane's barriers.
 //
 // Not thread-safe.
 #pragma once

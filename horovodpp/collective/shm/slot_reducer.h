@@ -36,7 +36,7 @@ class SlotReducer {
   void reduce(const Place& place, void* output, std::int64_t count,
               const void* own = nullptr);
 
-  // Combines the elements of `run` with those of all others at `place`. Writes
+  // Combines the elements of `run` with all others' elements at `place`. Writes
   // the result into the run's output and that place of the others' slots.
   void reduce_for_all(const Place& place, const Piece& run);
 

@@ -19,7 +19,7 @@ enum class Certainty : std::uint8_t {
   kCertain  // Dead, as its own node reports, or the rank itself says it leaves.
 };
 
-// Rank numbers are those of the first epoch, in every epoch.
+// Rank numbers are of the first epoch, in every epoch.
 struct LostRanks {
   // Number of restarts by survivors: tells apart epochs with equal members.
   std::uint32_t restarts = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Silence detects an unresponsive rank above this one in the tree. This rank
 // has reported a stall, and the ranks above, which should ask all ranks why,
-// have asked nothing. Then the next rank above may itself be what the job waits
-// for.
+// have asked nothing. Then the job may wait for the next rank above itself.
 //
 // Ranks closer to the root have a shorter timeout. So the error names the
 // silent rank, not a rank that waits in vain as well.

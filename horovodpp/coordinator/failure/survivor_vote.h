@@ -11,9 +11,9 @@
 //       send(letter.to, letter.bytes);
 //   if kAgreed: start the epoch `vote.members()`, then vote.entered();
 //
-// Every rank keeps the set of lost ranks that it knows, tells all others
-// whenever the set grows, and adds what it hears (flooding). A rank has agreed
-// when all ranks that it believes alive have sent exactly its own set.
+// Every rank keeps the set of lost ranks that it knows, sends the set to all
+// others whenever it grows, and adds received sets (flooding). A rank has
+// agreed when all ranks that it believes alive have sent exactly its own set.
 //
 // Decisions do not diverge, because the sets that a rank sends only grow. If
 // two agreed sets have a rank in common, that rank has sent both, so one
@@ -117,7 +117,7 @@ class SurvivorVote {
     return phase_ == Phase::kVoting || phase_ == Phase::kAgreed;
   }
   Members members_of(const LostRanks& lost_ranks) const;
-  // Whether the known losses are still those of the decision.
+  // Whether no loss has become known since the decision.
   bool still_decided() const;
   void send(int to, bool asks);
   void send_to_all(bool asks);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Cycle is a fixed order of batches that repeats from step to step. While a
-// cycle is in force, a rank executes the next batch as soon as the rank itself
-// has submitted all of that batch, without asking the others. The collective is
-// where they meet.
+// cycle is in force, a rank executes the next batch once the rank itself has
+// submitted the whole batch, without asking the others. Ranks meet in the
+// collective.
 //
 // This is one rank's view. Every rank has the same cycle and takes its batches
 // one by one. So the numbers of batches that ranks have entered differ by at
@@ -37,7 +37,8 @@ class Cycle {
   void submitted(std::uint32_t id) { submitted_in(batch_of_.find(id)->second); }
   void submitted_in(std::size_t index) { --batches_[index].missing; }
 
-  // The next batch, its index, and whether this rank has submitted all of it.
+  // The next batch, its index, and whether this rank has submitted the whole
+  // batch.
   const std::vector<std::uint32_t>& head() const {
     return batches_[position_].ids;
   }

@@ -16,7 +16,7 @@ struct JobBounds {
   std::uint32_t slots = 0;  // On the arrival board.
 };
 
-//   InvalidArgument  says what is wrong
+//   InvalidArgument  names the mistake
 absl::Status check_message(const Message& message, const JobBounds& job);
 
 }  // namespace hvd::coordinator

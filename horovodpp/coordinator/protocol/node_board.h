@@ -6,8 +6,8 @@
 //              that completes the set puts the id on the completed list.
 //   completed  the node's arrival log: ids in the order of completion. Only
 //              the node's leader removes them.
-//   schedule   batches to execute, in one order for all ranks. Only the
-//              leader writes it; every rank reads all of it, at its own pace.
+//   schedule   batches to execute, in one order for all ranks. Only the leader
+//              writes it; every rank reads the whole board, at its own pace.
 //
 // Each rank has an object of its own, all over the same memory.
 #pragma once

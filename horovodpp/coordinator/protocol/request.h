@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Request is what a rank tells its peers about a submission: everything
-// needed to agree on the operation, but no memory addresses.
+// A Request is the part of a submission that a rank sends to its peers: all
+// data to agree on the operation, but no memory addresses.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RequestKind is an operation that ranks agree on. Its description, one row of
-// kDescriptions, is where the coordinator and the runtime read its name, the
-// values that may differ between ranks, the way its data moves, and the part
-// that joined ranks take in it. A new collective is a new row.
+// A RequestKind is an operation that ranks agree on. The coordinator and the
+// runtime read its description, one row of kDescriptions. The row has its name,
+// the values that may differ between ranks, the way its data moves, and the
+// part of joined ranks. A new collective is a new row.
 #pragma once
 
 #include <array>

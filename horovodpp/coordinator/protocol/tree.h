@@ -4,11 +4,11 @@
 // leader of rank 0's node. Completions are counted up the tree; decisions go
 // down.
 //
-// The shape is that of the fastest broadcast in the LogP model (Karp, Sahay,
+// It has the shape of the fastest broadcast in the LogP model. (Karp, Sahay,
 // Santos and Schauser, "Optimal broadcast and summation in the LogP model",
-// SPAA 1993). Every node that has the message sends it on, one message after
-// another, and each new node goes where it is reached first. With messages that
-// take about five times as long to arrive as to be sent, this is a little
+// SPAA 1993.) Every node that has the message sends it on, one message after
+// another, and each new node is placed where it is reached first. Messages take
+// about five times as long to arrive as to be sent. So this tree is a little
 // faster than any tree of fixed degree, up as well as down.
 //
 // Immutable; equal on all ranks.

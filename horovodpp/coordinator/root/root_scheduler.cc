@@ -239,8 +239,8 @@ void RootScheduler::take(const Passed& message) {
   }
 }
 
-// While a rank has joined, each use of a name in the set is agreed on again,
-// because the contributing ranks change from call to call.
+// While a rank has joined, ranks agree on each use of a name in the set: the
+// contributing ranks change from call to call.
 void RootScheduler::take(const Join& message) {
   halt_cycle();
   const ProcessSetId set = message.process_set;

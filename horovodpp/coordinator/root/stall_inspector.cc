@@ -57,9 +57,10 @@ std::string state_text(const RankState& state, std::uint64_t most,
   absl::StrAppend(&text, ", whose last submission was '", state.last_name, "' ",
                   seconds_text(state.last_ms_ago), " ago");
   if (state.submissions > 0 && state.submissions < most) {
-    absl::StrAppend(&text, " and which has submitted this one ",
-                    state.submissions, " times, others ", most,
-                    " (uneven data? call join() on ranks that run out of it)");
+    absl::StrAppend(
+        &text, " and which has submitted this one ", state.submissions,
+        " times, others ", most,
+        " (uneven data? call join() on ranks that run out of data)");
   }
   return text;
 }
@@ -209,7 +210,7 @@ std::optional<Inspect> StallInspector::stalled(const Stalled& message,
   std::erase_if(asked_at_, [&](const auto& asked) {
     return now - asked.second >= interval_ / 2;
   });
-  // Questions about ordinary stalls do not delay one that ends the job.
+  // Questions about ordinary stalls do not delay a question that ends the job.
   const auto open = std::count_if(
       open_.begin(), open_.end(),
       [&](const auto& one) { return one.second.is_fatal == is_fatal; });

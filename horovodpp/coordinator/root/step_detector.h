@@ -38,9 +38,9 @@ class StepDetector {
   // The operations of a step, in the order of the last one, if enough equal
   // steps have passed and the last is complete; else empty.
   const std::vector<std::uint32_t>& repeated() const;
-  // Which of these ended a batch, if the order must keep these batches; else
-  // nullptr. Other batches could not be followed, for example if the program
-  // waits for each operation.
+  // Flags of the operations that ended a batch, if the order must keep these
+  // batches; else nullptr. Other batches could not be followed, for example if
+  // the program waits for each operation.
   const std::vector<bool>* batch_ends() const;
 
   // Whether the interrupted order may resume: the interruption has run, and the

@@ -39,9 +39,8 @@ class StepTracker {
   void clear() { *this = StepTracker(); }
 
   // `id` is scheduled and began the last step. If operations occur several
-  // times in a step, that step may as well have begun one later: shifts it by
-  // one and leaves the next step empty. Otherwise returns false, with no
-  // effect.
+  // times in a step, it may have begun one operation later: shifts it by one
+  // and leaves the next step empty. Otherwise returns false, with no effect.
   bool slide(std::uint32_t id, bool ends_batch);
 
   // Whether another run of `id` exceeds its runs in the last step.
@@ -54,7 +53,7 @@ class StepTracker {
 
   // The operations of the last complete step, in order.
   const std::vector<std::uint32_t>& last() const { return last_; }
-  // Which of them were the last of their batches.
+  // Flags of the operations that ended their batches.
   const std::vector<bool>& batch_ends() const { return last_ends_; }
   const OperationIds& in_last() const { return in_last_; }
   const OperationIds& in_current() const { return in_current_; }

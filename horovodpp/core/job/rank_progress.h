@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RankProgress is a rank's regular report to its launcher about its
 // collectives, for horovodrun --watch. As text it is a few words without a
-// newline, which differ from those of a RankStatus.
+// newline, distinct from the text of a RankStatus.
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,7 @@ inline constexpr char kNodeIsSilent[] =
 inline constexpr char kClosedDescriptors[] =
     "has lost its connections and its view of other ranks: its program, or a "
     "library that makes it a daemon, closed descriptors that horovodpp had "
-    "opened; close no more than the program's own, or do so before hvd.init()";
+    "opened; close only the program's own, or close them before hvd.init()";
 
 struct RankStatus {
   enum class Kind {

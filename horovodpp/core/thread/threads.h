@@ -4,9 +4,9 @@
 //
 //   hvd::set_num_threads(1);   // Before the work; from any thread.
 //
-// The default comes from the runtime on entering a job: the cores of this
-// process divided by the ranks of its node, or the environment's value (see
-// Config::num_threads). Without a runtime, the libraries decide.
+// The runtime sets the default on entering a job: the cores of this process
+// divided by the ranks of its node, or Config::num_threads. Without a runtime,
+// the libraries decide.
 //
 // Thread-safe. Running operations keep the number they began with.
 #pragma once

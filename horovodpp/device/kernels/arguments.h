@@ -62,8 +62,8 @@ struct JudgeArguments {
 };
 
 // Combines memory[0] to memory[members - 1], in this order, by the Combine of
-// `op`, and writes the result into `outputs` of them, from number `first_output`
-// on.
+// `op`. Writes the result into `outputs` of the members, from number
+// `first_output` on.
 struct ReduceArguments {
   void* memory[kMostMembers] = {};
   std::uint32_t members = 0;

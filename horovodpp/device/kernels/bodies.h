@@ -3,8 +3,8 @@
 // grid at once (batch.cu); the fake CUDA driver, and tests, for one after the
 // other.
 //
-// Memory is read and written 16 bytes at a time where all of it is aligned to
-// that, else element by element.
+// Memory is read and written 16 bytes at a time where all memory is aligned to
+// 16 bytes, else element by element.
 #pragma once
 
 #include <cmath>

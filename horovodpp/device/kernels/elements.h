@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout of elements in memory, and the types in which they are computed:
-// the same code for a GPU and for the host, where tests compare it with the
+// The layout of elements in memory, and the types in which they are computed.
+// The same code runs on a GPU and on the host, where tests compare it with the
 // CPU's loops.
 //
 // Products and sums must not be contracted (nvcc's -fmad=false), so that

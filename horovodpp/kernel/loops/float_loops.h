@@ -7,7 +7,7 @@
 //   float_loop(LoopId::kTanh)(x, nullptr, 0.0f, out, n);
 //
 // Results are within a few units in the last place of the exact result.
-// Infinities and NaN are those of the functors. Thread-safe.
+// Infinities and NaN are as in the functors. Thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ struct MaskDraw {
 };
 
 // out[i] = scale x[i] or 0. Word w of block 16 t + l, counted from draw.at,
-// decides element 64 t + 16 w + l, whatever the vector width.
+// decides element 64 t + 16 w + l, for every vector width.
 void apply_mask(const MaskDraw& draw, const float* x, float* out,
                 std::size_t n);
 

@@ -4,7 +4,7 @@
 // Included once per instruction set, hence the guard that Highway prescribes
 // instead of #pragma once. exp and log reduce their argument as Cody and Waite
 // do ("Software Manual for the Elementary Functions", 1980) and use Moshier's
-// polynomials (Cephes); erf's are Chebyshev fits.
+// polynomials (Cephes). The polynomials of erf are Chebyshev fits.
 #if defined(HVD_AUTOGRAD_VECTOR_MATH_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HVD_AUTOGRAD_VECTOR_MATH_H
 #undef HVD_AUTOGRAD_VECTOR_MATH_H

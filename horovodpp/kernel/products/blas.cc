@@ -17,10 +17,9 @@ namespace {
 
 void check_size(const GemmSize& size, std::initializer_list<std::int64_t> all) {
   if (std::max(all) > std::numeric_limits<std::int32_t>::max()) {
-    throw InvalidArgument(absl::StrCat("a product of [", size.m, ",", size.k,
-                                       "] and [", size.k, ",", size.n,
-                                       "] is beyond what the BLAS counts "
-                                       "with; split it"));
+    throw InvalidArgument(absl::StrCat(
+        "a product of [", size.m, ",", size.k, "] and [", size.k, ",", size.n,
+        "] exceeds the integers of the BLAS; split it"));
   }
 }
 

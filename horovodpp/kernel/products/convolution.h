@@ -59,8 +59,8 @@ void convolve_by_products(ConvPass pass, const ConvShape& shape, DType dtype,
                           const ConvBuffers& buffers);
 
 // Whether 3 x 3 convolutions in float32 may use Winograd's minimal filtering
-// F(4x4, 3x3), which takes a quarter of the products and loses about two bits.
-// For all threads; initially true.
+// F(4x4, 3x3). It takes a quarter of the products and loses about two bits. For
+// all threads; initially true.
 void set_winograd_allowed(bool allowed);
 bool is_winograd_allowed();
 

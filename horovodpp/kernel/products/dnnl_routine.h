@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DnnlRoutine is a oneDNN primitive with reorders for those of its arguments
-// that are not in the layout it wants.
+// A DnnlRoutine is a oneDNN primitive, with reorders for arguments that are not
+// in the layout of the primitive.
 //
 // Immutable; may run on several threads at once. Each run takes its temporary
 // memory from the tensor allocator.

@@ -27,8 +27,9 @@ struct MultiheadAttentionOptions {
 };
 
 struct AttendOptions {
-  // [queries, keys] or [batch heads, queries, keys]: bool, true where a key
-  // must NOT be seen, as in PyTorch's module; or a number added to each score.
+  // [queries, keys] or [batch heads, queries, keys]. bool: true where a key
+  // must NOT be seen, as in PyTorch's module. Otherwise a number added to each
+  // score.
   Tensor mask = {};
   // bool [batch, keys]: true where a key is padding; or a number added to each
   // score.

@@ -81,7 +81,7 @@ void check_running(const Tensor& running) {
     return;
   throw InvalidArgument(
       absl::StrCat("batch_norm: running statistics have no gradient, but ",
-                   running.describe(), " requires one; use a detach() of it"));
+                   running.describe(), " requires one; use a detach()"));
 }
 
 // running = (1 - momentum) running + momentum found

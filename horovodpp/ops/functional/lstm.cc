@@ -128,13 +128,13 @@ void check_lstm(const Values& in) {
         in[kBih].shape() == Dims({4 * n}) && in[kBhh].shape() == Dims({4 * n});
   }
   if (fits) return;
-  throw InvalidArgument(absl::StrCat(
-      "lstm: x ", in[kX].describe(), ", h ", in[kH].describe(), ", c ",
-      in[kC].describe(), ", w_ih ", in[kWih].describe(), " and w_hh ",
-      in[kWhh].describe(),
-      " do not go together, or with the biases; wanted are [steps, batch, in], "
-      "[batch, hidden] twice, [4 hidden, in], [4 hidden, hidden], and [4 "
-      "hidden] twice or not at all"));
+  throw InvalidArgument(
+      absl::StrCat("lstm: x ", in[kX].describe(), ", h ", in[kH].describe(),
+                   ", c ", in[kC].describe(), ", w_ih ", in[kWih].describe(),
+                   " and w_hh ", in[kWhh].describe(),
+                   " do not go together, or with the biases. Expected: [steps, "
+                   "batch, in], [batch, hidden] twice, [4 hidden, in], [4 "
+                   "hidden, hidden], and no biases or two of [4 hidden]"));
 }
 
 Ref<LstmBackward> recorded(const Values& in) {

@@ -18,7 +18,7 @@ struct BatchNormOptions {
 // (x - mean) / sqrt(var + eps) * weight + bias for each channel:  x [n, c,
 // ...], the others [c]; weight and bias may be undefined. For a 16-bit x, the
 // others may be float32.
-// - Training: mean and var are those of x over all dimensions but c. Running
+// - Training: mean and var are of x over all dimensions but c. Running
 //   statistics become (1 - momentum) running + momentum new, with the unbiased
 //   variance. A checkpoint's recomputation does not update them again.
 // - Otherwise: mean and var are the running statistics.

@@ -38,7 +38,7 @@ void check_class_weights(const Tensor& weight, std::int64_t classes,
 // InvalidArgument if x [n, classes] has rows but no classes.
 void check_classes(const Tensor& x, const char* operation);
 
-// InvalidArgument unless the shapes are those of losses.h.
+// InvalidArgument unless the shapes are as in losses.h.
 void check_targets(const Tensor& x, const Tensor& targets,
                    const char* operation);
 

@@ -28,7 +28,7 @@ struct BroadcastParametersOptions {
   Runtime* runtime = nullptr;
 };
 
-// Replaces the tensors, matched across ranks by name, with those of rank
+// Replaces the tensors, matched across ranks by name, with the tensors of rank
 // `root_rank`, a rank of the job.
 //   hvd::Error  there is no job, or a broadcast failed, for instance because
 //               this rank is not in the process set. Or two tensors have one
@@ -37,7 +37,7 @@ void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
                           int root_rank,
                           const BroadcastParametersOptions& options = {});
 
-// Replaces state and options of `optimizer` with those of the one on rank
+// Replaces state and options of `optimizer` with the state and options on rank
 // `root_rank`, for instance after that rank alone has loaded a checkpoint. All
 // ranks construct the optimizer alike: parameters of the same names and shapes,
 // in the same groups. Their states may differ. The state of compression stays

@@ -95,7 +95,7 @@ void DecentralizedOptimizer::load_state_dict(const nn::StateDict& state,
         absl::StrCat(options.source, ": it lacks '", kSteps, "'"));
   }
   NoGrad no_grad;
-  // Both calls may fail; the one that changes nothing on failure comes first.
+  // Both calls may fail; the call that changes nothing on failure comes first.
   const nn::StateDict before = wrapped().state_dict();
   wrapped().load_state_dict(rest, options);
   try {

@@ -15,8 +15,8 @@
 //   }
 //
 // Adasum adds orthogonal vectors and averages parallel ones, so the learning
-// rate need not grow with the ranks (Maleki et al., "Scaling distributed
-// training with adaptive summation", 2021). A DistributedOptimizer with op
+// rate need not grow with the ranks. (Maleki et al., "Scaling distributed
+// training with adaptive summation", 2021.) A DistributedOptimizer with op
 // Adasum applies it to the gradients instead, before Adam scales them. On one
 // rank the step is the wrapped optimizer's.
 //

@@ -36,9 +36,9 @@ struct DistributedOptions {
   // Whether the sum over the passes is divided by their number.
   bool average_passes = false;
   // Whether each backward pass counts for all parameters, also for those that
-  // it does not reach. Gradients that are not reached are then complete when
-  // the last backward of a step begins, and are reduced while it runs; as
-  // zeros, if no pass has reached them. Otherwise step() reduces them, since
+  // it does not reach. If so, gradients that are not reached are complete when
+  // the last backward of a step begins, and are reduced while it runs. They are
+  // zeros if no pass has reached them. Otherwise step() reduces them, since
   // another backward may reach them: for example, if each loss has its own
   // backward.
   bool every_backward_counts = false;
@@ -47,10 +47,10 @@ struct DistributedOptions {
   // are small. Equal on all ranks, which list parameters in the same order.
   GradientGroups groups = 0;
   // Complete gradients outside groups are held back until they have so many
-  // bytes, or until the step, and are then sent together. 0: never held back.
-  // The default depends on the machine: 16 MiB if all ranks are on one node and
-  // compute on all of its cores, so that the reduction has no core of its own;
-  // otherwise 0. Not with compression or sharded updates.
+  // bytes, or until the step, and then sent together. 0: never held back. The
+  // default is 16 MiB if all ranks are on one node and compute on all its
+  // cores. The reduction then has no core of its own. Otherwise the default is
+  // 0. Not with compression or sharded updates.
   std::optional<std::size_t> bucket_bytes = std::nullopt;
   // Sparse gradients (autograd/graph/sparse_gradient.h) are sent as rows, and stay
   // rows. Ranks may have different rows, or none. With this option sparse

@@ -65,11 +65,10 @@ class WeightStrategy {
   virtual void load_state(const nn::StateDict& state);
 };
 
-// After each step, every rank takes the mean of its weights and those of the
-// ranks before and after it in a ring (Lian et al., "Can decentralized
-// algorithms outperform centralized algorithms?", 2017). The mean of all ranks'
-// weights is unchanged, and the ranks approach it; two or three ranks reach it
-// at once.
+// After each step, every rank averages its weights with the weights of its two
+// neighbors in a ring. (Lian et al., "Can decentralized algorithms outperform
+// centralized algorithms?", 2017.) The mean of all ranks' weights is unchanged,
+// and the ranks approach it; two or three ranks reach it at once.
 std::unique_ptr<WeightStrategy> ring_average();
 
 struct PeriodicAverageOptions {

@@ -3,8 +3,8 @@
 // arena of a job (runtime/arena_alloc.h). The ranks of a node then reduce them
 // in place, and fused gradients are one piece of memory.
 //
-// Some gradients use ordinary memory: those that a caller replaced, those whose
-// place is still held, and all of them if the arena has no room. Gradients may
+// Some gradients use ordinary memory: a gradient that a caller replaced or
+// whose place is still held, and all if the arena has no room. Gradients may
 // outlive this object and the job.
 //
 // Not thread-safe.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sparse gradients of a DistributedOptimizer. A parameter that expects a
-// sparse gradient is sent as rows on all ranks, whatever each rank's own
-// gradient is; or dense.
+// sparse gradient is sent as rows on all ranks, also by ranks with a dense
+// gradient or none. Or it is sent dense on all.
 #pragma once
 
 #include <memory>

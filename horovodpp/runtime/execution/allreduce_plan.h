@@ -28,7 +28,7 @@ class AllreducePlan {
 
   explicit AllreducePlan(const coordinator::Batch& batch);
 
-  // Makes the calls; `submissions` are those of the batch's entries.
+  // Makes the calls; `submissions` belong to the batch's entries.
   //   (errors)  the planes' errors
   absl::Status execute(
       PlaneCalls& calls,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CrossoverCache remembers between jobs the measured crossovers of this
-// machine's shared memory: a small file for each kind of processor, number of
-// cores and number of ranks.
+// The CrossoverCache keeps the measured crossovers of this machine's shared
+// memory between jobs. It has a small file for each kind of processor, number
+// of cores and number of ranks.
 //
 //   const CrossoverCache cache(config.cache_dir, {.ranks = 2, .slot_bytes = n});
 //   auto known = cache.load();                  // nullopt: to be measured

@@ -39,9 +39,8 @@ class Executor {
       const coordinator::Batch& batch,
       const std::vector<coordinator::SubmissionPtr>& submissions);
 
-  // Reports the outcome to the submissions after execute() returned OK: at
-  // once, or, if work goes on on a GPU, from another thread when that work has
-  // ended.
+  // Reports the outcome to the submissions after execute() returned OK. If work
+  // continues on a GPU, another thread reports when that work has ended.
   void complete(const coordinator::Batch& batch,
                 const std::vector<coordinator::SubmissionPtr>& submissions);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The special handling of tensors on a GPU: whether they can be reached, where
-// results are allocated, and which work on the GPU comes before an operation.
+// The special handling of tensors on a GPU: their reachability, the place of
+// results, and the work on the GPU before an operation.
 //
 // An operation follows the work that was in its caller's stream (`stream` in
 // its options) at submission. Its outcome is reported when the results are in

@@ -78,9 +78,9 @@ class PlaneCalls {
     if (captured) HVD_RETURN_IF_ERROR(meet());
     if (captured && !plane->captures()) {
       return collective::cannot_be_captured(
-          "only what goes by NCCL can be, between ranks that have used it "
-          "before; make a step before you capture it (HOROVOD_LOG_LEVEL=debug "
-          "says what tensors go by)");
+          "only tensors that go by NCCL can be captured, between ranks that "
+          "have used NCCL before; make a step before the capture "
+          "(HOROVOD_LOG_LEVEL=debug logs the planes)");
     }
     if (!device.is_cpu() && all_take_part() && plane->needs_introduction()) {
       HVD_RETURN_IF_ERROR(number(1, [&](const collective::Call& call) {

@@ -33,7 +33,7 @@ bool share_a_node(const std::vector<int>& members, const Topology& sharing) {
 struct Places {
   const std::vector<int>& members;
   collective::IpcRankWindows& windows;  // This rank's, for all sets.
-  std::vector<int> here = {};  // The positions on this node of those here.
+  std::vector<int> here = {};           // The local ranks of the members here.
 
   bool are_one_node() const { return here.size() == members.size(); }
 };

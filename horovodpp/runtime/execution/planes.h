@@ -47,8 +47,8 @@ class Planes {
     int position_of(int rank) const;
   };
 
-  // Every rank of the job calls `before_removal` when a set is removed: in the
-  // same order with the batches, and before the set's planes are destroyed.
+  // Every rank of the job calls `before_removal` when a set is removed: in one
+  // order with the batches, and before the set's planes are destroyed.
   Planes(
       int rank, Factory factory, std::function<void()> before_removal = [] {})
       : rank_(rank),
@@ -93,7 +93,7 @@ struct PlaneMeans {
   // The timeouts of calls that wait for a GPU.
   collective::GpuTimeouts gpu_timeouts = {};
   collective::NcclSession& nccl;
-  // Which calls are hierarchical where a node has several members.
+  // The calls that are hierarchical where a node has several members.
   collective::HierarchicalOptions hierarchical = {};
   // Receives, for a log, the planes of a process set and the reasons.
   std::function<void(const std::string& text)> report = [](const auto&) {};

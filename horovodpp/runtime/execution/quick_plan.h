@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A QuickPlan is the prepared execution of a cycle's batch that is one short
-// submission in which all ranks take part: a single call of a plane.
+// A QuickPlan is the prepared execution of a cycle's batch as a single call of
+// a plane. The batch is one short submission in which all ranks take part.
 //
 // It belongs to the batch, and ends with its cycle.
 #pragma once

@@ -94,8 +94,8 @@ absl::Status add_piece(const BatchPart& part, std::size_t index,
   return absl::OkStatus();
 }
 
-// The elements of a tensor's result that go to the rank at `position` of the
-// set: all to the root, if there is one, else each rank's share of the rows.
+// The elements of a tensor's result for the rank at `position` of the set: all
+// for the root, if any, else the rank's share of rows.
 std::int64_t elements_for(const PlaneCalls& calls, const BatchPart& part,
                           const TensorSpec& tensor, std::size_t position) {
   if (!describe(part.agreed.kind).has_root()) {

@@ -41,8 +41,8 @@ absl::Status execute_reducescatter(PlaneCalls& calls, int participants,
                                    ReductionScratch& scratch);
 
 // The number of rows that a reducescatter of `rows` rows leaves on the rank at
-// `position` among `ranks`: as even as possible, and the first ranks get one
-// more.
+// `position` among `ranks`. Shares are as even as possible, and the first ranks
+// get one more.
 std::int64_t scattered_rows(std::int64_t rows, std::size_t ranks,
                             std::size_t position);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SetTable is one rank's view of the job's process sets: which sets exist,
-// this rank's position in each, and the number of unnamed calls that it has
-// made there.
+// The SetTable is one rank's view of the job's process sets: the sets, its
+// position in each, and the number of its unnamed calls there.
 //
 // The schedule adds and removes sets, on the thread that drives the runtime.
 // Thread-safe.

@@ -10,8 +10,8 @@
 //   update<<<blocks, threads, 0, stream>>>(weights, clip.on_gpu());
 //   hvd::ClipFindings found = hvd::value_or_throw(clip.wait(stream));  // Optional.
 //
-// An update kernel that skips the step itself if not_finite is not 0 needs no
-// wait by the host; a decision by the host needs one. Ranks with equal
+// If the update kernel skips the step by itself when not_finite is not 0, the
+// host need not wait. A decision by the host needs a wait. Ranks with equal
 // gradients get findings that are equal bit by bit.
 //
 // The gradients are borrowed as long as this object lives. Destroy it after its
@@ -69,7 +69,7 @@ class GpuClip {
 
   // The findings, after the host has waited for all work in `stream`. Do not
   // call it while the stream is captured.
-  //   Internal  CUDA's errors, including those of other work in the stream
+  //   Internal  CUDA's errors, also from other work in the stream
   StatusOr<ClipFindings> wait(void* stream);
 
  private:

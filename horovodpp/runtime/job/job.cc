@@ -67,13 +67,12 @@ transport::FailureRecord& early_leave_in(std::span<std::byte> memory) {
 }
 
 std::string waited_in_a_callback(const coordinator::Submission& submission) {
-  return absl::StrCat(
-      "waited in a callback of a future for the ",
-      name_of(submission.request.kind), " of ",
-      submission.request.key.to_string(),
-      " (or dropped its last future there), and the thread of callbacks is the "
-      "one that executes it; wait on a thread of the program, or hand its "
-      "memory over with keep_alive");
+  return absl::StrCat("waited in a callback of a future for the ",
+                      name_of(submission.request.kind), " of ",
+                      submission.request.key.to_string(),
+                      " (or dropped its last future there), but the thread of "
+                      "callbacks executes this operation; wait on a thread of "
+                      "the program, or hand over the memory with keep_alive");
 }
 
 }  // namespace

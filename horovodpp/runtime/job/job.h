@@ -78,8 +78,8 @@ class Job : public SubmissionSink {
   absl::Status status() const;
   const Topology& topology() const { return topology_; }
 
-  // Whether this process was forked from the one that started the job. Such a
-  // child has no part in the job: its submissions and waits fail with
+  // Whether this process was forked from the process that started the job. Such
+  // a child has no part in the job: its submissions and waits fail with
   // FailedPrecondition, and stop() only returns that error.
   bool is_of_a_parent() const { return !home_.is_here(); }
 

@@ -115,14 +115,13 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
     const Config& config) {
   if (config.expected_size < 1) {
     return absl::InvalidArgumentError(
-        "HOROVODPP_RENDEZVOUS is set, and HOROVOD_SIZE, the number of ranks, "
-        "is "
-        "not: start the ranks by horovodrun");
+        "HOROVODPP_RENDEZVOUS is set, but not HOROVOD_SIZE, the number of "
+        "ranks: start the ranks by horovodrun");
   }
   if (config.expected_size > 1 && transport::mpi_is_running()) {
     return absl::FailedPreconditionError(
-        "the program has initialized MPI, and horovodrun started its ranks "
-        "without it, so that each is a world of its own to MPI: start them by "
+        "the program has initialized MPI, but horovodrun started its ranks "
+        "without MPI, so each rank is a world of its own: start them by "
         "horovodrun without --no-mpi");
   }
   absl::string_view place = config.rendezvous;
@@ -131,8 +130,8 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
   if (by_file || by_launcher || absl::ConsumePrefix(&place, kByTcp)) {
     if (config.job_key.empty() && !by_file) {
       return absl::InvalidArgumentError(
-          "HOROVODPP_RENDEZVOUS names a TCP port, and HOROVODPP_JOB_KEY is not "
-          "set: give all ranks the same secret of 64 hexadecimal digits, as "
+          "HOROVODPP_RENDEZVOUS names a TCP port, but HOROVODPP_JOB_KEY is not "
+          "set: give all ranks the same 64 hexadecimal digits, for instance "
           "from `openssl rand -hex 32`");
     }
     return by_tcp(config, {.server = std::string(by_file ? "" : place),
@@ -150,14 +149,14 @@ absl::StatusOr<std::unique_ptr<transport::Communicator>> join_without_mpi(
 // Otherwise each task would silently train a model of its own.
 absl::Status refuse_to_be_alone(const Config& config) {
   if (config.scheduled.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      config.scheduled,
-      ", but nothing tells it how to find the others: none of PMI_SIZE, "
-      "PMIX_RANK, OMPI_COMM_WORLD_SIZE and HOROVOD_SIZE is set. Start the "
-      "tasks "
-      "with a PMI that your MPI supports (srun --mpi=pmix or --mpi=pmi2; srun "
-      "--mpi=list names those that there are), or by horovodrun or mpirun; or "
-      "set HOROVOD_SIZE=1 if each task is to be a job of its own"));
+  return absl::FailedPreconditionError(
+      absl::StrCat(config.scheduled,
+                   ", but it cannot find the others: none of PMI_SIZE, "
+                   "PMIX_RANK, OMPI_COMM_WORLD_SIZE and HOROVOD_SIZE is set. "
+                   "Start the tasks with a PMI of your MPI (srun --mpi=pmix or "
+                   "--mpi=pmi2; see srun --mpi=list), by horovodrun or by "
+                   "mpirun. Or set HOROVOD_SIZE=1 to make each task a job "
+                   "of its own"));
 }
 
 absl::Status check_process_sets(const Config& config, int size) {

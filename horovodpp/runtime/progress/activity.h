@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The present work of a rank, for horovodrun --watch: an Activity counts
-// the collectives that the rank begins, and an ActivityReporter sends it to the
+// The present work of a rank, for horovodrun --watch. An Activity counts the
+// collectives that the rank begins. An ActivityReporter sends the count to the
 // launcher twice a second, with the name that has waited longest. Without
 // --watch neither exists.
 #pragma once

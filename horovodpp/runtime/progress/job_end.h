@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JobEnd ends a rank's part in its job: it settles on one reason for all
+// The JobEnd ends a rank's part in its job. It settles on one reason for all
 // errors, tells the other ranks, fails the operations in flight, and sends the
 // last messages.
 //
@@ -22,7 +22,7 @@ class JobEnd {
   absl::Status settle(const absl::Status& why);
 
   // Settles, and tells the other nodes. Every rank of a node does so, because
-  // its leader may be the one that died.
+  // its leader may have died.
   absl::Status break_down(const absl::Status& why);
 
   // The same in a catch clause; throws nothing, even without memory.

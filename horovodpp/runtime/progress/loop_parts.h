@@ -26,7 +26,7 @@ struct LoopParts {
   FailureMonitor& monitor;
   telemetry::Log& log;
   const LauncherChannel& launcher;
-  Activity* activity = nullptr;  // Null: nobody watches.
+  Activity* activity = nullptr;  // Null without --watch.
 };
 
 }  // namespace hvd::runtime

@@ -7,9 +7,9 @@
 // loop meanwhile: a call that is waited for at once then wakes no other thread.
 // One thread drives at a time.
 //
-// A message from another node rings no bell. In a job of several nodes, a rank
-// with work in flight therefore sleeps only briefly, and an idle leader looks a
-// few times a second.
+// A message from another node rings no bell. So with several nodes a rank with
+// work in flight sleeps only briefly, and an idle leader polls a few times a
+// second.
 #pragma once
 
 #include <atomic>
@@ -37,8 +37,9 @@ class Progress {
   // tree may be down.
   Progress(const LoopParts& parts, std::chrono::nanoseconds heartbeat_deadline);
 
-  // Runs until every rank has left (OK) or the job is broken (the reason; every
-  // rank has been told, and the queue is closed with it). For one thread.
+  // Runs until every rank has left (OK) or the job is broken. Then returns the
+  // reason; every rank has been told, and the queue is closed with it. For one
+  // thread.
   absl::Status run();
 
   // Drives the job until `ready`, or its end, on a thread that waits for the

@@ -22,9 +22,9 @@ inline constexpr std::chrono::milliseconds kMaxUnseenTime(10);
 
 struct WakeConditions {
   bool several_nodes = false;
-  // Whether to look at the wires also when idle. A node's leader does, and so
-  // does a rank that has used them: with a slow receiver the last part of a
-  // send may need this rank's help long after.
+  // Whether to poll the wires also when idle. A node's leader does, and a rank
+  // that has used them. With a slow receiver the last part of a send may need
+  // this rank's help long after.
   bool polls_network = false;
   bool is_busy = false;  // Operations are in flight.
   // When sends may need this rank's help to arrive.

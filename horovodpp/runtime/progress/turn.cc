@@ -172,8 +172,8 @@ absl::StatusOr<bool> Turn::execute(const Ready* awaited) {
     moved = moved || failed;
     if (next_ == nullptr) return moved || parts_.coordinator.wants_step();
     moved = true;
-    // Return as soon as the awaited outcome is known. The thread's next call
-    // may be one that another rank needs before it executes the next batch.
+    // Return as soon as the awaited outcome is known. Another rank may need
+    // this thread's next call before it executes the next batch.
     if (awaited != nullptr && (*awaited)()) return moved;
     HVD_RETURN_IF_ERROR(carry_out(*std::exchange(next_, nullptr)));
     if (awaited != nullptr && (*awaited)()) return moved;

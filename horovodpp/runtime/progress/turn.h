@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Turn advances a rank's part in its job as far as possible at the moment: it
-// takes in submissions and mail, sends the coordinator's output, and executes
-// batches.
+// A Turn advances a rank's part in its job as far as possible now. It takes in
+// submissions and mail, sends the coordinator's output, and executes batches.
 //
 // While a batch waits for other ranks all other work goes on: planes ask their
 // interrupt, which calls poll().

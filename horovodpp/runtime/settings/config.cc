@@ -223,8 +223,8 @@ std::string described(const Task& task) {
       task.size > 0 ? absl::StrCat(", ", by.size) : "", ")");
 }
 
-// The name by which the tasks of a step find each other; "": they cannot. srun
-// starts the tasks of one node on one machine, for one user.
+// The name by which the tasks of a step find each other; "": they cannot. The
+// tasks of one node are on one machine, and belong to one user.
 std::string rendezvous_of(const Task& task) {
   const auto job = variable("SLURM_JOB_ID");
   const auto step = variable("SLURM_STEP_ID");

@@ -32,10 +32,10 @@ struct Config {
   // with SLURM_PROCID as the rank.
   //
   // "tcp:HOST:PORT" is for ranks on several hosts: rank 0 runs on HOST, and
-  // serves the meeting at PORT. horovodrun serves it at "launcher:HOST:PORT",
-  // where numeric addresses may follow each other, separated by commas. At
-  // "file:PATH", rank 0 writes into a file of a shared file system where it
-  // serves the meeting, and the key.
+  // serves the meeting at PORT. At "launcher:HOST:PORT" horovodrun serves it;
+  // HOST may be several numeric addresses, separated by commas. At "file:PATH",
+  // rank 0 writes the meeting's address and the key into a file of a shared
+  // file system.
   std::string rendezvous;
   int rank = 0;
   // HOROVODPP_JOB_KEY: the secret by which ranks that meet by TCP know each
@@ -71,8 +71,8 @@ struct Config {
   std::string scheduled = {};
 
   // HOROVODPP_MPI_MODULE: the file of the MPI module; "": the library looks
-  // beside itself. mpi_launcher is the name of the launcher as in the module's
-  // name: "openmpi4", "openmpi5", "mpich"; "": unknown.
+  // beside itself. mpi_launcher is the launcher as in the module's name:
+  // "openmpi4", "openmpi5", "mpich"; "": unknown.
   std::string mpi_module = {};
   std::string mpi_launcher = {};
 
@@ -129,11 +129,11 @@ struct Config {
 
   // HOROVOD_HIERARCHICAL_ALLREDUCE, HOROVOD_HIERARCHICAL_ALLGATHER, for process
   // sets of several nodes, at least one of which has several members. If true,
-  // these operations (and reducescatter as allreduce) go through shared memory
-  // within a node, and all ranks of a node send to other nodes at once. A byte
-  // then crosses between two nodes once, whatever their number of ranks, and is
-  // in no message within a node. If false, each rank sends to each (an
-  // allgather: in a ring). Default: on (Horovod: off). Equal on all ranks.
+  // these operations (and reducescatter as allreduce) use shared memory within
+  // a node, and all ranks of a node send to other nodes at once. A byte then
+  // crosses between two nodes once, for any number of ranks, and is in no
+  // message within a node. If false, each rank sends to each (an allgather: in
+  // a ring). Default: on (Horovod: off). Equal on all ranks.
   bool hierarchical_allreduce = true;
   bool hierarchical_allgather = true;
 
@@ -141,10 +141,10 @@ struct Config {
   // to which the background threads are pinned; empty: not pinned.
   std::vector<int> thread_affinity = {};
 
-  // HOROVODPP_NUM_THREADS, or else OMP_NUM_THREADS if it is one number: how
-  // many threads a tensor operation may use, unless the program sets it
-  // (core/thread/threads.h). 0: its share of the node's cores. Overrules settings of
-  // libraries, such as OPENBLAS_NUM_THREADS.
+  // HOROVODPP_NUM_THREADS, or else OMP_NUM_THREADS if it is one number: the
+  // number of threads that a tensor operation may use. A program may set it
+  // (core/thread/threads.h). 0: its share of the node's cores. Overrules
+  // settings of libraries, such as OPENBLAS_NUM_THREADS.
   int num_threads = 0;
 
   // HOROVOD_LOG_LEVEL (trace, debug, info, warning, error, fatal) and
@@ -156,11 +156,11 @@ struct Config {
   // ranks.
   int ranks_per_node = 0;
 
-  // HOROVODPP_MEASURE_CROSSOVERS: whether ranks that share a node measure its
-  // memory at the start of the job, to find from which size on each path is
-  // faster. That takes little more than 60 ms. Built-in values apply if not,
-  // and if ranks outnumber cores or have lost other ranks. From the
-  // environment: on. Equal on all ranks.
+  // HOROVODPP_MEASURE_CROSSOVERS: whether ranks of a node measure its memory at
+  // the start of the job, to find the size from which each path is faster. That
+  // takes little more than 60 ms. Built-in values apply if not, and if ranks
+  // outnumber cores or have lost other ranks. From the environment: on. Equal
+  // on all ranks.
   bool measure_crossovers = false;
 
   // HOROVODPP_CACHE_DIR: where jobs store measurements of a machine for later
@@ -226,8 +226,8 @@ struct Config {
   std::vector<std::string> unsupported = {};
 
   // The defaults, overridden by the environment.
-  //   InvalidArgument  a variable cannot be read: names it, its text and what
-  //   it takes
+  //   InvalidArgument  a variable cannot be read: names it, its text and its
+  //                    valid values
   static StatusOr<Config> from_env();
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The BarrierCalls run this rank's barriers, one after the other in each
 // process set. All barriers of a set have one name, so that they can be part of
-// a cycle, and only one operation of a name is in flight. Later barriers wait
-// here. So this rank's n-th barrier is every rank's n-th.
+// a cycle. Only one operation of a name is in flight. Later barriers wait here.
+// So this rank's n-th barrier is every rank's n-th.
 //
 // Operations that end a set's calls, such as a join or the removal of the set,
 // wait behind its barriers. Thread-safe.

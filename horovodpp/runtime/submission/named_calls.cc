@@ -103,7 +103,7 @@ class NamedCalls::Call final : public Waiter,
         keep_alive == nullptr ? IfDropped::kWait : IfDropped::kNothing;
     keep_alive_ = std::move(keep_alive);
     // Reuse the state of the last time if no future refers to it. Futures of
-    // it, and a thread that sets it, own this call.
+    // the state, and a thread that sets it, own this call.
     if (mine.use_count() <= kOwnersOfOneAtRest && !state_.has_futures()) {
       state_.renew(*this, if_dropped);
       sets_own_ = true;

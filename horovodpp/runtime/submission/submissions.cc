@@ -59,8 +59,8 @@ absl::Status check_root(const Request& request, const ProcessSet& set) {
                                    ", is not a member of ", set.to_string()));
 }
 
-// An allgather makes a call for each tensor, and one that exchanges the numbers
-// of rows.
+// An allgather makes a call for each tensor, and a call that exchanges the
+// numbers of rows.
 absl::Status check_number(const coordinator::Submission& submission) {
   const std::size_t count = submission.inputs.size();
   if (count < kMaxCalls) return absl::OkStatus();

@@ -2,10 +2,10 @@
 // Makes Submissions from callers' requests. Invalid requests are refused before
 // anything is queued: a group with one bad tensor is refused as a whole.
 //
-// Errors of all functions: InvalidArgument (an argument is invalid, or this
-// rank is not in the process set), Unimplemented (no plane of this build
-// reaches the memory). Texts name the operation, the tensor and, in a group,
-// its index.
+// All functions return InvalidArgument if an argument is invalid or this rank
+// is not in the process set. They return Unimplemented if no plane of this
+// build reaches the memory. Texts name the operation, the tensor and, in a
+// group, its index.
 //
 // The submissions are admitted to their process set, which numbers those
 // without a name. The caller adds callbacks, and outputs where none are named.
@@ -68,9 +68,9 @@ absl::StatusOr<SubmissionPtr> submission(SetTable& sets,
                                          int root = 0);
 
 // The same with one input, and the caller's memory for the result.
-//   InvalidArgument  `result` does not fit, as far as that is known: it has to
-//                    have the result's shape, or, if the number of rows is not
-//                    known yet, rows like the input's
+//   InvalidArgument  `result` does not have the result's shape. If the number
+//                    of rows is not known yet: its rows are not like the
+//                    input's
 absl::StatusOr<SubmissionPtr> submission_into(SetTable& sets,
                                               coordinator::RequestKind kind,
                                               const ConstTensorView& input,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counter-based random numbers: number i of a generator depends only on its
-// seed and i, so replays are exact and any number of threads draws the same
+// seed and i. So replays are exact, and any number of threads draws the same
 // numbers. The function is Philox4x32-10 (Salmon et al., "Parallel random
 // numbers: as easy as 1, 2, 3", SC 2011).
 //

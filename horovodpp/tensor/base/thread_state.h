@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The per-thread state of operations: whether they are recorded, the source of
 // random numbers, and the memory for gradients. autograd/graph/graph_state.h
-// has the graph's, and names what else is per thread. Scopes set it:
+// has the graph's, and lists further per-thread state. Scopes set it:
 //
 //   {
 //     hvd::NoGrad no_grad;

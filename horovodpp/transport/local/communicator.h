@@ -25,7 +25,7 @@ struct LocalOptions {
 
 // Meets the other ranks. May be called again after the communicator was
 // destroyed; the ranks then meet again.
-//   FailedPrecondition  this process was forked from one that is a rank
+//   FailedPrecondition  this process was forked from a rank
 //   (errors)            of meet_locally()
 absl::StatusOr<std::unique_ptr<Communicator>> make_local_communicator(
     const LocalOptions& options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ConnectionWatch detects the end of ranks on other hosts by the end of their
-// connections: the kernel closes those of a process that dies. A host that
+// connections: the kernel closes the connections of a dead process. A host that
 // loses power, or its network, closes none; heartbeats detect that.
 //
 // One thread drives it; the callback runs on a thread of this object, which

@@ -110,9 +110,9 @@ absl::Status FrameStream::write() {
   return absl::OkStatus();
 }
 
-// A call reads the rest of the arriving frame into its place, and what follows
-// into memory from which it is copied: so short frames take one call together,
-// and most bytes of long ones are not copied.
+// A call reads the rest of the arriving frame into its place, and later frames
+// into memory from which they are copied. So short frames take one call
+// together, and most bytes of long frames are not copied.
 absl::Status FrameStream::read() {
   std::array<std::byte, kAhead> ahead;
   std::size_t this_turn = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A FrameStream sends and receives frames over the socket between two ranks: a
-// header, then its bytes. No call blocks: data that finds no room is written
-// later, and reads take what has arrived.
+// header, then its bytes. No call blocks: data without room is written later,
+// and reads take the arrived bytes.
 //
 // One thread drives it.
 #pragma once

@@ -105,9 +105,9 @@ class Meeting {
       if (errno != EADDRINUSE) return errno_error("bind of a Unix socket");
       return absl::FailedPreconditionError(absl::StrCat(
           "another process is rank ", terms_.rank,
-          " of this job already; a process that a rank starts has to leave "
-          "HOROVODPP_RENDEZVOUS out of its environment (under srun: to set "
-          "HOROVOD_SIZE=1), or start a job of its own by horovodrun"));
+          " of this job already; start a child process of a rank without "
+          "HOROVODPP_RENDEZVOUS in its environment (under srun: with "
+          "HOROVOD_SIZE=1), or by horovodrun as a job of its own"));
     }
     if (::listen(listening_.number(), SOMAXCONN) != 0) {
       return errno_error("listen");

@@ -231,7 +231,7 @@ class StreamCommunicator : public Communicator,
     return explained(stream.write());
   }
 
-  // Writes where there is room, and reads what has arrived.
+  // Writes to sockets with room, and reads arrived bytes.
   absl::Status move_on() { return explained(write_and_read()); }
 
   absl::Status write_and_read() {

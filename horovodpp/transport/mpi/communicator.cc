@@ -85,9 +85,9 @@ class MpiCommunicator : public Communicator {
     const CallMeter::Call call(calls_, "sending mail");
     return noted(mailbox_.send(to, std::move(bytes)));
   }
-  // Looking for mail costs a system call, and so does looking for data. While
-  // data arrives, look for mail only once in several calls: successful
-  // transfers need no mail.
+  // A poll for mail costs a system call, a poll for data another. While data
+  // arrives, look for mail only once in several calls: successful transfers
+  // need no mail.
   absl::StatusOr<std::optional<Mail>> receive_mail() override {
     constexpr int kCallsPerLook = 8;
     const std::uint64_t before =

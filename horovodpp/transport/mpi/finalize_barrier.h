@@ -40,10 +40,10 @@ struct FinalizeBarrier {
 bool wait_at_finalize_barrier(const FinalizeBarrier& barrier,
                               const std::atomic<bool>& lost);
 
-// Cleans up after an MPI that is not finalized: unlinks the files of shared
-// memory that MPICH shares between ranks of a machine and that this process has
-// mapped. Ranks that have the memory mapped keep it; MPICH unlinks the files
-// itself when finalized. Open MPI leaves no files that mpirun does not remove.
+// Cleans up after an MPI that is not finalized: unlinks MPICH's files of shared
+// memory that this process has mapped. Ranks that have the memory mapped keep
+// it; MPICH unlinks the files itself when finalized. Open MPI leaves no files
+// that mpirun does not remove.
 void remove_names_of_shared_memory();
 
 }  // namespace hvd::transport

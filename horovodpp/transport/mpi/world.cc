@@ -265,12 +265,12 @@ void MpiWorld::finalize() {
 // would retry them forever while the other ranks wait.
 void MpiWorld::exit_without_finalize() {
   const Peer self{.host = self_.host, .pid = self_.pid, .node = ""};
-  std::fprintf(stderr,
-               "horovodpp: %s cannot leave MPI, and ends: all descriptors of "
-               "its process were closed, MPI's connections among them; have "
-               "the program, and libraries that make it a daemon, close no "
-               "more than their own\n",
-               self.to_string(rank_).c_str());
+  std::fprintf(
+      stderr,
+      "horovodpp: %s cannot leave MPI, and ends: all descriptors of its "
+      "process were closed, also MPI's connections; programs, and libraries "
+      "that make them daemons, must close only their own descriptors\n",
+      self.to_string(rank_).c_str());
   std::fflush(nullptr);
   ::_exit(kCutOffCode);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MpiWorld is the MPI of this process, started or adopted once. Every
 // MpiCommunicator in turn uses one duplicated MPI communicator; each turn is a
-// generation. MpiWorld also decides how MPI ends. An MPI that it started is
-// finalized at process exit, unless a job broke or a rank is lost: MPI_Finalize
+// generation. MpiWorld also decides how MPI ends. It finalizes an MPI that it
+// started at process exit, unless a job broke or a rank is lost. MPI_Finalize
 // would then wait for lost ranks.
 //
 // Thread-safe where noted; the rest belongs to the thread that drives the
@@ -44,8 +44,8 @@ class MpiWorld {
   // Lives as long as the process.
   static MpiWorld& instance();
 
-  // Begins a generation, in a world of `expected_size` ranks (0: any size). The
-  // errors are those of join_mpi_world(). Thread-safe.
+  // Begins a generation, in a world of `expected_size` ranks (0: any size).
+  // Returns the errors of join_mpi_world(). Thread-safe.
   absl::Status enter(int expected_size,
                      std::chrono::steady_clock::time_point deadline);
   // Ends the generation. Requests that MPI still holds are kept forever.

@@ -30,8 +30,8 @@ class NodeMail {
  public:
   static std::size_t bytes_needed(int local_size);
 
-  // `region` is a part of the segment's payload, aligned to 128 bytes, that is
-  // the same memory on all ranks of the node and starts as zeros.
+  // `region` is a part of the segment's payload, aligned to 128 bytes. It is
+  // the same memory on all ranks of the node, and starts as zeros.
   NodeMail(const NodeSegment& segment, std::span<std::byte> region);
   ~NodeMail();
 

@@ -33,8 +33,9 @@ std::optional<InternetAddress> address_in(const sockaddr& address);
 // The port that an internet socket is bound to; 0: none.
 std::uint16_t bound_port(int socket);
 
-// Those of interfaces that are up, IPv4 first; neither loopback nor link-local
-// addresses. If `interfaces` is not empty, only of the interfaces named.
+// The addresses of interfaces that are up, IPv4 first; neither loopback nor
+// link-local addresses. If `interfaces` is not empty, only of the interfaces
+// named.
 std::vector<InternetAddress> host_addresses(
     const std::vector<std::string>& interfaces = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An OwnedDescriptor closes its descriptor. A program, or a library that makes
-// it a daemon, may close all descriptors of its process and then open other
+// it a daemon, may close all descriptors of its process. It may then open other
 // files under the same numbers. Such a file is not closed.
 //
 //   OwnedDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));

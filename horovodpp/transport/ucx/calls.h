@@ -17,7 +17,7 @@ absl::Status ucx_status(ucs_status_t code, const char* call);
 // nor cancels: an operation that is under way keeps using its memory.
 class UcxRequest {
  public:
-  // `answer` is what the call returned: complete, an error, or under way.
+  // `answer` is the return value of the call: complete, an error, or under way.
   explicit UcxRequest(ucs_status_ptr_t answer);
   ~UcxRequest();
   UcxRequest(UcxRequest&& other) noexcept;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // UcxTransfers implements transfers by UCX's active messages. A message's
-// header names its transfer, and its size is known before a byte of it is
-// written: so memory is never overrun, and no receive is posted with UCX that
-// could not be cancelled. Large messages wait at their sender until a receive
-// is posted, and then travel directly between the callers' memories.
+// header names its transfer, and its size is known before its first byte is
+// written. So memory is never overrun, and every posted receive can be
+// cancelled. Large messages wait at their sender until a receive is posted, and
+// then travel directly between the callers' memories.
 //
 // UCX may deliver a short message before an earlier long one. The headers of
 // each pair of ranks are numbered, and taken in that order.

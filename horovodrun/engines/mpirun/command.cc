@@ -77,7 +77,7 @@ bool says_interfaces(const Arguments& arguments, const LaunchContext& context,
   return false;
 }
 
-// A job on this host uses its loopback, which works whatever happens to other
+// A job on this host uses its loopback, which does not depend on other
 // interfaces. (Open MPI 4 listens on all of them nevertheless.)
 void stay_on_this_host(const Arguments& arguments, const LaunchContext& context,
                        Environment& added) {

@@ -25,8 +25,8 @@ absl::StatusOr<MpiFlavor> flavor_of(const std::string& version_text);
 std::optional<MpiFlavor> flavor_of_program(
     const std::filesystem::path& program);
 
-// The flavor of the PATH's mpirun: from the name of the program that its links
-// lead to or, if that does not show it, from `mpirun --version`.
+// The flavor of the PATH's mpirun: by the name of the program to which its
+// links lead, or else by `mpirun --version`.
 //   NotFound             there is no mpirun; names packages that have one
 //   FailedPrecondition   it cannot run, or is of none of the known flavors
 absl::StatusOr<MpiFlavor> installed_flavor();

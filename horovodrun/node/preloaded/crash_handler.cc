@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library that --debug-on-crash preloads into ranks (crash_library.h). It
-// handles the signals of a crash: it lets horovodrun print the stacks of the
+// handles the signals of a crash. It lets horovodrun print the stacks of the
 // process (stacks.h), or else prints its own stack, and dies by the signal.
 //
 // It changes no process that does not crash, except that these signals have a

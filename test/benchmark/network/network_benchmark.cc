@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// network_benchmark: the time that two ranks on different hosts take for a
-// message, a transfer and an allreduce, by the communicators of horovodpp and
-// by MPI.
+// network_benchmark: the time of a message, a transfer and an allreduce between
+// two ranks on different hosts, by horovodpp's communicators and by MPI.
 //
 //   mpirun -np 2 -H HOST,HOST network_benchmark [--only PATTERN] [--rounds N]
 //

@@ -32,8 +32,8 @@ class Target:
 
 @dataclass(frozen=True)
 class Row:
-    """`own` and `peers` are works as harness.h reads them. MPI does the peers' work, and so do
-    gloo and Horovod if they know it. A row that is `alone` has its own job."""
+    """`own` and `peers` are works as harness.h reads them. MPI does the peers' work; gloo and
+    Horovod do as well if they can. A row that is `alone` has its own job."""
     setting: str  # One of SETTINGS.
     name: str
     own: str

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// planes_benchmark: the time of collectives between the ranks of one node, by
-// the shm plane alone, by a whole call of the runtime, and by MPI.
+// planes_benchmark: the time of collectives between the ranks of a node, by the
+// shm plane alone, by a whole call of the runtime, and by MPI.
 //
 //   mpirun -np 2 planes_benchmark [--only PATTERN] [--rounds N] [--steps BYTES...]
 //

@@ -18,7 +18,7 @@ def torchrun(*command, ranks=2, **environment):
 
 @pytest.fixture
 def script(tmp_path):
-    """A script of these lines, after one that imports horovodpp.torch as hvd."""
+    """A script of these lines, after the import of horovodpp.torch as hvd."""
     def write(lines):
         path = tmp_path / "script.py"
         path.write_text(f"import os, torch\nimport horovodpp.torch as hvd\n{lines}")

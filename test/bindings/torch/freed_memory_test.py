@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory that gradients leave when they move is reused by those of the next step."""
+"""The gradients of the next step reuse the memory that moved gradients leave."""
 import os
 import resource
 import subprocess

@@ -525,7 +525,7 @@ TEST(Selective, RegionsWithinRegionsKeepForEachOther) {
                   },
                   &operations),
               plain);
-    return (*operations)["matmul"] - 4;  // Without those of the gradients.
+    return (*operations)["matmul"] - 4;  // Without the gradients' bytes.
   };
   // The outer region recomputes the first product for the input of the second
   // region. Each inner region recomputes its own product.

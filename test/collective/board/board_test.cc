@@ -392,7 +392,7 @@ TEST(ShmBoard, AVoteIsUnanimous) {
   });
 }
 
-// As above, while some ranks also vote on another call. Those votes must not
+// As above, while some ranks also vote on another call. These votes must not
 // count for the first call.
 TEST(ShmBoard, KeepsVotesOfOverlappingSetsApart) {
   constexpr std::uint32_t kRounds = 400;

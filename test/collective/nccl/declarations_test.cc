@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares our declarations of NCCL with those of its header.
+// Compares our declarations of NCCL with its header.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -23,7 +23,7 @@ Silence of(const Tree& tree, int rank) {
   return {tree, rank, seconds(60), seconds(600)};
 }
 
-TEST(Silence, TheLeaderOfTheNodeIsNamedOnceThePatienceIsOver) {
+TEST(Silence, TheLeaderOfTheNodeIsNamedAfterTheTimeout) {
   const Tree tree({{0, 1}});
   Silence silence = of(tree, 1);
   EXPECT_EQ(silence.due(), std::nullopt);
@@ -102,7 +102,7 @@ TEST(Silence, UnansweredReportsShortenTheWait) {
   EXPECT_LT(leader.due(), member.due());
 }
 
-TEST(Silence, ShortLimitsHaveAShortPatience) {
+TEST(Silence, ShortLimitsHaveAShortTimeout) {
   const Tree tree({{0, 1}});
   Silence silence(tree, 1, seconds(1), seconds(3));
   silence.reported(waited(1), kSilenceStart);

@@ -166,7 +166,7 @@ TEST(Future, WaitForGivesUpAndLaterSucceeds) {
   EXPECT_TRUE(promise.future().wait_for(std::chrono::milliseconds(1)));
 }
 
-TEST(Future, WaitForHasPatienceForEver) {
+TEST(Future, WaitForAcceptsTheLongestTimeout) {
   Promise<void> promise;
   std::thread setter([promise] { promise.set(absl::OkStatus()); });
   EXPECT_TRUE(promise.future().wait_for(std::chrono::nanoseconds::max()));

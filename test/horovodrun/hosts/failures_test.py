@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Failures of jobs on several hosts: what a job survives, and whom it names otherwise. Every job
-has a limit of its own, so that a hang fails."""
+"""Failures of jobs on several hosts: a job survives some, and names the failed host or rank
+otherwise. Every job has a limit of its own, so that a hang fails."""
 
 import os
 import secrets

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs on several hosts: they start unaided, and whatever is wrong with a host is said with its
-name. Every command has a limit of its own, so that a hang fails."""
+"""Jobs on several hosts: they start unaided, and errors of a host have its name. Every command has
+a limit of its own, so that a hang fails."""
 
 import json
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts a, b, c on this machine, as users have them: network, mounts and host name of their own,
-an sshd each, interfaces of different names, and a bridge of the same address on every host, as
-Docker makes one. They share the file system, except for what is mounted over it. Needs root;
-reason_against() names what is missing."""
+"""Hosts a, b, c on this machine, as users have them. Each has a network, mounts, a host name and an
+sshd of its own. Interfaces have different names, and every host has a bridge of the same address,
+as by Docker. They share the file system, except for their mounts. Needs root; reason_against()
+names a missing requirement."""
 
 import os
 import secrets

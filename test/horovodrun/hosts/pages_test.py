@@ -66,7 +66,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(found.keys(), expected.keys())
         for name, block in found.items():
             with self.subTest(block.place):
-                if name == "plain_mpirun":  # Which knows no better than to use it.
+                if name == "plain_mpirun":  # It would use docker0.
                     for letter in "ab":
                         self.net[letter].run("ip", "link", "delete", "docker0")
                 jobs = [self.start("a", block)] if name != "own_starter" else [

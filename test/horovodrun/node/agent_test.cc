@@ -43,7 +43,7 @@ const std::map<std::string, std::string> kRankOne = {
 
 struct Reported {
   std::string text;
-  std::vector<Report> reports;          // Without those of last lines,
+  std::vector<Report> reports;          // Without the messages of last lines,
   std::vector<std::string> last_lines;  // which are here.
 };
 

@@ -34,7 +34,7 @@ TEST(Reach, FindsTheTargetsThatAnswerWithTheirId) {
   const std::vector<ReachTarget> targets = {
       {0, kLoopback, one.port(), one.id()},
       {1, kLoopback, other.port(), other.id()},
-      // The address leads to another host than the one that is meant.
+      // The address leads to a wrong host.
       {1, kLoopback, one.port(), other.id()},
       // No process listens there.
       {1, kLoopback, 1, other.id()}};

@@ -133,7 +133,7 @@ TEST_F(Schedulers, NameWhatTheyCannotRead) {
   }
 }
 
-// Any file is read or refused, and what is read has hosts and slots.
+// Any file is read or refused, and the result has hosts and slots.
 TEST_F(Schedulers, SurviveAnyText) {
   std::mt19937 random(3);
   const std::string letters = "ab-.:=1 \n#slots";

@@ -131,7 +131,7 @@ TEST(Slurm, HasTheHostsAndTasksOfTheAllocation) {
               ElementsAre(Host{"n1", 2}, Host{"n2", 1}));
   EXPECT_THAT(slurm_hosts_of({{"PATH", "/bin"}}), ElementsAre());
   EXPECT_THAT(slurm_hosts_of({{"SLURM_JOB_ID", "17"}}), ElementsAre());
-  // The node that the script runs on, whatever it is called.
+  // The node that the script runs on, under any name.
   Environment script = allocation_of("n1", "2");
   script["SLURMD_NODENAME"] = "n1";
   EXPECT_THAT(slurm_hosts_of(script), ElementsAre(Host{"localhost", 2}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done with rows, of every length; and the reductions made of it.
+// The loops over rows, of every length, and the reductions made of them.
 #include "horovodpp/kernel/loops/rows.h"
 
 #include <cmath>

@@ -4,8 +4,8 @@
 //
 // Ranks sum. So a gradient that is reduced twice, or before its last
 // contribution, gives another number. After each of three steps, the numbers
-// equal those of one process that computes all ranks' gradients without
-// checkpoints, to the last bit. Item 212.
+// equal, to the last bit, one process that computes all ranks' gradients
+// without checkpoints. Item 212.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -183,7 +183,7 @@ TEST(ParameterShards, GiveTheSameBitsWithAllOptions) {
       {.step = [](DistributedOptimizer& optimizer, ShardedNet&, int step) {
         optimizer.step({.weight = step + 1.0});
       }});
-  // Completed gradients are those of all ranks, and may be changed.
+  // Completed gradients are reduced over all ranks, and may be changed.
   expect_equal(
       {.step = [](DistributedOptimizer& optimizer, ShardedNet& net, int) {
         optimizer.synchronize();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory through which the ranks of one fake communicator exchange data: a
-// slot for each rank, in two halves, and a box for each pair. The memory is an
+// The memory through which ranks of a fake communicator exchange data: a slot
+// for each rank, in two halves, and a box for each pair. The memory is an
 // unnamed file, reached through the process that created it, so that nothing
 // stays behind.
 #pragma once

@@ -14,7 +14,7 @@ from horovodpp.torch.dtypes import describe_moved, from_result
 
 
 def allgather_async(tensor, name=None, process_set=global_process_set):
-    """Concatenates the ranks' tensors along the first dimension; returns a handle."""
+    """Starts an allgather. Returns a handle for poll() and synchronize()."""
     core = member("Allgather", process_set)
     tensor = detached(tensor)
     operation = _core.allgather(describe_moved(tensor), wire(name), core)
@@ -51,7 +51,7 @@ def _check_gathered(tensor):
 
 
 def allgather(tensor, name=None, process_set=global_process_set):
-    """Concatenates the ranks' tensors along the first dimension, in rank order.
+    """Returns the ranks' tensors, concatenated along the first dimension in rank order.
 
     The ranks' first dimensions may differ. The gradient is this rank's rows of the mean of the
     ranks' gradients.
@@ -61,7 +61,7 @@ def allgather(tensor, name=None, process_set=global_process_set):
 
 
 def grouped_allgather_async(tensors, name=None, process_set=global_process_set):
-    """Gathers several tensors in one operation; returns a handle for all of them."""
+    """Starts one allgather of several tensors. Returns one handle; its result is a tuple."""
     core = member("Allgather", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
     operation = _core.grouped_allgather([describe_moved(tensor) for tensor in tensors],

@@ -29,7 +29,7 @@ def _start(call, tensors, finish, name, op, factors, process_set):
 
 def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.0,
                     postscale_factor=1.0, process_set=global_process_set):
-    """Reduces over the ranks of `process_set`, into a new tensor; returns a handle."""
+    """Starts an allreduce into a new tensor. Returns a handle for poll() and synchronize()."""
     op = op_of(average, op)
     tensor = detached(tensor)
     if is_on_gpu(tensor):  # torch's allocator does not wait for the GPU.
@@ -41,7 +41,7 @@ def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.
 
 def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
                      postscale_factor=1.0, process_set=global_process_set):
-    """Reduces in place; returns a handle."""
+    """Starts an allreduce in place. Returns a handle for poll() and synchronize()."""
     op = op_of(average, op)
     check_tensor(tensor)
     return _start(_core.allreduce_, tensor, lambda _: written(tensor), name, op,
@@ -50,7 +50,7 @@ def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1
 
 def allreduce_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
                postscale_factor=1.0, process_set=global_process_set):
-    """Reduces in place, and returns the tensor."""
+    """Replaces the elements by the reduction over the ranks, and returns the tensor."""
     op = op_of(average, op)
     return wait_for(allreduce_async_, tensor, None, name, op, prescale_factor,
                     postscale_factor, process_set)
@@ -70,7 +70,10 @@ class HorovodAllreduce(torch.autograd.Function):
 
 def allreduce(tensor, average=None, name=None, compression=Compression.none, op=None,
               prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set):
-    """Reduces into a new tensor. Its gradient is reduced in the same way."""
+    """Returns the reduction over the ranks of `process_set`: a new tensor of the same shape.
+
+    The gradient is reduced in the same way.
+    """
     op = op_of(average, op)
     check_tensor(tensor)
     compressed, context = compression.compress(tensor)
@@ -85,7 +88,7 @@ def allreduce(tensor, average=None, name=None, compression=Compression.none, op=
 
 def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_factor=1.0,
                             postscale_factor=1.0, process_set=global_process_set):
-    """Reduces several tensors in one operation; returns a handle for all of them."""
+    """Starts one allreduce of several tensors. Returns one handle; its result is a tuple."""
     op = op_of(average, op)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
     if tensors and all(map(is_on_gpu, tensors)):
@@ -99,7 +102,7 @@ def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_
 
 def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
                              postscale_factor=1.0, process_set=global_process_set):
-    """Reduces several tensors in place, in one operation; returns a handle."""
+    """Starts one allreduce of several tensors in place. Returns one handle."""
     op = op_of(average, op)
     tensors = list_of(tensors)
     return _start(_core.grouped_allreduce_, tensors,
@@ -109,7 +112,7 @@ def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale
 
 def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
                        postscale_factor=1.0, process_set=global_process_set):
-    """Reduces several tensors in place; returns them as a tuple."""
+    """Reduces several tensors in place, in one operation; returns them as a tuple."""
     op = op_of(average, op)
     return wait_for(grouped_allreduce_async_, tensors, None, name, op, prescale_factor,
                     postscale_factor, process_set)
@@ -131,7 +134,7 @@ class HorovodGroupedAllreduce(torch.autograd.Function):
 def grouped_allreduce(tensors, average=None, name=None, compression=Compression.none, op=None,
                       prescale_factor=1.0, postscale_factor=1.0,
                       process_set=global_process_set):
-    """Reduces several tensors into a list of new ones. Gradients are reduced in the same way."""
+    """As allreduce(), for several tensors in one operation; returns a list of new tensors."""
     op = op_of(average, op)
     compressed, contexts = zip(*(compression.compress(tensor) for tensor in list_of(tensors)))
     reduced = HorovodGroupedAllreduce.apply(op, name, prescale_factor, postscale_factor,

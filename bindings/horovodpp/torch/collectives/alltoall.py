@@ -23,7 +23,7 @@ def _splits_of(tensor, splits, process_set):
 
 
 def alltoall_async(tensor, splits=None, name=None, process_set=global_process_set):
-    """Sends each rank its rows, and receives this rank's rows from the others; returns a handle.
+    """Starts an alltoall. Returns a handle for poll() and synchronize().
 
     With `splits` the result is (output, received_splits), else the output alone.
     """
@@ -69,7 +69,7 @@ class HorovodAlltoall(torch.autograd.Function):
 def alltoall(tensor, splits=None, name=None, process_set=global_process_set):
     """Sends each rank its rows of `tensor`: `splits[r]` rows to rank r, or equal parts.
 
-    Returns the rows received, in rank order; with `splits` also the number of rows from each rank.
+    Returns the received rows, in rank order; with `splits` also the number of rows from each rank.
     """
     output, received = HorovodAlltoall.apply(tensor, splits, name, process_set)
     return output if splits is None else (output, received)

@@ -14,7 +14,7 @@ from horovodpp.torch.dtypes import describe_moved, from_result
 
 
 def broadcast_async(tensor, root_rank, name=None, process_set=global_process_set):
-    """Copies the tensor of rank `root_rank` (of the job) into a new one; returns a handle."""
+    """Starts a broadcast into a new tensor. Returns a handle for poll() and synchronize()."""
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     tensor = detached(tensor)
@@ -23,7 +23,7 @@ def broadcast_async(tensor, root_rank, name=None, process_set=global_process_set
 
 
 def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_set):
-    """Replaces the tensor with that of rank `root_rank`; returns a handle."""
+    """Starts a broadcast in place. Returns a handle for poll() and synchronize()."""
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     check_tensor(tensor)
@@ -32,7 +32,7 @@ def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_se
 
 
 def broadcast_(tensor, root_rank, name=None, process_set=global_process_set):
-    """Replaces the tensor with that of rank `root_rank`, and returns it."""
+    """Replaces the elements with the elements of rank `root_rank`, and returns the tensor."""
     return wait_for(broadcast_async_, tensor, root_rank, name, process_set)
 
 
@@ -53,5 +53,8 @@ class HorovodBroadcast(torch.autograd.Function):
 
 
 def broadcast(tensor, root_rank, name=None, process_set=global_process_set):
-    """The tensor of rank `root_rank`. On that rank the gradient is the ranks' mean, elsewhere 0."""
+    """Returns a copy of the tensor of rank `root_rank` of the job; shapes must be equal.
+
+    On that rank the gradient is the mean of the ranks' gradients, elsewhere 0.
+    """
     return HorovodBroadcast.apply(tensor, root_rank, name, process_set)

@@ -16,7 +16,7 @@ from horovodpp.torch.dtypes import describe, from_result
 
 def reducescatter_async(tensor, name=None, op=Average, process_set=global_process_set,
                         prescale_factor=1.0, postscale_factor=1.0):
-    """Reduces, and gives each rank its part of the rows; returns a handle."""
+    """Starts a reducescatter. Returns a handle for poll() and synchronize()."""
     core = member("Reducescatter", process_set)
     tensor = detached(tensor)
     check_scattered(tensor.dim(), op)
@@ -48,7 +48,7 @@ class HorovodReducescatter(torch.autograd.Function):
 
 def reducescatter(tensor, name=None, compression=Compression.none, op=Average,
                   process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
-    """Reduces, and gives each rank its part of the rows.
+    """Reduces over the ranks, and returns this rank's rows: a new tensor.
 
     Of d rows, rank r of n ranks gets d // n rows, and one more if r < d % n.
     """
@@ -61,7 +61,7 @@ def reducescatter(tensor, name=None, compression=Compression.none, op=Average,
 
 def grouped_reducescatter_async(tensors, name=None, op=Average, process_set=global_process_set,
                                 prescale_factor=1.0, postscale_factor=1.0):
-    """Reduces and scatters several tensors in one operation; returns a handle."""
+    """Starts one reducescatter of several tensors. Returns one handle; its result is a tuple."""
     core = member("Reducescatter", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
     for tensor in tensors:

@@ -77,8 +77,8 @@ def gather(tensor, root_rank, name=None, process_set=global_process_set):
 def scatter_async(tensor, root_rank, splits=None, name=None, process_set=global_process_set):
     """Sends each rank its rows of the tensor of rank `root_rank`; returns a handle.
 
-    Rank r gets the root's `splits[r]` rows. Without splits, of d rows rank r of n ranks gets
-    d // n, and one more if r < d % n. The tensors of the others only say what a row is: they may
+    Rank r gets the root's `splits[r]` rows. Without splits, of d rows rank r of n ranks gets d //
+    n, and one more if r < d % n. The tensors of the others give only the shape of a row: they may
     have no rows.
     """
     core = _member("Scatter", root_rank, process_set)
