@@ -231,9 +231,11 @@ bool JobWatch::goes_on(const RankRecord& rank, Clock::TimePoint now) const {
     return now < rank.news_at + rank.news->timeout + kGrace;
   }
   // A rank that has lost a peer again is about to report how it goes on.
-  return rank.tells(RankStatus::Kind::kReformed) &&
-         std::none_of(record_.ranks.begin(), record_.ranks.end(),
-                      is_open_failure);
+  const bool is_of_survivors =
+      rank.tells(RankStatus::Kind::kReformed) ||
+      (rank.is_newcomer && rank.tells(RankStatus::Kind::kConnected));
+  return is_of_survivors && std::none_of(record_.ranks.begin(),
+                                         record_.ranks.end(), is_open_failure);
 }
 
 // Whether a rank waits in MPI for a rank that has ended before it came there.

@@ -84,6 +84,12 @@ class JobWatchTest : public testing::Test {
     news.lost = std::move(lost);
     send(rank, news);
   }
+  // Number 3, which joins the job.
+  void join_newcomer() {
+    ASSERT_EQ(watch_.add_newcomer("a"), 3);
+    report(Kind::kStarted, 3);
+    send(3, News::kConnected);
+  }
   // Ranks 0 and 2 go on without rank 1.
   void reform_without_rank_1() {
     send_reforming(0);
@@ -578,6 +584,52 @@ TEST_F(JobWatchTest, EndsSurvivorsThatGaveUpReforming) {
   after(10s);
   blame(0, 2);
   expect_after(JobWatch::kGrace, Action::kTerminate);
+}
+
+TEST_F(JobWatchTest, DoesNotWaitForANewcomerThatHasNotJoined) {
+  connect_all();
+  EXPECT_EQ(watch_.add_newcomer("a"), 3);
+  report(Kind::kStarted, 3);
+  exit_all();
+  expect_after(JobWatch::kStarterExitTimeout, Action::kTerminate);
+  end_by_starter(3, SIGTERM);
+  expect_verdict(status_of(0), 0, "");
+}
+
+TEST_F(JobWatchTest, GoesOnWhenANewcomerFailsBeforeItHasJoined) {
+  connect_all();
+  EXPECT_EQ(watch_.add_newcomer("a"), 3);
+  report(Kind::kStarted, 3);
+  report(Kind::kExited, 3, 7);
+  EXPECT_EQ(after(1h), Action::kWait);
+  exit_all();
+  expect_verdict(status_of(0), 0, "");
+}
+
+TEST_F(JobWatchTest, CountsANewcomerThatHasJoinedAsARank) {
+  connect_all();
+  report(Kind::kKilled, 1, SIGKILL);
+  reform_without_rank_1();
+  join_newcomer();
+  report(Kind::kExited, 0);
+  report(Kind::kExited, 2);
+  EXPECT_EQ(after(1h), Action::kWait);
+  report(Kind::kExited, 3);
+  expect_verdict(status_of(0), 0,
+                 "the job went on, and ended well, without rank 1 on host 'a' "
+                 "(pid 101), which was killed by signal 9 (Killed)");
+}
+
+TEST_F(JobWatchTest, EndsAnElasticJobThatCannotGoOn) {
+  connect_all();
+  report(Kind::kKilled, 1, SIGKILL);
+  watch_.cannot_go_on("it has lost 1 ranks", now_);
+  EXPECT_EQ(watch_.next_action(now_), Action::kTerminate);
+  end_by_starter(0, SIGTERM);
+  end_by_starter(2, SIGTERM);
+  expect_verdict(status_of(143), 1,
+                 "the job cannot go on: it has lost 1 ranks; rank 1 on host "
+                 "'a' (pid 101) was killed by signal 9 (Killed)");
 }
 
 TEST_F(JobWatchTest, IdentifiesRenumberedRanksByTheirProcess) {

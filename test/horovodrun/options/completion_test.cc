@@ -30,7 +30,7 @@ TEST(BashCompletion, OffersOptions) {
   EXPECT_THAT(offered("horovodrun -np 2 --hier", 3),
               AllOf(HasSubstr("--hierarchical-allreduce"),
                     HasSubstr("--hierarchical-allgather")));
-  EXPECT_EQ(offered("horovodrun --min", 1), "\n");  // Refused.
+  EXPECT_EQ(offered("horovodrun --jsr", 1), "\n");  // Refused.
 }
 
 TEST(BashCompletion, OffersValues) {

@@ -22,7 +22,7 @@ TEST(Nearest, FindsTheOptionThatWasMeant) {
   EXPECT_EQ(nearest_option("--nproc-per-nod"), "--nproc-per-node");
   EXPECT_EQ(nearest_option("--xyzzy"), "");
   // Refused: it would not help.
-  EXPECT_NE(nearest_option("--min-npp"), "--min-np");
+  EXPECT_NE(nearest_option("--jsrunn"), "--jsrun");
 }
 
 TEST(Nearest, IsSuggestedIfThereIsOne) {

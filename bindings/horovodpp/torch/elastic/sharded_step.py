@@ -69,12 +69,17 @@ class ShardedStep:
             self._put(self._averaged + self._counted, begin)
             for parameter in self._parameters:
                 parameter.grad = None
-            torch.manual_seed(_seed_of(self._seed, step, shard))
+            torch.manual_seed(self.seed_of(step, shard))
             yield shard
             self._sum.add(shard, [describe(tensor) for tensor in self._results()])
             if after_first is None:
                 after_first = [buffer.clone() for buffer in self._counted]
-        self._put(self._counted, after_first)
+        if after_first is not None:
+            self._put(self._counted, after_first)
+
+    def seed_of(self, step, shard):
+        """The seed of a shard in a step."""
+        return _seed_of(self._seed, step, shard)
 
     def apply(self):
         """Averages gradients and buffers over all shards, and makes the optimizer's step.

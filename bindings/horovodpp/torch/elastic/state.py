@@ -114,7 +114,8 @@ class TorchState(ObjectState):
         rest = {name: value for name, value in kwargs.items() if name not in self._handlers}
         for name, handler in self._handlers.items():
             vars(self)[name] = handler.value
-        self._version = 0  # Boundaries passed.
+        self._version = 0  # Boundaries passed,
+        self._saved_version = 0  # and at the last commit.
         self._boundary = None  # With end_step() only.
         self._at_boundary = {}  # The values without a handler.
         self._newcomers = NewcomerWatch()
@@ -206,4 +207,5 @@ class TorchState(ObjectState):
         handler = self.__dict__.get("_handlers", {}).get(name)
         if handler is not None:
             handler.set_value(value)
+            vars(self)["_boundary"] = None  # It is of the value before.
         super().__setattr__(name, value)

@@ -5,6 +5,7 @@ Between two boundaries (TorchState.end_step()) only optimizer.step() changes par
 optimizer's state, and it does so without waiting for other ranks. So after a loss each survivor is
 at the boundary, or one optimizer.step() behind it.
 """
+import functools
 import os
 
 import torch
@@ -33,10 +34,18 @@ class Boundary:
         self._kept = None
         self._updates = 0
         for optimizer in optimizers:
-            optimizer.register_step_post_hook(self._count)
+            self._count_steps_of(optimizer)
 
-    def _count(self, optimizer, args, kwargs):
-        self._updates += 1
+    def _count_steps_of(self, optimizer):
+        step = optimizer.step
+
+        @functools.wraps(step)
+        def counted(*args, **kwargs):
+            result = step(*args, **kwargs)
+            self._updates += 1
+            return result
+
+        optimizer.step = counted
 
     def is_passed(self):
         """Whether an optimizer has made a step since the boundary, or there was none."""
