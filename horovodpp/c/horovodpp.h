@@ -144,6 +144,14 @@ HVD_C_API int32_t hvd_abort(const char* why);
 /* Goes on without the lost ranks, after the job broke. Every survivor calls it. Process
  * sets and reducers belong to the old job: create them again. */
 HVD_C_API int32_t hvd_reform(void);
+/* The number of waiting processes that hvd_grow() would take, in an elastic job, on rank
+ * 0; 0 on other ranks. Does not wait. */
+HVD_C_API int32_t hvd_waiting_newcomers(void);
+/* Goes on with the newcomers that wait. Every rank calls it, with no operation in flight.
+ * As after hvd_reform(), create process sets and reducers again; send the state to the
+ * newcomers, which have none.
+ *   HVD_UNAVAILABLE  no newcomer waits, or one was lost: the job goes on as before */
+HVD_C_API int32_t hvd_grow(void);
 /* HVD_OK while the job runs; HVD_ABORTED, with the reason, once it is broken. */
 HVD_C_API int32_t hvd_job_status(void);
 

@@ -41,6 +41,9 @@ std::int32_t hvd_abort(const char* why) {
 
 std::int32_t hvd_reform() { return call(hvd::reform); }
 
+std::int32_t hvd_waiting_newcomers() { return number(hvd::waiting_newcomers); }
+std::int32_t hvd_grow() { return call(hvd::grow); }
+
 std::int32_t hvd_job_status() {
   return call([]() -> Status {
     HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());

@@ -153,6 +153,8 @@ absl::Status place_ranks(const OptionValues& options,
   arguments.ranks = static_cast<int>(*ranks);
   if (hosts.empty()) return absl::OkStatus();
   HVD_ASSIGN_OR_RETURN(arguments.hosts, fill_hosts(hosts, arguments.ranks));
+  hosts.resize(arguments.hosts.size());
+  arguments.room = std::move(hosts);
   return absl::OkStatus();
 }
 
@@ -247,6 +249,14 @@ absl::Status read_elastic(const OptionValues& options, Arguments& arguments) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the job starts with ", ranks, " ranks (-np), which must lie between ",
         "--min-np (", terms.least, ") and --max-np (", terms.most, ")"));
+  }
+  const int wanted = terms.most + terms.spares;
+  if (!arguments.room.empty() && slots_of(arguments.room) < wanted) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the job may have ", terms.most, " ranks (--max-np) and ", terms.spares,
+        " spares, and the hosts on which it starts have ",
+        slots_of(arguments.room),
+        " slots: give them more slots, or lower --max-np or --spares"));
   }
   if (arguments.engine.empty()) arguments.engine = "direct";
   if (arguments.engine == "direct") return absl::OkStatus();

@@ -36,6 +36,7 @@ struct ElasticTerms {
 struct Arguments {
   int ranks = 0;
   std::vector<Host> hosts;  // As filled by `ranks`; empty: this host.
+  std::vector<Host> room;   // The same hosts, with all of their slots.
   std::string
       engine;  // Its name (engines/engine.h); empty: the first that fits.
   bool verbose = false;

@@ -28,6 +28,7 @@ static void wants_a_job(void) {
   CHECK(hvd_is_homogeneous() == -1 && hvd_is_initialized() == 0);
   WANTS_A_JOB(hvd_abort("no job"));
   WANTS_A_JOB(hvd_reform());
+  WANTS_A_JOB(hvd_grow());
   WANTS_A_JOB(hvd_job_status());
   WANTS_A_JOB(hvd_allreduce(values, 2, HVD_FLOAT32, NULL));
   WANTS_A_JOB(hvd_broadcast(values, 2, HVD_FLOAT32, 0, NULL));
@@ -324,6 +325,7 @@ static void refuses_the_wrong_order(void) {
   int32_t last;
   const int32_t code = HVD_FAILED_PRECONDITION;
   CHECK_REFUSED(code, "", hvd_reform()); /* The job is not broken. */
+  CHECK(hvd_waiting_newcomers() == 0);
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
   CHECK_OK(hvd_reducer_finish(reducer)); /* Nothing added. */
   CHECK_OK(hvd_reducer_contribute(reducer, "a", &last));
