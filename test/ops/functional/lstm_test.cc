@@ -112,7 +112,7 @@ TEST(Lstm, RefusesMismatchedInputs) {
   EXPECT_ERROR(InvalidArgument, "do not go together", run(bad));
   bad = x;
   bad[6] = Tensor();
-  EXPECT_ERROR(InvalidArgument, "twice or not at all", run(bad));
+  EXPECT_ERROR(InvalidArgument, "no biases or two of", run(bad));
   bad = x;
   bad[0] = ones({0, 2, 3});
   EXPECT_ERROR(InvalidArgument, "do not go together", run(bad));
