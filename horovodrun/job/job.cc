@@ -62,7 +62,7 @@ class RunningJob {
         replacements_(job.arguments.elastic.is_elastic()
                           ? std::optional<Replacements>(std::in_place,
                                                         job.arguments.elastic,
-                                                        job.arguments.hosts)
+                                                        job.arguments.room)
                           : std::nullopt),
         host_name_(host_name()),
         view_(job.arguments.watches

@@ -93,7 +93,11 @@ bool JobWatch::all_have_ended() const {
 // mpirun then has nothing to wait for.
 void JobWatch::end_if_all_have_ended(Clock::TimePoint now) {
   if (!all_have_ended()) return;
-  end_by(now + kStarterExitTimeout);
+  const bool any_newcomer_waits = std::any_of(
+      record_.ranks.begin(), record_.ranks.end(), [](const RankRecord& rank) {
+        return rank.is_waiting_newcomer() && !rank.ended;
+      });
+  end_by(any_newcomer_waits ? now : now + kStarterExitTimeout);
   if (stage_ == Stage::kTerminating) {
     end_by_ = std::min(end_by_, now + kKillStarterAfter);
   }
@@ -191,7 +195,9 @@ void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
 }
 
 void JobWatch::signal_arrived(int signal, Clock::TimePoint now) {
-  if (record_.signal == 0 && !any_failure() && !record_.start_timed_out) {
+  const bool any_open_failure =
+      std::any_of(record_.ranks.begin(), record_.ranks.end(), is_open_failure);
+  if (record_.signal == 0 && !any_open_failure && !record_.start_timed_out) {
     // Before a rank runs, no process needs time to end.
     const bool any_runs =
         std::any_of(record_.ranks.begin(), record_.ranks.end(),

@@ -29,7 +29,7 @@ class Replacements {
   static constexpr std::chrono::milliseconds kFirstPause{1000};
   static constexpr std::chrono::milliseconds kLongestPause{60000};
 
-  // `hosts` are those of the start, as filled by the ranks; empty: this host,
+  // `hosts` are those of the start, with all of their slots; empty: this host,
   // which takes any number of ranks.
   Replacements(const ElasticTerms& terms, std::vector<Host> hosts)
       : terms_(terms), hosts_(std::move(hosts)) {}

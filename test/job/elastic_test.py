@@ -52,6 +52,16 @@ class Elastic(unittest.TestCase):
     def test_a_job_grows_to_its_largest_size(self):
         self.ends_well([0, 1, 2], 1, ["--max-np", "3"], 3)
 
+    def test_newcomers_take_the_free_slots_of_hosts(self):
+        self.ends_well([0, 1, 2], 1, ["--max-np", "3", "-H", "localhost:3"], 3)
+        self.ends_well([0, 2], 2, ["--spares", "1", "-H", "localhost:3"], 2, "1:20")
+
+    def test_too_few_slots_are_an_error(self):
+        job = self.start(2, ["--max-np", "4", "-H", "localhost:3"], 2)
+        self.assertEqual(job.returncode, 2)
+        self.assertIn("may have 4 ranks (--max-np) and 0 spares, and the hosts on which it starts "
+                      "have 3 slots", job.stderr)
+
     def test_all_but_one_are_replaced(self):
         self.ends_well([1, 3, 4], 3, ["--min-np", "1", "--max-np", "3"], 3, "0:20", "2:20")
 

@@ -591,7 +591,7 @@ TEST_F(JobWatchTest, DoesNotWaitForANewcomerThatHasNotJoined) {
   EXPECT_EQ(watch_.add_newcomer("a"), 3);
   report(Kind::kStarted, 3);
   exit_all();
-  expect_after(JobWatch::kStarterExitTimeout, Action::kTerminate);
+  EXPECT_EQ(watch_.next_action(now_), Action::kTerminate);
   end_by_starter(3, SIGTERM);
   expect_verdict(status_of(0), 0, "");
 }
@@ -618,6 +618,17 @@ TEST_F(JobWatchTest, CountsANewcomerThatHasJoinedAsARank) {
   expect_verdict(status_of(0), 0,
                  "the job went on, and ended well, without rank 1 on host 'a' "
                  "(pid 101), which was killed by signal 9 (Killed)");
+}
+
+TEST_F(JobWatchTest, GivesSurvivorsTheWholeGracePeriodAfterASignal) {
+  connect_all();
+  report(Kind::kKilled, 1, SIGKILL);
+  reform_without_rank_1();
+  watch_.signal_arrived(SIGTERM, now_);
+  expect_after(JobWatch::kGrace, Action::kTerminate);
+  end_by_starter(0, SIGTERM);
+  end_by_starter(2, SIGTERM);
+  expect_verdict(status_of(143), 143, "stopped by signal 15 (Terminated)");
 }
 
 TEST_F(JobWatchTest, EndsAnElasticJobThatCannotGoOn) {
