@@ -116,8 +116,8 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
 int Runtime::waiting_newcomers() {
   const Topology& topology = job_->topology();
   if (topology.rank() != 0) return 0;
-  return std::max(0, std::min(growth_->waiting(), growth_->config().max_ranks -
-                                                      topology.size()));
+  return std::max(0, std::min(growth_->waiting(),
+                              growth_->config().max_ranks - topology.size()));
 }
 
 StatusOr<std::unique_ptr<Runtime>> Runtime::grow() {

@@ -122,8 +122,7 @@ class Starter {
   std::size_t own_host_ = 0;  // A position in the hosts.
   HostOrder host_order_;      // For other hosts, without ranks.
   // Of an elastic job: the pipe for orders of newcomers, and what was read.
-  int orders_ =
-      number_in(current_environment(), {kNewcomersVariable}, -1);
+  int orders_ = number_in(current_environment(), {kNewcomersVariable}, -1);
   std::string unread_orders_;
 };
 
