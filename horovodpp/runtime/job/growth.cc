@@ -166,7 +166,8 @@ absl::StatusOr<std::unique_ptr<Job>> Growth::await_others(
   guest_->send(message_of(job.ok() ? MeetingMessage::kStarted
                                    : MeetingMessage::kWithdraw));
   bool withdraws = !job.ok();
-  const auto or_withdraw = [&]() -> absl::Status {
+  const auto or_withdraw = [&]()
+                               ABSL_NO_THREAD_SAFETY_ANALYSIS -> absl::Status {
     if (withdraws || still_wanted().ok()) return absl::OkStatus();
     // Only the room knows whether it is too late for that.
     withdraws = true;
