@@ -138,7 +138,7 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::grow() {
     if (admits) growth_->withdraw();
     return told;
   }
-  HVD_RETURN_IF_ERROR(refused);
+  if (!refused.ok()) return refused;
   if (terms[0] <= 0) {
     return absl::UnavailableError(
         terms[0] < 0
