@@ -66,6 +66,11 @@ class Outcome:
         return {**started, "event": "error", "text": said[1],
                 "ns": self.rank_ends[started["pid"]] * 1e9}
 
+    def was_ended_by_mpi(self):
+        """Whether Open MPI 4.1.4 ended a rank before the rank could have an error: it exits with
+        code 255 if it cannot write to a rank of another host that has just died."""
+        return bool(re.search(r"pml_ob1_\w+\.c:\d+ FATAL", self.stderr))
+
     def last_line(self):
         lines = self.stderr.strip().splitlines()
         return lines[-1] if lines else ""

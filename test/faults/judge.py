@@ -35,8 +35,11 @@ def judge(case, outcome, follows_within=1.0):
     if case.inject and not outcome.fault_at:
         judgement.hangs.append("the job did not get to work")
     judgement.left = [*outcome.processes, *outcome.files]
-    judge_errors(case, outcome, judgement)
     judge_ends(case, outcome, judgement, follows_within)
+    # Another rank is then the first to fail.
+    if outcome.was_ended_by_mpi():
+        return judgement
+    judge_errors(case, outcome, judgement)
     if outcome.returncode is not None:
         judge_verdict(case, outcome, judgement)
     return judgement

@@ -61,6 +61,18 @@ class Judge(unittest.TestCase):
         self.outcome.stderr = self.outcome.stderr.replace(lost(1), lost(0))
         self.only("wrong")
 
+    def test_a_survivor_that_open_mpi_ended(self):
+        del self.outcome.events[-2]  # The error of rank 0, which ends first.
+        self.outcome.events[-1]["text"] = lost(0)
+        self.outcome.returncode = 255
+        self.outcome.stderr = "horovodrun: rank 0 on host 'here' exited with code 255\n"
+        self.assertGreater(len(self.judge().faults()), 1)
+        self.outcome.stderr = ("[here:100] ../ompi/mca/pml/ob1/pml_ob1_sendreq.c:190 FATAL\n"
+                               + self.outcome.stderr)
+        self.assertEqual(self.judge().faults(), [])
+        self.outcome.processes = ["a process"]
+        self.only("left")
+
     def test_errors_that_name_another_rank_or_pid_or_none(self):
         for text in (lost(0), "something broke", lost(1, pid=7)):
             with self.subTest(text):
