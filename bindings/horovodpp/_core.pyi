@@ -94,7 +94,7 @@ def reform() -> None:
 
 def waiting_newcomers() -> int:
     """
-    The number of processes that wait to join the job; 0 on ranks other than 0.
+    The number of waiting processes that grow() would take; 0 on ranks other than 0.
     """
 
 def grow() -> str | None:
@@ -301,3 +301,22 @@ class GradientLedger:
     def rest(self, gradients: Sequence[int]) -> list[int]: ...
 
     def reset(self) -> None: ...
+
+class ShardSum:
+    """
+    The mean of tensors over virtual shards, whose bits do not depend on the number of ranks. Belongs to one job.
+    """
+
+    def __init__(self, shards: int, name: str) -> None: ...
+
+    def owned(self) -> tuple[int, int]:
+        """(first, last + 1) of this rank's shards."""
+
+    def add(self, shard: int, tensors: Sequence[tuple[int, int, Sequence[int], int, int]]) -> None:
+        """Copies a shard's tensors. Shards come in order."""
+
+    def finish(self, results: Sequence[tuple[int, int, Sequence[int], int, int]]) -> None:
+        """Writes the means; blocks. All ranks call it."""
+
+    def clear(self) -> None:
+        """Drops the shards added."""
