@@ -58,7 +58,7 @@ class RoomGuest : private FrameReader {
   std::deque<std::string> messages_;
 };
 
-// What kAdmitted says. `size` 0: nobody waits.
+// The content of kAdmitted. `size` 0: no newcomer waits.
 struct Admission {
   std::uint32_t number = 0;  // Of the growth's meeting.
   int rank = 0;              // Of this process in the grown job.
