@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank of an elastic job. Arguments: the number of ranks at the end, and
-// NUMBER:STEP for each process that kills itself, by the launcher's number.
+// NUMBER:STEP for each process that kills itself, by the launcher's number,
+// before its own STEP-th step.
 //
 // All ranks share a state: the step, and a sum of what each step did. The job
 // ends kLastSteps steps after it has the given number of ranks. Each rank then
@@ -81,10 +82,11 @@ bool recover(const Status& status) {
 
 void run(int final_size, std::int64_t dies_at) {
   State state;
+  std::int64_t made = 0;  // Steps of this process.
   bool in_step = false;
   bool newcomers_wait = false;
   while (state.last_step == 0 || state.step < state.last_step) {
-    if (dies_at == state.step + 1) std::raise(SIGKILL);
+    if (dies_at == made + 1) std::raise(SIGKILL);
     if (!in_step) {
       in_step = !recover(sync(state));
       continue;
@@ -93,6 +95,7 @@ void run(int final_size, std::int64_t dies_at) {
       in_step = false;
       continue;
     }
+    ++made;
     std::this_thread::sleep_for(kRest);
     if (!newcomers_wait) continue;
     const Status grown = hvd::grow();

@@ -46,7 +46,7 @@ class Elastic(unittest.TestCase):
         self.ends_well([0, 2], 2, ["--spares", "1"], 2, "1:20")
 
     def test_a_newcomer_that_joined_is_replaced_as_well(self):
-        job = self.ends_well([0, 3], 2, ["--max-np", "2"], 2, "1:20", "2:60")
+        job = self.ends_well([0, 3], 2, ["--max-np", "2"], 2, "1:20", "2:10")
         self.assertRegex(job.stderr, "without rank 1 on .* without rank 2 on ")
 
     def test_a_job_grows_to_its_largest_size(self):
