@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <optional>
 #include <string>
 #include <thread>
@@ -130,11 +131,13 @@ TEST(Prepared, EndsWithItsJob) {
 
 // The call must be prepared anew in the next job.
 TEST(Prepared, FailsWithItsBrokenJob) {
-  run_world({.size = 2}, [](Runtime& job, auto&) {
+  std::latch all_have_run(2);
+  run_world({.size = 2}, [&](Runtime& job, auto&) {
     float value = 1;
     const TensorView view = TensorView::of(&value, {1});
     Prepared prepared = *job.prepare_allreduce_(view, {.name = "x"});
     for (int i = 0; i < 20; ++i) EXPECT_EQ(prepared.run(), absl::OkStatus());
+    all_have_run.arrive_and_wait();
     if (job.topology().rank() == 0) job.abort("is tired");
     while (prepared.run().ok()) {
     }
@@ -189,10 +192,12 @@ TEST(Prepared, ALoneCallEndsWithALeavingRank) {
 }
 
 TEST(Prepared, ALoneCallBreaksWithTheJob) {
-  run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
+  std::latch all_have_run(2);
+  run_world({.size = 2}, [&](Runtime& job, transport::LoopbackWorld&) {
     float x = 1;
     auto call = *job.prepare_allreduce_(TensorView::of(&x, {1}), {.name = "x"});
     run_often(job, call);
+    all_have_run.arrive_and_wait();
     if (suite::rank_of(job) == 1) return job.abort("has had enough");
     const Status end = call.run();
     EXPECT_TRUE(absl::IsAborted(end)) << end;
