@@ -11,6 +11,7 @@
 #include "horovodpp/data/data.h"                       // IWYU pragma: export
 #include "horovodpp/distributed/sync_batch_norm.h"     // IWYU pragma: export
 #include "horovodpp/distributed/tensor_collectives.h"  // IWYU pragma: export
+#include "horovodpp/elastic.h"                         // IWYU pragma: export
 #include "horovodpp/nn.h"                              // IWYU pragma: export
 #include "horovodpp/optim/adagrad.h"                   // IWYU pragma: export
 #include "horovodpp/optim/adam.h"                      // IWYU pragma: export

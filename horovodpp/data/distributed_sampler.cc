@@ -18,19 +18,42 @@ DistributedSampler::DistributedSampler(std::int64_t dataset_size,
     throw InvalidArgument(
         absl::StrCat("a sampler of a data set of ", dataset_size, " items"));
   }
-  if (options.num_replicas < 1 || options.rank < 0 ||
-      options.rank >= options.num_replicas) {
-    throw InvalidArgument(absl::StrCat("rank ", options.rank, " of ",
-                                       options.num_replicas, " replicas"));
+  count_samples();
+}
+
+void DistributedSampler::count_samples() {
+  if (options_.num_replicas < 1 || options_.rank < 0 ||
+      options_.rank >= options_.num_replicas) {
+    throw InvalidArgument(absl::StrCat("rank ", options_.rank, " of ",
+                                       options_.num_replicas, " replicas"));
   }
-  const std::int64_t replicas = options.num_replicas;
-  num_samples_ = options.drop_last ? dataset_size / replicas
-                                   : (dataset_size + replicas - 1) / replicas;
-  if (num_samples_ == 0) {
+  const std::int64_t replicas = options_.num_replicas;
+  const std::int64_t items = dataset_size_ - begin_;
+  num_samples_ =
+      options_.drop_last ? items / replicas : (items + replicas - 1) / replicas;
+  if (num_samples_ == 0 && begin_ == 0) {
     throw InvalidArgument(
-        absl::StrCat(dataset_size, " items are fewer than ", replicas,
+        absl::StrCat(dataset_size_, " items are fewer than ", replicas,
                      " replicas, and drop_last leaves each of them none"));
   }
+}
+
+std::int64_t DistributedSampler::items_read() const {
+  return std::min(begin_ + position_ * options_.num_replicas, dataset_size_);
+}
+
+void DistributedSampler::distribute(std::int64_t begin, int num_replicas,
+                                    int rank) {
+  if (begin < 0 || begin > dataset_size_) {
+    throw InvalidArgument(absl::StrCat("item ", begin, " of a data set of ",
+                                       dataset_size_, " items"));
+  }
+  options_.num_replicas = num_replicas;
+  options_.rank = rank;
+  begin_ = begin;
+  position_ = 0;
+  count_samples();
+  if (num_samples_ == 0) set_epoch(epoch_ + 1);
 }
 
 std::vector<std::int64_t> DistributedSampler::indices() const {
@@ -47,7 +70,8 @@ std::vector<std::int64_t> DistributedSampler::indices() const {
   std::vector<std::int64_t> mine;
   for (std::int64_t i = position_; i < num_samples_; ++i) {
     const std::int64_t place = i * options_.num_replicas + options_.rank;
-    mine.push_back(order[static_cast<std::size_t>(place % dataset_size_)]);
+    const std::int64_t wrapped = place % (dataset_size_ - begin_);
+    mine.push_back(order[static_cast<std::size_t>(begin_ + wrapped)]);
   }
   return mine;
 }
@@ -59,6 +83,8 @@ void DistributedSampler::set_epoch(std::int64_t epoch) {
   if (epoch == epoch_) return;
   epoch_ = epoch;
   position_ = 0;
+  begin_ = 0;
+  count_samples();
 }
 
 void DistributedSampler::set_position(std::int64_t position) {

@@ -38,7 +38,7 @@ class DistributedSampler {
   explicit DistributedSampler(std::int64_t dataset_size,
                               const SamplerOptions& options = {});
 
-  // Items per rank and epoch.
+  // Items per rank and epoch, or per rank and rest of an epoch.
   std::int64_t num_samples() const { return num_samples_; }
 
   // The remaining items of this rank and epoch, in order, from `position` on.
@@ -65,9 +65,20 @@ class DistributedSampler {
 
   const SamplerOptions& options() const { return options_; }
 
+ protected:
+  // The number of items that all replicas together have read in this epoch.
+  std::int64_t items_read() const;
+  // Distributes the items of the epoch from `begin` on among other replicas. At
+  // the end of an epoch the next one begins.
+  //   InvalidArgument  `begin` is not an item; or as the constructor
+  void distribute(std::int64_t begin, int num_replicas, int rank);
+
  private:
+  void count_samples();
+
   const std::int64_t dataset_size_;
-  const SamplerOptions options_;
+  SamplerOptions options_;
+  std::int64_t begin_ = 0;  // The first item that is distributed.
   std::int64_t num_samples_ = 0;
   std::int64_t epoch_ = 0;
   std::int64_t position_ = 0;

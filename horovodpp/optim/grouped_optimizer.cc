@@ -63,9 +63,11 @@ std::vector<nn::NamedTensor> StatefulOptimizer::state() const {
 }
 
 void StatefulOptimizer::keep_parts(std::vector<ElementRange> parts) {
+  const bool had_all = parts_.empty();
   parts_ = std::move(parts);
   NoGrad no_grad;
   for (std::size_t i = 0; i < state_.size(); ++i) {
+    if (!had_all) state_[i] = Slots(slot_kinds_.size());
     for (std::size_t k = 0; k < slot_kinds_.size(); ++k) {
       Tensor& slot = state_[i][k];
       if (slot.defined() && !slot_kinds_[k].is_count) slot = kept(i, slot);

@@ -65,7 +65,8 @@ class StatefulOptimizer : public Optimizer {
   // From now on only these elements of each parameter are updated and have
   // state. state() shows the state of these elements, as one row.
   // load_state_dict() still takes the state of whole parameters. Parameters
-  // have no gaps in memory.
+  // have no gaps in memory. Empty: whole parameters. A later call drops the
+  // state.
   void keep_parts(std::vector<ElementRange> parts);
 
   const std::vector<StateSlot>& slot_kinds() const { return slot_kinds_; }

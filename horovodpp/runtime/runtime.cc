@@ -113,6 +113,10 @@ StatusOr<std::unique_ptr<Runtime>> Runtime::reform() {
       new Runtime(recovery_, growth_, std::move(job)));
 }
 
+bool Runtime::is_elastic() const { return growth_->config().max_ranks > 0; }
+
+bool Runtime::is_newcomer() const { return growth_->config().is_newcomer; }
+
 int Runtime::waiting_newcomers() {
   const Topology& topology = job_->topology();
   if (topology.rank() != 0) return 0;

@@ -278,6 +278,11 @@ class Runtime {
   //                       are not a majority, and stop
   StatusOr<std::unique_ptr<Runtime>> reform();
 
+  // Whether the launcher may add ranks to this job; equal on all ranks.
+  bool is_elastic() const;
+  // Whether this process has joined a running job.
+  bool is_newcomer() const;
+
   // The number of waiting processes that grow() would take, in an elastic job
   // (horovodrun --max-np or --spares). Rank 0 knows it; other ranks return 0.
   // Does not wait.

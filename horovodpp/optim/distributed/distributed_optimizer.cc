@@ -12,16 +12,10 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/core/thread/threads.h"
-#include "horovodpp/core/thread/without_exceptions.h"
+#include "horovodpp/optim/distributed/job_parts.h"
 #include "horovodpp/optim/distributed/replica_check.h"
 #include "horovodpp/optim/grouped_optimizer.h"
-#include "horovodpp/optim/reduction/arena_gradients.h"
 #include "horovodpp/optim/reduction/compression_advice.h"
-#include "horovodpp/optim/reduction/contributions.h"
-#include "horovodpp/optim/reduction/handover.h"
-#include "horovodpp/optim/reduction/parameter_claim.h"
-#include "horovodpp/optim/reduction/parameter_shards.h"
 #include "horovodpp/optim/reduction/sparse_reduction.h"
 #include "horovodpp/replica/objects.h"
 #include "horovodpp/runtime/runtime.h"
@@ -32,19 +26,6 @@ namespace {
 
 // Steps before the cost of compression is known.
 constexpr std::int64_t kTrialSteps = 10;
-
-// Reducing a gradient as soon as it is complete overlaps with backward if the
-// reduction has a free core. If all cores compute, each reduction interrupts
-// the computation.
-std::size_t bucket_bytes_of(const DistributedOptions& options) {
-  constexpr std::size_t kBucketBytes = std::size_t{16} << 20;
-  if (options.bucket_bytes) return *options.bucket_bytes;
-  const Topology& topology = replica::job_of(options.runtime)->topology();
-  const int ranks = topology.local_size();
-  const bool hides_nothing =
-      ranks == topology.size() && !have_spare_cores(ranks, get_num_threads());
-  return hides_nothing ? kBucketBytes : 0;
-}
 
 }  // namespace
 
@@ -66,94 +47,104 @@ DistributedOptimizer::NoSync::~NoSync() { *accumulates_ = previous_; }
 DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                                            const DistributedOptions& options)
     : OptimizerWrapper(std::move(wrapped), "DistributedOptimizer"),
-      passes_per_step_(checked_passes(options.backward_passes_per_step)),
-      averages_passes_(options.average_passes),
-      finds_unused_(options.find_unused_parameters),
-      check_every_(options.check_parameters_every),
-      shards_(shards_of(this->wrapped(), options)),
-      reducer_(*replica::job_of(options.runtime),
-               {.op = options.op,
-                .gradient_predivide_factor = options.gradient_predivide_factor,
-                .scale = options.average_passes ? 1.0 / passes_per_step_ : 1.0,
-                .groups = options.groups.names_in(parameters()),
-                .bucket_bytes = bucket_bytes_of(options),
-                .scattered = shards_ == nullptr
-                                 ? std::vector<replica::ScatteredGroup>()
-                                 : shards_->groups(),
-                .compressor = options.compression,
-                .observer = options.observer,
-                .name = options.name,
-                .process_set = options.process_set}),
-      claim_(std::make_unique<ParameterClaim>(
-          parameters(), options.name,
-          replica::job_of(options.runtime)->membership())),
-      contributions_(std::make_unique<Contributions>(
-          parameters(), reducer_,
-          ContributionEvents{
-              .complete = [this](std::size_t i) { handover_->give(i); },
-              .came = [this] { is_synchronized_ = false; }},
-          ContributionOptions{
-              .passes = passes_per_step_,
-              .every_backward_counts = options.every_backward_counts,
-              .only_accumulates = only_accumulates_})),
-      handover_(std::make_unique<Handover>(parameters(), reducer_,
-                                           *contributions_, shards_.get(),
-                                           options.sparse_as_dense)) {
-  if (check_every_ < 0) {
+      options_(options) {
+  checked_passes(options_.backward_passes_per_step);
+  if (options_.check_parameters_every < 0) {
     throw InvalidArgument(absl::StrCat("check_parameters_every is ",
-                                       check_every_,
+                                       options_.check_parameters_every,
                                        "; it must not be negative"));
   }
-  if (finds_unused_ && options.every_backward_counts) {
+  if (options_.find_unused_parameters && options_.every_backward_counts) {
     throw InvalidArgument(
         "find_unused_parameters does not go with every_backward_counts, which "
         "reduces zeros before all ranks know what they use");
   }
-  if (!options.sparse_as_dense) check_sparse_op(parameters(), op());
-  if (compressor() != nullptr) {
-    warn_if_useless(*compressor(), reducer_.num_ranks(),
-                    replica::job_of(options.runtime)->topology());
+  if (!options_.sparse_as_dense) check_sparse_op(parameters(), op());
+  job_ = parts_in(*replica::job_of(options_.runtime));
+  enter();
+}
+
+DistributedOptimizer::~DistributedOptimizer() {
+  for (autograd::HookHandle& hook : forward_hooks_) hook.remove();
+}
+
+std::unique_ptr<DistributedOptimizer::JobParts> DistributedOptimizer::parts_in(
+    Runtime& job) {
+  return std::make_unique<JobParts>(
+      job, parameters(), options_, shards_in(job),
+      ContributionEvents{
+          .complete = [this](std::size_t i) { job_->handover->give(i); },
+          .came = [this] { is_synchronized_ = false; }},
+      ContributionOptions{
+          .passes = options_.backward_passes_per_step,
+          .every_backward_counts = options_.every_backward_counts,
+          .only_accumulates = only_accumulates_});
+}
+
+void DistributedOptimizer::enter() {
+  const std::shared_ptr<Runtime> job = value_or_throw(job_->reducer.job());
+  job_->claim = std::make_unique<ParameterClaim>(parameters(), options_.name,
+                                                 job->membership());
+  if (compression() != nullptr) {
+    warn_if_useless(*compression(), job_->reducer.num_ranks(), job->topology());
   }
-  place_gradients();
-  contributions_->attach();
+  place_gradients(*job);
+  job_->contributions->attach();
+}
+
+void DistributedOptimizer::rejoin(const ProcessSet& process_set,
+                                  Runtime* runtime) {
+  const std::shared_ptr<Runtime> job = replica::job_of(runtime);
+  const DistributedOptions before = options_;
+  options_.process_set = process_set;
+  options_.runtime = runtime;
+  std::unique_ptr<JobParts> next;
+  try {
+    next = parts_in(*job);
+  } catch (...) {
+    options_ = before;
+    throw;
+  }
+  const bool moves_parts = job_->shards != nullptr || next->shards != nullptr;
+  lost_state_ = lost_state_ || (moves_parts && has_state());
+  stop_gathering_during_forward();
+  job_ = std::move(next);  // Waits for the old job's gradients.
+  wrapped().zero_grad();
+  is_synchronized_ = false;
+  synchronized_by_caller_ = false;
+  gradients_are_whole_ = false;
+  enter();
+  if (gathers_for_ != nullptr) gather_during_forward(*gathers_for_);
 }
 
 // Places gradients in shared memory if all ranks of the reduction are on one
 // node.
-void DistributedOptimizer::place_gradients() {
-  if (shards_ != nullptr) {
-    shards_->move_in();
-    sharded().keep_parts(shards_->parts());
+void DistributedOptimizer::place_gradients(Runtime& job) {
+  if (job_->shards != nullptr) {
+    job_->shards->move_in();
+    sharded().keep_parts(job_->shards->parts());
     return;
   }
-  const std::shared_ptr<Runtime> job = value_or_throw(reducer_.job());
-  const Topology& topology = job->topology();
-  if (reducer_.num_ranks() < 2 || topology.local_size() < topology.size() ||
-      compressor() != nullptr || describe(op()).whole_tensors) {
+  if (options_.shard_updates) sharded().keep_parts({});
+  const Topology& topology = job.topology();
+  if (job_->reducer.num_ranks() < 2 ||
+      topology.local_size() < topology.size() || compression() != nullptr ||
+      describe(op()).whole_tensors) {
     return;
   }
   std::vector<nn::NamedTensor> dense;
   for (const std::size_t i :
-       order_of_gradients(parameters(), reducer_.options().groups)) {
+       order_of_gradients(parameters(), job_->reducer.options().groups)) {
     const Tensor& parameter = parameters()[i].tensor;
     if (!parameter.requires_grad() || is_sparse_parameter(parameter)) continue;
     dense.push_back(parameters()[i]);
   }
-  in_arena_ = std::make_unique<ArenaGradients>();
-  if (in_arena_->add(*job, dense)) return;
-  job->log().debug(absl::StrCat(
-      "optimizer '", reducer_.options().name,
+  job_->in_arena = std::make_unique<ArenaGradients>();
+  if (job_->in_arena->add(job, dense)) return;
+  job.log().debug(absl::StrCat(
+      "optimizer '", options_.name,
       "': the arena has no room for its gradients, which are reduced from "
       "ordinary memory"));
-}
-
-DistributedOptimizer::~DistributedOptimizer() {
-  contributions_.reset();
-  for (autograd::HookHandle& hook : forward_hooks_) hook.remove();
-  // The reducer borrows the gradients' memory until discard(). The next call
-  // that needs the job reports the job's errors.
-  without_exceptions([&] { reducer_.discard(); });
-  without_exceptions([&] { finish_step(); });
 }
 
 void DistributedOptimizer::synchronize() {
@@ -163,21 +154,21 @@ void DistributedOptimizer::synchronize() {
 }
 
 void DistributedOptimizer::reduce() {
-  throw_if_error(reducer_.job().status());
+  throw_if_error(job_->reducer.job().status());
   finish_step();
-  contributions_->attach();
+  job_->contributions->attach();
   give_the_rest();
   try {
-    timed([this] { reducer_.finish(); });
+    timed([this] { job_->reducer.finish(); });
   } catch (...) {
     // If finish() fails before it waits, the reducer still has the gradients.
-    if (!reducer_.is_pending()) handover_->forget();
+    if (!job_->reducer.is_pending()) job_->handover->forget();
     throw;
   }
-  if (in_arena_ != nullptr) warn_of_strayed_gradients();
-  handover_->take_back();
+  if (job_->in_arena != nullptr) warn_of_strayed_gradients();
+  job_->handover->take_back();
   is_synchronized_ = true;
-  gradients_are_whole_ = shards_ == nullptr;
+  gradients_are_whole_ = job_->shards == nullptr;
 }
 
 void DistributedOptimizer::timed(const std::function<void()>& wait) {
@@ -191,22 +182,23 @@ void DistributedOptimizer::timed(const std::function<void()>& wait) {
 void DistributedOptimizer::give_the_rest() {
   std::vector<std::uint8_t> exist;
   for (const auto& [name, parameter] : parameters()) {
-    if (!finds_unused_) break;
+    if (!options_.find_unused_parameters) break;
     exist.push_back(autograd::kept_gradient(parameter).defined() ? 1 : 0);
   }
-  for (const std::size_t i : reducer_.rest(contributions_->slots(), exist)) {
+  for (const std::size_t i :
+       job_->reducer.rest(job_->contributions->slots(), exist)) {
     const Tensor& parameter = parameters()[i].tensor;
     // With a gradient of zeros, weight decay would move a frozen parameter.
     if (parameter.requires_grad() ||
         autograd::kept_gradient(parameter).defined()) {
-      handover_->give(i);
+      job_->handover->give(i);
     }
   }
 }
 
 void DistributedOptimizer::warn_of_strayed_gradients() {
-  for (const std::string& name : in_arena_->strayed()) {
-    const auto job = reducer_.job();
+  for (const std::string& name : job_->in_arena->strayed()) {
+    const auto job = job_->reducer.job();
     if (!job.ok()) return;
     (*job)->log().debug(absl::StrCat(
         "the gradient of '", name,
@@ -224,7 +216,7 @@ void DistributedOptimizer::reduce_unless_done() {
   // Reducing a reduced gradient again would make a sum grow with every call.
   if (is_synchronized_) return;
   if (*skips_synchronize_) {
-    if (!reducer_.is_pending()) return;
+    if (!job_->reducer.is_pending()) return;
     throw Error(absl::FailedPreconditionError(
         "step() under skip_synchronize(), where gradients are being reduced; "
         "call synchronize() before"));
@@ -246,48 +238,68 @@ void DistributedOptimizer::step() {
 }
 
 void DistributedOptimizer::make_step() {
-  if (shards_ != nullptr && !is_synchronized_) {
+  if (job_->shards != nullptr && !is_synchronized_) {
     throw Error(absl::FailedPreconditionError(
         "step() where updates are sharded, and skip_synchronize() keeps the "
         "gradients from being reduced: each rank would move its part along "
         "gradients of its own; call synchronize() before"));
   }
+  if (lost_state_) {
+    throw Error(absl::FailedPreconditionError(
+        "step() after rejoin(), where updates are sharded: the other ranks' "
+        "parts of the state are lost; call load_state_dict() before"));
+  }
   are_replicas_ = are_replicas_ && is_synchronized_;
   is_synchronized_ = false;
-  if (shards_ != nullptr) shards_->check_in_place();
+  if (job_->shards != nullptr) job_->shards->check_in_place();
   wrapped().step();
-  if (shards_ != nullptr) {
-    shards_->start_gathering();
-    if (!gathers_during_forward_) finish_step();
-    for (const std::size_t index : waits_at_once_) shards_->wait_for(index);
+  if (job_->shards != nullptr) {
+    job_->shards->start_gathering();
+    if (gathers_for_ == nullptr) finish_step();
+    for (const std::size_t index : waits_at_once_)
+      job_->shards->wait_for(index);
   }
   ++steps_;
-  if (compressor() != nullptr && steps_ == kTrialSteps) {
-    warn_if_slower(reducer_);
+  if (compression() != nullptr && steps_ == kTrialSteps) {
+    warn_if_slower(job_->reducer);
   }
-  if (check_every_ > 0 && steps_ % check_every_ == 0 && are_replicas_ &&
-      reducer_.num_ranks() > 1) {
+  const int check_every = options_.check_parameters_every;
+  if (check_every > 0 && steps_ % check_every == 0 && are_replicas_ &&
+      job_->reducer.num_ranks() > 1) {
     finish_step();
-    check_replicas(parameters(), reducer_, steps_);
+    compare_replicas();
   }
+}
+
+void DistributedOptimizer::compare_replicas() {
+  try {
+    check_replicas(parameters(), job_->reducer, steps_);
+  } catch (const Error& error) {
+    // The step is made. The next call reports the broken job.
+    if (!absl::IsAborted(error.status())) throw;
+  }
+}
+
+replica::ReducerStats DistributedOptimizer::reduced() const {
+  return job_->reducer.stats();
 }
 
 void DistributedOptimizer::set_backward_passes_per_step(int passes) {
   const int checked = checked_passes(passes);
-  if (reducer_.is_pending() || averages_passes_) {
+  if (job_->reducer.is_pending() || options_.average_passes) {
     throw Error(absl::FailedPreconditionError(absl::StrCat(
         "set_backward_passes_per_step(): ",
-        averages_passes_
+        options_.average_passes
             ? "gradients are divided by the number of passes; make "
               "another optimizer"
             : "gradients are under way; call step() before")));
   }
-  passes_per_step_ = checked;
-  contributions_->expect(passes_per_step_);
+  options_.backward_passes_per_step = checked;
+  job_->contributions->expect(checked);
 }
 
 void DistributedOptimizer::zero_grad(bool set_to_none) {
-  contributions_->before_zero_grad();
+  job_->contributions->before_zero_grad();
   wrapped().zero_grad(set_to_none);
 }
 

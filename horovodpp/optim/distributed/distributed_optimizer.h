@@ -41,10 +41,10 @@
 // Several optimizers may share a job. Each needs its own parameters and, if
 // their gradients are in flight at the same time, its own name.
 //
-// A DistributedOptimizer may outlive its job, but cannot work in another one:
-// after this rank has left (shutdown(), reform()), backward, step() and
-// synchronize() fail with FailedPrecondition. The destructor waits for
-// gradients in flight.
+// A DistributedOptimizer may outlive its job. After this rank has left
+// (shutdown(), reform(), grow()), backward, step() and synchronize() fail with
+// FailedPrecondition until rejoin(). The destructor waits for gradients in
+// flight.
 //
 // Not thread-safe, but backward may run on other threads than step().
 #pragma once
@@ -70,10 +70,6 @@
 namespace HVD_EXPORT hvd {
 namespace optim {
 
-class ArenaGradients;
-class Contributions;
-class Handover;
-class ParameterClaim;
 class ParameterShards;
 class StatefulOptimizer;
 struct GradientPart;
@@ -116,6 +112,17 @@ class DistributedOptimizer : public OptimizerWrapper {
   explicit DistributedOptimizer(std::unique_ptr<Optimizer> wrapped,
                                 const DistributedOptions& options = {});
   ~DistributedOptimizer() override;
+
+  // Goes on in another job, after this rank has left the one before: in the
+  // current job, or in `runtime`. Every rank calls it. Discards a step that has
+  // begun, and clears the gradients; keeps parameters and state.
+  //
+  // With sharded updates, the parts of the state that other ranks had are lost:
+  // if there was a state, load_state_dict() must follow.
+  //   hvd::Error  as the constructor; the optimizer is then unchanged, unless
+  //               another one reduces its parameters
+  void rejoin(const ProcessSet& process_set = ProcessSet::global(),
+              Runtime* runtime = nullptr);
 
   // With sharded updates, gathers the moved parameters during the next forward
   // of `model`. Each module waits for its own parameters when its operator() is
@@ -180,8 +187,13 @@ class DistributedOptimizer : public OptimizerWrapper {
   //                                    (average_passes)
   void set_backward_passes_per_step(int passes);
 
-  // Statistics of the gradients handed over so far.
-  replica::ReducerStats reduced() const { return reducer_.stats(); }
+  // Statistics of the gradients handed over in this job.
+  replica::ReducerStats reduced() const;
+  // Null: gradients are sent uncompressed.
+  const std::shared_ptr<compression::Compressor>& compression() const {
+    return options_.compression;
+  }
+  bool shards_updates() const { return options_.shard_updates; }
 
   [[nodiscard]] SkipSynchronize skip_synchronize() {
     return SkipSynchronize(*this);
@@ -214,10 +226,14 @@ class DistributedOptimizer : public OptimizerWrapper {
                        const nn::LoadOptions& options = {}) override;
 
  private:
+  struct JobParts;
+
   // The factor by which to multiply gradients, or nullopt to skip the step.
   std::optional<double> examine(const DistributedStepOptions& options,
                                 StepResult& result);
-  void place_gradients();
+  std::unique_ptr<JobParts> parts_in(Runtime& job);
+  void enter();
+  void place_gradients(Runtime& job);
   void reduce();
   void give_the_rest();
   void warn_of_strayed_gradients();
@@ -226,39 +242,30 @@ class DistributedOptimizer : public OptimizerWrapper {
   void reduce_unless_done();
   void complete_gradients();
   void make_step();
+  void compare_replicas();
   std::vector<GradientPart> parts_to_move() const;
   std::vector<GradientPart> parts_to_look_at() const;
   // Null if updates are not sharded.
-  static std::unique_ptr<ParameterShards> shards_of(
-      const Optimizer& wrapped, const DistributedOptions& options);
+  std::unique_ptr<ParameterShards> shards_in(Runtime& job) const;
+  void stop_gathering_during_forward();
+  bool has_state() const { return !wrapped().state().empty(); }
   StatefulOptimizer& sharded();
   const StatefulOptimizer& sharded() const;
   nn::StateDict sharded_state_dict() const;
 
-  ReduceOp op() const { return reducer_.options().op; }
-  // Null: gradients are sent uncompressed.
-  const std::shared_ptr<compression::Compressor>& compressor() const {
-    return reducer_.options().compressor;
-  }
+  ReduceOp op() const { return options_.op; }
 
-  int passes_per_step_;
-  const bool averages_passes_;
-  const bool finds_unused_;
-  const int check_every_;
+  DistributedOptions options_;
   std::int64_t steps_ = 0;
   std::chrono::nanoseconds exposed_ = {};
   bool are_replicas_ = true;  // All steps used reduced gradients.
-  const std::unique_ptr<ParameterShards> shards_;  // Null: not sharded.
-  // Tracks the progress of this step's gradients.
-  replica::GradientReducer reducer_;
-  std::unique_ptr<ParameterClaim> claim_;
-  std::unique_ptr<ArenaGradients> in_arena_;  // Null: gradients lie anywhere.
   // Whether gradients are reduced, and no backward has added to one since.
   std::atomic<bool> is_synchronized_ = false;
   bool synchronized_by_caller_ = false;
   // Whether reduced gradients are complete, where updates are sharded.
   bool gradients_are_whole_ = false;
-  bool gathers_during_forward_ = false;
+  bool lost_state_ = false;  // Where updates are sharded, by rejoin().
+  nn::Module* gathers_for_ = nullptr;  // During its forward. Or null.
   // Parameters that no module waits for.
   std::vector<std::size_t> waits_at_once_;
   std::vector<autograd::HookHandle> forward_hooks_;
@@ -266,8 +273,7 @@ class DistributedOptimizer : public OptimizerWrapper {
       std::make_shared<bool>(false);
   const std::shared_ptr<std::atomic<bool>> only_accumulates_ =
       std::make_shared<std::atomic<bool>>(false);
-  std::unique_ptr<Contributions> contributions_;
-  std::unique_ptr<Handover> handover_;
+  std::unique_ptr<JobParts> job_;
 };
 
 }  // namespace optim

@@ -15,46 +15,45 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/nn/layers/lstm.h"
 #include "horovodpp/nn/layers/multihead_attention.h"
+#include "horovodpp/optim/distributed/job_parts.h"
 #include "horovodpp/optim/grouped_optimizer.h"
-#include "horovodpp/optim/reduction/parameter_shards.h"
 #include "horovodpp/optim/reduction/sparse_reduction.h"
 #include "horovodpp/replica/objects.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::optim {
 
-std::unique_ptr<ParameterShards> DistributedOptimizer::shards_of(
-    const Optimizer& wrapped, const DistributedOptions& options) {
-  if (!options.shard_updates) return nullptr;
+std::unique_ptr<ParameterShards> DistributedOptimizer::shards_in(
+    Runtime& job) const {
+  if (!options_.shard_updates) return nullptr;
   const auto refuse = [](const std::string& why) {
     throw InvalidArgument("shard_updates " + why);
   };
-  const auto* optimizer = dynamic_cast<const StatefulOptimizer*>(&wrapped);
+  const auto* optimizer = dynamic_cast<const StatefulOptimizer*>(&wrapped());
   if (optimizer == nullptr || !optimizer->moves_parts()) {
     refuse(
         "goes with SGD, Adam and AdamW; this optimizer moves whole parameters");
   }
-  if (!describe(options.op).linear) {
+  if (!describe(options_.op).linear) {
     refuse(absl::StrCat("goes with op average or sum, not with op ",
-                        name_of(options.op)));
+                        name_of(options_.op)));
   }
-  if (options.compression != nullptr) {
+  if (options_.compression != nullptr) {
     refuse("does not go with compression, which works on whole gradients");
   }
-  if (!options.groups.names_in(wrapped.parameters()).empty()) {
+  if (!options_.groups.names_in(parameters()).empty()) {
     refuse("does not go with groups: it sends gradients in buckets of its own");
   }
-  for (const auto& [name, tensor] : wrapped.parameters()) {
+  for (const auto& [name, tensor] : parameters()) {
     if (!is_sparse_parameter(tensor)) continue;
     refuse(absl::StrCat("does not go with sparse gradients, which '", name,
                         "' has"));
   }
-  const std::shared_ptr<Runtime> job = replica::job_of(options.runtime);
-  if (value_or_throw(job->ranks_of(options.process_set)).size() < 2) {
+  if (value_or_throw(job.ranks_of(options_.process_set)).size() < 2) {
     return nullptr;
   }
-  return std::make_unique<ParameterShards>(*job, wrapped.parameters(),
-                                           options.name, options.process_set);
+  return std::make_unique<ParameterShards>(job, parameters(), options_.name,
+                                           options_.process_set);
 }
 
 StatefulOptimizer& DistributedOptimizer::sharded() {
@@ -67,7 +66,7 @@ const StatefulOptimizer& DistributedOptimizer::sharded() const {
 // Completes gradients of which each rank has its reduced part.
 void DistributedOptimizer::complete_gradients() {
   if (gradients_are_whole_ || !is_synchronized_) return;
-  timed([this] { shards_->gather_gradients(); });
+  timed([this] { job_->shards->gather_gradients(); });
   for (const auto& [name, parameter] : parameters()) {
     const Tensor grad = parameter.grad();
     if (grad.defined()) grad.bump_version();
@@ -76,17 +75,18 @@ void DistributedOptimizer::complete_gradients() {
 }
 
 void DistributedOptimizer::finish_step() {
-  if (shards_ != nullptr) timed([this] { shards_->wait_for_all(); });
+  if (job_->shards != nullptr) timed([this] { job_->shards->wait_for_all(); });
 }
 
 void DistributedOptimizer::gather_during_forward(nn::Module& model) {
-  if (shards_ == nullptr && reducer_.num_ranks() > 1) {
+  if (job_->shards == nullptr && job_->reducer.num_ranks() > 1) {
     throw Error(
         absl::FailedPreconditionError("gather_during_forward() of an optimizer "
                                       "whose updates are not sharded; "
                                       "set DistributedOptions::shard_updates"));
   }
-  if (shards_ == nullptr) return;
+  gathers_for_ = &model;
+  if (job_->shards == nullptr) return;
   absl::flat_hash_map<const void*, std::size_t> places;
   for (std::size_t i = 0; i < parameters().size(); ++i) {
     places[parameters()[i].tensor.impl()] = i;
@@ -108,7 +108,7 @@ void DistributedOptimizer::gather_during_forward(nn::Module& model) {
     forward_hooks_.push_back(module->register_forward_pre_hook(
         [this, own](nn::Module&, const Tensor&) {
           timed([&] {
-            for (const std::size_t index : own) shards_->wait_for(index);
+            for (const std::size_t index : own) job_->shards->wait_for(index);
           });
         }));
   }
@@ -116,7 +116,12 @@ void DistributedOptimizer::gather_during_forward(nn::Module& model) {
   for (std::size_t i = 0; i < parameters().size(); ++i) {
     if (!hooked.contains(i)) waits_at_once_.push_back(i);
   }
-  gathers_during_forward_ = true;
+}
+
+void DistributedOptimizer::stop_gathering_during_forward() {
+  for (autograd::HookHandle& hook : forward_hooks_) hook.remove();
+  forward_hooks_.clear();
+  waits_at_once_.clear();
 }
 
 }  // namespace hvd::optim

@@ -7,9 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
+#include "horovodpp/optim/distributed/job_parts.h"
 #include "horovodpp/optim/grouped_optimizer.h"
-#include "horovodpp/optim/reduction/handover.h"
-#include "horovodpp/optim/reduction/parameter_shards.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::optim {
@@ -20,10 +19,10 @@ constexpr const char* kCompression = "compression.";
 }  // namespace
 
 nn::StateDict DistributedOptimizer::state_dict() const {
-  if (shards_ != nullptr) return sharded_state_dict();
+  if (job_->shards != nullptr) return sharded_state_dict();
   nn::StateDict state = wrapped().state_dict();
-  if (compressor() == nullptr) return state;
-  for (const auto& [name, values] : compressor()->state()) {
+  if (compression() == nullptr) return state;
+  for (const auto& [name, values] : compression()->state()) {
     state.push_back(
         {absl::StrCat(kCompression, name),
          from_vector(values, {static_cast<std::int64_t>(values.size())})});
@@ -36,7 +35,7 @@ void DistributedOptimizer::load_state_dict(const nn::StateDict& state,
   nn::StateDict rest;
   std::vector<compression::RememberedValues> remembered;
   for (const auto& [name, tensor] : state) {
-    if (compressor() == nullptr || !absl::StartsWith(name, kCompression)) {
+    if (compression() == nullptr || !absl::StartsWith(name, kCompression)) {
       rest.push_back({name, tensor});
     } else {
       remembered.push_back({name.substr(std::string(kCompression).size()),
@@ -44,16 +43,17 @@ void DistributedOptimizer::load_state_dict(const nn::StateDict& state,
     }
   }
   wrapped().load_state_dict(rest, options);
-  if (compressor() != nullptr) compressor()->load_state(remembered);
-  reducer_.discard();
-  handover_->forget();
+  if (compression() != nullptr) compression()->load_state(remembered);
+  lost_state_ = false;
+  job_->reducer.discard();
+  job_->handover->forget();
   is_synchronized_ = false;
   synchronized_by_caller_ = false;
 }
 
 nn::StateDict DistributedOptimizer::sharded_state_dict() const {
-  nn::StateDict state =
-      nn::with_prefix(kStatePrefix, shards_->whole_state(sharded(), reducer_));
+  nn::StateDict state = nn::with_prefix(
+      kStatePrefix, job_->shards->whole_state(sharded(), job_->reducer));
   for (const nn::NamedTensor& entry : wrapped().state_dict()) {
     if (!absl::StartsWith(entry.name, kStatePrefix)) state.push_back(entry);
   }

@@ -8,8 +8,8 @@
 #include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
+#include "horovodpp/optim/distributed/job_parts.h"
 #include "horovodpp/optim/gradients.h"
-#include "horovodpp/optim/reduction/parameter_shards.h"
 
 namespace hvd::optim {
 namespace {
@@ -55,8 +55,8 @@ StepResult DistributedOptimizer::step(const DistributedStepOptions& options) {
 
 // The parts of gradients along which this rank steps.
 std::vector<GradientPart> DistributedOptimizer::parts_to_move() const {
-  if (shards_ == nullptr) return whole(gradients_of(parameters()));
-  const std::vector<ElementRange> mine = shards_->parts();
+  if (job_->shards == nullptr) return whole(gradients_of(parameters()));
+  const std::vector<ElementRange> mine = job_->shards->parts();
   std::vector<GradientPart> parts;
   for (std::size_t i = 0; i < mine.size(); ++i) {
     const Tensor grad = parameters()[i].tensor.grad();
@@ -68,10 +68,10 @@ std::vector<GradientPart> DistributedOptimizer::parts_to_move() const {
 // The parts that this rank reads: its share of the gradients that all ranks
 // have.
 std::vector<GradientPart> DistributedOptimizer::parts_to_look_at() const {
-  const int rank = reducer_.rank();
-  const int ranks = reducer_.num_ranks();
+  const int rank = job_->reducer.rank();
+  const int ranks = job_->reducer.num_ranks();
   std::vector<GradientPart> parts;
-  if (shards_ == nullptr) {
+  if (job_->shards == nullptr) {
     for (const Tensor& gradient : gradients_of(parameters())) {
       parts.push_back(share_of(gradient, rank, ranks));
     }
@@ -81,7 +81,7 @@ std::vector<GradientPart> DistributedOptimizer::parts_to_look_at() const {
   for (std::size_t i = 0, next = 0; i < parameters().size(); ++i) {
     if (!parameters()[i].tensor.grad().defined()) continue;
     GradientPart& part = parts[next++];
-    if (!shards_->has(i)) part = share_of(part.gradient, rank, ranks);
+    if (!job_->shards->has(i)) part = share_of(part.gradient, rank, ranks);
   }
   return parts;
 }
@@ -102,7 +102,7 @@ std::optional<double> DistributedOptimizer::examine(
     // Reduced gradients are the same on all ranks: each rank reads its share.
     found = look_at(is_synchronized_ ? parts_to_look_at() : parts_to_move());
   }
-  const std::vector<double> sums = reducer_.sum(
+  const std::vector<double> sums = job_->reducer.sum(
       "(step)", {is_synchronized_ ? found.squared_norm : 0.0,
                  found.is_finite ? 0.0 : 1.0, options.weight.value_or(0.0)});
   double factor = scales ? 1.0 / options.grad_scaler->factor() : 1.0;
@@ -112,7 +112,7 @@ std::optional<double> DistributedOptimizer::examine(
           "the weights of all ranks add up to 0: there is nothing to step "
           "along"));
     }
-    factor *= reducer_.num_ranks() / sums[2];
+    factor *= job_->reducer.num_ranks() / sums[2];
   }
   if (!scales && !clips) return factor;
   const double squares = is_synchronized_ ? sums[0] : found.squared_norm;
@@ -120,7 +120,7 @@ std::optional<double> DistributedOptimizer::examine(
   if (sums[1] > 0) {
     if (scales) return std::nullopt;
     throw Error(absl::OutOfRangeError(absl::StrCat(
-        "the gradients of ", sums[1], " of ", reducer_.num_ranks(),
+        "the gradients of ", sums[1], " of ", job_->reducer.num_ranks(),
         " shares are not finite, so they cannot be clipped; the parameters "
         "stay as they are")));
   }

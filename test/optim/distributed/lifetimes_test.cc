@@ -116,6 +116,27 @@ TEST_F(Lifetimes, AnOptimizerThroughAReform) {
   training.step();
 }
 
+TEST_F(Lifetimes, AnOptimizerThatRejoinsTheNextJob) {
+  Training training;
+  training.step();
+  training.backward();  // Of a step that is discarded.
+  current_runtime().abort("is tired");
+  ASSERT_EQ(reform(), absl::OkStatus());
+  training.optimizer->rejoin();
+  EXPECT_FALSE(training.weight.grad().defined());
+  training.step();
+  ASSERT_EQ(shutdown(), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      failure_of([&] { training.optimizer->rejoin(); })));
+  expect_left([&] { training.optimizer->step(); });
+  ASSERT_EQ(init(Config()), absl::OkStatus());
+  training.optimizer->rejoin();
+  training.step();
+  training.optimizer->rejoin();  // Also in the same job.
+  training.step();
+  EXPECT_EQ(training.weight.to_vector<float>(), std::vector<float>(4, -3));
+}
+
 TEST_F(Lifetimes, AnOptimizerThatEndsAfterItsJob) {
   auto training = std::make_unique<Training>();
   training->backward();
