@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training that outlives lost ranks, and whose result does not show them:
+//
+//   horovodrun -np 3 --min-np 1 --max-np 3 build/release/examples/cpp/elastic
+//
+// Kill a rank meanwhile: the others go on, a new process replaces it, and the
+// checksum of the parameters at the end is that of any other run.
+#include <horovodpp/core/thread/threads.h>
+#include <horovodpp/horovodpp.h>
+#include <models/gpt.h>
+#include <models/mlp.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Options {
+  std::string model = "mlp";
+  std::int64_t steps = 200;
+  int shards = 8;
+  std::int64_t batch = 4;  // Samples of a shard.
+};
+
+constexpr std::int64_t kSamples = 4096;
+constexpr std::int64_t kTokens = 16;
+
+// A model and its data, which are made up.
+class Task {
+ public:
+  explicit Task(const std::string& name) : predicts_tokens_(name == "gpt") {
+    if (predicts_tokens_) {
+      model_ =
+          std::make_unique<models::GPT>(models::GPTOptions{.width = 32,
+                                                           .layers = 2,
+                                                           .heads = 2,
+                                                           .context = kTokens,
+                                                           .vocabulary = 64,
+                                                           .dropout = 0.1});
+    } else {
+      model_ = std::make_unique<models::Mlp>(64);
+    }
+  }
+
+  hvd::nn::Module& model() { return *model_; }
+
+  // The mean over the samples.
+  hvd::Tensor loss(const std::vector<std::int64_t>& samples) {
+    const auto count = static_cast<std::int64_t>(samples.size());
+    if (predicts_tokens_) {
+      std::vector<std::int64_t> tokens;
+      for (const std::int64_t sample : samples) {
+        for (std::int64_t i = 0; i < kTokens; ++i) {
+          tokens.push_back((sample * (i + 1) + i * i) % 64);
+        }
+      }
+      const hvd::Tensor text = hvd::from_vector(tokens, {count, kTokens});
+      const hvd::Tensor logits = (*model_)(text.narrow(1, 0, kTokens - 1));
+      return hvd::cross_entropy(
+          logits.reshape({count * (kTokens - 1), 64}),
+          text.narrow(1, 1, kTokens - 1).reshape({count * (kTokens - 1)}));
+    }
+    std::vector<float> pixels;
+    std::vector<std::int64_t> labels;
+    for (const std::int64_t sample : samples) {
+      for (std::int64_t i = 0; i < 64; ++i) {
+        pixels.push_back(static_cast<float>((sample * (i + 3)) % 17) / 17);
+      }
+      labels.push_back(sample % 10);
+    }
+    return hvd::cross_entropy((*model_)(hvd::from_vector(pixels, {count, 64})),
+                              hvd::from_vector(labels, {count}));
+  }
+
+ private:
+  const bool predicts_tokens_;
+  std::unique_ptr<hvd::nn::Module> model_;
+};
+
+// The sum of the bits of all parameters.
+std::uint64_t checksum(const hvd::nn::Module& model) {
+  std::uint64_t sum = 0xcbf29ce484222325;
+  for (const auto& [name, tensor] : model.named_parameters()) {
+    for (const float value : tensor.detach().to_vector<float>()) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, &value, sizeof(bits));
+      sum = (sum ^ bits) * 0x100000001b3;
+    }
+  }
+  return sum;
+}
+
+void train(const Options& options) {
+  // The bits of the sums depend on the number of threads.
+  hvd::set_num_threads(1);
+  hvd::manual_seed(1);
+  Task task(options.model);
+  hvd::optim::Adam adam(task.model().named_parameters(),
+                        hvd::optim::AdamOptions{});
+  hvd::elastic::ShardedStep sharded(task.model(), adam,
+                                    {.shards = options.shards, .seed = 1});
+  hvd::elastic::ShardedIndices batches(
+      kSamples, {.batch_size = options.batch, .shards = options.shards});
+  std::int64_t step = 0;
+  hvd::elastic::State state(task.model(), adam);
+  state.keep("step", step);
+  hvd::elastic::run(state, [&] {
+    while (step < options.steps) {
+      sharded.step(
+          step, [&](int shard) { task.loss(batches(step, shard)).backward(); });
+      ++step;
+      state.end_step();
+    }
+  });
+  std::printf("rank %d of %d: step %lld, checksum %016llx\n", hvd::rank(),
+              hvd::size(), static_cast<long long>(step),
+              static_cast<unsigned long long>(checksum(task.model())));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  Options options;
+  CLI::App app("Trains with virtual shards, whatever ranks are lost");
+  app.add_option("--model", options.model, "The model")
+      ->check(CLI::IsMember({"mlp", "gpt"}));
+  app.add_option("--steps", options.steps, "Steps of training");
+  app.add_option("--shards", options.shards,
+                 "Parts of a global batch; at least as many as ranks");
+  app.add_option("--batch-size", options.batch, "Samples of a shard");
+  CLI11_PARSE(app, argc, argv);
+  hvd::throw_if_error(hvd::init());
+  train(options);
+  hvd::throw_if_error(hvd::shutdown());
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "elastic: %s\n", error.what());
+  return 1;
+}

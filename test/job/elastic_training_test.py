@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The weights of an elastic training do not show which ranks were lost."""
+
+import os
+import random
+import re
+import unittest
+
+import jobs
+
+PROGRAM = os.environ["ELASTIC_EXAMPLE"]
+SEED = 11
+
+
+class ElasticTraining(unittest.TestCase):
+    def checksum(self, ranks, model, *options, failpoints=""):
+        """The checksum of the weights, of which all ranks have the same."""
+        job, left_behind = jobs.run_alone(
+            ranks, *options, PROGRAM, "--model", model, "--steps", "150", timeout=60,
+            environment={"HOROVODPP_FAILPOINTS": failpoints})
+        self.assertEqual((job.returncode, left_behind), (0, []), job.stdout + job.stderr)
+        sums = re.findall(r"rank \d+ of (\d+): step 150, checksum (\w+)", job.stdout)
+        self.assertEqual(len(sums), int(sums[0][0]), job.stdout)
+        self.assertEqual(len(set(sums)), 1, job.stdout)
+        return sums[0][1]
+
+    def test_any_number_of_ranks_gives_the_same_bits(self):
+        for model in "mlp", "gpt":
+            alone = self.checksum(1, model, "--no-mpi")
+            self.assertEqual(self.checksum(3, model, "--no-mpi"), alone, model)
+
+    def test_lost_and_replaced_ranks_give_the_same_bits(self):
+        chance = random.Random(SEED)
+        for model in "mlp", "gpt":
+            alone = self.checksum(1, model, "--no-mpi")
+            for _ in range(3):
+                ranks, most = chance.choice([(2, 3), (3, 3), (3, 4)])
+                # A step makes two collectives or more. Each victim dies once.
+                victims = chance.sample(range(ranks), ranks - 1)
+                schedule = ";".join(
+                    f"collective.begun=kill@{chance.randrange(2, 250)}#{victim}"
+                    for victim in victims)
+                with self.subTest(model=model, ranks=ranks, most=most, schedule=schedule):
+                    self.assertEqual(
+                        self.checksum(ranks, model, "--min-np", "1", "--max-np", str(most),
+                                      failpoints=schedule), alone)
+
+
+if __name__ == "__main__":
+    unittest.main()
