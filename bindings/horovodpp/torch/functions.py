@@ -49,19 +49,30 @@ def broadcast_optimizer_state(optimizer, root_rank, model=None):
     `model` is accepted as in Horovod.
     """
     del model
+    state = optimizer.state_dict()
+    received = receive_optimizer_state(state, root_rank)
+    if received is not state:
+        optimizer.load_state_dict(received)
+
+
+def receive_optimizer_state(state, root_rank):
+    """The optimizer's state of rank `root_rank`, in other tensors than `state`.
+
+    state: the state_dict of this rank's optimizer; on rank `root_rank` it is returned.
+    """
     # Rank `root_rank` sends an outline of its state, and the others allocate tensors for it. So a
     # rank without a state needs no step to create one.
-    state = optimizer.state_dict()
-    own = state.pop("compression", {})  # Stays each rank's own.
+    shared = {key: value for key, value in state.items() if key != "compression"}
     tensors = {}
-    outline = _outline(state, tensors) if rank() == root_rank else None
+    outline = _outline(shared, tensors) if rank() == root_rank else None
     outline = broadcast_object(outline, root_rank, name="optimizer_state")
     if rank() != root_rank:
         tensors = {}
-        state = _filled(outline, tensors)
+        shared = _filled(outline, tensors)
     broadcast_parameters(tensors, root_rank)
-    if rank() != root_rank:
-        optimizer.load_state_dict({**state, "compression": own})
+    if rank() == root_rank:
+        return state
+    return {**shared, "compression": state.get("compression", {})}  # Stays each rank's own.
 
 
 _Tensor = collections.namedtuple("_Tensor", "key shape dtype")

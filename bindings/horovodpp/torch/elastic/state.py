@@ -8,7 +8,7 @@ from horovodpp.common.elastic import ObjectState
 from horovodpp.torch.elastic.sampler import ElasticSampler
 from horovodpp.torch.elastic.steps import Boundary, NewcomerWatch, furthest
 from horovodpp.torch.functions import (
-    broadcast_object, broadcast_optimizer_state, broadcast_parameters)
+    broadcast_object, broadcast_parameters, receive_optimizer_state)
 from horovodpp.torch.mpi_ops import rank
 
 
@@ -37,6 +37,15 @@ class StateHandler:
     def sync(self):
         raise NotImplementedError
 
+    def receive(self):
+        """Gets the value of rank `root`, and returns a function that takes it over.
+
+        So the values of all handlers change together, after all have arrived. A handler that has
+        only sync() changes its value here.
+        """
+        self.sync()
+        return lambda: None
+
 
 class _SavedByStateDict(StateHandler):
     def __init__(self, value):
@@ -49,20 +58,36 @@ class _SavedByStateDict(StateHandler):
     def restore(self):
         self.value.load_state_dict(copy.deepcopy(self._saved))
 
+    def sync(self):
+        self.receive()()
+
+    def receive(self):
+        state = self._received(self.value.state_dict())
+        if rank() == self.root:
+            return lambda: None
+        return lambda: self.value.load_state_dict(state)
+
+    def _received(self, state):
+        """The state of rank `root`, in other memory than `state`."""
+        raise NotImplementedError
+
 
 class ModelStateHandler(_SavedByStateDict):
-    def sync(self):
-        broadcast_parameters(self.value.state_dict(), root_rank=self.root)
+    def _received(self, state):
+        if rank() != self.root:
+            state = copy.deepcopy(state)
+        broadcast_parameters(state, root_rank=self.root)
+        return state
 
 
 class OptimizerStateHandler(_SavedByStateDict):
-    def sync(self):
-        broadcast_optimizer_state(self.value, root_rank=self.root)
+    def _received(self, state):
+        return receive_optimizer_state(state, self.root)
 
 
 class SamplerStateHandler(_SavedByStateDict):
-    def sync(self):
-        self.value.load_state_dict(broadcast_object(self.value.state_dict(), self.root))
+    def _received(self, state):
+        return broadcast_object(state, self.root)
 
 
 _handler_registry = [
@@ -175,20 +200,23 @@ class TorchState(ObjectState):
             raise RuntimeError("all ranks that had the state of the training are lost; start the "
                                "job again, from a checkpoint")
         if self._boundary is None or not all_have_it:
-            for handler in self._handlers.values():
-                handler.root = root
-                handler.sync()
-            self._sync_values(root)
+            self._take_state_of(root)
             self._has_state = True
         if self._boundary is not None:
             self._begin_step()
 
-    def _sync_values(self, root):
-        # Saved only after all values have arrived: a commit must be from one rank, even if the job
+    def _take_state_of(self, root):
+        # Nothing changes before all values have arrived: the state is of one rank, even if the job
         # breaks meanwhile.
+        take_over = []
+        for handler in self._handlers.values():
+            handler.root = root
+            take_over.append(handler.receive())
         values = {name: getattr(self, name) for name in self._saved_state}
         self._version, uses_steps, values = broadcast_object(
             (self._version, self._boundary is not None, values), root)
+        for take in take_over:
+            take()
         for name, value in values.items():
             setattr(self, name, value)
         self.save()

@@ -7,6 +7,7 @@ at the boundary, or one optimizer.step() behind it.
 """
 import functools
 import os
+import time
 
 import torch
 
@@ -14,7 +15,7 @@ from horovodpp import _core
 from horovodpp.common.exceptions import HostsUpdatedInterrupt
 from horovodpp.torch.collectives.allgather import allgather
 from horovodpp.torch.collectives.broadcast import broadcast_async_
-from horovodpp.torch.mpi_ops import rank, synchronize
+from horovodpp.torch.mpi_ops import synchronize
 
 
 def is_elastic():
@@ -85,28 +86,47 @@ def furthest(version):
 class NewcomerWatch:
     """Tells all ranks at the same boundary that newcomers wait.
 
-    Rank 0 broadcasts their number while the ranks compute. Ranks read it at the next boundary, so
-    no rank waits.
+    Rank 0 broadcasts their number while the ranks compute, and the ranks read it some boundaries
+    later, so no rank waits. With short steps they look less often than at each step: rank 0 also
+    tells how many boundaries to skip.
     """
 
+    _PAUSE = 0.02  # Seconds; a newcomer may wait for this long.
+    _LONGEST_INTERVAL = 64
+
     def __init__(self):
-        self._count = torch.zeros(1, dtype=torch.int32)
-        self._handle = None
+        self._is_elastic = is_elastic()
+        self.forget()
 
     def look(self):
-        """Raises HostsUpdatedInterrupt on all ranks if rank 0 had newcomers at the last call."""
-        if not is_elastic():
+        """Raises HostsUpdatedInterrupt on all ranks if rank 0 had newcomers a moment ago."""
+        if not self._is_elastic:
+            return
+        self._passed += 1
+        if self._passed < self._interval:
             return
         handle, self._handle = self._handle, None
         if handle is not None:
             synchronize(handle)
-            if self._count.item() > 0:
+            waiting, self._interval = self._numbers.tolist()
+            if waiting > 0:
                 raise HostsUpdatedInterrupt()
-        if rank() == 0:
-            self._count.fill_(_core.waiting_newcomers())
-        self._handle = broadcast_async_(self._count, 0, name="horovodpp.elastic.newcomers")
+        self._ask()
+
+    def _ask(self):
+        now = time.monotonic()
+        interval = 1
+        if self._since is not None:
+            steps = self._PAUSE * self._passed / max(now - self._since, 1e-9)
+            interval = min(max(int(steps), 1), self._LONGEST_INTERVAL)
+        self._since = now
+        self._passed = 0
+        self._numbers = torch.tensor([_core.waiting_newcomers(), interval], dtype=torch.int32)
+        self._handle = broadcast_async_(self._numbers, 0, name="horovodpp.elastic.newcomers")
 
     def forget(self):
-        """Drops the broadcast of a job that has ended."""
+        """Begins anew, in another job."""
         self._handle = None
-        self._count = torch.zeros(1, dtype=torch.int32)
+        self._interval = 1
+        self._passed = 0
+        self._since = None

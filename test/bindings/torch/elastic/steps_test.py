@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import horovodpp.torch as hvd
+from horovodpp.torch.elastic import state as state_module
 from horovodpp.torch.elastic.steps import furthest
 
 
@@ -73,6 +74,36 @@ def test_a_rank_behind_takes_the_state_of_one_ahead(rank, size):
     state.sync()
     assert state.step == 1 and torch.all(model[0].weight == 7)
     assert state._version == 2
+
+
+def test_a_state_that_arrives_in_part_changes_nothing(rank, size, monkeypatch):
+    model = models.mlp()
+    optimizer = models.named(model, models.sgd(model))
+    state = hvd.elastic.TorchState(model, optimizer, step=0)
+    state.sync()
+    state.end_step()
+    before = model[0].weight.clone()
+    is_ahead = rank == size - 1
+    if is_ahead:
+        with torch.no_grad():
+            model[0].weight.fill_(7)
+        state._version += 1
+        state._begin_step()
+
+    def fail(*args):
+        raise hvd.HorovodInternalError("a rank is lost")
+
+    if size > 1:
+        # The last part of the state.
+        with monkeypatch.context() as patch:
+            patch.setattr(state_module, "broadcast_object", fail)
+            with pytest.raises(hvd.HorovodInternalError):
+                state.sync()
+        state.restore()
+        assert state._version == (2 if is_ahead else 1)
+        assert is_ahead or torch.equal(model[0].weight, before)
+    state.sync()
+    assert torch.all(model[0].weight == 7) and state._version == 2
 
 
 def test_equal_versions_move_nothing(rank):
