@@ -35,7 +35,7 @@ std::string prefix_of(const std::string& name) {
 
 }  // namespace
 
-void State::Contents::add(Entry entry) {
+void StateContents::add(Entry entry) {
   const std::string& name = entry.name;
   if (name.empty() || name.find('.') != std::string::npos) {
     throw InvalidArgument(absl::StrCat(
@@ -51,7 +51,7 @@ void State::Contents::add(Entry entry) {
   boundary_.reset();  // Made anew, of all.
 }
 
-void State::Contents::add(const std::string& name, nn::Module& module) {
+void StateContents::add(const std::string& name, nn::Module& module) {
   add({.name = name,
        .get = [&module] { return module.state_dict(); },
        .put =
@@ -61,8 +61,7 @@ void State::Contents::add(const std::string& name, nn::Module& module) {
        .module = &module});
 }
 
-void State::Contents::add(const std::string& name,
-                          optim::Optimizer& optimizer) {
+void StateContents::add(const std::string& name, optim::Optimizer& optimizer) {
   add({.name = name,
        .get = [&optimizer] { return optimizer.state_dict(); },
        .put =
@@ -72,17 +71,17 @@ void State::Contents::add(const std::string& name,
        .optimizer = &optimizer});
 }
 
-void State::Contents::add(const std::string& name, Get get, Put put) {
+void StateContents::add(const std::string& name, Get get, Put put) {
   add({.name = name, .get = std::move(get), .put = std::move(put)});
 }
 
-bool State::Contents::is_sharded() const {
+bool StateContents::is_sharded() const {
   return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
     return shards_updates(entry.optimizer);
   });
 }
 
-void State::Contents::begin_step() {
+void StateContents::begin_step() {
   if (!boundary_) {
     std::vector<nn::Module*> modules;
     std::vector<optim::Optimizer*> optimizers;
@@ -98,7 +97,7 @@ void State::Contents::begin_step() {
   }
 }
 
-void State::Contents::save() {
+void StateContents::save() {
   for (const Entry& entry : entries_) {
     auto* const distributed =
         dynamic_cast<DistributedOptimizer*>(entry.optimizer);
@@ -109,7 +108,7 @@ void State::Contents::save() {
   set_saved(std::move(copies));
 }
 
-void State::Contents::save_at_start() {
+void StateContents::save_at_start() {
   std::vector<nn::StateDict> copies;
   for (const Entry& entry : entries_) {
     copies.push_back(shards_updates(entry.optimizer) ? nn::StateDict()
@@ -118,7 +117,7 @@ void State::Contents::save_at_start() {
   set_saved(std::move(copies));
 }
 
-void State::Contents::set_saved(std::vector<nn::StateDict> copies) {
+void StateContents::set_saved(std::vector<nn::StateDict> copies) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].saved = std::move(copies[i]);
   }
@@ -126,7 +125,7 @@ void State::Contents::set_saved(std::vector<nn::StateDict> copies) {
   is_saved_ = true;
 }
 
-void State::Contents::restore() {
+void StateContents::restore() {
   if (boundary_ && !boundary_->is_passed()) {
     boundary_->put_back();
     for (const Entry& entry : entries_) {
@@ -142,7 +141,7 @@ void State::Contents::restore() {
   version_ = saved_version_;
 }
 
-nn::StateDict State::Contents::all() const {
+nn::StateDict StateContents::all() const {
   nn::StateDict result = {
       {kVersion, nn::count_tensor(version_)},
       {kUsesSteps, nn::count_tensor(boundary_.has_value() ? 1 : 0)}};
@@ -155,7 +154,7 @@ nn::StateDict State::Contents::all() const {
   return result;
 }
 
-void State::Contents::load(const nn::StateDict& state) {
+void StateContents::load(const nn::StateDict& state) {
   for (const Entry& entry : entries_) {
     nn::StateDict its = nn::without_prefix(prefix_of(entry.name), state);
     if (entry.optimizer != nullptr && !shards_updates(entry.optimizer)) {
@@ -169,7 +168,7 @@ void State::Contents::load(const nn::StateDict& state) {
   if (nn::count_of(state.at(1)) != 0) begin_step();
 }
 
-void State::Contents::rejoin() {
+void StateContents::rejoin() {
   newcomers.forget();
   for (const Entry& entry : entries_) {
     auto* const distributed =

@@ -11,12 +11,16 @@
 
 #include "horovodpp/elastic/boundary.h"
 #include "horovodpp/elastic/newcomer_watch.h"
-#include "horovodpp/elastic/state.h"
+#include "horovodpp/nn/module.h"
+#include "horovodpp/optim/optimizer.h"
 
 namespace hvd::elastic {
 
-class State::Contents {
+class StateContents {
  public:
+  using Get = std::function<nn::StateDict()>;
+  using Put = std::function<void(const nn::StateDict&)>;
+
   void add(const std::string& name, nn::Module& module);
   void add(const std::string& name, optim::Optimizer& optimizer);
   void add(const std::string& name, Get get, Put put);

@@ -40,11 +40,11 @@ Furthest furthest_of(Runtime& job, std::int64_t version) {
 
 }  // namespace
 
-const char* HostsUpdatedInterrupt::what() const noexcept {
-  return "newcomers wait to join the job; hvd::elastic::run() handles this";
-}
+HostsUpdatedInterrupt::HostsUpdatedInterrupt()
+    : Error(absl::UnavailableError("newcomers wait to join the job; let "
+                                   "hvd::elastic::run() handle this")) {}
 
-State::State() : contents_(std::make_unique<Contents>()) {}
+State::State() : contents_(std::make_unique<StateContents>()) {}
 
 State::State(nn::Module& model, optim::Optimizer& optimizer) : State() {
   keep("model", model);

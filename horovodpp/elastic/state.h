@@ -44,6 +44,8 @@
 namespace HVD_EXPORT hvd {
 namespace elastic {
 
+class StateContents;
+
 class State {
  public:
   State();
@@ -93,7 +95,6 @@ class State {
   void on_reset(bool is_lost);
 
  private:
-  class Contents;
   using Get = std::function<nn::StateDict()>;
   using Put = std::function<void(const nn::StateDict&)>;
 
@@ -104,7 +105,7 @@ class State {
   void look_for_newcomers();
   void take_state_of(int root);
 
-  const std::unique_ptr<Contents> contents_;
+  const std::unique_ptr<StateContents> contents_;
   std::vector<std::function<void()>> callbacks_;
 };
 

@@ -20,7 +20,7 @@ import sys
 COMMENT = re.compile(r"//.*")
 THROW = re.compile(r"\bthrow(?:_with_nested\(|\s)\s*([^\s(;{]+)")
 # ReplayIsComplete ends the second run of a checkpointed function; the library catches it.
-OURS = re.compile(r"(?:hvd::)?(?:\w+::)*(?:InvalidArgument|\w*Error|ReplayIsComplete)")
+OURS = re.compile(r"(?:hvd::)?(?:\w+::)*(?:InvalidArgument|\w*Error|HostsUpdatedInterrupt|ReplayIsComplete)")
 
 
 INCLUDE = re.compile(r'^#include "(horovodpp/[^"]+)"', re.MULTILINE)

@@ -68,8 +68,7 @@ DistributedOptimizer::~DistributedOptimizer() {
   for (autograd::HookHandle& hook : forward_hooks_) hook.remove();
 }
 
-std::unique_ptr<DistributedOptimizer::JobParts> DistributedOptimizer::parts_in(
-    Runtime& job) {
+std::unique_ptr<JobParts> DistributedOptimizer::parts_in(Runtime& job) {
   return std::make_unique<JobParts>(
       job, parameters(), options_, shards_in(job),
       ContributionEvents{

@@ -73,6 +73,7 @@ namespace optim {
 class ParameterShards;
 class StatefulOptimizer;
 struct GradientPart;
+struct JobParts;
 
 class DistributedOptimizer : public OptimizerWrapper {
  public:
@@ -226,8 +227,6 @@ class DistributedOptimizer : public OptimizerWrapper {
                        const nn::LoadOptions& options = {}) override;
 
  private:
-  struct JobParts;
-
   // The factor by which to multiply gradients, or nullopt to skip the step.
   std::optional<double> examine(const DistributedStepOptions& options,
                                 StepResult& result);

@@ -45,12 +45,11 @@ replica::ReducerOptions reducer_options(
 
 }  // namespace
 
-DistributedOptimizer::JobParts::JobParts(
-    Runtime& job, const std::vector<nn::NamedTensor>& parameters,
-    const DistributedOptions& options,
-    std::unique_ptr<ParameterShards> parameter_shards,
-    const ContributionEvents& events,
-    const ContributionOptions& contribution_options)
+JobParts::JobParts(Runtime& job, const std::vector<nn::NamedTensor>& parameters,
+                   const DistributedOptions& options,
+                   std::unique_ptr<ParameterShards> parameter_shards,
+                   const ContributionEvents& events,
+                   const ContributionOptions& contribution_options)
     : shards(std::move(parameter_shards)),
       reducer(job, reducer_options(job, parameters, options, shards.get())),
       contributions(std::make_unique<Contributions>(parameters, reducer, events,
@@ -59,7 +58,7 @@ DistributedOptimizer::JobParts::JobParts(
                                           shards.get(),
                                           options.sparse_as_dense)) {}
 
-DistributedOptimizer::JobParts::~JobParts() {
+JobParts::~JobParts() {
   contributions.reset();
   // The reducer borrows the gradients' memory until discard(). The next call
   // that needs the job reports the job's errors.

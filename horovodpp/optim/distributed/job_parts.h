@@ -6,7 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "horovodpp/optim/distributed/distributed_optimizer.h"
+#include "horovodpp/nn/state_dict.h"
+#include "horovodpp/optim/distributed/distributed_options.h"
 #include "horovodpp/optim/reduction/arena_gradients.h"
 #include "horovodpp/optim/reduction/contributions.h"
 #include "horovodpp/optim/reduction/handover.h"
@@ -16,7 +17,7 @@
 
 namespace hvd::optim {
 
-struct DistributedOptimizer::JobParts {
+struct JobParts {
   // `parameters` outlive this object. Leaves parameters and gradients as they
   // are.
   JobParts(Runtime& job, const std::vector<nn::NamedTensor>& parameters,
