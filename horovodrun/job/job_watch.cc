@@ -2,6 +2,7 @@
 #include "horovodrun/job/job_watch.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <set>
 #include <string>
@@ -198,6 +199,9 @@ void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
     // A process there that gets a signal stops the host's ranks.
     const bool is_stopped_there = rank.stopped && !any_other_is_stopped;
     if (rank.ended && !is_stopped_there) continue;
+    // A scheduler takes the host away.
+    rank.is_leaving = rank.is_leaving || (is_elastic_ && is_stopped_there &&
+                                          report.value == 128 + SIGTERM);
     rank.ended = report;
     rank.ended->rank = static_cast<int>(i);
     rank.stopped = false;  // By an agent that has lost its starter.

@@ -77,6 +77,7 @@ using Status = hvd::Status;
 
 // The launcher's number of this process.
 int number() { return std::atoi(std::getenv("HOROVOD_RANK")); }
+bool is_newcomer() { return std::getenv("HOROVODPP_JOIN") != nullptr; }
 
 Status reduce(std::int64_t& value, hvd::ReduceOp op, const char* name) {
   return hvd::allreduce_(hvd::TensorView::of(&value, {1}),
@@ -150,6 +151,10 @@ void run(const std::vector<Phase>& phases, const Death& death) {
     if (death.step == made + 1) std::raise(death.signal);
     if (!in_step) {
       in_step = !recover(sync(state));
+      if (in_step && is_newcomer() && state.step == 0) {
+        std::fprintf(stderr, "the state is lost\n");
+        std::exit(1);
+      }
       continue;
     }
     if (recover(make_step(state, phases, newcomers_wait))) {
@@ -190,8 +195,7 @@ int main(int argc, char** argv) try {
     death.step = words[1];
     if (words.size() > 2) death.signal = words[2];
   }
-  const bool joins = std::getenv("HOROVODPP_JOIN") != nullptr;
-  if (joins && std::getenv("NEWCOMERS_FAIL") != nullptr) return 3;
+  if (is_newcomer() && std::getenv("NEWCOMERS_FAIL") != nullptr) return 3;
   hvd::throw_if_error(hvd::init());
   run(parse_phases(argv[1]), death);
   std::printf("number %d: rank %d of %d\n", number(), hvd::rank(), hvd::size());

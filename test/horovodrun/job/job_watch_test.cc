@@ -37,9 +37,12 @@ class JobWatchTest : public testing::Test {
     watch_ = JobWatch(
         {.ranks = 3, .start_timeout = 30s, .hosts = std::move(hosts)}, now_);
   }
-  void restart_elastic() {
-    watch_ =
-        JobWatch({.ranks = 3, .start_timeout = 30s, .is_elastic = true}, now_);
+  void restart_elastic(std::vector<Host> hosts = {}) {
+    watch_ = JobWatch({.ranks = 3,
+                       .start_timeout = 30s,
+                       .hosts = std::move(hosts),
+                       .is_elastic = true},
+                      now_);
   }
   // The user asks for host 'x' for rank 0, and 'y' for the others.
   void restart_on_two_hosts() { restart({{"x", 1}, {"y", 2}}); }
@@ -688,6 +691,20 @@ TEST_F(JobWatchTest, TakesNoEndOfTheJobForALeave) {
   watch_.signal_arrived(SIGTERM, now_);
   report(Kind::kLeaving, 1);
   EXPECT_FALSE(watch_.record().ranks[1].is_leaving);
+}
+
+TEST_F(JobWatchTest, LetsTheRanksOfAHostLeaveThatSigtermTakesAway) {
+  restart_elastic({{"x", 1}, {"y", 2}});
+  connect_all();
+  end_by_starter(1, SIGTERM);
+  end_by_starter(2, SIGTERM);
+  report_lost_host(128 + SIGTERM);
+  EXPECT_TRUE(watch_.record().ranks[1].left_as_planned());
+  EXPECT_TRUE(watch_.record().ranks[2].left_as_planned());
+  restart_elastic({{"x", 1}, {"y", 2}});
+  connect_all();
+  report_lost_host(255);
+  EXPECT_FALSE(watch_.record().ranks[1].left_as_planned());
 }
 
 TEST_F(JobWatchTest, GoesOnWhenTheHostOfANewcomerCannotBeReached) {
