@@ -16,6 +16,7 @@
 #include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/command_line/arguments.h"
+#include "horovodrun/discovery/await_hosts.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/job/job.h"
 #include "horovodrun/node/agent.h"
@@ -144,8 +145,9 @@ absl::StatusOr<int> launch(const std::vector<std::string>& words,
   const bool in_a_rank = engine_of_rank(current_environment()) != nullptr;
   HostSource scheduled = [&] { return scheduled_hosts(environment); };
   if (in_a_rank) scheduled = nullptr;
-  HVD_ASSIGN_OR_RETURN(Arguments arguments,
-                       parse_arguments(words, environment, scheduled));
+  HVD_ASSIGN_OR_RETURN(
+      Arguments arguments,
+      parse_arguments(words, environment, scheduled, await_hosts));
   if (!arguments.answer.empty()) {
     std::fputs(arguments.answer.c_str(), stdout);
     if (std::fflush(stdout) == 0) return 0;

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/command_line/check_build.h"
+#include "horovodrun/command_line/elastic_options.h"
 #include "horovodrun/command_line/hidden_streams.h"
 #include "horovodrun/command_line/output_options.h"
 #include "horovodrun/command_line/ranks_of_host.h"
@@ -106,17 +107,30 @@ absl::StatusOr<std::chrono::milliseconds> read_start_timeout(
   return std::chrono::milliseconds(std::llround(1000 * seconds));
 }
 
+// The sources of hosts besides the options.
+struct HostSources {
+  const HostSource& scheduled;
+  const HostDiscovery& discovered;
+};
+
 // The hosts that the options name, or the scheduler; empty: this host.
 absl::StatusOr<std::vector<Host>> read_hosts(const OptionValues& options,
-                                             const HostSource& scheduled) {
+                                             const ElasticTerms& terms,
+                                             const HostSources& sources) {
+  if (!terms.discovery.script.empty() && sources.discovered) {
+    return sources.discovered(terms.discovery, least_slots(options),
+                              terms.timeout);
+  }
   if (options.has("--hosts")) return parse_hosts(options.text("--hosts"));
   if (options.has("--hostfile")) {
     HVD_ASSIGN_OR_RETURN(const std::string text,
                          read_file_of(options, "--hostfile"));
     return parse_hostfile(text);
   }
-  if (!scheduled || options.has("--standalone")) return std::vector<Host>();
-  return scheduled();
+  if (!sources.scheduled || options.has("--standalone")) {
+    return std::vector<Host>();
+  }
+  return sources.scheduled();
 }
 
 // Sets the ranks, and the hosts that they fill.
@@ -135,9 +149,15 @@ absl::Status place_ranks(const OptionValues& options,
     for (Host& host : hosts) host.slots = static_cast<int>(*ranks);
     if (!hosts.empty()) *ranks *= static_cast<std::int64_t>(hosts.size());
   }
+  // A job whose hosts are discovered begins with the slots that there are.
+  const bool are_discovered = options.has("--host-discovery-script");
+  if (are_discovered) {
+    const std::int64_t most = options.count("--max-np", kMaxRanksOfJob);
+    ranks = std::min<std::int64_t>(ranks.value_or(most), slots_of(hosts));
+  }
   // A scheduler's only host takes any number of ranks, as without a scheduler.
   const bool are_scheduled =
-      !options.has("--hosts") && !options.has("--hostfile");
+      !are_discovered && !options.has("--hosts") && !options.has("--hostfile");
   if (ranks && are_scheduled && hosts.size() == 1) {
     hosts[0].slots = std::max(hosts[0].slots, static_cast<int>(*ranks));
   }
@@ -153,7 +173,6 @@ absl::Status place_ranks(const OptionValues& options,
   arguments.ranks = static_cast<int>(*ranks);
   if (hosts.empty()) return absl::OkStatus();
   HVD_ASSIGN_OR_RETURN(arguments.hosts, fill_hosts(hosts, arguments.ranks));
-  hosts.resize(arguments.hosts.size());
   arguments.room = std::move(hosts);
   return absl::OkStatus();
 }
@@ -225,55 +244,49 @@ absl::StatusOr<Environment> read_settings(const OptionValues& options) {
   return settings;
 }
 
-// Reads the options of an elastic job, which any of them makes it.
-absl::Status read_elastic(const OptionValues& options, Arguments& arguments) {
-  constexpr const char* kOptions[] = {"--min-np", "--max-np", "--spares",
-                                      "--reset-limit", "--elastic-timeout"};
-  const auto given =
-      std::find_if(std::begin(kOptions), std::end(kOptions),
-                   [&](const char* name) { return options.has(name); });
-  if (given == std::end(kOptions)) return absl::OkStatus();
-  ElasticTerms& terms = arguments.elastic;
-  const int ranks = arguments.ranks;
-  terms.least = static_cast<int>(options.count("--min-np", ranks));
-  terms.most = static_cast<int>(options.count("--max-np", ranks));
-  terms.spares = static_cast<int>(options.count("--spares", 0));
-  terms.most_losses = static_cast<int>(options.count("--reset-limit", -1));
-  if (options.has("--elastic-timeout")) {
-    double seconds = 0;
-    static_cast<void>(
-        absl::SimpleAtod(options.text("--elastic-timeout"), &seconds));
-    terms.timeout = std::chrono::milliseconds(std::llround(1000 * seconds));
+// The engine that the options name; "": none.
+std::string named_engine(const OptionValues& options) {
+  if (options.has("--mpi")) return "mpirun";
+  if (options.has("--no-mpi")) return "direct";
+  const std::string name = absl::AsciiStrToLower(options.text("--launcher"));
+  if (name == "local" || name == "ssh") return "direct";
+  return name == "auto" ? "" : name;
+}
+
+// Sets the ranks, their hosts and, before the hosts are asked, the engine.
+absl::Status read_ranks(const OptionValues& options,
+                        const Environment& environment,
+                        const HostSources& sources, Arguments& arguments) {
+  arguments.engine = named_engine(options);
+  const bool is_elastic = elastic_option(options) != nullptr;
+  if (is_elastic) {
+    HVD_RETURN_IF_ERROR(choose_elastic_engine(options, arguments));
+    HVD_ASSIGN_OR_RETURN(arguments.elastic, read_elastic_terms(options));
   }
-  if (terms.least > ranks || terms.most < ranks) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the job starts with ", ranks, " ranks (-np), which must lie between ",
-        "--min-np (", terms.least, ") and --max-np (", terms.most, ")"));
+  HVD_ASSIGN_OR_RETURN(std::vector<Host> hosts,
+                       read_hosts(options, arguments.elastic, sources));
+  HVD_RETURN_IF_ERROR(
+      place_ranks(options, environment, std::move(hosts), arguments));
+  return is_elastic ? read_elastic_sizes(options, arguments) : absl::OkStatus();
+}
+
+std::vector<std::string> notes_of(const OptionValues& options) {
+  std::vector<std::string> notes = options.notes();
+  if (options.has("--slots-per-host") &&
+      !options.has("--host-discovery-script")) {
+    notes.push_back(
+        "--slots-per-host has no effect: it is for hosts that "
+        "--host-discovery-script names");
   }
-  const int wanted = terms.most + terms.spares;
-  if (!arguments.room.empty() && slots_of(arguments.room) < wanted) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the job may have ", terms.most, " ranks (--max-np) and ", terms.spares,
-        " spares, and the hosts on which it starts have ",
-        slots_of(arguments.room),
-        " slots: give them more slots, or lower --max-np or --spares"));
-  }
-  if (arguments.engine.empty()) arguments.engine = "direct";
-  if (arguments.engine == "direct") return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      *given, " makes the job elastic, and ", arguments.engine,
-      " can start no ranks in a running job: leave out --mpi and --launcher, "
-      "or give --no-mpi"));
+  return notes;
 }
 
 absl::StatusOr<Arguments> checked(const OptionValues& options,
                                   std::vector<std::string> command,
                                   const Environment& environment,
-                                  const HostSource& scheduled) {
+                                  const HostSources& sources) {
   Arguments arguments;
-  HVD_ASSIGN_OR_RETURN(std::vector<Host> hosts, read_hosts(options, scheduled));
-  HVD_RETURN_IF_ERROR(
-      place_ranks(options, environment, std::move(hosts), arguments));
+  HVD_RETURN_IF_ERROR(read_ranks(options, environment, sources, arguments));
   if (command.empty()) {
     return absl::InvalidArgumentError(
         "say what to run, as in horovodrun -np 2 ./train");
@@ -281,16 +294,6 @@ absl::StatusOr<Arguments> checked(const OptionValues& options,
   if (options.has("--module"))
     command.insert(command.begin(), {python(), "-m"});
   arguments.command = std::move(command);
-  if (options.has("--mpi")) arguments.engine = "mpirun";
-  if (options.has("--no-mpi")) arguments.engine = "direct";
-  const std::string launcher =
-      absl::AsciiStrToLower(options.text("--launcher"));
-  if (launcher == "local" || launcher == "ssh") {
-    arguments.engine = "direct";
-  } else if (launcher != "auto" && !launcher.empty()) {
-    arguments.engine = launcher;
-  }
-  HVD_RETURN_IF_ERROR(read_elastic(options, arguments));
   arguments.verbose = options.has("--verbose");
   arguments.watches = options.has("--watch");
   arguments.prefix = read_prefix(options, environment);
@@ -308,7 +311,7 @@ absl::StatusOr<Arguments> checked(const OptionValues& options,
   if (options.has("--debug-on-crash") && !environment.contains(kHeartbeat)) {
     arguments.settings.emplace(kHeartbeat, "60");
   }
-  arguments.notes = options.notes();
+  arguments.notes = notes_of(options);
   return arguments;
 }
 
@@ -316,13 +319,15 @@ absl::StatusOr<Arguments> checked(const OptionValues& options,
 
 absl::StatusOr<Arguments> parse_arguments(const std::vector<std::string>& words,
                                           const Environment& environment,
-                                          const HostSource& scheduled) {
+                                          const HostSource& scheduled,
+                                          const HostDiscovery& discovered) {
   HVD_ASSIGN_OR_RETURN(CommandLine line, read_words(words));
   Arguments arguments;
   arguments.answer = answer_to(line.options, environment);
   if (!arguments.answer.empty()) return arguments;
   HVD_RETURN_IF_ERROR(add_config_file(line.options));
-  return checked(line.options, std::move(line.command), environment, scheduled);
+  return checked(line.options, std::move(line.command), environment,
+                 {scheduled, discovered});
 }
 
 }  // namespace hvd::launcher

@@ -53,8 +53,6 @@ struct StartPlan {
   // of the job; empty: it needs none.
   std::vector<std::string> remote_shell{};
   bool takes_networks = false;  // Whether LaunchContext::networks matter to it.
-  // Whether the starter reads orders for newcomers (newcomer_order.h).
-  bool takes_newcomers = false;
   // The ranks of a host end with the remote shell that connects to it.
   bool hosts_need_connections = false;
   // Lines of the starter that say less than horovodrun's last line.

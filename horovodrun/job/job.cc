@@ -17,13 +17,12 @@
 #include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/clock.h"
-#include "horovodrun/engines/newcomer_order.h"
+#include "horovodrun/engines/rank_order.h"
 #include "horovodrun/job/live_view.h"
-#include "horovodrun/job/replacements.h"
+#include "horovodrun/job/membership.h"
 #include "horovodrun/output/job_output.h"
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/rank_streams.h"
-#include "horovodrun/system/pipe_writer.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/process_tree.h"
 #include "horovodrun/system/signal_queue.h"
@@ -57,13 +56,9 @@ class RunningJob {
                 .start_timeout = job.arguments.start_timeout,
                 .hosts = job.arguments.hosts,
                 .starter = job.plan.starter,
-                .hosts_need_connections = job.plan.hosts_need_connections},
+                .hosts_need_connections = job.plan.hosts_need_connections,
+                .is_elastic = job.arguments.elastic.is_elastic()},
                Clock::steady().now()),
-        replacements_(job.arguments.elastic.is_elastic()
-                          ? std::optional<Replacements>(std::in_place,
-                                                        job.arguments.elastic,
-                                                        job.arguments.room)
-                          : std::nullopt),
         host_name_(host_name()),
         view_(job.arguments.watches
                   ? std::optional<LiveView>(std::in_place, job.arguments.ranks,
@@ -71,7 +66,12 @@ class RunningJob {
                   : std::nullopt),
         // Without ignored signals: blocking a signal would make it arrive even
         // if it is ignored.
-        signals_(without_ignored(kJobSignals)) {}
+        signals_(without_ignored(kJobSignals)) {
+    if (!job.arguments.elastic.is_elastic()) return;
+    membership_.emplace(
+        job.arguments, [this](const std::string& line) { output_.say(line); },
+        Clock::steady().now());
+  }
 
   absl::Status start();
   Verdict run();
@@ -86,7 +86,7 @@ class RunningJob {
   void pass_on(int signal);
   void terminate();
   void take_action();
-  void start_newcomers();
+  void change_membership();
   void wait(Clock::TimePoint deadline);
   void show_view();
   void finish();
@@ -98,8 +98,7 @@ class RunningJob {
   std::string lost_file_;  // The first that an agent reported; empty: none.
   JobOutput output_;
   JobWatch watch_;
-  std::optional<Replacements> replacements_;  // Of an elastic job.
-  std::optional<PipeWriter> orders_;          // For newcomers, to the starter.
+  std::optional<Membership> membership_;  // Of an elastic job.
   const std::string host_name_;
   std::optional<LiveView> view_;  // With --watch.
   const SignalQueue signals_;
@@ -145,10 +144,10 @@ absl::Status RunningJob::start() {
   if (!output_.desk().empty() && job_.plan.reads_ranks) {
     environment[kOutputVariable] = output_.desk();
   }
-  if (replacements_) {
-    orders_.emplace();
-    if (!orders_->is_open()) return errno_error("cannot order newcomers");
-    environment[kNewcomersVariable] = absl::StrCat(orders_->reading_end());
+  PipeWriter* const orders = membership_ ? &membership_->orders() : nullptr;
+  if (orders != nullptr) {
+    if (!orders->is_open()) return errno_error("cannot order newcomers");
+    environment[kOrdersVariable] = absl::StrCat(orders->reading_end());
   }
   // At this process's death the starter gets SIGTERM, so that it ends its ranks
   // on all hosts and cleans up. It ignores SIGPIPE, so that its last output
@@ -157,13 +156,13 @@ absl::Status RunningJob::start() {
       spawn(job_.plan.argv, {.environment = std::move(environment),
                              .stdout_fd = output,
                              .stderr_fd = errors,
-                             .kept_fd = orders_ ? orders_->reading_end() : -1,
+                             .kept_fd = orders ? orders->reading_end() : -1,
                              .death_signal = SIGTERM,
                              .ignores_sigpipe = true,
                              .mask = signal_set(kKeptFromStarter)});
   close(output);
   close(errors);
-  if (orders_) orders_->close_reading_end();
+  if (orders != nullptr) orders->close_reading_end();
   if (spawned.error != 0) {
     return absl::InternalError(
         absl::StrCat("cannot start ", job_.plan.argv[0], ": ",
@@ -186,7 +185,10 @@ void RunningJob::read_signals() {
 }
 
 void RunningJob::reap() {
-  if (const auto status = reap_children(starter_)) {
+  const auto of_others = [this](pid_t pid, int status) {
+    if (membership_) membership_->child_ended(pid, status);
+  };
+  if (const auto status = reap_children(starter_, of_others)) {
     starter_ended_ = true;
     starter_was_killed_ = WIFSIGNALED(*status);
     watch_.starter_ended(*status);
@@ -263,34 +265,28 @@ void RunningJob::take_action() {
   }
 }
 
-void RunningJob::start_newcomers() {
-  if (!replacements_ || watch_.is_ending()) return;
-  const Clock::TimePoint now = Clock::steady().now();
-  const std::string end = replacements_->end(watch_.record(), now);
-  if (!end.empty()) return watch_.cannot_go_on(end, now);
-  for (const std::size_t host : replacements_->due(watch_.record(), now)) {
-    const std::vector<Host>& hosts = job_.arguments.hosts;
-    const int rank = watch_.add_newcomer(hosts.empty() ? "" : hosts[host].name);
+void RunningJob::change_membership() {
+  if (!membership_) return;
+  for (const int rank : membership_->proceed(watch_, Clock::steady().now())) {
     // Its output is shown without its files, if these cannot be created.
     if (const absl::Status added = files_.add(rank); !added.ok()) {
       lost_file_ = std::string(added.message());
     }
-    orders_->add(to_line(NewcomerOrder{.rank = rank, .host = host}));
   }
-  orders_->write_some();
 }
 
 void RunningJob::wait(Clock::TimePoint deadline) {
   using std::chrono::milliseconds;
   const Clock::TimePoint now = Clock::steady().now();
-  const Clock::TimePoint until = std::min(
-      {deadline, output_.deadline(),
-       replacements_ ? replacements_->deadline() : Clock::TimePoint::max(),
-       view_ ? view_->deadline() : Clock::TimePoint::max(),
-       now + std::chrono::hours(1)});
+  const Clock::TimePoint until =
+      std::min({deadline, output_.deadline(),
+                membership_ ? membership_->deadline() : Clock::TimePoint::max(),
+                view_ ? view_->deadline() : Clock::TimePoint::max(),
+                now + std::chrono::hours(1)});
   const auto left = std::chrono::ceil<milliseconds>(until - now);
   std::vector<pollfd> fds = {{signals_.fd(), POLLIN, 0}};
   output_.add_awaited(&fds);
+  if (membership_) membership_->add_awaited(&fds);
   poll(fds.data(), fds.size(),
        static_cast<int>(std::max(milliseconds(0), left).count()));
 }
@@ -332,7 +328,7 @@ Verdict RunningJob::run() {
     reap();
     if (watch_.is_ending()) look_for_agents();
     if (view_) show_view();
-    start_newcomers();
+    change_membership();
     if (!starter_ended_) take_action();
   }
   if (view_) output_.clear_block();
@@ -355,6 +351,7 @@ void RunningJob::show_view() {
 
 void RunningJob::finish() {
   using std::chrono::milliseconds;
+  if (membership_) membership_->end();
   if (!descendants().empty()) look_for_agents();
   // Agents end by themselves after the starter, and clean up best.
   const Clock::TimePoint deadline = Clock::steady().now() + kDrainTimeout;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,9 +34,12 @@ struct RankRecord {
   // Why one of its submissions failed, and which rank's leaving is to blame.
   std::optional<RankStatus> peer_left_early{};
   bool was_connected = false;
+  Clock::TimePoint connected_at{};  // When it last was.
   bool has_reformed = false;
   bool is_lost = false;      // The others go on without it.
   bool is_newcomer = false;  // Was started while the job ran.
+  // Was told to leave an elastic job, so its end is no failure of its host.
+  bool is_leaving = false;
   // It had reported nothing when the grace period after others' failures ended.
   bool is_unaware = false;
 
@@ -45,6 +49,14 @@ struct RankRecord {
   // It has not joined the job, so its end is no matter of the others'.
   bool is_waiting_newcomer() const { return is_newcomer && !was_connected; }
   bool failed() const { return ended && ended->is_failure(); }
+  // As far as is known, and the others need it.
+  bool runs() const { return !ended && !agent_is_gone && !is_lost; }
+  bool stays() const { return runs() && !is_leaving; }
+  // As schedulers end a rank: by SIGTERM.
+  bool left_as_planned() const {
+    return ended && (is_leaving || (ended->kind == Report::Kind::kKilled &&
+                                    ended->value == SIGTERM));
+  }
   bool tells(RankStatus::Kind kind) const { return news && news->kind == kind; }
 };
 

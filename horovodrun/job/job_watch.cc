@@ -2,6 +2,7 @@
 #include "horovodrun/job/job_watch.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <set>
 #include <string>
@@ -22,6 +23,7 @@ bool is_open_failure(const RankRecord& rank) {
 
 JobWatch::JobWatch(const Options& options, Clock::TimePoint now)
     : hosts_need_connections_(options.hosts_need_connections),
+      is_elastic_(options.is_elastic),
       start_by_(now + options.start_timeout) {
   record_.start_timeout = options.start_timeout;
   record_.starter = options.starter;
@@ -52,6 +54,10 @@ int JobWatch::add_newcomer(const std::string& host) {
   rank.asked_host = host;
   rank.is_newcomer = true;
   return static_cast<int>(record_.ranks.size()) - 1;
+}
+
+void JobWatch::dismiss(int rank) {
+  record_.ranks[static_cast<std::size_t>(rank)].is_leaving = true;
 }
 
 void JobWatch::cannot_go_on(const std::string& why, Clock::TimePoint now) {
@@ -114,7 +120,14 @@ void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
       if (all_have_started()) start_by_ = kNever;
       break;
     case Kind::kStopping:
-      if (!rank.ended) rank.stopped = true;
+      if (!rank.ended && !rank.is_leaving) rank.stopped = true;
+      break;
+    case Kind::kLeaving:
+      // As part of the end of the job, if that ends.
+      if (is_elastic_ && !rank.ended && stage_ == Stage::kRunning &&
+          record_.signal == 0) {
+        rank.is_leaving = true;
+      }
       break;
     case Kind::kNews:
       if (report.news) news_arrived(rank, *report.news, now);
@@ -144,6 +157,7 @@ void JobWatch::news_arrived(RankRecord& rank, const RankStatus& news,
       break;
     case RankStatus::Kind::kConnected:
       rank.was_connected = true;
+      rank.connected_at = now;
       break;
     case RankStatus::Kind::kBroken:
       // A rank of a lost host blames the other side.
@@ -172,6 +186,7 @@ void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
     return;
   }
   bool any_started = false;
+  bool any_of_start = false;
   const bool any_other_is_stopped = std::any_of(
       record_.ranks.begin(), record_.ranks.end(), [&](const RankRecord& rank) {
         return rank.asked_host != report.host && rank.stopped;
@@ -180,16 +195,20 @@ void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
     RankRecord& rank = record_.ranks[i];
     if (rank.asked_host != report.host) continue;
     any_started = any_started || rank.started;
+    any_of_start = any_of_start || !rank.is_newcomer;
     // A process there that gets a signal stops the host's ranks.
     const bool is_stopped_there = rank.stopped && !any_other_is_stopped;
     if (rank.ended && !is_stopped_there) continue;
+    // A scheduler takes the host away.
+    rank.is_leaving = rank.is_leaving || (is_elastic_ && is_stopped_there &&
+                                          report.value == 128 + SIGTERM);
     rank.ended = report;
     rank.ended->rank = static_cast<int>(i);
     rank.stopped = false;  // By an agent that has lost its starter.
     rank.ended_at = now;
   }
   // mpirun starts no rank before it has reached every host.
-  if (any_failure() && !any_started) end_by(now);
+  if (any_failure() && any_of_start && !any_started) end_by(now);
   end_if_all_have_ended(now);
   look(now);
 }

@@ -38,6 +38,7 @@ class JobWatch {
     std::vector<Host> hosts{};            // Requested hosts; empty: this one.
     std::string starter = "mpirun";       // For messages.
     bool hosts_need_connections = false;  // As in StartPlan.
+    bool is_elastic = false;
   };
 
   // After a rank has failed.
@@ -65,6 +66,8 @@ class JobWatch {
   // An elastic job gets a rank, which is to run on this host; returns its
   // number.
   int add_newcomer(const std::string& host);
+  // A rank of an elastic job is told to leave.
+  void dismiss(int rank);
   // An elastic job ends, because of `why`.
   void cannot_go_on(const std::string& why, Clock::TimePoint now);
 
@@ -83,6 +86,8 @@ class JobWatch {
 
   const JobRecord& record() const { return record_; }
   bool is_ending() const { return stage_ == Stage::kTerminating; }
+  // No end of the job has begun.
+  bool is_running() const { return stage_ == Stage::kRunning; }
   bool all_have_started() const;
 
   // The action to take at `now`. Every action is returned once.
@@ -122,6 +127,7 @@ class JobWatch {
 
   JobRecord record_;
   bool hosts_need_connections_ = false;
+  bool is_elastic_ = false;
   Stage stage_ = Stage::kRunning;
   Clock::TimePoint start_by_;
   Clock::TimePoint end_by_ = Clock::TimePoint::max();

@@ -3,15 +3,15 @@
 // when the job cannot go on. Newcomers fill the job up to its largest number of
 // ranks, and wait as spares beyond that.
 //
-// A newcomer goes to the host with the most free slots, and never to a lost
-// host. After a newcomer has failed before it joined the job, the next one
-// starts later, up to a minute.
+// A newcomer goes to the host of a lost rank, else to the host with the most
+// free slots. A host where ranks fail gets none for a while (host_back_off.h).
 //
 // No clock and no I/O. Not thread-safe.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,40 +19,48 @@
 #include "horovodpp/core/thread/clock.h"
 #include "horovodrun/command_line/arguments.h"
 #include "horovodrun/command_line/hosts.h"
+#include "horovodrun/job/host_back_off.h"
 #include "horovodrun/job/job_record.h"
 
 namespace hvd::launcher {
 
 class Replacements {
  public:
-  // The first pause after a newcomer's failure, and the longest.
-  static constexpr std::chrono::milliseconds kFirstPause{1000};
-  static constexpr std::chrono::milliseconds kLongestPause{60000};
+  // `hosts` have all of their slots; empty: this host, with the name "", which
+  // takes any number of ranks. `seed` is of the times without newcomers.
+  Replacements(const ElasticTerms& terms, std::vector<Host> hosts,
+               std::uint32_t seed = 1);
 
-  // `hosts` are those of the start, with all of their slots; empty: this host,
-  // which takes any number of ranks.
-  Replacements(const ElasticTerms& terms, std::vector<Host> hosts)
-      : terms_(terms), hosts_(std::move(hosts)) {}
+  // The hosts have changed.
+  void set_hosts(std::vector<Host> hosts) { hosts_ = std::move(hosts); }
+  const std::vector<Host>& hosts() const { return hosts_; }
 
-  // The hosts of newcomers to start now, as positions in the hosts. The caller
-  // adds a record for each.
-  std::vector<std::size_t> due(const JobRecord& job, Clock::TimePoint now);
+  // The hosts of newcomers to start now. The caller adds a record for each.
+  std::vector<std::string> due(const JobRecord& job, Clock::TimePoint now);
   // Why the job cannot go on; "": it can.
   std::string end(const JobRecord& job, Clock::TimePoint now);
   // When to ask again without an event.
   Clock::TimePoint deadline() const;
 
  private:
-  void count_failures(const JobRecord& job, Clock::TimePoint now);
-  std::optional<std::size_t> roomiest(const std::vector<int>& used,
-                                      const JobRecord& job) const;
+  // What was counted of a rank.
+  struct Counted {
+    bool joined = false;
+    bool ended = false;
+  };
+
+  void count_events(const JobRecord& job, Clock::TimePoint now);
+  void count_end(const RankRecord& rank, Clock::TimePoint now);
+  std::optional<std::size_t> next_host(const std::vector<int>& free,
+                                       Clock::TimePoint now);
 
   const ElasticTerms terms_;
-  const std::vector<Host> hosts_;
-  std::size_t failures_ = 0;   // Newcomers that failed before they joined,
-  int failures_in_a_row_ = 0;  // and since one has joined.
-  std::size_t joined_ = 0;     // Newcomers that have joined.
-  Clock::TimePoint next_start_{};
+  std::vector<Host> hosts_;
+  HostBackOff back_off_;
+  std::vector<Counted> counted_;  // By rank.
+  std::deque<std::string>
+      vacated_;  // Hosts of lost ranks, the first lost first.
+  Clock::TimePoint next_start_ = Clock::TimePoint::max();
   // Since when there are too few ranks.
   std::optional<Clock::TimePoint> too_few_since_;
 };

@@ -176,6 +176,7 @@ std::string Judge::describe(int rank) const {
 std::string Judge::end_of(int rank) const {
   const auto& ended = record(rank).ended;
   if (!ended) return "was not heard of any more";
+  if (record(rank).is_leaving) return "left as planned";
   switch (ended->kind) {
     case Report::Kind::kNotExecuted:
       return absl::StrCat("cannot execute '", program_,
@@ -415,10 +416,11 @@ Verdict Judge::verdict() const {
 
 Verdict Judge::cause() const {
   const auto ended_well = [](const RankRecord& of) {
-    return of.is_lost || of.is_waiting_newcomer() || (of.ended && !of.failed());
+    return of.is_lost || of.is_waiting_newcomer() ||
+           (of.ended && (!of.failed() || of.is_leaving));
   };
   const bool any_left = !all([](const RankRecord& of) {
-    return of.is_lost || of.is_waiting_newcomer();
+    return of.is_lost || of.is_waiting_newcomer() || of.is_leaving;
   });
   if (job_.signal != 0) {
     if (all(ended_well)) return {};

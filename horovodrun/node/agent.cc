@@ -65,16 +65,17 @@ Environment command_environment(const Engine& engine,
   return environment;
 }
 
-// Waits for the supervisor, and passes signals on to it. Calls `stopping` when
-// the starter begins to end this rank, or has ended itself. False if the
-// starter has ended before.
+// Waits for the supervisor, and passes signals on to it. Reports when the starter
+// begins to end this rank or has ended itself (kStopping), or another process
+// begins to end it (kLeaving). False if the starter has ended before.
 bool wait_for_supervisor(pid_t supervisor, const ParentWatch& parent,
                          const SignalQueue& signals,
                          const std::function<int(int)>& signal_for_command,
-                         const std::function<void()>& stopping, int* status) {
+                         const std::function<void(Report::Kind)>& ending,
+                         int* status) {
   while (waitpid(supervisor, status, WNOHANG) == 0) {
     if (parent.ended()) {
-      stopping();
+      ending(Report::Kind::kStopping);
       return false;
     }
     wait_for_signal(signals, parent);
@@ -82,7 +83,9 @@ bool wait_for_supervisor(pid_t supervisor, const ParentWatch& parent,
       if (arrival->signal == SIGCHLD) continue;
       const int signal = signal_for_command(arrival->signal);
       const bool from_starter = arrival->sender == getppid();
-      if (arrival->signal == SIGTERM && from_starter) stopping();
+      if (arrival->signal == SIGTERM) {
+        ending(from_starter ? Report::Kind::kStopping : Report::Kind::kLeaving);
+      }
       if (signal != 0) kill(supervisor, signal);
     }
   }
@@ -175,9 +178,9 @@ int run_agent(const AgentOptions& options) {
   const auto end_descendants = [&] {
     report_left_behind(rank, kill_descendants().left, supervision.token);
   };
-  const auto stopping = [&] { report(Report::Kind::kStopping, getpid(), 0); };
+  const auto ending = [&](Report::Kind kind) { report(kind, getpid(), 0); };
   if (!wait_for_supervisor(supervisor, parent, signals, signal_for_command,
-                           stopping, &status)) {
+                           ending, &status)) {
     // No other process is left to clean up here.
     end_descendants();
     engine->clean_up_after_rank(present);

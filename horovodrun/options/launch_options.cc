@@ -10,10 +10,6 @@ constexpr double kMaxRanks = 1 << 20;
 constexpr double kMaxLogFiles = 1000;
 constexpr double kMaxSeconds = 7 * 24 * 3600;
 
-constexpr char kFixedHosts[] =
-    "the hosts of a job are fixed: name them with --hosts or --hostfile. "
-    "--min-np, --max-np and --spares replace lost ranks on these hosts";
-
 constexpr Option kLaunchOptions[] = {
     // Ranks and hosts.
     {.names = "--num-proc -np -n",
@@ -69,19 +65,20 @@ constexpr Option kLaunchOptions[] = {
      .most = kMaxRanks},
     {.names = "--slots-per-host",
      .group = OptionGroup::kRanks,
-     .help = "Slots of a host that the discovery script names without slots",
+     .help = "Slots of a host that the discovery script names without slots. "
+             "Default: 1",
      .type = ValueType::kCount,
      .value = "N",
-     .effect = Effect::kRefused,
-     .words = kFixedHosts},
+     .least = 1,
+     .most = kMaxRanks},
     {.names = "--host-discovery-script",
      .group = OptionGroup::kRanks,
-     .help = "Script that prints the hosts of an elastic job",
+     .help = "Program that prints the hosts of an elastic job, one in a line: "
+             "worker-0 or worker-0:2. It runs every second: newcomers start "
+             "on new hosts, and ranks of hosts that are gone end",
      .type = ValueType::kFile,
      .value = "FILE",
-     .one_of = "hosts",
-     .effect = Effect::kRefused,
-     .words = kFixedHosts},
+     .one_of = "hosts"},
 
     // How ranks are started.
     {.names = "--mpi",
@@ -223,12 +220,13 @@ constexpr Option kLaunchOptions[] = {
      .most = kMaxSeconds},
     {.names = "--blacklist-cooldown-range",
      .group = OptionGroup::kFailures,
-     .help = "Seconds after which an elastic job uses a failed host again",
+     .help = "Seconds, from 1 to 3600, in which an elastic job starts no ranks "
+             "on a host where a rank has failed; they double from MIN to MAX",
      .type = ValueType::kCount,
      .value = "MIN MAX",
-     .values = 2,
-     .effect = Effect::kRefused,
-     .words = kFixedHosts},
+     .least = 1,
+     .most = 3600,
+     .values = 2},
 
     // Help and information.
     {.names = "--help -h",

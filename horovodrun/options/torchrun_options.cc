@@ -7,6 +7,7 @@ namespace hvd::launcher {
 namespace {
 
 constexpr double kMaxRestarts = 1'000'000;
+constexpr double kMaxShutdownSeconds = 7 * 24 * 3600;
 
 constexpr char kOneLauncher[] =
     "horovodrun runs once, on one host, and starts the ranks of all hosts; "
@@ -214,12 +215,11 @@ constexpr Option kTorchrunOptions[] = {
      .of_torchrun = true},
     {.names = "--shutdown-timeout",
      .group = OptionGroup::kFailures,
-     .help = "Seconds for the ranks to end",
+     .help = "Seconds that a rank has to end after it was told to leave an "
+             "elastic job. Default: 5",
      .type = ValueType::kNumber,
      .value = "SECONDS",
-     .effect = Effect::kIgnored,
-     .words = "ranks have 5 s to end after a failure, and 60 s to save their "
-              "state",
+     .most = kMaxShutdownSeconds,
      .of_torchrun = true},
     {.names = "--duplicate-stdout-filters --duplicate-stderr-filters",
      .group = OptionGroup::kOutput,

@@ -42,7 +42,8 @@ JobOutput::JobOutput(const Options& options)
       shown_output_(STDOUT_FILENO),
       shown_errors_(STDERR_FILENO),
       nowhere_(::open("/dev/null", O_WRONLY | O_CLOEXEC)),
-      hidden_(nowhere_) {
+      hidden_(nowhere_),
+      own_lines_(shown_errors().add_source()) {
   output_ = {.shown = &shown_output_, .number = shown_output_.add_source()};
   errors_ = {.shown = &shown_errors(), .number = shown_errors().add_source()};
 }
@@ -58,6 +59,13 @@ JobOutput::~JobOutput() {
 
 bool JobOutput::open(int* output, int* errors) {
   return make_pipe(&output_.fd, output) && make_pipe(&errors_.fd, errors);
+}
+
+void JobOutput::say(const std::string& line) {
+  const Clock::TimePoint now = Clock::steady().now();
+  shown_errors().feed(own_lines_, absl::StrCat("horovodrun: ", line, "\n"),
+                      now);
+  shown_errors().pump(now);
 }
 
 // False if there was nothing to read.

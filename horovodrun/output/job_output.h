@@ -59,6 +59,8 @@ class JobOutput {
   bool is_open() const;
   // Whether some output is not shown yet.
   bool has_unshown() const;
+  // Shows a line of the launcher's own, on standard error.
+  void say(const std::string& line);
   // Shows a block below all output, on standard error.
   void show_block(std::vector<std::string> lines) {
     shown_errors().show_block(std::move(lines));
@@ -99,7 +101,8 @@ class JobOutput {
   // From the starter.
   ShownSource output_;
   ShownSource errors_;
-  std::string file_error_;  // Of the first file that could not be made.
+  const std::size_t own_lines_;  // The source of say().
+  std::string file_error_;       // Of the first file that could not be made.
   // From ranks of this host.
   RankStreamDesk desk_;
   std::vector<ShownSource> ranks_;

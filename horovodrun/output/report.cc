@@ -18,9 +18,10 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr std::array<const char*, 11> kKindNames = {
-    "started",     "exited",    "killed",   "not-executed", "stopping", "news",
-    "left-behind", "file-lost", "activity", "last-line",    "host-lost"};
+constexpr std::array<const char*, 12> kKindNames = {
+    "started",   "exited",   "killed",    "not-executed",
+    "stopping",  "leaving",  "news",      "left-behind",
+    "file-lost", "activity", "last-line", "host-lost"};
 
 constexpr size_t kMaxText = 256;
 

@@ -23,6 +23,7 @@ struct Report {
     kKilled,       // `value` is the signal.
     kNotExecuted,  // `value` is the errno.
     kStopping,     // mpirun ends the rank; its end is no cause.
+    kLeaving,      // Somebody else has told the agent to end the rank.
     kNews,         // The rank has sent `news`.
     kLeftBehind,   // SIGKILL does not end `pid`, a process of the rank; `text`
                    // tells where it waits.

@@ -159,12 +159,16 @@ Captured capture(const std::vector<std::string>& argv) {
   return captured;
 }
 
-std::optional<int> reap_children(pid_t child) {
+std::optional<int> reap_children(pid_t child, const ChildEnded& of_others) {
   std::optional<int> result;
   int status = 0;
   pid_t pid;
   while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-    if (pid == child) result = status;
+    if (pid == child) {
+      result = status;
+    } else if (of_others) {
+      of_others(pid, status);
+    }
   }
   return result;
 }

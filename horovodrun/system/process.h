@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <csignal>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,8 +52,9 @@ struct Captured {
 Captured capture(const std::vector<std::string>& argv);
 
 // Reaps every child that has ended; returns the status of `child`, as waitpid
-// gives it, if that is one of them.
-std::optional<int> reap_children(pid_t child);
+// gives it, if that is one of them. Tells `of_others` about the rest.
+using ChildEnded = std::function<void(pid_t, int status)>;
+std::optional<int> reap_children(pid_t child, const ChildEnded& of_others = {});
 
 // Tells when the parent of this process has ended.
 class ParentWatch {

@@ -62,6 +62,8 @@ absl::StatusOr<ControlMessage> read_message(std::string_view bytes) {
     case ControlMessage::Kind::kSignal:
       message.signal = reader.u8();
       if (message.signal < 1 || message.signal >= NSIG) reader.fail();
+      message.rank = static_cast<int>(reader.u32());
+      if (message.rank < -1) reader.fail();
       break;
     case ControlMessage::Kind::kInput:
       message.input = reader.text();
@@ -86,6 +88,7 @@ std::string to_bytes(const ControlMessage& message) {
       break;
     case ControlMessage::Kind::kSignal:
       body.u8(static_cast<std::uint8_t>(message.signal));
+      body.u32(static_cast<std::uint32_t>(message.rank));
       break;
     case ControlMessage::Kind::kInput:
       body.text(message.input);

@@ -3,7 +3,7 @@
 // (host_ranks.h), over the standard input of the remote shell:
 //
 //   kOrder   the ranks to start; the first message
-//   kSignal  a signal for the agents
+//   kSignal  a signal for the agents, or for that of one rank
 //   kInput   bytes for the standard input of rank 0; none: its end
 //   kPing    the connection is alive
 //
@@ -51,6 +51,7 @@ struct ControlMessage {
   Kind kind = Kind::kOrder;
   HostOrder order{};
   int signal = 0;
+  int rank = -1;  // That gets the signal; -1: all ranks.
   std::string input{};
 
   friend bool operator==(const ControlMessage&,

@@ -65,32 +65,20 @@ class DirectEngine : public Engine {
           "without MPI there is no --mpi-args or --binding-args: leave it out, "
           "or start the ranks by mpirun (--mpi)");
     }
-    HVD_RETURN_IF_ERROR(check_named_once(arguments.hosts));
+    const bool is_elastic = arguments.elastic.is_elastic();
+    HVD_RETURN_IF_ERROR(
+        check_named_once(is_elastic ? arguments.room : arguments.hosts));
     StarterOrder order = {.hosts = arguments.hosts,
                           .agent = agent_command(arguments, context)};
     if (order.hosts.empty()) order.hosts = {{"localhost", arguments.ranks}};
     StartPlan plan = {.added = common_variables(arguments, context),
                       .starter = "the process that starts the ranks",
                       .disguises_signals = true};
-    if (arguments.elastic.is_elastic()) {
-      plan.takes_newcomers = true;
+    if (is_elastic) {
       plan.added[kElastic] = absl::StrCat(arguments.elastic.most);
     }
-    if (!all_local(order.hosts, context.host_name)) {
-      plan.hosts_need_connections = true;
-      if (connects_by_srun(context.environment)) {
-        order.shell = kSrun;
-        plan.noise = srun_noise();
-      } else {
-        plan.remote_shell = ssh_words(arguments, context.environment);
-        if (plan.remote_shell.empty()) {
-          return absl::NotFoundError(
-              "there is no ssh on the PATH, by which ranks start on other "
-              "hosts (apt install openssh-client)");
-        }
-        order.shell = without_questions(plan.remote_shell);
-      }
-      add_interfaces(arguments, context, plan);
+    if (may_leave_this_host(arguments, context)) {
+      HVD_RETURN_IF_ERROR(add_remote_shell(arguments, context, order, plan));
     }
     plan.argv = {context.agent, kStartRanks};
     const std::vector<std::string> words = to_words(order);
@@ -112,6 +100,39 @@ class DirectEngine : public Engine {
   }
 
  private:
+  // Whether ranks start on other hosts, or newcomers may.
+  static bool may_leave_this_host(const Arguments& arguments,
+                                  const LaunchContext& context) {
+    const ElasticTerms& terms = arguments.elastic;
+    return !terms.discovery.script.empty() ||
+           !all_local(terms.is_elastic() ? arguments.room : arguments.hosts,
+                      context.host_name);
+  }
+
+  // A missing ssh is an error if ranks of the start need it. Only their hosts
+  // are asked before the start, by the plan's remote shell.
+  static absl::Status add_remote_shell(const Arguments& arguments,
+                                       const LaunchContext& context,
+                                       StarterOrder& order, StartPlan& plan) {
+    const bool starts_there = !all_local(order.hosts, context.host_name);
+    plan.hosts_need_connections = true;
+    add_interfaces(arguments, context, plan);
+    if (connects_by_srun(context.environment)) {
+      order.shell = kSrun;
+      plan.noise = srun_noise();
+      return absl::OkStatus();
+    }
+    const std::vector<std::string> shell =
+        ssh_words(arguments, context.environment);
+    if (!shell.empty()) order.shell = without_questions(shell);
+    if (!starts_there) return absl::OkStatus();
+    plan.remote_shell = shell;
+    if (!shell.empty()) return absl::OkStatus();
+    return absl::NotFoundError(
+        "there is no ssh on the PATH, by which ranks start on other hosts (apt "
+        "install openssh-client)");
+  }
+
   static void add_interfaces(const Arguments& arguments,
                              const LaunchContext& context, StartPlan& plan) {
     constexpr char kInterfaces[] = "HOROVODPP_INTERFACES";

@@ -95,6 +95,10 @@ void HostRanks::take(const ControlMessage& message) {
       }
       break;
     case ControlMessage::Kind::kSignal:
+      if (message.rank >= 0) {
+        agents_.signal(message.rank, message.signal);
+        break;
+      }
       if (message.signal == SIGTERM) takes_more_ = false;
       agents_.signal_all(message.signal);
       break;

@@ -62,13 +62,19 @@ bool RankAgents::start(const Ranks& ranks) {
                  stderr);
       return false;
     }
-    agents_.insert(spawned.pid);
+    agents_[spawned.pid] = rank;
   }
   return true;
 }
 
 void RankAgents::signal_all(int signal) const {
-  for (const pid_t agent : agents_) kill(agent, signal);
+  for (const auto& [agent, rank] : agents_) kill(agent, signal);
+}
+
+void RankAgents::signal(int rank, int signal) const {
+  for (const auto& [agent, of] : agents_) {
+    if (of == rank) kill(agent, signal);
+  }
 }
 
 std::vector<RankAgents::Ended> RankAgents::reap() {

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,6 +42,8 @@ class RankAgents {
 
   bool any_runs() const { return !agents_.empty(); }
   void signal_all(int signal) const;
+  // Does nothing if the rank does not run here.
+  void signal(int rank, int signal) const;
   // Reaps the children of this process that have ended. Returns those that were
   // no agents, with their status as waitpid gives it.
   struct Ended {
@@ -51,7 +53,7 @@ class RankAgents {
   std::vector<Ended> reap();
 
  private:
-  std::set<pid_t> agents_;
+  std::map<pid_t, int> agents_;  // And their ranks.
   int started_ = 0;
 };
 

@@ -26,9 +26,8 @@ class RemoteHost {
                      const HostOrder& order);
 
   const std::string& name() const { return name_; }
-  // The remote shell; -1: it has not started, or has ended.
+  // The remote shell; -1: it has not started.
   pid_t shell() const { return shell_; }
-  void shell_ended() { shell_ = -1; }
 
   void send(const ControlMessage& message) { control_->add(to_bytes(message)); }
   PipeWriter& control() const { return *control_; }

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/types.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -27,10 +27,10 @@
 #include "horovodpp/transport/tcp/meeting_server.h"
 #include "horovodrun/engines/direct/control.h"
 #include "horovodrun/engines/direct/rank_agents.h"
-#include "horovodrun/engines/direct/remote_host.h"
+#include "horovodrun/engines/direct/remote_hosts.h"
 #include "horovodrun/engines/direct/starter_order.h"
 #include "horovodrun/engines/engine.h"
-#include "horovodrun/engines/newcomer_order.h"
+#include "horovodrun/engines/rank_order.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/output/report.h"
 #include "horovodrun/preflight/own_host.h"
@@ -86,9 +86,17 @@ absl::StatusOr<std::size_t> find_own(const std::vector<Host>& hosts) {
   return own;
 }
 
+// Shows an error, unless that was done (RankAgents::start()).
+void say(const absl::Status& error) {
+  if (error.message().empty()) return;
+  std::fputs(absl::StrCat("horovodrun: ", error.message(), "\n").c_str(),
+             stderr);
+}
+
 class Starter {
  public:
-  explicit Starter(const StarterOrder& order) : order_(order) {}
+  explicit Starter(const StarterOrder& order)
+      : order_(order), remotes_(order.shell) {}
 
   int run();
 
@@ -97,32 +105,31 @@ class Starter {
   absl::Status start_ranks();
   absl::Status start_own(RankAgents::Ranks ranks);
   void read_orders();
-  void start_newcomer(const NewcomerOrder& order);
+  void take(const RankOrder& order);
+  absl::Status start_newcomer(const RankOrder& order);
+  bool is_this_host(const std::string& name);
   Environment with_rank_variables(Environment environment) const;
   bool any_runs() const;
   void reap();
   void wait(milliseconds longest);
   void serve_input();
-  void signal_all(int signal);
-  void ping();
+  void signal(int signal, int rank = -1);
 
   const StarterOrder& order_;
   const ParentWatch parent_{getppid()};
   const SignalQueue signals_{starter_signals()};
   RankAgents own_;
-  std::vector<RemoteHost> remotes_;
-  // Rank 0 gets this process's input, on this host or on another. Both are empty
-  // where the input has ended, or is rank 0's own.
+  RemoteHosts remotes_;
+  // Rank 0 gets this process's input, here or on another host. Empty where the
+  // input is rank 0's own.
   std::optional<TerminalInput> terminal_;
-  RemoteHost* reader_ = nullptr;
   std::unique_ptr<MeetingServer> server_;  // Null: ranks need none.
   std::string key_;
-  steady_clock::time_point next_ping_ = steady_clock::now() + kPingInterval;
-  bool was_asked_ = false;    // To end.
-  std::size_t own_host_ = 0;  // A position in the hosts.
-  HostOrder host_order_;      // For other hosts, without ranks.
-  // Of an elastic job: the pipe for orders of newcomers, and what was read.
-  int orders_ = number_in(current_environment(), {kNewcomersVariable}, -1);
+  bool was_asked_ = false;                       // To end.
+  std::map<std::string, bool> are_this_host_{};  // By name.
+  HostOrder host_order_{};  // For other hosts, without ranks.
+  // Of an elastic job: the pipe of the launcher's orders, and what was read.
+  int orders_ = number_in(current_environment(), {kOrdersVariable}, -1);
   std::string unread_orders_;
 };
 
@@ -150,7 +157,7 @@ Environment Starter::with_rank_variables(Environment environment) const {
 
 absl::Status Starter::start_own(RankAgents::Ranks ranks) {
   ranks.environment = with_rank_variables(current_environment());
-  ranks.environment.erase(kNewcomersVariable);
+  ranks.environment.erase(kOrdersVariable);
   if (ranks.first == 0 && ranks.count > 0) {
     terminal_.emplace();
     ranks.input = terminal_->reading_end();
@@ -173,25 +180,25 @@ absl::Status Starter::start_ranks() {
     order.environment[name] = environment.at(name);
   }
   order.environment.erase(kOutputVariable);
+  order.environment.erase(kOrdersVariable);
   order.environment = with_rank_variables(std::move(order.environment));
   RankAgents::Ranks own = {.agent = order_.agent};
+  std::size_t own_host = 0;
   if (!order_.shell.empty()) {
-    HVD_ASSIGN_OR_RETURN(own_host_, find_own(order_.hosts));
+    HVD_ASSIGN_OR_RETURN(own_host, find_own(order_.hosts));
   }
   int next = 0;
-  remotes_.reserve(order_.hosts.size());
   for (std::size_t i = 0; i < order_.hosts.size(); ++i) {
     const Host& host = order_.hosts[i];
     order.first_rank = std::exchange(next, next + host.slots);
     order.ranks = host.slots;
-    if (i == own_host_) {
+    are_this_host_[host.name] = i == own_host;
+    if (i == own_host) {
       own.first = order.first_rank;
       own.count = order.ranks;
       continue;
     }
-    RemoteHost& remote = remotes_.emplace_back(host.name);
-    HVD_RETURN_IF_ERROR(remote.start(order_.shell, order));
-    if (order.first_rank == 0) reader_ = &remote;
+    HVD_RETURN_IF_ERROR(remotes_.start(host.name, order));
   }
   return start_own(std::move(own));
 }
@@ -208,63 +215,63 @@ void Starter::read_orders() {
     }
     unread_orders_.append(bytes, static_cast<std::size_t>(size));
   }
-  while (const auto order = take_newcomer(unread_orders_)) {
-    if (!was_asked_) start_newcomer(*order);
+  while (const auto order = take_rank_order(unread_orders_)) {
+    if (!was_asked_) take(*order);
   }
 }
 
 // A newcomer that cannot start is reported as one that has failed.
-void Starter::start_newcomer(const NewcomerOrder& order) {
-  if (order.host == own_host_ || order.host >= order_.hosts.size()) {
-    RankAgents::Ranks ranks = {.first = order.rank,
-                               .count = 1,
-                               .are_newcomers = true,
-                               .agent = order_.agent};
-    if (start_own(std::move(ranks)).ok()) return;
-  } else {
-    const std::string& name = order_.hosts[order.host].name;
-    for (RemoteHost& host : remotes_) {
-      if (host.name() != name || host.shell() < 0) continue;
-      HostOrder ranks = host_order_;
-      ranks.first_rank = order.rank;
-      ranks.ranks = 1;
-      ranks.are_newcomers = true;
-      host.send({.kind = ControlMessage::Kind::kOrder, .order = ranks});
-      return;
-    }
-  }
+void Starter::take(const RankOrder& order) {
+  if (order.signal != 0) return signal(order.signal, order.rank);
+  const absl::Status started = start_newcomer(order);
+  if (started.ok()) return;
+  say(started);
   send_report(
       {.kind = Report::Kind::kNotExecuted, .rank = order.rank, .value = EAGAIN},
       value_in(current_environment(), kTokenVariable));
 }
 
-bool Starter::any_runs() const {
-  return own_.any_runs() ||
-         std::any_of(remotes_.begin(), remotes_.end(),
-                     [](const RemoteHost& host) { return host.shell() >= 0; });
+absl::Status Starter::start_newcomer(const RankOrder& order) {
+  if (is_this_host(order.host)) {
+    return start_own({.first = order.rank,
+                      .count = 1,
+                      .are_newcomers = true,
+                      .agent = order_.agent});
+  }
+  HostOrder ranks = host_order_;
+  ranks.first_rank = order.rank;
+  ranks.ranks = 1;
+  ranks.are_newcomers = true;
+  return remotes_.start(order.host, ranks);
 }
+
+// Asks name servers once about each host that was not there at the start.
+bool Starter::is_this_host(const std::string& name) {
+  if (name.empty()) return true;
+  const auto known = are_this_host_.find(name);
+  if (known != are_this_host_.end()) return known->second;
+  const std::vector<Interface> interfaces = own_facts().interfaces;
+  return are_this_host_[name] = is_own_host(name, host_name(), interfaces) ||
+                                resolves_to_own_host(name, interfaces);
+}
+
+bool Starter::any_runs() const { return own_.any_runs() || remotes_.any(); }
 
 void Starter::reap() {
   for (const RankAgents::Ended& ended : own_.reap()) {
-    const auto host = std::find_if(
-        remotes_.begin(), remotes_.end(),
-        [&](const RemoteHost& one) { return one.shell() == ended.pid; });
-    if (host == remotes_.end()) continue;
-    host->shell_ended();
-    if (reader_ == &*host) reader_ = nullptr;
-    const int code = WIFSIGNALED(ended.status) ? -WTERMSIG(ended.status)
-                                               : WEXITSTATUS(ended.status);
-    if (code == 0 || was_asked_) continue;
-    send_report(
-        {.kind = Report::Kind::kHostLost, .value = code, .host = host->name()},
-        value_in(current_environment(), kTokenVariable));
+    const auto lost = remotes_.shell_ended(ended.pid, ended.status);
+    if (!lost || lost->code == 0 || was_asked_) continue;
+    send_report({.kind = Report::Kind::kHostLost,
+                 .value = lost->code,
+                 .host = lost->name},
+                value_in(current_environment(), kTokenVariable));
   }
 }
 
 void Starter::serve_input() {
   if (terminal_) terminal_->pass_on();
-  if (reader_ == nullptr || !may_read_input() ||
-      reader_->control().unwritten() > kMaxUnsentInput) {
+  if (!remotes_.has_reader() || !may_read_input() ||
+      remotes_.unsent_input() > kMaxUnsentInput) {
     return;
   }
   pollfd input = {STDIN_FILENO, POLLIN, 0};
@@ -272,10 +279,8 @@ void Starter::serve_input() {
   char bytes[4096];
   const ssize_t size = read(STDIN_FILENO, bytes, sizeof bytes);
   if (size < 0 && errno == EINTR) return;
-  reader_->send({.kind = ControlMessage::Kind::kInput,
-                 .input = std::string(bytes, static_cast<std::size_t>(
-                                                 std::max<ssize_t>(size, 0)))});
-  if (size <= 0) reader_ = nullptr;
+  remotes_.send_input(
+      std::string(bytes, static_cast<std::size_t>(std::max<ssize_t>(size, 0))));
 }
 
 void Starter::wait(milliseconds longest) {
@@ -284,7 +289,7 @@ void Starter::wait(milliseconds longest) {
     wait.readable = terminal_->awaited();
     if (terminal_->needs_polling()) wait.longest = kInputPollInterval;
   }
-  if (reader_ != nullptr && reader_->control().unwritten() <= kMaxUnsentInput) {
+  if (remotes_.has_reader() && remotes_.unsent_input() <= kMaxUnsentInput) {
     if (may_read_input()) {
       wait.readable = STDIN_FILENO;
     } else {
@@ -295,33 +300,23 @@ void Starter::wait(milliseconds longest) {
     wait.more.push_back({server_->descriptor(), POLLIN, 0});
   }
   if (orders_ >= 0) wait.more.push_back({orders_, POLLIN, 0});
-  for (const RemoteHost& host : remotes_) {
-    wait.more.push_back({host.control().awaited(), POLLOUT, 0});
-  }
+  remotes_.add_awaited(wait.more);
   wait_for_signal(signals_, parent_, wait);
   if (server_ != nullptr) server_->proceed();
   read_orders();
-  for (const RemoteHost& host : remotes_) host.control().write_some();
+  remotes_.write_some();
   serve_input();
 }
 
-void Starter::ping() {
-  const auto now = steady_clock::now();
-  if (now < next_ping_) return;
-  next_ping_ = now + kPingInterval;
-  for (RemoteHost& host : remotes_) {
-    // Unwritten messages are a sign of life, too.
-    if (host.control().unwritten() == 0) {
-      host.send({.kind = ControlMessage::Kind::kPing});
-    }
+// For the agents of all ranks, or of one.
+void Starter::signal(int signal, int rank) {
+  if (rank < 0) {
+    own_.signal_all(signal);
+  } else {
+    own_.signal(rank, signal);
   }
-}
-
-void Starter::signal_all(int signal) {
-  own_.signal_all(signal);
-  for (RemoteHost& host : remotes_) {
-    host.send({.kind = ControlMessage::Kind::kSignal, .signal = signal});
-  }
+  remotes_.send_to_all(
+      {.kind = ControlMessage::Kind::kSignal, .signal = signal, .rank = rank});
 }
 
 // A remaining agent ends its rank when this process has ended, and so does the
@@ -335,28 +330,25 @@ int Starter::run() {
   if (!order_.shell.empty() || orders_ >= 0) started = start_server();
   if (started.ok()) started = start_ranks();
   if (!started.ok()) {
-    if (!started.message().empty()) {
-      std::fputs(absl::StrCat("horovodrun: ", started.message(), "\n").c_str(),
-                 stderr);
-    }
-    signal_all(SIGTERM);
+    say(started);
+    signal(SIGTERM);
   }
   std::optional<steady_clock::time_point> latest;
   while (reap(), any_runs()) {
     if (parent_.ended() && !latest) {
       was_asked_ = true;
-      signal_all(SIGTERM);
+      signal(SIGTERM);
       latest = steady_clock::now() + kOrphanExitTimeout;
     }
     if (latest && steady_clock::now() >= *latest) break;
-    wait(latest             ? kInputPollInterval
-         : remotes_.empty() ? SignalWait().longest
-                            : kPingInterval);
-    ping();
+    wait(latest           ? kInputPollInterval
+         : remotes_.any() ? kPingInterval
+                          : SignalWait().longest);
+    remotes_.ping();
     while (const auto arrival = signals_.next()) {
       if (arrival->signal == SIGCHLD) continue;
       was_asked_ = was_asked_ || arrival->signal == SIGTERM;
-      signal_all(arrival->signal);
+      signal(arrival->signal);
     }
   }
   if (!started.ok()) return 1;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -355,6 +356,107 @@ TEST(Arguments, PrintWhatFollowsFromTheTable) {
   EXPECT_THAT(parsed({"--completion", "zsh"}).answer, HasSubstr("#compdef"));
   EXPECT_THAT(parsed({"--print", "manual"}).answer, HasSubstr(".TH"));
   EXPECT_THAT(parsed({"--print", "table"}).answer, HasSubstr("|---|"));
+}
+
+// Elastic jobs.
+
+TEST(Arguments, TakeTheTermsOfAnElasticJob) {
+  EXPECT_FALSE(parsed({"-np", "2", "./train"}).elastic.is_elastic());
+  const Arguments arguments =
+      parsed({"-np", "2", "--min-np", "1", "--max-np", "4", "--spares", "1",
+              "--reset-limit", "3", "--elastic-timeout", "2.5",
+              "--shutdown-timeout", "0.5", "-H", "a:2,b:4", "./train"});
+  EXPECT_EQ(arguments.engine, "direct");
+  const ElasticTerms& terms = arguments.elastic;
+  EXPECT_EQ(terms.least, 1);
+  EXPECT_EQ(terms.most, 4);
+  EXPECT_EQ(terms.spares, 1);
+  EXPECT_EQ(terms.most_losses, 3);
+  EXPECT_EQ(terms.timeout, std::chrono::milliseconds(2500));
+  EXPECT_EQ(terms.leaving_time, std::chrono::milliseconds(500));
+  EXPECT_EQ(arguments.hosts, (std::vector<Host>{{"a", 2}}));
+  EXPECT_EQ(arguments.room, (std::vector<Host>{{"a", 2}, {"b", 4}}));
+}
+
+TEST(Arguments, TakeTheRangeOfCooldowns) {
+  const Cooldown cooldown =
+      parsed({"-np", "2", "--blacklist-cooldown-range", "5", "40", "./train"})
+          .elastic.cooldown;
+  EXPECT_EQ(cooldown.shortest, std::chrono::seconds(5));
+  EXPECT_EQ(cooldown.longest, std::chrono::seconds(40));
+  EXPECT_TRUE(cooldown.after_any_failure);
+  EXPECT_THAT(
+      refusal({"-np", "2", "--blacklist-cooldown-range", "9", "8", "x"}),
+      HasSubstr("is 9 8; give the shorter time first"));
+  EXPECT_THAT(
+      refusal({"-np", "2", "--blacklist-cooldown-range", "0", "8", "x"}),
+      HasSubstr("give a whole number from 1 to 3600"));
+}
+
+// A discovery script that names hosts, and how it was asked.
+class DiscoveringArguments : public testing::Test {
+ protected:
+  absl::StatusOr<Arguments> read(Words words) {
+    words.insert(words.begin(), {"--host-discovery-script", "find 'my hosts'"});
+    words.push_back("./train");
+    return parse_arguments(
+        words, {}, {},
+        [&](const Discovery& discovery, int least, std::chrono::milliseconds) {
+          asked_ = discovery;
+          least_ = least;
+          return hosts_;
+        });
+  }
+
+  absl::StatusOr<std::vector<Host>> hosts_ =
+      std::vector<Host>{{"a", 2}, {"b", 1}};
+  Discovery asked_;
+  int least_ = 0;
+};
+
+TEST_F(DiscoveringArguments, StartOnTheSlotsThatAreThere) {
+  const auto arguments = read(
+      {"-np", "4", "--min-np", "2", "--max-np", "6", "--slots-per-host", "3"});
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_THAT(asked_.script, ElementsAre("find", "my hosts"));
+  EXPECT_EQ(asked_.slots_per_host, 3);
+  EXPECT_EQ(least_, 2);
+  EXPECT_EQ(arguments->ranks, 3);
+  EXPECT_EQ(arguments->hosts, (std::vector<Host>{{"a", 2}, {"b", 1}}));
+  EXPECT_EQ(arguments->elastic.least, 2);
+  EXPECT_EQ(arguments->elastic.most, 6);
+}
+
+TEST_F(DiscoveringArguments, TakeAllSlotsUpToTheLargestNumberOfRanks) {
+  auto arguments = read({});
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_EQ(least_, 1);
+  EXPECT_EQ(arguments->ranks, 3);
+  arguments = read({"--max-np", "2"});
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_EQ(arguments->ranks, 2);
+  arguments = read({"-np", "2"});
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_EQ(least_, 2);
+  EXPECT_EQ(arguments->ranks, 2);
+  EXPECT_EQ(arguments->elastic.most, 2);
+}
+
+TEST_F(DiscoveringArguments, TellErrors) {
+  EXPECT_THAT(std::string(read({"--mpi"}).status().message()),
+              HasSubstr("--host-discovery-script makes the job elastic, and "
+                        "mpirun can start no ranks"));
+  EXPECT_THAT(std::string(read({"-H", "a:2"}).status().message()),
+              HasSubstr("exclude each other (hosts)"));
+  EXPECT_THAT(std::string(read({"--nproc-per-node", "2"}).status().message()),
+              HasSubstr("give --slots-per-host"));
+  hosts_ = absl::InvalidArgumentError("no cloud");
+  EXPECT_EQ(read({}).status().message(), "no cloud");
+}
+
+TEST(Arguments, SayThatSlotsPerHostNeedADiscoveryScript) {
+  EXPECT_THAT(parsed({"-np", "2", "--slots-per-host", "2", "./train"}).notes,
+              ElementsAre(HasSubstr("--slots-per-host has no effect: ")));
 }
 
 }  // namespace

@@ -30,11 +30,12 @@ class Case(unittest.TestCase):
 
     def start(self, *options, hosts="a:1,b:1", ranks=2, config="ssh_config",
               program=(PROGRAM,), folder=os.getcwd(), stdin=subprocess.DEVNULL):
-        """Starts horovodrun on host a, in `folder` there."""
+        """Starts horovodrun on host a, in `folder` there. No `hosts`: `options` tell them."""
         self.mark = secrets.token_hex(8)
         return subprocess.Popen(
             self.net["a"].within("sh", "-c", 'cd "$0" && exec "$@"', folder, HOROVODRUN,
-                                 "-np", str(ranks), "-H", hosts, *options, *program),
+                                 "-np", str(ranks), *(["-H", hosts] if hosts else []),
+                                 *options, *program),
             text=True, stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, **self.net.shell(config), network.leftovers.MARK: self.mark})

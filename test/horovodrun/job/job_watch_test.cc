@@ -37,6 +37,13 @@ class JobWatchTest : public testing::Test {
     watch_ = JobWatch(
         {.ranks = 3, .start_timeout = 30s, .hosts = std::move(hosts)}, now_);
   }
+  void restart_elastic(std::vector<Host> hosts = {}) {
+    watch_ = JobWatch({.ranks = 3,
+                       .start_timeout = 30s,
+                       .hosts = std::move(hosts),
+                       .is_elastic = true},
+                      now_);
+  }
   // The user asks for host 'x' for rank 0, and 'y' for the others.
   void restart_on_two_hosts() { restart({{"x", 1}, {"y", 2}}); }
 
@@ -641,6 +648,77 @@ TEST_F(JobWatchTest, EndsAnElasticJobThatCannotGoOn) {
   expect_verdict(status_of(143), 1,
                  "the job cannot go on: it has lost 1 ranks; rank 1 on host "
                  "'a' (pid 101) was killed by signal 9 (Killed)");
+}
+
+TEST_F(JobWatchTest, TakesTheEndOfARankThatLeavesForNoFailure) {
+  for (const bool by_launcher : {false, true}) {
+    restart_elastic();
+    connect_all();
+    if (by_launcher) {
+      watch_.dismiss(1);
+      report(Kind::kStopping, 1);
+    } else {
+      report(Kind::kLeaving, 1);
+    }
+    EXPECT_TRUE(watch_.record().ranks[1].is_leaving);
+    report(Kind::kKilled, 1, SIGKILL);
+    reform_without_rank_1();
+    report(Kind::kExited, 0);
+    report(Kind::kExited, 2);
+    expect_verdict(
+        status_of(0), 0,
+        "the job went on, and ended well, without rank 1 on host 'a' "
+        "(pid 101), which left as planned");
+  }
+}
+
+TEST_F(JobWatchTest, AcceptsARankThatLeavesWhileTheOthersEnd) {
+  restart_elastic();
+  connect_all();
+  report(Kind::kLeaving, 1);
+  report(Kind::kExited, 1, 7);
+  report(Kind::kExited, 0);
+  report(Kind::kExited, 2);
+  expect_verdict(status_of(0), 0, "");
+}
+
+TEST_F(JobWatchTest, TakesNoEndOfTheJobForALeave) {
+  connect_all();
+  report(Kind::kLeaving, 1);
+  EXPECT_FALSE(watch_.record().ranks[1].is_leaving);
+  restart_elastic();
+  connect_all();
+  watch_.signal_arrived(SIGTERM, now_);
+  report(Kind::kLeaving, 1);
+  EXPECT_FALSE(watch_.record().ranks[1].is_leaving);
+}
+
+TEST_F(JobWatchTest, LetsTheRanksOfAHostLeaveThatSigtermTakesAway) {
+  restart_elastic({{"x", 1}, {"y", 2}});
+  connect_all();
+  end_by_starter(1, SIGTERM);
+  end_by_starter(2, SIGTERM);
+  report_lost_host(128 + SIGTERM);
+  EXPECT_TRUE(watch_.record().ranks[1].left_as_planned());
+  EXPECT_TRUE(watch_.record().ranks[2].left_as_planned());
+  restart_elastic({{"x", 1}, {"y", 2}});
+  connect_all();
+  report_lost_host(255);
+  EXPECT_FALSE(watch_.record().ranks[1].left_as_planned());
+}
+
+TEST_F(JobWatchTest, GoesOnWhenTheHostOfANewcomerCannotBeReached) {
+  restart_on_two_hosts();
+  connect_all();
+  report(Kind::kKilled, 0, SIGKILL);
+  send_reforming(1);
+  send_reformed(1, {0});
+  send_reformed(2);
+  EXPECT_EQ(watch_.add_newcomer("z"), 3);
+  watch_.report_arrived({.kind = Kind::kHostLost, .value = 255, .host = "z"},
+                        now_);
+  EXPECT_TRUE(watch_.record().ranks[3].host_is_lost());
+  EXPECT_EQ(after(1h), Action::kWait);
 }
 
 TEST_F(JobWatchTest, IdentifiesRenumberedRanksByTheirProcess) {

@@ -28,6 +28,8 @@ class ReplacementsTest : public testing::Test {
       job_.ranks.push_back({.asked_host = host, .was_connected = true});
     }
   }
+  // Without named hosts.
+  void start_here() { start({"", ""}); }
   void newcomer(const std::string& host) {
     job_.ranks.push_back({.asked_host = host, .is_newcomer = true});
   }
@@ -43,59 +45,123 @@ class ReplacementsTest : public testing::Test {
 };
 
 TEST_F(ReplacementsTest, FillTheJobAndItsSpares) {
+  start_here();
   Replacements full({.least = 2, .most = 2}, {});
   EXPECT_THAT(full.due(job_, now_), IsEmpty());
   Replacements larger({.least = 2, .most = 4, .spares = 1}, {});
-  EXPECT_THAT(larger.due(job_, now_), ElementsAre(0, 0, 0));
+  EXPECT_THAT(larger.due(job_, now_), ElementsAre("", "", ""));
 }
 
 TEST_F(ReplacementsTest, WaitUntilTheJobHasBegun) {
+  start_here();
   Replacements all({.least = 2, .most = 3}, {});
   rank(1).was_connected = false;
   EXPECT_THAT(all.due(job_, now_), IsEmpty());
   rank(1).was_connected = true;
-  EXPECT_THAT(all.due(job_, now_), ElementsAre(0));
+  EXPECT_THAT(all.due(job_, now_), ElementsAre(""));
 }
 
 TEST_F(ReplacementsTest, ReplaceALostRankOnItsHost) {
-  Replacements all({.least = 1, .most = 2}, {{"a", 1}, {"b", 1}});
+  Replacements all({.least = 1, .most = 2}, {{"a", 3}, {"b", 1}});
   EXPECT_THAT(all.due(job_, now_), IsEmpty());
   kill(1);
-  EXPECT_THAT(all.due(job_, now_), ElementsAre(1));
+  EXPECT_THAT(all.due(job_, now_), ElementsAre("b"));
   newcomer("b");
   EXPECT_THAT(all.due(job_, now_), IsEmpty());
 }
 
-TEST_F(ReplacementsTest, AvoidALostHost) {
+TEST_F(ReplacementsTest, AvoidALostHostForAWhile) {
   Replacements narrow({.least = 1, .most = 2}, {{"a", 1}, {"b", 1}});
   Replacements wide({.least = 1, .most = 2}, {{"a", 2}, {"b", 1}});
   lose_host(1);
   EXPECT_THAT(narrow.due(job_, now_), IsEmpty());
-  EXPECT_THAT(wide.due(job_, now_), ElementsAre(0));
+  EXPECT_EQ(narrow.deadline(), now_ + 1s);
+  EXPECT_THAT(narrow.due(job_, now_ + 1s), ElementsAre("b"));
+  EXPECT_THAT(wide.due(job_, now_), ElementsAre("a"));
+}
+
+TEST_F(ReplacementsTest, UseAHostThatWasUnusedAtTheStart) {
+  Replacements all({.least = 1, .most = 2}, {{"a", 1}, {"b", 1}, {"c", 1}});
+  lose_host(1);
+  EXPECT_THAT(all.due(job_, now_), ElementsAre("c"));
+}
+
+TEST_F(ReplacementsTest, FollowTheHosts) {
+  Replacements all({.least = 1, .most = 4}, {{"a", 1}, {"b", 1}});
+  EXPECT_THAT(all.due(job_, now_), IsEmpty());
+  all.set_hosts({{"a", 2}, {"b", 1}, {"c", 1}});
+  EXPECT_THAT(all.due(job_, now_), ElementsAre("a", "c"));
+}
+
+TEST_F(ReplacementsTest, ReplaceARankWhoseHostIsGone) {
+  Replacements all({.least = 1, .most = 2}, {{"a", 1}, {"b", 1}});
+  all.set_hosts({{"a", 1}, {"c", 1}});
+  EXPECT_THAT(all.due(job_, now_), ElementsAre("c"));
+}
+
+TEST_F(ReplacementsTest, AvoidAHostAfterAnyFailureIfTheUserSaysSo) {
+  const ElasticTerms terms = {
+      .least = 1,
+      .most = 2,
+      .cooldown = {.shortest = 4s, .longest = 4s, .after_any_failure = true}};
+  Replacements all(terms, {{"a", 1}, {"b", 1}});
+  kill(1);
+  EXPECT_THAT(all.due(job_, now_), IsEmpty());
+  EXPECT_THAT(all.due(job_, now_ + 4s - 1ms), IsEmpty());
+  EXPECT_THAT(all.due(job_, now_ + 4s), ElementsAre("b"));
+}
+
+TEST_F(ReplacementsTest, CountNoPlannedDepartureAsAFailure) {
+  const ElasticTerms terms = {.least = 1,
+                              .most = 2,
+                              .most_losses = 0,
+                              .cooldown = {.after_any_failure = true}};
+  Replacements all(terms, {{"a", 1}, {"b", 1}});
+  end(1, Report::Kind::kKilled, SIGTERM);
+  EXPECT_EQ(all.end(job_, now_), "");
+  EXPECT_THAT(all.due(job_, now_), ElementsAre("b"));
+  newcomer("b");
+  rank(2).was_connected = true;
+  rank(2).is_leaving = true;
+  EXPECT_THAT(all.due(job_, now_), ElementsAre("b"));
+  end(2, Report::Kind::kExited, 3);
+  EXPECT_EQ(all.end(job_, now_), "");
+  EXPECT_THAT(all.due(job_, now_), ElementsAre("b"));
 }
 
 TEST_F(ReplacementsTest, ChooseTheHostWithTheMostFreeSlots) {
   Replacements all({.least = 1, .most = 5}, {{"a", 2}, {"b", 3}});
-  EXPECT_THAT(all.due(job_, now_), ElementsAre(1, 0, 1));
+  EXPECT_THAT(all.due(job_, now_), ElementsAre("b", "a", "b"));
 }
 
 TEST_F(ReplacementsTest, BackOffAfterNewcomersThatFail) {
+  start_here();
   Replacements all({.least = 1, .most = 2}, {});
   kill(1);
-  ASSERT_THAT(all.due(job_, now_), ElementsAre(0));
+  ASSERT_THAT(all.due(job_, now_), ElementsAre(""));
   newcomer("");
   end(2, Report::Kind::kExited, 3);
   EXPECT_THAT(all.due(job_, now_), IsEmpty());
-  EXPECT_EQ(all.deadline(), now_ + Replacements::kFirstPause);
-  EXPECT_THAT(all.due(job_, now_ + 1s), ElementsAre(0));
+  EXPECT_EQ(all.deadline(), now_ + 1s);
+  EXPECT_THAT(all.due(job_, now_ + 1s), ElementsAre(""));
   newcomer("");
   end(3, Report::Kind::kExited, 3);
   EXPECT_THAT(all.due(job_, now_ + 1s), IsEmpty());
   EXPECT_THAT(all.due(job_, now_ + 2s), IsEmpty());
-  EXPECT_THAT(all.due(job_, now_ + 3s), ElementsAre(0));
+  EXPECT_THAT(all.due(job_, now_ + 3s), ElementsAre(""));
+  EXPECT_EQ(all.deadline(), Clock::TimePoint::max());
+}
+
+TEST_F(ReplacementsTest, BackOffFromOneHostAlone) {
+  Replacements all({.least = 1, .most = 2}, {{"a", 2}, {"b", 1}});
+  kill(1);
+  newcomer("b");
+  end(2, Report::Kind::kExited, 3);
+  EXPECT_THAT(all.due(job_, now_), ElementsAre("a"));
 }
 
 TEST_F(ReplacementsTest, ForgetFailuresOnceANewcomerHasJoined) {
+  start_here();
   Replacements all({.least = 1, .most = 2}, {});
   kill(1);
   newcomer("");
@@ -104,7 +170,7 @@ TEST_F(ReplacementsTest, ForgetFailuresOnceANewcomerHasJoined) {
   newcomer("");
   rank(3).was_connected = true;
   kill(3);
-  EXPECT_THAT(all.due(job_, now_ + 1s), ElementsAre(0));
+  EXPECT_THAT(all.due(job_, now_ + 1s), ElementsAre(""));
   newcomer("");
   end(4, Report::Kind::kExited, 3);
   EXPECT_THAT(all.due(job_, now_ + 1s), IsEmpty());

@@ -183,6 +183,25 @@ TEST(Agent, EndsAStoppedCommand) {
   EXPECT_EQ(reported.reports.back().value, SIGTERM);
 }
 
+TEST(Agent, ReportsThatAnotherProcessThanItsStarterEndsIt) {
+  for (const bool by_starter : {false, true}) {
+    TestProcess process(
+        agent_argv({"sh", "-c",
+                    by_starter ? "echo ready; exec sleep 1000"
+                               : "read -r pid name state agent rest < "
+                                 "/proc/$PPID/stat; echo ready; kill $agent; "
+                                 "exec sleep 1000"}),
+        kRankOne);
+    ASSERT_TRUE(process.wait_for("ready"));
+    if (by_starter) process.send(SIGTERM);
+    const Reported reported = read_reports(process.wait());
+    ASSERT_THAT(reported.reports, SizeIs(3));
+    EXPECT_EQ(reported.reports[1].kind,
+              by_starter ? Kind::kStopping : Kind::kLeaving);
+    EXPECT_EQ(reported.reports[2].value, SIGTERM);
+  }
+}
+
 TEST(Agent, PassesSignalsOnToChildrenOfTheCommand) {
   TestProcess process(
       agent_argv({"bash", "-c",

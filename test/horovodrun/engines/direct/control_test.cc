@@ -19,6 +19,7 @@ const std::vector<ControlMessage> kMessages = {
                .agent = {"/bin/horovodrun", "--agent", "--", "./train", ""},
                .environment = {{"HOROVOD_SIZE", "5"}, {"TEXT", "a=b\nc"}}}},
     {.kind = ControlMessage::Kind::kSignal, .signal = SIGTERM},
+    {.kind = ControlMessage::Kind::kSignal, .signal = SIGKILL, .rank = 4},
     {.kind = ControlMessage::Kind::kInput, .input = std::string("a\0b", 3)},
     {.kind = ControlMessage::Kind::kInput},
     {.kind = ControlMessage::Kind::kPing},
@@ -67,8 +68,8 @@ TEST(ControlMessages, RefuseOtherBytes) {
   for (const std::string& bytes :
        {std::string("Welcome to this host\n"), framed("\x09"), framed(""),
         framed(std::string("\2\0", 2)), framed("\2\x7f"),
-        framed(std::string("\1", 1) + std::string(12, '\0')),
-        framed("\2\x0fx")}) {
+        framed(std::string("\1", 1) + std::string(12, '\0')), framed("\2\x0fx"),
+        framed("\2\x0f\xfe\xff\xff\xff")}) {
     EXPECT_TRUE(absl::IsInvalidArgument(status_of(bytes)))
         << testing::PrintToString(bytes) << ": " << status_of(bytes);
   }
