@@ -85,7 +85,7 @@ endfunction()
 # The sources that start threads, or include such headers. ThreadSanitizer has nothing to
 # report in others, so its build omits them.
 set(HVD_STARTS_THREADS
-  "<(thread|latch|barrier|future)>|loopback\\.h|/world\\.h|fleet|suite\\.h|set_num_threads\
+  "<(thread|latch|barrier|future)>|loopback\\.h|/(world|ranks)\\.h|fleet|suite\\.h|set_num_threads\
 |run_ranks\\.h")
 
 # hvd_is_left_out(<variable> <program>): whether this build leaves out the whole program.

@@ -227,8 +227,7 @@ TEST_P(HorovodrunEitherWay, ShowsAnUnfinishedLineAtOnce) {
   TestProcess process(argv(
       1, shell(std::string("trap 'exit 0' USR1; printf half >&2; ") + kWait)));
   ASSERT_TRUE(process.wait_for("half"));
-  process.send(SIGUSR1);
-  expect(process.wait(), 0, "", "half");
+  expect(process.wait_sending(SIGUSR1), 0, "", "half");
 }
 
 TEST_P(HorovodrunEitherWay, FindsReportsInAFloodOfErrors) {
@@ -427,8 +426,7 @@ TEST_P(HorovodrunEitherWay, GoesOnUnderNohup) {
       {{"WAY", GetParam()}});
   ASSERT_TRUE(process.wait_for("ready", 2));
   process.send(SIGHUP);
-  process.send(SIGUSR1);
-  expect(process.wait(), 0, "ready\nready\n", "");
+  expect(process.wait_sending(SIGUSR1), 0, "ready\nready\n", "");
 }
 
 TEST_P(HorovodrunEitherWay, LeavesNoProcessRunningIfKilled) {

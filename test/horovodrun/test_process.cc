@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -15,6 +16,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -144,6 +146,21 @@ void TestProcess::wait_for_exit() {
   reaped_ = true;
   outcome_.code =
       WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+Outcome TestProcess::wait_sending(int signal) {
+  std::atomic<bool> has_ended = false;
+  std::thread sender([&] {
+    while (!has_ended) {
+      send(signal);
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  });
+  while (read_some()) {
+  }
+  has_ended = true;
+  sender.join();
+  return wait();
 }
 
 Outcome TestProcess::wait() {

@@ -41,6 +41,10 @@ class TestProcess {
   // Reads both streams to their end and waits for the process.
   Outcome wait();
 
+  // The same; sends `signal` again and again meanwhile. mpirun loses a signal that
+  // comes before it has noticed that its ranks run.
+  Outcome wait_sending(int signal);
+
   // Waits only for the process; does not read the streams.
   void wait_for_exit();
 
