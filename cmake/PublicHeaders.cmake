@@ -16,7 +16,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/autograd/warning.h
   horovodpp/checkpoint/checkpoint.h
   horovodpp/core/thread/threads.h
-  horovodpp/nn/atomic_file.h
+  horovodpp/core/system/atomic_file.h
   horovodpp/replica/gradient_ledger.h
   horovodpp/replica/shard_sum.h
   horovodpp/runtime/gpu/captured_step.h
@@ -26,4 +26,5 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/runtime/meeting.h
   horovodpp/runtime/run_ranks.h
   horovodpp/runtime/settings/waits_at_once.h
+  horovodpp/snapshot/snapshots.h
   horovodpp/tensor/dlpack.h)

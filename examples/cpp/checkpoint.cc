@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include <horovodpp/nn/atomic_file.h>
+#include <horovodpp/core/system/atomic_file.h>
 
 namespace {
 
@@ -71,7 +71,7 @@ Checkpoint::Checkpoint(const Parts& parts, Settings settings)
     : parts_(parts), settings_(std::move(settings)) {}
 
 void Checkpoint::check_writable(const std::string& path) {
-  by_rank_0(path, [&] { const hvd::nn::AtomicFile discarded(path); });
+  by_rank_0(path, [&] { const hvd::AtomicFile discarded(path); });
 }
 
 void Checkpoint::save(const std::string& path) const {

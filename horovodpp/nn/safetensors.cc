@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/atomic_file.h"
 #include "horovodpp/core/system/file_error.h"
-#include "horovodpp/nn/atomic_file.h"
 #include "horovodpp/nn/safetensors_header.h"
 #include "horovodpp/tensor/factories.h"
 

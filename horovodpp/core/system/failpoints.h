@@ -26,16 +26,21 @@
 namespace hvd {
 
 enum class Failpoint {
-  kInitMeeting,      // Before a rank meets the others.
-  kInitMet,          // After the meeting, before the job starts.
-  kReformBegun,      // A survivor has ended the broken job.
-  kReformAgreed,     // The survivors have agreed who is left.
-  kReformStarted,    // The next job has started, but is not entered.
-  kGrowAdmitted,     // The rank knows of the growth.
-  kGrowMet,          // The members of the growth are connected.
-  kGrowStarted,      // The grown job has started here.
-  kGrowFormed,       // The grown job is to replace the old one.
-  kCollectiveBegun,  // A batch of tensors is about to be moved.
+  kInitMeeting,       // Before a rank meets the others.
+  kInitMet,           // After the meeting, before the job starts.
+  kReformBegun,       // A survivor has ended the broken job.
+  kReformAgreed,      // The survivors have agreed who is left.
+  kReformStarted,     // The next job has started, but is not entered.
+  kGrowAdmitted,      // The rank knows of the growth.
+  kGrowMet,           // The members of the growth are connected.
+  kGrowStarted,       // The grown job has started here.
+  kGrowFormed,        // The grown job is to replace the old one.
+  kCollectiveBegun,   // A batch of tensors is about to be moved.
+  kSnapshotWrite,     // A part of a snapshot is about to be written.
+  kSnapshotPart,      // It is in its file, which has not taken its name.
+  kSnapshotManifest,  // All parts are there, and the manifest is not.
+  kSnapshotRename,    // The snapshot is complete, and has not taken its name.
+  kSnapshotClean,     // Older snapshots are about to be removed.
   kCount
 };
 

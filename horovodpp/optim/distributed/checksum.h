@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checksum that almost certainly differs between tensors that differ in a
-// bit. It gives no protection against forgery. The same on all machines.
+// The checksum of a tensor, by which ranks compare theirs.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
+#include "horovodpp/core/memory/checksum.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::optim {
 
-// Runs at the speed of memory.
-std::uint64_t checksum(const void* bytes, std::size_t count);
+using hvd::checksum;
+using hvd::combined;
 
 // Covers elements, dtype and shape.
 std::uint64_t checksum(const Tensor& tensor);
-
-// The order matters.
-std::uint64_t combined(std::uint64_t a, std::uint64_t b);
 
 }  // namespace hvd::optim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/nn/atomic_file.h"
+#include "horovodpp/core/system/atomic_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@
 #include "test/support/file_size_limit.h"
 #include "test/support/temporary_folder.h"
 
-namespace hvd::nn {
+namespace hvd {
 namespace {
 
 using testing::HasSubstr;
@@ -160,4 +160,4 @@ TEST(AtomicFile, RefusesASecondWriter) {
 }
 
 }  // namespace
-}  // namespace hvd::nn
+}  // namespace hvd

@@ -18,7 +18,6 @@
 #include "horovodpp/core/export.h"
 
 namespace HVD_EXPORT hvd {
-namespace nn {
 
 class AtomicFile {
  public:
@@ -48,5 +47,4 @@ class AtomicFile {
   int fd_ = -1;
 };
 
-}  // namespace nn
 }  // namespace hvd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/nn/atomic_file.h"
+#include "horovodpp/core/system/atomic_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,10 +14,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/system/file_error.h"
 
-namespace hvd::nn {
+namespace hvd {
 namespace {
 
 std::string directory_of(const std::string& path) {
@@ -137,4 +138,4 @@ void AtomicFile::fail(const char* what) const {
   throw Error(file_error(errno, absl::StrCat("'", path_, "' ", what)));
 }
 
-}  // namespace hvd::nn
+}  // namespace hvd

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/snapshot/snapshot_writer.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/thread_start.h"
+#include "horovodpp/runtime/runtime.h"
+
+namespace hvd::snapshot {
+namespace {
+
+// The thread computes nothing that the training waits for.
+void yield_to_training() {
+  constexpr int kNice = 10;
+  const auto thread = static_cast<id_t>(syscall(SYS_gettid));
+  (void)setpriority(PRIO_PROCESS, thread, kNice);
+}
+
+}  // namespace
+
+absl::Status SnapshotWriter::start() {
+  HVD_ASSIGN_OR_RETURN(thread_, start_thread("writes a snapshot", [this] {
+                         yield_to_training();
+                         const auto begin = std::chrono::steady_clock::now();
+                         outcome_ = write();
+                         seconds_ =
+                             std::chrono::duration<double>(
+                                 std::chrono::steady_clock::now() - begin)
+                                 .count();
+                         is_writing_ = false;
+                       }));
+  return absl::OkStatus();
+}
+
+bool SnapshotWriter::is_cancelled() const {
+  if (is_cancelled_) return true;
+  const std::shared_ptr<Runtime> job = work_.job.lock();
+  return job == nullptr || !job->status().ok();
+}
+
+absl::Status SnapshotWriter::write() {
+  const Draft& draft = work_.draft;
+  const bool completes = work_.rank == 0;
+  if (completes) folder_.clean(work_.kept, draft);
+  absl::Status status = folder_.write_part(draft, work_.rank, work_.ranks,
+                                           work_.bytes, work_.size);
+  if (!status.ok()) folder_.report_failure(draft, work_.rank, status);
+  if (!completes) return status;
+  if (status.ok()) {
+    status = folder_.await_parts(draft, work_.ranks, work_.manifest,
+                                 [this] { return is_cancelled(); });
+  }
+  if (status.ok()) status = folder_.publish(draft, work_.manifest);
+  if (status.ok()) {
+    folder_.clean(work_.kept, draft);
+  } else {
+    folder_.discard(draft);
+  }
+  return status;
+}
+
+}  // namespace hvd::snapshot

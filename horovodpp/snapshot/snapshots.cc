@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/snapshot/snapshots.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/status.h"
+#include "horovodpp/core/tensor_view.h"
+#include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/runtime.h"
+#include "horovodpp/snapshot/manifest.h"
+#include "horovodpp/snapshot/snapshot_folder.h"
+#include "horovodpp/snapshot/snapshot_writer.h"
+#include "horovodpp/telemetry/log.h"
+
+namespace hvd::snapshot {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Positive, so that it stays the maximum when ranks agree.
+std::int64_t random_nonce() {
+  std::random_device source;
+  const std::uint64_t high = source();
+  return static_cast<std::int64_t>((high << 31 ^ source()) >> 1 | 1);
+}
+
+// The bytes [range.begin, range.end) of the values.
+void copy_range(const std::vector<NamedBytes>& values, const ByteRange& range,
+                std::byte* out) {
+  std::uint64_t at = 0;
+  for (const auto& [name, data, size] : values) {
+    const std::uint64_t begin = std::max(at, range.begin);
+    const std::uint64_t end = std::min(at + size, range.end);
+    if (begin < end) {
+      std::memcpy(out + (begin - range.begin),
+                  static_cast<const std::byte*>(data) + (begin - at),
+                  end - begin);
+    }
+    at += size;
+  }
+}
+
+// What a rank brings to the agreement of a save(); the ranks take the maxima.
+enum Fact { kSkips, kHasFailed, kNonce, kNumFacts };
+using Facts = std::array<std::int64_t, kNumFacts>;
+
+}  // namespace
+
+struct Snapshots::State {
+  State(SnapshotOptions given, SnapshotFolder opened)
+      : options(std::move(given)), folder(std::move(opened)) {}
+
+  bool is_too_early() const;
+  // Waits for the writer, and takes over what it has done.
+  void end_writing();
+  absl::StatusOr<std::int64_t> reduce(Runtime& job, std::int64_t value,
+                                      ReduceOp op) const;
+
+  const SnapshotOptions options;
+  const SnapshotFolder folder;
+  std::optional<SnapshotWriter> writer;
+  Bytes copy;  // Of this rank's part; the writer's while there is one.
+  std::uint64_t capacity = 0;
+
+  std::weak_ptr<Runtime> job;  // Of the last save().
+  absl::Status outcome;        // Of the last snapshot that ended.
+  bool has_failed = false;     // The other ranks do not know yet.
+  std::optional<Clock::time_point> last_save;
+  double last_cost = 0;  // Seconds of the last save() that began a snapshot.
+  SnapshotStats stats;
+};
+
+Snapshots::Snapshots(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+StatusOr<std::unique_ptr<Snapshots>> Snapshots::open(
+    const SnapshotOptions& options) {
+  if (options.directory.empty() || options.keep < 1 ||
+      !(options.share_of_time > 0) || options.share_of_time > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "snapshots to '", options.directory, "', of which ", options.keep,
+        " stay, in ", options.share_of_time,
+        " of the time: name a folder, at least one and a share in (0, 1]"));
+  }
+  HVD_ASSIGN_OR_RETURN(SnapshotFolder folder,
+                       SnapshotFolder::open(options.directory));
+  return std::unique_ptr<Snapshots>(
+      new Snapshots(std::make_unique<State>(options, std::move(folder))));
+}
+
+Snapshots::~Snapshots() { state_->end_writing(); }
+
+bool Snapshots::State::is_too_early() const {
+  return last_save && options.share_of_time < 1 &&
+         last_cost > options.share_of_time * seconds_since(*last_save);
+}
+
+void Snapshots::State::end_writing() {
+  if (!writer) return;
+  writer->wait();
+  outcome = writer->outcome();
+  stats.write_seconds += writer->seconds();
+  if (outcome.ok()) {
+    stats.bytes += writer->size();
+  } else {
+    outcome = annotate(outcome, "a snapshot failed; earlier ones stay");
+    ++stats.failed;
+    has_failed = true;
+    if (const std::shared_ptr<Runtime> running = job.lock()) {
+      running->log().warning(std::string(outcome.message()));
+    }
+  }
+  writer.reset();
+}
+
+Status Snapshots::save(std::int64_t step, const std::vector<NamedBytes>& values,
+                       const std::string& note) {
+  State& state = *state_;
+  if (step < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a snapshot of step ", step, ", which is negative"));
+  }
+  HVD_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> job, find_runtime());
+  // A snapshot that another job had begun will not be complete.
+  if (state.writer && state.job.lock() != job) {
+    state.writer->cancel();
+    state.end_writing();
+  }
+  state.job = job;
+  const bool is_busy = state.writer && state.writer->is_writing();
+  if (!is_busy) state.end_writing();
+  const int rank = job->topology().rank();
+  Facts facts = {};
+  facts[kSkips] = is_busy || state.is_too_early() ? 1 : 0;
+  facts[kHasFailed] = state.has_failed ? 1 : 0;
+  facts[kNonce] = rank == 0 ? random_nonce() : 0;
+  HVD_RETURN_IF_ERROR(
+      job->allreduce_async_(TensorView::of(facts.data(), {kNumFacts}),
+                            {.name = state.options.name, .op = ReduceOp::kMax})
+          .wait());
+  // Without the wait for the slowest rank, which a step would have as well.
+  const Clock::time_point begin = Clock::now();
+  // Rank 0 may wait for the part of the rank that has failed.
+  if (facts[kHasFailed] != 0 && is_busy) state.writer->cancel();
+  state.has_failed = false;
+  if (facts[kSkips] != 0) {
+    ++state.stats.skipped;
+    return Status();
+  }
+  Manifest manifest = {.step = step, .note = note};
+  for (const auto& [name, data, size] : values) {
+    manifest.values.push_back({name, size});
+  }
+  const int ranks = job->topology().size();
+  const ByteRange range = part_range(manifest.bytes(), rank, ranks);
+  if (state.capacity < range.size()) {
+    state.copy.reset(new std::byte[range.size()]);
+    state.capacity = range.size();
+  }
+  copy_range(values, range, state.copy.get());
+  state.writer.emplace(
+      state.folder,
+      SnapshotWriter::Work{
+          .draft = {.step = step,
+                    .nonce = static_cast<std::uint64_t>(facts[kNonce])},
+          .rank = rank,
+          .ranks = ranks,
+          .bytes = state.copy.get(),
+          .size = range.size(),
+          .manifest = std::move(manifest),
+          .kept = state.options.keep,
+          .job = job});
+  if (const absl::Status started = state.writer->start(); !started.ok()) {
+    state.writer.reset();
+    state.has_failed = true;
+    return started;
+  }
+  ++state.stats.begun;
+  state.last_cost = seconds_since(begin);
+  state.stats.save_seconds += state.last_cost;
+  state.last_save = Clock::now();
+  return Status();
+}
+
+Status Snapshots::finish() {
+  state_->end_writing();
+  return state_->outcome;
+}
+
+absl::StatusOr<std::int64_t> Snapshots::State::reduce(Runtime& on,
+                                                      std::int64_t value,
+                                                      ReduceOp op) const {
+  HVD_RETURN_IF_ERROR(
+      on.allreduce_async_(
+            TensorView::of(&value, {1}),
+            {.name = absl::StrCat(options.name, ".load"), .op = op})
+          .wait());
+  return value;
+}
+
+StatusOr<std::optional<Snapshot>> Snapshots::load_newest() {
+  const State& state = *state_;
+  HVD_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> job, find_runtime());
+  const bool lists = job->topology().rank() == 0;
+  std::vector<std::int64_t> steps;
+  if (lists) steps = state.folder.steps();
+  for (std::size_t i = 0;; ++i) {
+    const std::int64_t mine = lists && i < steps.size() ? steps[i] : -1;
+    HVD_ASSIGN_OR_RETURN(const std::int64_t step,
+                         state.reduce(*job, mine, ReduceOp::kMax));
+    if (step < 0) return std::optional<Snapshot>();
+    absl::StatusOr<Manifest> manifest = state.folder.read_manifest(step);
+    absl::StatusOr<Bytes> bytes =
+        manifest.ok() ? state.folder.read_parts(*manifest)
+                      : absl::StatusOr<Bytes>(manifest.status());
+    if (!bytes.ok()) {
+      job->log().warning(
+          absl::StrCat("the snapshot of step ", step,
+                       " is passed over: ", bytes.status().message()));
+    }
+    HVD_ASSIGN_OR_RETURN(
+        const std::int64_t all_can_read,
+        state.reduce(*job, bytes.ok() ? 1 : 0, ReduceOp::kMin));
+    if (all_can_read == 0) continue;
+    std::vector<Snapshot::Value> values;
+    const std::byte* next = bytes->get();
+    for (const auto& [name, size] : manifest->values) {
+      values.push_back({name, next, size});
+      next += size;
+    }
+    return std::optional<Snapshot>(
+        Snapshot(step, std::move(manifest->note), std::move(values),
+                 std::shared_ptr<const std::byte[]>(std::move(*bytes))));
+  }
+}
+
+SnapshotStats Snapshots::stats() const { return state_->stats; }
+
+}  // namespace hvd::snapshot

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Snapshots are copies of a job's state on disk, from which it can start again
+// after all of its ranks were lost, with any number of ranks.
+//
+//   auto snapshots = hvd::value_or_throw(
+//       hvd::snapshot::Snapshots::open({.directory = "/data/run7"}));
+//   const auto newest = hvd::value_or_throw(snapshots->load_newest());
+//   if (newest) step = restore_from(*newest);
+//   while (step < 1000) {
+//     ...
+//     if (++step % 100 == 0) {
+//       hvd::throw_if_error(snapshots->save(step, {{"w", w.data(), bytes}}));
+//     }
+//   }
+//   hvd::throw_if_error(snapshots->finish());
+//
+// The state is equal on all ranks, so each rank writes a part of its bytes: it
+// copies the part, and a thread writes it while the training goes on. A
+// snapshot exists when all parts are on the disk, or not at all. What a lost
+// rank has left is never taken for a snapshot, and is removed.
+//
+// All ranks reach the folder. Folders of several Snapshots differ: one in the
+// memory of a node (/dev/shm) is fast, and survives processes only.
+//
+// May outlive jobs: after reform() or grow() it goes on in the next one. Not
+// thread-safe.
+#pragma once
+
+#include "horovodpp/core/needs_cxx17.h"  // Comes first.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "horovodpp/core/export.h"
+#include "horovodpp/core/outcome.h"
+
+namespace HVD_EXPORT hvd {
+namespace snapshot {
+
+// A value of the state. Its bytes are read during save().
+struct NamedBytes {
+  std::string name;
+  const void* data = nullptr;
+  std::size_t size = 0;
+};
+
+struct SnapshotOptions {
+  std::string directory;  // Created if it is missing.
+  int keep = 2;           // Newest snapshots that stay.
+  // save() may take this share of the time: a call that would take more, since
+  // the last one was a short time ago, is skipped. 1: none is.
+  double share_of_time = 0.05;
+  std::string name = "snapshot";  // Of its collectives.
+};
+
+struct SnapshotStats {
+  std::int64_t begun = 0;
+  std::int64_t skipped = 0;  // Too early, or the one before was being written.
+  std::int64_t failed = 0;   // On this rank, after they had begun.
+  double save_seconds = 0;   // The time of all save() calls.
+  double write_seconds = 0;  // The time of the writing thread.
+  std::uint64_t bytes = 0;   // Written by this rank.
+};
+
+// A state that was loaded.
+class Snapshot {
+ public:
+  struct Value {
+    std::string name;
+    const std::byte* data = nullptr;
+    std::size_t size = 0;
+  };
+
+  Snapshot(std::int64_t step, std::string note, std::vector<Value> values,
+           std::shared_ptr<const std::byte[]> bytes)
+      : step_(step),
+        note_(std::move(note)),
+        values_(std::move(values)),
+        bytes_(std::move(bytes)) {}
+
+  std::int64_t step() const { return step_; }
+  const std::string& note() const { return note_; }
+  // In the order of save().
+  const std::vector<Value>& values() const { return values_; }
+
+ private:
+  std::int64_t step_;
+  std::string note_;
+  std::vector<Value> values_;
+  std::shared_ptr<const std::byte[]> bytes_;
+};
+
+class Snapshots {
+ public:
+  //   InvalidArgument  an option makes no sense
+  //   (others)         the folder cannot be created
+  static StatusOr<std::unique_ptr<Snapshots>> open(
+      const SnapshotOptions& options);
+  // Waits as finish().
+  ~Snapshots();
+
+  // Begins to write the state, unless it is too early: then all ranks skip it.
+  // Every rank calls it, with the same step, names and sizes; `note` is the
+  // program's own, and that of rank 0 counts. A snapshot that fails later, for
+  // instance as the disk is full, is a warning in the log, and is counted;
+  // earlier snapshots stay.
+  //   InvalidArgument     the step is negative
+  //   FailedPrecondition  there is no job
+  //   (others)            the job is broken
+  Status save(std::int64_t step, const std::vector<NamedBytes>& values,
+              const std::string& note = "");
+
+  // Waits until this rank's part of the last snapshot is written, and on rank
+  // 0 until the snapshot is complete. Returns how that ended. Call it before
+  // this rank leaves the job.
+  Status finish();
+
+  // The newest snapshot that all ranks can read, or none. Damaged ones are
+  // passed over, with a warning that names the file. Every rank calls it.
+  //   (errors)  there is no job, or it is broken
+  StatusOr<std::optional<Snapshot>> load_newest();
+
+  SnapshotStats stats() const;
+
+ private:
+  struct State;
+  explicit Snapshots(std::unique_ptr<State> state);
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace snapshot
+}  // namespace hvd
