@@ -87,7 +87,7 @@ absl::StatusOr<std::size_t> find_own(const std::vector<Host>& hosts) {
 }
 
 // Shows an error, unless that was done (RankAgents::start()).
-void say(const absl::Status& error) {
+void say_error(const absl::Status& error) {
   if (error.message().empty()) return;
   std::fputs(absl::StrCat("horovodrun: ", error.message(), "\n").c_str(),
              stderr);
@@ -225,7 +225,7 @@ void Starter::take(const RankOrder& order) {
   if (order.signal != 0) return signal(order.signal, order.rank);
   const absl::Status started = start_newcomer(order);
   if (started.ok()) return;
-  say(started);
+  say_error(started);
   send_report(
       {.kind = Report::Kind::kNotExecuted, .rank = order.rank, .value = EAGAIN},
       value_in(current_environment(), kTokenVariable));
@@ -330,7 +330,7 @@ int Starter::run() {
   if (!order_.shell.empty() || orders_ >= 0) started = start_server();
   if (started.ok()) started = start_ranks();
   if (!started.ok()) {
-    say(started);
+    say_error(started);
     signal(SIGTERM);
   }
   std::optional<steady_clock::time_point> latest;
