@@ -5,7 +5,7 @@
 #include <csignal>
 #include <cstddef>
 
-#include "horovodrun/job/places.h"
+#include "horovodrun/job/record_state.h"
 
 namespace hvd::launcher {
 namespace {
