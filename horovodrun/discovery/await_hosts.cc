@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/types.h>
 
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -37,6 +38,7 @@ absl::StatusOr<std::vector<Host>> await_hosts(
   const Clock::TimePoint end = clock.now() + timeout;
   DiscoveryScript script(discovery, clock.now());
   std::optional<int> slots;  // As the last run has named.
+  bool is_told = false;      // To the user.
   for (Clock::TimePoint now = clock.now();; now = clock.now()) {
     reap_children(
         -1, [&](pid_t pid, int status) { script.child_ended(pid, status); });
@@ -46,6 +48,14 @@ absl::StatusOr<std::vector<Host>> await_hosts(
       if (*slots >= least) return **std::move(hosts);
     }
     if (slots && now >= end) return too_few_slots(*slots, least, timeout);
+    if (slots && !is_told) {
+      is_told = true;
+      std::fputs(
+          absl::StrCat("horovodrun: waiting for ", least,
+                       " slots; the discovery script names ", *slots, "\n")
+              .c_str(),
+          stderr);
+    }
     poll(nullptr, 0, static_cast<int>(kRunPollInterval.count()));
   }
 }

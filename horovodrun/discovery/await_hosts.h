@@ -13,7 +13,7 @@
 namespace hvd::launcher {
 
 // Returns the first hosts that have `least` slots together. Waits, for one run at
-// least; call it in a process without other children.
+// least, and tells the user if it waits for slots; call it in a process without other children.
 //   InvalidArgument   a run of the script failed, or the slots did not come
 //                     within `timeout`; says how many there were
 absl::StatusOr<std::vector<Host>> await_hosts(

@@ -5,12 +5,12 @@
 #include <csignal>
 #include <cstddef>
 
-#include "horovodrun/job/places.h"
+#include "horovodrun/job/record_state.h"
 
 namespace hvd::launcher {
 namespace {
 
-constexpr Clock::TimePoint kNever = Clock::TimePoint::max();
+constexpr Clock::TimePoint kNoDeadline = Clock::TimePoint::max();
 
 const RankRecord& record_of(const JobRecord& job, int rank) {
   return job.ranks[static_cast<std::size_t>(rank)];
@@ -21,7 +21,7 @@ const RankRecord& record_of(const JobRecord& job, int rank) {
 // The displaced member that keeps the job's state; -1: other members have it.
 int Departures::keeper(const std::vector<int>& displaced, const JobRecord& job,
                        Clock::TimePoint now) {
-  next_release_ = kNever;
+  next_release_ = kNoDeadline;
   if (displaced.empty()) return -1;
   int first = -1;
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
@@ -58,9 +58,9 @@ std::vector<Departures::Signal> Departures::due(
   }
   for (auto& [rank, kill] : kills_) {
     const RankRecord& of = record_of(job, rank);
-    if (of.ended || of.agent_is_gone) kill = kNever;
+    if (of.ended || of.agent_is_gone) kill = kNoDeadline;
     if (now < kill) continue;
-    kill = kNever;
+    kill = kNoDeadline;
     signals.push_back({rank, SIGKILL});
   }
   return signals;

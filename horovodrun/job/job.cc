@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -18,8 +17,10 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/clock.h"
 #include "horovodrun/engines/rank_order.h"
+#include "horovodrun/job/agent_processes.h"
 #include "horovodrun/job/live_view.h"
 #include "horovodrun/job/membership.h"
+#include "horovodrun/job/record_state.h"
 #include "horovodrun/output/job_output.h"
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/rank_streams.h"
@@ -82,7 +83,6 @@ class RunningJob {
   void reap();
   void look_for_agents();
   void record_left_behind(const std::vector<pid_t>& pids);
-  bool signal_agents(int signal) const;
   void pass_on(int signal);
   void terminate();
   void take_action();
@@ -103,8 +103,7 @@ class RunningJob {
   std::optional<LiveView> view_;  // With --watch.
   const SignalQueue signals_;
   bool end_is_requested_ = false;  // The user has asked for the end.
-  // Processes of this host that were seen while the job was ended.
-  std::map<pid_t, int> ranks_;
+  AgentProcesses agents_{host_name_};
   std::optional<KillTimeout> killing_;  // Set when the starter gets SIGKILL.
   pid_t starter_ = -1;
   bool starter_ended_ = false;
@@ -196,47 +195,25 @@ void RunningJob::reap() {
 }
 
 void RunningJob::look_for_agents() {
-  const ProcessTree tree;
-  const std::vector<pid_t> alive = tree.below(getpid());
-  for (const Report& agent : watch_.running()) {
-    if (agent.host != host_name_) continue;
-    for (const pid_t pid : tree.below(agent.pid)) ranks_[pid] = agent.rank;
-    if (std::find(alive.begin(), alive.end(), agent.pid) == alive.end()) {
-      watch_.agent_ended(agent.rank, Clock::steady().now());
-    }
+  for (const int rank : agents_.look(watch_.running())) {
+    watch_.agent_ended(rank, Clock::steady().now());
   }
 }
 
 void RunningJob::record_left_behind(const std::vector<pid_t>& pids) {
   for (const pid_t pid : pids) {
-    const auto rank = ranks_.find(pid);
     watch_.left_behind({.kind = Report::Kind::kLeftBehind,
-                        .rank = rank == ranks_.end() ? -1 : rank->second,
+                        .rank = agents_.rank_of(pid),
                         .pid = pid,
                         .host = host_name_,
                         .text = where_it_waits(pid)});
   }
 }
 
-// Returns false, and sends nothing, if an agent that runs is on another host.
-bool RunningJob::signal_agents(int signal) const {
-  const std::vector<Report> running = watch_.running();
-  const std::vector<pid_t> reachable = descendants();
-  const bool all_reachable =
-      std::all_of(running.begin(), running.end(), [&](const Report& agent) {
-        return agent.host == host_name_ &&
-               std::find(reachable.begin(), reachable.end(), agent.pid) !=
-                   reachable.end();
-      });
-  if (!all_reachable) return false;
-  for (const Report& agent : running) kill(agent.pid, signal);
-  return true;
-}
-
 // Sends the signal to the agents themselves if all are on this host, else
 // through the starter.
 void RunningJob::pass_on(int signal) {
-  if (starter_ended_ || signal_agents(signal)) return;
+  if (starter_ended_ || agents_.signal(watch_.running(), signal)) return;
   kill(starter_, job_.plan.disguises_signals
                      ? job_.plan.engine->disguise(signal)
                      : signal);
@@ -246,8 +223,8 @@ void RunningJob::pass_on(int signal) {
 // ranks, and takes a second before it ends them.
 void RunningJob::terminate() {
   const bool agents_suffice =
-      watch_.all_have_started() && !watch_.running().empty();
-  if (agents_suffice && signal_agents(SIGTERM)) return;
+      all_have_started(watch_.record()) && !watch_.running().empty();
+  if (agents_suffice && agents_.signal(watch_.running(), SIGTERM)) return;
   kill(starter_, SIGTERM);
 }
 

@@ -52,10 +52,14 @@ struct RankRecord {
   // As far as is known, and the others need it.
   bool runs() const { return !ended && !agent_is_gone && !is_lost; }
   bool stays() const { return runs() && !is_leaving; }
-  // As schedulers end a rank: by SIGTERM.
+  // Schedulers end ranks by SIGTERM. A rank that catches the signal says so by
+  // its code, as a shell does.
   bool left_as_planned() const {
-    return ended && (is_leaving || (ended->kind == Report::Kind::kKilled &&
-                                    ended->value == SIGTERM));
+    return ended &&
+           (is_leaving ||
+            (ended->kind == Report::Kind::kKilled && ended->value == SIGTERM) ||
+            (ended->kind == Report::Kind::kExited &&
+             ended->value == 128 + SIGTERM));
   }
   bool tells(RankStatus::Kind kind) const { return news && news->kind == kind; }
 };

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstddef>
-#include <set>
-#include <string>
+
+#include "horovodrun/job/record_state.h"
 
 namespace hvd::launcher {
 namespace {
@@ -13,11 +13,6 @@ namespace {
 using Kind = Report::Kind;
 
 constexpr Clock::TimePoint kNever = Clock::TimePoint::max();
-
-// A failure that stands: the others have not gone on without the rank.
-bool is_open_failure(const RankRecord& rank) {
-  return rank.failed() && !rank.is_lost && !rank.is_waiting_newcomer();
-}
 
 }  // namespace
 
@@ -34,19 +29,6 @@ JobWatch::JobWatch(const Options& options, Clock::TimePoint now)
       record_.ranks[next++].asked_host = host.name;
     }
   }
-}
-
-bool JobWatch::all_have_started() const {
-  return std::all_of(
-      record_.ranks.begin(), record_.ranks.end(),
-      [](const RankRecord& rank) { return rank.started || rank.is_newcomer; });
-}
-
-bool JobWatch::any_failure() const {
-  return std::any_of(record_.ranks.begin(), record_.ranks.end(),
-                     [](const RankRecord& rank) {
-                       return rank.failed() && !rank.is_waiting_newcomer();
-                     });
 }
 
 int JobWatch::add_newcomer(const std::string& host) {
@@ -70,35 +52,9 @@ void JobWatch::end_by(Clock::TimePoint time) {
   if (stage_ == Stage::kRunning) end_by_ = std::min(end_by_, time);
 }
 
-// Whether all ranks have ended, except those on silent hosts. A host counts as
-// silent if an ended rank reported it so; the ends of its ranks will never be
-// reported.
-bool JobWatch::all_have_ended() const {
-  std::set<std::string> silent_hosts;
-  for (std::size_t by = 0; by < record_.ranks.size(); ++by) {
-    const RankRecord& rank = record_.ranks[by];
-    if (!rank.ended || !rank.broken ||
-        rank.broken->failure != FailureKind::kSilentNode) {
-      continue;
-    }
-    for (const RankStatus::Named& named : rank.broken->culprits) {
-      const int culprit = rank_named(record_, named, static_cast<int>(by));
-      if (culprit < 0) continue;
-      const auto& started =
-          record_.ranks[static_cast<std::size_t>(culprit)].started;
-      if (started) silent_hosts.insert(started->host);
-    }
-  }
-  return std::all_of(
-      record_.ranks.begin(), record_.ranks.end(), [&](const RankRecord& rank) {
-        return rank.ended || rank.agent_is_gone || rank.is_waiting_newcomer() ||
-               (rank.started && silent_hosts.count(rank.started->host) > 0);
-      });
-}
-
 // mpirun then has nothing to wait for.
 void JobWatch::end_if_all_have_ended(Clock::TimePoint now) {
-  if (!all_have_ended()) return;
+  if (!all_have_ended(record_)) return;
   const bool any_newcomer_waits = std::any_of(
       record_.ranks.begin(), record_.ranks.end(), [](const RankRecord& rank) {
         return rank.is_waiting_newcomer() && !rank.ended;
@@ -117,7 +73,7 @@ void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
   switch (report.kind) {
     case Kind::kStarted:
       rank.started = report;
-      if (all_have_started()) start_by_ = kNever;
+      if (all_have_started(record_)) start_by_ = kNever;
       break;
     case Kind::kStopping:
       if (!rank.ended && !rank.is_leaving) rank.stopped = true;
@@ -182,7 +138,8 @@ void JobWatch::news_arrived(RankRecord& rank, const RankStatus& news,
 // own.
 void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
   if (stage_ != Stage::kRunning) return;
-  if (!hosts_need_connections_ && report.value < 0 && all_have_started()) {
+  if (!hosts_need_connections_ && report.value < 0 &&
+      all_have_started(record_)) {
     return;
   }
   bool any_started = false;
@@ -208,7 +165,7 @@ void JobWatch::host_lost(const Report& report, Clock::TimePoint now) {
     rank.ended_at = now;
   }
   // mpirun starts no rank before it has reached every host.
-  if (any_failure() && any_of_start && !any_started) end_by(now);
+  if (any_failure(record_) && any_of_start && !any_started) end_by(now);
   end_if_all_have_ended(now);
   look(now);
 }
@@ -222,9 +179,9 @@ void JobWatch::signal_arrived(int signal, Clock::TimePoint now) {
         std::any_of(record_.ranks.begin(), record_.ranks.end(),
                     [](const RankRecord& rank) { return rank.started; });
     record_.signal = signal;
-    end_by(all_have_started() ? now + kGrace
-           : any_runs         ? now + kKillAfter
-                              : now);
+    end_by(all_have_started(record_) ? now + kGrace
+           : any_runs                ? now + kKillAfter
+                                     : now);
   } else {
     end_by(now);
   }
@@ -263,21 +220,8 @@ bool JobWatch::goes_on(const RankRecord& rank, Clock::TimePoint now) const {
                                          record_.ranks.end(), is_open_failure);
 }
 
-// Whether a rank waits in MPI for a rank that has ended before it came there.
-bool JobWatch::waits_forever() const {
-  const auto any = [&](const auto& test) {
-    return std::any_of(record_.ranks.begin(), record_.ranks.end(), test);
-  };
-  return any([](const RankRecord& rank) {
-           return rank.ended && !rank.was_connected && !rank.is_newcomer;
-         }) &&
-         any([](const RankRecord& rank) {
-           return !rank.ended && rank.tells(RankStatus::Kind::kJoining);
-         });
-}
-
 void JobWatch::check_start(Clock::TimePoint now) {
-  if (!waits_forever()) return stuck_since_.reset();
+  if (!waits_forever(record_)) return stuck_since_.reset();
   if (!stuck_since_) stuck_since_ = now;
   const bool any_is_in =
       std::any_of(record_.ranks.begin(), record_.ranks.end(),
@@ -316,33 +260,6 @@ void JobWatch::look(Clock::TimePoint now) {
   }
 }
 
-// A blamed rank that blames another may have work to finish.
-bool JobWatch::only_blamed_are_left() const {
-  std::set<int> blamed;
-  for (int by = 0; by < static_cast<int>(record_.ranks.size()); ++by) {
-    const RankRecord& rank = record_.ranks[static_cast<std::size_t>(by)];
-    if (!rank.ended || !rank.broken) continue;
-    for (const RankStatus::Named& named : rank.broken->culprits) {
-      blamed.insert(rank_named(record_, named, by));
-    }
-  }
-  for (int i = 0; i < static_cast<int>(record_.ranks.size()); ++i) {
-    const RankRecord& rank = record_.ranks[static_cast<std::size_t>(i)];
-    if (rank.ended || rank.is_waiting_newcomer()) continue;
-    if (blamed.count(i) == 0 || blames_others(i)) return false;
-  }
-  return true;
-}
-
-bool JobWatch::blames_others(int rank) const {
-  const auto& broken = record_.ranks[static_cast<std::size_t>(rank)].broken;
-  return broken &&
-         std::none_of(broken->culprits.begin(), broken->culprits.end(),
-                      [&](const RankStatus::Named& named) {
-                        return rank_named(record_, named, rank) == rank;
-                      });
-}
-
 std::optional<Clock::TimePoint> JobWatch::end_of_grace() const {
   if (!idle_since_) return std::nullopt;
   Clock::TimePoint end = *idle_since_ + kGraceWithoutFailure;
@@ -353,7 +270,7 @@ std::optional<Clock::TimePoint> JobWatch::end_of_grace() const {
     if (!rank.failed() && !rank.is_lost) continue;
     end = std::min(end, std::max(*idle_since_, rank.ended_at) + kGrace);
   }
-  if (!only_blamed_are_left()) return end;
+  if (!only_blamed_are_left(record_)) return end;
   return std::min(end, last_end + kGraceOfBlamed);
 }
 
@@ -373,8 +290,8 @@ void JobWatch::record_unaware_ranks() {
 
 // A job that has not begun has no work to finish.
 std::chrono::milliseconds JobWatch::kill_after() const {
-  if (all_have_ended() || record_.cannot_begin) return kKillStarterAfter;
-  return only_blamed_are_left() ? kKillBlamedAfter : kKillAfter;
+  if (all_have_ended(record_) || record_.cannot_begin) return kKillStarterAfter;
+  return only_blamed_are_left(record_) ? kKillBlamedAfter : kKillAfter;
 }
 
 JobWatch::Action JobWatch::next_action(Clock::TimePoint now) {

@@ -88,7 +88,6 @@ class JobWatch {
   bool is_ending() const { return stage_ == Stage::kTerminating; }
   // No end of the job has begun.
   bool is_running() const { return stage_ == Stage::kRunning; }
-  bool all_have_started() const;
 
   // The action to take at `now`. Every action is returned once.
   Action next_action(Clock::TimePoint now);
@@ -108,16 +107,11 @@ class JobWatch {
  private:
   enum class Stage { kRunning, kTerminating, kKilled };
 
-  bool all_have_ended() const;
-  bool only_blamed_are_left() const;
-  bool blames_others(int rank) const;
   std::chrono::milliseconds kill_after() const;
-  bool any_failure() const;
   void news_arrived(RankRecord& rank, const RankStatus& news,
                     Clock::TimePoint now);
   void host_lost(const Report& report, Clock::TimePoint now);
   bool goes_on(const RankRecord& rank, Clock::TimePoint now) const;
-  bool waits_forever() const;
   void check_start(Clock::TimePoint now);
   void record_unaware_ranks();
   void end_by(Clock::TimePoint time);

@@ -28,19 +28,4 @@ Places places_of(const JobRecord& job, const std::vector<Host>& hosts) {
   return places;
 }
 
-bool has_begun(const JobRecord& job) {
-  return std::all_of(job.ranks.begin(), job.ranks.end(),
-                     [](const RankRecord& rank) {
-                       return rank.is_newcomer || rank.was_connected;
-                     });
-}
-
-bool is_finishing(const JobRecord& job) {
-  return std::any_of(job.ranks.begin(), job.ranks.end(),
-                     [](const RankRecord& rank) {
-                       return rank.ended && !rank.failed() &&
-                              !rank.is_leaving && !rank.is_waiting_newcomer();
-                     });
-}
-
 }  // namespace hvd::launcher

@@ -20,9 +20,4 @@ struct Places {
 
 Places places_of(const JobRecord& job, const std::vector<Host>& hosts);
 
-// Every rank of the start has entered the job.
-bool has_begun(const JobRecord& job);
-// Its ranks have begun to end well.
-bool is_finishing(const JobRecord& job);
-
 }  // namespace hvd::launcher

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodrun/job/places.h"
+#include "horovodrun/job/record_state.h"
 
 namespace hvd::launcher {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For any text, the launcher's parsers return. They parse words, hosts, a
-// hostfile, a file of options, mpirun's arguments, lists of Slurm, and lines
+// hostfile, discovered hosts, a file of options, mpirun's arguments, lists of Slurm, and lines
 // and messages of processes of the launcher. The first byte chooses one.
 // Anything that is read is written and read again without a change.
 #include <algorithm>
@@ -15,7 +15,9 @@
 #include "horovodrun/command_line/hidden_streams.h"
 #include "horovodrun/command_line/hosts.h"
 #include "horovodrun/command_line/words.h"
+#include "horovodrun/discovery/discovered_hosts.h"
 #include "horovodrun/engines/direct/control.h"
+#include "horovodrun/engines/rank_order.h"
 #include "horovodrun/options/config_file.h"
 #include "horovodrun/output/report.h"
 #include "horovodrun/preflight/host_facts.h"
@@ -84,8 +86,15 @@ void check_control(const std::string& bytes) {
   }
 }
 
+void check_rank_orders(std::string text) {
+  while (const auto order = take_rank_order(text)) {
+    std::string line = to_line(*order);
+    check(take_rank_order(line) == order && line.empty());
+  }
+}
+
 void parse(unsigned parser, const std::string& text) {
-  switch (parser % 12) {
+  switch (parser % 14) {
     case 0: {
       const std::vector<std::string> words = absl::StrSplit(text, '\n');
       const auto line = read_words(words);
@@ -129,6 +138,14 @@ void parse(unsigned parser, const std::string& text) {
       break;
     case 10:
       check_control(text);
+      break;
+    case 12: {
+      const auto hosts = parse_discovered(text, 3);
+      check(!hosts.ok() || hosts->empty() || slots_of(*hosts) > 0);
+      break;
+    }
+    case 13:
+      check_rank_orders(text);
       break;
     default: {
       const auto streams = redirected_streams(text, 0);

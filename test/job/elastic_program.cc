@@ -14,7 +14,8 @@
 //
 // Processes kill themselves in the first of several starts only. With
 // NEWCOMERS_FAIL a newcomer exits with code 3 before it joins. With
-// IGNORE_SIGTERM no rank ends by that signal.
+// IGNORE_SIGTERM no rank ends by that signal; with CATCH_SIGTERM ranks end at the
+// next boundary of steps.
 #include <horovodpp/horovodpp.h>
 
 #include <algorithm>
@@ -136,6 +137,8 @@ bool recover(const Status& status) {
   return true;
 }
 
+volatile std::sig_atomic_t is_told_to_leave = 0;
+
 // Of this process, before a step of its own.
 struct Death {
   std::int64_t step = -1;
@@ -149,6 +152,7 @@ void run(const std::vector<Phase>& phases, const Death& death) {
   bool newcomers_wait = false;
   while (state.last_step == 0 || state.step < state.last_step) {
     if (death.step == made + 1) std::raise(death.signal);
+    if (is_told_to_leave != 0) std::exit(128 + SIGTERM);
     if (!in_step) {
       in_step = !recover(sync(state));
       if (in_step && is_newcomer() && state.step == 0) {
@@ -182,6 +186,9 @@ void run(const std::vector<Phase>& phases, const Death& death) {
 int main(int argc, char** argv) try {
   if (argc < 2) return 2;
   if (std::getenv("IGNORE_SIGTERM") != nullptr) std::signal(SIGTERM, SIG_IGN);
+  if (std::getenv("CATCH_SIGTERM") != nullptr) {
+    std::signal(SIGTERM, [](int) { is_told_to_leave = 1; });
+  }
   const char* restarts = std::getenv("HOROVODPP_RESTART_COUNT");
   const bool is_restart = restarts != nullptr && std::atoi(restarts) > 0;
   Death death;

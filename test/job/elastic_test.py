@@ -110,8 +110,10 @@ class Elastic(Case):
                     self.assertLessEqual(set(left[:1]), {int(which) for which, _ in ranks})
 
     def test_a_rank_that_sigterm_ends_is_no_loss(self):
-        self.ends_well([0, 2], 2, ["--max-np", "2", "--reset-limit", "0"], 2,
-                       f"1:20:{int(signal.SIGTERM)}")
+        for environment in {}, {"CATCH_SIGTERM": "1"}:
+            with self.subTest(environment=environment):
+                self.ends_well([0, 2], 2, ["--max-np", "2", "--reset-limit", "0"], 2,
+                               f"1:20:{int(signal.SIGTERM)}", environment=environment)
 
     def test_newcomers_start_on_hosts_that_were_unused(self):
         self.ends_well([0, 1, 2], 2, ["--max-np", "3", "-H", "localhost:2,127.0.0.1:1"], 3)

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -22,18 +21,17 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "horovodpp/core/job/host_name.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/transport/tcp/meeting_server.h"
 #include "horovodrun/engines/direct/control.h"
 #include "horovodrun/engines/direct/rank_agents.h"
 #include "horovodrun/engines/direct/remote_hosts.h"
 #include "horovodrun/engines/direct/starter_order.h"
+#include "horovodrun/engines/direct/this_host.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/engines/rank_order.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/output/report.h"
-#include "horovodrun/preflight/own_host.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/signal_queue.h"
 #include "horovodrun/terminal/terminal_input.h"
@@ -64,30 +62,8 @@ std::vector<int> starter_signals() {
   return all;
 }
 
-// The place of this host among them; hosts.size(): it is none of them. Asks name
-// servers, which may take long, only if no host has this host's name or address.
-//   InvalidArgument  several hosts are this one
-absl::StatusOr<std::size_t> find_own(const std::vector<Host>& hosts) {
-  const std::vector<Interface> interfaces = own_facts().interfaces;
-  const std::string own_name = host_name();
-  std::size_t own = hosts.size();
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    if (!is_own_host(hosts[i].name, own_name, interfaces)) continue;
-    if (own < hosts.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("hosts '", hosts[own].name, "' and '", hosts[i].name,
-                       "' are both this host; give all its slots to one name"));
-    }
-    own = i;
-  }
-  for (std::size_t i = 0; i < hosts.size() && own == hosts.size(); ++i) {
-    if (resolves_to_own_host(hosts[i].name, interfaces)) own = i;
-  }
-  return own;
-}
-
 // Shows an error, unless that was done (RankAgents::start()).
-void say(const absl::Status& error) {
+void say_error(const absl::Status& error) {
   if (error.message().empty()) return;
   std::fputs(absl::StrCat("horovodrun: ", error.message(), "\n").c_str(),
              stderr);
@@ -107,7 +83,6 @@ class Starter {
   void read_orders();
   void take(const RankOrder& order);
   absl::Status start_newcomer(const RankOrder& order);
-  bool is_this_host(const std::string& name);
   Environment with_rank_variables(Environment environment) const;
   bool any_runs() const;
   void reap();
@@ -125,8 +100,8 @@ class Starter {
   std::optional<TerminalInput> terminal_;
   std::unique_ptr<MeetingServer> server_;  // Null: ranks need none.
   std::string key_;
-  bool was_asked_ = false;                       // To end.
-  std::map<std::string, bool> are_this_host_{};  // By name.
+  bool was_asked_ = false;  // To end.
+  ThisHost this_host_;
   HostOrder host_order_{};  // For other hosts, without ranks.
   // Of an elastic job: the pipe of the launcher's orders, and what was read.
   int orders_ = number_in(current_environment(), {kOrdersVariable}, -1);
@@ -184,15 +159,14 @@ absl::Status Starter::start_ranks() {
   order.environment = with_rank_variables(std::move(order.environment));
   RankAgents::Ranks own = {.agent = order_.agent};
   std::size_t own_host = 0;
-  if (!order_.shell.empty()) {
-    HVD_ASSIGN_OR_RETURN(own_host, find_own(order_.hosts));
+  if (!order_.shell.empty() || order_.hosts.size() > 1) {
+    HVD_ASSIGN_OR_RETURN(own_host, this_host_.find(order_.hosts));
   }
   int next = 0;
   for (std::size_t i = 0; i < order_.hosts.size(); ++i) {
     const Host& host = order_.hosts[i];
     order.first_rank = std::exchange(next, next + host.slots);
     order.ranks = host.slots;
-    are_this_host_[host.name] = i == own_host;
     if (i == own_host) {
       own.first = order.first_rank;
       own.count = order.ranks;
@@ -225,14 +199,14 @@ void Starter::take(const RankOrder& order) {
   if (order.signal != 0) return signal(order.signal, order.rank);
   const absl::Status started = start_newcomer(order);
   if (started.ok()) return;
-  say(started);
+  say_error(started);
   send_report(
       {.kind = Report::Kind::kNotExecuted, .rank = order.rank, .value = EAGAIN},
       value_in(current_environment(), kTokenVariable));
 }
 
 absl::Status Starter::start_newcomer(const RankOrder& order) {
-  if (is_this_host(order.host)) {
+  if (this_host_.has_name(order.host)) {
     return start_own({.first = order.rank,
                       .count = 1,
                       .are_newcomers = true,
@@ -243,16 +217,6 @@ absl::Status Starter::start_newcomer(const RankOrder& order) {
   ranks.ranks = 1;
   ranks.are_newcomers = true;
   return remotes_.start(order.host, ranks);
-}
-
-// Asks name servers once about each host that was not there at the start.
-bool Starter::is_this_host(const std::string& name) {
-  if (name.empty()) return true;
-  const auto known = are_this_host_.find(name);
-  if (known != are_this_host_.end()) return known->second;
-  const std::vector<Interface> interfaces = own_facts().interfaces;
-  return are_this_host_[name] = is_own_host(name, host_name(), interfaces) ||
-                                resolves_to_own_host(name, interfaces);
 }
 
 bool Starter::any_runs() const { return own_.any_runs() || remotes_.any(); }
@@ -330,7 +294,7 @@ int Starter::run() {
   if (!order_.shell.empty() || orders_ >= 0) started = start_server();
   if (started.ok()) started = start_ranks();
   if (!started.ok()) {
-    say(started);
+    say_error(started);
     signal(SIGTERM);
   }
   std::optional<steady_clock::time_point> latest;

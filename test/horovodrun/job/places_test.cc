@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <string>
 
 namespace hvd::launcher {
@@ -48,15 +47,6 @@ TEST_F(PlacesTest, DisplaceNewcomersThatWaitBeforeMembersAndTheYoungestFirst) {
   for (int i = 0; i < 3; ++i) member("a");
   EXPECT_THAT(places_of(job_, {{"a", 3}}).displaced, ElementsAre(0));
   EXPECT_THAT(places_of(job_, {{"a", 2}}).displaced, ElementsAre(3, 0));
-}
-
-TEST_F(PlacesTest, AreOfAJobThatEndsOnceAMemberHasEndedWell) {
-  for (const char* host : {"a", "b"}) member(host);
-  EXPECT_FALSE(is_finishing(job_));
-  job_.ranks[0].ended = Report{.kind = Report::Kind::kExited};
-  EXPECT_TRUE(is_finishing(job_));
-  job_.ranks[0].is_leaving = true;
-  EXPECT_FALSE(is_finishing(job_));
 }
 
 }  // namespace

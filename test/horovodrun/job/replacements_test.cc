@@ -117,6 +117,8 @@ TEST_F(ReplacementsTest, CountNoPlannedDepartureAsAFailure) {
                               .most_losses = 0,
                               .cooldown = {.after_any_failure = true}};
   Replacements all(terms, {{"a", 1}, {"b", 1}});
+  end(1, Report::Kind::kExited, 128 + SIGTERM);
+  EXPECT_EQ(all.end(job_, now_), "");
   end(1, Report::Kind::kKilled, SIGTERM);
   EXPECT_EQ(all.end(job_, now_), "");
   EXPECT_THAT(all.due(job_, now_), ElementsAre("b"));
