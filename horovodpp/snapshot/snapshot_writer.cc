@@ -39,8 +39,8 @@ absl::Status SnapshotWriter::start() {
 
 bool SnapshotWriter::is_cancelled() const {
   if (is_cancelled_) return true;
-  const std::shared_ptr<Runtime> job = work_.job.lock();
-  return job == nullptr || !job->status().ok();
+  const auto job = work_.job.enter();
+  return !job.ok() || !(*job)->status().ok();
 }
 
 absl::Status SnapshotWriter::write() {

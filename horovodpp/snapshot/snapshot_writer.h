@@ -6,17 +6,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "horovodpp/runtime/membership.h"
 #include "horovodpp/snapshot/manifest.h"
 #include "horovodpp/snapshot/snapshot_folder.h"
-
-namespace hvd {
-class Runtime;
-}
 
 namespace hvd::snapshot {
 
@@ -30,7 +26,7 @@ class SnapshotWriter {
     std::uint64_t size = 0;
     Manifest manifest;
     int kept = 1;
-    std::weak_ptr<Runtime> job = {};
+    Membership job = {};
   };
 
   // `folder` outlives this object.

@@ -13,6 +13,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/global.h"
+#include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/snapshot/manifest.h"
 #include "horovodpp/snapshot/snapshot_folder.h"
@@ -62,6 +63,11 @@ struct Snapshots::State {
       : options(std::move(given)), folder(std::move(opened)) {}
 
   bool is_too_early() const;
+  // Whether the last save() was in this job.
+  bool is_in(const Runtime& running) const {
+    const auto entered = job.enter();
+    return entered.ok() && entered->get() == &running;
+  }
   // Waits for the writer, and takes over what it has done.
   void end_writing();
   absl::StatusOr<std::int64_t> reduce(Runtime& job, std::int64_t value,
@@ -73,9 +79,9 @@ struct Snapshots::State {
   Bytes copy;  // Of this rank's part; the writer's while there is one.
   std::uint64_t capacity = 0;
 
-  std::weak_ptr<Runtime> job;  // Of the last save().
-  absl::Status outcome;        // Of the last snapshot that ended.
-  bool has_failed = false;     // The other ranks do not know yet.
+  Membership job;           // Of the last save().
+  absl::Status outcome;     // Of the last snapshot that ended.
+  bool has_failed = false;  // The other ranks do not know yet.
   std::optional<Clock::time_point> last_save;
   double last_cost = 0;  // Seconds of the last save() that began a snapshot.
   SnapshotStats stats;
@@ -116,8 +122,8 @@ void Snapshots::State::end_writing() {
     outcome = annotate(outcome, "a snapshot failed; earlier ones stay");
     ++stats.failed;
     has_failed = true;
-    if (const std::shared_ptr<Runtime> running = job.lock()) {
-      running->log().warning(std::string(outcome.message()));
+    if (const auto running = job.enter(); running.ok()) {
+      (*running)->log().warning(std::string(outcome.message()));
     }
   }
   writer.reset();
@@ -132,11 +138,11 @@ Status Snapshots::save(std::int64_t step, const std::vector<NamedBytes>& values,
   }
   HVD_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> job, find_runtime());
   // A snapshot that another job had begun will not be complete.
-  if (state.writer && state.job.lock() != job) {
+  if (state.writer && !state.is_in(*job)) {
     state.writer->cancel();
     state.end_writing();
   }
-  state.job = job;
+  state.job = job->membership();
   const bool is_busy = state.writer && state.writer->is_writing();
   if (!is_busy) state.end_writing();
   const int rank = job->topology().rank();
@@ -179,7 +185,7 @@ Status Snapshots::save(std::int64_t step, const std::vector<NamedBytes>& values,
           .size = range.size(),
           .manifest = std::move(manifest),
           .kept = state.options.keep,
-          .job = job});
+          .job = state.job});
   if (const absl::Status started = state.writer->start(); !started.ok()) {
     state.writer.reset();
     state.has_failed = true;
