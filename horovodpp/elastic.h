@@ -8,3 +8,4 @@
 #include "horovodpp/elastic/run.h"              // IWYU pragma: export
 #include "horovodpp/elastic/sharded_step.h"     // IWYU pragma: export
 #include "horovodpp/elastic/state.h"            // IWYU pragma: export
+#include "horovodpp/snapshot/snapshots.h"       // IWYU pragma: export

@@ -320,3 +320,20 @@ class ShardSum:
 
     def clear(self) -> None:
         """Drops the shards added."""
+
+class Snapshots:
+    """Copies of a job's state on disk, which survive all of its ranks."""
+
+    def __init__(self, directory: str, keep: int, share_of_time: float) -> None: ...
+
+    def save(self, step: int, values: Sequence[tuple[str, tuple[int, int, Sequence[int], int, int]]], note: bytes) -> None:
+        """Begins a snapshot, or skips it. All ranks call it."""
+
+    def finish(self) -> None:
+        """Waits until the last snapshot is written. Raises OSError."""
+
+    def load_newest(self) -> object:
+        """(step, note, the bytes of the values), or None. All ranks call it."""
+
+    def stats(self) -> dict:
+        """Counts of snapshots, bytes and seconds."""

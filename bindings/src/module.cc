@@ -13,6 +13,7 @@
 #include "src/operation.h"
 #include "src/process_sets.h"
 #include "src/shards.h"
+#include "src/snapshots.h"
 #include "src/timeline.h"
 
 NB_MODULE(_core, module) {
@@ -29,4 +30,5 @@ NB_MODULE(_core, module) {
   hvd::python::add_compression(module);
   hvd::python::add_gradients(module);
   hvd::python::add_shards(module);
+  hvd::python::add_snapshots(module);
 }

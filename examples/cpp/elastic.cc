@@ -26,6 +26,8 @@ struct Options {
   std::int64_t steps = 200;
   int shards = 8;
   std::int64_t batch = 4;  // Samples of a shard.
+  std::string snapshots;   // Their folder; empty: none are taken.
+  std::int64_t every = 50;
 };
 
 constexpr std::int64_t kSamples = 4096;
@@ -110,14 +112,24 @@ void train(const Options& options) {
   std::int64_t step = 0;
   hvd::elastic::State state(task.model(), adam);
   state.keep("step", step);
+  std::unique_ptr<hvd::snapshot::Snapshots> snapshots;
+  if (!options.snapshots.empty()) {
+    snapshots = hvd::value_or_throw(
+        hvd::snapshot::Snapshots::open({.directory = options.snapshots}));
+    state.load_from(*snapshots);
+  }
   hvd::elastic::run(state, [&] {
     while (step < options.steps) {
       sharded.step(
           step, [&](int shard) { task.loss(batches(step, shard)).backward(); });
       ++step;
       state.end_step();
+      if (snapshots != nullptr && step % options.every == 0) {
+        state.save_to(*snapshots, step);
+      }
     }
   });
+  if (snapshots != nullptr) hvd::throw_if_error(snapshots->finish());
   std::printf("rank %d of %d: step %lld, checksum %016llx\n", hvd::rank(),
               hvd::size(), static_cast<long long>(step),
               static_cast<unsigned long long>(checksum(task.model())));
@@ -134,6 +146,10 @@ int main(int argc, char** argv) try {
   app.add_option("--shards", options.shards,
                  "Parts of a global batch; at least as many as ranks");
   app.add_option("--batch-size", options.batch, "Samples of a shard");
+  app.add_option("--snapshots", options.snapshots,
+                 "Folder of snapshots; goes on from the newest");
+  app.add_option("--every", options.every, "Steps between snapshots")
+      ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   hvd::throw_if_error(hvd::init());
   train(options);

@@ -2,16 +2,19 @@
 #include "horovodpp/elastic/state.h"
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <utility>
 
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/elastic/contents.h"
 #include "horovodpp/elastic/hosts_updated.h"
+#include "horovodpp/nn/state_layout.h"
 #include "horovodpp/optim/distributed/broadcast_state.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/snapshot/snapshots.h"
+#include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::elastic {
 namespace {
@@ -87,6 +90,39 @@ void State::commit() {
 }
 
 void State::save() { contents_->save(); }
+
+void State::save_to(snapshot::Snapshots& snapshots, std::int64_t step) {
+  NoGrad no_grad;
+  nn::StateDict all = contents_->all();
+  std::vector<snapshot::NamedBytes> bytes;
+  for (auto& [name, tensor] : all) {
+    tensor = tensor.contiguous();
+    bytes.push_back({name, tensor.raw_data(), tensor.bytes()});
+  }
+  const std::string layout = value_or_throw(nn::layout_of(all));
+  throw_if_error(snapshots.save(step, bytes, layout));
+}
+
+std::optional<std::int64_t> State::load_from(snapshot::Snapshots& snapshots) {
+  if (value_or_throw(find_runtime())->is_newcomer()) return std::nullopt;
+  const std::optional<snapshot::Snapshot> newest =
+      value_or_throw(snapshots.load_newest());
+  if (!newest) return std::nullopt;
+  nn::StateDict all = nn::empty_state(newest->note());
+  const auto& values = newest->values();
+  if (all.size() != values.size()) {
+    throw InvalidArgument("the snapshot is of no elastic state");
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].tensor.bytes() != values[i].size) {
+      throw InvalidArgument("the snapshot is of no elastic state");
+    }
+    if (values[i].size == 0) continue;
+    std::memcpy(all[i].tensor.raw_data(), values[i].data, values[i].size);
+  }
+  contents_->load(all);
+  return newest->step();
+}
 
 void State::look_for_newcomers() {
   if (contents_->newcomers.look()) throw HostsUpdatedInterrupt();

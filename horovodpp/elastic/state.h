@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -42,6 +43,10 @@
 #include "horovodpp/optim/optimizer.h"
 
 namespace HVD_EXPORT hvd {
+namespace snapshot {
+class Snapshots;
+}
+
 namespace elastic {
 
 class StateContents;
@@ -77,6 +82,18 @@ class State {
   // Saves the state in memory. Every rank calls it. Throws as end_step(), but
   // goes with sharded updates.
   void commit();
+
+  // Begins a snapshot of the state on disk, or skips it, as Snapshots::save().
+  // Every rank calls it at the same boundary. The state of an optimizer with
+  // sharded updates is that of the last commit().
+  //   hvd::Error  as Snapshots::save()
+  void save_to(snapshot::Snapshots& snapshots, std::int64_t step);
+  // Takes over the newest snapshot, with any number of ranks, and returns its
+  // step; nullopt if there is none, or if this process joins a running job.
+  // Every rank calls it, before run().
+  //   hvd::Error       as Snapshots::load_newest()
+  //   InvalidArgument  the snapshot does not fit the kept objects
+  std::optional<std::int64_t> load_from(snapshot::Snapshots& snapshots);
 
   // --- Called by run() ---
 

@@ -18,9 +18,11 @@
 #include "horovodpp/optim/sgd.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "horovodpp/runtime/settings/config.h"
+#include "horovodpp/snapshot/snapshots.h"
 #include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/factories.h"
 #include "test/elastic/ranks.h"
+#include "test/support/temporary_folder.h"
 #include "test/transport/tcp/running_server.h"
 
 namespace hvd::elastic {
@@ -233,6 +235,53 @@ TEST(ElasticRun, ShardedUpdatesGoOnFromACommit) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       EXPECT_NEAR(values[i], undisturbed[i], 1e-5) << i;
     }
+  });
+}
+
+// All ranks of the first job are gone; the second one has another number.
+TEST(ElasticState, GoesOnFromASnapshotWithAnyNumberOfRanks) {
+  const TemporaryFolder folder;
+  const auto train = [&](JobOfThread& job, int last) {
+    manual_seed(static_cast<std::uint64_t>(last));
+    Net net;
+    DistributedOptimizer optimizer(std::make_unique<optim::Adam>(
+        net.named_parameters(), optim::AdamOptions()));
+    std::int64_t step = 0;
+    double rate = 0;
+    State state(net, optimizer);
+    state.keep("step", step);
+    state.keep("rate", rate);
+    const auto snapshots = value_or_throw(snapshot::Snapshots::open(
+        {.directory = folder.path(), .share_of_time = 1}));
+    const auto found = state.load_from(*snapshots);
+    EXPECT_EQ(found.value_or(0), step);
+    EXPECT_EQ(rate, static_cast<double>(step) / 2);
+    run(
+        state,
+        [&] {
+          while (step < last) {
+            optimizer.zero_grad();
+            manual_seed(static_cast<std::uint64_t>(step));
+            net.loss(static_cast<std::uint64_t>(step)).backward();
+            optimizer.step();
+            ++step;
+            rate = static_cast<double>(step) / 2;
+            state.end_step();
+            if (step % 3 != 0) continue;
+            state.save_to(*snapshots, step);
+            EXPECT_TRUE(snapshots->finish().ok());
+          }
+        },
+        [&] { job.reset(); });
+    return net.values();
+  };
+  std::vector<float> undisturbed;
+  run_mortal_ranks(2, 0, [&](JobOfThread& job) { train(job, 7); });
+  run_mortal_ranks(1, 0, [&](JobOfThread& job) {
+    undisturbed = train(job, 9);  // From step 6 on.
+  });
+  run_mortal_ranks(2, 0, [&](JobOfThread& job) {
+    EXPECT_EQ(train(job, 9), undisturbed);  // Nothing is left to do.
   });
 }
 

@@ -4,6 +4,7 @@
 import os
 import random
 import re
+import tempfile
 import unittest
 
 import jobs
@@ -13,10 +14,10 @@ SEED = 11
 
 
 class ElasticTraining(unittest.TestCase):
-    def checksum(self, ranks, model, *options, failpoints=""):
+    def checksum(self, ranks, model, *options, failpoints="", more=()):
         """The checksum of the weights, of which all ranks have the same."""
         job, left_behind = jobs.run_alone(
-            ranks, *options, PROGRAM, "--model", model, "--steps", "150", timeout=60,
+            ranks, *options, PROGRAM, "--model", model, "--steps", "150", *more, timeout=60,
             environment={"HOROVODPP_FAILPOINTS": failpoints})
         self.assertEqual((job.returncode, left_behind), (0, []), job.stdout + job.stderr)
         sums = re.findall(r"rank \d+ of (\d+): step 150, checksum (\w+)", job.stdout)
@@ -44,6 +45,23 @@ class ElasticTraining(unittest.TestCase):
                     self.assertEqual(
                         self.checksum(ranks, model, "--min-np", "1", "--max-np", str(most),
                                       failpoints=schedule), alone)
+
+    def test_snapshots_survive_all_ranks(self):
+        alone = self.checksum(1, "mlp", "--no-mpi")
+        # Not in /tmp: each job has its own.
+        with tempfile.TemporaryDirectory(dir=".") as name:
+            folder = os.path.abspath(name)
+            more = ("--snapshots", folder, "--every", "20")
+            # In each start all ranks die at their 90th collective.
+            job, left_behind = jobs.run_alone(
+                3, "--no-mpi", "--max-restarts", "2", PROGRAM, "--steps", "150", *more, timeout=60,
+                environment={"HOROVODPP_FAILPOINTS": "collective.begun=kill@90"})
+            self.assertEqual(left_behind, [])
+            self.assertNotEqual(job.returncode, 0, job.stderr)
+            steps = sorted(name for name in os.listdir(folder) if "partial" not in name)
+            self.assertTrue(steps, job.stderr)
+            self.assertEqual(self.checksum(2, "mlp", "--no-mpi", more=more), alone)
+            self.assertFalse([name for name in os.listdir(folder) if "partial" in name])
 
 
 if __name__ == "__main__":

@@ -33,6 +33,10 @@ class State(abc.ABC):
         # A newcomer to a running job has no state until it has got one of another rank.
         self._has_state = not os.environ.get("HOROVODPP_JOIN")
 
+    def is_newcomer(self):
+        """Whether this process joins a running job, and has not got its state yet."""
+        return not self._has_state
+
     def register_reset_callbacks(self, callbacks):
         """Adds functions to call after the ranks have changed, say to scale the learning rate."""
         self._reset_callbacks.extend(callbacks)

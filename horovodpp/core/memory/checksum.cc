@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "horovodpp/core/export.h"
+
 namespace hvd {
 namespace {
 
@@ -28,11 +30,11 @@ std::uint64_t folded(std::uint64_t x) {
 
 }  // namespace
 
-std::uint64_t combined(std::uint64_t a, std::uint64_t b) {
+HVD_EXPORT std::uint64_t combined(std::uint64_t a, std::uint64_t b) {
   return mixed(a * kFactor + b);
 }
 
-std::uint64_t checksum(const void* bytes, std::size_t count) {
+HVD_EXPORT std::uint64_t checksum(const void* bytes, std::size_t count) {
   const auto* next = static_cast<const unsigned char*>(bytes);
   // Independent products, as each takes several cycles.
   std::uint64_t lanes[kLanes] = {1, 2, 3, 4};

@@ -8,40 +8,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
-#include "horovodpp/nn/safetensors_header.h"
+#include "horovodpp/nn/state_layout.h"
 #include "horovodpp/replica/broadcast.h"
 #include "horovodpp/replica/objects.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::optim {
-namespace {
-
-// The header of a file of `state`: all names, types and shapes.
-nn::SafetensorsHeader header_of(const nn::StateDict& state) {
-  nn::SafetensorsHeader header;
-  std::uint64_t end = 0;
-  for (const auto& [name, tensor] : state) {
-    const std::uint64_t begin = std::exchange(end, end + tensor.bytes());
-    header.entries.push_back(
-        {name, tensor.dtype(), tensor.shape().to_shape(), begin, end});
-  }
-  return header;
-}
-
-// Uninitialized tensors with the names, types and shapes of such a header.
-nn::StateDict empty_state(const std::string& text) {
-  const std::string json = text.substr(nn::SafetensorsHeader::kPrefixBytes);
-  nn::StateDict state;
-  const auto header =
-      value_or_throw(nn::parse_safetensors_header(json, std::nullopt));
-  for (const nn::SafetensorsEntry& entry : header.entries) {
-    state.push_back({entry.name, empty(entry.shape, {.dtype = entry.dtype})});
-  }
-  return state;
-}
-
-}  // namespace
 
 void broadcast_parameters(const std::vector<nn::NamedTensor>& tensors,
                           int root_rank,
@@ -62,7 +35,7 @@ void broadcast_state_dict(nn::StateDict& state, int root_rank,
   const std::shared_ptr<Runtime> job = replica::job_of(options.runtime);
   const bool is_root = job->topology().rank() == root_rank;
   absl::StatusOr<std::string> header = std::string();
-  if (is_root) header = nn::format_safetensors_header(header_of(state));
+  if (is_root) header = nn::layout_of(state);
   const BroadcastOptions of_all = {.name = name,
                                    .process_set = options.process_set};
   const auto broadcast = [&](const std::string& what, TensorView view) {
@@ -84,7 +57,7 @@ void broadcast_state_dict(nn::StateDict& state, int root_rank,
   broadcast(
       "header",
       TensorView::of(reinterpret_cast<std::uint8_t*>(header->data()), {bytes}));
-  if (!is_root) state = empty_state(*header);
+  if (!is_root) state = nn::empty_state(*header);
   std::vector<replica::NamedView> views;
   for (auto& [key, tensor] : state) {
     tensor = tensor.contiguous();

@@ -20,6 +20,7 @@ from horovodpp.common.elastic import ObjectState as _ObjectState
 from horovodpp.common.elastic import State, run_fn
 from horovodpp.torch.elastic.sampler import ElasticSampler
 from horovodpp.torch.elastic.sharded_step import ShardedIndices, ShardedStep
+from horovodpp.torch.elastic.snapshots import Snapshots
 from horovodpp.torch.elastic.state import TorchState
 from horovodpp.torch.functions import broadcast_object
 from horovodpp.torch.mpi_ops import rank
@@ -37,5 +38,5 @@ def run(func):
     return run_fn(func)
 
 
-__all__ = ["ElasticSampler", "ObjectState", "ShardedIndices", "ShardedStep", "State",
+__all__ = ["ElasticSampler", "ObjectState", "ShardedIndices", "ShardedStep", "Snapshots", "State",
            "TorchState", "run"]

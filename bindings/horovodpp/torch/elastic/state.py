@@ -223,6 +223,22 @@ class TorchState(ObjectState):
         if uses_steps:
             self._begin_step()
 
+    def contents(self):
+        """All values, by name; those with a state_dict() as their state_dict()."""
+        kept = {name: handler.value.state_dict() for name, handler in self._handlers.items()}
+        values = {name: getattr(self, name) for name in self._saved_state}
+        return {"version": self._version, "kept": kept, "values": values}
+
+    def replace_contents(self, contents):
+        """Replaces all values with contents() of another process, and saves them."""
+        for name, value in contents["kept"].items():
+            self._handlers[name].value.load_state_dict(value)
+        for name, value in contents["values"].items():
+            setattr(self, name, value)
+        self._version = contents["version"]
+        self._boundary = None
+        self.save()
+
     def on_reset(self):
         self._newcomers.forget()
         super().on_reset()

@@ -23,7 +23,7 @@
 #include "test/support/file_size_limit.h"
 #include "test/support/temporary_folder.h"
 
-namespace hvd {
+namespace hvd::nn {
 namespace {
 
 using testing::HasSubstr;
@@ -160,4 +160,4 @@ TEST(AtomicFile, RefusesASecondWriter) {
 }
 
 }  // namespace
-}  // namespace hvd
+}  // namespace hvd::nn
