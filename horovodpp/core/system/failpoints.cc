@@ -8,12 +8,16 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <optional>
 #include <random>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -148,6 +152,16 @@ absl::Status act(const Action& action, Failpoint place) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::string> schedule_in(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    return absl::NotFoundError(absl::StrCat("HOROVODPP_FAILPOINTS: the file '",
+                                            path, "' cannot be read"));
+  }
+  return std::move(text).str();
+}
+
 }  // namespace
 
 const char* name_of(Failpoint place) {
@@ -155,11 +169,16 @@ const char* name_of(Failpoint place) {
 }
 
 absl::Status set_failpoints(std::string_view text, int rank) {
+  std::string schedule_text(text);
+  if (!text.empty() && text[0] == '@') {
+    HVD_ASSIGN_OR_RETURN(schedule_text, schedule_in(schedule_text.substr(1)));
+  }
   std::vector<Entry> entries;
   std::uint64_t seed = 0;
   for (absl::string_view part :
-       absl::StrSplit(absl::string_view(text.data(), text.size()), ';',
-                      absl::SkipEmpty())) {
+       absl::StrSplit(schedule_text, absl::ByAnyChar(";\n"))) {
+    part = absl::StripAsciiWhitespace(part);
+    if (part.empty() || part[0] == '#') continue;
     if (absl::string_view value = part; absl::ConsumePrefix(&value, "seed=")) {
       if (!absl::SimpleAtoi(value, &seed)) {
         return unreadable(part, "has no number");

@@ -13,6 +13,9 @@
 //   @N  acts at the N-th pass only            %P  with probability P (seed=)
 //   #R  only in the process that was started as rank R
 //
+// Entries are separated by semicolons or lines. "@PATH" reads them from a file,
+// in which lines may be empty or begin with '#'.
+//
 // Without a schedule a failpoint costs one load. Thread-safe.
 #pragma once
 
@@ -49,6 +52,7 @@ const char* name_of(Failpoint place);
 
 // Replaces the schedule of this process. `rank` is the number that it was
 // started with. An empty text ends it.
+//   NotFound         the file cannot be read
 //   InvalidArgument  quotes the entry that cannot be read, and says why
 absl::Status set_failpoints(std::string_view schedule, int rank);
 

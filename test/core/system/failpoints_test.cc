@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <fstream>
 #include <set>
 #include <string>
+
+#include "test/support/temporary_folder.h"
 
 namespace hvd {
 namespace {
@@ -44,6 +47,18 @@ TEST_F(Failpoints, ActOnOneRankOnly) {
   EXPECT_TRUE(pass_failpoint(Failpoint::kInitMet).ok());
   ASSERT_TRUE(set_failpoints("init.met=error#1", 1).ok());
   EXPECT_FALSE(pass_failpoint(Failpoint::kInitMet).ok());
+}
+
+TEST_F(Failpoints, AreReadFromAFile) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path("schedule"))
+      << "# Two entries\n\n  init.met=error@1\nreform.begun=error ; seed=3\n";
+  ASSERT_TRUE(set_failpoints("@" + folder.path("schedule"), 0).ok());
+  EXPECT_FALSE(pass_failpoint(Failpoint::kInitMet).ok());
+  EXPECT_TRUE(pass_failpoint(Failpoint::kInitMet).ok());
+  EXPECT_FALSE(pass_failpoint(Failpoint::kReformBegun).ok());
+  const absl::Status missing = set_failpoints("@" + folder.path("none"), 0);
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("/none'"));
 }
 
 // The number of errors of a thousand passes.
