@@ -19,6 +19,8 @@ ProgressBar::ProgressBar(ProgressOptions options)
 
 void ProgressBar::show(std::int64_t done, double loss, double memory) {
   const auto now = std::chrono::steady_clock::now();
+  // finish() draws the last one.
+  if (done >= options_.total) return;
   if (!options_.visible || now - drawn_ < kRedraw) return;
   drawn_ = now;
   draw(done, loss, memory);

@@ -111,7 +111,7 @@ void StateContents::save() {
 void StateContents::save_at_start() {
   std::vector<nn::StateDict> copies;
   for (const Entry& entry : entries_) {
-    copies.push_back(shards_updates(entry.optimizer) ? nn::StateDict()
+    copies.push_back(shards_updates(entry.optimizer) ? entry.saved
                                                      : copy_of(entry.get()));
   }
   set_saved(std::move(copies));
@@ -155,14 +155,17 @@ nn::StateDict StateContents::all() const {
 }
 
 void StateContents::load(const nn::StateDict& state) {
-  for (const Entry& entry : entries_) {
+  for (Entry& entry : entries_) {
     nn::StateDict its = nn::without_prefix(prefix_of(entry.name), state);
     if (entry.optimizer != nullptr && !shards_updates(entry.optimizer)) {
       nn::StateDict old = entry.get();
       nn::append(its, optim::take_own_state(old, ""));
     }
-    const bool lacks = shards_updates(entry.optimizer) && its.empty();
-    if (!lacks) entry.put(its);
+    if (shards_updates(entry.optimizer)) {
+      if (its.empty()) continue;
+      entry.saved = its;
+    }
+    entry.put(its);
   }
   version_ = nn::count_of(state.at(0));
   if (nn::count_of(state.at(1)) != 0) begin_step();

@@ -38,7 +38,7 @@ class StateContents {
   // --- Copies ---
   // With sharded updates every rank calls it.
   void save();
-  // The same on one rank, without the state of sharded optimizers.
+  // The same on one rank; a sharded optimizer's state is that of load(), if any.
   void save_at_start();
   bool is_saved() const { return is_saved_; }
   // Goes back to the boundary if no optimizer has made a step since, else to

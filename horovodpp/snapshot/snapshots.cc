@@ -75,9 +75,9 @@ struct Snapshots::State {
 
   const SnapshotOptions options;
   const SnapshotFolder folder;
-  std::optional<SnapshotWriter> writer;
   Bytes copy;  // Of this rank's part; the writer's while there is one.
   std::uint64_t capacity = 0;
+  std::optional<SnapshotWriter> writer;
 
   Membership job;           // Of the last save().
   absl::Status outcome;     // Of the last snapshot that ended.

@@ -106,12 +106,13 @@ def die_on_the_way_back():
     state.register_reset_callbacks([callback])
     begun = []
 
-    def sync_of_rank_0(sync=state._handlers["optimizer"].sync):
-        sync()
+    def receive_of_rank_0(receive=state._handlers["optimizer"].receive):
+        take_over = receive()
         if begun:
-            here("sync")  # Other ranks have rank 0's parameters then, but nothing else.
+            here("sync")  # Other ranks have received rank 0's parameters then, but nothing else.
+        return take_over
 
-    state._handlers["optimizer"].sync = sync_of_rank_0
+    state._handlers["optimizer"].receive = receive_of_rank_0
 
     @hvd.elastic.run
     def train(state):
