@@ -53,9 +53,8 @@ class SnapshotFolder {
                       const absl::Status& why) const;
   // Waits until all parts are there, whichever ranks write them, and adds their
   // sizes and checksums to the manifest.
-  //   Cancelled        `is_cancelled` returned true
-  //   Aborted          another rank has reported a failure
-  //   InvalidArgument  the parts do not make up the values of the manifest
+  //   Cancelled  `is_cancelled` returned true
+  //   Aborted    another rank has reported a failure
   absl::Status await_parts(const Draft& draft, int count, Manifest& manifest,
                            const std::function<bool()>& is_cancelled) const;
   // Adds the manifest; afterwards the snapshot exists.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/memory/checksum.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/global.h"
@@ -52,8 +53,19 @@ void copy_range(const std::vector<NamedBytes>& values, const ByteRange& range,
   }
 }
 
+// A number of what is to be saved, which is equal on all ranks.
+std::int64_t layout_of(std::int64_t step,
+                       const std::vector<NamedBytes>& values) {
+  std::uint64_t sum = static_cast<std::uint64_t>(step);
+  for (const auto& [name, data, size] : values) {
+    sum = combined(sum, checksum(name.data(), name.size()));
+    sum = combined(sum, size);
+  }
+  return static_cast<std::int64_t>(sum >> 1);
+}
+
 // What a rank brings to the agreement of a save(); the ranks take the maxima.
-enum Fact { kSkips, kHasFailed, kNonce, kNumFacts };
+enum Fact { kSkips, kHasFailed, kNonce, kLayout, kMinusLayout, kNumFacts };
 using Facts = std::array<std::int64_t, kNumFacts>;
 
 }  // namespace
@@ -150,6 +162,8 @@ Status Snapshots::save(std::int64_t step, const std::vector<NamedBytes>& values,
   facts[kSkips] = is_busy || state.is_too_early() ? 1 : 0;
   facts[kHasFailed] = state.has_failed ? 1 : 0;
   facts[kNonce] = rank == 0 ? random_nonce() : 0;
+  facts[kLayout] = layout_of(step, values);
+  facts[kMinusLayout] = -facts[kLayout];
   HVD_RETURN_IF_ERROR(
       job->allreduce_async_(TensorView::of(facts.data(), {kNumFacts}),
                             {.name = state.options.name, .op = ReduceOp::kMax})
@@ -159,6 +173,11 @@ Status Snapshots::save(std::int64_t step, const std::vector<NamedBytes>& values,
   // Rank 0 may wait for the part of the rank that has failed.
   if (facts[kHasFailed] != 0 && is_busy) state.writer->cancel();
   state.has_failed = false;
+  if (facts[kLayout] != -facts[kMinusLayout]) {
+    return absl::InvalidArgumentError(
+        "the ranks save different steps, or values with different names or "
+        "sizes: save the same state on all ranks");
+  }
   if (facts[kSkips] != 0) {
     ++state.stats.skipped;
     return Status();

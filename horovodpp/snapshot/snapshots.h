@@ -109,7 +109,8 @@ class Snapshots {
   // program's own, and that of rank 0 counts. A snapshot that fails later, for
   // instance as the disk is full, is a warning in the log, and is counted;
   // earlier snapshots stay.
-  //   InvalidArgument     the step is negative
+  //   InvalidArgument     the step is negative, or the ranks' steps, names or
+  //                       sizes differ
   //   FailedPrecondition  there is no job
   //   (others)            the job is broken
   Status save(std::int64_t step, const std::vector<NamedBytes>& values,

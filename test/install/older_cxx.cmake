@@ -17,4 +17,5 @@ function(told_once needed given)
   endforeach()
 endfunction()
 told_once(20 17 horovodpp optim/distributed/distributed_optimizer autograd)
-told_once(17 14 collectives runtime/runtime runtime/global replica/gradient_reducer version)
+told_once(17 14 collectives runtime/runtime runtime/global replica/gradient_reducer snapshot/snapshots
+  version)
