@@ -17,6 +17,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/system/atomic_file.h"
 #include "horovodpp/core/system/file_error.h"
+#include "horovodpp/core/system/input_file.h"
 #include "horovodpp/nn/safetensors_header.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -25,59 +26,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little,
               "elements are written as they lie in memory");
-
-// A file that is read sequentially.
-class InputFile {
- public:
-  // O_NONBLOCK: on a FIFO without a writer, open() would block.
-  explicit InputFile(const std::string& path)
-      : path_(path),
-        fd_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
-    struct stat status {};
-    if (fd_ < 0 || fstat(fd_, &status) != 0) fail(errno);
-    if (!S_ISREG(status.st_mode)) {
-      ::close(fd_);
-      throw Error(absl::InvalidArgumentError(
-          absl::StrCat("'", path_, "' is no regular file")));
-    }
-    bytes_ = static_cast<std::uint64_t>(status.st_size);
-  }
-  ~InputFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-
-  std::uint64_t bytes() const { return bytes_; }
-
-  void read(void* data, std::size_t bytes) {
-    constexpr std::size_t kMost = std::size_t{1} << 30;
-    char* next = static_cast<char*>(data);
-    while (bytes > 0) {
-      const ssize_t got = ::read(fd_, next, std::min(bytes, kMost));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail(errno);
-      if (got == 0)
-        fail(absl::DataLossError("it became shorter while it was read"));
-      next += got;
-      bytes -= static_cast<std::size_t>(got);
-    }
-  }
-
-  [[noreturn]] void fail(const absl::Status& status) const {
-    throw Error(annotate(status, absl::StrCat("'", path_, "'")));
-  }
-
- private:
-  [[noreturn]] void fail(int error) const {
-    throw Error(
-        file_error(error, absl::StrCat("'", path_, "' cannot be read")));
-  }
-
-  const std::string path_;
-  const int fd_;
-  std::uint64_t bytes_ = 0;
-};
 
 SafetensorsHeader read_header(InputFile& file) {
   std::array<std::uint8_t, SafetensorsHeader::kPrefixBytes> prefix{};

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/snapshot/snapshot_folder.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <list>
@@ -19,7 +16,6 @@
 #include <system_error>
 #include <thread>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -30,6 +26,8 @@
 #include "horovodpp/core/system/atomic_file.h"
 #include "horovodpp/core/system/failpoints.h"
 #include "horovodpp/core/system/file_error.h"
+#include "horovodpp/core/system/input_file.h"
+#include "horovodpp/core/system/sync_folder.h"
 
 namespace hvd::snapshot {
 namespace {
@@ -70,65 +68,6 @@ absl::Status status_of(const F& body) {
   return absl::OkStatus();
 }
 
-absl::Status missing_or(int error, const std::string& path) {
-  return file_error(error, absl::StrCat("'", path, "' cannot be read"));
-}
-
-// An open file and its size.
-class InputFile {
- public:
-  explicit InputFile(const std::string& path)
-      : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    struct stat facts {};
-    if (fd_ < 0 || fstat(fd_, &facts) != 0) {
-      status_ = missing_or(errno, path);
-    } else {
-      size_ = static_cast<std::uint64_t>(facts.st_size);
-    }
-  }
-  ~InputFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-
-  const absl::Status& status() const { return status_; }
-  std::uint64_t size() const { return size_; }
-
-  absl::Status read(void* data, std::uint64_t bytes) {
-    auto* next = static_cast<char*>(data);
-    while (bytes > 0) {
-      const ssize_t got =
-          ::read(fd_, next, std::min(bytes, std::uint64_t{1} << 30));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return missing_or(errno, path_);
-      if (got == 0) {
-        return absl::DataLossError(absl::StrCat("'", path_, "' is too short"));
-      }
-      next += got;
-      bytes -= static_cast<std::uint64_t>(got);
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  const std::string path_;
-  const int fd_;
-  std::uint64_t size_ = 0;
-  absl::Status status_;
-};
-
-absl::Status bring_to_disk(const std::string& folder) {
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // Some file systems do not support fsync() on a folder.
-  const bool failed = fd < 0 || (fsync(fd) != 0 && errno != EINVAL);
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (!failed) return absl::OkStatus();
-  return file_error(error,
-                    absl::StrCat("'", folder, "' cannot be brought to disk"));
-}
-
 std::optional<std::int64_t> step_of(absl::string_view name) {
   std::int64_t step = 0;
   if (!absl::ConsumePrefix(&name, kPrefix)) return std::nullopt;
@@ -151,18 +90,28 @@ void remove(const std::string& folder) {
   fs::remove_all(folder, ignored);
 }
 
-absl::StatusOr<PartHeader> read_header(InputFile& file,
-                                       const std::string& path) {
+PartHeader read_header(InputFile& file) {
   PartHeader header;
   const PartHeader expected;
-  HVD_RETURN_IF_ERROR(file.status());
-  HVD_RETURN_IF_ERROR(file.read(&header, sizeof(header)));
+  if (file.bytes() < sizeof(header)) {
+    file.fail(absl::DataLossError("it is no whole part of a snapshot"));
+  }
+  file.read(&header, sizeof(header));
   if (header.magic != expected.magic ||
-      header.bytes != file.size() - sizeof(header)) {
-    return absl::DataLossError(
-        absl::StrCat("'", path, "' is no whole part of a snapshot"));
+      header.bytes != file.bytes() - sizeof(header)) {
+    file.fail(absl::DataLossError("it is no whole part of a snapshot"));
   }
   return header;
+}
+
+std::string text_of_file(const std::string& path) {
+  InputFile file(path);
+  if (file.bytes() > kLongestManifest) {
+    file.fail(absl::DataLossError("it is too long"));
+  }
+  std::string text(file.bytes(), '\0');
+  file.read(text.data(), text.size());
+  return text;
 }
 
 }  // namespace
@@ -236,14 +185,15 @@ absl::Status SnapshotFolder::await_parts(
       }
       std::this_thread::sleep_for(kLookEvery);
     }
-    InputFile file(path);
-    HVD_ASSIGN_OR_RETURN(const PartHeader header, read_header(file, path));
-    if (header.nonce != draft.nonce) {
-      return absl::DataLossError(
-          absl::StrCat("'", path, "' is of another snapshot"));
-    }
-    manifest.parts.push_back(
-        {.bytes = header.bytes, .checksum = header.checksum});
+    HVD_RETURN_IF_ERROR(status_of([&] {
+      InputFile file(path);
+      const PartHeader header = read_header(file);
+      if (header.nonce != draft.nonce) {
+        file.fail(absl::DataLossError("it is of another snapshot"));
+      }
+      manifest.parts.push_back(
+          {.bytes = header.bytes, .checksum = header.checksum});
+    }));
   }
   return absl::OkStatus();
 }
@@ -269,7 +219,11 @@ absl::Status SnapshotFolder::publish(const Draft& draft,
     return file_error(errno, absl::StrCat("the snapshot '", folder,
                                           "' cannot take its name"));
   }
-  return bring_to_disk(path_);
+  if (const int error = sync_folder(path_); error != 0) {
+    return file_error(error,
+                      absl::StrCat("'", path_, "' cannot be brought to disk"));
+  }
+  return absl::OkStatus();
 }
 
 void SnapshotFolder::discard(const Draft& draft) const {
@@ -305,13 +259,8 @@ std::vector<std::int64_t> SnapshotFolder::steps() const {
 absl::StatusOr<Manifest> SnapshotFolder::read_manifest(
     std::int64_t step) const {
   const std::string path = absl::StrCat(folder_of(step), "/", kManifest);
-  InputFile file(path);
-  HVD_RETURN_IF_ERROR(file.status());
-  if (file.size() > kLongestManifest) {
-    return absl::DataLossError(absl::StrCat("'", path, "' is too long"));
-  }
-  std::string text(file.size(), '\0');
-  HVD_RETURN_IF_ERROR(file.read(text.data(), text.size()));
+  std::string text;
+  HVD_RETURN_IF_ERROR(status_of([&] { text = text_of_file(path); }));
   absl::StatusOr<Manifest> manifest = decode_manifest(text);
   if (!manifest.ok()) {
     return annotate(manifest.status(), absl::StrCat("'", path, "'"));
@@ -325,41 +274,45 @@ absl::StatusOr<Manifest> SnapshotFolder::read_manifest(
 
 absl::StatusOr<Bytes> SnapshotFolder::read_parts(
     const Manifest& manifest) const {
+  Bytes bytes;
+  HVD_RETURN_IF_ERROR(status_of([&] {
+    std::list<InputFile> files = open_parts(manifest);
+    // Memory is allocated for bytes that exist.
+    bytes.reset(new (std::nothrow) std::byte[manifest.bytes()]);
+    if (bytes == nullptr) {
+      throw Error(absl::ResourceExhaustedError(
+          absl::StrCat("no memory for the ", manifest.bytes(),
+                       " bytes of the snapshot of step ", manifest.step)));
+    }
+    std::byte* next = bytes.get();
+    auto part = manifest.parts.begin();
+    for (InputFile& file : files) {
+      file.read(next, part->bytes);
+      if (checksum(next, part->bytes) != part->checksum) {
+        file.fail(absl::DataLossError("it does not have its checksum"));
+      }
+      next += part->bytes;
+      ++part;
+    }
+  }));
+  return bytes;
+}
+
+// The parts in order, behind their headers.
+std::list<InputFile> SnapshotFolder::open_parts(
+    const Manifest& manifest) const {
   const int count = static_cast<int>(manifest.parts.size());
-  // Memory is allocated for bytes that exist.
   std::list<InputFile> files;
-  std::vector<std::string> paths;
   for (int index = 0; index < count; ++index) {
     const ManifestPart& part = manifest.parts[static_cast<std::size_t>(index)];
-    const std::string& path = paths.emplace_back(
+    InputFile& file = files.emplace_back(
         absl::StrCat(folder_of(manifest.step), "/", part_name(index, count)));
-    InputFile& file = files.emplace_back(path);
-    HVD_ASSIGN_OR_RETURN(const PartHeader header, read_header(file, path));
+    const PartHeader header = read_header(file);
     if (header.bytes != part.bytes || header.checksum != part.checksum) {
-      return absl::DataLossError(
-          absl::StrCat("'", path, "' is not the part of this snapshot"));
+      file.fail(absl::DataLossError("it is not the part of this snapshot"));
     }
   }
-  Bytes bytes(new (std::nothrow) std::byte[manifest.bytes()]);
-  if (bytes == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for the ", manifest.bytes(),
-                     " bytes of the snapshot of step ", manifest.step));
-  }
-  std::byte* next = bytes.get();
-  auto path = paths.begin();
-  auto part = manifest.parts.begin();
-  for (InputFile& file : files) {
-    HVD_RETURN_IF_ERROR(file.read(next, part->bytes));
-    if (checksum(next, part->bytes) != part->checksum) {
-      return absl::DataLossError(
-          absl::StrCat("'", *path, "' does not have its checksum"));
-    }
-    next += part->bytes;
-    ++part;
-    ++path;
-  }
-  return bytes;
+  return files;
 }
 
 }  // namespace hvd::snapshot

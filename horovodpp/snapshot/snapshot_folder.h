@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,6 +23,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/snapshot/manifest.h"
+
+namespace hvd {
+class InputFile;
+}
 
 namespace hvd::snapshot {
 
@@ -77,6 +82,7 @@ class SnapshotFolder {
   explicit SnapshotFolder(std::string path) : path_(std::move(path)) {}
   std::string folder_of(std::int64_t step) const;
   std::string folder_of(const Draft& draft) const;
+  std::list<InputFile> open_parts(const Manifest& manifest) const;
 
   std::string path_;
 };

@@ -45,12 +45,13 @@ bool SnapshotWriter::is_cancelled() const {
 
 absl::Status SnapshotWriter::write() {
   const Draft& draft = work_.draft;
-  const bool completes = work_.rank == 0;
-  if (completes) folder_.clean(work_.kept, draft);
+  if (work_.rank == 0) folder_.clean(work_.kept, draft);
   absl::Status status = folder_.write_part(draft, work_.rank, work_.ranks,
                                            work_.bytes, work_.size);
-  if (!status.ok()) folder_.report_failure(draft, work_.rank, status);
-  if (!completes) return status;
+  if (work_.rank != 0) {
+    if (!status.ok()) folder_.report_failure(draft, work_.rank, status);
+    return status;
+  }
   if (status.ok()) {
     status = folder_.await_parts(draft, work_.ranks, work_.manifest,
                                  [this] { return is_cancelled(); });

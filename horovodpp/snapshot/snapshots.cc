@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <random>
 #include <utility>
@@ -64,7 +63,7 @@ std::int64_t layout_of(std::int64_t step,
   return static_cast<std::int64_t>(sum >> 1);
 }
 
-// What a rank brings to the agreement of a save(); the ranks take the maxima.
+// The numbers that ranks agree on in a save(): the maximum of each.
 enum Fact { kSkips, kHasFailed, kNonce, kLayout, kMinusLayout, kNumFacts };
 using Facts = std::array<std::int64_t, kNumFacts>;
 
@@ -82,6 +81,10 @@ struct Snapshots::State {
   }
   // Waits for the writer, and takes over what it has done.
   void end_writing();
+  absl::StatusOr<Facts> agree(Runtime& running, std::int64_t layout);
+  absl::Status begin_writing(const Topology& topology, const Draft& draft,
+                             const std::vector<NamedBytes>& values,
+                             const std::string& note);
   absl::StatusOr<std::int64_t> reduce(Runtime& job, std::int64_t value,
                                       ReduceOp op) const;
 
@@ -149,30 +152,8 @@ Status Snapshots::save(std::int64_t step, const std::vector<NamedBytes>& values,
         absl::StrCat("a snapshot of step ", step, ", which is negative"));
   }
   HVD_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> job, find_runtime());
-  // A snapshot that another job had begun will not be complete.
-  if (state.writer && !state.is_in(*job)) {
-    state.writer->cancel();
-    state.end_writing();
-  }
-  state.job = job->membership();
-  const bool is_busy = state.writer && state.writer->is_writing();
-  if (!is_busy) state.end_writing();
-  const int rank = job->topology().rank();
-  Facts facts = {};
-  facts[kSkips] = is_busy || state.is_too_early() ? 1 : 0;
-  facts[kHasFailed] = state.has_failed ? 1 : 0;
-  facts[kNonce] = rank == 0 ? random_nonce() : 0;
-  facts[kLayout] = layout_of(step, values);
-  facts[kMinusLayout] = -facts[kLayout];
-  HVD_RETURN_IF_ERROR(
-      job->allreduce_async_(TensorView::of(facts.data(), {kNumFacts}),
-                            {.name = state.options.name, .op = ReduceOp::kMax})
-          .wait());
-  // Without the wait for the slowest rank, which a step would have as well.
-  const Clock::time_point begin = Clock::now();
-  // Rank 0 may wait for the part of the rank that has failed.
-  if (facts[kHasFailed] != 0 && is_busy) state.writer->cancel();
-  state.has_failed = false;
+  HVD_ASSIGN_OR_RETURN(const Facts facts,
+                       state.agree(*job, layout_of(step, values)));
   if (facts[kLayout] != -facts[kMinusLayout]) {
     return absl::InvalidArgumentError(
         "the ranks save different steps, or values with different names or "
@@ -182,39 +163,75 @@ Status Snapshots::save(std::int64_t step, const std::vector<NamedBytes>& values,
     ++state.stats.skipped;
     return Status();
   }
-  Manifest manifest = {.step = step, .note = note};
-  for (const auto& [name, data, size] : values) {
-    manifest.values.push_back({name, size});
-  }
-  const int ranks = job->topology().size();
-  const ByteRange range = part_range(manifest.bytes(), rank, ranks);
-  if (state.capacity < range.size()) {
-    state.copy.reset(new std::byte[range.size()]);
-    state.capacity = range.size();
-  }
-  copy_range(values, range, state.copy.get());
-  state.writer.emplace(
-      state.folder,
-      SnapshotWriter::Work{
-          .draft = {.step = step,
-                    .nonce = static_cast<std::uint64_t>(facts[kNonce])},
-          .rank = rank,
-          .ranks = ranks,
-          .bytes = state.copy.get(),
-          .size = range.size(),
-          .manifest = std::move(manifest),
-          .kept = state.options.keep,
-          .job = state.job});
-  if (const absl::Status started = state.writer->start(); !started.ok()) {
-    state.writer.reset();
-    state.has_failed = true;
-    return started;
-  }
+  // Without the wait for the slowest rank, which a step would have as well.
+  const Clock::time_point begin = Clock::now();
+  const Draft draft = {.step = step,
+                       .nonce = static_cast<std::uint64_t>(facts[kNonce])};
+  HVD_RETURN_IF_ERROR(
+      state.begin_writing(job->topology(), draft, values, note));
   ++state.stats.begun;
   state.last_cost = seconds_since(begin);
   state.stats.save_seconds += state.last_cost;
   state.last_save = Clock::now();
   return Status();
+}
+
+// Whether the ranks begin a snapshot; afterwards no writer is left if they do.
+absl::StatusOr<Facts> Snapshots::State::agree(Runtime& running,
+                                              std::int64_t layout) {
+  // A snapshot that another job had begun will not be complete.
+  if (writer && !is_in(running)) {
+    writer->cancel();
+    end_writing();
+  }
+  job = running.membership();
+  const bool is_busy = writer && writer->is_writing();
+  if (!is_busy) end_writing();
+  Facts facts = {};
+  facts[kSkips] = is_busy || is_too_early() ? 1 : 0;
+  facts[kHasFailed] = has_failed ? 1 : 0;
+  facts[kNonce] = running.topology().rank() == 0 ? random_nonce() : 0;
+  facts[kLayout] = layout;
+  facts[kMinusLayout] = -layout;
+  HVD_RETURN_IF_ERROR(
+      running
+          .allreduce_async_(TensorView::of(facts.data(), {kNumFacts}),
+                            {.name = options.name, .op = ReduceOp::kMax})
+          .wait());
+  // Rank 0 may wait for the part of the rank that has failed.
+  if (facts[kHasFailed] != 0 && is_busy) writer->cancel();
+  has_failed = false;
+  return facts;
+}
+
+absl::Status Snapshots::State::begin_writing(
+    const Topology& topology, const Draft& draft,
+    const std::vector<NamedBytes>& values, const std::string& note) {
+  Manifest manifest = {.step = draft.step, .note = note};
+  for (const auto& [name, data, size] : values) {
+    manifest.values.push_back({name, size});
+  }
+  const ByteRange range =
+      part_range(manifest.bytes(), topology.rank(), topology.size());
+  if (capacity < range.size()) {
+    copy.reset(new std::byte[range.size()]);
+    capacity = range.size();
+  }
+  copy_range(values, range, copy.get());
+  writer.emplace(folder, SnapshotWriter::Work{.draft = draft,
+                                              .rank = topology.rank(),
+                                              .ranks = topology.size(),
+                                              .bytes = copy.get(),
+                                              .size = range.size(),
+                                              .manifest = std::move(manifest),
+                                              .kept = options.keep,
+                                              .job = job});
+  absl::Status started = writer->start();
+  if (!started.ok()) {
+    writer.reset();
+    has_failed = true;
+  }
+  return started;
 }
 
 Status Snapshots::finish() {

@@ -16,8 +16,8 @@
 //
 // The state is equal on all ranks, so each rank writes a part of its bytes: it
 // copies the part, and a thread writes it while the training goes on. A
-// snapshot exists when all parts are on the disk, or not at all. What a lost
-// rank has left is never taken for a snapshot, and is removed.
+// snapshot exists when all parts are on the disk, or not at all. Files that a lost
+// rank has left are never taken for a snapshot, and are removed.
 //
 // All ranks reach the folder. Folders of several Snapshots differ: one in the
 // memory of a node (/dev/shm) is fast, and survives processes only.

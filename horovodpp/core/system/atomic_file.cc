@@ -17,6 +17,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/system/file_error.h"
+#include "horovodpp/core/system/sync_folder.h"
 
 namespace hvd {
 namespace {
@@ -119,14 +120,7 @@ void AtomicFile::commit() {
     fail("cannot take its place");
   }
   ::close(std::exchange(fd_, -1));
-  const int directory =
-      ::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // Some file systems do not support fsync() on a directory.
-  const bool failed =
-      directory < 0 || (fsync(directory) != 0 && errno != EINVAL);
-  const int error = errno;
-  if (directory >= 0) ::close(directory);
-  if (failed) {
+  if (const int error = sync_folder(directory_of(path_)); error != 0) {
     throw Error(
         file_error(error, absl::StrCat("'", path_,
                                        "' was written, but a crash may bring "
