@@ -104,15 +104,20 @@ Tensor DistributedSampler::state() const {
       {5});
 }
 
-void DistributedSampler::load_state(const Tensor& state) {
-  const Tensor own = this->state();
+std::vector<std::int64_t> DistributedSampler::numbers_of(const Tensor& state,
+                                                         const Tensor& own) {
   if (!state.defined() || state.dtype() != own.dtype() ||
       state.shape() != own.shape()) {
     throw InvalidArgument(absl::StrCat(
         "the state of a sampler should be ", own.describe(), ", but is ",
         state.defined() ? state.describe() : "undefined"));
   }
-  const auto values = state.to_vector<std::int64_t>();
+  return state.to_vector<std::int64_t>();
+}
+
+void DistributedSampler::load_state(const Tensor& state) {
+  const Tensor own = this->state();
+  const auto values = numbers_of(state, own);
   const auto mine = own.to_vector<std::int64_t>();
   const auto describe = [](const std::vector<std::int64_t>& v) {
     return absl::StrCat("seed ", static_cast<std::uint64_t>(v[2]), ", ", v[3],

@@ -66,6 +66,11 @@ class DistributedSampler {
   const SamplerOptions& options() const { return options_; }
 
  protected:
+  std::int64_t dataset_size() const { return dataset_size_; }
+  // The numbers of a state, which has the form of `own`.
+  //   InvalidArgument  it has another form
+  static std::vector<std::int64_t> numbers_of(const Tensor& state,
+                                              const Tensor& own);
   // The number of items that all replicas together have read in this epoch.
   std::int64_t items_read() const;
   // Distributes the items of the epoch from `begin` on among other replicas. At

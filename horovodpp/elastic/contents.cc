@@ -23,62 +23,42 @@ nn::StateDict copy_of(nn::StateDict state) {
   return state;
 }
 
-bool shards_updates(const optim::Optimizer* optimizer) {
-  const auto* distributed =
-      dynamic_cast<const DistributedOptimizer*>(optimizer);
-  return distributed != nullptr && distributed->shards_updates();
-}
-
 std::string prefix_of(const std::string& name) {
   return absl::StrCat(name, ".");
 }
 
 }  // namespace
 
-void StateContents::add(Entry entry) {
-  const std::string& name = entry.name;
+bool StateContents::Entry::is_sharded() const {
+  return distributed != nullptr && distributed->shards_updates();
+}
+
+void StateContents::Entry::put(const nn::StateDict& state) const {
+  if (is_sharded() && state.empty()) return;
+  object.put(state);
+}
+
+void StateContents::add(Object object) {
+  const std::string& name = object.name;
   if (name.empty() || name.find('.') != std::string::npos) {
     throw InvalidArgument(absl::StrCat(
         "an elastic state keeps nothing as '", name,
         "': the name must not be empty, and must not contain a dot"));
   }
   for (const Entry& other : entries_) {
-    if (other.name != name) continue;
+    if (other.object.name != name) continue;
     throw InvalidArgument(
         absl::StrCat("an elastic state keeps two values as '", name, "'"));
   }
-  entries_.push_back(std::move(entry));
+  auto* const distributed =
+      dynamic_cast<DistributedOptimizer*>(object.optimizer);
+  entries_.push_back({.object = std::move(object), .distributed = distributed});
   boundary_.reset();  // Made anew, of all.
 }
 
-void StateContents::add(const std::string& name, nn::Module& module) {
-  add({.name = name,
-       .get = [&module] { return module.state_dict(); },
-       .put =
-           [&module](const nn::StateDict& state) {
-             module.load_state_dict(state);
-           },
-       .module = &module});
-}
-
-void StateContents::add(const std::string& name, optim::Optimizer& optimizer) {
-  add({.name = name,
-       .get = [&optimizer] { return optimizer.state_dict(); },
-       .put =
-           [&optimizer](const nn::StateDict& state) {
-             optimizer.load_state_dict(state);
-           },
-       .optimizer = &optimizer});
-}
-
-void StateContents::add(const std::string& name, Get get, Put put) {
-  add({.name = name, .get = std::move(get), .put = std::move(put)});
-}
-
 bool StateContents::is_sharded() const {
-  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
-    return shards_updates(entry.optimizer);
-  });
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [](const Entry& entry) { return entry.is_sharded(); });
 }
 
 void StateContents::begin_step() {
@@ -86,33 +66,34 @@ void StateContents::begin_step() {
     std::vector<nn::Module*> modules;
     std::vector<optim::Optimizer*> optimizers;
     for (const Entry& entry : entries_) {
-      if (entry.module != nullptr) modules.push_back(entry.module);
-      if (entry.optimizer != nullptr) optimizers.push_back(entry.optimizer);
+      if (auto* module = entry.object.module) modules.push_back(module);
+      if (auto* optimizer = entry.object.optimizer) {
+        optimizers.push_back(optimizer);
+      }
     }
     boundary_.emplace(modules, optimizers);
   }
   boundary_->keep();
   for (Entry& entry : entries_) {
-    if (entry.is_value()) entry.at_boundary = copy_of(entry.get());
+    if (entry.is_value()) entry.at_boundary = copy_of(entry.object.get());
   }
 }
 
 void StateContents::save() {
   for (const Entry& entry : entries_) {
-    auto* const distributed =
-        dynamic_cast<DistributedOptimizer*>(entry.optimizer);
-    if (distributed != nullptr) distributed->finish_step();
+    if (entry.distributed != nullptr) entry.distributed->finish_step();
   }
   std::vector<nn::StateDict> copies;
-  for (const Entry& entry : entries_) copies.push_back(copy_of(entry.get()));
+  for (const Entry& entry : entries_)
+    copies.push_back(copy_of(entry.object.get()));
   set_saved(std::move(copies));
 }
 
 void StateContents::save_at_start() {
   std::vector<nn::StateDict> copies;
   for (const Entry& entry : entries_) {
-    copies.push_back(shards_updates(entry.optimizer) ? entry.saved
-                                                     : copy_of(entry.get()));
+    copies.push_back(entry.is_sharded() ? entry.saved
+                                        : copy_of(entry.object.get()));
   }
   set_saved(std::move(copies));
 }
@@ -134,10 +115,7 @@ void StateContents::restore() {
     return;
   }
   if (!is_saved_) return;
-  for (const Entry& entry : entries_) {
-    const bool lacks = shards_updates(entry.optimizer) && entry.saved.empty();
-    if (!lacks) entry.put(entry.saved);
-  }
+  for (const Entry& entry : entries_) entry.put(entry.saved);
   version_ = saved_version_;
 }
 
@@ -146,24 +124,21 @@ nn::StateDict StateContents::all() const {
       {kVersion, nn::count_tensor(version_)},
       {kUsesSteps, nn::count_tensor(boundary_.has_value() ? 1 : 0)}};
   for (const Entry& entry : entries_) {
-    nn::StateDict state =
-        shards_updates(entry.optimizer) ? entry.saved : entry.get();
-    if (entry.optimizer != nullptr) optim::take_own_state(state, "");
-    nn::append(result, nn::with_prefix(prefix_of(entry.name), state));
+    nn::StateDict state = entry.is_sharded() ? entry.saved : entry.object.get();
+    if (entry.distributed != nullptr) optim::take_own_state(state, "");
+    nn::append(result, nn::with_prefix(prefix_of(entry.object.name), state));
   }
   return result;
 }
 
 void StateContents::load(const nn::StateDict& state) {
   for (Entry& entry : entries_) {
-    nn::StateDict its = nn::without_prefix(prefix_of(entry.name), state);
-    if (entry.optimizer != nullptr && !shards_updates(entry.optimizer)) {
-      nn::StateDict old = entry.get();
-      nn::append(its, optim::take_own_state(old, ""));
-    }
-    if (shards_updates(entry.optimizer)) {
-      if (its.empty()) continue;
+    nn::StateDict its = nn::without_prefix(prefix_of(entry.object.name), state);
+    if (entry.is_sharded()) {
       entry.saved = its;
+    } else if (entry.distributed != nullptr) {
+      nn::StateDict old = entry.object.get();
+      nn::append(its, optim::take_own_state(old, ""));
     }
     entry.put(its);
   }
@@ -174,9 +149,7 @@ void StateContents::load(const nn::StateDict& state) {
 void StateContents::rejoin() {
   newcomers.forget();
   for (const Entry& entry : entries_) {
-    auto* const distributed =
-        dynamic_cast<DistributedOptimizer*>(entry.optimizer);
-    if (distributed != nullptr) distributed->rejoin();
+    if (entry.distributed != nullptr) entry.distributed->rejoin();
   }
 }
 

@@ -14,16 +14,25 @@
 #include "horovodpp/nn/module.h"
 #include "horovodpp/optim/optimizer.h"
 
+namespace hvd::optim {
+class DistributedOptimizer;
+}
+
 namespace hvd::elastic {
 
 class StateContents {
  public:
-  using Get = std::function<nn::StateDict()>;
-  using Put = std::function<void(const nn::StateDict&)>;
+  // A kept object, and how to get and to set its state.
+  struct Object {
+    std::string name;
+    std::function<nn::StateDict()> get;
+    std::function<void(const nn::StateDict&)> put;
+    nn::Module* module = nullptr;
+    optim::Optimizer* optimizer = nullptr;
+  };
 
-  void add(const std::string& name, nn::Module& module);
-  void add(const std::string& name, optim::Optimizer& optimizer);
-  void add(const std::string& name, Get get, Put put);
+  //   InvalidArgument  the name is taken, empty, or has a dot
+  void add(Object object);
 
   // Whether an optimizer shards its updates, so that its state_dict() needs all
   // ranks.
@@ -49,7 +58,7 @@ class StateContents {
   // The state as it is, which shares its memory. That of a sharded optimizer is
   // as of the last save().
   nn::StateDict all() const;
-  // Replaces the state with that of another rank, and saves it.
+  // Replaces the state with all() of another rank, or of an earlier job.
   void load(const nn::StateDict& state);
 
   void rejoin();
@@ -59,17 +68,18 @@ class StateContents {
 
  private:
   struct Entry {
-    std::string name;
-    Get get;
-    Put put;
-    optim::Optimizer* optimizer = nullptr;
-    nn::Module* module = nullptr;
+    Object object;
+    optim::DistributedOptimizer* distributed = nullptr;  // Null: it is none.
     nn::StateDict saved = {};
     nn::StateDict at_boundary = {};  // Of other values.
 
-    bool is_value() const { return optimizer == nullptr && module == nullptr; }
+    bool is_value() const {
+      return object.optimizer == nullptr && object.module == nullptr;
+    }
+    bool is_sharded() const;
+    // Sets the state. That of sharded updates may be missing.
+    void put(const nn::StateDict& state) const;
   };
-  void add(Entry entry);
   void set_saved(std::vector<nn::StateDict> copies);  // By entry.
 
   std::vector<Entry> entries_;

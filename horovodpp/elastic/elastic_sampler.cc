@@ -15,27 +15,20 @@ ElasticSampler::ElasticSampler(std::int64_t dataset_size,
     : DistributedSampler(dataset_size, {.num_replicas = size(),
                                         .rank = rank(),
                                         .shuffle = options.shuffle,
-                                        .seed = options.seed}),
-      dataset_size_(dataset_size) {}
+                                        .seed = options.seed}) {}
 
 void ElasticSampler::reset() { distribute(items_read(), size(), rank()); }
 
 Tensor ElasticSampler::state() const {
   return from_vector<std::int64_t>(
       {epoch(), items_read(), static_cast<std::int64_t>(options().seed),
-       dataset_size_},
+       dataset_size()},
       {4});
 }
 
 void ElasticSampler::load_state(const Tensor& state) {
   const Tensor own = this->state();
-  if (!state.defined() || state.dtype() != own.dtype() ||
-      state.shape() != own.shape()) {
-    throw InvalidArgument(absl::StrCat(
-        "the state of an elastic sampler should be ", own.describe(),
-        ", but is ", state.defined() ? state.describe() : "undefined"));
-  }
-  const auto theirs = state.to_vector<std::int64_t>();
+  const auto theirs = numbers_of(state, own);
   const auto mine = own.to_vector<std::int64_t>();
   if (theirs[2] != mine[2] || theirs[3] != mine[3]) {
     throw InvalidArgument(

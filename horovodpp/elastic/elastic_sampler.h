@@ -44,9 +44,6 @@ class ElasticSampler : public data::DistributedSampler {
   //   InvalidArgument  the state has another form, seed or data set, or its
   //                    position is out of range
   void load_state(const Tensor& state);
-
- private:
-  const std::int64_t dataset_size_;
 };
 
 }  // namespace elastic

@@ -56,17 +56,13 @@ State::State(nn::Module& model, optim::Optimizer& optimizer) : State() {
 
 State::~State() = default;
 
-void State::keep_module(const std::string& name, nn::Module& module) {
-  contents_->add(name, module);
-}
-
-void State::keep_optimizer(const std::string& name,
-                           optim::Optimizer& optimizer) {
-  contents_->add(name, optimizer);
-}
-
-void State::keep_value(const std::string& name, Get get, Put put) {
-  contents_->add(name, std::move(get), std::move(put));
+void State::keep_value(const std::string& name, Get get, Put put,
+                       nn::Module* module, optim::Optimizer* optimizer) {
+  contents_->add({.name = name,
+                  .get = std::move(get),
+                  .put = std::move(put),
+                  .module = module,
+                  .optimizer = optimizer});
 }
 
 void State::register_reset_callback(std::function<void()> callback) {
@@ -157,12 +153,13 @@ void State::sync() {
   if (contents_->uses_steps()) contents_->begin_step();
 }
 
-// Nothing changes before all has arrived: the state is of one rank, even if
+// The state changes after all of it has arrived. So it is of one rank, even if
 // another rank is lost meanwhile.
 void State::take_state_of(int root) {
-  nn::StateDict all = contents_->all();
+  const bool gives = rank() == root;
+  nn::StateDict all = gives ? contents_->all() : nn::StateDict();
   optim::broadcast_state_dict(all, root, "elastic");
-  if (rank() != root) contents_->load(all);
+  if (!gives) contents_->load(all);
   contents_->has_state = true;
   contents_->save();
 }

@@ -115,9 +115,10 @@ class State {
   using Get = std::function<nn::StateDict()>;
   using Put = std::function<void(const nn::StateDict&)>;
 
-  void keep_module(const std::string& name, nn::Module& module);
-  void keep_optimizer(const std::string& name, optim::Optimizer& optimizer);
-  void keep_value(const std::string& name, Get get, Put put);
+  // `module` or `optimizer`: the value, if it is one.
+  void keep_value(const std::string& name, Get get, Put put,
+                  nn::Module* module = nullptr,
+                  optim::Optimizer* optimizer = nullptr);
 
   void look_for_newcomers();
   void take_state_of(int root);
@@ -128,11 +129,7 @@ class State {
 
 template <typename T>
 void State::keep(const std::string& name, T& value) {
-  if constexpr (std::is_base_of_v<nn::Module, T>) {
-    keep_module(name, value);
-  } else if constexpr (std::is_base_of_v<optim::Optimizer, T>) {
-    keep_optimizer(name, value);
-  } else if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_floating_point_v<T>) {
     keep_value(
         name,
         [&value] {
@@ -153,9 +150,14 @@ void State::keep(const std::string& name, T& value) {
           value = static_cast<T>(nn::count_of(state.at(0)));
         });
   } else if constexpr (requires { value.state_dict(); }) {
+    nn::Module* module = nullptr;
+    optim::Optimizer* optimizer = nullptr;
+    if constexpr (std::is_base_of_v<nn::Module, T>) module = &value;
+    if constexpr (std::is_base_of_v<optim::Optimizer, T>) optimizer = &value;
     keep_value(
         name, [&value] { return value.state_dict(); },
-        [&value](const nn::StateDict& state) { value.load_state_dict(state); });
+        [&value](const nn::StateDict& state) { value.load_state_dict(state); },
+        module, optimizer);
   } else {
     keep_value(
         name,

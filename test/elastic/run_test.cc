@@ -281,7 +281,7 @@ TEST(ElasticState, GoesOnFromASnapshotWithAnyNumberOfRanks) {
     undisturbed = train(job, 9);  // From step 6 on.
   });
   run_mortal_ranks(2, 0, [&](JobOfThread& job) {
-    EXPECT_EQ(train(job, 9), undisturbed);  // Nothing is left to do.
+    EXPECT_EQ(train(job, 9), undisturbed);  // The training had ended.
   });
 }
 
