@@ -12,8 +12,9 @@
 
 namespace hvd::launcher {
 
-// Returns the first hosts that have `least` slots together. Waits, for one run at
-// least, and tells the user if it waits for slots; call it in a process without other children.
+// Returns the first hosts that have `least` slots together. Waits, for one run
+// at least, and tells the user if it waits for slots. Call it in a process
+// without other children.
 //   InvalidArgument   a run of the script failed, or the slots did not come
 //                     within `timeout`; says how many there were
 absl::StatusOr<std::vector<Host>> await_hosts(

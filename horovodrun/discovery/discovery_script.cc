@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodrun/discovery/discovery_script.h"
 
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,26 +11,18 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "horovodrun/discovery/discovered_hosts.h"
 #include "horovodrun/system/environment.h"
+#include "horovodrun/system/last_line.h"
 #include "horovodrun/system/process.h"
+#include "horovodrun/system/reading_pipe.h"
 
 namespace hvd::launcher {
 namespace {
 
 constexpr std::size_t kMostText = 1 << 20;
 constexpr std::size_t kMostQuoted = 200;
-
-// The last line that is not blank; "": there is none.
-std::string last_line_of(absl::string_view text) {
-  text = absl::StripTrailingAsciiWhitespace(text);
-  const std::size_t end = text.rfind('\n');
-  const std::size_t begin = end == absl::string_view::npos ? 0 : end + 1;
-  return std::string(text.substr(begin, kMostQuoted));
-}
 
 // Reads the bytes that are there, and keeps the first kMostText of them. Closes
 // `fd` at the end of the stream.
@@ -46,16 +37,6 @@ void read_available(int& fd, std::string& text) {
   }
 }
 
-// A pipe whose reading end never waits; false if the system has none left.
-bool open_pipe(int* reading, int* writing) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return false;
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  *reading = ends[0];
-  *writing = ends[1];
-  return true;
-}
-
 }  // namespace
 
 absl::Status DiscoveryScript::failure(const std::string& cause) const {
@@ -68,7 +49,8 @@ std::optional<DiscoveryScript::Hosts> DiscoveryScript::start(
     Clock::TimePoint now) {
   int output = -1;
   int errors = -1;
-  if (!open_pipe(&output_.fd, &output) || !open_pipe(&errors_.fd, &errors)) {
+  if (!make_reading_pipe(&output_.fd, &output) ||
+      !make_reading_pipe(&errors_.fd, &errors)) {
     const int error = errno;
     if (output >= 0) close(output);
     close_streams();
@@ -114,7 +96,8 @@ std::optional<DiscoveryScript::Hosts> DiscoveryScript::proceed(
 DiscoveryScript::Hosts DiscoveryScript::outcome() {
   const int status = *std::exchange(status_, std::nullopt);
   const std::string output = std::exchange(output_.text, "");
-  const std::string said = last_line_of(std::exchange(errors_.text, ""));
+  const std::string said =
+      last_line(std::exchange(errors_.text, ""), kMostQuoted);
   close_streams();
   if (took_too_long_) {
     return failure(

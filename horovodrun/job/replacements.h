@@ -43,7 +43,7 @@ class Replacements {
   Clock::TimePoint deadline() const;
 
  private:
-  // What was counted of a rank.
+  // Whether the end and the joining of a rank were counted.
   struct Counted {
     bool joined = false;
     bool ended = false;

@@ -10,19 +10,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodrun/system/reading_pipe.h"
 
 namespace hvd::launcher {
 namespace {
-
-// A pipe that this process reads and the starter writes.
-bool make_pipe(int* here, int* there) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return false;
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  *here = ends[0];
-  *there = ends[1];
-  return true;
-}
 
 // Whether both lead to the same terminal, pipe or file.
 bool is_same_file(int one, int other) {
@@ -58,7 +49,8 @@ JobOutput::~JobOutput() {
 }
 
 bool JobOutput::open(int* output, int* errors) {
-  return make_pipe(&output_.fd, output) && make_pipe(&errors_.fd, errors);
+  return make_reading_pipe(&output_.fd, output) &&
+         make_reading_pipe(&errors_.fd, errors);
 }
 
 void JobOutput::say(const std::string& line) {

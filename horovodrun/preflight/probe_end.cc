@@ -4,11 +4,9 @@
 #include <cstddef>
 #include <cstring>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
+#include "horovodrun/system/last_line.h"
 
 namespace hvd::launcher {
 namespace {
@@ -21,19 +19,6 @@ constexpr int kShellFailed = 255;
 
 std::string named(const ProbeEnd& end) {
   return absl::StrCat("host '", end.host, "' ");
-}
-
-// The last line that is not empty, printable.
-std::string last_line(const std::string& text) {
-  std::string last;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    line = absl::StripAsciiWhitespace(line);
-    if (!line.empty()) last = std::string(line.substr(0, kMaxErrorBytes));
-  }
-  for (char& c : last) {
-    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = ' ';
-  }
-  return last;
 }
 
 std::string key_problem(const ProbeEnd& end) {
@@ -90,7 +75,7 @@ bool is_unknown_name(const ProbeEnd& end) {
 }
 
 std::string explain(const ProbeEnd& end) {
-  const std::string last = last_line(end.errors);
+  const std::string last = last_line(end.errors, kMaxErrorBytes);
   const std::string said = last.empty() ? "" : absl::StrCat(": ", last);
   if (end.code < 0) {
     return absl::StrCat(named(end), "cannot be reached: ", end.shell,
