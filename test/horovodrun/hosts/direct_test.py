@@ -3,11 +3,10 @@
 
 import os
 import signal
-import sys
 import unittest
 
 import network
-from hosts_test import HOROVODRUN, SKIPPED, Case
+from hosts_test import HOROVODRUN, Case
 
 HELLO = os.environ["HELLO_ALLREDUCE"]
 JOB = os.environ["JOB_PROGRAM"]
@@ -171,8 +170,4 @@ class WithoutMpi(Case):
 
 
 if __name__ == "__main__":
-    reason = network.reason_against()
-    if reason:
-        print(f"SKIPPED: {reason}")
-        sys.exit(SKIPPED)
-    unittest.main(verbosity=2)
+    network.run_tests()

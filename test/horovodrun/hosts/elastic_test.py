@@ -3,12 +3,11 @@
 
 import os
 import re
-import sys
 import time
 import unittest
 
 import network
-from hosts_test import SKIPPED, Case
+from hosts_test import Case
 
 PROGRAM = os.environ["ELASTIC_PROGRAM"]
 
@@ -66,8 +65,4 @@ class ElasticJobs(Case):
 
 
 if __name__ == "__main__":
-    reason = network.reason_against()
-    if reason:
-        print(f"SKIPPED: {reason}")
-        sys.exit(SKIPPED)
-    unittest.main(verbosity=2)
+    network.run_tests()

@@ -6,7 +6,6 @@ import os
 import secrets
 import select
 import subprocess
-import sys
 import time
 import unittest
 
@@ -112,8 +111,4 @@ class Descriptors(hosts_test.Case):
 
 
 if __name__ == "__main__":
-    reason = network.reason_against()
-    if reason:
-        print(f"SKIPPED: {reason}")
-        sys.exit(hosts_test.SKIPPED)
-    unittest.main(verbosity=2)
+    network.run_tests()
