@@ -93,7 +93,7 @@ def command(system, arguments, folder):
     worker = [__file__, "--worker", str(folder)]
     if system == "torchelastic":
         return [python, "-m", "torch.distributed.run", "--nproc-per-node", str(RANKS),
-                "--max-restarts", "10", "--monitor-interval", "0.1", "--standalone", *worker, "ddp"]
+                "--max-restarts", "3", "--monitor-interval", "0.1", "--standalone", *worker, "ddp"]
     launcher = str(arguments.build / "horovodrun" / "horovodrun")
     how = ["--max-np", str(RANKS), "--min-np", "1"] if "replaced" in system else ["--no-mpi"]
     return [launcher, "-np", str(RANKS), *how, python, *worker, "here"]

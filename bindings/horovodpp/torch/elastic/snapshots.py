@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots of a training's state on disk, from which a job starts again after all ranks are lost.
 
-They hold the bytes of tensors, and JSON. Nothing is unpickled when they are loaded.
+They hold the bytes of tensors, and JSON, and are loaded without unpickling.
 """
 import json
 

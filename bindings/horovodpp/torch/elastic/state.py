@@ -208,8 +208,8 @@ class TorchState(ObjectState):
             self._begin_step()
 
     def _take_state_of(self, root):
-        # Nothing changes before all values have arrived: the state is of one rank, even if the job
-        # breaks meanwhile.
+        # The values change after all of them have arrived. So the state is of one rank, even if the
+        # job breaks meanwhile.
         take_over = []
         for handler in self._handlers.values():
             handler.root = root
