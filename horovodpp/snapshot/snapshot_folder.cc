@@ -27,7 +27,7 @@
 #include "horovodpp/core/system/failpoints.h"
 #include "horovodpp/core/system/file_error.h"
 #include "horovodpp/core/system/input_file.h"
-#include "horovodpp/core/system/sync_folder.h"
+#include "horovodpp/core/system/folder_sync.h"
 
 namespace hvd::snapshot {
 namespace {
@@ -219,7 +219,7 @@ absl::Status SnapshotFolder::publish(const Draft& draft,
     return file_error(errno, absl::StrCat("the snapshot '", folder,
                                           "' cannot take its name"));
   }
-  if (const int error = sync_folder(path_); error != 0) {
+  if (const int error = FolderSync(path_).sync(); error != 0) {
     return file_error(error,
                       absl::StrCat("'", path_, "' cannot be brought to disk"));
   }

@@ -17,7 +17,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/system/file_error.h"
-#include "horovodpp/core/system/sync_folder.h"
+#include "horovodpp/core/system/folder_sync.h"
 
 namespace hvd {
 namespace {
@@ -116,11 +116,13 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
 
 void AtomicFile::commit() {
   if (fsync(fd_) != 0) fail("cannot be brought to the disk");
+  // A reader that sees the file may rename its folder at once.
+  const FolderSync folder(directory_of(path_));
   if (std::rename(partial_.c_str(), path_.c_str()) != 0) {
     fail("cannot take its place");
   }
   ::close(std::exchange(fd_, -1));
-  if (const int error = sync_folder(directory_of(path_)); error != 0) {
+  if (const int error = folder.sync(); error != 0) {
     throw Error(
         file_error(error, absl::StrCat("'", path_,
                                        "' was written, but a crash may bring "
