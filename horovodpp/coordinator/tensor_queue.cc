@@ -2,12 +2,23 @@
 #include "horovodpp/coordinator/tensor_queue.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {
+
+std::uint32_t traced_name(trace::Recorder& recorder, const Request& request) {
+  const Key& key = request.key;
+  std::string text;
+  if (!request.once) text = key.name;
+  if (!request.once && key.process_set != kGlobalSet) {
+    absl::StrAppend(&text, " (process set ", key.process_set, ")");
+  }
+  return recorder.name(describe(request.kind).name, text);
+}
 
 // A submission in flight owns itself, so release it if the queue was never
 // closed.
@@ -55,6 +66,18 @@ void TensorQueue::drop_name(Submission& submission) {
   std::exchange(submission.name, nullptr)->users.fetch_sub(1);
 }
 
+void TensorQueue::trace_name(QueuedName& name, const Request& request) {
+  if (recorder_ == nullptr || name.traced_as == request.kind) return;
+  name.traced = traced_name(*recorder_, request);
+  name.traced_as = request.kind;
+}
+
+void TensorQueue::record(trace::EventKind kind, const Submission& submission) {
+  if (recorder_ == nullptr) return;
+  recorder_->write(kind, {.name = submission.name->traced,
+                          .value = submission.request.bytes()});
+}
+
 // Only the thread that owns the name writes `flight`.
 void TensorQueue::begin_flight(QueuedName& name) {
   const std::uint32_t before = name.flight.load(std::memory_order_relaxed);
@@ -81,6 +104,8 @@ absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission,
   }
   name.holder = &mine;
   begin_flight(name);
+  trace_name(name, mine.request);
+  record(trace::EventKind::kSubmitted, mine);
   // A copy: a thread that closes the queue may complete the submission before
   // it is on the list.
   mine.in_flight = submission;
@@ -222,12 +247,14 @@ bool TensorQueue::take_at_once(Submission& submission) {
     return false;
   }
   name->holder = &submission;
+  trace_name(*name, submission.request);
   return true;
 }
 
 void TensorQueue::leave_in_flight(const SubmissionPtr& submission) {
   QueuedName& name = *submission->name;
   begin_flight(name);
+  record(trace::EventKind::kSubmitted, *submission);
   submission->in_flight = submission;
   name.stage.store(Stage::kQueued);
 }
@@ -250,6 +277,7 @@ void TensorQueue::fail(Submission* submission, const absl::Status& why) {
   if (is_closed()) return;
   const SubmissionPtr failed = take_one(submission);
   if (failed == nullptr) return;
+  record(trace::EventKind::kRefused, *failed);
   release_one(*failed);
   failed->done(why);
 }

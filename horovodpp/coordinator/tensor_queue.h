@@ -24,6 +24,7 @@
 #include "horovodpp/coordinator/protocol/name_table.h"
 #include "horovodpp/coordinator/protocol/submission.h"
 #include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/core/trace/recorder.h"
 
 namespace hvd::coordinator {
 
@@ -49,11 +50,22 @@ struct QueuedName {
   // table has not changed since `as_of`.
   Operation* operation = nullptr;
   std::uint64_t as_of = 0;
+
+  // The name in the rank's trace, as a name of that kind of operation. Written
+  // while the name is not in flight.
+  std::uint32_t traced = trace::kNoName;
+  std::optional<RequestKind> traced_as = std::nullopt;
 };
+
+// The number of a request's name in the trace. Requests that are used once
+// share a name: theirs would fill the ring's part for names.
+std::uint32_t traced_name(trace::Recorder& recorder, const Request& request);
 
 class TensorQueue {
  public:
-  TensorQueue() = default;
+  // `recorder` outlives this object; nullptr: submissions are not recorded.
+  explicit TensorQueue(trace::Recorder* recorder = nullptr)
+      : recorder_(recorder) {}
   ~TensorQueue();
   TensorQueue(const TensorQueue&) = delete;
   TensorQueue& operator=(const TensorQueue&) = delete;
@@ -143,6 +155,8 @@ class TensorQueue {
   void forget(const Key& key);
   static void begin_flight(QueuedName& name);
   static bool claim(QueuedName& name);
+  void trace_name(QueuedName& name, const Request& request);
+  void record(trace::EventKind kind, const Submission& submission);
   bool is_closed() const { return last_.load() != nullptr; }
   absl::Status why_closed();
   absl::StatusOr<bool> refuse(QueuedName& name);
@@ -176,6 +190,8 @@ class TensorQueue {
     Key key = {};
     std::uint32_t flight = 0;
   };
+
+  trace::Recorder* const recorder_;
 
   // Fields that a thread checks before it sleeps are seq_cst, as the doorbell
   // requires. The list holds the newest first.

@@ -128,7 +128,11 @@ void Executor::complete_later(const Batch& batch,
     if (!ending.submission->enqueued || !ending.outcome.ok()) continue;
     ending.submission->enqueued(work, *ending.outcome);
   }
-  work->on_end([endings](const absl::Status& status) {
+  work->on_end([endings, recorder = recorder_,
+                number = traced_number(batch)](const absl::Status& status) {
+    if (recorder != nullptr) {
+      recorder->write(trace::EventKind::kWorkEnds, {.value = number});
+    }
     for (Ending& ending : *endings) {
       if (ending.outcome.ok() && !status.ok()) ending.outcome = status;
       ending.submission->done(std::move(ending.outcome));
@@ -167,7 +171,7 @@ absl::Status Executor::execute_planned(
   }
   HVD_ASSIGN_OR_RETURN(Planes::Set * set,
                        planes_.find(batch.request().key.process_set));
-  PlaneCalls calls(*set, batch, interrupt_);
+  PlaneCalls calls(*set, batch, interrupt_, recorder_);
   if (!batch.request().device.is_cpu()) {
     for (const SubmissionPtr& submission : submissions) {
       calls.follow(*submission);
@@ -189,7 +193,7 @@ absl::Status Executor::execute_barrier(
   if (batch.certain) return absl::OkStatus();
   HVD_ASSIGN_OR_RETURN(Planes::Set * set,
                        planes_.find(batch.request().key.process_set));
-  return PlaneCalls(*set, batch, interrupt_).meet();
+  return PlaneCalls(*set, batch, interrupt_, recorder_).meet();
 }
 
 Executor::Plans& Executor::plans_of(const Batch& batch) {
@@ -212,7 +216,7 @@ QuickPlan* Executor::quick_plan_of(const Batch& batch) {
   if (!plan) {
     const auto set = planes_.find(batch.request().key.process_set);
     if (!set.ok()) return nullptr;
-    plan.emplace(batch, **set);
+    plan.emplace(batch, **set, recorder_);
   }
   return plan->is_any() ? &*plan : nullptr;
 }
@@ -240,7 +244,7 @@ absl::Status Executor::communicate(const Batch& batch) {
   const coordinator::Request& request = batch.request();
   HVD_ASSIGN_OR_RETURN(Planes::Set * set,
                        planes_.find(request.key.process_set));
-  PlaneCalls calls(*set, batch, interrupt_);
+  PlaneCalls calls(*set, batch, interrupt_, recorder_);
   for (const BatchPart& part : parts_) {
     if (part.mine != nullptr) calls.follow(*part.mine);
   }

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "horovodpp/coordinator/protocol/batch.h"
 #include "horovodpp/coordinator/protocol/submission.h"
+#include "horovodpp/core/trace/recorder.h"
 #include "horovodpp/runtime/execution/allreduce_plan.h"
 #include "horovodpp/runtime/execution/batch_part.h"
 #include "horovodpp/runtime/execution/planes.h"
@@ -26,8 +27,13 @@ namespace hvd::runtime {
 class Executor {
  public:
   // The arguments outlive this object. Planes wait under `interrupt`.
-  Executor(Planes& planes, SetTable& sets, transport::Interrupt& interrupt)
-      : planes_(planes), sets_(sets), interrupt_(interrupt) {}
+  // `recorder` nullptr: calls of planes are not recorded.
+  Executor(Planes& planes, SetTable& sets, transport::Interrupt& interrupt,
+           trace::Recorder* recorder = nullptr)
+      : planes_(planes),
+        sets_(sets),
+        interrupt_(interrupt),
+        recorder_(recorder) {}
 
   // Executes `batch`; `submissions` belong to its entries that this rank
   // submitted, in order.
@@ -38,6 +44,9 @@ class Executor {
   absl::Status execute(
       const coordinator::Batch& batch,
       const std::vector<coordinator::SubmissionPtr>& submissions);
+
+  // Whether the executed batch goes on on a GPU, until complete().
+  bool goes_on() const { return work_ != nullptr; }
 
   // Reports the outcome to the submissions after execute() returned OK. If work
   // continues on a GPU, another thread reports when that work has ended.
@@ -91,6 +100,7 @@ class Executor {
   Planes& planes_;
   SetTable& sets_;
   transport::Interrupt& interrupt_;
+  trace::Recorder* const recorder_;
   // The parts of the batch being executed; the vector is reused.
   std::vector<BatchPart> parts_;
   std::shared_ptr<device::GpuWork> work_;  // That batch's work on a GPU.

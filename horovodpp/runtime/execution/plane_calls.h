@@ -19,6 +19,7 @@
 #include "horovodpp/coordinator/protocol/submission.h"
 #include "horovodpp/core/device.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/trace/recorder.h"
 #include "horovodpp/runtime/execution/planes.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/waiting.h"
@@ -37,12 +38,19 @@ inline transport::DataTag tag_of(const coordinator::Batch& batch,
           static_cast<std::uint32_t>(batch.sequence << kCallBits | call)};
 }
 
+// The number of a batch in the trace, equal on all ranks.
+inline std::uint64_t traced_number(const coordinator::Batch& batch) {
+  return trace::pack(batch.epoch, batch.sequence & 0xffffffff);
+}
+
 class PlaneCalls {
  public:
-  // The arguments outlive this object.
+  // The arguments outlive this object. `recorder` nullptr: calls are not
+  // recorded.
   PlaneCalls(Planes::Set& set, const coordinator::Batch& batch,
-             transport::Interrupt& interrupt)
-      : set_(set), batch_(batch), interrupt_(interrupt) {}
+             transport::Interrupt& interrupt,
+             trace::Recorder* recorder = nullptr)
+      : set_(set), batch_(batch), interrupt_(interrupt), recorder_(recorder) {}
 
   const Planes::Set& set() const { return set_; }
   std::size_t ranks() const { return set_.members.size(); }
@@ -87,10 +95,14 @@ class PlaneCalls {
         return plane->introduce(here_, call);
       }));
     }
-    return number(plane->tags_of(bytes), [&](collective::Call call) {
-      call.captured = captured;
-      return f(*plane, call);
-    });
+    begin(*plane, bytes);
+    const absl::Status status =
+        number(plane->tags_of(bytes), [&](collective::Call call) {
+          call.captured = captured;
+          return f(*plane, call);
+        });
+    end(status);
+    return status;
   }
 
   // Memory that the plane prefers for a result of this rank; nullptr: any
@@ -126,6 +138,19 @@ class PlaneCalls {
     return is_known ? std::optional<int>(here_.index) : std::nullopt;
   }
 
+  void begin(const collective::DataPlane& plane, std::size_t bytes) {
+    if (recorder_ == nullptr) return;
+    recorder_->write(
+        trace::EventKind::kCallBegins,
+        {.label = set_.traced_label(plane, *recorder_), .value = bytes});
+  }
+  void end(const absl::Status& status) {
+    if (recorder_ == nullptr) return;
+    recorder_->write(
+        trace::EventKind::kCallEnds,
+        {.detail = static_cast<std::uint8_t>(status.ok() ? 0 : 1)});
+  }
+
   // Makes a call that uses `used` tags.
   template <typename F>
   absl::Status number(std::uint64_t used, F f) {
@@ -154,6 +179,7 @@ class PlaneCalls {
   Planes::Set& set_;
   const coordinator::Batch& batch_;
   transport::Interrupt& interrupt_;
+  trace::Recorder* const recorder_;
   std::uint64_t made_ = 0;
   std::uint64_t tags_ = 0;  // Used by the calls so far.
   std::vector<const device::CudaEvent*> after_;

@@ -97,6 +97,14 @@ int Planes::Set::position_of(int rank) const {
   return position_in(members, rank).value_or(-1);
 }
 
+std::uint16_t Planes::Set::traced_label(const collective::DataPlane& plane,
+                                        trace::Recorder& recorder) {
+  for (const auto& [known, label] : labels) {
+    if (known == &plane) return label;
+  }
+  return labels.emplace_back(&plane, recorder.label(plane.name())).second;
+}
+
 absl::Status Planes::add(coordinator::ProcessSetId id,
                          const std::vector<int>& members) {
   const std::optional<int> mine = position_in(members, rank_);

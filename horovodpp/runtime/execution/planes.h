@@ -5,10 +5,12 @@
 // Belongs to the thread that drives the runtime.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,6 +24,7 @@
 #include "horovodpp/collective/plane_selector.h"
 #include "horovodpp/coordinator/protocol/request.h"
 #include "horovodpp/core/job/topology.h"
+#include "horovodpp/core/trace/recorder.h"
 #include "horovodpp/device/gpus.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/waiting.h"
@@ -45,6 +48,15 @@ class Planes {
     // The position of a rank of the job among the members; -1 if it is not a
     // member.
     int position_of(int rank) const;
+
+    // The name of one of its planes in the trace of `recorder`, always the same
+    // one.
+    std::uint16_t traced_label(const collective::DataPlane& plane,
+                               trace::Recorder& recorder);
+
+    // The labels of planes that have made calls.
+    std::vector<std::pair<const collective::DataPlane*, std::uint16_t>> labels =
+        {};
   };
 
   // Every rank of the job calls `before_removal` when a set is removed: in one

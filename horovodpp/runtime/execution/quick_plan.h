@@ -25,21 +25,28 @@ enum class Quick : std::uint8_t {
 
 class QuickPlan {
  public:
-  // `set` outlives this object.
-  QuickPlan(const coordinator::Batch& batch, Planes::Set& set);
+  // `set` and `recorder`, which may be nullptr, outlive this object.
+  QuickPlan(const coordinator::Batch& batch, Planes::Set& set,
+            trace::Recorder* recorder);
 
   // Whether the batch has a quick plan.
   bool is_any() const { return call_ != nullptr; }
+
+  // The plane's name in the trace.
+  std::uint16_t traced_plane() const { return traced_plane_; }
 
   // Carries out `batch`, to which `mine` belongs; see QuickCall.
   bool run(const coordinator::Batch& batch,
            const coordinator::Submission& mine);
 
  private:
-  void plan_allreduce(const coordinator::Batch& batch, Planes::Set& set);
+  collective::DataPlane* plan_allreduce(const coordinator::Batch& batch,
+                                        Planes::Set& set);
+  collective::DataPlane* plan_barrier(Planes::Set& set);
 
   std::unique_ptr<collective::QuickCall> call_;
   std::vector<collective::Piece> pieces_;  // One for each of its tensors.
+  std::uint16_t traced_plane_ = 0;
 };
 
 }  // namespace hvd::runtime

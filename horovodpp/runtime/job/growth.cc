@@ -139,7 +139,7 @@ absl::StatusOr<Admission> Growth::admit(int ranks) {
 
 absl::StatusOr<std::unique_ptr<Job>> Growth::start(const Admission& admission,
                                                    const Interrupt& interrupt,
-                                                   const Job::Arenas* arenas) {
+                                                   const Job::Kept* kept) {
   HVD_RETURN_IF_ERROR(pass_failpoint(Failpoint::kGrowAdmitted));
   const Config config = grown(config_, admission);
   HVD_ASSIGN_OR_RETURN(
@@ -154,9 +154,9 @@ absl::StatusOr<std::unique_ptr<Job>> Growth::start(const Admission& admission,
     static_cast<void>(absl::SimpleAtoi(told[i], &numbers_[i]));
   }
   HVD_ASSIGN_OR_RETURN(std::unique_ptr<Job> job,
-                       arenas == nullptr
+                       kept == nullptr
                            ? Job::start(config, std::move(wires))
-                           : Job::start(config, std::move(wires), *arenas));
+                           : Job::start(config, std::move(wires), *kept));
   pass_failpoint(Failpoint::kGrowStarted).IgnoreError();
   return job;
 }
@@ -211,9 +211,9 @@ absl::StatusOr<std::unique_ptr<Job>> Growth::grow(const Admission& admission,
     HVD_RETURN_IF_ERROR(old.status());
     return hear_of_end();
   };
-  const Job::Arenas arenas = old.arenas();
+  const Job::Kept kept = old.kept();
   absl::StatusOr<std::unique_ptr<Job>> job = await_others(
-      start(admission, interrupt, &arenas), [&old] { return old.status(); });
+      start(admission, interrupt, &kept), [&old] { return old.status(); });
   // Only rank 0 watches the room.
   if (admission.rank != 0) guest_.reset();
   return job;

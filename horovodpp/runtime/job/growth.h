@@ -69,7 +69,7 @@ class Growth {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::unique_ptr<Job>> start(
       const transport::Admission& admission, const Interrupt& interrupt,
-      const Job::Arenas* arenas) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+      const Job::Kept* kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reports `job` to the room, and returns it once all members have one.
   absl::StatusOr<std::unique_ptr<Job>> await_others(
       absl::StatusOr<std::unique_ptr<Job>> job, const Interrupt& still_wanted)

@@ -29,6 +29,7 @@
 #include "horovodpp/core/job/topology.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/core/thread/promise.h"
+#include "horovodpp/core/trace/recorder.h"
 #include "horovodpp/runtime/execution/executor.h"
 #include "horovodpp/runtime/execution/planes.h"
 #include "horovodpp/runtime/execution/set_table.h"
@@ -54,16 +55,17 @@ class Job : public SubmissionSink {
   // See Runtime::start.
   static absl::StatusOr<std::unique_ptr<Job>> start(
       const Config& config, std::unique_ptr<transport::Communicator> wires);
-  // Memory that a rank's tensors can lie in; passes from one job of the rank to
-  // the next.
-  struct Arenas {
+  // Passes from one job of the rank to the next: memory that the rank's tensors
+  // can lie in, and its trace.
+  struct Kept {
     std::shared_ptr<Arena> host;
     std::shared_ptr<collective::NcclArena> gpus;
+    std::shared_ptr<trace::Recorder> recorder;
   };
-  // Starts a job with the arenas of an earlier job of this rank.
+  // Starts a job with what an earlier job of this rank has kept.
   static absl::StatusOr<std::unique_ptr<Job>> start(
       const Config& config, std::unique_ptr<transport::Communicator> wires,
-      Arenas arenas);
+      Kept kept);
 
   ~Job() override;
 
@@ -112,7 +114,7 @@ class Job : public SubmissionSink {
   const SetTable& sets() const { return sets_; }
   telemetry::Log& log() { return log_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
-  Arenas arenas() const { return {arena_, nccl_.arena()}; }
+  Kept kept() const { return {arena_, nccl_.arena(), recorder_}; }
   // See Runtime::allocate_on(); on a GPU.
   absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(int gpu,
                                                          std::size_t bytes) {
@@ -133,7 +135,7 @@ class Job : public SubmissionSink {
 
   Job(const Config& config, Places places,
       std::unique_ptr<transport::Communicator> wires,
-      std::unique_ptr<transport::NodeSegment> segment, Arenas arenas);
+      std::unique_ptr<transport::NodeSegment> segment, Kept kept);
   absl::Status add_first_sets(const Config& config);
   absl::Status launch(const Config& config);
   std::string meeting(const Config& config) const;
@@ -174,6 +176,7 @@ class Job : public SubmissionSink {
   MessageRouter router_;
   coordinator::SharedBoard board_;
   coordinator::Coordinator coordinator_;
+  const std::shared_ptr<trace::Recorder> recorder_;
   coordinator::TensorQueue queue_;
   const std::shared_ptr<Arena> arena_;
   collective::ArenaMap arenas_;

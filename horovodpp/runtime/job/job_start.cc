@@ -67,12 +67,13 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
   return start(config, std::move(wires),
                {.host = std::make_shared<Arena>(
                     Arena::Options{.most_bytes = config.arena_limit}),
-                .gpus = std::make_shared<collective::NcclArena>()});
+                .gpus = std::make_shared<collective::NcclArena>(),
+                .recorder = trace::Recorder::open()});
 }
 
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
     const Config& config, std::unique_ptr<transport::Communicator> wires,
-    Arenas arenas) {
+    Kept kept) {
   const auto deadline = deadline_after(config.start_timeout);
   HVD_ASSIGN_OR_RETURN(Topology topology,
                        Topology::from_peers(wires->rank(), wires->peers()));
@@ -98,7 +99,7 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
   device::Gpus::of_process().look_for(config.cuda_library);
   std::unique_ptr<Job> job(
       new Job(config, {std::move(topology), std::move(sharing)},
-              std::move(wires), std::move(segment), std::move(arenas)));
+              std::move(wires), std::move(segment), std::move(kept)));
   job->crossovers_ = remembered;
   HVD_RETURN_IF_ERROR(job->launch(config));
   if (job->crossovers_ && job->crossovers_ != remembered) {
@@ -192,6 +193,10 @@ void Job::log_start(const Config& config) {
 
 absl::Status Job::launch(const Config& config) {
   log_start(config);
+  recorder_->write(
+      trace::EventKind::kJobBegins,
+      {.value = trace::pack(static_cast<std::uint64_t>(topology_.size()),
+                            static_cast<std::uint64_t>(topology_.rank()))});
   HVD_RETURN_IF_ERROR(add_first_sets(config));
   watch_peers();
   warn(config);
@@ -272,7 +277,9 @@ absl::Status Job::prepare_here(const Config& config) {
 void Job::run_here() {
   loop_result_ = progress_.run();
   has_left_.store(loop_result_.ok());
-  if (loop_result_.ok()) return;
+  if (loop_result_.ok()) {
+    return recorder_->write(trace::EventKind::kJobEnds, {});
+  }
   queue_.close(loop_result_);
   wires_->distrust();
   log_.info(absl::StrCat("the job is broken: ", loop_result_.message()));

@@ -64,7 +64,7 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::reform(
     const std::shared_ptr<Job>& broken, const std::vector<int>& suspects) {
   MutexLock lock(mutex_);
   HVD_RETURN_IF_ERROR(end(broken));
-  arenas_ = broken->arenas();
+  kept_ = broken->kept();
   const auto deadline = deadline_after(config_.start_timeout);
   const LauncherChannel launcher(config_.launcher);
   launcher.reforming(std::min<std::chrono::nanoseconds>(
@@ -214,7 +214,7 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::start(
   config.start_timeout =
       std::max(deadline - steady_clock::now(), steady_clock::duration::zero());
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<Job> job,
-                       Job::start(config, std::move(wires), arenas_));
+                       Job::start(config, std::move(wires), kept_));
   pass_failpoint(Failpoint::kReformStarted).IgnoreError();
   absl::Status decided;
   {

@@ -82,7 +82,7 @@ class Recovery {
   absl::Status verdict_ ABSL_GUARDED_BY(mutex_);  // Set once it cannot go on.
   // Ended jobs but for the first, which the wires keep alive.
   std::vector<std::shared_ptr<Job>> ended_ ABSL_GUARDED_BY(mutex_);
-  Job::Arenas arenas_ ABSL_GUARDED_BY(mutex_);  // Pass from job to job.
+  Job::Kept kept_ ABSL_GUARDED_BY(mutex_);  // Pass from job to job.
   // Created by the first reform(); then for the thread that drives the wires.
   std::shared_ptr<transport::EpochRouter> router_;
 

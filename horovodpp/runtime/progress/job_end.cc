@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <new>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -82,6 +83,12 @@ absl::Status JobEnd::settle(const absl::Status& why) {
     reason = out_of_memory_;
   }
   // Tell the launcher first: a caller that sees the error may end the process.
+  if (parts_.recorder != nullptr) {
+    parts_.recorder->write(
+        trace::EventKind::kJobBreaks,
+        {.name = parts_.recorder->add_once(std::string_view(
+             reason.message().data(), reason.message().size()))});
+  }
   parts_.launcher.broken(reason);
   parts_.queue.close(reason);
   return reason;

@@ -6,6 +6,7 @@
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/tensor_queue.h"
 #include "horovodpp/core/job/topology.h"
+#include "horovodpp/core/trace/recorder.h"
 #include "horovodpp/runtime/execution/executor.h"
 #include "horovodpp/runtime/progress/activity.h"
 #include "horovodpp/runtime/progress/failure_monitor.h"
@@ -26,7 +27,8 @@ struct LoopParts {
   FailureMonitor& monitor;
   telemetry::Log& log;
   const LauncherChannel& launcher;
-  Activity* activity = nullptr;  // Null without --watch.
+  Activity* activity = nullptr;         // Null without --watch.
+  trace::Recorder* recorder = nullptr;  // Null: batches are not recorded.
 };
 
 }  // namespace hvd::runtime

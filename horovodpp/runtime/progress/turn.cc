@@ -24,6 +24,7 @@ constexpr std::size_t kPortion = 256;
 Turn::Turn(const LoopParts& parts, JobEnd& end,
            std::chrono::nanoseconds heartbeat_deadline)
     : parts_(parts),
+      trace_(parts.recorder),
       end_(end),
       several_nodes_(parts.topology.node_count() > 1) {
   if (several_nodes_ && parts.segment.local_rank() == 0) {
@@ -51,8 +52,10 @@ Quick Turn::try_at_once(const coordinator::SubmissionPtr& submission,
   if (batch == nullptr) return Quick::kNot;
   QuickPlan* const plan = parts_.executor.quick_plan_of(*batch);
   if (plan == nullptr || !parts_.queue.take_at_once(mine)) return Quick::kNot;
+  const std::uint64_t began = trace_.now();
   parts_.coordinator.enter_lone_head(mine);
   if (plan->run(*batch, mine)) {
+    trace_.done_at_once(*batch, mine, plan->traced_plane(), began);
     log_batch(*batch, "executed at once");
     parts_.queue.release(mine);
     parts_.coordinator.finished();
@@ -215,10 +218,15 @@ void Turn::note_early_leave(const std::vector<coordinator::Failure>& failures) {
 absl::Status Turn::carry_out(const coordinator::Batch& batch) {
   HVD_RETURN_IF_ERROR(parts_.queue.take(batch, submissions_));
   log_batch(batch, "begins");
+  trace_.begins(batch);
   absl::Status status;
   try {
     status = parts_.executor.execute(batch, submissions_);
     if (status.ok()) {
+      // Callers who see the outcome also find it in the trace.
+      trace_.ends(batch, parts_.executor.goes_on()
+                             ? trace::BatchEnd::kGoesOnOnGpu
+                             : trace::BatchEnd::kDone);
       // Free the names before callers learn the outcome.
       parts_.queue.release(submissions_);
       parts_.executor.complete(batch, submissions_);
@@ -238,10 +246,12 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
     return status;
   }
   if (absl::IsCancelled(status) && parts_.coordinator.should_abandon()) {
+    trace_.ends(batch, trace::BatchEnd::kAbandoned);
     parts_.queue.put_back(std::exchange(submissions_, {}));
     parts_.coordinator.abandoned();
     return absl::OkStatus();
   }
+  trace_.ends(batch, trace::BatchEnd::kFailed);
   const absl::Status reason = end_.settle(status);
   parts_.queue.release(submissions_);
   parts_.executor.fail(submissions_, reason);

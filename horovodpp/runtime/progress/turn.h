@@ -23,6 +23,7 @@
 #include "horovodpp/core/thread/clock.h"
 #include "horovodpp/core/thread/promise.h"
 #include "horovodpp/runtime/execution/quick_plan.h"
+#include "horovodpp/runtime/progress/batch_trace.h"
 #include "horovodpp/runtime/progress/heartbeat.h"
 #include "horovodpp/runtime/progress/job_end.h"
 #include "horovodpp/runtime/progress/loop_parts.h"
@@ -102,6 +103,7 @@ class Turn {
   bool traces() const { return parts_.log.writes(telemetry::LogLevel::kTrace); }
 
   const LoopParts parts_;
+  BatchTrace trace_;
   JobEnd& end_;
   const bool several_nodes_;
   std::optional<Heartbeats> beats_;  // For a leader, among several nodes.

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events of batches in a rank's trace. Without a recorder nothing happens.
+#pragma once
+
+#include <cstdint>
+
+#include "horovodpp/coordinator/protocol/batch.h"
+#include "horovodpp/coordinator/protocol/submission.h"
+#include "horovodpp/core/trace/recorder.h"
+
+namespace hvd::runtime {
+
+class BatchTrace {
+ public:
+  // `recorder` outlives this object.
+  explicit BatchTrace(trace::Recorder* recorder) : recorder_(recorder) {}
+
+  // The moment at which an operation begins that may be done at once.
+  std::uint64_t now() const {
+    return recorder_ == nullptr ? 0 : recorder_->now();
+  }
+  void done_at_once(const coordinator::Batch& batch,
+                    const coordinator::Submission& mine, std::uint16_t plane,
+                    std::uint64_t began);
+
+  // Call between the queue's take() and its release(), which frees names.
+  void begins(const coordinator::Batch& batch);
+  void ends(const coordinator::Batch& batch, trace::BatchEnd how);
+
+ private:
+  trace::Recorder* const recorder_;
+};
+
+}  // namespace hvd::runtime
