@@ -44,10 +44,7 @@ void add_captured_steps(nb::module_& module) {
   nb::class_<CapturedStep>(module, "CapturedStep",
                            "A step that `capture` recorded from a stream.")
       .def(
-          "replay",
-          [](CapturedStep& step) {
-            return operation(Timeline::Span(), step.replay());
-          },
+          "replay", [](CapturedStep& step) { return operation(step.replay()); },
           "Starts a replay of the step; returns an Operation.");
   module.def("capture", &capture, arg("step"), arg("name"), arg("gpu"),
              arg("stream"), arg("process_set"),

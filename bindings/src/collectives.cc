@@ -75,20 +75,18 @@ struct Reducing {
   }
 };
 
-// Each of these adds a function of global_collectives.h to the module. `kind`
-// names its operations in the timeline.
+// Each of these adds a function of global_collectives.h to the module.
 template <typename T, typename View, typename Options>
-void def_reduction(nb::module_& module, const char* name, const char* kind,
+void def_reduction(nb::module_& module, const char* name,
                    Future<T> (*collective)(View, Options)) {
   module.def(
       name,
       [=](const Given<View>& given, std::string called, int op, double prescale,
           double postscale, const ProcessSet& set) {
-        const auto span = span_of(kind, called);
         Reducing reducing{std::move(called), op, prescale, postscale, set};
         return operation(
-            span, collective(views_of<View>(given),
-                             reducing.options<Options>(stream_of(given))));
+            collective(views_of<View>(given),
+                       reducing.options<Options>(stream_of(given))));
       },
       tensors_arg<View>(), arg("name"), arg("op"), arg("prescale_factor"),
       arg("postscale_factor"), arg("process_set"));
@@ -96,49 +94,43 @@ void def_reduction(nb::module_& module, const char* name, const char* kind,
 
 template <typename T, typename View, typename Options>
 void def_rooted_reduction(nb::module_& module, const char* name,
-                          const char* kind,
                           Future<T> (*collective)(View, int, Options)) {
   module.def(
       name,
       [=](const Given<View>& given, int root_rank, std::string called, int op,
           double prescale, double postscale, const ProcessSet& set) {
-        const auto span = span_of(kind, called);
         Reducing reducing{std::move(called), op, prescale, postscale, set};
         return operation(
-            span, collective(views_of<View>(given), root_rank,
-                             reducing.options<Options>(stream_of(given))));
+            collective(views_of<View>(given), root_rank,
+                       reducing.options<Options>(stream_of(given))));
       },
       tensors_arg<View>(), arg("root_rank"), arg("name"), arg("op"),
       arg("prescale_factor"), arg("postscale_factor"), arg("process_set"));
 }
 
 template <typename T, typename View, typename Options>
-void def_moving(nb::module_& module, const char* name, const char* kind,
+void def_moving(nb::module_& module, const char* name,
                 Future<T> (*collective)(View, Options)) {
   module.def(
       name,
       [=](const Given<View>& given, std::string called, const ProcessSet& set) {
-        const auto span = span_of(kind, called);
-        return operation(span,
-                         collective(views_of<View>(given),
-                                    options_of<Options>(std::move(called), set,
-                                                        stream_of(given))));
+        return operation(collective(
+            views_of<View>(given),
+            options_of<Options>(std::move(called), set, stream_of(given))));
       },
       tensors_arg<View>(), arg("name"), arg("process_set"));
 }
 
 template <typename T, typename View, typename Options>
-void def_rooted_moving(nb::module_& module, const char* name, const char* kind,
+void def_rooted_moving(nb::module_& module, const char* name,
                        Future<T> (*collective)(View, int, Options)) {
   module.def(
       name,
       [=](const Given<View>& given, int root_rank, std::string called,
           const ProcessSet& set) {
-        const auto span = span_of(kind, called);
-        return operation(span,
-                         collective(views_of<View>(given), root_rank,
-                                    options_of<Options>(std::move(called), set,
-                                                        stream_of(given))));
+        return operation(collective(
+            views_of<View>(given), root_rank,
+            options_of<Options>(std::move(called), set, stream_of(given))));
       },
       tensors_arg<View>(), arg("root_rank"), arg("name"), arg("process_set"));
 }
@@ -146,53 +138,44 @@ void def_rooted_moving(nb::module_& module, const char* name, const char* kind,
 Started start_alltoall(const Described& tensor,
                        std::vector<std::int64_t> splits, std::string name,
                        const ProcessSet& set) {
-  const auto span = span_of("ALLTOALL", name);
   auto options =
       options_of<AlltoallOptions>(std::move(name), set, stream_of(tensor));
   options.splits = std::move(splits);
-  return operation(span, alltoall_async(view_of(tensor), std::move(options)));
+  return operation(alltoall_async(view_of(tensor), std::move(options)));
 }
 
 Started start_scatter(const Described& tensor, int root_rank,
                       std::vector<std::int64_t> splits, std::string name,
                       const ProcessSet& set) {
-  const auto span = span_of("SCATTER", name);
   auto options =
       options_of<ScatterOptions>(std::move(name), set, stream_of(tensor));
   options.splits = std::move(splits);
   return operation(
-      span, scatter_async(view_of(tensor), root_rank, std::move(options)));
+      scatter_async(view_of(tensor), root_rank, std::move(options)));
 }
 
-Started start_join(const ProcessSet& set) {
-  return operation(span_of("JOIN", ""), join_async(set));
-}
+Started start_join(const ProcessSet& set) { return operation(join_async(set)); }
 
 Started start_barrier(const ProcessSet& set) {
-  return operation(span_of("BARRIER", ""),
-                   value_or_throw(find_runtime())->barrier_async(set));
+  return operation(value_or_throw(find_runtime())->barrier_async(set));
 }
 
 }  // namespace
 
 void add_collectives(nb::module_& module) {
-  def_reduction(module, "allreduce_", "ALLREDUCE", &allreduce_async_);
-  def_reduction(module, "allreduce", "ALLREDUCE", &allreduce_async);
-  def_reduction(module, "grouped_allreduce_", "ALLREDUCE",
-                &grouped_allreduce_async_);
-  def_reduction(module, "grouped_allreduce", "ALLREDUCE",
-                &grouped_allreduce_async);
-  def_reduction(module, "reducescatter", "REDUCESCATTER", &reducescatter_async);
-  def_reduction(module, "grouped_reducescatter", "REDUCESCATTER",
-                &grouped_reducescatter_async);
-  def_rooted_reduction(module, "reduce_", "REDUCE", &reduce_async_);
-  def_rooted_reduction(module, "reduce", "REDUCE", &reduce_async);
-  def_moving(module, "allgather", "ALLGATHER", &allgather_async);
-  def_moving(module, "grouped_allgather", "ALLGATHER",
-             &grouped_allgather_async);
-  def_rooted_moving(module, "broadcast_", "BROADCAST", &broadcast_async_);
-  def_rooted_moving(module, "broadcast", "BROADCAST", &broadcast_async);
-  def_rooted_moving(module, "gather", "GATHER", &gather_async);
+  def_reduction(module, "allreduce_", &allreduce_async_);
+  def_reduction(module, "allreduce", &allreduce_async);
+  def_reduction(module, "grouped_allreduce_", &grouped_allreduce_async_);
+  def_reduction(module, "grouped_allreduce", &grouped_allreduce_async);
+  def_reduction(module, "reducescatter", &reducescatter_async);
+  def_reduction(module, "grouped_reducescatter", &grouped_reducescatter_async);
+  def_rooted_reduction(module, "reduce_", &reduce_async_);
+  def_rooted_reduction(module, "reduce", &reduce_async);
+  def_moving(module, "allgather", &allgather_async);
+  def_moving(module, "grouped_allgather", &grouped_allgather_async);
+  def_rooted_moving(module, "broadcast_", &broadcast_async_);
+  def_rooted_moving(module, "broadcast", &broadcast_async);
+  def_rooted_moving(module, "gather", &gather_async);
   module.def("alltoall", &start_alltoall, arg("tensor"), arg("splits"),
              arg("name"), arg("process_set"));
   module.def("scatter", &start_scatter, arg("tensor"), arg("root_rank"),

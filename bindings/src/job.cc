@@ -6,7 +6,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -56,11 +55,6 @@ void enter(std::vector<std::vector<int>> process_sets, const Place& place) {
     if (config.ok()) {
       config->process_sets = std::move(process_sets);
       set_place(place, *config);
-      // The option has an effect in Python; see timeline.h.
-      auto& unsupported = config->unsupported;
-      unsupported.erase(std::remove(unsupported.begin(), unsupported.end(),
-                                    "HOROVOD_TIMELINE"),
-                        unsupported.end());
       status = init(*config);
     } else {
       status = config.status();
@@ -100,6 +94,24 @@ std::optional<std::string> take_newcomers() {
   }
   raise_if_error(status);
   return std::nullopt;
+}
+
+void write_timeline(const std::string& path, bool mark_cycles) {
+  Status status;
+  {
+    const nb::gil_scoped_release without_gil;
+    status = start_timeline(path, {.mark_cycles = mark_cycles});
+  }
+  raise_if_error(status);
+}
+
+void end_timeline() {
+  Status status;
+  {
+    const nb::gil_scoped_release without_gil;
+    status = stop_timeline();
+  }
+  raise_if_error(status);
 }
 
 void on_threads(int ranks, const nb::callable& body) {
@@ -148,6 +160,9 @@ void add_job(nb::module_& module) {
   module.def(
       "abort", &give_up, arg("why"),
       "Breaks the job on every rank, because this rank cannot continue.");
+  module.def("start_timeline", &write_timeline, arg("path"),
+             arg("mark_cycles"));
+  module.def("stop_timeline", &end_timeline);
   module.def("is_initialized", &is_initialized);
   module.def("rank", &rank);
   module.def("size", &size);

@@ -14,7 +14,6 @@
 #include "src/process_sets.h"
 #include "src/shards.h"
 #include "src/snapshots.h"
-#include "src/timeline.h"
 
 NB_MODULE(_core, module) {
   // Operations in flight at interpreter exit are leaked on purpose.
@@ -23,7 +22,6 @@ NB_MODULE(_core, module) {
   hvd::python::add_operation(module);
   hvd::python::add_process_sets(module);
   hvd::python::add_job(module);
-  hvd::python::add_timeline(module);
   hvd::python::add_collectives(module);
   hvd::python::add_arena(module);
   hvd::python::add_captured_steps(module);

@@ -16,7 +16,6 @@
 #include "horovodpp/core/thread/future.h"
 #include "horovodpp/runtime/settings/options.h"
 #include "src/errors.h"
-#include "src/timeline.h"
 
 namespace hvd::python {
 
@@ -39,12 +38,6 @@ inline Status status_of(const Status& outcome) { return outcome; }
 template <typename T>
 Status status_of(const StatusOr<T>& outcome) {
   return outcome.status();
-}
-
-// The start of an operation in the timeline, if a timeline is written.
-inline Timeline::Span span_of(const char* kind, const std::string& name) {
-  Timeline& timeline = Timeline::instance();
-  return timeline.is_on() ? timeline.begin(kind, name) : Timeline::Span();
 }
 
 class Operation {
@@ -102,15 +95,10 @@ inline bool is_of_this_rank(StatusCode code) {
          code == StatusCode::kAlreadyExists;
 }
 
-// Wraps `future` in an Operation of that kind, and adds it to the timeline if
-// present. Raises at once the errors that this rank finds by itself: invalid
+// Wraps `future` in an Operation. Raises at once the errors that this rank finds by itself: invalid
 // arguments, a call outside a job, or a name that is in flight.
 template <typename T>
-std::unique_ptr<Operation> operation(const Timeline::Span& span,
-                                     Future<T> future) {
-  if (span.file != 0) {
-    future.then([span](const Outcome<T>&) { Timeline::instance().end(span); });
-  }
+std::unique_ptr<Operation> operation(Future<T> future) {
   if (future.poll()) {
     const Status status = status_of(future.wait());
     if (!status.ok() &&

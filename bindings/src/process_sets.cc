@@ -29,7 +29,6 @@ int rank_in(const ProcessSet& set) {
 
 std::unique_ptr<Operation> start_removal(const ProcessSet& set) {
   return operation(
-      Timeline::Span(),
       value_or_throw(find_runtime())->remove_process_set_async(set));
 }
 

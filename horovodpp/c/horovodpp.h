@@ -152,6 +152,12 @@ HVD_C_API int32_t hvd_waiting_newcomers(void);
  * newcomers, which have none.
  *   HVD_UNAVAILABLE  no newcomer waits, or one was lost: the job goes on as before */
 HVD_C_API int32_t hvd_grow(void);
+/* Writes this rank's operations to the file `path` from here on, for Perfetto. Call it on
+ * every rank: rank 0 writes, or each rank where "{rank}" in the path stands for its
+ * number. `mark_cycles`: 1 to mark each beginning of a cycle, or 0. A file that cannot be
+ * written is a warning in the log. */
+HVD_C_API int32_t hvd_start_timeline(const char* path, int32_t mark_cycles);
+HVD_C_API int32_t hvd_stop_timeline(void);
 /* HVD_OK while the job runs; HVD_ABORTED, with the reason, once it is broken. */
 HVD_C_API int32_t hvd_job_status(void);
 

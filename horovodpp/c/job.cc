@@ -44,6 +44,15 @@ std::int32_t hvd_reform() { return call(hvd::reform); }
 std::int32_t hvd_waiting_newcomers() { return number(hvd::waiting_newcomers); }
 std::int32_t hvd_grow() { return call(hvd::grow); }
 
+std::int32_t hvd_start_timeline(const char* path, std::int32_t mark_cycles) {
+  return call([&]() -> Status {
+    HVD_RETURN_IF_ERROR(check_not_null(path, "path"));
+    return hvd::start_timeline(path, {.mark_cycles = mark_cycles != 0});
+  });
+}
+
+std::int32_t hvd_stop_timeline() { return call(hvd::stop_timeline); }
+
 std::int32_t hvd_job_status() {
   return call([]() -> Status {
     HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());

@@ -12,12 +12,13 @@ namespace hvd::coordinator {
 
 std::uint32_t traced_name(trace::Recorder& recorder, const Request& request) {
   const Key& key = request.key;
-  std::string text;
-  if (!request.once) text = key.name;
-  if (!request.once && key.process_set != kGlobalSet) {
+  const char* const operation = describe(request.kind).name;
+  std::string text =
+      request.once ? absl::StrCat(operation, ".noname") : key.name;
+  if (key.process_set != kGlobalSet) {
     absl::StrAppend(&text, " (process set ", key.process_set, ")");
   }
-  return recorder.name(describe(request.kind).name, text);
+  return recorder.name(operation, text);
 }
 
 // A submission in flight owns itself, so release it if the queue was never

@@ -205,6 +205,16 @@ int waiting_newcomers() {
   return value_or_throw(find_runtime())->waiting_newcomers();
 }
 
+Status start_timeline(const std::string& path, TimelineOptions options) {
+  HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
+  return runtime->start_timeline(path, options);
+}
+
+Status stop_timeline() {
+  HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
+  return runtime->stop_timeline();
+}
+
 bool is_initialized() {
   const auto runtime = find_runtime();
   return runtime.ok() && part_in(**runtime).ok();

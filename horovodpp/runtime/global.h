@@ -21,11 +21,13 @@
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <memory>
+#include <string>
 
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/outcome.h"
 #include "horovodpp/core/version.h"
+#include "horovodpp/runtime/settings/timeline_options.h"
 
 namespace HVD_EXPORT hvd {
 
@@ -72,6 +74,12 @@ int waiting_newcomers();
 //   Cancelled           shutdown() was called meanwhile
 //   (others)            as Runtime::grow
 Status grow();
+
+// Writes this rank's operations to a file; see Runtime::start_timeline. Call it
+// on every rank. HOROVOD_TIMELINE=FILE does so from init() on.
+//   FailedPrecondition  there is no job
+Status start_timeline(const std::string& path, TimelineOptions options = {});
+Status stop_timeline();
 
 // Whether this process is in a job. False in a forked child, where rank() and
 // so on still return its parent's values.

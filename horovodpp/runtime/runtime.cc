@@ -208,6 +208,13 @@ StatusOr<std::shared_ptr<void>> Runtime::allocate_on(const Device& device,
   return std::shared_ptr<void>(*std::move(memory));
 }
 
+Status Runtime::start_timeline(const std::string& path,
+                               TimelineOptions options) {
+  return job_->start_timeline(path, options);
+}
+
+Status Runtime::stop_timeline() { return job_->stop_timeline(); }
+
 telemetry::Log& Runtime::log() const { return job_->log(); }
 
 Status Runtime::stop() {

@@ -57,6 +57,7 @@
 #include "horovodpp/runtime/prepared.h"
 #include "horovodpp/runtime/settings/options.h"
 #include "horovodpp/runtime/settings/process_set.h"
+#include "horovodpp/runtime/settings/timeline_options.h"
 
 namespace HVD_EXPORT hvd {
 
@@ -130,6 +131,17 @@ class Runtime {
   //   (errors)  as arena_alloc_on()
   StatusOr<std::shared_ptr<void>> allocate_on(const Device& device,
                                               std::size_t bytes);
+
+  // Writes this rank's operations to `path` from here on, for Perfetto and
+  // chrome://tracing; replaces a timeline that is being written. Only rank 0
+  // does, unless "{rank}" in the path stands for the rank. A file that cannot
+  // be written is a warning in the log, since only one rank would have the
+  // error. reform() and grow() pass the timeline on.
+  //   FailedPrecondition  in a child that was forked
+  Status start_timeline(const std::string& path, TimelineOptions options = {});
+  // Writes all events so far and closes the file, if there is one.
+  //   FailedPrecondition  likewise
+  Status stop_timeline();
 
   // This rank's log (telemetry/log.h).
   telemetry::Log& log() const;

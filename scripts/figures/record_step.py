@@ -51,10 +51,10 @@ def reductions(timeline):
     for event in timeline:
         if event["name"] == "process_name":
             names[event["pid"]] = event["args"]["name"].removeprefix("allreduce.")
-        elif event["ph"] == "B":
-            begun[event["pid"]] = event["ts"]
-        elif event["ph"] == "E":
-            yield names[event["pid"]], begun[event["pid"]], event["ts"]
+        elif event["ph"] == "B":  # The first is NEGOTIATE_ALLREDUCE, if that took time.
+            begun.setdefault(event["pid"], event["ts"])
+        elif event["ph"] == "E" and event["name"] == "ALLREDUCE":
+            yield names[event["pid"]], begun.pop(event["pid"]), event["ts"]
 
 
 def milliseconds(name, begin, end, start):

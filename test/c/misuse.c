@@ -30,6 +30,8 @@ static void wants_a_job(void) {
   WANTS_A_JOB(hvd_reform());
   WANTS_A_JOB(hvd_grow());
   WANTS_A_JOB(hvd_job_status());
+  WANTS_A_JOB(hvd_start_timeline("timeline.json", 0));
+  WANTS_A_JOB(hvd_stop_timeline());
   WANTS_A_JOB(hvd_allreduce(values, 2, HVD_FLOAT32, NULL));
   WANTS_A_JOB(hvd_broadcast(values, 2, HVD_FLOAT32, 0, NULL));
   WANTS_A_JOB(hvd_barrier(0));
@@ -325,6 +327,8 @@ static void refuses_the_wrong_order(void) {
   int32_t last;
   const int32_t code = HVD_FAILED_PRECONDITION;
   CHECK_REFUSED(code, "", hvd_reform()); /* The job is not broken. */
+  CHECK_OK(hvd_stop_timeline());         /* None is written. */
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "path", hvd_start_timeline(NULL, 0));
   CHECK(hvd_waiting_newcomers() == 0);
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
   CHECK_OK(hvd_reducer_finish(reducer)); /* Nothing added. */

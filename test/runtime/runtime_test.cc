@@ -341,12 +341,12 @@ TEST(Runtime, InStrictModeOnlyAllreducesRunAfterAJoin) {
 
 TEST(Runtime, WarnsOnceOfUnsupportedSettings) {
   WorldOptions options{.size = 3};
-  options.config.unsupported = {"HOROVOD_TIMELINE", "HOROVOD_ELASTIC"};
+  options.config.unsupported = {"HOROVOD_AUTOTUNE", "HOROVOD_ELASTIC"};
   ::testing::internal::CaptureStderr();
   run_world(options, [](Runtime&, transport::LoopbackWorld&) {});
   const std::string log = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(log,
-              HasSubstr("HOROVOD_TIMELINE, HOROVOD_ELASTIC have no effect"));
+              HasSubstr("HOROVOD_AUTOTUNE, HOROVOD_ELASTIC have no effect"));
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
 }
 

@@ -3,7 +3,6 @@
 import atexit
 import os
 import sys
-import warnings
 
 from horovodpp import _core
 from horovodpp.common import handles, process_sets as sets, threads, torchrun
@@ -23,6 +22,7 @@ def init(comm=None, process_sets=None):
     If the process is already in a job, only looks up `process_sets`.
     Raises ValueError for invalid arguments, or if the job cannot start; the message says why.
     """
+    global _may_have_timeline
     if isinstance(process_sets, str):
         if process_sets.lower() != "dynamic":
             raise ValueError(f"process_sets is {process_sets!r}: it takes a list of ProcessSet "
@@ -48,41 +48,21 @@ def init(comm=None, process_sets=None):
         raise
     _set_hooks()
     if entered:
-        _begin_timeline()
-
-
-def _begin_timeline():
-    global _may_have_timeline
-    wanted = os.environ.get("HOROVOD_TIMELINE", "")
-    _may_have_timeline = bool(wanted)
-    if wanted and wanted.upper() != "DYNAMIC":
-        _write_timeline(wanted)
-
-
-def _write_timeline(path):
-    """Only warns on failure: an error would end the job for ranks that write no timeline."""
-    if _core.rank() != 0:
-        return
-    try:
-        _core.start_timeline(path)
-    except OSError as error:
-        warnings.warn(f"cannot write the timeline, so the job continues without it: {error}",
-                      RuntimeWarning, stacklevel=4)
+        _may_have_timeline = bool(os.environ.get("HOROVOD_TIMELINE"))
 
 
 def start_timeline(file_path, mark_cycles=False):
-    """Makes rank 0 write the start and end of its operations to a file for chrome://tracing.
+    """Writes the operations of rank 0 to a file for Perfetto (chrome://tracing) from here on.
 
-    Replaces a timeline that is already being written. `mark_cycles` is accepted for Horovod's
-    scripts and has no effect: ranks coordinate on events, not at intervals that could be marked.
-    (HOROVOD_CYCLE_TIME only limits how long a small batch is held back.) Warns if the file cannot
-    be written. Raises ValueError if HOROVOD_TIMELINE was not set at init().
+    Replaces a timeline that is already being written. If the path contains "{rank}", every rank
+    writes a file, under its number. `mark_cycles` marks each beginning of a cycle: of the steps
+    whose order is fixed. A file that cannot be written is a warning in the log of its rank. Raises
+    ValueError if HOROVOD_TIMELINE was not set at init().
     """
-    del mark_cycles
     check_initialized()
     if not _may_have_timeline:
         raise ValueError("Set HOROVOD_TIMELINE=DYNAMIC to enable dynamic timeline usage.")
-    _write_timeline(os.fspath(file_path))
+    _core.start_timeline(os.fspath(file_path), mark_cycles)
 
 
 def stop_timeline():
@@ -146,7 +126,6 @@ def shutdown():
         return
     sets.forget()
     _core.shutdown()
-    _core.stop_timeline()
     handles.forget_all()
 
 

@@ -10,8 +10,9 @@
 //   written, and stores i + 1 in it last. So a reader that finds i + 1 before
 //   and after it copies a slot has event i.
 //
-// Threads add events without waiting for each other. A thread that sleeps in
-// write() for a whole round of the ring may leave one mixed event.
+// Threads add events without waiting for each other. A thread that is suspended
+// in write() for a whole round of the ring usually drops its event. In the worst
+// case it spoils the event that has taken the slot since.
 #pragma once
 
 #include <array>
@@ -82,6 +83,7 @@ class EventRing {
     const std::uint64_t index =
         header_.written.fetch_add(1, std::memory_order_relaxed);
     RingSlot& slot = slots_[index % kSlots];
+    if (slot.words[0].load(std::memory_order_relaxed) > index) return;
     // A reader that sees one of the words also sees the mark.
     slot.words[0].store(0, std::memory_order_relaxed);
     slot.words[1].store(event.ticks, std::memory_order_release);

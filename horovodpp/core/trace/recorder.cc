@@ -8,11 +8,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <limits>
 #include <new>
-
-#include "absl/strings/numbers.h"
 
 namespace hvd::trace {
 namespace {
@@ -53,13 +50,8 @@ bool claim(std::byte* memory) {
 }
 
 // The launcher's memory; nullptr: it offers none to this process.
-std::byte* launcher_memory() {
-  const char* const text = std::getenv(kRecorderVariable);
-  int fd = -1;
-  if (text == nullptr || !absl::SimpleAtoi(text, &fd) || fd < 3 ||
-      !can_be_memory(fd)) {
-    return nullptr;
-  }
+std::byte* launcher_memory(int fd) {
+  if (!can_be_memory(fd)) return nullptr;
   std::byte* const memory = map_shared(fd);
   if (memory == nullptr) return nullptr;
   if (!claim(memory)) {
@@ -97,12 +89,12 @@ Recorder::Recorder(std::byte* memory) : memory_(memory), ring_(memory) {
 
 Recorder::~Recorder() { ::munmap(memory_, kRingBytes); }
 
-std::shared_ptr<Recorder> Recorder::of_launcher() {
+std::shared_ptr<Recorder> Recorder::of_launcher(int fd) {
   OfLauncher& mine = process();
   MutexLock lock(mine.mutex);
   // A forked child looks for itself: its parent's memory is not its own.
   if (mine.owner != ::getpid()) {
-    std::byte* const memory = launcher_memory();
+    std::byte* const memory = launcher_memory(fd);
     mine.recorder = memory == nullptr ? nullptr : new Recorder(memory);
     mine.owner = ::getpid();
     mine.is_used = false;
@@ -113,8 +105,10 @@ std::shared_ptr<Recorder> Recorder::of_launcher() {
                                    [](Recorder*) { process().release(); });
 }
 
-std::shared_ptr<Recorder> Recorder::open() {
-  if (auto launchers = of_launcher()) return launchers;
+std::shared_ptr<Recorder> Recorder::open(int launcher) {
+  if (launcher >= 0) {
+    if (auto launchers = of_launcher(launcher)) return launchers;
+  }
   return std::shared_ptr<Recorder>(new Recorder(private_memory()));
 }
 

@@ -6,10 +6,9 @@
 //   const std::uint32_t name = recorder->name("allreduce", "fc1.weight");
 //   recorder->write(EventKind::kSubmitted, {.name = name, .value = 4096});
 //
-// The memory is the launcher's, if HOROVODPP_FLIGHT_RECORDER is the number of a
-// descriptor of such memory, so that the launcher can read it after the
-// process. Otherwise, and for every other rank of the process, it is the
-// process's own.
+// The memory is the launcher's, if that offers some, so that the launcher can
+// read it after the process. Otherwise, and for every other rank of the
+// process, it is the process's own.
 //
 // Thread-safe. write() takes no lock and allocates nothing.
 #pragma once
@@ -29,12 +28,12 @@
 
 namespace hvd::trace {
 
-inline constexpr char kRecorderVariable[] = "HOROVODPP_FLIGHT_RECORDER";
-
 class Recorder {
  public:
-  // Never nullptr.
-  static std::shared_ptr<Recorder> open();
+  // `launcher`: the descriptor of the launcher's memory, which is closed once
+  // it is mapped; -1, or any other descriptor: the launcher offers none. Never
+  // nullptr.
+  static std::shared_ptr<Recorder> open(int launcher = -1);
 
   // Memory for the rank that a launcher starts: its descriptor, which is closed
   // on exec, or -1.
@@ -83,7 +82,7 @@ class Recorder {
 
  private:
   explicit Recorder(std::byte* memory);
-  static std::shared_ptr<Recorder> of_launcher();
+  static std::shared_ptr<Recorder> of_launcher(int fd);
 
   std::byte* const memory_;
   EventRing ring_;

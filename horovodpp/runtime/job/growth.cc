@@ -141,7 +141,8 @@ absl::StatusOr<std::unique_ptr<Job>> Growth::start(const Admission& admission,
                                                    const Interrupt& interrupt,
                                                    const Job::Kept* kept) {
   HVD_RETURN_IF_ERROR(pass_failpoint(Failpoint::kGrowAdmitted));
-  const Config config = grown(config_, admission);
+  Config config = grown(config_, admission);
+  if (kept != nullptr) config.timeline.clear();  // Goes on.
   HVD_ASSIGN_OR_RETURN(
       std::unique_ptr<transport::Communicator> wires,
       make_grown_communicator(config, admission.number, interrupt));

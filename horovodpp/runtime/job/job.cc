@@ -83,7 +83,8 @@ Job::Job(const Config& config, Places places,
     : topology_(std::move(places.topology)),
       home_(topology_.describe(topology_.rank())),
       sharing_(std::move(places.sharing)),
-      log_(topology_.rank(), config.log),
+      log_options_(config.log),
+      log_(topology_.rank(), log_options_),
       launcher_(config.launcher),
       wires_(std::move(wires)),
       segment_(std::move(segment)),
@@ -97,8 +98,8 @@ Job::Job(const Config& config, Places places,
              segment_->local_size(), config.cache_capacity),
       coordinator_(coordinator_options(config, topology_, sharing_), board_,
                    Clock::steady()),
-      recorder_(std::move(kept.recorder)),
-      queue_(recorder_.get()),
+      trace_(std::move(kept.trace)),
+      queue_(&trace_->recorder()),
       arena_(std::move(kept.host)),
       arenas_(arena_,
               {.rank = sharing_.local_rank(), .ranks = sharing_.local_size()},
@@ -125,7 +126,7 @@ Job::Job(const Config& config, Places places,
                        [this](const std::string& text) { log_.debug(text); }}),
               [this] { nccl_.graphs()->drop_all(); }),
       sets_(topology_.rank(), topology_.size(), home_),
-      executor_(planes_, sets_, monitor_, recorder_.get()),
+      executor_(planes_, sets_, monitor_, &trace_->recorder()),
       activity_(config.is_watched ? std::optional<Activity>(std::in_place)
                                   : std::nullopt),
       progress_({.topology = sharing_,
@@ -138,7 +139,7 @@ Job::Job(const Config& config, Places places,
                  .log = log_,
                  .launcher = launcher_,
                  .activity = activity_ ? &*activity_ : nullptr,
-                 .recorder = recorder_.get()},
+                 .recorder = &trace_->recorder()},
                 config.heartbeat_deadline) {
   monitor_.set_poll([this] { return progress_.poll(); },
                     [this] { return progress_.poll_due(); });
@@ -199,10 +200,27 @@ absl::Status Job::stop() {
   // be lost.
   nccl_.watch().stop();
   ignore_peers();
+  trace_->flush();
   end_ = loop_result_;
   queue_.close(absl::FailedPreconditionError(
       "horovodpp has been shut down on this rank; start it again first"));
   return end_;
+}
+
+absl::Status Job::start_timeline(const std::string& path,
+                                 TimelineOptions options) {
+  if (is_of_a_parent()) return home_.check();
+  trace_->start_timeline({.path = path,
+                          .rank = topology_.rank(),
+                          .mark_cycles = options.mark_cycles,
+                          .log = log_options_});
+  return absl::OkStatus();
+}
+
+absl::Status Job::stop_timeline() {
+  if (is_of_a_parent()) return home_.check();
+  trace_->stop_timeline();
+  return absl::OkStatus();
 }
 
 void Job::abort(const std::string& why) {

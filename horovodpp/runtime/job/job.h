@@ -29,7 +29,6 @@
 #include "horovodpp/core/job/topology.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/core/thread/promise.h"
-#include "horovodpp/core/trace/recorder.h"
 #include "horovodpp/runtime/execution/executor.h"
 #include "horovodpp/runtime/execution/planes.h"
 #include "horovodpp/runtime/execution/set_table.h"
@@ -41,8 +40,10 @@
 #include "horovodpp/runtime/progress/message_router.h"
 #include "horovodpp/runtime/progress/progress.h"
 #include "horovodpp/runtime/settings/config.h"
+#include "horovodpp/runtime/settings/timeline_options.h"
 #include "horovodpp/runtime/submission/submission_sink.h"
 #include "horovodpp/telemetry/log.h"
+#include "horovodpp/telemetry/timeline/timeline.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/node/liveness_locks.h"
 #include "horovodpp/transport/node/mail.h"
@@ -60,7 +61,7 @@ class Job : public SubmissionSink {
   struct Kept {
     std::shared_ptr<Arena> host;
     std::shared_ptr<collective::NcclArena> gpus;
-    std::shared_ptr<trace::Recorder> recorder;
+    std::shared_ptr<telemetry::RankTrace> trace;
   };
   // Starts a job with what an earlier job of this rank has kept.
   static absl::StatusOr<std::unique_ptr<Job>> start(
@@ -113,8 +114,11 @@ class Job : public SubmissionSink {
   SetTable& sets() { return sets_; }
   const SetTable& sets() const { return sets_; }
   telemetry::Log& log() { return log_; }
+  // See Runtime::start_timeline.
+  absl::Status start_timeline(const std::string& path, TimelineOptions options);
+  absl::Status stop_timeline();
   const std::shared_ptr<Arena>& arena() const { return arena_; }
-  Kept kept() const { return {arena_, nccl_.arena(), recorder_}; }
+  Kept kept() const { return {arena_, nccl_.arena(), trace_}; }
   // See Runtime::allocate_on(); on a GPU.
   absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(int gpu,
                                                          std::size_t bytes) {
@@ -166,6 +170,7 @@ class Job : public SubmissionSink {
   const Topology topology_;
   const CreatorProcess home_;
   const Topology sharing_;
+  const telemetry::Log::Options log_options_;
   telemetry::Log log_;
   const LauncherChannel launcher_;
   std::unique_ptr<transport::Communicator> wires_;
@@ -176,7 +181,7 @@ class Job : public SubmissionSink {
   MessageRouter router_;
   coordinator::SharedBoard board_;
   coordinator::Coordinator coordinator_;
-  const std::shared_ptr<trace::Recorder> recorder_;
+  const std::shared_ptr<telemetry::RankTrace> trace_;
   coordinator::TensorQueue queue_;
   const std::shared_ptr<Arena> arena_;
   collective::ArenaMap arenas_;

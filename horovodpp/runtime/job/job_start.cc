@@ -68,7 +68,8 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
                {.host = std::make_shared<Arena>(
                     Arena::Options{.most_bytes = config.arena_limit}),
                 .gpus = std::make_shared<collective::NcclArena>(),
-                .recorder = trace::Recorder::open()});
+                .trace = std::make_shared<telemetry::RankTrace>(
+                    config.flight_recorder)});
 }
 
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
@@ -193,7 +194,11 @@ void Job::log_start(const Config& config) {
 
 absl::Status Job::launch(const Config& config) {
   log_start(config);
-  recorder_->write(
+  if (!config.timeline.empty()) {
+    HVD_RETURN_IF_ERROR(start_timeline(
+        config.timeline, {.mark_cycles = config.timeline_mark_cycles}));
+  }
+  trace_->recorder().write(
       trace::EventKind::kJobBegins,
       {.value = trace::pack(static_cast<std::uint64_t>(topology_.size()),
                             static_cast<std::uint64_t>(topology_.rank()))});
@@ -278,7 +283,7 @@ void Job::run_here() {
   loop_result_ = progress_.run();
   has_left_.store(loop_result_.ok());
   if (loop_result_.ok()) {
-    return recorder_->write(trace::EventKind::kJobEnds, {});
+    return trace_->recorder().write(trace::EventKind::kJobEnds, {});
   }
   queue_.close(loop_result_);
   wires_->distrust();

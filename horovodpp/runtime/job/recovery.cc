@@ -50,6 +50,7 @@ Config without_ranks(Config config) {
   config.expected_size = 0;
   config.process_sets.clear();
   config.unsupported.clear();  // Already logged.
+  config.timeline.clear();     // Goes on, where a rank has one.
   return config;
 }
 

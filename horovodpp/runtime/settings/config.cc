@@ -280,8 +280,7 @@ std::string launcher_of_mpi() {
 // The set variables that are not supported. A flag set to 0 is not listed.
 std::vector<std::string> unsupported_settings() {
   std::vector<std::string> names;
-  for (const char* name :
-       {"HOROVOD_TIMELINE", "HOROVOD_AUTOTUNE", "HOROVOD_ELASTIC"}) {
+  for (const char* name : {"HOROVOD_AUTOTUNE", "HOROVOD_ELASTIC"}) {
     const auto text = variable(name);
     if (text && *text != "0") names.push_back(name);
   }
@@ -337,6 +336,12 @@ StatusOr<Config> Config::from_env() {
   // Each name takes up to 24 bytes in its node's shared memory.
   HVD_RETURN_IF_ERROR(read_count(
       "HOROVOD_CACHE_CAPACITY", config.cache_capacity, std::uint32_t{1} << 20));
+  config.timeline = variable("HOROVOD_TIMELINE").value_or("");
+  if (absl::EqualsIgnoreCase(config.timeline, "dynamic")) {
+    config.timeline.clear();
+  }
+  HVD_RETURN_IF_ERROR(
+      read_flag("HOROVOD_TIMELINE_MARK_CYCLES", config.timeline_mark_cycles));
   bool groups_alone = false;
   HVD_RETURN_IF_ERROR(read_flag("HOROVOD_DISABLE_GROUP_FUSION", groups_alone));
   config.fuse_groups = !groups_alone;
@@ -373,6 +378,7 @@ StatusOr<Config> Config::from_env() {
   HVD_RETURN_IF_ERROR(
       read_flag("NCCL_MULTI_RANK_GPU_ENABLE", config.nccl_shares_gpus));
   config.launcher = variable("HOROVODPP_LAUNCHER").value_or("");
+  config.flight_recorder = number_in("HOROVODPP_FLIGHT_RECORDER").value_or(-1);
   config.is_watched =
       !config.launcher.empty() && variable("HOROVODPP_WATCH").has_value();
   if (const auto schedule = variable("HOROVODPP_FAILPOINTS")) {

@@ -210,6 +210,11 @@ struct Config {
   // and that ranks go on; see LauncherChannel. Empty: none. Set by horovodrun.
   std::string launcher = {};
 
+  // HOROVODPP_FLIGHT_RECORDER: a descriptor of memory for this rank's trace,
+  // which the launcher reads if the rank fails; -1: the launcher offers none.
+  // Set by horovodrun. Any other descriptor is ignored.
+  int flight_recorder = -1;
+
   // HOROVODPP_WATCH: whether this rank reports its collectives to horovodrun
   // twice a second. Set by horovodrun --watch.
   bool is_watched = false;
@@ -221,6 +226,12 @@ struct Config {
   // MALLOC_TOP_PAD_, MALLOC_MMAP_THRESHOLD_, MALLOC_MMAP_MAX_, or
   // GLIBC_TUNABLES with glibc.malloc. See keep_freed_memory().
   bool malloc_is_tuned = false;
+
+  // HOROVOD_TIMELINE: the file for a timeline of this rank's operations; see
+  // Runtime::start_timeline. Empty, also for "DYNAMIC": none until a program
+  // starts one. HOROVOD_TIMELINE_MARK_CYCLES: see TimelineOptions.
+  std::string timeline = {};
+  bool timeline_mark_cycles = false;
 
   // Names of set variables that are not supported. Rank 0 logs them.
   std::vector<std::string> unsupported = {};

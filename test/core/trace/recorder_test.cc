@@ -11,7 +11,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
@@ -118,42 +117,50 @@ TEST(Recorder, TimesAreThoseOfTheSteadyClock) {
   EXPECT_LE(time, after + slack);
 }
 
-// Every event holds one number three times, so that a mixed one shows.
+// Every event holds one number three times, so that a mixed one shows. The
+// writers go on until the reader has seen enough.
 TEST(Recorder, AReaderSeesWholeEventsOfSeveralWriters) {
-  constexpr int kWriters = 3;
-  constexpr std::uint64_t kEach = 3 * kSlots;
+  constexpr unsigned kWriters = 3;
+  constexpr int kEnough = 20'000;
   const auto recorder = Recorder::open();
-  std::atomic<int> writing{kWriters};
+  std::atomic<bool> has_seen_enough{false};
+  std::atomic<std::uint64_t> written{0};
   std::vector<std::thread> writers;
-  for (int w = 0; w < kWriters; ++w) {
+  for (unsigned w = 0; w < kWriters; ++w) {
     writers.emplace_back([&, w] {
-      for (std::uint64_t i = 0; i < kEach; ++i) {
-        const std::uint64_t number = i * kWriters + static_cast<unsigned>(w);
+      std::uint64_t i = 0;
+      for (; i < kSlots || !has_seen_enough.load(); ++i) {
+        const std::uint64_t number = i * kWriters + w;
         recorder->write(
             EventKind::kSubmitted,
             {.name = static_cast<std::uint32_t>(number), .value = number},
             number);
       }
-      writing.fetch_sub(1);
+      written.fetch_add(i);
     });
   }
   const RingReader reader = recorder->reader();
-  std::uint64_t seen = 0;
-  do {
+  int seen = 0;
+  int mixed = 0;
+  while (seen < kEnough) {
     const std::uint64_t end = reader.written();
     for (std::uint64_t i = end < 64 ? 0 : end - 64; i < end; ++i) {
       const auto event = reader.read(i);
       if (!event) continue;
       ++seen;
-      ASSERT_EQ(event->kind, EventKind::kSubmitted);
-      ASSERT_EQ(event->value, event->ticks);
-      ASSERT_EQ(event->name, static_cast<std::uint32_t>(event->value));
+      if (event->kind != EventKind::kSubmitted ||
+          event->value != event->ticks ||
+          event->name != static_cast<std::uint32_t>(event->value)) {
+        ++mixed;
+      }
     }
-  } while (writing.load() > 0);
+  }
+  has_seen_enough.store(true);
   for (std::thread& writer : writers) writer.join();
-  EXPECT_GT(seen, 0u);
-  EXPECT_EQ(reader.written(), kWriters * kEach);
-  EXPECT_EQ(all_of(reader).size(), kSlots);
+  // A writer that is suspended for a round of the ring may spoil one.
+  EXPECT_LE(mixed, static_cast<int>(kWriters));
+  EXPECT_EQ(reader.written(), written.load());
+  EXPECT_GE(all_of(reader).size(), kSlots - kWriters);
 }
 
 // --- The launcher's memory ---
@@ -172,13 +179,11 @@ class LauncherTest : public ::testing::Test {
     ::close(fd_);
   }
 
-  // Runs `rank` in a process with this descriptor as its launcher's memory;
-  // returns its status as of waitpid().
+  // Runs `rank` in a process of its own; returns its status as of waitpid().
   template <typename F>
-  int run(int fd, F rank) {
+  int run(F rank) {
     const pid_t child = ::fork();
     if (child == 0) {
-      ::setenv(kRecorderVariable, std::to_string(fd).c_str(), 1);
       rank();
       ::_exit(0);
     }
@@ -196,8 +201,8 @@ class LauncherTest : public ::testing::Test {
 TEST_F(LauncherTest, ReadsARankThatWasKilled) {
   ASSERT_GE(fd_, 0);
   EXPECT_FALSE(reader().is_readable());
-  const int status = run(fd_, [] {
-    const auto recorder = Recorder::open();
+  const int status = run([this] {
+    const auto recorder = Recorder::open(fd_);
     recorder->write(EventKind::kSubmitted,
                     {.name = recorder->name("allreduce", "w"), .value = 8});
     ::kill(::getpid(), SIGKILL);
@@ -211,14 +216,14 @@ TEST_F(LauncherTest, ReadsARankThatWasKilled) {
 }
 
 TEST_F(LauncherTest, OneRankOfAProcessHasTheMemory) {
-  const int status = run(fd_, [this] {
-    auto first = Recorder::open();
+  const int status = run([this] {
+    auto first = Recorder::open(fd_);
     first->write(EventKind::kSubmitted, {.value = 1});
-    const auto second = Recorder::open();
+    const auto second = Recorder::open(fd_);
     second->write(EventKind::kSubmitted, {.value = 2});
     // The rank's next job goes on in the same memory.
     first.reset();
-    const auto next = Recorder::open();
+    const auto next = Recorder::open(fd_);
     next->write(EventKind::kSubmitted, {.value = 3});
     // The process needs the descriptor no longer.
     if (::fcntl(fd_, F_GETFD) >= 0) ::_exit(1);
@@ -230,13 +235,13 @@ TEST_F(LauncherTest, OneRankOfAProcessHasTheMemory) {
 }
 
 TEST_F(LauncherTest, AProcessLeavesTheMemoryToALivingOne) {
-  const int status = run(fd_, [this] {
-    const auto recorder = Recorder::open();
+  const int status = run([this] {
+    const auto recorder = Recorder::open(fd_);
     recorder->write(EventKind::kSubmitted, {.value = 1});
     // As a rank's child that has inherited the variable and a descriptor.
     const pid_t child = ::fork();
     if (child == 0) {
-      const auto other = Recorder::open();
+      const auto other = Recorder::open(fd_);
       other->write(EventKind::kSubmitted, {.value = 2});
       ::_exit(0);
     }
@@ -255,8 +260,8 @@ TEST_F(LauncherTest, AnotherFileUnderTheNumberIsNotTouched) {
   ASSERT_EQ(::ftruncate(foreign, static_cast<off_t>(kRingBytes)), 0);
   const int file = ::open("/dev/null", O_RDWR);
   for (const int fd : {small, foreign, file, -1, 1 << 20}) {
-    const int status = run(fd, [fd] {
-      const auto recorder = Recorder::open();
+    const int status = run([fd] {
+      const auto recorder = Recorder::open(fd);
       recorder->write(EventKind::kSubmitted, {.value = 1});
       if (all_of(recorder->reader()).size() != 1) ::_exit(1);
       if (fd >= 0 && fd < 1000 && ::fcntl(fd, F_GETFD) < 0) ::_exit(2);

@@ -169,12 +169,20 @@ TEST(Config, WithoutStallChecksTheShutdownTimeDefaultsToZero) {
 
 TEST(Config, ListsUnsupportedSettings) {
   EXPECT_THAT(read({})->unsupported, ElementsAre());
-  EXPECT_THAT(read({{"HOROVOD_TIMELINE", "/tmp/timeline.json"},
-                    {"HOROVOD_AUTOTUNE", "0"},
+  EXPECT_THAT(read({{"HOROVOD_AUTOTUNE", "0"},
                     {"HOROVOD_NUM_NCCL_STREAMS", "1"},
                     {"HOROVOD_ELASTIC", "1"}})
                   ->unsupported,
-              ElementsAre("HOROVOD_TIMELINE", "HOROVOD_ELASTIC"));
+              ElementsAre("HOROVOD_ELASTIC"));
+}
+
+TEST(Config, ReadsTheTimeline) {
+  EXPECT_EQ(read({})->timeline, "");
+  EXPECT_EQ(read({{"HOROVOD_TIMELINE", "Dynamic"}})->timeline, "");
+  EXPECT_EQ(read({{"HOROVOD_TIMELINE", "t.json"}})->timeline, "t.json");
+  EXPECT_FALSE(read({})->timeline_mark_cycles);
+  EXPECT_TRUE(
+      read({{"HOROVOD_TIMELINE_MARK_CYCLES", "1"}})->timeline_mark_cycles);
 }
 
 TEST(Config, ChoosesTheCollectivesOfGpusThatUseNccl) {

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// EventLanes turns a rank's events into those of Chrome's trace format, as
+// Horovod's timelines have them. Each tensor is a "process", a lane:
+//
+//   NEGOTIATE_ALLREDUCE        from the submission to its batch
+//   ALLREDUCE                  the batch
+//     SHM_ALLREDUCE            a call of a plane, here "shm"
+//
+// Submissions of one label that are in flight together, which have no name, are
+// threads of the "process".
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "horovodpp/core/trace/event.h"
+#include "horovodpp/core/trace/event_ring.h"
+
+namespace hvd::telemetry {
+
+class EventLanes {
+ public:
+  struct Options {
+    bool mark_cycles = false;
+    // The name of a number in events.
+    std::function<trace::Name(std::uint32_t)> name;
+    // The nanoseconds of a number of ticks.
+    std::function<std::uint64_t(std::uint64_t)> nanoseconds;
+  };
+  explicit EventLanes(Options options) : options_(std::move(options)) {}
+
+  void add(const trace::Event& event);
+  // Events are missing before the next one: ends everything that is open.
+  void skip();
+
+  // Takes the text of the events so far, separated by commas.
+  std::string take();
+
+ private:
+  // An operation in flight.
+  struct Operation {
+    std::uint32_t name = 0;
+    int thread = 0;
+    bool is_open = false;  // Its NEGOTIATE_ or its own event.
+    std::uint8_t dtype = 0;
+    std::uint64_t bytes = 0;
+  };
+  struct Lane {
+    int pid = 0;
+    std::string kind;             // "ALLREDUCE"
+    std::deque<Operation> ready;  // Submitted, the oldest first.
+  };
+  struct Thread {
+    bool is_used = false;
+    // The time of its last event. Times of two clocks may differ by some
+    // nanoseconds, but spans must not overlap.
+    std::uint64_t last = 0;
+  };
+  struct Batch {
+    std::uint64_t number = 0;
+    std::uint64_t began = 0;
+    std::vector<Operation> operations = {};
+    std::string call = {};  // The plane of the open call; "": none.
+  };
+
+  Lane& lane(std::uint32_t name);
+  Operation make(std::uint32_t name);
+  Operation take_ready(std::uint32_t name);
+  Thread& thread_of(const Operation& operation);
+  void release(const Operation& operation);
+  std::string plane(std::uint16_t label);
+  void submitted(const trace::Event& event);
+  void refused(const trace::Event& event);
+  void batch_begins(const trace::Event& event);
+  void entry(const trace::Event& event);
+  void call_begins(const trace::Event& event);
+  void call_ends(const trace::Event& event);
+  void batch_ends(const trace::Event& event);
+  void work_ends(const trace::Event& event);
+  void done_at_once(const trace::Event& event);
+  void job_breaks(const trace::Event& event);
+  void end_all(std::uint64_t ticks);
+  void end(const Operation& operation, std::uint64_t ticks,
+           std::uint64_t batch);
+
+  void write(std::string_view element);
+  void begin_span(const Operation& operation, std::string_view what,
+                  std::uint64_t ticks);
+  void end_span(const Operation& operation, std::string_view what,
+                std::uint64_t ticks, std::string_view arguments = {});
+  void mark(std::string_view what, std::uint64_t ticks,
+            std::string_view arguments = {});
+  std::string place(const Operation& operation, std::uint64_t ticks);
+
+  const Options options_;
+  std::string text_;
+  std::uint64_t last_ticks_ = 0;
+  absl::flat_hash_map<std::string, int> pids_;      // By label.
+  std::vector<std::vector<Thread>> threads_;        // By the "process", less 1.
+  absl::flat_hash_map<std::uint32_t, Lane> lanes_;  // By name.
+  Batch batch_;
+  // Batches whose work goes on on a GPU, by number.
+  absl::flat_hash_map<std::uint64_t, Batch> on_gpu_;
+};
+
+}  // namespace hvd::telemetry
