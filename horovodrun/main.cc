@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/job/job.h"
 #include "horovodrun/node/agent.h"
+#include "horovodrun/node/flight_recorder.h"
 #include "horovodrun/node/stacks.h"
 #include "horovodrun/output/rank_files.h"
 #include "horovodrun/output/report.h"
@@ -133,6 +135,7 @@ void say_verdict(const Verdict& verdict) {
       std::fputs(absl::StrCat("    ", line, "\n").c_str(), stderr);
     }
   }
+  if (!verdict.work.empty()) say(verdict.work, color);
   if (verdict.line.empty()) return;
   say(std::string(absl::StripPrefix(verdict.line, "horovodrun: ")), color);
 }
@@ -203,6 +206,26 @@ int agent(const std::vector<std::string>& words) {
   return run_agent(options);
 }
 
+// --dump [PID]
+int dump(const std::vector<std::string>& words) {
+  std::optional<pid_t> pid;
+  if (words.size() == 2) {
+    pid_t number = 0;
+    if (!absl::SimpleAtoi(words[1], &number) || number <= 0) {
+      say(absl::StrCat("--dump takes the id of a process, not '", words[1],
+                       "'"),
+          kBoldRed);
+      return kUsageError;
+    }
+    pid = number;
+  } else if (words.size() > 2) {
+    say("--dump takes at most the id of one process", kBoldRed);
+    return kUsageError;
+  }
+  std::fputs(dump_of_ranks(pid).c_str(), stdout);
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
 // Otherwise a descriptor that is opened later could become a standard stream.
 void open_closed_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -220,6 +243,7 @@ int run(std::vector<std::string> words) {
     return print_stacks({words.begin() + 1, words.end()},
                         current_environment());
   }
+  if (!words.empty() && words[0] == "--dump") return dump(words);
   if (!words.empty() && words[0] == kMeasureLink) return measure_link();
   if (!words.empty() && words[0] == "doctor") {
     return run_doctor({words.begin() + 1, words.end()}, current_environment());

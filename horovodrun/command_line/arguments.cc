@@ -20,6 +20,7 @@
 #include "horovodrun/command_line/output_options.h"
 #include "horovodrun/command_line/ranks_of_host.h"
 #include "horovodrun/command_line/words.h"
+#include "horovodrun/node/flight_recorder.h"
 #include "horovodrun/options/completion.h"
 #include "horovodrun/options/config_file.h"
 #include "horovodrun/options/help.h"
@@ -57,6 +58,7 @@ std::string answer_to(const OptionValues& options,
                ? zsh_completion()
                : bash_completion();
   }
+  if (options.has("--dump")) return dump_of_ranks(std::nullopt);
   if (options.has("--print")) {
     return absl::EqualsIgnoreCase(options.text("--print"), "table")
                ? options_table()

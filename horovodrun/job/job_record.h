@@ -29,6 +29,7 @@ struct RankRecord {
   // The last news; nullopt: it has sent none, or none yet.
   std::optional<RankStatus> news{};
   Clock::TimePoint news_at{};
+  std::string work{};  // Its last work if it failed, a predicate.
   // Why the job broke for it, unless it has gone on since.
   std::optional<RankStatus> broken{};
   // Why one of its submissions failed, and which rank's leaving is to blame.

@@ -85,6 +85,9 @@ void JobWatch::report_arrived(const Report& report, Clock::TimePoint now) {
         rank.is_leaving = true;
       }
       break;
+    case Kind::kWork:
+      rank.work = report.text;
+      break;
     case Kind::kNews:
       if (report.news) news_arrived(rank, *report.news, now);
       break;

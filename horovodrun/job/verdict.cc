@@ -407,6 +407,10 @@ std::vector<std::string> Judge::left_behind() const {
 
 Verdict Judge::verdict() const {
   Verdict verdict = cause();
+  if (verdict.rank >= 0 && !record(verdict.rank).work.empty()) {
+    verdict.work =
+        absl::StrCat("rank ", verdict.rank, " ", record(verdict.rank).work);
+  }
   if (!verdict.line.empty()) verdict.line += unaware_ranks();
   for (const std::string& text : left_behind()) {
     absl::StrAppend(&verdict.line, verdict.line.empty() ? "" : "; ", text);

@@ -24,7 +24,8 @@ struct Verdict {
   // A new start of the job would not help: the user has ended it, or output is
   // lost.
   bool is_final = false;
-  int rank = -1;  // That the line names as the cause; -1: none.
+  int rank = -1;       // That the line names as the cause; -1: none.
+  std::string work{};  // "rank 3 was in …": that rank's last; may be empty.
   // The last lines of the rank's standard error, unless they are shown directly
   // above.
   std::vector<std::string> last_lines{};

@@ -15,6 +15,7 @@
 #include "horovodpp/core/job/rank_status.h"
 #include "horovodrun/engines/engine.h"
 #include "horovodrun/node/crash_library.h"
+#include "horovodrun/node/flight_recorder.h"
 #include "horovodrun/output/rank_streams.h"
 #include "horovodrun/output/report.h"
 #include "horovodrun/system/abstract_socket.h"
@@ -86,6 +87,7 @@ class Supervisor {
  private:
   void report(Report::Kind kind, int pid, int value) const;
   void pass_on_news();
+  void report_work() const;
   void report_activity();
   void reap();
   void wait_for_event();
@@ -95,6 +97,7 @@ class Supervisor {
   const ParentWatch parent_;
   const SignalQueue signals_;
   NewsSocket news_;
+  const FlightRecorder recorder_;
   pid_t command_ = -1;
   bool ended_ = false;
   bool succeeded_ = false;
@@ -118,6 +121,16 @@ void Supervisor::pass_on_news() {
   }
 }
 
+void Supervisor::report_work() const {
+  const std::string work = recorder_.last_work();
+  if (work.empty()) return;
+  send_report({.kind = Report::Kind::kWork,
+               .rank = supervision_.rank,
+               .pid = command_,
+               .text = work},
+              supervision_.token);
+}
+
 void Supervisor::report_activity() {
   if (SteadyClock::now() < next_activity_) return;
   next_activity_ = SteadyClock::now() + kActivityInterval;
@@ -135,6 +148,7 @@ void Supervisor::reap() {
   ended_ = true;
   succeeded_ = *status == 0;
   pass_on_news();  // News, which explain the end, must arrive before it.
+  if (!succeeded_) report_work();
   if (WIFSIGNALED(*status)) {
     report(Report::Kind::kKilled, command_, WTERMSIG(*status));
   } else {
@@ -180,6 +194,7 @@ bool Supervisor::run() {
   adopt_orphans();
   Environment environment = supervision_.environment;
   environment["HOROVODPP_LAUNCHER"] = news_.name();
+  recorder_.add_to(environment);
   CrashLibrary crash_library;
   if (supervision_.debugs_crashes) {
     crash_library.add_to(environment, supervision_.rank);
@@ -193,6 +208,7 @@ bool Supervisor::run() {
                  streams.output() >= 0 ? streams.output() : supervision_.output,
              .stderr_fd =
                  streams.errors() >= 0 ? streams.errors() : supervision_.errors,
+             .kept_fd = recorder_.fd(),
              .own_group = true,
              .death_signal = SIGKILL,
              .mask = signal_set({})});

@@ -238,6 +238,10 @@ constexpr Option kLaunchOptions[] = {
     {.names = "--check-build -cb",
      .group = OptionGroup::kAbout,
      .help = "Show the parts of this installation"},
+    {.names = "--dump",
+     .group = OptionGroup::kAbout,
+     .help = "Show what each rank on this host does, of all jobs; followed by "
+             "the id of a process: of the ranks below it"},
     {.names = "--completion",
      .group = OptionGroup::kAbout,
      .help = "Show a script that completes horovodrun's options in a shell",

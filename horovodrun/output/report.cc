@@ -18,10 +18,10 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr std::array<const char*, 12> kKindNames = {
-    "started",   "exited",   "killed",    "not-executed",
-    "stopping",  "leaving",  "news",      "left-behind",
-    "file-lost", "activity", "last-line", "host-lost"};
+constexpr std::array<const char*, 13> kKindNames = {
+    "started",   "exited", "killed",      "not-executed", "stopping",
+    "leaving",   "news",   "left-behind", "file-lost",    "activity",
+    "last-line", "work",   "host-lost"};
 
 constexpr size_t kMaxText = 256;
 
@@ -33,6 +33,7 @@ std::string rest_of(const Report& report) {
     case Report::Kind::kFileLost:
     case Report::Kind::kActivity:
     case Report::Kind::kLastLine:
+    case Report::Kind::kWork:
       return absl::StrCat(" ", report.text.substr(0, kMaxText));
     default:
       return "";
@@ -50,6 +51,7 @@ bool parse_rest(std::optional<absl::string_view> rest, Report* report) {
     case Report::Kind::kFileLost:
     case Report::Kind::kActivity:
     case Report::Kind::kLastLine:
+    case Report::Kind::kWork:
       report->text = std::string(rest.value_or(""));
       return rest.has_value();
     default:

@@ -32,6 +32,7 @@ struct Report {
     kActivity,  // `text` is the rank's activity (watch/rank_activity.h).
     kLastLine,  // `text` is one of the last lines of a failed rank's standard
                 // error, of a rank on another host.
+    kWork,      // `text` is the last work of a failed rank, a predicate.
     kHostLost,  // The connection to `host` failed or was lost; `value` is the
                 // exit code of the remote shell, or minus its signal.
   };

@@ -37,9 +37,10 @@ struct RingHeader {
   std::atomic<std::uint64_t> magic;
   std::atomic<std::uint32_t> version;  // 0: no rank has begun yet.
   std::atomic<std::uint32_t> by_counter;
-  std::atomic<std::int64_t> pid;           // The rank that writes, or wrote.
-  std::atomic<std::uint64_t> ticks;        // A moment,
-  std::atomic<std::uint64_t> nanoseconds;  // on both clocks.
+  std::atomic<std::int64_t> pid;     // The rank that writes, or wrote.
+  std::atomic<std::uint64_t> place;  // pack(size, rank); 0: not in a job yet.
+  std::atomic<std::uint64_t> ticks;  // A moment,
+  std::atomic<std::uint64_t> nanoseconds;             // on both clocks.
   alignas(64) std::atomic<std::uint64_t> names_used;  // Bytes.
   alignas(64) std::atomic<std::uint64_t> written;     // Events so far.
 };
@@ -77,6 +78,12 @@ class EventRing {
   void begin();
 
   std::uint64_t now() const { return read_ticks(by_counter_); }
+
+  // The rank's place in its job.
+  void set_place(int rank, int size) {
+    header_.place.store(pack(static_cast<std::uint64_t>(size),
+                             static_cast<std::uint64_t>(rank)));
+  }
 
   // Any thread.
   void write(const Event& event) {
@@ -118,6 +125,8 @@ class RingReader {
   static bool is_ring(const std::byte* memory);
 
   std::int64_t pid() const { return header_.pid.load(); }
+  // pack(size, rank); 0 before the first job.
+  std::uint64_t place() const { return header_.place.load(); }
   std::uint64_t written() const { return header_.written.load(); }
 
   // Event `index`; nullopt if it is overwritten, or not written yet.

@@ -113,8 +113,7 @@ std::shared_ptr<Recorder> Recorder::open(int launcher) {
 }
 
 int Recorder::make_memory() {
-  const int fd =
-      ::memfd_create("horovodpp trace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const int fd = ::memfd_create(kMemoryName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
   const std::uint64_t magic = RingHeader::kMagic;
   // With a size that cannot change, no access by a reader can fail.

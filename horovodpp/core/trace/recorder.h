@@ -28,6 +28,9 @@
 
 namespace hvd::trace {
 
+// The name of a launcher's memory, as /proc/PID/fd shows it.
+inline constexpr char kMemoryName[] = "horovodpp trace";
+
 class Recorder {
  public:
   // `launcher`: the descriptor of the launcher's memory, which is closed once
@@ -61,6 +64,12 @@ class Recorder {
   }
   void write(EventKind kind, const Values& values) {
     write(kind, values, now());
+  }
+  void begin_job(int rank, int size) {
+    ring_.set_place(rank, size);
+    write(EventKind::kJobBegins,
+          {.value = pack(static_cast<std::uint64_t>(size),
+                         static_cast<std::uint64_t>(rank))});
   }
 
   // The number of a name; the same for the same texts. Takes a lock: keep it.

@@ -198,10 +198,7 @@ absl::Status Job::launch(const Config& config) {
     HVD_RETURN_IF_ERROR(start_timeline(
         config.timeline, {.mark_cycles = config.timeline_mark_cycles}));
   }
-  trace_->recorder().write(
-      trace::EventKind::kJobBegins,
-      {.value = trace::pack(static_cast<std::uint64_t>(topology_.size()),
-                            static_cast<std::uint64_t>(topology_.rank()))});
+  trace_->recorder().begin_job(topology_.rank(), topology_.size());
   HVD_RETURN_IF_ERROR(add_first_sets(config));
   watch_peers();
   warn(config);

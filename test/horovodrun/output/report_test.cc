@@ -50,7 +50,8 @@ TEST(Report, CarriesTheNewsOfARank) {
 }
 
 TEST(Report, CarriesWhereAProcessWaitsAndWhichFileIsLost) {
-  for (const auto kind : {Report::Kind::kLeftBehind, Report::Kind::kFileLost}) {
+  for (const auto kind : {Report::Kind::kLeftBehind, Report::Kind::kFileLost,
+                          Report::Kind::kWork}) {
     const Report report = {.kind = kind,
                            .rank = 3,
                            .pid = 4711,
