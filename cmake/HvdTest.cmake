@@ -194,8 +194,8 @@ set(HVD_LEFT_OUT_thread_collective_test "Adasum*:ShmAdasum*:Ring*:StagedOfThread
 # Of 10,000 random programs half, without a sanitizer.
 set(HVD_LEFT_OUT_plain_simulation_test "Seeds/RandomPrograms.*/2:Seeds/RandomPrograms.*/3")
 # The layers whose tests ThreadSanitizer runs: the others start threads only through these.
-set(HVD_CONCURRENT_LAYERS core transport coordinator collective runtime snapshot device kernel
-  autograd checkpoint optim c)
+set(HVD_CONCURRENT_LAYERS core telemetry transport coordinator collective runtime snapshot device
+  kernel autograd checkpoint optim c)
 
 # Between processes only the parts that other planes do for it differ, and these have tests
 # of their own.

@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "test/support/file_size_limit.h"
 #include "test/support/temporary_folder.h"
@@ -17,7 +21,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
 using trace::EventKind;
@@ -218,6 +221,28 @@ TEST_F(TimelineTest, CountsEventsThatCameTooFast) {
   EXPECT_THAT(
       log, HasSubstr("the timeline lacks " + std::to_string(lost) + " events"));
   EXPECT_EQ(file.spans.at("allreduce.waits").back(), "E NEGOTIATE_ALLREDUCE");
+}
+
+TEST_F(TimelineTest, FollowsSeveralThreads) {
+  constexpr int kThreads = 3;
+  constexpr int kEach = 500;
+  start();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, mine = name("of" + std::to_string(t))] {
+      for (int i = 0; i < kEach; ++i) {
+        submit(mine);
+        recorder_.write(EventKind::kRefused, {.name = mine});
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const TimelineFile file = stop();
+  EXPECT_EQ(file.lost, 0);
+  for (int t = 0; t < kThreads; ++t) {
+    EXPECT_EQ(file.spans.at("allreduce.of" + std::to_string(t)).size(),
+              2u * kEach);
+  }
 }
 
 TEST_F(TimelineTest, AFullDiskEndsItWithOneWarning) {
