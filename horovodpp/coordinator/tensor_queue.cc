@@ -2,6 +2,7 @@
 #include "horovodpp/coordinator/tensor_queue.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -67,10 +68,17 @@ void TensorQueue::drop_name(Submission& submission) {
   std::exchange(submission.name, nullptr)->users.fetch_sub(1);
 }
 
-void TensorQueue::trace_name(QueuedName& name, const Request& request) {
+// Without memory the name is unknown in the trace. An exception would leave the
+// name claimed.
+void TensorQueue::trace_name(QueuedName& name,
+                             const Request& request) noexcept {
   if (recorder_ == nullptr || name.traced_as == request.kind) return;
-  name.traced = traced_name(*recorder_, request);
   name.traced_as = request.kind;
+  try {
+    name.traced = traced_name(*recorder_, request);
+  } catch (const std::bad_alloc&) {
+    name.traced = trace::kNoName;
+  }
 }
 
 void TensorQueue::record(trace::EventKind kind, const Submission& submission) {

@@ -155,7 +155,7 @@ class TensorQueue {
   void forget(const Key& key);
   static void begin_flight(QueuedName& name);
   static bool claim(QueuedName& name);
-  void trace_name(QueuedName& name, const Request& request);
+  void trace_name(QueuedName& name, const Request& request) noexcept;
   void record(trace::EventKind kind, const Submission& submission);
   bool is_closed() const { return last_.load() != nullptr; }
   absl::Status why_closed();

@@ -101,6 +101,7 @@ TEST(RuntimeTimeline, ShowsWhyAnOperationOrTheJobFailed) {
   const TimelineFile file = read_timeline(options.config.timeline);
   EXPECT_THAT(file.spans.at("allreduce.unequal"),
               ElementsAre("B NEGOTIATE_ALLREDUCE", "E NEGOTIATE_ALLREDUCE"));
+  EXPECT_EQ(file.marks.at("JOB_BREAKS").size(), 1u);
   EXPECT_THAT(std::string(file.marks.at("JOB_BREAKS").at(0)["args"]["reason"]),
               ::testing::HasSubstr("gives up"));
 }

@@ -83,7 +83,7 @@ absl::Status JobEnd::settle(const absl::Status& why) {
     reason = out_of_memory_;
   }
   // Tell the launcher first: a caller that sees the error may end the process.
-  if (parts_.recorder != nullptr) {
+  if (parts_.recorder != nullptr && !std::exchange(is_recorded_, true)) {
     parts_.recorder->write(
         trace::EventKind::kJobBreaks,
         {.name = parts_.recorder->add_once(std::string_view(

@@ -39,6 +39,7 @@ class JobEnd {
   void notify_other_nodes(const absl::Status& reason);
 
   const LoopParts parts_;
+  bool is_recorded_ = false;  // In the trace.
   // Created while memory is available.
   const absl::Status out_of_memory_;
   const std::string out_of_memory_text_;
