@@ -12,8 +12,8 @@ the training in its own way, in turns:
   torchelastic          torchrun --max-restarts, DDP with gloo; all ranks start again, from a
                         checkpoint that rank 0 writes every 50 steps
 
-Prints for each how often it went on, the median and the largest time from the kill to the next step that is complete on a
-rank, until all ranks are there again, and the steps that were made twice.
+Prints for each how often it went on, the median and the largest time from the kill to the next step
+that is complete on a rank, until all ranks are there again, and the steps that were made twice.
 """
 import argparse
 import os

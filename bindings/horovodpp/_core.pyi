@@ -324,7 +324,7 @@ class ShardSum:
 class Snapshots:
     """Copies of a job's state on disk, which survive all of its ranks."""
 
-    def __init__(self, directory: str, keep: int, share_of_time: float) -> None: ...
+    def __init__(self, directory: str, each_host: bool, keep: int, share_of_time: float) -> None: ...
 
     def save(self, step: int, values: Sequence[tuple[str, tuple[int, int, Sequence[int], int, int]]], note: bytes) -> None:
         """Begins a snapshot, or skips it. All ranks call it."""
