@@ -9,12 +9,15 @@
 #include <horovodpp/horovodpp.h>
 #include <models/gpt.h>
 #include <models/mlp.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +31,7 @@ struct Options {
   std::int64_t batch = 4;  // Samples of a shard.
   std::string snapshots;   // Their folder; empty: none are taken.
   std::int64_t every = 50;
+  std::string log;  // Prefix of the files of step times; empty: none.
 };
 
 constexpr std::int64_t kSamples = 4096;
@@ -85,6 +89,26 @@ class Task {
   std::unique_ptr<hvd::nn::Module> model_;
 };
 
+// Writes the time, number and ranks of each step to a file of this process, for
+// scripts/compare_recovery.py.
+class StepLog {
+ public:
+  explicit StepLog(const std::string& prefix) {
+    if (prefix.empty()) return;
+    file_.open(prefix + std::to_string(getpid()), std::ios::app);
+  }
+  void add(std::int64_t step) {
+    if (!file_.is_open()) return;
+    const std::chrono::duration<double> now =
+        std::chrono::steady_clock::now().time_since_epoch();
+    file_ << std::fixed << now.count() << " " << step << " " << hvd::size()
+          << std::endl;  // Flushed: the process may be killed.
+  }
+
+ private:
+  std::ofstream file_;
+};
+
 // The sum of the bits of all parameters.
 std::uint64_t checksum(const hvd::nn::Module& model) {
   std::uint64_t sum = 0xcbf29ce484222325;
@@ -118,11 +142,13 @@ void train(const Options& options) {
         hvd::snapshot::Snapshots::open({.directory = options.snapshots}));
     state.load_from(*snapshots);
   }
+  StepLog log(options.log);
   hvd::elastic::run(state, [&] {
     while (step < options.steps) {
       sharded.step(
           step, [&](int shard) { task.loss(batches(step, shard)).backward(); });
       ++step;
+      log.add(step);
       state.end_step();
       if (snapshots != nullptr && step % options.every == 0) {
         state.save_to(*snapshots, step);
@@ -150,6 +176,8 @@ int main(int argc, char** argv) try {
                  "Folder of snapshots; goes on from the newest");
   app.add_option("--every", options.every, "Steps between snapshots")
       ->check(CLI::PositiveNumber);
+  app.add_option("--log", options.log,
+                 "Prefix of files with the time of each step, one a process");
   CLI11_PARSE(app, argc, argv);
   hvd::throw_if_error(hvd::init());
   train(options);

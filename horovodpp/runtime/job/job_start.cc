@@ -232,14 +232,23 @@ void Job::watch_peers() {
     if (rank == topology_.rank()) {
       log_.error(absl::StrCat(topology_.describe(rank), " ", how));
     }
-    monitor_.peer_lost(rank, how);
+    note_lost(rank, how);
   });
   liveness_locks_.emplace(
       layout_.lives(segment_->payload()), segment_->local_rank(),
       segment_->local_size(), [this](int local_rank) {
         const auto at = static_cast<std::size_t>(local_rank);
-        monitor_.peer_lost(sharing_.local_ranks()[at], kEndedEarly);
+        note_lost(sharing_.local_ranks()[at], kEndedEarly);
       });
+}
+
+// The monitor learns it first: its reason is the one that users see.
+void Job::note_lost(int rank, const std::string& how) {
+  monitor_.peer_lost(rank, how);
+  const std::vector<int>& here = sharing_.local_ranks();
+  const auto found = std::find(here.begin(), here.end(), rank);
+  if (found == here.end() || rank == topology_.rank()) return;
+  plane_board_.mark_lost(static_cast<int>(found - here.begin()));
 }
 
 void Job::ignore_peers() {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -348,6 +349,23 @@ TEST(ShmBoard, IsUnusableAfterAnAbandonedCallThatAllEntered) {
 }
 
 // All ranks enter, and each is told to abandon the call at a different time.
+// Otherwise it would wait for an hour.
+TEST(ShmBoard, AWithdrawalDoesNotWaitForALostMember) {
+  ShmOptions options = kOptions;
+  options.longest_withdrawal = std::chrono::hours(1);
+  on_loopback(3, [&](transport::Communicator& communicator) {
+    RankBoard all(communicator, options);
+    ShmBoard& board = all.board();
+    NeverInterrupt interrupt;
+    ASSERT_TRUE(board.begin(kThree, label_of(1)).ok());
+    board.arrive();
+    ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
+    if (board.rank() == 2) return;  // It finishes nothing.
+    if (board.rank() == 0) board.mark_lost(2);
+    board.withdraw(0);
+  });
+}
+
 TEST(ShmBoard, AVoteIsUnanimous) {
   constexpr std::uint32_t kRounds = 400;
   std::vector<std::atomic<int>> gone_on(kRounds);
