@@ -383,9 +383,10 @@ absl::Status ShmBoard::wait_for_results(std::uint64_t step,
   return wait_for_all(&Line::finished, step, interrupt);
 }
 
-absl::Status ShmBoard::check_no_withdrawal() const {
+absl::Status ShmBoard::check_no_withdrawal() {
   for (const int member : members_) {
     if (ended(member).withdrawn.load() == 0) continue;
+    withdraw(0);
     return absl::AbortedError(absl::StrCat("local rank ", member, " gave ",
                                            kind_name(pack(label_.kind, 0)),
                                            " up after all had entered it"));

@@ -215,9 +215,10 @@ class ShmBoard {
                                 transport::Interrupt& interrupt);
 
   // Returns OK if this rank may write into the memory of the others until it
-  // finishes. Call after wait_for_arrivals(step).
+  // finishes. Call after wait_for_arrivals(0). Otherwise this rank withdraws,
+  // too: the member that gave up waits for it.
   //   Aborted  a member has given the call up; names it
-  absl::Status check_no_withdrawal() const;
+  absl::Status check_no_withdrawal();
 
   // Call if this rank's wait for arrivals at `step`, or for its results, failed
   // and others may write into its memory. Returns when the writing has stopped:

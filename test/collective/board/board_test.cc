@@ -366,6 +366,28 @@ TEST(ShmBoard, AWithdrawalDoesNotWaitForALostMember) {
   });
 }
 
+TEST(ShmBoard, MembersThatSeeAWithdrawalWithdraw) {
+  ShmOptions options = kOptions;
+  options.longest_withdrawal = std::chrono::hours(1);
+  std::atomic<bool> has_withdrawn = false;
+  on_loopback(2, [&](transport::Communicator& communicator) {
+    RankBoard both(communicator, options);
+    ShmBoard& board = both.board();
+    NeverInterrupt interrupt;
+    ASSERT_TRUE(board.begin(kTwo, label_of(1)).ok());
+    board.arrive();
+    ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
+    if (board.rank() == 0) {
+      board.withdraw(0);
+      has_withdrawn = true;
+      return;
+    }
+    absl::Status status;
+    while (status.ok() && !has_withdrawn) status = board.check_no_withdrawal();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("local rank 0 gave"));
+  });
+}
+
 TEST(ShmBoard, AVoteIsUnanimous) {
   constexpr std::uint32_t kRounds = 400;
   std::vector<std::atomic<int>> gone_on(kRounds);
