@@ -3,7 +3,7 @@
 """Kills a rank of a training with torch, and measures how long the others need to go on.
 
   scripts/compare_recovery.py build/dev --torch-python PYTHON [--jobs 10]
-  scripts/compare_recovery.py build/dev --kills 1000 [--spares 1] [--model gpt]
+  scripts/compare_recovery.py build/dev --kills 1000 [--spares 1] [--model gpt] [--two-hosts]
 
 Three ranks on this host train a small model. One gets SIGKILL in mid-training. Each system restores
 the training in its own way, in turns:
@@ -17,9 +17,11 @@ Prints for each how often it went on, the median and the largest time from the k
 that is complete on a rank, until all ranks are there again, and the steps that were made twice.
 
 With --kills, ranks of one job of examples/cpp/elastic are killed one after another, each time after
-all ranks are there again. The weights at the end must be those of a job without a kill.
+all ranks are there again. The weights at the end must be those of a job without a kill. --two-hosts:
+two ranks each on two hosts, which are network namespaces of this machine; needs root.
 """
 import argparse
+import contextlib
 import itertools
 import os
 import pathlib
@@ -186,23 +188,42 @@ def checksums_of(output):
     return set(re.findall(r"checksum (\w+)", output))
 
 
+@contextlib.contextmanager
+def one_host():
+    yield [], ["-np", str(RANKS)], os.environ, RANKS
+
+
+@contextlib.contextmanager
+def two_hosts():
+    sys.path.append(str(pathlib.Path(__file__).parent.parent / "test" / "horovodrun" / "hosts"))
+    import network
+    with network.Network("ab") as net:
+        yield (net["a"].within(), ["-np", "4", "-H", "a:2,b:2"], {**os.environ, **net.shell()}, 4)
+
+
 def kill_one_after_another(arguments, chance):
+    with two_hosts() if arguments.two_hosts else one_host() as place:
+        return kill_ranks(arguments, chance, *place)
+
+
+def kill_ranks(arguments, chance, prefix, hosts, environment, size):
     program = [str(arguments.build / "examples" / "cpp" / "elastic"), "--model", arguments.model]
     launcher = str(arguments.build / "horovodrun" / "horovodrun")
     nexts, wholes, steps = [], [], []
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         folder = pathlib.Path(name)
         logs = StepLogs(folder)
         job = subprocess.Popen(
-            [launcher, "-np", str(RANKS), "--min-np", "1", "--max-np", str(RANKS), "--spares",
+            [*prefix, launcher, *hosts, "--min-np", "1", "--max-np", str(size), "--spares",
              str(arguments.spares), *program, "--steps", str(arguments.steps), "--log",
-             f"{folder}/steps."], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+             f"{folder}/steps."], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)
         while job.poll() is None and len(nexts) < arguments.kills:
             # All ranks are there.
             recent = {}
-            while len(recent) < RANKS and job.poll() is None:
+            while len(recent) < size and job.poll() is None:
                 rows = logs.follow()
-                recent.update((pid, when) for when, _, ranks, pid in rows if ranks == RANKS)
+                recent.update((pid, when) for when, _, ranks, pid in rows if ranks == size)
                 if wholes and wholes[-1] is None and recent:
                     wholes[-1] = min(recent.values()) - killed
                 time.sleep(0.001)
@@ -215,7 +236,7 @@ def kill_one_after_another(arguments, chance):
             after = None
             while after is None and job.poll() is None:
                 after = next((when for when, _, ranks, pid in logs.follow()
-                              if when > killed and ranks < RANKS), None)
+                              if when > killed and ranks < size), None)
                 time.sleep(0.0005)
             if after is not None:
                 nexts.append(after - killed)
@@ -243,6 +264,7 @@ def main():
     parser.add_argument("--torch-python")
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--spares", type=int, default=0)
+    parser.add_argument("--two-hosts", action="store_true")
     parser.add_argument("--model", default="mlp", choices=("mlp", "gpt"))
     parser.add_argument("--steps", type=int, help="default: 150 a kill")
     parser.add_argument("--jobs", type=int, default=10)
