@@ -226,6 +226,9 @@ def signs(momentum: float, warmup_steps: int) -> Compressor: ...
 
 def power_sgd(rank: int) -> Compressor: ...
 
+def compare_dry_steps(parameters: Sequence[tuple[str, str, tuple[int, int, Sequence[int], int, int], tuple[int, int, Sequence[int], int, int] | None, bool, bool, int]], buffers: Sequence[tuple[str, str, tuple[int, int, Sequence[int], int, int], tuple[int, int, Sequence[int], int, int] | None, bool, bool, int]], loss: float, is_loss_reproduced: bool, seconds: float, peak_bytes: int) -> tuple[list[str], list[str], str]:
+    """(problems, notes, summary). All ranks call it."""
+
 class ContributionState(enum.Enum):
     """The state of a gradient after a contribution."""
 
