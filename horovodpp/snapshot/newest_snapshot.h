@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/snapshot/snapshot.h"
 #include "horovodpp/snapshot/snapshot_folder.h"
-#include "horovodpp/snapshot/snapshots.h"
 
 namespace hvd::snapshot {
 

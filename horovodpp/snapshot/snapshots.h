@@ -33,11 +33,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/outcome.h"
+#include "horovodpp/snapshot/snapshot.h"
 
 namespace HVD_EXPORT hvd {
 namespace snapshot {
@@ -69,34 +69,6 @@ struct SnapshotStats {
   double save_seconds = 0;   // The time of all save() calls.
   double write_seconds = 0;  // The time of the writing thread.
   std::uint64_t bytes = 0;   // Written by this rank.
-};
-
-// A state that was loaded.
-class Snapshot {
- public:
-  struct Value {
-    std::string name;
-    const std::byte* data = nullptr;
-    std::size_t size = 0;
-  };
-
-  Snapshot(std::int64_t step, std::string note, std::vector<Value> values,
-           std::shared_ptr<const std::byte[]> bytes)
-      : step_(step),
-        note_(std::move(note)),
-        values_(std::move(values)),
-        bytes_(std::move(bytes)) {}
-
-  std::int64_t step() const { return step_; }
-  const std::string& note() const { return note_; }
-  // In the order of save().
-  const std::vector<Value>& values() const { return values_; }
-
- private:
-  std::int64_t step_;
-  std::string note_;
-  std::vector<Value> values_;
-  std::shared_ptr<const std::byte[]> bytes_;
 };
 
 class Snapshots {
