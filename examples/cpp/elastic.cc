@@ -11,12 +11,14 @@
 #include <models/mlp.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -28,6 +30,7 @@ struct Options {
   std::int64_t batch = 4;  // Samples of a shard.
   std::string snapshots;   // Their folder; empty: none are taken.
   std::int64_t every = 50;
+  int wait_for = 1;  // Ranks, before the second half of the steps.
 };
 
 constexpr std::int64_t kSamples = 4096;
@@ -119,7 +122,17 @@ void train(const Options& options) {
     state.load_from(*snapshots);
   }
   hvd::elastic::run(state, [&] {
+    // Begins again whenever the ranks have changed.
+    if (hvd::rank() == 0) {
+      std::printf("step %lld: %d ranks\n", static_cast<long long>(step),
+                  hvd::size());
+      std::fflush(stdout);
+    }
     while (step < options.steps) {
+      while (step == options.steps / 2 && hvd::size() < options.wait_for) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        state.end_step();  // Lets newcomers join.
+      }
       sharded.step(
           step, [&](int shard) { task.loss(batches(step, shard)).backward(); });
       ++step;
@@ -150,6 +163,8 @@ int main(int argc, char** argv) try {
                  "Folder of snapshots; goes on from the newest");
   app.add_option("--every", options.every, "Steps between snapshots")
       ->check(CLI::PositiveNumber);
+  app.add_option("--wait-for", options.wait_for,
+                 "Ranks to wait for before the second half of the steps");
   CLI11_PARSE(app, argc, argv);
   hvd::throw_if_error(hvd::init());
   train(options);
