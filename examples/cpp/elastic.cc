@@ -20,6 +20,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -31,7 +32,8 @@ struct Options {
   std::int64_t batch = 4;  // Samples of a shard.
   std::string snapshots;   // Their folder; empty: none are taken.
   std::int64_t every = 50;
-  std::string log;  // Prefix of the files of step times; empty: none.
+  std::string log;   // Prefix of the files of step times; empty: none.
+  int wait_for = 1;  // Ranks, before the second half of the steps.
 };
 
 constexpr std::int64_t kSamples = 4096;
@@ -144,7 +146,17 @@ void train(const Options& options) {
   }
   StepLog log(options.log);
   hvd::elastic::run(state, [&] {
+    // Begins again whenever the ranks have changed.
+    if (hvd::rank() == 0) {
+      std::printf("step %lld: %d ranks\n", static_cast<long long>(step),
+                  hvd::size());
+      std::fflush(stdout);
+    }
     while (step < options.steps) {
+      while (step == options.steps / 2 && hvd::size() < options.wait_for) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        state.end_step();  // Lets newcomers join.
+      }
       sharded.step(
           step, [&](int shard) { task.loss(batches(step, shard)).backward(); });
       ++step;
@@ -178,6 +190,8 @@ int main(int argc, char** argv) try {
       ->check(CLI::PositiveNumber);
   app.add_option("--log", options.log,
                  "Prefix of files with the time of each step, one a process");
+  app.add_option("--wait-for", options.wait_for,
+                 "Ranks to wait for before the second half of the steps");
   CLI11_PARSE(app, argc, argv);
   hvd::throw_if_error(hvd::init());
   train(options);
