@@ -79,7 +79,7 @@ class _Step:
     """The loss of a batch and its gradients, which are not added to the parameters."""
 
     def __init__(self, model, parameters, batch, loss_of):
-        self._own = {p.untyped_storage().data_ptr() for _, p in parameters}
+        self._own = {_storage_of(p).data_ptr() for _, p in parameters}
         self._saved = {}  # Bytes by address.
         self.places = [-1] * len(parameters)
         leaves = [p for _, p in parameters]
@@ -102,7 +102,7 @@ class _Step:
             for gradient in self.gradients if gradient is not None)
 
     def _save(self, tensor):
-        storage = tensor.untyped_storage()
+        storage = _storage_of(tensor)
         if storage.data_ptr() not in self._own:
             self._saved[storage.data_ptr()] = storage.nbytes()
         return tensor
@@ -112,6 +112,11 @@ class _Step:
             self.places[number] = self._next
             self._next += 1
         return note
+
+
+def _storage_of(tensor):
+    # Before torch 2.0 there is no untyped_storage().
+    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
 
 
 def _default_loss(model, batch):
