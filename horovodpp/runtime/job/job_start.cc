@@ -91,7 +91,10 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
   const NodeLayout layout(sharing.local_size(), config.cache_capacity);
   HVD_ASSIGN_OR_RETURN(
       std::unique_ptr<transport::NodeSegment> segment,
-      transport::NodeSegment::open(*wires, sharing, layout.bytes(), deadline));
+      transport::NodeSegment::open(*wires, sharing, layout.bytes(), deadline,
+                                   config.huge_pages
+                                       ? transport::SharedMemory::Pages::kHuge
+                                       : transport::SharedMemory::Pages::kAny));
   set_default_num_threads(config.num_threads > 0
                               ? config.num_threads
                               : cores_for_ranks() / topology.local_size());

@@ -211,7 +211,9 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::start(
                       return check_epoch(epoch);
                     }}));
   Config config = config_;
-  config.measure_crossovers = false;  // Survivors want to go on soon.
+  // Survivors want to go on soon.
+  config.measure_crossovers = false;
+  config.huge_pages = false;
   config.start_timeout =
       std::max(deadline - steady_clock::now(), steady_clock::duration::zero());
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<Job> job,
