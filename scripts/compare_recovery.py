@@ -227,6 +227,8 @@ def kill_ranks(arguments, chance, prefix, hosts, environment, size):
                 if wholes and wholes[-1] is None and recent:
                     wholes[-1] = min(recent.values()) - killed
                 time.sleep(0.001)
+            if len(recent) < size:
+                break  # The job has ended.
             time.sleep(chance.uniform(0, 0.05))
             steps += [b[0] - a[0] for a, b in itertools.pairwise(
                 row for row in logs.follow() if row[3] == min(recent))]
