@@ -22,7 +22,7 @@ std::int64_t bits_of(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
 }
 
-// --- What the ranks exchange ---
+// --- Exchanged values ---
 
 Value packed(const Parameters& parameters) {
   Value::Array rows;
@@ -86,7 +86,7 @@ class Faults {
   std::map<std::string, std::vector<std::string>> names_;
 };
 
-// What this rank finds about itself.
+// The findings of one rank, as sentences.
 class Findings {
  public:
   Findings(const DryStep& mine, int rank)

@@ -35,7 +35,7 @@ absl::StatusOr<Read> read_snapshot(const SnapshotFolder& folder,
               .size = manifest.bytes()};
 }
 
-// What the ranks find out about a snapshot together.
+// Questions about a snapshot that all ranks answer together.
 class Agreement {
  public:
   Agreement(Runtime& job, std::string name)
