@@ -58,12 +58,17 @@ def verify(model, batch, loss=None):
     for name, buffer in model.named_buffers():
         buffers.add(name, buffer)
     devices = {p.device for _, p in parameters if p.is_cuda}
-    with torch.random.fork_rng(devices):
-        random = torch.get_rng_state(), [torch.cuda.get_rng_state(device) for device in devices]
-        first = _Step(model, parameters, batch, loss or _default_loss)
-        _put_back(kept, random, devices)
-        second = _Step(model, parameters, batch, loss or _default_loss)
-    _put_back(kept, None, devices)
+
+    def make_step():
+        try:
+            with torch.random.fork_rng(devices):
+                return _Step(model, parameters, batch, loss or _default_loss)
+        finally:
+            with torch.no_grad():
+                for buffer, value in kept:
+                    buffer.copy_(value)
+
+    first, second = make_step(), make_step()
     rows = _Rows()
     for (name, p), gradient, again, place in zip(parameters, first.gradients, second.gradients,
                                                  first.places):
@@ -85,6 +90,17 @@ class _Step:
         leaves = [p for _, p in parameters]
         hooks = [p.register_hook(self._noter_of(number)) for number, p in enumerate(leaves)]
         self._next = 0
+        try:
+            self._compute(model, batch, loss_of, leaves)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        # Saved values and gradients are held together at the end of forward, at most.
+        self.bytes = sum(self._saved.values()) + sum(
+            gradient.numel() * gradient.element_size()
+            for gradient in self.gradients if gradient is not None)
+
+    def _compute(self, model, batch, loss_of, leaves):
         begin = time.perf_counter()
         with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(self._save, lambda x: x):
             value = loss_of(model, batch)
@@ -94,12 +110,6 @@ class _Step:
         self.gradients = torch.autograd.grad(value, leaves, allow_unused=True)
         self.loss = value.detach().item()
         self.seconds = time.perf_counter() - begin
-        for hook in hooks:
-            hook.remove()
-        # Saved values and gradients are held together at the end of forward, at most.
-        self.bytes = sum(self._saved.values()) + sum(
-            gradient.numel() * gradient.element_size()
-            for gradient in self.gradients if gradient is not None)
 
     def _save(self, tensor):
         storage = _storage_of(tensor)
@@ -131,16 +141,6 @@ def _default_loss(model, batch):
         output if isinstance(output, (tuple, list)) else [output])
     return sum(each.mean() for each in outputs
                if isinstance(each, torch.Tensor) and each.is_floating_point())
-
-
-def _put_back(buffers, random, devices):
-    with torch.no_grad():
-        for buffer, value in buffers:
-            buffer.copy_(value)
-    if random is not None:
-        torch.set_rng_state(random[0])
-        for device, state in zip(devices, random[1]):
-            torch.cuda.set_rng_state(state, device)
 
 
 class _Rows:

@@ -7,13 +7,14 @@
 #include <memory>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/allocator.h"
-#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/optim/distributed/checksum.h"
+#include "horovodpp/optim/gradients.h"
 #include "horovodpp/replica/objects.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/tensor/base/generator.h"
@@ -59,9 +60,16 @@ Parameter described(const nn::NamedTensor& named) {
           .checksum = checksum(named.tensor)};
 }
 
-bool is_finite(const Tensor& tensor) {
-  const NoGrad no_grad;
-  return std::isfinite(sum(abs(tensor.to(DType::kF64))).item<double>());
+bool is_finite(const Tensor& gradient) {
+  return look_at(whole({gradient.contiguous()})).is_finite;
+}
+
+std::vector<nn::NamedTensor> trained_parameters(const nn::Module& model) {
+  std::vector<nn::NamedTensor> parameters = model.named_parameters();
+  std::erase_if(parameters, [](const nn::NamedTensor& each) {
+    return !each.tensor.requires_grad();
+  });
+  return parameters;
 }
 
 // The loss and its gradients.
@@ -71,37 +79,26 @@ struct Step {
   std::vector<std::int64_t> places;
 };
 
-class Trial {
- public:
-  explicit Trial(nn::Module& model) {
-    for (const nn::NamedTensor& each : model.named_parameters()) {
-      if (each.tensor.requires_grad()) parameters_.push_back(each);
-    }
-  }
-
-  const std::vector<nn::NamedTensor>& parameters() const { return parameters_; }
-
-  Step run(const std::function<Tensor()>& loss_of) const {
-    Step step;
-    step.places.assign(parameters_.size(), -1);
-    std::int64_t next = 0;
-    std::vector<Tensor> leaves;
-    std::vector<autograd::HookHandle> hooks;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      leaves.push_back(parameters_[i].tensor);
-      hooks.push_back(leaves.back().register_hook(
-          [&, i](const Tensor&) { step.places[i] = next++; }));
-    }
-    const Tensor loss = loss_of();
-    step.gradients = autograd::grad({loss}, leaves, {}, {.allow_unused = true});
+Step make_step(const std::vector<nn::NamedTensor>& parameters,
+               const std::function<Tensor()>& loss_of) {
+  Step step;
+  step.places.assign(parameters.size(), -1);
+  std::int64_t next = 0;
+  std::vector<Tensor> leaves;
+  std::vector<autograd::HookHandle> hooks;
+  const absl::Cleanup remove_hooks = [&] {
     for (autograd::HookHandle& hook : hooks) hook.remove();
-    step.loss = loss.detach().to(DType::kF64).item<double>();
-    return step;
+  };
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    leaves.push_back(parameters[i].tensor);
+    hooks.push_back(leaves.back().register_hook(
+        [&, i](const Tensor&) { step.places[i] = next++; }));
   }
-
- private:
-  std::vector<nn::NamedTensor> parameters_;
-};
+  const Tensor loss = loss_of();
+  step.gradients = autograd::grad({loss}, leaves, {}, {.allow_unused = true});
+  step.loss = loss.detach().to(DType::kF64).item<double>();
+  return step;
+}
 
 bool equal(const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined()) return a.defined() == b.defined();
@@ -124,21 +121,21 @@ replica::DryStepReport verify(nn::Module& model,
   }
   {
     Untouched state(model);
-    const Trial trial(model);
+    const std::vector<nn::NamedTensor> parameters = trained_parameters(model);
     autograd::cpu_allocator().reset_peak();
     const auto begin = std::chrono::steady_clock::now();
-    const Step first = trial.run(loss);
+    const Step first = make_step(parameters, loss);
     mine.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
             .count();
     mine.peak_bytes = autograd::cpu_allocator().stats().peak_bytes;
     state.put_back();
-    const Step second = trial.run(loss);
+    const Step second = make_step(parameters, loss);
     mine.loss = first.loss;
     mine.is_loss_reproduced = equal(first.loss, second.loss);
-    for (std::size_t i = 0; i < trial.parameters().size(); ++i) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
       Parameter& parameter =
-          mine.parameters.emplace_back(described(trial.parameters()[i]));
+          mine.parameters.emplace_back(described(parameters[i]));
       parameter.place = first.places[i];
       parameter.is_reproduced = equal(first.gradients[i], second.gradients[i]);
       if (!first.gradients[i].defined()) continue;

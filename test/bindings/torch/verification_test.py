@@ -98,6 +98,20 @@ def test_models_may_have_several_arguments_and_their_own_loss(size):
         assert len(report.notes) == (1 if size > 1 else 0)  # All have the same batch.
 
 
+def test_a_failed_loss_changes_nothing(batch):
+    model = model_of(1)
+    mean = model.layers[1].running_mean.clone()
+
+    def loss(model, batch):
+        model(batch)
+        raise LookupError("no batch")
+
+    with pytest.raises(LookupError):
+        hvd.verify(model, batch, loss=loss)
+    assert torch.equal(model.layers[1].running_mean, mean)
+    assert not any(p._backward_hooks for p in model.parameters())
+
+
 def test_a_loss_of_several_elements_is_refused(batch):
     with pytest.raises(ValueError, match="one element"):
         hvd.verify(model_of(1), batch, loss=lambda model, batch: model(batch))

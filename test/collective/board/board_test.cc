@@ -348,18 +348,26 @@ TEST(ShmBoard, IsUnusableAfterAnAbandonedCallThatAllEntered) {
   });
 }
 
-// All ranks enter, and each is told to abandon the call at a different time.
-// Otherwise it would wait for an hour.
-TEST(ShmBoard, AWithdrawalDoesNotWaitForALostMember) {
+// Calls body(board) on each member of a call that all have entered. A withdrawal
+// that waits for a member in vain takes an hour.
+template <typename Body>
+void in_an_entered_call(const std::vector<int>& members, Body body) {
   ShmOptions options = kOptions;
   options.longest_withdrawal = std::chrono::hours(1);
-  on_loopback(3, [&](transport::Communicator& communicator) {
-    RankBoard all(communicator, options);
-    ShmBoard& board = all.board();
-    NeverInterrupt interrupt;
-    ASSERT_TRUE(board.begin(kThree, label_of(1)).ok());
-    board.arrive();
-    ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
+  on_loopback(static_cast<int>(members.size()),
+              [&](transport::Communicator& communicator) {
+                RankBoard own(communicator, options);
+                ShmBoard& board = own.board();
+                NeverInterrupt interrupt;
+                ASSERT_TRUE(board.begin(members, label_of(1)).ok());
+                board.arrive();
+                ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
+                body(board);
+              });
+}
+
+TEST(ShmBoard, AWithdrawalDoesNotWaitForALostMember) {
+  in_an_entered_call(kThree, [](ShmBoard& board) {
     if (board.rank() == 2) return;  // It finishes nothing.
     if (board.rank() == 0) board.mark_lost(2);
     board.withdraw(0);
@@ -367,16 +375,8 @@ TEST(ShmBoard, AWithdrawalDoesNotWaitForALostMember) {
 }
 
 TEST(ShmBoard, MembersThatSeeAWithdrawalWithdraw) {
-  ShmOptions options = kOptions;
-  options.longest_withdrawal = std::chrono::hours(1);
   std::atomic<bool> has_withdrawn = false;
-  on_loopback(2, [&](transport::Communicator& communicator) {
-    RankBoard both(communicator, options);
-    ShmBoard& board = both.board();
-    NeverInterrupt interrupt;
-    ASSERT_TRUE(board.begin(kTwo, label_of(1)).ok());
-    board.arrive();
-    ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
+  in_an_entered_call(kTwo, [&](ShmBoard& board) {
     if (board.rank() == 0) {
       board.withdraw(0);
       has_withdrawn = true;
@@ -388,6 +388,7 @@ TEST(ShmBoard, MembersThatSeeAWithdrawalWithdraw) {
   });
 }
 
+// All ranks enter, and each is told to abandon the call at a different time.
 TEST(ShmBoard, AVoteIsUnanimous) {
   constexpr std::uint32_t kRounds = 400;
   std::vector<std::atomic<int>> gone_on(kRounds);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 
 #include "horovodpp/nn.h"
 #include "horovodpp/optim/distributed/broadcast_state.h"
@@ -89,6 +90,17 @@ TEST(Verify, ChangesNothing) {
     // A step still works.
     (*model)(batch_of_rank()).mean().backward();
     optimizer.step();
+  });
+}
+
+TEST(Verify, AFailedLossLeavesNoHook) {
+  run_ranks(2, [] {
+    nn::Linear model(4, 2);
+    broadcast_parameters(model.state_dict(), 0);
+    const auto fail = [&]() -> Tensor { throw std::runtime_error("no batch"); };
+    EXPECT_THROW(verify(model, fail), std::runtime_error);
+    model(batch_of_rank()).mean().backward();
+    EXPECT_TRUE(verify(model, batch_of_rank()).ok());
   });
 }
 
