@@ -9,6 +9,7 @@
 
 #include "horovodpp/nn.h"
 #include "horovodpp/optim/distributed/broadcast_state.h"
+#include "horovodpp/optim/distributed/checksum.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"
 #include "horovodpp/runtime/global.h"
