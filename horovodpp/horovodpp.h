@@ -20,6 +20,7 @@
 #include "horovodpp/optim/distributed/delta_optimizer.h"  // IWYU pragma: export
 #include "horovodpp/optim/distributed/distributed_optimizer.h"  // IWYU pragma: export
 #include "horovodpp/optim/distributed/sync_state.h"  // IWYU pragma: export
+#include "horovodpp/optim/distributed/verify.h"      // IWYU pragma: export
 #include "horovodpp/optim/lr_schedule.h"             // IWYU pragma: export
 #include "horovodpp/optim/sgd.h"                     // IWYU pragma: export
 #include "horovodpp/optim/sparse_adam.h"             // IWYU pragma: export

@@ -3,6 +3,7 @@
 """Kills a rank of a training with torch, and measures how long the others need to go on.
 
   scripts/compare_recovery.py build/dev --torch-python PYTHON [--jobs 10]
+  scripts/compare_recovery.py build/dev --kills 1000 [--spares 1] [--model gpt] [--two-hosts]
 
 Three ranks on this host train a small model. One gets SIGKILL in mid-training. Each system restores
 the training in its own way, in turns:
@@ -12,13 +13,20 @@ the training in its own way, in turns:
   torchelastic          torchrun --max-restarts, DDP with gloo; all ranks start again, from a
                         checkpoint that rank 0 writes every 50 steps
 
-Prints for each how often it went on, the median and the largest time from the kill to the next step that is complete on a
-rank, until all ranks are there again, and the steps that were made twice.
+Prints for each how often it went on, the median and the largest time from the kill to the next step
+that is complete on a rank, until all ranks are there again, and the steps that were made twice.
+
+With --kills, ranks of one job of examples/cpp/elastic are killed one after another, each time after
+all ranks are there again. The weights at the end must be those of a job without a kill. --two-hosts:
+two ranks each on two hosts, which are network namespaces of this machine; needs root.
 """
 import argparse
+import contextlib
+import itertools
 import os
 import pathlib
 import random
+import re
 import signal
 import statistics
 import subprocess
@@ -145,18 +153,130 @@ def trial(system, arguments, chance):
                 max(0, before - after[0][1] + 1))
 
 
+class StepLogs:
+    """Follows the files of steps while they are written."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self._read = {}  # Bytes of each file.
+        self.last = {}  # (time, step, ranks) of each process.
+
+    def follow(self):
+        """The new steps as (time, step, ranks, pid)."""
+        rows = []
+        for file in self._folder.glob("steps.*"):
+            pid = int(file.suffix[1:])
+            with open(file, "rb") as lines:
+                lines.seek(self._read.get(pid, 0))
+                text = lines.read()
+            whole = text[:text.rfind(b"\n") + 1]
+            self._read[pid] = self._read.get(pid, 0) + len(whole)
+            for line in whole.splitlines():
+                when, step, ranks = line.split()
+                rows.append((float(when), int(step), int(ranks), pid))
+                self.last[pid] = rows[-1][:3]
+        return rows
+
+
+def quantiles(seconds):
+    ordered = sorted(1e3 * value for value in seconds)
+    at = [ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.99, 1)]
+    return " | ".join(f"{value:.1f}" for value in at)
+
+
+def checksums_of(output):
+    return set(re.findall(r"checksum (\w+)", output))
+
+
+@contextlib.contextmanager
+def one_host():
+    yield [], ["-np", str(RANKS)], os.environ, RANKS
+
+
+@contextlib.contextmanager
+def two_hosts():
+    sys.path.append(str(pathlib.Path(__file__).parent.parent / "test" / "horovodrun" / "hosts"))
+    import network
+    with network.Network("ab") as net:
+        yield (net["a"].within(), ["-np", "4", "-H", "a:2,b:2"], {**os.environ, **net.shell()}, 4)
+
+
+def kill_one_after_another(arguments, chance):
+    with two_hosts() if arguments.two_hosts else one_host() as place:
+        return kill_ranks(arguments, chance, *place)
+
+
+def kill_ranks(arguments, chance, prefix, hosts, environment, size):
+    program = [str(arguments.build / "examples" / "cpp" / "elastic"), "--model", arguments.model]
+    launcher = str(arguments.build / "horovodrun" / "horovodrun")
+    nexts, wholes, steps = [], [], []
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        folder = pathlib.Path(name)
+        logs = StepLogs(folder)
+        job = subprocess.Popen(
+            [*prefix, launcher, *hosts, "--min-np", "1", "--max-np", str(size), "--spares",
+             str(arguments.spares), *program, "--steps", str(arguments.steps), "--log",
+             f"{folder}/steps."], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)
+        while job.poll() is None and len(nexts) < arguments.kills:
+            # All ranks are there.
+            recent = {}
+            while len(recent) < size and job.poll() is None:
+                rows = logs.follow()
+                recent.update((pid, when) for when, _, ranks, pid in rows if ranks == size)
+                if wholes and wholes[-1] is None and recent:
+                    wholes[-1] = min(recent.values()) - killed
+                time.sleep(0.001)
+            if len(recent) < size:
+                break  # The job has ended.
+            time.sleep(chance.uniform(0, 0.05))
+            steps += [b[0] - a[0] for a, b in itertools.pairwise(
+                row for row in logs.follow() if row[3] == min(recent))]
+            victim = chance.choice(sorted(recent))
+            killed = time.monotonic()
+            os.kill(victim, signal.SIGKILL)
+            after = None
+            while after is None and job.poll() is None:
+                after = next((when for when, _, ranks, pid in logs.follow()
+                              if when > killed and ranks < size), None)
+                time.sleep(0.0005)
+            if after is not None:
+                nexts.append(after - killed)
+                wholes.append(None)
+        output, errors = job.communicate()
+    wholes = [value for value in wholes if value is not None]
+    alone = subprocess.run([launcher, "-np", "1", "--no-mpi", *program, "--steps",
+                            str(arguments.steps)], capture_output=True, text=True, check=True)
+    if job.returncode != 0 or checksums_of(output) != checksums_of(alone.stdout):
+        sys.exit(f"code {job.returncode}, {output} instead of {alone.stdout}\n{errors[-3000:]}")
+    print(f"{len(nexts)} kills in {arguments.steps} steps, and the weights of a job without a kill")
+    print("| ms | median | 99 of 100 | largest |\n|---|---|---|---|")
+    print(f"| a step | {quantiles(steps)} |")
+    print(f"| kill to next step | {quantiles(nexts)} |")
+    print(f"| all ranks again | {quantiles(wholes)} |")
+    return 0
+
+
 def main():
     if "--worker" in sys.argv:
         train = {"here": train_here, "ddp": train_with_ddp}[sys.argv[-1]]
         return train(pathlib.Path(sys.argv[-2]))
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--torch-python", required=True)
+    parser.add_argument("--torch-python")
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--spares", type=int, default=0)
+    parser.add_argument("--two-hosts", action="store_true")
+    parser.add_argument("--model", default="mlp", choices=("mlp", "gpt"))
+    parser.add_argument("--steps", type=int, help="default: 150 a kill")
     parser.add_argument("--jobs", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     arguments.build = arguments.build.resolve()
     chance = random.Random(arguments.seed)
+    arguments.steps = arguments.steps or 150 * arguments.kills
+    if arguments.kills > 0:
+        return kill_one_after_another(arguments, chance)
     results = {system: [] for system in SYSTEMS}
     for _ in range(arguments.jobs):
         for system in SYSTEMS:

@@ -226,6 +226,9 @@ def signs(momentum: float, warmup_steps: int) -> Compressor: ...
 
 def power_sgd(rank: int) -> Compressor: ...
 
+def compare_dry_steps(parameters: Sequence[tuple[str, str, tuple[int, int, Sequence[int], int, int], tuple[int, int, Sequence[int], int, int] | None, bool, bool, int]], buffers: Sequence[tuple[str, str, tuple[int, int, Sequence[int], int, int], tuple[int, int, Sequence[int], int, int] | None, bool, bool, int]], loss: float, is_loss_reproduced: bool, seconds: float, peak_bytes: int) -> tuple[list[str], list[str], str]:
+    """(problems, notes, summary). All ranks call it."""
+
 class ContributionState(enum.Enum):
     """The state of a gradient after a contribution."""
 
@@ -324,7 +327,7 @@ class ShardSum:
 class Snapshots:
     """Copies of a job's state on disk, which survive all of its ranks."""
 
-    def __init__(self, directory: str, keep: int, share_of_time: float) -> None: ...
+    def __init__(self, directory: str, each_host: bool, keep: int, share_of_time: float) -> None: ...
 
     def save(self, step: int, values: Sequence[tuple[str, tuple[int, int, Sequence[int], int, int]]], note: bytes) -> None:
         """Begins a snapshot, or skips it. All ranks call it."""

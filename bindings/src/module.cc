@@ -7,6 +7,7 @@
 #include "src/captured_steps.h"
 #include "src/collectives.h"
 #include "src/compression.h"
+#include "src/dry_steps.h"
 #include "src/errors.h"
 #include "src/gradients.h"
 #include "src/job.h"
@@ -26,6 +27,7 @@ NB_MODULE(_core, module) {
   hvd::python::add_arena(module);
   hvd::python::add_captured_steps(module);
   hvd::python::add_compression(module);
+  hvd::python::add_dry_steps(module);
   hvd::python::add_gradients(module);
   hvd::python::add_shards(module);
   hvd::python::add_snapshots(module);

@@ -33,10 +33,12 @@ void raise_of_files(const Status& status) {
 
 class FolderOfSnapshots {
  public:
-  FolderOfSnapshots(const std::string& directory, int keep,
+  FolderOfSnapshots(const std::string& directory, bool each_host, int keep,
                     double share_of_time) {
-    auto opened = Snapshots::open(
-        {.directory = directory, .keep = keep, .share_of_time = share_of_time});
+    auto opened = Snapshots::open({.directory = directory,
+                                   .each_host = each_host,
+                                   .keep = keep,
+                                   .share_of_time = share_of_time});
     raise_of_files(opened.status());
     snapshots_ = *std::move(opened);
   }
@@ -107,8 +109,8 @@ void add_snapshots(nb::module_& module) {
   nb::class_<FolderOfSnapshots>(
       module, "Snapshots",
       "Copies of a job's state on disk, which survive all of its ranks.")
-      .def(nb::init<const std::string&, int, double>(), arg("directory"),
-           arg("keep"), arg("share_of_time"))
+      .def(nb::init<const std::string&, bool, int, double>(), arg("directory"),
+           arg("each_host"), arg("keep"), arg("share_of_time"))
       .def("save", &FolderOfSnapshots::save, arg("step"), arg("values"),
            arg("note"), "Begins a snapshot, or skips it. All ranks call it.")
       .def("finish", &FolderOfSnapshots::finish,

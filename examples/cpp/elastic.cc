@@ -9,14 +9,18 @@
 #include <horovodpp/horovodpp.h>
 #include <models/gpt.h>
 #include <models/mlp.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -28,6 +32,8 @@ struct Options {
   std::int64_t batch = 4;  // Samples of a shard.
   std::string snapshots;   // Their folder; empty: none are taken.
   std::int64_t every = 50;
+  std::string log;   // Prefix of the files of step times; empty: none.
+  int wait_for = 1;  // Ranks, before the second half of the steps.
 };
 
 constexpr std::int64_t kSamples = 4096;
@@ -85,6 +91,26 @@ class Task {
   std::unique_ptr<hvd::nn::Module> model_;
 };
 
+// Writes the time, number and ranks of each step to a file of this process, for
+// scripts/compare_recovery.py.
+class StepLog {
+ public:
+  explicit StepLog(const std::string& prefix) {
+    if (prefix.empty()) return;
+    file_.open(prefix + std::to_string(getpid()), std::ios::app);
+  }
+  void add(std::int64_t step) {
+    if (!file_.is_open()) return;
+    const std::chrono::duration<double> now =
+        std::chrono::steady_clock::now().time_since_epoch();
+    file_ << std::fixed << now.count() << " " << step << " " << hvd::size()
+          << std::endl;  // Flushed: the process may be killed.
+  }
+
+ private:
+  std::ofstream file_;
+};
+
 // The sum of the bits of all parameters.
 std::uint64_t checksum(const hvd::nn::Module& model) {
   std::uint64_t sum = 0xcbf29ce484222325;
@@ -118,11 +144,23 @@ void train(const Options& options) {
         hvd::snapshot::Snapshots::open({.directory = options.snapshots}));
     state.load_from(*snapshots);
   }
+  StepLog log(options.log);
   hvd::elastic::run(state, [&] {
+    // Begins again whenever the ranks have changed.
+    if (hvd::rank() == 0) {
+      std::printf("step %lld: %d ranks\n", static_cast<long long>(step),
+                  hvd::size());
+      std::fflush(stdout);
+    }
     while (step < options.steps) {
+      while (step == options.steps / 2 && hvd::size() < options.wait_for) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        state.end_step();  // Lets newcomers join.
+      }
       sharded.step(
           step, [&](int shard) { task.loss(batches(step, shard)).backward(); });
       ++step;
+      log.add(step);
       state.end_step();
       if (snapshots != nullptr && step % options.every == 0) {
         state.save_to(*snapshots, step);
@@ -150,6 +188,10 @@ int main(int argc, char** argv) try {
                  "Folder of snapshots; goes on from the newest");
   app.add_option("--every", options.every, "Steps between snapshots")
       ->check(CLI::PositiveNumber);
+  app.add_option("--log", options.log,
+                 "Prefix of files with the time of each step, one a process");
+  app.add_option("--wait-for", options.wait_for,
+                 "Ranks to wait for before the second half of the steps");
   CLI11_PARSE(app, argc, argv);
   hvd::throw_if_error(hvd::init());
   train(options);

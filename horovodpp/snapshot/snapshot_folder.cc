@@ -26,8 +26,8 @@
 #include "horovodpp/core/system/atomic_file.h"
 #include "horovodpp/core/system/failpoints.h"
 #include "horovodpp/core/system/file_error.h"
-#include "horovodpp/core/system/input_file.h"
 #include "horovodpp/core/system/folder_sync.h"
+#include "horovodpp/core/system/input_file.h"
 
 namespace hvd::snapshot {
 namespace {

@@ -45,15 +45,15 @@ bool SnapshotWriter::is_cancelled() const {
 
 absl::Status SnapshotWriter::write() {
   const Draft& draft = work_.draft;
-  if (work_.rank == 0) folder_.clean(work_.kept, draft);
-  absl::Status status = folder_.write_part(draft, work_.rank, work_.ranks,
+  if (work_.part == 0) folder_.clean(work_.kept, draft);
+  absl::Status status = folder_.write_part(draft, work_.part, work_.parts,
                                            work_.bytes, work_.size);
-  if (work_.rank != 0) {
-    if (!status.ok()) folder_.report_failure(draft, work_.rank, status);
+  if (work_.part != 0) {
+    if (!status.ok()) folder_.report_failure(draft, work_.part, status);
     return status;
   }
   if (status.ok()) {
-    status = folder_.await_parts(draft, work_.ranks, work_.manifest,
+    status = folder_.await_parts(draft, work_.parts, work_.manifest,
                                  [this] { return is_cancelled(); });
   }
   if (status.ok()) status = folder_.publish(draft, work_.manifest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A SnapshotWriter writes this rank's part of one snapshot, on a thread of its
-// own. On rank 0 it also completes the snapshot.
+// own. The writer of part 0 also completes the snapshot.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ class SnapshotWriter {
  public:
   struct Work {
     Draft draft;
-    int rank = 0;
-    int ranks = 1;
+    int part = 0;  // Of this rank.
+    int parts = 1;
     const std::byte* bytes = nullptr;  // Of the part; borrowed.
     std::uint64_t size = 0;
     Manifest manifest;
@@ -38,7 +38,7 @@ class SnapshotWriter {
 
   absl::Status start();
   bool is_writing() const { return is_writing_; }
-  // Rank 0 no longer waits for the parts of the others.
+  // Part 0 no longer waits for the other parts.
   void cancel() { is_cancelled_ = true; }
   void wait() {
     if (thread_.joinable()) thread_.join();

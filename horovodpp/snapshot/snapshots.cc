@@ -16,6 +16,7 @@
 #include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/snapshot/manifest.h"
+#include "horovodpp/snapshot/newest_snapshot.h"
 #include "horovodpp/snapshot/snapshot_folder.h"
 #include "horovodpp/snapshot/snapshot_writer.h"
 #include "horovodpp/telemetry/log.h"
@@ -85,8 +86,6 @@ struct Snapshots::State {
   absl::Status begin_writing(const Topology& topology, const Draft& draft,
                              const std::vector<NamedBytes>& values,
                              const std::string& note);
-  absl::StatusOr<std::int64_t> reduce(Runtime& job, std::int64_t value,
-                                      ReduceOp op) const;
 
   const SnapshotOptions options;
   const SnapshotFolder folder;
@@ -198,7 +197,7 @@ absl::StatusOr<Facts> Snapshots::State::agree(Runtime& running,
           .allreduce_async_(TensorView::of(facts.data(), {kNumFacts}),
                             {.name = options.name, .op = ReduceOp::kMax})
           .wait());
-  // Rank 0 may wait for the part of the rank that has failed.
+  // This rank may wait for the part of the rank that has failed.
   if (facts[kHasFailed] != 0 && is_busy) writer->cancel();
   has_failed = false;
   return facts;
@@ -211,16 +210,17 @@ absl::Status Snapshots::State::begin_writing(
   for (const auto& [name, data, size] : values) {
     manifest.values.push_back({name, size});
   }
-  const ByteRange range =
-      part_range(manifest.bytes(), topology.rank(), topology.size());
+  const int part = options.each_host ? topology.local_rank() : topology.rank();
+  const int parts = options.each_host ? topology.local_size() : topology.size();
+  const ByteRange range = part_range(manifest.bytes(), part, parts);
   if (capacity < range.size()) {
     copy.reset(new std::byte[range.size()]);
     capacity = range.size();
   }
   copy_range(values, range, copy.get());
   writer.emplace(folder, SnapshotWriter::Work{.draft = draft,
-                                              .rank = topology.rank(),
-                                              .ranks = topology.size(),
+                                              .part = part,
+                                              .parts = parts,
                                               .bytes = copy.get(),
                                               .size = range.size(),
                                               .manifest = std::move(manifest),
@@ -239,51 +239,11 @@ Status Snapshots::finish() {
   return state_->outcome;
 }
 
-absl::StatusOr<std::int64_t> Snapshots::State::reduce(Runtime& on,
-                                                      std::int64_t value,
-                                                      ReduceOp op) const {
-  HVD_RETURN_IF_ERROR(
-      on.allreduce_async_(
-            TensorView::of(&value, {1}),
-            {.name = absl::StrCat(options.name, ".load"), .op = op})
-          .wait());
-  return value;
-}
-
 StatusOr<std::optional<Snapshot>> Snapshots::load_newest() {
   const State& state = *state_;
   HVD_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> job, find_runtime());
-  const bool lists = job->topology().rank() == 0;
-  std::vector<std::int64_t> steps;
-  if (lists) steps = state.folder.steps();
-  for (std::size_t i = 0;; ++i) {
-    const std::int64_t mine = lists && i < steps.size() ? steps[i] : -1;
-    HVD_ASSIGN_OR_RETURN(const std::int64_t step,
-                         state.reduce(*job, mine, ReduceOp::kMax));
-    if (step < 0) return std::optional<Snapshot>();
-    absl::StatusOr<Manifest> manifest = state.folder.read_manifest(step);
-    absl::StatusOr<Bytes> bytes =
-        manifest.ok() ? state.folder.read_parts(*manifest)
-                      : absl::StatusOr<Bytes>(manifest.status());
-    if (!bytes.ok()) {
-      job->log().warning(
-          absl::StrCat("the snapshot of step ", step,
-                       " is passed over: ", bytes.status().message()));
-    }
-    HVD_ASSIGN_OR_RETURN(
-        const std::int64_t all_can_read,
-        state.reduce(*job, bytes.ok() ? 1 : 0, ReduceOp::kMin));
-    if (all_can_read == 0) continue;
-    std::vector<Snapshot::Value> values;
-    const std::byte* next = bytes->get();
-    for (const auto& [name, size] : manifest->values) {
-      values.push_back({name, next, size});
-      next += size;
-    }
-    return std::optional<Snapshot>(
-        Snapshot(step, std::move(manifest->note), std::move(values),
-                 std::shared_ptr<const std::byte[]>(std::move(*bytes))));
-  }
+  return snapshot::load_newest(*job, state.folder,
+                               absl::StrCat(state.options.name, ".load"));
 }
 
 SnapshotStats Snapshots::stats() const { return state_->stats; }

@@ -19,8 +19,8 @@
 // snapshot exists when all parts are on the disk, or not at all. Files that a lost
 // rank has left are never taken for a snapshot, and are removed.
 //
-// All ranks reach the folder. Folders of several Snapshots differ: one in the
-// memory of a node (/dev/shm) is fast, and survives processes only.
+// All ranks reach the folder, unless each host has its own (`each_host`). Folders
+// of several Snapshots differ.
 //
 // May outlive jobs: after reform() or grow() it goes on in the next one. Not
 // thread-safe.
@@ -33,11 +33,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/outcome.h"
+#include "horovodpp/snapshot/snapshot.h"
 
 namespace HVD_EXPORT hvd {
 namespace snapshot {
@@ -51,7 +51,11 @@ struct NamedBytes {
 
 struct SnapshotOptions {
   std::string directory;  // Created if it is missing.
-  int keep = 2;           // Newest snapshots that stay.
+  // The folder is each host's own, in its memory (/dev/shm) or on its disk. Each
+  // host keeps whole snapshots, so they outlive all processes, and all hosts but
+  // one. Hosts without a copy get it from the others when it is loaded.
+  bool each_host = false;
+  int keep = 2;  // Newest snapshots that stay.
   // save() may take this share of the time: a call that would take more, since
   // the last one was a short time ago, is skipped. 1: none is.
   double share_of_time = 0.05;
@@ -67,34 +71,6 @@ struct SnapshotStats {
   std::uint64_t bytes = 0;   // Written by this rank.
 };
 
-// A state that was loaded.
-class Snapshot {
- public:
-  struct Value {
-    std::string name;
-    const std::byte* data = nullptr;
-    std::size_t size = 0;
-  };
-
-  Snapshot(std::int64_t step, std::string note, std::vector<Value> values,
-           std::shared_ptr<const std::byte[]> bytes)
-      : step_(step),
-        note_(std::move(note)),
-        values_(std::move(values)),
-        bytes_(std::move(bytes)) {}
-
-  std::int64_t step() const { return step_; }
-  const std::string& note() const { return note_; }
-  // In the order of save().
-  const std::vector<Value>& values() const { return values_; }
-
- private:
-  std::int64_t step_;
-  std::string note_;
-  std::vector<Value> values_;
-  std::shared_ptr<const std::byte[]> bytes_;
-};
-
 class Snapshots {
  public:
   //   InvalidArgument  an option makes no sense
@@ -106,7 +82,7 @@ class Snapshots {
 
   // Begins to write the state, unless it is too early: then all ranks skip it.
   // Every rank calls it, with the same step, names and sizes; `note` is the
-  // program's own, and that of rank 0 counts. A snapshot that fails later, for
+  // program's own. A snapshot that fails later, for
   // instance as the disk is full, is a warning in the log, and is counted;
   // earlier snapshots stay.
   //   InvalidArgument     the step is negative, or the ranks' steps, names or
@@ -117,12 +93,13 @@ class Snapshots {
               const std::string& note = "");
 
   // Waits until this rank's part of the last snapshot is written, and on rank
-  // 0 until the snapshot is complete. Returns how that ended. Call it before
-  // this rank leaves the job.
+  // 0 (with `each_host` on the first rank of each host) until the snapshot is
+  // complete. Returns how that ended. Call it before this rank leaves the job.
   Status finish();
 
-  // The newest snapshot that all ranks can read, or none. Damaged ones are
-  // passed over, with a warning that names the file. Every rank calls it.
+  // The newest snapshot that a rank can read, or none; other ranks get it from
+  // that rank. Snapshots that no rank can read are passed over, with a warning
+  // that names the file. Every rank calls it.
   //   (errors)  there is no job, or it is broken
   StatusOr<std::optional<Snapshot>> load_newest();
 

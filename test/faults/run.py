@@ -14,7 +14,6 @@
 import argparse
 import concurrent.futures
 import contextlib
-import importlib.util
 import os
 import pathlib
 import random
@@ -30,6 +29,7 @@ import leftovers
 import matrix
 import reform
 import table
+import training
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -166,10 +166,11 @@ def do_rounds(kind, losses_in_all, arguments, programs, private):
 
 
 def do_elastic(arguments, programs, private):
-    package = pathlib.Path(arguments.build, "bindings")
-    if not list(package.glob("horovodpp/_core*.so")) or not importlib.util.find_spec("torch"):
-        print(f"SKIPPED: no Python package in {package}, or no PyTorch for {sys.executable}")
+    against = training.reason_against_torch(arguments.build)
+    if against:
+        print(f"SKIPPED: {against}")
         sys.exit(77)
+    package = pathlib.Path(arguments.build, "bindings")
     kind = reform.elastic(package, ("--no-mpi",) if arguments.no_mpi else ())
     return do_rounds(kind, arguments.elastic, arguments, programs, private)
 

@@ -38,9 +38,10 @@ class ElasticTraining(unittest.TestCase):
                 ranks, most = chance.choice([(2, 3), (3, 3), (3, 4)])
                 # A step makes two collectives or more. Each victim dies once.
                 victims = chance.sample(range(ranks), ranks - 1)
+                places = [("collective.begun", 250), ("stream.send", 120)]
                 schedule = ";".join(
-                    f"collective.begun=kill@{chance.randrange(2, 250)}#{victim}"
-                    for victim in victims)
+                    f"{place}=kill@{chance.randrange(2, passes)}#{victim}"
+                    for victim in victims for place, passes in [chance.choice(places)])
                 with self.subTest(model=model, ranks=ranks, most=most, schedule=schedule):
                     self.assertEqual(
                         self.checksum(ranks, model, "--min-np", "1", "--max-np", str(most),

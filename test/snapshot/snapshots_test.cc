@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <string>
@@ -326,6 +327,84 @@ TEST(Snapshots, OneThatLosesItsJobIsDropped) {
     EXPECT_TRUE(next->stop().ok());
   });
   EXPECT_THAT(steps_in(folder.path()), ElementsAre(3, 1));
+}
+
+// --- Folders of each host ---
+
+std::unique_ptr<Snapshots> open_on_each_host(const std::string& folder) {
+  auto opened = Snapshots::open(
+      {.directory = folder, .each_host = true, .keep = 2, .share_of_time = 1});
+  EXPECT_TRUE(opened.ok()) << opened.status();
+  return *std::move(opened);
+}
+
+// Two hosts of two ranks; each rank's folder is that of its host.
+class SnapshotsOfEachHost : public ::testing::Test {
+ protected:
+  void run(const std::function<void(Snapshots&)>& body) {
+    run_world({.size = 4, .ranks_per_node = 2}, [&](Runtime& job, auto&) {
+      const ThreadRuntime scope(job);
+      const auto snapshots = open_on_each_host(folders_[rank() / 2].path());
+      body(*snapshots);
+    });
+  }
+  std::string folder(int host) { return folders_[host].path(); }
+
+ private:
+  TemporaryFolder folders_[2];
+};
+
+TEST_F(SnapshotsOfEachHost, AreWholeOnEachHost) {
+  run([](Snapshots& snapshots) {
+    for (int step = 1; step < 4; ++step) save(snapshots, step);
+    expect_newest(snapshots, 3);
+  });
+  for (const int host : {0, 1}) {
+    EXPECT_THAT(steps_in(folder(host)), ElementsAre(3, 2));
+    // One host alone goes on, with another number of ranks.
+    run_ranks(3, [&] { expect_newest(*open_on_each_host(folder(host)), 3); });
+  }
+}
+
+TEST_F(SnapshotsOfEachHost, ComeFromAHostThatHasThem) {
+  run([](Snapshots& snapshots) {
+    save(snapshots, 1);
+    save(snapshots, 2);
+  });
+  fs::remove_all(folder(0) + "/step-000000000002");
+  run([](Snapshots& snapshots) { expect_newest(snapshots, 2); });
+  // A host is replaced by another, and both hosts save again.
+  fs::remove_all(folder(1));
+  fs::create_directory(folder(1));
+  run([](Snapshots& snapshots) {
+    expect_newest(snapshots, 1);
+    save(snapshots, 2);
+    expect_newest(snapshots, 2);
+  });
+  for (const int host : {0, 1}) {
+    EXPECT_EQ(steps_in(folder(host)).front(), 2);
+  }
+}
+
+// Two trainings have come to the same step, and each host has that of another.
+TEST_F(SnapshotsOfEachHost, AreOfOneTraining) {
+  for (const int host : {0, 1}) {
+    run_ranks(1, [&] {
+      const auto snapshots = open_on_each_host(folder(host));
+      const Weights weights(host);
+      EXPECT_TRUE(snapshots->save(7, weights.named(), "the note").ok());
+      EXPECT_TRUE(snapshots->finish().ok());
+    });
+  }
+  run([](Snapshots& snapshots) {
+    const auto newest = snapshots.load_newest();
+    ASSERT_TRUE(newest.ok() && newest->has_value()) << newest.status();
+    EXPECT_EQ((*newest)->step(), 7);
+    const Weights first(0);
+    EXPECT_EQ(std::memcmp((*newest)->values()[0].data, first.w.data(),
+                          first.w.size() * sizeof(float)),
+              0);
+  });
 }
 
 TEST(Snapshots, RefuseMistakes) {

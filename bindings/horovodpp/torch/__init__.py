@@ -42,3 +42,4 @@ from horovodpp.torch.mpi_ops import (
 from horovodpp.torch.optimizer import DistributedOptimizer
 from horovodpp.torch.sync_batch_norm import SyncBatchNorm
 from horovodpp.torch.uneven_batches import uneven
+from horovodpp.torch.verification import verify

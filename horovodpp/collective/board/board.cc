@@ -15,7 +15,10 @@ namespace hvd::collective {
 namespace {
 
 constexpr int kKindShift = 56;
-constexpr std::chrono::milliseconds kLinger(250);
+// The last threads of a process that is being killed may run for microseconds
+// after its death is known.
+constexpr std::chrono::milliseconds kAfterADeath(1);
+constexpr std::chrono::microseconds kBetweenLooks(100);
 // Looks of a call that expects all members to be there already: some
 // microseconds.
 constexpr int kQuickLooks = 256;
@@ -380,9 +383,10 @@ absl::Status ShmBoard::wait_for_results(std::uint64_t step,
   return wait_for_all(&Line::finished, step, interrupt);
 }
 
-absl::Status ShmBoard::check_no_withdrawal() const {
+absl::Status ShmBoard::check_no_withdrawal() {
   for (const int member : members_) {
     if (ended(member).withdrawn.load() == 0) continue;
+    withdraw(0);
     return absl::AbortedError(absl::StrCat("local rank ", member, " gave ",
                                            kind_name(pack(label_.kind, 0)),
                                            " up after all had entered it"));
@@ -392,10 +396,13 @@ absl::Status ShmBoard::check_no_withdrawal() const {
 
 void ShmBoard::withdraw(std::uint64_t step) {
   ended(rank()).withdrawn.store(1);
+  const auto is_lost = [&](int member) {
+    return ended(member).lost.load() != 0;
+  };
   const auto is_done = [&](int member) {
     const std::uint64_t end = first_[static_cast<std::size_t>(member)] + step;
     return line(member).finished.load() > end ||
-           ended(member).withdrawn.load() != 0;
+           ended(member).withdrawn.load() != 0 || is_lost(member);
   };
   const auto have_all_arrived = [&] {
     return std::all_of(members_.begin(), members_.end(), [&](int member) {
@@ -403,12 +410,18 @@ void ShmBoard::withdraw(std::uint64_t step) {
     });
   };
   if (!have_all_arrived()) return;
-  const auto give_up = std::chrono::steady_clock::now() + kLinger;
+  const auto give_up =
+      std::chrono::steady_clock::now() + options_.longest_withdrawal;
   while (!std::all_of(members_.begin(), members_.end(), is_done) &&
          std::chrono::steady_clock::now() < give_up) {
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  if (std::any_of(members_.begin(), members_.end(), is_lost)) {
+    std::this_thread::sleep_for(kAfterADeath);
   }
 }
+
+void ShmBoard::mark_lost(int local_rank) { ended(local_rank).lost.store(1); }
 
 // Rule 3. Entering a later call implies the earlier call ended.
 absl::Status ShmBoard::wait_for_ends(transport::Interrupt& interrupt) {

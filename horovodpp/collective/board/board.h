@@ -77,6 +77,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -111,6 +112,9 @@ struct ShmOptions {
   // while the root shows the next, so short steps overlap sooner. Long
   // broadcasts take longer steps.
   std::size_t broadcast_step_bytes = std::size_t{64} << 10;
+  // How long withdraw() waits for a member that neither ends the call nor is
+  // known to be lost.
+  std::chrono::milliseconds longest_withdrawal{250};
 };
 
 // Sizes from which calls use another algorithm: see crossovers.h.
@@ -211,15 +215,19 @@ class ShmBoard {
                                 transport::Interrupt& interrupt);
 
   // Returns OK if this rank may write into the memory of the others until it
-  // finishes. Call after wait_for_arrivals(step).
+  // finishes. Call after wait_for_arrivals(0). Otherwise this rank withdraws,
+  // too: the member that gave up waits for it.
   //   Aborted  a member has given the call up; names it
-  absl::Status check_no_withdrawal() const;
+  absl::Status check_no_withdrawal();
 
   // Call if this rank's wait for arrivals at `step`, or for its results, failed
-  // and others may write into its memory. Returns when the writing has stopped.
-  // A dead member never finishes, so withdraw() returns after a quarter of a
-  // second at the latest.
+  // and others may write into its memory. Returns when the writing has stopped:
+  // each member has finished, has withdrawn, or is lost.
   void withdraw(std::uint64_t step);
+
+  // Tells all ranks of the node that the process of `local_rank` has ended. Any
+  // thread.
+  void mark_lost(int local_rank);
 
   // Ends the call: this rank has arrived at its last step and no longer reads
   // slots.
@@ -250,11 +258,12 @@ class ShmBoard {
   };
   // `steps` counts the steps of calls that the rank has ended. It has its own
   // half of a line: other ranks read it only if sets of members differ. The
-  // other half changes rarely: whether the rank has withdrawn (for good),
-  // whether it waits for others' ends, and its vote.
+  // other half changes rarely: whether the rank has withdrawn or is lost (for
+  // good), whether it waits for others' ends, and its vote.
   struct alignas(kAlignment) Ended {
     Word steps;
     alignas(kAlignment / 2) Word withdrawn;
+    Word lost;
     Word awaits_ends;
     Word vote;  // 0, or the packed label, odd when it stands.
   };

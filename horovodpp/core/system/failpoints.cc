@@ -32,10 +32,10 @@ namespace {
 
 constexpr std::size_t kPlaces = static_cast<std::size_t>(Failpoint::kCount);
 constexpr std::array<const char*, kPlaces> kNames = {
-    "init.meeting",      "init.met",         "reform.begun",   "reform.agreed",
-    "reform.started",    "grow.admitted",    "grow.met",       "grow.started",
-    "grow.formed",       "collective.begun", "snapshot.write", "snapshot.part",
-    "snapshot.manifest", "snapshot.rename",  "snapshot.clean"};
+    "init.meeting",   "init.met",          "reform.begun",    "reform.agreed",
+    "reform.started", "grow.admitted",     "grow.met",        "grow.started",
+    "grow.formed",    "collective.begun",  "stream.send",     "snapshot.write",
+    "snapshot.part",  "snapshot.manifest", "snapshot.rename", "snapshot.clean"};
 
 struct Action {
   enum class Kind { kKill, kStop, kExit, kDelay, kError };

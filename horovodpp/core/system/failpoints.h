@@ -39,6 +39,7 @@ enum class Failpoint {
   kGrowStarted,       // The grown job has started here.
   kGrowFormed,        // The grown job is to replace the old one.
   kCollectiveBegun,   // A batch of tensors is about to be moved.
+  kStreamSend,        // A frame to a peer, or its rest, is about to be sent.
   kSnapshotWrite,     // A part of a snapshot is about to be written.
   kSnapshotPart,      // It is in its file, which has not taken its name.
   kSnapshotManifest,  // All parts are there, and the manifest is not.

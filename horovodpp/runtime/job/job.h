@@ -146,6 +146,7 @@ class Job : public SubmissionSink {
   void log_start(const Config& config);
   // Watches for the other ranks' deaths, until the job has ended.
   void watch_peers();
+  void note_lost(int rank, const std::string& how);
   void ignore_peers();
   void warn(const Config& config);  // Logs what users should know.
   void submit(const coordinator::SubmissionPtr& submission, bool waits_at_once);

@@ -93,7 +93,10 @@ absl::StatusOr<std::unique_ptr<Job>> Job::start(
   const NodeLayout layout(sharing.local_size(), config.cache_capacity);
   HVD_ASSIGN_OR_RETURN(
       std::unique_ptr<transport::NodeSegment> segment,
-      transport::NodeSegment::open(*wires, sharing, layout.bytes(), deadline));
+      transport::NodeSegment::open(*wires, sharing, layout.bytes(), deadline,
+                                   config.huge_pages
+                                       ? transport::SharedMemory::Pages::kHuge
+                                       : transport::SharedMemory::Pages::kAny));
   set_default_num_threads(config.num_threads > 0
                               ? config.num_threads
                               : cores_for_ranks() / topology.local_size());
@@ -239,14 +242,23 @@ void Job::watch_peers() {
     if (rank == topology_.rank()) {
       log_.error(absl::StrCat(topology_.describe(rank), " ", how));
     }
-    monitor_.peer_lost(rank, how);
+    note_lost(rank, how);
   });
   liveness_locks_.emplace(
       layout_.lives(segment_->payload()), segment_->local_rank(),
       segment_->local_size(), [this](int local_rank) {
         const auto at = static_cast<std::size_t>(local_rank);
-        monitor_.peer_lost(sharing_.local_ranks()[at], kEndedEarly);
+        note_lost(sharing_.local_ranks()[at], kEndedEarly);
       });
+}
+
+// The monitor learns it first: its reason is the one that users see.
+void Job::note_lost(int rank, const std::string& how) {
+  monitor_.peer_lost(rank, how);
+  const std::vector<int>& here = sharing_.local_ranks();
+  const auto found = std::find(here.begin(), here.end(), rank);
+  if (found == here.end() || rank == topology_.rank()) return;
+  plane_board_.mark_lost(static_cast<int>(found - here.begin()));
 }
 
 void Job::ignore_peers() {

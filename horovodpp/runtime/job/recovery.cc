@@ -136,6 +136,7 @@ void Recovery::begin(const std::vector<int>& suspects) {
     if (rank < 0 || static_cast<std::size_t>(rank) >= members.size()) continue;
     vote_->lost(members[static_cast<std::size_t>(rank)], Certainty::kSuspected);
   }
+  note_losses();  // So that the first letters name them.
   vote_->begin();
 }
 
@@ -211,7 +212,9 @@ absl::StatusOr<std::shared_ptr<Job>> Recovery::start(
                       return check_epoch(epoch);
                     }}));
   Config config = config_;
-  config.measure_crossovers = false;  // Survivors want to go on soon.
+  // Survivors want to go on soon.
+  config.measure_crossovers = false;
+  config.huge_pages = false;
   config.start_timeout =
       std::max(deadline - steady_clock::now(), steady_clock::duration::zero());
   HVD_ASSIGN_OR_RETURN(std::shared_ptr<Job> job,
@@ -248,14 +251,7 @@ absl::Status Recovery::give_up(const absl::Status& why) {
 absl::Status Recovery::poll(Look look) {
   // While an epoch runs, its FailureMonitor handles deaths: a rank that has
   // left may die.
-  const bool between_epochs = vote_->phase() != Vote::Phase::kEntered;
-  const std::size_t losses = router_->loss_count();
-  if (between_epochs && losses > losses_seen_) {
-    losses_seen_ = losses;
-    for (const auto& [rank, how] : router_->losses()) {
-      vote_->lost(rank, Certainty::kCertain);
-    }
-  }
+  if (vote_->phase() != Vote::Phase::kEntered) note_losses();
   while (true) {
     std::optional<transport::Mail> notice = router_->receive_kept({});
     if (!notice.has_value() && look == Look::kOnNetwork) {
@@ -269,6 +265,15 @@ absl::Status Recovery::poll(Look look) {
     HVD_RETURN_IF_ERROR(router_->send(letter.to, {}, std::move(letter.bytes)));
   }
   return absl::OkStatus();
+}
+
+void Recovery::note_losses() {
+  const std::size_t losses = router_->loss_count();
+  if (losses <= losses_seen_) return;
+  losses_seen_ = losses;
+  for (const auto& [rank, how] : router_->losses()) {
+    vote_->lost(rank, Certainty::kCertain);
+  }
 }
 
 absl::Status Recovery::check_epoch(std::uint32_t epoch) {

@@ -66,6 +66,8 @@ class Recovery {
   // Receives losses and notices, and sends the vote's letters. For the thread
   // that drives the wires.
   absl::Status poll(Look look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(vote_mutex_);
+  // Tells the vote which ranks the wires have lost.
+  void note_losses() ABSL_EXCLUSIVE_LOCKS_REQUIRED(vote_mutex_);
   // The interrupt of an epoch's wires.
   absl::Status check_epoch(std::uint32_t epoch);
   // OK while `epoch` is the one that the ranks decided on.

@@ -163,6 +163,10 @@ struct Config {
   // on all ranks.
   bool measure_crossovers = false;
 
+  // Whether the ranks of a node ask for huge pages for the memory that they
+  // share, which may take milliseconds. Off for ranks that have lost others.
+  bool huge_pages = true;
+
   // HOROVODPP_CACHE_DIR: where jobs store measurements of a machine for later
   // jobs. Empty: nowhere. From the environment, if not set: horovodpp in
   // $XDG_CACHE_HOME, or else in ~/.cache.

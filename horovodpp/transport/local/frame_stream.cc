@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/system/failpoints.h"
 
 namespace hvd::transport {
 namespace {
@@ -93,6 +94,7 @@ absl::Status FrameStream::write() {
     msghdr message = {};
     message.msg_iov = parts.data();
     message.msg_iovlen = count;
+    HVD_RETURN_IF_ERROR(pass_failpoint(Failpoint::kStreamSend));
     const ssize_t written =
         ::sendmsg(socket_.number(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (written < 0) {

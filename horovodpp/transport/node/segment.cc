@@ -104,7 +104,7 @@ FailureKind FailureRecord::kind() const {
 class NodeSegment::Mapping {
  public:
   static absl::StatusOr<std::shared_ptr<Mapping>> create(
-      int ranks, std::size_t payload_bytes);
+      int ranks, std::size_t payload_bytes, SharedMemory::Pages pages);
   // `payload_bytes` is the size that this rank requested.
   static absl::StatusOr<std::shared_ptr<Mapping>> attach(
       const SharedMemory::Ticket& ticket, std::size_t payload_bytes);
@@ -136,7 +136,8 @@ class NodeSegment::Mapping {
 };
 
 absl::StatusOr<std::shared_ptr<NodeSegment::Mapping>>
-NodeSegment::Mapping::create(int ranks, std::size_t payload_bytes) {
+NodeSegment::Mapping::create(int ranks, std::size_t payload_bytes,
+                             SharedMemory::Pages pages) {
   if (ranks > kMaxRanks) {
     return absl::InvalidArgumentError(
         absl::StrCat(ranks, " ranks on one node; a node segment serves ",
@@ -147,7 +148,7 @@ NodeSegment::Mapping::create(int ranks, std::size_t payload_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "a node segment of ", payload_bytes, " bytes exceeds all memory"));
   }
-  HVD_ASSIGN_OR_RETURN(auto memory, SharedMemory::create(bytes));
+  HVD_ASSIGN_OR_RETURN(auto memory, SharedMemory::create(bytes, pages));
   Layout* layout = new (memory->data()) Layout{
       .magic = {},
       .version = kVersion,
@@ -204,13 +205,14 @@ NodeSegment::Mapping::~Mapping() {
 
 absl::StatusOr<std::unique_ptr<NodeSegment>> NodeSegment::open(
     Communicator& communicator, const Topology& topology,
-    std::size_t payload_bytes, std::chrono::steady_clock::time_point deadline) {
+    std::size_t payload_bytes, std::chrono::steady_clock::time_point deadline,
+    SharedMemory::Pages pages) {
   const bool leads = topology.local_rank() == 0;
   std::shared_ptr<Mapping> mapping;
   absl::Status outcome;
   std::string offer;
   if (leads) {
-    auto created = Mapping::create(topology.local_size(), payload_bytes);
+    auto created = Mapping::create(topology.local_size(), payload_bytes, pages);
     outcome = created.status();
     if (created.ok()) {
       mapping = *std::move(created);

@@ -23,6 +23,7 @@
 #include "horovodpp/core/job/topology.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/doorbell.h"
+#include "horovodpp/transport/node/shared_memory.h"
 
 namespace hvd::transport {
 
@@ -77,14 +78,14 @@ class NodeSegment {
   // Opens the segment of this rank's node: the node's leader creates it, the
   // others attach. Collective over ALL ranks of the communicator (it uses
   // exchange()), each node getting its own segment. `payload_bytes` is equal on
-  // the ranks of a node.
+  // the ranks of a node; the leader's `pages` count.
   //   ResourceExhausted  there is too little memory (says how much was asked)
   //   FailedPrecondition the node's ranks cannot see each other's descriptors
   //   DeadlineExceeded   a rank did not arrive
   static absl::StatusOr<std::unique_ptr<NodeSegment>> open(
       Communicator& communicator, const Topology& topology,
-      std::size_t payload_bytes,
-      std::chrono::steady_clock::time_point deadline);
+      std::size_t payload_bytes, std::chrono::steady_clock::time_point deadline,
+      SharedMemory::Pages pages = SharedMemory::Pages::kHuge);
 
   ~NodeSegment();
   NodeSegment(const NodeSegment&) = delete;

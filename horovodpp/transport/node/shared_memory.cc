@@ -156,14 +156,21 @@ void make_huge(std::byte* data, std::size_t bytes) {
   }
 }
 
-bool make_pages(std::byte* data, std::size_t bytes, Populate how) {
-  if (how == kWrite) make_huge(data, bytes);
-  return populate(data, bytes, how);
+// How to allocate the pages of a mapping.
+struct Allocation {
+  Populate how;
+  SharedMemory::Pages pages;
+};
+
+bool make_pages(std::byte* data, std::size_t bytes, Allocation allocation) {
+  if (allocation.pages == SharedMemory::Pages::kHuge) make_huge(data, bytes);
+  return populate(data, bytes, allocation.how);
 }
 
 // The same with several threads: allocating a page takes longer than filling
 // it.
-bool populate_together(std::byte* data, std::size_t bytes, Populate how) {
+bool populate_together(std::byte* data, std::size_t bytes,
+                       Allocation allocation) {
   constexpr std::size_t kPart = std::size_t{32} << 20;
   constexpr std::size_t kMaxThreads = 4;
   const auto cores = static_cast<std::size_t>(cores_for_ranks());
@@ -172,12 +179,12 @@ bool populate_together(std::byte* data, std::size_t bytes, Populate how) {
   std::size_t begin = 0;
   try {
     for (; others.size() + 1 < threads; begin += kPart) {
-      others.push_back(
-          std::async(std::launch::async, make_pages, data + begin, kPart, how));
+      others.push_back(std::async(std::launch::async, make_pages, data + begin,
+                                  kPart, allocation));
     }
   } catch (const std::system_error&) {  // No more threads available.
   }
-  bool all = make_pages(data + begin, bytes - begin, how);
+  bool all = make_pages(data + begin, bytes - begin, allocation);
   for (std::future<bool>& other : others) all = other.get() && all;
   return all;
 }
@@ -214,13 +221,13 @@ struct Mapped {
 };
 
 absl::StatusOr<Mapped> map(int descriptor, std::size_t bytes, int protection,
-                           Populate how) {
+                           Allocation allocation) {
   void* const memory = map_aligned(descriptor, bytes, protection);
   if (memory == MAP_FAILED) return exhausted(bytes, std::strerror(errno));
   // Both are optional: a kernel may support neither.
   ::madvise(memory, bytes, MADV_HUGEPAGE);
   auto* const data = static_cast<std::byte*>(memory);
-  return Mapped{data, populate_together(data, bytes, how)};
+  return Mapped{data, populate_together(data, bytes, allocation)};
 }
 
 }  // namespace
@@ -245,7 +252,7 @@ absl::StatusOr<SharedMemory::Ticket> SharedMemory::Ticket::from_string(
 }
 
 absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::create(
-    std::size_t bytes) {
+    std::size_t bytes, Pages pages) {
   Descriptor descriptor(
       ::memfd_create("horovodpp", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (descriptor.get() < 0) return exhausted(bytes, std::strerror(errno));
@@ -259,7 +266,7 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::create(
   if (::fstat(descriptor.get(), &about) != 0) return errno_error("fstat");
   HVD_ASSIGN_OR_RETURN(
       const Mapped mapped,
-      map(descriptor.get(), bytes, PROT_READ | PROT_WRITE, kWrite));
+      map(descriptor.get(), bytes, PROT_READ | PROT_WRITE, {kWrite, pages}));
   const Ticket ticket = {.pid = ::getpid(),
                          .descriptor = descriptor.release(),
                          .device = about.st_dev,
@@ -294,10 +301,10 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::attach(
         path, " is not the shared memory that process ", ticket.pid,
         " offered; are the ranks of this node in one PID namespace?"));
   }
-  HVD_ASSIGN_OR_RETURN(
-      const Mapped mapped,
-      map(descriptor.get(), ticket.bytes,
-          read_only ? PROT_READ : PROT_READ | PROT_WRITE, kRead));
+  HVD_ASSIGN_OR_RETURN(const Mapped mapped,
+                       map(descriptor.get(), ticket.bytes,
+                           read_only ? PROT_READ : PROT_READ | PROT_WRITE,
+                           {kRead, Pages::kAny}));
   Ticket mine = ticket;
   mine.descriptor = -1;
   return std::unique_ptr<SharedMemory>(new SharedMemory(mine, mapped.data));

@@ -33,10 +33,14 @@ class SharedMemory {
     static absl::StatusOr<Ticket> from_string(const std::string& text);
   };
 
-  // `bytes` zeros, on huge pages where the machine gives them on request.
+  // kHuge: huge pages where the machine gives them on request, which may take
+  // milliseconds. kAny: pages that come at once.
+  enum class Pages { kHuge, kAny };
+
+  // `bytes` zeros.
   //   ResourceExhausted  there is too little memory (says how much was asked)
   static absl::StatusOr<std::unique_ptr<SharedMemory>> create(
-      std::size_t bytes);
+      std::size_t bytes, Pages pages = Pages::kHuge);
 
   // Maps the memory of `ticket` while its creator holds it open. With
   // `read_only`, a write raises SIGSEGV.

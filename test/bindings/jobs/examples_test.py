@@ -12,14 +12,19 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "examples" / "python"
 DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
 
 
+def output_of(ranks, script, *arguments):
+    job = subprocess.run(
+        [os.environ["HOROVODRUN"], "-np", str(ranks), sys.executable, str(EXAMPLES / script),
+         *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240)
+    assert job.returncode == 0, job.stdout + job.stderr
+    return job.stdout
+
+
 def numbers_of(pattern, script, *arguments):
     """Runs an example on two ranks; returns the numbers that the pattern matches in its output."""
-    job = subprocess.run(
-        [os.environ["HOROVODRUN"], "-np", "2", sys.executable, str(EXAMPLES / script), *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240)
-    assert job.returncode == 0, job.stdout + job.stderr
-    numbers = [float(number) for number in re.findall(pattern, job.stdout)]
-    assert numbers, job.stdout
+    output = output_of(2, script, *arguments)
+    numbers = [float(number) for number in re.findall(pattern, output)]
+    assert numbers, output
     return numbers
 
 
@@ -49,3 +54,17 @@ def test_gan_runs():
 def test_uneven_data_learns():
     losses = numbers_of(r"loss ([\d.]+)", "uneven_data.py")
     assert losses[-1] < 0.1 * losses[0]
+
+
+def test_elastic_ends_with_the_weights_of_one_rank(tmp_path):
+    """bindings.elastic.schedules has the same with lost ranks."""
+    def train(ranks, steps, *more):
+        output = output_of(ranks, "elastic.py", "--steps", str(steps), "--every", "5", *more)
+        return output, re.findall(rf"checksum (\w+) after {steps} steps", output)
+
+    _, alone = train(1, 30)
+    assert len(alone) == 1
+    train(2, 15, "--snapshots", str(tmp_path))
+    output, checksums = train(2, 30, "--snapshots", str(tmp_path))
+    assert checksums == 2 * alone
+    assert "step 0:" not in output

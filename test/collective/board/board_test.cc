@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -344,6 +345,46 @@ TEST(ShmBoard, IsUnusableAfterAnAbandonedCallThatAllEntered) {
     const absl::Status status = board.give_up(absl::CancelledError("too late"));
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
     EXPECT_EQ(board.begin(kTwo, label_of(1, 2)), status);
+  });
+}
+
+// Calls body(board) on each member of a call that all have entered. A withdrawal
+// that waits for a member in vain takes an hour.
+template <typename Body>
+void in_an_entered_call(const std::vector<int>& members, Body body) {
+  ShmOptions options = kOptions;
+  options.longest_withdrawal = std::chrono::hours(1);
+  on_loopback(static_cast<int>(members.size()),
+              [&](transport::Communicator& communicator) {
+                RankBoard own(communicator, options);
+                ShmBoard& board = own.board();
+                NeverInterrupt interrupt;
+                ASSERT_TRUE(board.begin(members, label_of(1)).ok());
+                board.arrive();
+                ASSERT_TRUE(board.wait_for_arrivals(0, interrupt).ok());
+                body(board);
+              });
+}
+
+TEST(ShmBoard, AWithdrawalDoesNotWaitForALostMember) {
+  in_an_entered_call(kThree, [](ShmBoard& board) {
+    if (board.rank() == 2) return;  // It finishes nothing.
+    if (board.rank() == 0) board.mark_lost(2);
+    board.withdraw(0);
+  });
+}
+
+TEST(ShmBoard, MembersThatSeeAWithdrawalWithdraw) {
+  std::atomic<bool> has_withdrawn = false;
+  in_an_entered_call(kTwo, [&](ShmBoard& board) {
+    if (board.rank() == 0) {
+      board.withdraw(0);
+      has_withdrawn = true;
+      return;
+    }
+    absl::Status status;
+    while (status.ok() && !has_withdrawn) status = board.check_no_withdrawal();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("local rank 0 gave"));
   });
 }
 

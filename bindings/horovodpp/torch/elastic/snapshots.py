@@ -69,6 +69,8 @@ class Snapshots:
     snapshot is complete, or it does not exist. A job of any number of ranks can load it.
 
     directory: a folder that all ranks reach; created if it is missing.
+    each_host: the folder is each host's own, in its memory (/dev/shm) or on its disk. Each host
+        keeps whole snapshots, so they outlive all processes, and all hosts but one.
     keep: the number of newest snapshots that stay.
     share_of_time: the share of the time that save() may take; it skips snapshots that would take
         more. 1: none.
@@ -76,8 +78,8 @@ class Snapshots:
     Raises OSError if the folder cannot be created, ValueError if an argument makes no sense.
     """
 
-    def __init__(self, directory, keep=2, share_of_time=0.05):
-        self._snapshots = _core.Snapshots(str(directory), keep, share_of_time)
+    def __init__(self, directory, keep=2, share_of_time=0.05, each_host=False):
+        self._snapshots = _core.Snapshots(str(directory), each_host, keep, share_of_time)
 
     def save(self, state, step):
         """Begins a snapshot of `state`, unless it is too early. Every rank calls it.

@@ -109,6 +109,11 @@ def set_handler_registry(registry):
     _handler_registry = registry
 
 
+def _copied(value):
+    """A deep copy. Most values are numbers, which need none: end_step() has microseconds."""
+    return value if type(value) in (int, float, bool, str) else copy.deepcopy(value)
+
+
 class TorchState(ObjectState):
     """A state of models, optimizers, samplers, and other values that can be pickled.
 
@@ -168,11 +173,10 @@ class TorchState(ObjectState):
         if self._boundary is None:
             self._boundary = Boundary(self._values_of(torch.nn.Module),
                                       self._values_of(torch.optim.Optimizer))
+            self._samplers = self._values_of(ElasticSampler)
         self._boundary.keep()
-        self._at_boundary = {name: copy.deepcopy(getattr(self, name))
-                             for name in self._saved_state}
-        self._samplers = [(sampler, sampler.state_dict())
-                          for sampler in self._values_of(ElasticSampler)]
+        self._at_boundary = {name: _copied(getattr(self, name)) for name in self._saved_state}
+        self._samplers_at_boundary = [sampler.state_dict() for sampler in self._samplers]
 
     def _values_of(self, kind):
         return [handler.value for handler in self._handlers.values()
@@ -184,7 +188,7 @@ class TorchState(ObjectState):
             self._boundary.put_back()
             for name, value in self._at_boundary.items():
                 setattr(self, name, copy.deepcopy(value))
-            for sampler, kept in self._samplers:
+            for sampler, kept in zip(self._samplers, self._samplers_at_boundary):
                 sampler.load_state_dict(kept)
             return
         for handler in self._handlers.values():

@@ -52,15 +52,16 @@ class Boundary:
         """Whether an optimizer has made a step since the boundary, or there was none."""
         return self._updates > 0 or self._kept is None
 
-    @torch.no_grad()
     def keep(self):
         """Begins a step here."""
         self._updates = 0
         if self._kept is None:
-            self._kept = [torch.empty_like(buffer) for buffer in self._buffers]
-        for kept, buffer in zip(self._kept, self._buffers):
-            kept.copy_(buffer)
-        self._random = torch.get_rng_state()
+            self._kept = [buffer.detach().clone() for buffer in self._buffers]
+        elif self._kept:
+            with torch.no_grad():
+                for kept, buffer in zip(self._kept, self._buffers):
+                    kept.copy_(buffer)
+        self._random = torch.default_generator.get_state()
 
     @torch.no_grad()
     def put_back(self):

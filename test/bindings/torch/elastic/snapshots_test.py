@@ -63,6 +63,18 @@ def test_a_training_goes_on_from_the_newest(folder):
     assert snapshots.stats()["begun"] == 3 and snapshots.stats()["failed"] == 0
 
 
+def test_a_host_keeps_whole_snapshots(folder):
+    model, optimizer, state = trained(seed=1)
+    snapshots = hvd.elastic.Snapshots(folder, share_of_time=1, each_host=True)
+    train(model, optimizer, state, 2)
+    snapshots.save(state, 1)
+    snapshots.finish()
+    hvd.barrier()
+    _, _, its_state = trained(seed=2)
+    assert hvd.elastic.Snapshots(folder, each_host=True).load(its_state) == 1
+    assert its_state.step == 2
+
+
 def test_a_snapshot_may_hold_all_types_of_tensors(folder):
     values = [torch.arange(6, dtype=dtype).reshape(2, 3)[:, 1:] for dtype in
               (torch.int64, torch.uint8, torch.float16, torch.bfloat16, torch.float64)]
