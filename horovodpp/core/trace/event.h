@@ -23,6 +23,10 @@ enum class EventKind : std::uint8_t {
   kWorkEnds = 11,    // value: as kBatchBegins; its work on a GPU
   kDoneAtOnce = 12,  // name: the operation; label: the plane;
                      // value: pack(ticks it took, bytes)
+  kAwaited = 13,     // name: the operation for which a thread blocks
+  kStepEnds = 14,    // A training step of this rank.
+  kSpanBegins = 15,  // label: the work, "backward"; detail: the thread's number
+  kSpanEnds = 16,    // As kSpanBegins.
 };
 
 // The detail of kBatchBegins and kDoneAtOnce.

@@ -132,6 +132,11 @@ void Follower::add(const Event& event) {
     case EventKind::kDoneAtOnce:
       done_ = {.name = event.name, .at = event.ticks};
       break;
+    case EventKind::kAwaited:
+    case EventKind::kStepEnds:
+    case EventKind::kSpanBegins:
+    case EventKind::kSpanEnds:
+      break;
   }
 }
 

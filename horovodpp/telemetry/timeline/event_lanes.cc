@@ -57,6 +57,11 @@ void EventLanes::add(const Event& event) {
       return work_ends(event);
     case EventKind::kDoneAtOnce:
       return done_at_once(event);
+    case EventKind::kAwaited:
+    case EventKind::kStepEnds:
+    case EventKind::kSpanBegins:
+    case EventKind::kSpanEnds:
+      return;
   }
 }
 

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Timeline writes a rank's events to a file for chrome://tracing and
-// Perfetto, in Horovod's format. A thread of its own follows the rank's trace.
-// The rank never waits for it: events that are overwritten before the thread
-// has read them are counted, and missing in the file.
+// Perfetto, in Horovod's format. It follows the rank's trace: the rank does not
+// wait for it. Events that come too fast are counted, and missing in the file.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-#include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/core/trace/recorder.h"
-#include "horovodpp/core/trace/ticks.h"
 #include "horovodpp/telemetry/log.h"
 #include "horovodpp/telemetry/timeline/event_lanes.h"
 #include "horovodpp/telemetry/timeline/json_array_file.h"
+#include "horovodpp/telemetry/trace/trace_follower.h"
 
 namespace hvd::telemetry {
 
-class Timeline {
+class Timeline : private EventReader {
  public:
   struct Options {
     std::string path;
@@ -41,33 +39,25 @@ class Timeline {
   Timeline& operator=(const Timeline&) = delete;
 
   // Writes all events so far.
-  void flush();
+  void flush() { follower_->flush(); }
 
  private:
-  Timeline(std::shared_ptr<trace::Recorder> recorder, const Options& options,
-           std::unique_ptr<JsonArrayFile> file);
+  Timeline(const std::shared_ptr<trace::Recorder>& recorder,
+           const Options& options, std::unique_ptr<JsonArrayFile> file);
   absl::Status begin();
-  void run();
-  bool drain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void skip_to(std::uint64_t next) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void append(const std::string& elements)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void end() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void read(const trace::Event& event) override { lanes_.add(event); }
+  void missed(std::uint64_t count) override;
+  void pause() override { append(lanes_.take()); }
+  void append(const std::string& elements);
+  void end();
 
-  const std::shared_ptr<trace::Recorder> recorder_;
-  const trace::RingReader reader_;
   const int rank_;
   Log log_;
   const std::uint64_t began_;  // Nanoseconds of the steady clock.
-  Mutex mutex_;
-  CondVar stop_;
-  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  std::unique_ptr<JsonArrayFile> file_ ABSL_GUARDED_BY(mutex_);
-  trace::Moment now_ ABSL_GUARDED_BY(mutex_);  // Of the present drain().
-  EventLanes lanes_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t next_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t lost_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::thread thread_;
+  std::unique_ptr<JsonArrayFile> file_;
+  EventLanes lanes_;
+  std::uint64_t lost_ = 0;
+  std::optional<TraceFollower> follower_;
 };
 
 // The trace of one rank, which passes from one job of the rank to the next: its
