@@ -81,6 +81,18 @@ Clock::TimePoint Coordinator::submit(std::span<Submission* const> submissions) {
   return now;
 }
 
+absl::Status Coordinator::report(std::string bytes) {
+  Report mine{.rank = rank_, .bytes = std::move(bytes)};
+  if (is_leader()) return send_up(std::move(mine));
+  outbox_.send(tree_.leader_of(node_), std::move(mine));
+  return absl::OkStatus();
+}
+
+std::vector<Report> Coordinator::take_reports() {
+  return root_ == nullptr ? std::vector<Report>()
+                          : std::exchange(root_->reports, {});
+}
+
 std::string Coordinator::described(int rank) const {
   return describe_ ? describe_(rank) : absl::StrCat("rank ", rank);
 }

@@ -115,6 +115,12 @@ class Coordinator {
   // break the job. Aborted carries the text of a peer's Break.
   absl::Status receive(int from, std::string_view letter);
 
+  // Sends `bytes` to rank 0, whose take_reports() returns them. Reports of one
+  // rank keep their order; those before leave() arrive before the job ends.
+  absl::Status report(std::string bytes);
+  // Reports of all ranks; rank 0 only.
+  std::vector<Report> take_reports();
+
   // Moves decisions on: completions, scheduling and stalls. An error breaks the
   // job.
   absl::Status step() { return step(clock_.now()); }

@@ -66,6 +66,9 @@ absl::Status Coordinator::receive_from_below(int from, Message message) {
   if (const auto* answer = std::get_if<Inspected>(&message)) {
     return leader_->stall_gatherer.receive(from, *answer);
   }
+  if (std::holds_alternative<Report>(message)) {
+    return send_up(std::move(message));
+  }
   HVD_RETURN_IF_ERROR(leader_->subtree.receive(from, std::move(message)));
   return forward_subtree();
 }
@@ -92,6 +95,10 @@ absl::Status Coordinator::send_up(Message message) {
   }
   if (const auto* found = std::get_if<Inspected>(&message)) {
     return report_stall(*found);
+  }
+  if (auto* report = std::get_if<Report>(&message)) {
+    root_->reports.push_back(std::move(*report));
+    return absl::OkStatus();
   }
   HVD_RETURN_IF_ERROR(root_->scheduler.receive(std::move(message)));
   return announce();

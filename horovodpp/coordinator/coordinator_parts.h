@@ -24,6 +24,7 @@ struct RootPart {
   RootScheduler scheduler;
   StallInspector stall_inspector;
   bool has_announced_closed = false;
+  std::vector<Report> reports = {};  // Since take_reports().
 
   bool has_work() const {
     return scheduler.has_work() ||

@@ -16,6 +16,7 @@
 //   Halted      batches of the cycle I had entered when I heard Halt
 //   Stalled     I have waited too long for this
 //   Inspected   known facts about the ranks in question, answering Inspect
+//   Report      what a rank tells rank 0, of no meaning to the agreement
 // Down the tree, to all ranks:
 //   Define      all ranks proposed this: here is its id
 //   Reject      the ranks disagree: why the submission fails, at the point
@@ -169,6 +170,11 @@ struct Inspected {
                     m.ready, m.missing);
   }
 };
+struct Report {
+  int rank = 0;
+  std::string bytes = {};
+  static auto fields(auto& m) { return std::tie(m.rank, m.bytes); }
+};
 
 struct Define {
   std::uint32_t id = 0;
@@ -217,7 +223,7 @@ struct Break {
 
 using Message =
     std::variant<Propose, Outdated, Ready, Passed, Join, Joined, Leave, AllLeft,
-                 Stop, Halted, Stalled, Inspected, Define, Reject, Round, Halt,
+                 Stop, Halted, Stalled, Inspected, Report, Define, Reject, Round, Halt,
                  Inspect, Closed, Beat, Break>;
 
 // Direction of travel in the tree.

@@ -62,6 +62,10 @@ struct Check {
     return absl::OkStatus();
   }
 
+  absl::Status operator()(const Report& message) const {
+    return rank(message.rank);
+  }
+
   absl::Status operator()(const Define& message) const {
     if (message.slot != kNoSlot && message.slot >= job.slots) {
       return refuse(

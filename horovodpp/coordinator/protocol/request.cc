@@ -152,12 +152,6 @@ std::string TensorSpec::to_string() const {
   return name_of(dtype) + shape.to_string();
 }
 
-std::size_t Request::bytes() const {
-  std::size_t sum = 0;
-  for (const TensorSpec& tensor : tensors) sum += tensor.bytes();
-  return sum;
-}
-
 std::optional<std::string> find_mismatch(int rank_a, const Request& a,
                                          int rank_b, const Request& b) {
   const std::optional<Difference> difference = find_difference(a, b);

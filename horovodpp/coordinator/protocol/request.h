@@ -84,7 +84,11 @@ struct Request {
   ProcessSetId subject = kGlobalSet;  // remove_process_set
 
   // Bytes this rank contributes.
-  std::size_t bytes() const;
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const TensorSpec& tensor : tensors) sum += tensor.bytes();
+    return sum;
+  }
 
   friend bool operator==(const Request&, const Request&) = default;
 };

@@ -17,10 +17,6 @@ using trace::EventKind;
 // of 100,000 would push every other event out of the ring.
 constexpr std::size_t kFirstEntries = 8;
 
-std::uint8_t first_of_cycle(const Batch& batch) {
-  return batch.cycle != 0 && batch.place == 0 ? trace::kFirstOfCycle : 0;
-}
-
 std::uint8_t dtype_of(const coordinator::Request& request) {
   if (request.tensors.empty()) return 0;
   return static_cast<std::uint8_t>(
@@ -28,19 +24,6 @@ std::uint8_t dtype_of(const coordinator::Request& request) {
 }
 
 }  // namespace
-
-void BatchTrace::done_at_once(const Batch& batch,
-                              const coordinator::Submission& mine,
-                              std::uint16_t plane, std::uint64_t began) {
-  if (recorder_ == nullptr) return;
-  const std::uint64_t now = recorder_->now();
-  recorder_->write(EventKind::kDoneAtOnce,
-                   {.detail = first_of_cycle(batch),
-                    .label = plane,
-                    .name = mine.name->traced,
-                    .value = trace::pack(now - began, mine.request.bytes())},
-                   now);
-}
 
 void BatchTrace::begins(const Batch& batch) {
   if (recorder_ == nullptr) return;

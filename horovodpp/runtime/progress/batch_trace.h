@@ -6,6 +6,7 @@
 
 #include "horovodpp/coordinator/protocol/batch.h"
 #include "horovodpp/coordinator/protocol/submission.h"
+#include "horovodpp/coordinator/tensor_queue.h"
 #include "horovodpp/core/trace/recorder.h"
 
 namespace hvd::runtime {
@@ -21,13 +22,26 @@ class BatchTrace {
   }
   void done_at_once(const coordinator::Batch& batch,
                     const coordinator::Submission& mine, std::uint16_t plane,
-                    std::uint64_t began);
+                    std::uint64_t began) {
+    if (recorder_ == nullptr) return;
+    const std::uint64_t now = recorder_->now();
+    recorder_->write(trace::EventKind::kDoneAtOnce,
+                     {.detail = first_of_cycle(batch),
+                      .label = plane,
+                      .name = mine.name->traced,
+                      .value = trace::pack(now - began, mine.request.bytes())},
+                     now);
+  }
 
   // Call between the queue's take() and its release(), which frees names.
   void begins(const coordinator::Batch& batch);
   void ends(const coordinator::Batch& batch, trace::BatchEnd how);
 
  private:
+  static std::uint8_t first_of_cycle(const coordinator::Batch& batch) {
+    return batch.cycle != 0 && batch.place == 0 ? trace::kFirstOfCycle : 0;
+  }
+
   trace::Recorder* const recorder_;
 };
 

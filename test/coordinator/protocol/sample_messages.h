@@ -90,6 +90,7 @@ inline std::vector<Message> sample_messages() {
       Stop{3},
       Halted{3, 1234567890123},
       Stalled{{2, "grads"}, 61000, true},
+      Report{1, std::string("\0step", 5)},
       Inspected{.query = 5,
                 .ready_count = 2,
                 .missing_count = 2,
