@@ -105,6 +105,8 @@ void write_timeline(const std::string& path, bool mark_cycles) {
   raise_if_error(status);
 }
 
+void end_step() { raise_if_error(mark_step()); }
+
 void end_timeline() {
   Status status;
   {
@@ -163,6 +165,7 @@ void add_job(nb::module_& module) {
   module.def("start_timeline", &write_timeline, arg("path"),
              arg("mark_cycles"));
   module.def("stop_timeline", &end_timeline);
+  module.def("mark_step", &end_step);
   module.def("is_initialized", &is_initialized);
   module.def("rank", &rank);
   module.def("size", &size);

@@ -158,6 +158,9 @@ HVD_C_API int32_t hvd_grow(void);
  * written is a warning in the log. */
 HVD_C_API int32_t hvd_start_timeline(const char* path, int32_t mark_cycles);
 HVD_C_API int32_t hvd_stop_timeline(void);
+/* Says that a training step of this rank has ended, for HOROVODPP_SUMMARY_STEPS. A reducer
+ * does so itself, when all gradients are reduced. */
+HVD_C_API int32_t hvd_mark_step(void);
 /* HVD_OK while the job runs; HVD_ABORTED, with the reason, once it is broken. */
 HVD_C_API int32_t hvd_job_status(void);
 

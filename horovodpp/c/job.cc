@@ -53,6 +53,8 @@ std::int32_t hvd_start_timeline(const char* path, std::int32_t mark_cycles) {
 
 std::int32_t hvd_stop_timeline() { return call(hvd::stop_timeline); }
 
+std::int32_t hvd_mark_step() { return call(hvd::mark_step); }
+
 std::int32_t hvd_job_status() {
   return call([]() -> Status {
     HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());

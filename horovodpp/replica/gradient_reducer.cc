@@ -387,6 +387,9 @@ std::vector<std::shared_ptr<const void>> GradientReducer::finish() {
   }
   std::vector<std::shared_ptr<const void>> owners = state_->renew(pending);
   throw_if_error(first);
+  if (const auto runtime = job(); runtime.ok() && !pending.empty()) {
+    (*runtime)->mark_step();
+  }
   return owners;
 }
 

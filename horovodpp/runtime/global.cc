@@ -215,6 +215,12 @@ Status stop_timeline() {
   return runtime->stop_timeline();
 }
 
+Status mark_step() {
+  HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
+  runtime->mark_step();
+  return absl::OkStatus();
+}
+
 bool is_initialized() {
   const auto runtime = find_runtime();
   return runtime.ok() && part_in(**runtime).ok();

@@ -81,6 +81,10 @@ Status grow();
 Status start_timeline(const std::string& path, TimelineOptions options = {});
 Status stop_timeline();
 
+// Says that a training step of this rank has ended; see Runtime::mark_step.
+//   FailedPrecondition  there is no job
+Status mark_step();
+
 // Whether this process is in a job. False in a forked child, where rank() and
 // so on still return its parent's values.
 bool is_initialized();

@@ -143,6 +143,12 @@ class Runtime {
   //   FailedPrecondition  likewise
   Status stop_timeline();
 
+  // Says that a training step of this rank has ended, for
+  // HOROVODPP_SUMMARY_STEPS. A GradientReducer, and so each optimizer, does so
+  // when all gradients are reduced. Without either, a step ends where the next
+  // begins, once the order of its collectives is fixed.
+  void mark_step();
+
   // This rank's log (telemetry/log.h).
   telemetry::Log& log() const;
 

@@ -32,6 +32,7 @@ static void wants_a_job(void) {
   WANTS_A_JOB(hvd_job_status());
   WANTS_A_JOB(hvd_start_timeline("timeline.json", 0));
   WANTS_A_JOB(hvd_stop_timeline());
+  WANTS_A_JOB(hvd_mark_step());
   WANTS_A_JOB(hvd_allreduce(values, 2, HVD_FLOAT32, NULL));
   WANTS_A_JOB(hvd_broadcast(values, 2, HVD_FLOAT32, 0, NULL));
   WANTS_A_JOB(hvd_barrier(0));

@@ -71,6 +71,15 @@ def stop_timeline():
     _core.stop_timeline()
 
 
+def mark_step():
+    """Says that a training step of this rank has ended, for HOROVODPP_SUMMARY_STEPS.
+
+    An optimizer does so itself, when all gradients are reduced.
+    """
+    check_initialized()
+    _core.mark_step()
+
+
 def _refuse_duplicates(wanted):
     seen = set()
     for number, wanted_set in enumerate(wanted):

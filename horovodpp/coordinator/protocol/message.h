@@ -223,8 +223,8 @@ struct Break {
 
 using Message =
     std::variant<Propose, Outdated, Ready, Passed, Join, Joined, Leave, AllLeft,
-                 Stop, Halted, Stalled, Inspected, Report, Define, Reject, Round, Halt,
-                 Inspect, Closed, Beat, Break>;
+                 Stop, Halted, Stalled, Inspected, Report, Define, Reject,
+                 Round, Halt, Inspect, Closed, Beat, Break>;
 
 // Direction of travel in the tree.
 enum class Direction { kUp, kDown, kAny };

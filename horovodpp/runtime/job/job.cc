@@ -129,6 +129,13 @@ Job::Job(const Config& config, Places places,
       executor_(planes_, sets_, monitor_, &trace_->recorder()),
       activity_(config.is_watched ? std::optional<Activity>(std::in_place)
                                   : std::nullopt),
+      reports_(config.summary_steps == 0
+                   ? std::nullopt
+                   : std::optional<ReportChannel>(
+                         std::in_place,
+                         [this](int from, std::string_view report) {
+                           if (step_watch_) step_watch_->receive(from, report);
+                         })),
       progress_({.topology = sharing_,
                  .segment = *segment_,
                  .router = router_,
@@ -139,7 +146,8 @@ Job::Job(const Config& config, Places places,
                  .log = log_,
                  .launcher = launcher_,
                  .activity = activity_ ? &*activity_ : nullptr,
-                 .recorder = &trace_->recorder()},
+                 .recorder = &trace_->recorder(),
+                 .reports = reports_ ? &*reports_ : nullptr},
                 config.heartbeat_deadline) {
   monitor_.set_poll([this] { return progress_.poll(); },
                     [this] { return progress_.poll_due(); });
@@ -192,10 +200,13 @@ absl::Status Job::stop() {
         "a callback of a future cannot stop the job, because it runs on the "
         "job's thread; stop it from a thread of the program");
   }
+  // Reports that were sent before this rank leaves arrive.
+  if (step_watch_ != nullptr) step_watch_->flush();
   progress_.leave();
   MutexLock lock(stop_mutex_);
   if (!thread_.joinable()) return end_;
   thread_.join();
+  step_watch_.reset();
   // Work in a stream ends with the job; until the stop, other ranks may still
   // be lost.
   nccl_.watch().stop();
@@ -266,9 +277,17 @@ void Job::wait_for(const coordinator::SubmissionPtr& submission,
     return nccl_.watch().poll_until(ready);
   }
   const coordinator::Key& key = submission->request.key;
+  if (ready && trace_->recorder().is_followed()) note_wait(*submission);
   if (ready && progress_.help(key, ready)) return;
   queue_.wait_for(key);
   ring();
+}
+
+void Job::note_wait(const coordinator::Submission& submission) {
+  trace::Recorder& recorder = trace_->recorder();
+  recorder.write(
+      trace::EventKind::kAwaited,
+      {.name = coordinator::traced_name(recorder, submission.request)});
 }
 
 Quick Job::try_at_once(const coordinator::SubmissionPtr& submission,

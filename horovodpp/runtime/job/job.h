@@ -39,10 +39,12 @@
 #include "horovodpp/runtime/progress/launcher_channel.h"
 #include "horovodpp/runtime/progress/message_router.h"
 #include "horovodpp/runtime/progress/progress.h"
+#include "horovodpp/runtime/progress/report_channel.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/runtime/settings/timeline_options.h"
 #include "horovodpp/runtime/submission/submission_sink.h"
 #include "horovodpp/telemetry/log.h"
+#include "horovodpp/telemetry/steps/step_watch.h"
 #include "horovodpp/telemetry/timeline/timeline.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/node/liveness_locks.h"
@@ -117,6 +119,11 @@ class Job : public SubmissionSink {
   // See Runtime::start_timeline.
   absl::Status start_timeline(const std::string& path, TimelineOptions options);
   absl::Status stop_timeline();
+  void mark_step() {
+    if (!is_of_a_parent()) {
+      trace_->recorder().write(trace::EventKind::kStepEnds, {});
+    }
+  }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
   Kept kept() const { return {arena_, nccl_.arena(), trace_}; }
   // See Runtime::allocate_on(); on a GPU.
@@ -144,12 +151,14 @@ class Job : public SubmissionSink {
   absl::Status launch(const Config& config);
   std::string meeting(const Config& config) const;
   void log_start(const Config& config);
+  void watch_steps(const Config& config);
   // Watches for the other ranks' deaths, until the job has ended.
   void watch_peers();
   void note_lost(int rank, const std::string& how);
   void ignore_peers();
   void warn(const Config& config);  // Logs what users should know.
   void submit(const coordinator::SubmissionPtr& submission, bool waits_at_once);
+  void note_wait(const coordinator::Submission& submission);  // In the trace.
   void refuse_to_wait(const coordinator::SubmissionPtr& submission);
   // Wakes the thread that drives this rank's part.
   void ring();
@@ -193,7 +202,8 @@ class Job : public SubmissionSink {
   Planes planes_;
   SetTable sets_;
   Executor executor_;
-  std::optional<Activity> activity_;  // With horovodrun --watch.
+  std::optional<Activity> activity_;      // With horovodrun --watch.
+  std::optional<ReportChannel> reports_;  // With HOROVODPP_SUMMARY_STEPS.
   Progress progress_;
 
   Mutex stop_mutex_;
@@ -203,6 +213,7 @@ class Job : public SubmissionSink {
   absl::Status loop_result_;  // For the loop's thread until it is joined.
   std::optional<CallWatch> call_watch_;
   std::optional<ActivityReporter> activity_reporter_;
+  std::unique_ptr<telemetry::StepWatch> step_watch_;  // With reports_.
   std::optional<transport::LivenessLocks> liveness_locks_;
 };
 

@@ -201,6 +201,7 @@ absl::Status Job::launch(const Config& config) {
     HVD_RETURN_IF_ERROR(start_timeline(
         config.timeline, {.mark_cycles = config.timeline_mark_cycles}));
   }
+  watch_steps(config);
   trace_->recorder().begin_job(topology_.rank(), topology_.size());
   HVD_RETURN_IF_ERROR(add_first_sets(config));
   watch_peers();
@@ -235,6 +236,28 @@ absl::Status Job::launch(const Config& config) {
                          " entered a job of ", topology_.size(), " on ",
                          sharing_.node_count(), " nodes"));
   return absl::OkStatus();
+}
+
+void Job::watch_steps(const Config& config) {
+  if (!reports_) return;
+  auto watch = telemetry::StepWatch::start(
+      trace_->shared_recorder(),
+      {.rank = topology_.rank(),
+       .ranks = topology_.size(),
+       .steps = static_cast<std::size_t>(config.summary_steps),
+       .log = log_options_,
+       .describe = [this](int rank) { return topology_.describe(rank); },
+       .send =
+           [this](std::string report) {
+             reports_->send(std::move(report));
+             ring();
+           }});
+  if (watch.ok()) {
+    step_watch_ = *std::move(watch);
+  } else {
+    log_.warning(
+        absl::StrCat("cannot measure steps: ", watch.status().message()));
+  }
 }
 
 void Job::watch_peers() {

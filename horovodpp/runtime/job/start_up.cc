@@ -83,7 +83,8 @@ std::vector<std::string> common_settings(const Config& config) {
                    config.measure_crossovers ? 1 : 0),
       absl::StrCat("HOROVODPP_ARENA_READ_ONLY=",
                    config.arena_read_only ? 1 : 0),
-      absl::StrCat("HOROVODPP_CUDA_IPC=", config.cuda_ipc ? 1 : 0)};
+      absl::StrCat("HOROVODPP_CUDA_IPC=", config.cuda_ipc ? 1 : 0),
+      absl::StrCat("HOROVODPP_SUMMARY_STEPS=", config.summary_steps)};
 }
 
 namespace {

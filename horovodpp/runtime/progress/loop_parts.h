@@ -12,6 +12,7 @@
 #include "horovodpp/runtime/progress/failure_monitor.h"
 #include "horovodpp/runtime/progress/launcher_channel.h"
 #include "horovodpp/runtime/progress/message_router.h"
+#include "horovodpp/runtime/progress/report_channel.h"
 #include "horovodpp/telemetry/log.h"
 #include "horovodpp/transport/node/segment.h"
 
@@ -29,6 +30,7 @@ struct LoopParts {
   const LauncherChannel& launcher;
   Activity* activity = nullptr;         // Null without --watch.
   trace::Recorder* recorder = nullptr;  // Null: batches are not recorded.
+  ReportChannel* reports = nullptr;     // Null: reports are dropped.
 };
 
 }  // namespace hvd::runtime

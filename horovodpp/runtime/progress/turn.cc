@@ -108,6 +108,7 @@ absl::StatusOr<bool> Turn::take_in() {
   // requests.
   const bool leave = leave_requested_.load() && !leaving_;
   HVD_ASSIGN_OR_RETURN(bool moved, receive());
+  if (parts_.reports != nullptr) HVD_RETURN_IF_ERROR(pass_reports());
   if (parts_.queue.has_changes()) {
     parts_.queue.take_changes(changes_);
     if (traces()) log_changes();
@@ -129,6 +130,18 @@ absl::StatusOr<bool> Turn::take_in() {
     parts_.coordinator.leave();
   }
   return moved;
+}
+
+absl::Status Turn::pass_reports() {
+  if (parts_.reports->has_unsent()) {
+    for (std::string& report : parts_.reports->take_unsent()) {
+      HVD_RETURN_IF_ERROR(parts_.coordinator.report(std::move(report)));
+    }
+  }
+  for (const coordinator::Report& report : parts_.coordinator.take_reports()) {
+    parts_.reports->received(report.rank, report.bytes);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> Turn::send_output() {

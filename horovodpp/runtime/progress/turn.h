@@ -86,6 +86,7 @@ class Turn {
   absl::StatusOr<bool> agree();
   absl::StatusOr<bool> take_in();
   absl::StatusOr<bool> receive();
+  absl::Status pass_reports();
   absl::StatusOr<bool> send_output();
   absl::Status beat();
   absl::Status receive_losses(int from, const std::string& notice);

@@ -237,6 +237,11 @@ struct Config {
   std::string timeline = {};
   bool timeline_mark_cycles = false;
 
+  // HOROVODPP_SUMMARY_STEPS: rank 0 logs a line about each interval of so many
+  // steps, and warns of slow ranks (telemetry/steps). 0: neither. See
+  // Runtime::mark_step.
+  int summary_steps = 0;
+
   // Names of set variables that are not supported. Rank 0 logs them.
   std::vector<std::string> unsupported = {};
 

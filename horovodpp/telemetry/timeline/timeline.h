@@ -69,6 +69,7 @@ class RankTrace {
       : recorder_(trace::Recorder::open(launcher)) {}
 
   trace::Recorder& recorder() const { return *recorder_; }
+  std::shared_ptr<trace::Recorder> shared_recorder() const { return recorder_; }
 
   // Ends the present timeline, if any, and writes to `options.path` from here
   // on. "{rank}" in the path stands for the rank; without it only rank 0

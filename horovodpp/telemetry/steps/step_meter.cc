@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/telemetry/steps/step_meter.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hvd::telemetry {
+
+using trace::BatchEnd;
+using trace::Event;
+using trace::EventKind;
+
+void StepMeter::add(const Event& event) {
+  advance(options_.nanoseconds(event.ticks));
+  switch (event.kind) {
+    case EventKind::kJobBegins:
+      return begin_job();
+    case EventKind::kJobBreaks:
+    case EventKind::kJobEnds:
+      return skip();
+    case EventKind::kSubmitted:
+      ++operations_[event.name].in_flight;
+      return;
+    case EventKind::kRefused:
+      return complete(event.name);
+    case EventKind::kAwaited: {
+      // The operation may have ended before this event was written.
+      const auto found = operations_.find(event.name);
+      if (found == operations_.end()) return;
+      Operation& operation = found->second;
+      if (operation.awaited == operation.in_flight) return;
+      ++operation.awaited;
+      ++awaited_;
+      return;
+    }
+    case EventKind::kBatchBegins:
+      begins_cycle(event);
+      in_batch_ = true;
+      batch_.clear();
+      return;
+    case EventKind::kBatchEntry:
+      step_.bytes += event.value;
+      batch_.push_back(event.name);
+      return;
+    case EventKind::kBatchEnds:
+      return end_batch(event);
+    case EventKind::kWorkEnds:
+      if (const auto work = on_gpu_.extract(event.value)) {
+        complete(work.mapped());
+      }
+      return;
+    case EventKind::kDoneAtOnce:
+      return done_at_once(event);
+    case EventKind::kStepEnds:
+      has_marks_ = true;
+      return end_step();
+    case EventKind::kCallBegins:
+    case EventKind::kCallEnds:
+    case EventKind::kSpanBegins:
+    case EventKind::kSpanEnds:
+      return;
+  }
+}
+
+void StepMeter::skip() {
+  began_.reset();
+  operations_.clear();
+  awaited_ = 0;
+  in_batch_ = false;
+  on_gpu_.clear();
+}
+
+void StepMeter::begin_job() {
+  skip();
+  has_marks_ = false;
+  options_.job();
+}
+
+// Events of two threads may be out of order by some nanoseconds.
+void StepMeter::advance(std::uint64_t now) {
+  if (now <= now_) return;
+  const std::uint64_t passed = now - std::exchange(now_, now);
+  if (awaited_ > 0) {
+    step_.waited += passed;
+  } else if (in_batch_ || !on_gpu_.empty()) {
+    step_.hidden += passed;
+  }
+}
+
+void StepMeter::end_step() {
+  if (began_) {
+    step_.nanoseconds = now_ - *began_;
+    step_.waited = std::min(step_.waited, step_.nanoseconds);
+    options_.step(step_);
+  }
+  began_ = now_;
+  step_ = {};
+}
+
+void StepMeter::begins_cycle(const Event& event) {
+  if (!has_marks_ && event.detail == trace::kFirstOfCycle) end_step();
+}
+
+void StepMeter::done_at_once(const Event& event) {
+  begins_cycle(event);
+  const std::uint64_t took = trace::high_of(event.value);
+  if (awaited_ == 0) {
+    step_.waited += now_ - options_.nanoseconds(event.ticks - took);
+  }
+  step_.bytes += trace::low_of(event.value);
+  ++step_.batches;
+}
+
+void StepMeter::end_batch(const Event& event) {
+  in_batch_ = false;
+  const auto how = static_cast<BatchEnd>(event.detail);
+  // The operations of an abandoned batch are in flight again.
+  if (how == BatchEnd::kAbandoned) return;
+  ++step_.batches;
+  if (how == BatchEnd::kGoesOnOnGpu) {
+    on_gpu_[event.value] = batch_;
+  } else {
+    complete(batch_);
+  }
+}
+
+void StepMeter::complete(const std::vector<std::uint32_t>& names) {
+  for (const std::uint32_t name : names) complete(name);
+}
+
+void StepMeter::complete(std::uint32_t name) {
+  const auto found = operations_.find(name);
+  if (found == operations_.end()) return;
+  Operation& operation = found->second;
+  if (operation.awaited > 0) {
+    --operation.awaited;
+    --awaited_;
+  }
+  if (operation.in_flight > 0) --operation.in_flight;
+  if (operation.in_flight == 0) operations_.erase(found);
+}
+
+}  // namespace hvd::telemetry

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/telemetry/steps/step_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "horovodpp/core/status.h"
+
+namespace hvd::telemetry {
+namespace {
+
+// Of intervals that some ranks have not reported, because they have joined or
+// lag behind.
+constexpr std::size_t kMostOpen = 4;
+
+Log::Options at_least_info(Log::Options options) {
+  options.level = std::min(options.level, LogLevel::kInfo);
+  return options;
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes >= 1e9) return absl::StrFormat("%.2f GB", bytes / 1e9);
+  if (bytes >= 1e6) return absl::StrFormat("%.2f MB", bytes / 1e6);
+  if (bytes >= 1e3) return absl::StrFormat("%.2f kB", bytes / 1e3);
+  return absl::StrFormat("%.0f bytes", bytes);
+}
+
+std::string text_of(const StepSummary& summary) {
+  return absl::StrFormat(
+      "a step takes %.2f ms: %.2f ms of work, %.2f ms waiting for collectives; "
+      "%.2f ms of collectives behind the work; %s in %.1f batches",
+      summary.took_ms, summary.took_ms - summary.waited_ms, summary.waited_ms,
+      summary.hidden_ms, bytes_text(summary.bytes), summary.batches);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StepWatch>> StepWatch::start(
+    std::shared_ptr<trace::Recorder> recorder, Options options) {
+  std::unique_ptr<StepWatch> watch(new StepWatch(recorder, std::move(options)));
+  HVD_RETURN_IF_ERROR(watch->follower_->start("measures steps"));
+  return watch;
+}
+
+StepWatch::StepWatch(const std::shared_ptr<trace::Recorder>& recorder,
+                     Options options)
+    : options_(std::move(options)),
+      log_(options_.rank, at_least_info(options_.log)),
+      meter_({.nanoseconds =
+                  [this](std::uint64_t ticks) {
+                    return follower_->nanoseconds(ticks);
+                  },
+              .step = [this](const StepTimes& step) { add(step); },
+              .job = [this] { present_ = {}; }}),
+      follower_(std::in_place, recorder, static_cast<EventReader&>(*this)) {}
+
+StepWatch::~StepWatch() {
+  follower_.reset();
+  tell(/*all=*/true);
+}
+
+void StepWatch::add(const StepTimes& step) {
+  present_.add(step);
+  if (present_.steps() < options_.steps) return;
+  const std::uint32_t interval = present_.interval;
+  options_.send(encode(std::exchange(present_, {.interval = interval + 1})));
+}
+
+void StepWatch::receive(int from, std::string_view report) {
+  absl::StatusOr<StepReport> decoded = decode_step_report(report);
+  if (!decoded.ok()) {
+    return log_.warning(absl::StrCat("a report of ", options_.describe(from),
+                                     " is lost: ", decoded.status().message()));
+  }
+  const std::uint32_t interval = decoded->interval;
+  MutexLock lock(mutex_);
+  received_[interval].push_back({from, *std::move(decoded)});
+}
+
+void StepWatch::tell(bool all) {
+  while (true) {
+    std::uint32_t interval = 0;
+    std::vector<RankReport> reports;
+    {
+      MutexLock lock(mutex_);
+      if (received_.empty()) return;
+      const auto first = received_.begin();
+      const bool is_complete =
+          first->second.size() == static_cast<std::size_t>(options_.ranks);
+      if (!is_complete && !all && received_.size() <= kMostOpen) return;
+      interval = first->first;
+      reports = std::move(first->second);
+      received_.erase(first);
+    }
+    tell(interval, reports);
+  }
+}
+
+void StepWatch::tell(std::uint32_t interval,
+                     const std::vector<RankReport>& reports) {
+  const StepSummary summary = summarize(reports);
+  const std::size_t first = interval * options_.steps + 1;
+  std::string line = absl::StrCat(
+      "steps ", first, "-", first + summary.steps - 1, ": ", text_of(summary));
+  if (summary.last) {
+    absl::StrAppend(
+        &line, absl::StrFormat(
+                   "; the others wait %.2f ms for %s, the last in %d of %d",
+                   summary.last->ms, options_.describe(summary.last->rank),
+                   summary.last->steps, summary.steps));
+  }
+  if (reports.size() < static_cast<std::size_t>(options_.ranks)) {
+    absl::StrAppend(&line, "; of ", reports.size(), " of ", options_.ranks,
+                    " ranks");
+  }
+  log_.info(line);
+  for (const StepSummary::Pause& pause : summary.pauses) {
+    log_.warning(absl::StrFormat("in step %d the others waited %.2f s for %s",
+                                 first + pause.step, pause.ms / 1e3,
+                                 options_.describe(pause.rank)));
+  }
+  judge(summary);
+}
+
+void StepWatch::judge(const StepSummary& summary) {
+  const bool is_any = summary.last && summary.last->is_slow;
+  const auto now = is_any ? std::optional(summary.last->rank) : std::nullopt;
+  if (now == slow_) return;
+  if (slow_) {
+    log_.info(absl::StrCat(options_.describe(*slow_), " is no longer slow"));
+  }
+  slow_ = now;
+  if (!now) return;
+  log_.warning(absl::StrFormat(
+      "%s is slow: the others wait %.2f ms for it in a step of %.2f ms; see "
+      "what else its host does, and its load of data",
+      options_.describe(*now), summary.last->ms, summary.took_ms));
+}
+
+}  // namespace hvd::telemetry
