@@ -706,6 +706,27 @@ TEST(Coordinator, PassesOnTheSuspectsOfABreak) {
   }
 }
 
+TEST(Coordinator, BringsReportsToRank0InTheirOrder) {
+  Cluster cluster({.size = 6, .ranks_per_node = 2});
+  std::vector<std::string> expected;
+  for (int rank = 0; rank < 6; ++rank) {
+    for (const char* what : {"first", "second"}) {
+      EXPECT_EQ(cluster[rank].coordinator->report(what), absl::OkStatus());
+      expected.push_back(std::to_string(rank) + what);
+    }
+  }
+  cluster.settle();
+  std::vector<std::string> reports;
+  for (const Report& report : cluster[0].coordinator->take_reports()) {
+    reports.push_back(std::to_string(report.rank) + report.bytes);
+  }
+  std::stable_sort(reports.begin(), reports.end(),
+                   [](const auto& a, const auto& b) { return a[0] < b[0]; });
+  EXPECT_EQ(reports, expected);
+  EXPECT_TRUE(cluster[0].coordinator->take_reports().empty());
+  EXPECT_TRUE(cluster[1].coordinator->take_reports().empty());
+}
+
 TEST(Coordinator, RefusesMessagesThatAPeerMayNotSend) {
   const auto refused = [](int to, int from, Message message) {
     Cluster cluster({.size = 3});
@@ -718,6 +739,7 @@ TEST(Coordinator, RefusesMessagesThatAPeerMayNotSend) {
   const auto a = std::make_shared<const Request>(allreduce_of("a"));
   EXPECT_TRUE(refused(1, 2, Propose{.rank = 2, .request = a}));
   EXPECT_TRUE(refused(2, 1, Define{.request = a}));
+  EXPECT_TRUE(refused(0, 1, Report{.rank = 3}));
   EXPECT_TRUE(refused(1, 0, Round{}));
   Cluster cluster({.size = 2});
   EXPECT_FALSE(cluster[0].coordinator->receive(1, "garbage").ok());

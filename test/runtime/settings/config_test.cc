@@ -127,6 +127,7 @@ TEST(Config, ReadsEveryVariable) {
                             {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "0"},
                             {"HOROVODPP_HEARTBEAT_SECONDS", "1.5"},
                             {"HOROVODPP_STEPS_BEFORE_SCHEDULE", "0"},
+                            {"HOROVODPP_SUMMARY_STEPS", "50"},
                             {"HOROVODPP_RANKS_PER_NODE", "2"},
                             {"HOROVODPP_TRANSPORT", "ucx"}});
   ASSERT_EQ(config.status(), absl::OkStatus());
@@ -134,6 +135,7 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config->arena_limit, 1'000'000u);
   EXPECT_FALSE(config->cuda_ipc);
   EXPECT_TRUE(config->strict_join);
+  EXPECT_EQ(config->summary_steps, 50);
   EXPECT_EQ(config->expected_size, 4);
   EXPECT_TRUE(config->launched);
   EXPECT_EQ(config->start_timeout, std::chrono::milliseconds(1500));
@@ -368,6 +370,7 @@ TEST(Config, NamesTheVariableItCannotRead) {
       {"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "later"},
       {"HOROVODPP_HEARTBEAT_SECONDS", "0"},
       {"HOROVODPP_STEPS_BEFORE_SCHEDULE", "-3"},
+      {"HOROVODPP_SUMMARY_STEPS", "-1"},
       {"HOROVOD_START_TIMEOUT", "soon"},
       {"HOROVODPP_TRANSPORT", "rdma"}};
   for (const auto& [name, value] : wrong) {

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/telemetry/steps/step_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hvd::telemetry {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::GetCapturedStderr;
+
+class StepWatchTest : public ::testing::Test {
+ protected:
+  void start(int ranks, std::size_t steps) {
+    auto watch = StepWatch::start(
+        recorder_,
+        {.ranks = ranks,
+         .steps = steps,
+         .describe = [](int rank) { return "rank " + std::to_string(rank); },
+         .send =
+             [this](std::string report) {
+               sent_.push_back(std::move(report));
+             }});
+    ASSERT_EQ(watch.status(), absl::OkStatus());
+    watch_ = *std::move(watch);
+  }
+  // What the log says until the watch has ended.
+  std::string log_of(const std::vector<std::pair<int, StepReport>>& reports) {
+    CaptureStderr();
+    for (const auto& [rank, report] : reports) {
+      watch_->receive(rank, encode(report));
+      watch_->flush();
+    }
+    watch_.reset();
+    return GetCapturedStderr();
+  }
+  static StepReport report(std::uint32_t interval, float waited) {
+    return {.interval = interval,
+            .took = std::vector<float>(20, 10.0f),
+            .waited = std::vector<float>(20, waited),
+            .bytes = 20'000'000,
+            .batches = 20};
+  }
+
+  const std::shared_ptr<trace::Recorder> recorder_ = trace::Recorder::open();
+  std::vector<std::string> sent_;
+  std::unique_ptr<StepWatch> watch_;
+};
+
+TEST_F(StepWatchTest, SendsAReportOfEachInterval) {
+  start(1, 3);
+  for (int i = 0; i < 8; ++i) recorder_->write(trace::EventKind::kStepEnds, {});
+  watch_->flush();
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_EQ(decode_step_report(sent_[0])->interval, 0u);
+  EXPECT_EQ(decode_step_report(sent_[1])->interval, 1u);
+  EXPECT_EQ(decode_step_report(sent_[1])->steps(), 3u);
+}
+
+TEST_F(StepWatchTest, CountsAnewInAnotherJob) {
+  start(1, 2);
+  for (int i = 0; i < 4; ++i) recorder_->write(trace::EventKind::kStepEnds, {});
+  recorder_->begin_job(0, 1);
+  for (int i = 0; i < 3; ++i) recorder_->write(trace::EventKind::kStepEnds, {});
+  watch_->flush();
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_EQ(decode_step_report(sent_[1])->interval, 0u);
+}
+
+TEST_F(StepWatchTest, SaysHowLongAStepTakesAndWarnsOnceOfASlowRank) {
+  start(3, 20);
+  std::vector<std::pair<int, StepReport>> reports;
+  for (const std::uint32_t interval : {0u, 1u}) {
+    for (const int rank : {0, 1, 2}) {
+      reports.emplace_back(rank, report(interval, rank == 2 ? 0.0f : 3.0f));
+    }
+  }
+  for (const int rank : {0, 1, 2}) reports.emplace_back(rank, report(2, 3.0f));
+  const std::string log = log_of(reports);
+  EXPECT_THAT(log, HasSubstr("steps 1-20: a step takes 10.00 ms: 7.00 ms of "
+                             "work, 3.00 ms waiting for collectives; 0.00 ms "
+                             "of collectives behind the work; 1.00 MB in 1.0 "
+                             "batches; the others wait 3.00 ms for rank 2, "
+                             "the last in 20 of 20"));
+  EXPECT_THAT(log, HasSubstr("steps 41-60: "));
+  const std::string warning = "rank 2 is slow";
+  const std::size_t first = log.find(warning);
+  EXPECT_NE(first, std::string::npos);
+  EXPECT_EQ(log.find(warning, first + 1), std::string::npos);
+  EXPECT_THAT(log, HasSubstr("rank 2 is no longer slow"));
+}
+
+TEST_F(StepWatchTest, LogsAtTheEndWhatNotAllRanksHaveReported) {
+  start(3, 20);
+  const std::string log = log_of({{0, report(0, 1)}, {2, report(0, 1)}});
+  EXPECT_THAT(log, HasSubstr("steps 1-20"));
+  EXPECT_THAT(log, HasSubstr("of 2 of 3 ranks"));
+}
+
+TEST_F(StepWatchTest, DoesNotWaitForARankForEver) {
+  start(2, 20);
+  CaptureStderr();
+  for (std::uint32_t interval = 0; interval < 6; ++interval) {
+    watch_->receive(0, encode(report(interval, 1)));
+  }
+  watch_->flush();
+  const std::string log = GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("steps 21-40"));
+  EXPECT_THAT(log, Not(HasSubstr("steps 41-60")));
+}
+
+TEST_F(StepWatchTest, AReportThatCannotBeReadIsAWarning) {
+  start(2, 20);
+  CaptureStderr();
+  watch_->receive(1, "?");
+  EXPECT_THAT(GetCapturedStderr(), HasSubstr("a report of rank 1 is lost"));
+}
+
+}  // namespace
+}  // namespace hvd::telemetry
