@@ -213,6 +213,10 @@ Status Runtime::start_timeline(const std::string& path,
   return job_->start_timeline(path, options);
 }
 
+Runtime::Memory Runtime::memory() const {
+  return {.arena_peak = arena()->peak(), .staging = job_->staging_bytes()};
+}
+
 Status Runtime::stop_timeline() { return job_->stop_timeline(); }
 
 void Runtime::mark_step() { job_->mark_step(); }

@@ -126,6 +126,14 @@ class Runtime {
   // of a node. reform() passes it on to the new job.
   const std::shared_ptr<Arena>& arena() const;
 
+  struct Memory {
+    std::size_t arena_peak = 0;  // Bytes of the arena in use, at the most.
+    // Bytes of shared memory through which the ranks of this node exchange
+    // messages, and tensors that are not in the arena.
+    std::size_t staging = 0;
+  };
+  Memory memory() const;
+
   // Allocates in the arena, or, on a GPU, as arena_alloc_on() does
   // (runtime/arena_alloc.h). The memory may outlive this object.
   //   (errors)  as arena_alloc_on()

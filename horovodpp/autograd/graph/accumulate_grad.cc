@@ -9,6 +9,7 @@
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/autograd/graph/sparse_gradient.h"
+#include "horovodpp/tensor/base/memory_ledger.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::autograd {
@@ -107,6 +108,10 @@ void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
       gradient = brought_home(*meta.home, leaf_, std::move(gradient));
     }
     accumulate_into(meta.grad, leaf_, std::move(gradient));
+    if (MemoryLedger::exists() && meta.grad.defined()) {
+      MemoryLedger::is_gradient(*meta.grad.impl()->storage,
+                                *leaf_.impl()->storage);
+    }
     // A home's memory does not come from the allocator.
     if (is_first && (meta.home == nullptr || !meta.home->holds(meta.grad))) {
       gradient_bytes.fetch_add(static_cast<std::int64_t>(meta.grad.bytes()),

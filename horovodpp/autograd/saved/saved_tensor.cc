@@ -80,6 +80,21 @@ void SavedTensor::save_output(const Tensor& tensor) {
   output_nr_ = tensor.output_nr();
   // Detached: the tensor owns its node, so a node that owns it would leak.
   keep(tensor.detach(), true);
+  if (MemoryLedger::exists()) list(tensor);
+}
+
+// `saved` is what the program has of the saved tensor.
+void SavedTensor::list(const Tensor& saved) const {
+  if (!tensor_.defined()) return;
+  const Ref<Node> maker = saved.grad_fn();
+  MemoryLedger::saved(
+      *tensor_.impl()->storage,
+      maker ? absl::StrCat(saved.describe(), " of ", maker->name())
+            : saved.describe());
+}
+
+void SavedTensor::unlist(const Tensor& saved) {
+  if (saved.defined()) MemoryLedger::unsaved(*saved.impl()->storage);
 }
 
 void SavedTensor::keep(const Tensor& tensor, bool is_output) {
@@ -263,6 +278,7 @@ void SavedTensor::release() {
     std::swap(bytes, counted_bytes_);
   }
   if (root != nullptr) delist(*root);
+  if (MemoryLedger::exists()) unlist(dropped);
   if (kept.holder) kept.holder->forget(kept.place);
   if (bytes != 0) saved_bytes.fetch_sub(bytes, std::memory_order_relaxed);
 }
@@ -276,6 +292,7 @@ void SavedTensor::drop() {
     kept = std::move(tensor_);
   }
   if (root != nullptr) delist(*root);
+  if (MemoryLedger::exists()) unlist(kept);
   if (kept_.holder) kept_.holder->forget(kept_.place);
   if (counted_bytes_ != 0) {
     saved_bytes.fetch_sub(counted_bytes_, std::memory_order_relaxed);

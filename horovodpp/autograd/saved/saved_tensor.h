@@ -23,6 +23,7 @@
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/thread/spin_lock.h"
 #include "horovodpp/tensor/base/intrusive_ptr.h"
+#include "horovodpp/tensor/base/memory_ledger.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/tensor.h"
 
@@ -135,7 +136,10 @@ class SavedTensor {
 
   // Saves `tensor`. Call once, while the operation is being recorded.
   //   HookError  a pack hook wrote to the tensor
-  void save(const Tensor& tensor) { keep(tensor, false); }
+  void save(const Tensor& tensor) {
+    keep(tensor, false);
+    if (MemoryLedger::exists()) list(tensor);
+  }
   // The same for a result of the operation, after set_history().
   void save_output(const Tensor& tensor);
 
@@ -159,6 +163,8 @@ class SavedTensor {
   void hand_over(const Tensor& tensor, SavedTensorStore& store);
   Tensor unpack_held(Node& node, const SavedTensorStore::Kept& kept,
                      const Ref<Node>& source) const;
+  void list(const Tensor& saved) const;  // In the MemoryLedger.
+  static void unlist(const Tensor& saved);
   void drop();
   void enlist();
   void delist(TensorImpl& root);

@@ -125,6 +125,7 @@ class Job : public SubmissionSink {
     }
   }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
+  std::size_t staging_bytes() const { return layout_.bytes(); }
   Kept kept() const { return {arena_, nccl_.arena(), trace_}; }
   // See Runtime::allocate_on(); on a GPU.
   absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(int gpu,

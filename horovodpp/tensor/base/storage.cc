@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "horovodpp/tensor/base/memory_ledger.h"
+
 namespace hvd::autograd {
 
 constinit std::atomic<std::uint64_t> Storage::newest_mark{0};
@@ -12,6 +14,7 @@ Ref<Storage> Storage::allocate(std::size_t bytes, Allocator& allocator) {
   auto storage =
       Ref<Storage>::adopt(new Storage(data, bytes, allocator.device()));
   storage->allocator_ = &allocator;
+  MemoryLedger::allocated(*storage);
   return storage;
 }
 
@@ -33,6 +36,7 @@ Ref<Storage> Storage::alias(Ref<Storage> storage) {
 }
 
 Storage::~Storage() {
+  MemoryLedger::freed(*this);
   if (allocator_ != nullptr) {
     allocator_->deallocate(data_, bytes_);
   } else if (release_ != nullptr) {

@@ -37,6 +37,8 @@ class Storage : public Pooled {
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
+  // Whether the memory is of an allocator, and not borrowed.
+  bool is_allocated() const { return allocator_ != nullptr; }
 
   std::uint32_t version() const {
     return version_.load(std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "horovodpp/nn.h"
+#include "horovodpp/ops.h"
 #include "horovodpp/optim/distributed/broadcast_state.h"
 #include "horovodpp/optim/distributed/checksum.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"

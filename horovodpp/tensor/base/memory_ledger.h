@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A MemoryLedger lists the storages of all threads that live, with their
+// purposes, while it exists. It keeps the list of the moment at which they took
+// the most memory. Without a ledger an event costs one load.
+//
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "horovodpp/tensor/base/storage.h"
+
+namespace hvd::autograd {
+
+class MemoryLedger {
+ public:
+  struct Entry {
+    std::uint64_t id = 0;  // Of this storage alone.
+    std::int64_t bytes = 0;
+    int saved = 0;  // The number of nodes that hold it for backward.
+    std::string maker =
+        {};  // Of a saved tensor: "float32[4,2] of ReluBackward"
+    std::uint64_t gradient_of = 0;  // The id of the leaf's storage, if any.
+  };
+  // The moment at which storages took the most memory, to 0.1 %.
+  struct Peak {
+    std::int64_t bytes = 0;
+    std::chrono::steady_clock::time_point at = {};
+    std::string phase = {};
+    std::vector<Entry> entries = {};
+    // Of storages that are older than the ledger, and were not added.
+    std::int64_t older_bytes = 0;
+  };
+
+  //   hvd::Error (FailedPrecondition)  there is another ledger
+  MemoryLedger();
+  ~MemoryLedger();
+  MemoryLedger(const MemoryLedger&) = delete;
+  MemoryLedger& operator=(const MemoryLedger&) = delete;
+
+  // The id of a storage that lives.
+  std::uint64_t id_of(const Storage& storage);
+  // A name for what the program does from here on.
+  void set_phase(const std::string& phase);
+  Peak peak() const;
+
+  // Events of any thread.
+  static bool exists() {
+    return current.load(std::memory_order_relaxed) != nullptr;
+  }
+  static void allocated(const Storage& storage) {
+    if (exists()) [[unlikely]]
+      note_allocated(storage);
+  }
+  static void freed(const Storage& storage) {
+    if (exists()) [[unlikely]]
+      note_freed(storage);
+  }
+  // A node holds `storage` for backward until unsaved().
+  static void saved(const Storage& storage, const std::string& maker);
+  static void unsaved(const Storage& storage);
+  // `storage` holds the gradient of a leaf.
+  static void is_gradient(const Storage& storage, const Storage& leaf);
+
+ private:
+  static void note_allocated(const Storage& storage);
+  static void note_freed(const Storage& storage);
+  Entry* find(const Storage& storage);
+  Entry& add(const Storage& storage);
+  Entry& find_or_add(const Storage& storage);
+  void compare_with_peak();
+
+  static constinit std::atomic<MemoryLedger*> current;
+
+  // All under one lock.
+  std::uint64_t last_id_ = 0;
+  std::int64_t bytes_ = 0;
+  std::int64_t older_bytes_ = 0;
+  std::string phase_;
+  absl::flat_hash_map<const Storage*, Entry> entries_;
+  Peak peak_;
+};
+
+}  // namespace hvd::autograd
