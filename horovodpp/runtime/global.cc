@@ -215,6 +215,11 @@ Status stop_timeline() {
   return runtime->stop_timeline();
 }
 
+StatusOr<std::vector<Metric>> metrics() {
+  HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
+  return runtime->metrics();
+}
+
 bool is_initialized() {
   const auto runtime = find_runtime();
   return runtime.ok() && part_in(**runtime).ok();

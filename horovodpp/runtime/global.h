@@ -22,12 +22,14 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/outcome.h"
 #include "horovodpp/core/version.h"
 #include "horovodpp/runtime/settings/timeline_options.h"
+#include "horovodpp/telemetry/metrics/metric.h"
 
 namespace HVD_EXPORT hvd {
 
@@ -80,6 +82,10 @@ Status grow();
 //   FailedPrecondition  there is no job
 Status start_timeline(const std::string& path, TimelineOptions options = {});
 Status stop_timeline();
+
+// This rank's metrics; see Runtime::metrics.
+//   FailedPrecondition  there is no job
+StatusOr<std::vector<Metric>> metrics();
 
 // Whether this process is in a job. False in a forked child, where rank() and
 // so on still return its parent's values.

@@ -215,6 +215,8 @@ Status Runtime::start_timeline(const std::string& path,
 
 Status Runtime::stop_timeline() { return job_->stop_timeline(); }
 
+StatusOr<std::vector<Metric>> Runtime::metrics() { return job_->metrics(); }
+
 telemetry::Log& Runtime::log() const { return job_->log(); }
 
 Status Runtime::stop() {

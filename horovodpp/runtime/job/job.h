@@ -43,6 +43,8 @@
 #include "horovodpp/runtime/settings/timeline_options.h"
 #include "horovodpp/runtime/submission/submission_sink.h"
 #include "horovodpp/telemetry/log.h"
+#include "horovodpp/telemetry/metrics/metric.h"
+#include "horovodpp/telemetry/metrics/rank_metrics.h"
 #include "horovodpp/telemetry/timeline/timeline.h"
 #include "horovodpp/transport/communicator.h"
 #include "horovodpp/transport/node/liveness_locks.h"
@@ -57,11 +59,12 @@ class Job : public SubmissionSink {
   static absl::StatusOr<std::unique_ptr<Job>> start(
       const Config& config, std::unique_ptr<transport::Communicator> wires);
   // Passes from one job of the rank to the next: memory that the rank's tensors
-  // can lie in, and its trace.
+  // can lie in, its trace, and its metrics.
   struct Kept {
     std::shared_ptr<Arena> host;
     std::shared_ptr<collective::NcclArena> gpus;
     std::shared_ptr<telemetry::RankTrace> trace;
+    std::shared_ptr<telemetry::RankMetrics> metrics;
   };
   // Starts a job with what an earlier job of this rank has kept.
   static absl::StatusOr<std::unique_ptr<Job>> start(
@@ -117,8 +120,10 @@ class Job : public SubmissionSink {
   // See Runtime::start_timeline.
   absl::Status start_timeline(const std::string& path, TimelineOptions options);
   absl::Status stop_timeline();
+  // See Runtime::metrics.
+  absl::StatusOr<std::vector<Metric>> metrics();
   const std::shared_ptr<Arena>& arena() const { return arena_; }
-  Kept kept() const { return {arena_, nccl_.arena(), trace_}; }
+  Kept kept() const { return {arena_, nccl_.arena(), trace_, metrics_}; }
   // See Runtime::allocate_on(); on a GPU.
   absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(int gpu,
                                                          std::size_t bytes) {
@@ -183,6 +188,7 @@ class Job : public SubmissionSink {
   coordinator::SharedBoard board_;
   coordinator::Coordinator coordinator_;
   const std::shared_ptr<telemetry::RankTrace> trace_;
+  const std::shared_ptr<telemetry::RankMetrics> metrics_;
   coordinator::TensorQueue queue_;
   const std::shared_ptr<Arena> arena_;
   collective::ArenaMap arenas_;
