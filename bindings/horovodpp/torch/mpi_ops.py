@@ -17,7 +17,7 @@ All of them raise:
 from horovodpp.common import joining
 from horovodpp.common.basics import (  # noqa: F401  (Horovod has them here, too.)
     ccl_built, cross_rank, cross_size, cuda_built, ddl_built, gloo_built, gloo_enabled, init,
-    is_homogeneous, is_initialized, local_rank, local_size, mpi_built, mpi_enabled,
+    is_homogeneous, is_initialized, local_rank, local_size, metrics, mpi_built, mpi_enabled,
     mpi_threads_supported, nccl_built, rank, reform, rocm_built, shutdown, size, start_timeline,
     stop_timeline)
 from horovodpp.common.exceptions import HorovodInternalError  # noqa: F401
