@@ -22,6 +22,10 @@ install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/InstallHeaders.cmake COMPONENT develo
 install(EXPORT horovodppTargets NAMESPACE horovodpp:: DESTINATION ${package_dir}
   COMPONENT development)
 
+set(has_prometheus OFF)
+if(HVD_WITH_PROMETHEUS AND prometheus-cpp_FOUND)
+  set(has_prometheus ON)
+endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/horovodppConfig.cmake.in
   ${PROJECT_BINARY_DIR}/horovodppConfig.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/horovodppConfigVersion.cmake
@@ -42,6 +46,9 @@ if(tensors)
 endif()
 set(pc_private_requires "absl_status, absl_statusor, absl_strings, absl_str_format, \
 absl_flat_hash_map, absl_flat_hash_set, absl_core_headers, spdlog, libhwy, libsodium, zlib")
+if(has_prometheus)
+  string(APPEND pc_private_requires ", prometheus-cpp-core, prometheus-cpp-pull")
+endif()
 set(pc_private_libs ${BLAS_LIBRARIES})
 foreach(library ${CMAKE_DL_LIBS})
   list(APPEND pc_private_libs -l${library})

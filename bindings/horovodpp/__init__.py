@@ -22,7 +22,7 @@ from horovodpp.captured_step import CapturedStep
 from horovodpp.common import ops as _ops
 from horovodpp.common.basics import (
     cross_rank, cross_size, init, is_homogeneous, is_initialized, local_rank, local_size,
-    mark_step, mpi_built, rank, reform, shutdown, size)
+    mark_step, metrics, mpi_built, rank, reform, shutdown, size)
 from horovodpp.common.exceptions import HorovodInternalError, InvalidCallError
 from horovodpp.common.handles import poll, synchronize, wait_in_stream
 from horovodpp.common.joining import barrier, join
@@ -38,7 +38,7 @@ __all__ = [
     "allreduce_async", "allreduce_async_", "alltoall", "alltoall_async", "arena_empty",
     "barrier", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_", "cross_rank",
     "cross_size", "global_process_set", "init", "install_as_horovod", "is_homogeneous",
-    "is_initialized", "join", "local_rank", "local_size", "mark_step", "mpi_built", "poll",
-    "rank", "reducescatter", "reducescatter_async", "reform", "remove_process_set", "run",
-    "run_ranks", "shutdown", "size", "synchronize", "wait_in_stream"]
+    "is_initialized", "join", "local_rank", "local_size", "mark_step", "metrics", "mpi_built",
+    "poll", "rank", "reducescatter", "reducescatter_async", "reform", "remove_process_set",
+    "run", "run_ranks", "shutdown", "size", "synchronize", "wait_in_stream"]
 __all__ += _ops.__all__

@@ -116,6 +116,41 @@ void end_timeline() {
   raise_if_error(status);
 }
 
+nb::dict described(const Metric& metric) {
+  nb::dict labels;
+  for (const auto& [name, value] : metric.labels) labels[name.c_str()] = value;
+  nb::dict series;
+  series["labels"] = labels;
+  if (metric.type != MetricType::kHistogram) {
+    series["value"] = metric.value;
+    return series;
+  }
+  nb::list buckets;
+  for (const MetricBucket& bucket : metric.buckets) {
+    buckets.append(nb::make_tuple(bucket.bound, bucket.count));
+  }
+  series["sum"] = metric.value;
+  series["count"] = metric.buckets.back().count;
+  series["buckets"] = buckets;
+  return series;
+}
+
+nb::dict describe_metrics() {
+  StatusOr<std::vector<Metric>> all = Status();
+  {
+    const nb::gil_scoped_release without_gil;
+    all = metrics();
+  }
+  raise_if_error(all.status());
+  nb::dict by_name;
+  for (const Metric& metric : *all) {
+    const char* const name = metric.name.c_str();
+    if (!by_name.contains(name)) by_name[name] = nb::list();
+    nb::cast<nb::list>(by_name[name]).append(described(metric));
+  }
+  return by_name;
+}
+
 void on_threads(int ranks, const nb::callable& body) {
   const nb::gil_scoped_release without_gil;
   run_ranks(ranks, [&] {
@@ -166,6 +201,8 @@ void add_job(nb::module_& module) {
              arg("mark_cycles"));
   module.def("stop_timeline", &end_timeline);
   module.def("mark_step", &end_step);
+  module.def("metrics", &describe_metrics,
+             "This rank's metrics: for each name the list of its series.");
   module.def("is_initialized", &is_initialized);
   module.def("rank", &rank);
   module.def("size", &size);

@@ -161,6 +161,12 @@ HVD_C_API int32_t hvd_stop_timeline(void);
 /* Says that a training step of this rank has ended, for HOROVODPP_SUMMARY_STEPS. A reducer
  * does so itself, when all gradients are reduced. */
 HVD_C_API int32_t hvd_mark_step(void);
+/* Sets `value` to the sum of all series of this rank's metric `name`:
+ * "horovodpp_operations_total", or of a histogram "horovodpp_batch_seconds_sum" or "..._count".
+ * The first call begins to count, unless HOROVODPP_METRICS=1 is set. docs/observability.md lists
+ * the metrics.
+ *   HVD_NOT_FOUND  no metric has the name, or none of its events has happened */
+HVD_C_API int32_t hvd_metric(const char* name, double* value);
 /* HVD_OK while the job runs; HVD_ABORTED, with the reason, once it is broken. */
 HVD_C_API int32_t hvd_job_status(void);
 

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 #include "horovodpp/c/call.h"
 #include "horovodpp/c/horovodpp.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
+#include "horovodpp/telemetry/metrics/metric.h"
 
 namespace {
 
@@ -15,6 +21,17 @@ using hvd::c::check_not_null;
 constexpr std::int32_t kNone = -1;
 
 std::int32_t number(int (*get)()) { return call_for<std::int32_t>(kNone, get); }
+
+// The value that a series has under `name`.
+std::optional<double> value_of(const hvd::Metric& metric,
+                               std::string_view name) {
+  if (metric.type != hvd::MetricType::kHistogram) {
+    return metric.name == name ? std::optional(metric.value) : std::nullopt;
+  }
+  if (metric.name + "_sum" == name) return metric.value;
+  if (metric.name + "_count" != name) return std::nullopt;
+  return static_cast<double>(metric.buckets.back().count);
+}
 
 static_assert(HVD_C_VERSION == HVD_VERSION);
 
@@ -54,6 +71,28 @@ std::int32_t hvd_start_timeline(const char* path, std::int32_t mark_cycles) {
 std::int32_t hvd_stop_timeline() { return call(hvd::stop_timeline); }
 
 std::int32_t hvd_mark_step() { return call(hvd::mark_step); }
+
+std::int32_t hvd_metric(const char* name, double* value) {
+  return call([&]() -> Status {
+    HVD_RETURN_IF_ERROR(check_not_null(name, "name"));
+    HVD_RETURN_IF_ERROR(check_not_null(value, "value"));
+    HVD_ASSIGN_OR_RETURN(const std::vector<hvd::Metric> all, hvd::metrics());
+    bool is_found = false;
+    double sum = 0;
+    for (const hvd::Metric& metric : all) {
+      const std::optional<double> part = value_of(metric, name);
+      if (!part) continue;
+      is_found = true;
+      sum += *part;
+    }
+    if (!is_found) {
+      return absl::NotFoundError(
+          absl::StrCat("no series of a metric is named ", name));
+    }
+    *value = sum;
+    return {};
+  });
+}
 
 std::int32_t hvd_job_status() {
   return call([]() -> Status {

@@ -221,6 +221,11 @@ Status mark_step() {
   return absl::OkStatus();
 }
 
+StatusOr<std::vector<Metric>> metrics() {
+  HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
+  return runtime->metrics();
+}
+
 bool is_initialized() {
   const auto runtime = find_runtime();
   return runtime.ok() && part_in(**runtime).ok();

@@ -22,12 +22,14 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/core/outcome.h"
 #include "horovodpp/core/version.h"
 #include "horovodpp/runtime/settings/timeline_options.h"
+#include "horovodpp/telemetry/metrics/metric.h"
 
 namespace HVD_EXPORT hvd {
 
@@ -84,6 +86,10 @@ Status stop_timeline();
 // Says that a training step of this rank has ended; see Runtime::mark_step.
 //   FailedPrecondition  there is no job
 Status mark_step();
+
+// This rank's metrics; see Runtime::metrics.
+//   FailedPrecondition  there is no job
+StatusOr<std::vector<Metric>> metrics();
 
 // Whether this process is in a job. False in a forked child, where rank() and
 // so on still return its parent's values.

@@ -221,6 +221,8 @@ Status Runtime::stop_timeline() { return job_->stop_timeline(); }
 
 void Runtime::mark_step() { job_->mark_step(); }
 
+StatusOr<std::vector<Metric>> Runtime::metrics() { return job_->metrics(); }
+
 telemetry::Log& Runtime::log() const { return job_->log(); }
 
 Status Runtime::stop() {

@@ -58,6 +58,7 @@
 #include "horovodpp/runtime/settings/options.h"
 #include "horovodpp/runtime/settings/process_set.h"
 #include "horovodpp/runtime/settings/timeline_options.h"
+#include "horovodpp/telemetry/metrics/metric.h"
 
 namespace HVD_EXPORT hvd {
 
@@ -156,6 +157,12 @@ class Runtime {
   // when all gradients are reduced. Without either, a step ends where the next
   // begins, once the order of its collectives is fixed.
   void mark_step();
+
+  // This rank's metrics; docs/observability.md lists them. They count from the
+  // start if Config::metrics asks for it, else from the first call.
+  //   FailedPrecondition  in a child that was forked
+  //   ResourceExhausted   the thread that counts cannot be created
+  StatusOr<std::vector<Metric>> metrics();
 
   // This rank's log (telemetry/log.h).
   telemetry::Log& log() const;

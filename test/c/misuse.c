@@ -33,6 +33,10 @@ static void wants_a_job(void) {
   WANTS_A_JOB(hvd_start_timeline("timeline.json", 0));
   WANTS_A_JOB(hvd_stop_timeline());
   WANTS_A_JOB(hvd_mark_step());
+  {
+    double value;
+    WANTS_A_JOB(hvd_metric("horovodpp_job_size", &value));
+  }
   WANTS_A_JOB(hvd_allreduce(values, 2, HVD_FLOAT32, NULL));
   WANTS_A_JOB(hvd_broadcast(values, 2, HVD_FLOAT32, 0, NULL));
   WANTS_A_JOB(hvd_barrier(0));
@@ -326,10 +330,19 @@ static void refuses_wrong_handles(void) {
 static void refuses_the_wrong_order(void) {
   hvd_reducer reducer = 0;
   int32_t last;
+  double value;
   const int32_t code = HVD_FAILED_PRECONDITION;
   CHECK_REFUSED(code, "", hvd_reform()); /* The job is not broken. */
   CHECK_OK(hvd_stop_timeline());         /* None is written. */
   CHECK_REFUSED(HVD_INVALID_ARGUMENT, "path", hvd_start_timeline(NULL, 0));
+  REFUSED("name", hvd_metric(NULL, &value));
+  REFUSED("value", hvd_metric("horovodpp_job_size", NULL));
+  CHECK_REFUSED(HVD_NOT_FOUND, "named horovodpp",
+                hvd_metric("horovodpp", &value));
+  CHECK_OK(hvd_metric("horovodpp_job_size", &value));
+  CHECK(value == hvd_size());
+  CHECK_OK(hvd_metric("horovodpp_step_seconds_count", &value));
+  CHECK(value == 0);
   CHECK(hvd_waiting_newcomers() == 0);
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
   CHECK_OK(hvd_reducer_finish(reducer)); /* Nothing added. */

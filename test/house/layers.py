@@ -28,6 +28,7 @@ LEASHES = [
     (r"(.*/)?(cblas|openblas_config)\.h", r"kernel/products/[^/]*"),
     (r"nlohmann/.*", r"nn/safetensors_header\.cc"),
     (r"(oneapi/dnnl/)?dnnl.*", r"kernel/products/dnnl_[^/]*"),
+    (r"prometheus/.*", r"telemetry/metrics/prometheus_[^/]*"),
     (r"nanobind/.*|Python\.h", r"(?!)"),
     (r"(torch|ATen|c10)/.*", r"libtorch/[^/]*"),
 ]

@@ -80,6 +80,19 @@ def mark_step():
     _core.mark_step()
 
 
+def metrics():
+    """Returns this rank's metrics: a dict from each name to the list of its series.
+
+        hvd.metrics()["horovodpp_steps_total"] == [{"labels": {"rank": "0"}, "value": 12.0}]
+
+    In place of "value", a histogram has "sum", "count" and "buckets": for each bound the number of
+    observations that are at most the bound. The first call begins to count, unless
+    HOROVODPP_METRICS=1, HOROVODPP_METRICS_FILE or HOROVODPP_METRICS_PORT was set at init().
+    """
+    check_initialized()
+    return _core.metrics()
+
+
 def _refuse_duplicates(wanted):
     seen = set()
     for number, wanted_set in enumerate(wanted):

@@ -35,10 +35,10 @@ from horovodpp.torch.mpi_ops import (
     gloo_enabled, grouped_allgather, grouped_allgather_async, grouped_allreduce,
     grouped_allreduce_, grouped_allreduce_async, grouped_allreduce_async_,
     grouped_reducescatter, grouped_reducescatter_async, init, is_initialized, join, local_rank,
-    local_size, mark_step, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built, poll,
-    rank, reduce, reduce_, reduce_async, reduce_async_, reducescatter, reducescatter_async,
-    reform, rocm_built, scatter, scatter_async, shutdown, size, sparse_allreduce_async,
-    start_timeline, stop_timeline, synchronize, wait_in_stream)
+    local_size, mark_step, metrics, mpi_built, mpi_enabled, mpi_threads_supported, nccl_built,
+    poll, rank, reduce, reduce_, reduce_async, reduce_async_, reducescatter,
+    reducescatter_async, reform, rocm_built, scatter, scatter_async, shutdown, size,
+    sparse_allreduce_async, start_timeline, stop_timeline, synchronize, wait_in_stream)
 from horovodpp.torch.optimizer import DistributedOptimizer
 from horovodpp.torch.sync_batch_norm import SyncBatchNorm
 from horovodpp.torch.uneven_batches import uneven

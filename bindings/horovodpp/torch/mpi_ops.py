@@ -17,9 +17,9 @@ All of them raise:
 from horovodpp.common import joining
 from horovodpp.common.basics import (  # noqa: F401  (Horovod has them here, too.)
     ccl_built, cross_rank, cross_size, cuda_built, ddl_built, gloo_built, gloo_enabled, init,
-    is_homogeneous, is_initialized, local_rank, local_size, mark_step, mpi_built, mpi_enabled,
-    mpi_threads_supported, nccl_built, rank, reform, rocm_built, shutdown, size, start_timeline,
-    stop_timeline)
+    is_homogeneous, is_initialized, local_rank, local_size, mark_step, metrics, mpi_built,
+    mpi_enabled, mpi_threads_supported, nccl_built, rank, reform, rocm_built, shutdown, size,
+    start_timeline, stop_timeline)
 from horovodpp.common.exceptions import HorovodInternalError  # noqa: F401
 from horovodpp.common.handles import poll, synchronize, wait_in_stream  # noqa: F401
 from horovodpp.common.joining import barrier  # noqa: F401

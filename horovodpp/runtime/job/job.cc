@@ -99,6 +99,7 @@ Job::Job(const Config& config, Places places,
       coordinator_(coordinator_options(config, topology_, sharing_), board_,
                    Clock::steady()),
       trace_(std::move(kept.trace)),
+      metrics_(std::move(kept.metrics)),
       queue_(&trace_->recorder()),
       arena_(std::move(kept.host)),
       arenas_(arena_,
@@ -212,6 +213,7 @@ absl::Status Job::stop() {
   nccl_.watch().stop();
   ignore_peers();
   trace_->flush();
+  metrics_->write();
   end_ = loop_result_;
   queue_.close(absl::FailedPreconditionError(
       "horovodpp has been shut down on this rank; start it again first"));
@@ -232,6 +234,12 @@ absl::Status Job::stop_timeline() {
   if (is_of_a_parent()) return home_.check();
   trace_->stop_timeline();
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Metric>> Job::metrics() {
+  if (is_of_a_parent()) return home_.check();
+  return metrics_->snapshot(
+      {.rank = topology_.rank(), .size = topology_.size()});
 }
 
 void Job::abort(const std::string& why) {

@@ -44,6 +44,8 @@
 #include "horovodpp/runtime/settings/timeline_options.h"
 #include "horovodpp/runtime/submission/submission_sink.h"
 #include "horovodpp/telemetry/log.h"
+#include "horovodpp/telemetry/metrics/metric.h"
+#include "horovodpp/telemetry/metrics/rank_metrics.h"
 #include "horovodpp/telemetry/steps/step_watch.h"
 #include "horovodpp/telemetry/timeline/timeline.h"
 #include "horovodpp/transport/communicator.h"
@@ -59,11 +61,12 @@ class Job : public SubmissionSink {
   static absl::StatusOr<std::unique_ptr<Job>> start(
       const Config& config, std::unique_ptr<transport::Communicator> wires);
   // Passes from one job of the rank to the next: memory that the rank's tensors
-  // can lie in, and its trace.
+  // can lie in, its trace, and its metrics.
   struct Kept {
     std::shared_ptr<Arena> host;
     std::shared_ptr<collective::NcclArena> gpus;
     std::shared_ptr<telemetry::RankTrace> trace;
+    std::shared_ptr<telemetry::RankMetrics> metrics;
   };
   // Starts a job with what an earlier job of this rank has kept.
   static absl::StatusOr<std::unique_ptr<Job>> start(
@@ -124,9 +127,11 @@ class Job : public SubmissionSink {
       trace_->recorder().write(trace::EventKind::kStepEnds, {});
     }
   }
+  // See Runtime::metrics.
+  absl::StatusOr<std::vector<Metric>> metrics();
   const std::shared_ptr<Arena>& arena() const { return arena_; }
   std::size_t staging_bytes() const { return layout_.bytes(); }
-  Kept kept() const { return {arena_, nccl_.arena(), trace_}; }
+  Kept kept() const { return {arena_, nccl_.arena(), trace_, metrics_}; }
   // See Runtime::allocate_on(); on a GPU.
   absl::StatusOr<std::shared_ptr<std::byte>> allocate_on(int gpu,
                                                          std::size_t bytes) {
@@ -193,6 +198,7 @@ class Job : public SubmissionSink {
   coordinator::SharedBoard board_;
   coordinator::Coordinator coordinator_;
   const std::shared_ptr<telemetry::RankTrace> trace_;
+  const std::shared_ptr<telemetry::RankMetrics> metrics_;
   coordinator::TensorQueue queue_;
   const std::shared_ptr<Arena> arena_;
   collective::ArenaMap arenas_;

@@ -64,12 +64,15 @@ class StartInterrupt : public transport::Interrupt {
 
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
     const Config& config, std::unique_ptr<transport::Communicator> wires) {
+  auto trace = std::make_shared<telemetry::RankTrace>(config.flight_recorder);
+  auto metrics = std::make_shared<telemetry::RankMetrics>(
+      std::shared_ptr<trace::Recorder>(trace, &trace->recorder()));
   return start(config, std::move(wires),
                {.host = std::make_shared<Arena>(
                     Arena::Options{.most_bytes = config.arena_limit}),
                 .gpus = std::make_shared<collective::NcclArena>(),
-                .trace = std::make_shared<telemetry::RankTrace>(
-                    config.flight_recorder)});
+                .trace = std::move(trace),
+                .metrics = std::move(metrics)});
 }
 
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
@@ -202,6 +205,15 @@ absl::Status Job::launch(const Config& config) {
         config.timeline, {.mark_cycles = config.timeline_mark_cycles}));
   }
   watch_steps(config);
+  metrics_->start({.rank = topology_.rank(),
+                   .size = topology_.size(),
+                   .local_rank = topology_.local_rank(),
+                   .count = config.metrics.count,
+                   .file = config.metrics.file,
+                   .interval = config.metrics.interval,
+                   .port = config.metrics.port,
+                   .address = config.metrics.address,
+                   .log = config.log});
   trace_->recorder().begin_job(topology_.rank(), topology_.size());
   HVD_RETURN_IF_ERROR(add_first_sets(config));
   watch_peers();

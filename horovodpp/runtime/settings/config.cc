@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/runtime/settings/config.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -16,6 +18,9 @@
 
 namespace hvd {
 namespace {
+
+// Of writes of the metrics.
+constexpr std::chrono::milliseconds kLeastInterval(100);
 
 std::optional<std::string> variable(const char* name) {
   const char* text = std::getenv(name);
@@ -299,6 +304,20 @@ bool tunes_malloc() {
                            "glibc.malloc");
 }
 
+absl::Status read_metrics(Config::Metrics& metrics) {
+  HVD_RETURN_IF_ERROR(read_flag("HOROVODPP_METRICS", metrics.count));
+  metrics.file = variable("HOROVODPP_METRICS_FILE").value_or("");
+  HVD_RETURN_IF_ERROR(
+      read_duration("HOROVODPP_METRICS_INTERVAL", {}, metrics.interval));
+  // Without a pause, the file's thread would take a core.
+  metrics.interval =
+      std::max<std::chrono::nanoseconds>(metrics.interval, kLeastInterval);
+  HVD_RETURN_IF_ERROR(read_count("HOROVODPP_METRICS_PORT", metrics.port));
+  metrics.address =
+      variable("HOROVODPP_METRICS_ADDRESS").value_or(metrics.address);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 StatusOr<Config> Config::from_env() {
@@ -344,6 +363,7 @@ StatusOr<Config> Config::from_env() {
       read_flag("HOROVOD_TIMELINE_MARK_CYCLES", config.timeline_mark_cycles));
   HVD_RETURN_IF_ERROR(
       read_count("HOROVODPP_SUMMARY_STEPS", config.summary_steps));
+  HVD_RETURN_IF_ERROR(read_metrics(config.metrics));
   bool groups_alone = false;
   HVD_RETURN_IF_ERROR(read_flag("HOROVOD_DISABLE_GROUP_FUSION", groups_alone));
   config.fuse_groups = !groups_alone;

@@ -242,6 +242,21 @@ struct Config {
   // Runtime::mark_step.
   int summary_steps = 0;
 
+  // HOROVODPP_METRICS_FILE, HOROVODPP_METRICS_INTERVAL (seconds),
+  // HOROVODPP_METRICS_PORT, HOROVODPP_METRICS_ADDRESS: where a rank's metrics go
+  // beside Runtime::metrics(). The file is written once per interval and at the
+  // job's end; "{rank}" in its name stands for the rank, and without it only
+  // rank 0 writes. The ranks of a node serve HTTP at ascending ports, from this
+  // one on, at the address. HOROVODPP_METRICS: whether to count from the start,
+  // also without both.
+  struct Metrics {
+    bool count = false;
+    std::string file = {};  // Empty: none.
+    std::chrono::nanoseconds interval = std::chrono::seconds(15);
+    std::uint16_t port = 0;  // 0: none.
+    std::string address = "127.0.0.1";
+  } metrics = {};
+
   // Names of set variables that are not supported. Rank 0 logs them.
   std::vector<std::string> unsupported = {};
 

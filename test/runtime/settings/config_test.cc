@@ -187,6 +187,28 @@ TEST(Config, ReadsTheTimeline) {
       read({{"HOROVOD_TIMELINE_MARK_CYCLES", "1"}})->timeline_mark_cycles);
 }
 
+TEST(Config, ReadsTheMetrics) {
+  const auto none = read({})->metrics;
+  EXPECT_FALSE(none.count);
+  EXPECT_EQ(none.file, "");
+  EXPECT_EQ(none.interval, std::chrono::seconds(15));
+  EXPECT_EQ(none.port, 0);
+  EXPECT_EQ(none.address, "127.0.0.1");
+  const auto all = read({{"HOROVODPP_METRICS", "1"},
+                         {"HOROVODPP_METRICS_FILE", "{rank}.prom"},
+                         {"HOROVODPP_METRICS_INTERVAL", "0"},
+                         {"HOROVODPP_METRICS_PORT", "9400"},
+                         {"HOROVODPP_METRICS_ADDRESS", "0.0.0.0"}})
+                       ->metrics;
+  EXPECT_TRUE(all.count);
+  EXPECT_EQ(all.file, "{rank}.prom");
+  EXPECT_GT(all.interval.count(), 0);
+  EXPECT_EQ(all.port, 9400);
+  EXPECT_EQ(all.address, "0.0.0.0");
+  EXPECT_EQ(read({{"HOROVODPP_METRICS_PORT", "65536"}}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST(Config, ChoosesTheCollectivesOfGpusThatUseNccl) {
   const auto all = read({})->by_nccl;
   EXPECT_TRUE(all.allreduce && all.allgather && all.broadcast && all.alltoall &&

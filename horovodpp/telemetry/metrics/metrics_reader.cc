@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/telemetry/metrics/metrics_reader.h"
+
+#include <utility>
+
+#include "horovodpp/core/status.h"
+
+namespace hvd::telemetry {
+
+absl::StatusOr<std::unique_ptr<MetricsReader>> MetricsReader::start(
+    std::shared_ptr<trace::Recorder> recorder, const Place& place) {
+  std::unique_ptr<MetricsReader> reader(
+      new MetricsReader(std::move(recorder), place));
+  HVD_RETURN_IF_ERROR(reader->follower_->start("counts for the metrics"));
+  return reader;
+}
+
+MetricsReader::MetricsReader(std::shared_ptr<trace::Recorder> recorder,
+                             const Place& place)
+    : metrics_(
+          {.rank = place.rank,
+           .size = place.size,
+           .name = [this](std::uint32_t name) { return follower_->name(name); },
+           .nanoseconds =
+               [this](std::uint64_t ticks) {
+                 return follower_->nanoseconds(ticks);
+               }}),
+      follower_(std::in_place, std::move(recorder),
+                static_cast<EventReader&>(*this)) {}
+
+std::vector<Metric> MetricsReader::snapshot() {
+  follower_->flush();
+  MutexLock lock(mutex_);
+  return metrics_.snapshot();
+}
+
+void MetricsReader::read(const trace::Event& event) {
+  MutexLock lock(mutex_);
+  metrics_.add(event);
+}
+
+void MetricsReader::missed(std::uint64_t count) {
+  MutexLock lock(mutex_);
+  metrics_.missed(count);
+}
+
+}  // namespace hvd::telemetry
