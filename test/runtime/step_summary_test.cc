@@ -42,15 +42,15 @@ std::string log_of(WorldOptions options, int slow, bool marks = true) {
 
 TEST(RuntimeStepSummary, NamesTheSlowRank) {
   const std::string log = log_of({.size = 3}, 2);
-  EXPECT_THAT(log, HasSubstr("steps 1-10: a step takes"));
-  EXPECT_THAT(log, HasSubstr("steps 11-20: a step takes"));
+  EXPECT_THAT(log, HasSubstr("steps 2-11: a step takes"));
+  EXPECT_THAT(log, HasSubstr("steps 12-21: a step takes"));
   EXPECT_THAT(log, HasSubstr("rank 2 (host"));
   EXPECT_THAT(log, HasSubstr("is slow"));
 }
 
 TEST(RuntimeStepSummary, ReportsPassTheLeadersOfNodes) {
   const std::string log = log_of({.size = 4, .ranks_per_node = 2}, 3);
-  EXPECT_THAT(log, HasSubstr("steps 11-20: a step takes"));
+  EXPECT_THAT(log, HasSubstr("steps 12-21: a step takes"));
   EXPECT_THAT(log, Not(HasSubstr("of 4 ranks")));
   EXPECT_THAT(log, HasSubstr("for rank 3"));
 }
@@ -58,7 +58,7 @@ TEST(RuntimeStepSummary, ReportsPassTheLeadersOfNodes) {
 // The order of the only collective is fixed after some steps.
 TEST(RuntimeStepSummary, FindsStepsByTheOrderOfCollectives) {
   EXPECT_THAT(log_of({.size = 2}, 1, /*marks=*/false),
-              HasSubstr("steps 1-10: a step takes"));
+              HasSubstr("steps 2-11: a step takes"));
 }
 
 TEST(RuntimeStepSummary, AMarkNeedsAJob) {

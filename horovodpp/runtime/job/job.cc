@@ -201,8 +201,8 @@ absl::Status Job::stop() {
         "a callback of a future cannot stop the job, because it runs on the "
         "job's thread; stop it from a thread of the program");
   }
-  // Reports that were sent before this rank leaves arrive.
-  if (step_watch_ != nullptr) step_watch_->flush();
+  // Reports that are sent before this rank leaves arrive.
+  if (step_watch_ != nullptr) step_watch_->finish();
   progress_.leave();
   MutexLock lock(stop_mutex_);
   if (!thread_.joinable()) return end_;

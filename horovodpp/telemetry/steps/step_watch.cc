@@ -63,7 +63,15 @@ StepWatch::~StepWatch() {
 
 void StepWatch::add(const StepTimes& step) {
   present_.add(step);
-  if (present_.steps() < options_.steps) return;
+  if (present_.steps() == options_.steps) send();
+}
+
+void StepWatch::finish() {
+  flush();
+  if (present_.steps() > 0) send();
+}
+
+void StepWatch::send() {
   const std::uint32_t interval = present_.interval;
   options_.send(encode(std::exchange(present_, {.interval = interval + 1})));
 }
@@ -101,7 +109,8 @@ void StepWatch::tell(bool all) {
 void StepWatch::tell(std::uint32_t interval,
                      const std::vector<RankReport>& reports) {
   const StepSummary summary = summarize(reports);
-  const std::size_t first = interval * options_.steps + 1;
+  // The first step is not measured.
+  const std::size_t first = interval * options_.steps + 2;
   std::string line = absl::StrCat(
       "steps ", first, "-", first + summary.steps - 1, ": ", text_of(summary));
   if (summary.last) {

@@ -48,6 +48,8 @@ class StepWatch : private EventReader {
 
   // Measures all events so far.
   void flush() { follower_->flush(); }
+  // Does so, and sends a report of the interval that is not complete.
+  void finish();
   // On rank 0: a report of rank `from` has come. Any thread.
   void receive(int from, std::string_view report);
 
@@ -58,6 +60,7 @@ class StepWatch : private EventReader {
   void pause() override { tell(/*all=*/false); }
 
   void add(const StepTimes& step);
+  void send();
   void tell(bool all);
   void tell(std::uint32_t interval, const std::vector<RankReport>& reports);
   void judge(const StepSummary& summary);

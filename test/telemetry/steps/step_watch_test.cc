@@ -65,6 +65,14 @@ TEST_F(StepWatchTest, SendsAReportOfEachInterval) {
   EXPECT_EQ(decode_step_report(sent_[1])->steps(), 3u);
 }
 
+TEST_F(StepWatchTest, SendsAnIncompleteIntervalAtTheEnd) {
+  start(1, 3);
+  for (int i = 0; i < 6; ++i) recorder_->write(trace::EventKind::kStepEnds, {});
+  watch_->finish();
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_EQ(decode_step_report(sent_[1])->steps(), 2u);
+}
+
 TEST_F(StepWatchTest, CountsAnewInAnotherJob) {
   start(1, 2);
   for (int i = 0; i < 4; ++i) recorder_->write(trace::EventKind::kStepEnds, {});
@@ -85,12 +93,12 @@ TEST_F(StepWatchTest, SaysHowLongAStepTakesAndWarnsOnceOfASlowRank) {
   }
   for (const int rank : {0, 1, 2}) reports.emplace_back(rank, report(2, 3.0f));
   const std::string log = log_of(reports);
-  EXPECT_THAT(log, HasSubstr("steps 1-20: a step takes 10.00 ms: 7.00 ms of "
+  EXPECT_THAT(log, HasSubstr("steps 2-21: a step takes 10.00 ms: 7.00 ms of "
                              "work, 3.00 ms waiting for collectives; 0.00 ms "
                              "of collectives behind the work; 1.00 MB in 1.0 "
                              "batches; the others wait 3.00 ms for rank 2, "
                              "the last in 20 of 20"));
-  EXPECT_THAT(log, HasSubstr("steps 41-60: "));
+  EXPECT_THAT(log, HasSubstr("steps 42-61: "));
   const std::string warning = "rank 2 is slow";
   const std::size_t first = log.find(warning);
   EXPECT_NE(first, std::string::npos);
@@ -101,7 +109,7 @@ TEST_F(StepWatchTest, SaysHowLongAStepTakesAndWarnsOnceOfASlowRank) {
 TEST_F(StepWatchTest, LogsAtTheEndWhatNotAllRanksHaveReported) {
   start(3, 20);
   const std::string log = log_of({{0, report(0, 1)}, {2, report(0, 1)}});
-  EXPECT_THAT(log, HasSubstr("steps 1-20"));
+  EXPECT_THAT(log, HasSubstr("steps 2-21"));
   EXPECT_THAT(log, HasSubstr("of 2 of 3 ranks"));
 }
 
@@ -113,8 +121,8 @@ TEST_F(StepWatchTest, DoesNotWaitForARankForEver) {
   }
   watch_->flush();
   const std::string log = GetCapturedStderr();
-  EXPECT_THAT(log, HasSubstr("steps 21-40"));
-  EXPECT_THAT(log, Not(HasSubstr("steps 41-60")));
+  EXPECT_THAT(log, HasSubstr("steps 22-41"));
+  EXPECT_THAT(log, Not(HasSubstr("steps 42-61")));
 }
 
 TEST_F(StepWatchTest, AReportThatCannotBeReadIsAWarning) {
