@@ -201,11 +201,11 @@ absl::Status Job::stop() {
         "a callback of a future cannot stop the job, because it runs on the "
         "job's thread; stop it from a thread of the program");
   }
+  MutexLock lock(stop_mutex_);
+  if (!thread_.joinable()) return end_;
   // Reports that are sent before this rank leaves arrive.
   if (step_watch_ != nullptr) step_watch_->finish();
   progress_.leave();
-  MutexLock lock(stop_mutex_);
-  if (!thread_.joinable()) return end_;
   thread_.join();
   step_watch_.reset();
   // Work in a stream ends with the job; until the stop, other ranks may still
