@@ -158,6 +158,11 @@ HVD_C_API int32_t hvd_grow(void);
  * written is a warning in the log. */
 HVD_C_API int32_t hvd_start_timeline(const char* path, int32_t mark_cycles);
 HVD_C_API int32_t hvd_stop_timeline(void);
+/* Shows in the timeline how long this thread does `work`, such as "data". Spans of a thread
+ * nest; the end of one ends those that the thread has begun later. Use few different
+ * texts: each is stored for good. Has no effect in a thread without a job. */
+HVD_C_API int32_t hvd_begin_span(const char* work);
+HVD_C_API int32_t hvd_end_span(const char* work);
 /* HVD_OK while the job runs; HVD_ABORTED, with the reason, once it is broken. */
 HVD_C_API int32_t hvd_job_status(void);
 

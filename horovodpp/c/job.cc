@@ -2,6 +2,7 @@
 #include "horovodpp/c/call.h"
 #include "horovodpp/c/horovodpp.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/trace/span.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
 
@@ -52,6 +53,22 @@ std::int32_t hvd_start_timeline(const char* path, std::int32_t mark_cycles) {
 }
 
 std::int32_t hvd_stop_timeline() { return call(hvd::stop_timeline); }
+
+std::int32_t hvd_begin_span(const char* work) {
+  return call([&]() -> Status {
+    HVD_RETURN_IF_ERROR(check_not_null(work, "work"));
+    hvd::trace::begin_span(work);
+    return {};
+  });
+}
+
+std::int32_t hvd_end_span(const char* work) {
+  return call([&]() -> Status {
+    HVD_RETURN_IF_ERROR(check_not_null(work, "work"));
+    hvd::trace::end_span(work);
+    return {};
+  });
+}
 
 std::int32_t hvd_job_status() {
   return call([]() -> Status {

@@ -217,6 +217,10 @@ Status Runtime::stop_timeline() { return job_->stop_timeline(); }
 
 telemetry::Log& Runtime::log() const { return job_->log(); }
 
+std::shared_ptr<trace::Recorder> Runtime::recorder() const {
+  return job_->recorder();
+}
+
 Status Runtime::stop() {
   absl::Status end = job_->stop();
   // In a callback or a forked child, stop() did nothing.

@@ -117,6 +117,9 @@ class Job : public SubmissionSink {
   // See Runtime::start_timeline.
   absl::Status start_timeline(const std::string& path, TimelineOptions options);
   absl::Status stop_timeline();
+  std::shared_ptr<trace::Recorder> recorder() const {
+    return trace_->shared_recorder();
+  }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
   Kept kept() const { return {arena_, nccl_.arena(), trace_}; }
   // See Runtime::allocate_on(); on a GPU.

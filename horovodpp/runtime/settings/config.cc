@@ -342,6 +342,8 @@ StatusOr<Config> Config::from_env() {
   }
   HVD_RETURN_IF_ERROR(
       read_flag("HOROVOD_TIMELINE_MARK_CYCLES", config.timeline_mark_cycles));
+  HVD_RETURN_IF_ERROR(
+      read_flag("HOROVODPP_TIMELINE_PARTS", config.timeline_parts));
   bool groups_alone = false;
   HVD_RETURN_IF_ERROR(read_flag("HOROVOD_DISABLE_GROUP_FUSION", groups_alone));
   config.fuse_groups = !groups_alone;
