@@ -6,12 +6,14 @@ import torch
 
 import horovodpp.torch as hvd
 from horovodpp.data import AsyncDataLoaderMixin, BaseDataLoader
-from timeline_test import in_a_job_with_a_timeline  # noqa: F401
 
 
 @pytest.fixture
-def spans(in_a_job_with_a_timeline, tmp_path, rank):  # noqa: F811
+def spans(tmp_path, rank, monkeypatch):
     """Returns "B data", … of this rank since the begin of the test."""
+    hvd.shutdown()
+    monkeypatch.setenv("HOROVOD_TIMELINE", "DYNAMIC")
+    hvd.init()
     hvd.start_timeline(tmp_path / "{rank}.json")
 
     def read():
@@ -22,7 +24,10 @@ def spans(in_a_job_with_a_timeline, tmp_path, rank):  # noqa: F811
         return [f"{e['ph']} {e['name']}" for e in events
                 if e["pid"] in training and e["ph"] in "BE"]
 
-    return read
+    yield read
+    hvd.shutdown()
+    monkeypatch.delenv("HOROVOD_TIMELINE")
+    hvd.init()
 
 
 def test_spans_nest_and_end_with_an_exception(spans):
