@@ -18,6 +18,7 @@ namespace {
 // Clocks of two hosts drift apart by some 10 us in a second.
 constexpr double kIntervalUs = 10e6;
 
+constexpr std::string_view kNegotiate = "NEGOTIATE_";
 constexpr std::array<std::string_view, 5> kDependOnAllRanks = {
     "ALLREDUCE", "ALLGATHER", "ALLTOALL", "REDUCESCATTER", "BARRIER"};
 
@@ -46,32 +47,32 @@ struct Bounds {
 Batches batches_of(TimelineElements& elements) {
   Batches batches;
   absl::flat_hash_set<std::uint64_t> repeated;
-  absl::flat_hash_map<std::string, double> begins;
+  absl::flat_hash_map<std::string, double> submissions;  // By lane.
   while (const auto element = elements.next()) {
     const auto name = text_of(*element, R"("name": )");
     const auto at = number_of(*element, R"("ts": )");
     const auto pid = number_of(*element, R"("pid": )");
-    if (!name || !at || !pid || !depends_on_all_ranks(*name)) continue;
+    if (!name || !at || !pid) continue;
     const std::string lane =
         absl::StrCat(*pid, " ", number_of(*element, R"("tid": )").value_or(0));
     if (text_of(*element, R"("ph": )") == "B") {
-      begins[lane] = *at;
+      if (name->substr(0, kNegotiate.size()) == kNegotiate) {
+        submissions[lane] = *at;
+      }
       continue;
     }
     const auto sequence = number_of(*element, R"("batch": )");
-    const auto begin = begins.find(lane);
-    if (!sequence || begin == begins.end()) continue;
+    const auto submitted = submissions.find(lane);
+    if (!sequence || submitted == submissions.end()) continue;
+    const BatchTimes times = {submitted->second, *at};
+    submissions.erase(submitted);
+    if (!depends_on_all_ranks(*name)) continue;
     const std::uint64_t number = number_of_batch(*element, *sequence);
-    const auto [entry, is_new] =
-        batches.try_emplace(number, BatchTimes{begin->second, *at});
-    if (is_new) continue;
+    const auto entry = batches.try_emplace(number, times).first;
     BatchTimes& known = entry->second;
-    // Entries of one batch begin together.
-    if (std::abs(known.begin - begin->second) < 1) {
-      known.end = std::max(known.end, *at);
-    } else {
-      repeated.insert(number);
-    }
+    // The entries of one batch end together.
+    if (std::abs(known.end - times.end) > 1) repeated.insert(number);
+    known.submitted = std::max(known.submitted, times.submitted);
   }
   for (const std::uint64_t number : repeated) batches.erase(number);
   return batches;
@@ -95,11 +96,11 @@ ClockOffset ClockOffset::of_batches(const Batches& reference,
     if (found == reference.end()) continue;
     const BatchTimes& ours = found->second;
     Bounds& bounds =
-        intervals[static_cast<std::int64_t>(theirs.begin / kIntervalUs)];
-    bounds.lower = std::max(bounds.lower, ours.begin - theirs.end);
-    bounds.upper = std::min(bounds.upper, ours.end - theirs.begin);
-    bounds.first = std::min(bounds.first, theirs.begin);
-    bounds.last = std::max(bounds.last, theirs.begin);
+        intervals[static_cast<std::int64_t>(theirs.end / kIntervalUs)];
+    bounds.lower = std::max(bounds.lower, ours.submitted - theirs.end);
+    bounds.upper = std::min(bounds.upper, ours.end - theirs.submitted);
+    bounds.first = std::min(bounds.first, theirs.end);
+    bounds.last = std::max(bounds.last, theirs.end);
   }
   if (intervals.empty()) return otherwise;
   ClockOffset offset;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The offset between the clocks of two ranks, from the batches of both.
 //
-// A collective whose result depends on all ranks ends on no rank before it has
-// begun on every rank. So with the times of a batch on a reference and on
+// A collective whose result depends on all ranks ends on no rank before every
+// rank has submitted it. So with the times of a batch on a reference and on
 // another rank, for the offset that turns the other's times into those of the
 // reference:
 //
-//   reference begin - other end  <=  offset  <=  reference end - other begin
+//   submitted(reference) - end(other)  <=  offset
+//   end(reference) - submitted(other)  >=  offset
 //
 // All batches of an interval bound the offset from both sides; the estimate is
 // the middle, and half of the width its error. Clocks also drift, so each
@@ -22,9 +23,9 @@
 
 namespace hvd::launcher {
 
-// When a rank was in a batch, in microseconds of its file.
+// A batch on one rank, in microseconds of its file.
 struct BatchTimes {
-  double begin = 0;
+  double submitted = 0;  // The last of its entries.
   double end = 0;
 };
 using Batches = absl::flat_hash_map<std::uint64_t, BatchTimes>;  // By number.

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
@@ -12,6 +13,8 @@ import jobs
 FASHION_MNIST = os.environ["FASHION_MNIST"]
 PROGRAM = os.environ["JOB_PROGRAM"]
 os.environ["HOROVODPP_NUM_THREADS"] = "1"
+HAS_CLOCKS = subprocess.run(["unshare", "-T", "--monotonic", "1000", "true"],
+                            capture_output=True).returncode == 0
 
 
 def read(path):
@@ -78,6 +81,23 @@ class OneFile(unittest.TestCase):
                 self.assertGreaterEqual(min(end for _, end in batch) + 3,
                                         max(begin for begin, _ in batch))
 
+    @unittest.skipUnless(HAS_CLOCKS, "needs the right to give a process another clock")
+    def test_batches_align_ranks_with_other_clocks(self):
+        program = f"{PROGRAM} late -1"
+        job = self.job(2, "sh", "-c",
+                       f"test ${{HOROVOD_RANK:-$OMPI_COMM_WORLD_RANK}} = 0 && exec {program}; "
+                       f"exec unshare -T --monotonic 1000 -- {program}")
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        processes = read(self.path)
+        heads, offsets = ([next(e["args"] for e in processes[f"rank {rank}"]
+                                if e["name"] == name) for rank in range(2)]
+                          for name in ("process_name", "clock_offset"))
+        begins_us = [head["start_of_steady_clock_in_nanos"] / 1e3 for head in heads]
+        self.assertEqual(offsets[1]["from"], "batches")
+        self.assertLessEqual(abs(offsets[1]["offset_us"] - offsets[0]["offset_us"]
+                                 - (begins_us[1] - 1000e6 - begins_us[0])),
+                             offsets[1]["error_us"] + 2)
+
     def test_the_timelines_of_killed_ranks_are_merged(self):
         job = self.job(2, PROGRAM, "victim", "1")
         self.assertNotEqual(job.returncode, 0)
@@ -102,12 +122,12 @@ class OneFile(unittest.TestCase):
         job = jobs.run(2, "--timeline-filename", str(self.folder / "of{rank}" / "t.json"),
                        PROGRAM, "late", "-1")
         self.assertEqual((job.returncode, job.stderr), (0, ""))
-        merge = jobs.subprocess.run(
+        merge = subprocess.run(
             [*jobs.HOROVODRUN[:1], "--merge-timelines", self.path,
              *self.folder.glob("of*/t.json")], text=True, capture_output=True, timeout=60)
         self.assertEqual((merge.returncode, merge.stdout, merge.stderr), (0, "", ""))
         self.assertIn("rank 1 allreduce.awaited", read(self.path))
-        merge = jobs.subprocess.run([*jobs.HOROVODRUN[:1], "--merge-timelines", self.path],
+        merge = subprocess.run([*jobs.HOROVODRUN[:1], "--merge-timelines", self.path],
                                     text=True, capture_output=True, timeout=60)
         self.assertEqual(merge.returncode, 2)
 

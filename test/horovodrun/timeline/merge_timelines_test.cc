@@ -42,8 +42,12 @@ std::string text_of_part(const Part& part) {
       R"(, "clock": ")", part.clock, R"("}},
 {"name": "process_sort_index", "ph": "M", "pid": 0, "args": {"sort_index": 0}},
 {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "allreduce.\"ts\": 5"}},
-{"name": "ALLREDUCE", "ph": "B", )",
+{"name": "NEGOTIATE_ALLREDUCE", "ph": "B", )",
       at(0), R"(, "pid": 1},
+{"name": "NEGOTIATE_ALLREDUCE", "ph": "E", )",
+      at(1), R"(, "pid": 1},
+{"name": "ALLREDUCE", "ph": "B", )",
+      at(2), R"(, "pid": 1},
 {"name": "ALLREDUCE", "ph": "E", )",
       at(10), R"(, "pid": 1, "args": {"bytes": 4, "batch": 7}},
 {"name": "STEP_END", "ph": "i", "s": "g", "pid": 0, )",
@@ -63,12 +67,13 @@ class MergeTimelines : public ::testing::Test {
   std::string write(const std::string& name, const Part& part) {
     return write_text(name, text_of_part(part));
   }
-  // When the batch of each rank begins, by the name of its "process".
+  // When the operation of each rank is submitted, by the name of its "process".
   std::map<std::string, double> begins() {
     std::map<std::string, double> found;
     const TimelineFile file = read_timeline(merged_);
     for (const auto& event : file.events) {
-      if (event["ph"] == "B") found[file.names.at(event["pid"])] = event["ts"];
+      if (event["name"] == "NEGOTIATE_ALLREDUCE" && event["ph"] == "B")
+        found[file.names.at(event["pid"])] = event["ts"];
       if (event["name"] == "clock_offset") offsets_.push_back(event["args"]);
       EXPECT_EQ(event.value("s", "p"), "p");
     }
