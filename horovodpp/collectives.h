@@ -23,6 +23,7 @@
 #include "horovodpp/core/outcome.h"                  // IWYU pragma: export
 #include "horovodpp/core/tensor_view.h"              // IWYU pragma: export
 #include "horovodpp/core/thread/future.h"            // IWYU pragma: export
+#include "horovodpp/core/trace/span.h"               // IWYU pragma: export
 #include "horovodpp/replica/broadcast.h"             // IWYU pragma: export
 #include "horovodpp/replica/gradient_reducer.h"      // IWYU pragma: export
 #include "horovodpp/runtime/arena_alloc.h"           // IWYU pragma: export

@@ -23,3 +23,4 @@
 #include "horovodpp/libtorch/delta_optimizer.h"        // IWYU pragma: export
 #include "horovodpp/libtorch/distributed_optimizer.h"  // IWYU pragma: export
 #include "horovodpp/libtorch/job.h"                    // IWYU pragma: export
+#include "horovodpp/libtorch/span.h"                   // IWYU pragma: export

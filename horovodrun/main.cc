@@ -35,6 +35,7 @@
 #include "horovodrun/system/process.h"
 #include "horovodrun/terminal/terminal_block.h"
 #include "horovodrun/terminal/terminal_color.h"
+#include "horovodrun/timeline/merge_timelines.h"
 
 namespace hvd::launcher {
 namespace {
@@ -113,6 +114,26 @@ void count_restarts(int restarts, Arguments& arguments) {
   }
 }
 
+// Lets every rank write a timeline, if rank 0 does.
+JobTimelines add_timelines(Arguments& arguments,
+                           const Environment& environment) {
+  constexpr char kTimeline[] = "HOROVOD_TIMELINE";
+  std::string path;
+  if (const auto found = environment.find(kTimeline);
+      found != environment.end()) {
+    path = found->second;
+  }
+  if (const auto found = arguments.settings.find(kTimeline);
+      found != arguments.settings.end()) {
+    path = found->second;
+  }
+  JobTimelines timelines(path, arguments.ranks);
+  if (timelines.has_parts()) {
+    arguments.settings.emplace("HOROVODPP_TIMELINE_PARTS", "1");
+  }
+  return timelines;
+}
+
 // Says "horovodrun: TEXT" as a line; the first word has the color, if the
 // terminal takes colors.
 void say(const std::string& text, const char* color = kBold) {
@@ -157,6 +178,7 @@ absl::StatusOr<int> launch(const std::vector<std::string>& words,
     return errno_error("cannot write to standard output");
   }
   count_restarts(restarts, arguments);
+  const JobTimelines timelines = add_timelines(arguments, environment);
   if (restarts == 0) {
     for (const std::string& note : arguments.notes) {
       say(note);
@@ -181,6 +203,7 @@ absl::StatusOr<int> launch(const std::vector<std::string>& words,
   if (arguments.verbose) print_plan(plan);
   HVD_ASSIGN_OR_RETURN(const Verdict verdict,
                        run_job({plan, arguments, environment, context.token}));
+  for (const std::string& line : timelines.merge()) say(line);
   say_verdict(verdict);
   if (verdict.exit_code == 0 || verdict.is_final ||
       restarts >= arguments.max_restarts) {
@@ -244,6 +267,9 @@ int run(std::vector<std::string> words) {
                         current_environment());
   }
   if (!words.empty() && words[0] == "--dump") return dump(words);
+  if (!words.empty() && words[0] == "--merge-timelines") {
+    return run_merge_timelines({words.begin() + 1, words.end()});
+  }
   if (!words.empty() && words[0] == kMeasureLink) return measure_link();
   if (!words.empty() && words[0] == "doctor") {
     return run_doctor({words.begin() + 1, words.end()}, current_environment());

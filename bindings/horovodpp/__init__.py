@@ -29,6 +29,7 @@ from horovodpp.common.joining import barrier, join
 from horovodpp.common.ops import *  # noqa: F403
 from horovodpp.common.process_sets import (
     ProcessSet, add_process_set, global_process_set, remove_process_set)
+from horovodpp.common.spans import span
 from horovodpp.common.threads import run_ranks
 from horovodpp.runner import run
 
@@ -40,5 +41,5 @@ __all__ = [
     "cross_size", "global_process_set", "init", "install_as_horovod", "is_homogeneous",
     "is_initialized", "join", "local_rank", "local_size", "mark_step", "metrics", "mpi_built",
     "poll", "rank", "reducescatter", "reducescatter_async", "reform", "remove_process_set",
-    "run", "run_ranks", "shutdown", "size", "synchronize", "wait_in_stream"]
+    "run", "run_ranks", "shutdown", "size", "span", "synchronize", "wait_in_stream"]
 __all__ += _ops.__all__

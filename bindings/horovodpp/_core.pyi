@@ -119,6 +119,12 @@ def mark_step() -> None: ...
 def metrics() -> dict:
     """This rank's metrics: for each name the list of its series."""
 
+def begin_span(work: str) -> None:
+    """Begins a span of this thread in the timeline."""
+
+def end_span(work: str) -> None:
+    """Ends it, and those that this thread began later."""
+
 def is_initialized() -> bool: ...
 
 def rank() -> int: ...

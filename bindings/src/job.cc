@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -16,6 +17,7 @@
 #include "horovodpp/collective/arena/arena.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/thread/threads.h"
+#include "horovodpp/core/trace/span.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/gpu/gpu_choice.h"
 #include "horovodpp/runtime/meeting.h"
@@ -203,6 +205,10 @@ void add_job(nb::module_& module) {
   module.def("mark_step", &end_step);
   module.def("metrics", &describe_metrics,
              "This rank's metrics: for each name the list of its series.");
+  module.def("begin_span", &trace::begin_span, arg("work"),
+             "Begins a span of this thread in the timeline.");
+  module.def("end_span", &trace::end_span, arg("work"),
+             "Ends it, and those that this thread began later.");
   module.def("is_initialized", &is_initialized);
   module.def("rank", &rank);
   module.def("size", &size);

@@ -2,6 +2,7 @@
 #include "horovodpp/autograd/engine.h"
 
 #include <exception>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/thread_start.h"
+#include "horovodpp/core/trace/span.h"
 #include "horovodpp/tensor/base/hook_list.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
@@ -78,6 +80,8 @@ void run_on_new_thread(GraphTask& task) {
 
 void run(GraphTask& task) {
   const int depth = task.options().depth;
+  std::optional<trace::Span> span;
+  if (depth == 0) span.emplace("backward");
   if (depth > 0 && depth % kDepthPerThread == 0) {
     run_on_new_thread(task);
   } else {

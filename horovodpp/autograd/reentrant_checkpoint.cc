@@ -18,6 +18,7 @@
 #include "horovodpp/autograd/record/effects.h"
 #include "horovodpp/autograd/record/function.h"
 #include "horovodpp/autograd/warning.h"
+#include "horovodpp/core/trace/span.h"
 #include "horovodpp/tensor/base/generator.h"
 
 namespace hvd::autograd {
@@ -123,6 +124,7 @@ struct Recomputed {
 };
 
 Recomputed recompute(const Region& region, const Tensors& saved) {
+  const trace::Span span("recompute");
   const CapturedTensors::AsInForward leaves(*region.captured);
   const Tensors inputs = detached(saved);
   ReplayRandom random(region.random);

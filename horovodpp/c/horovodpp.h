@@ -167,6 +167,11 @@ HVD_C_API int32_t hvd_mark_step(void);
  * the metrics.
  *   HVD_NOT_FOUND  no metric has the name, or none of its events has happened */
 HVD_C_API int32_t hvd_metric(const char* name, double* value);
+/* Shows in the timeline how long this thread does `work`, such as "data". Spans of a thread
+ * nest; the end of one ends those that the thread has begun later. Use few different
+ * texts: each is stored for good. Has no effect in a thread without a job. */
+HVD_C_API int32_t hvd_begin_span(const char* work);
+HVD_C_API int32_t hvd_end_span(const char* work);
 /* HVD_OK while the job runs; HVD_ABORTED, with the reason, once it is broken. */
 HVD_C_API int32_t hvd_job_status(void);
 

@@ -7,6 +7,7 @@
 #include "horovodpp/c/call.h"
 #include "horovodpp/c/horovodpp.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/trace/span.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/telemetry/metrics/metric.h"
@@ -90,6 +91,22 @@ std::int32_t hvd_metric(const char* name, double* value) {
           absl::StrCat("no series of a metric is named ", name));
     }
     *value = sum;
+    return {};
+  });
+}
+
+std::int32_t hvd_begin_span(const char* work) {
+  return call([&]() -> Status {
+    HVD_RETURN_IF_ERROR(check_not_null(work, "work"));
+    hvd::trace::begin_span(work);
+    return {};
+  });
+}
+
+std::int32_t hvd_end_span(const char* work) {
+  return call([&]() -> Status {
+    HVD_RETURN_IF_ERROR(check_not_null(work, "work"));
+    hvd::trace::end_span(work);
     return {};
   });
 }

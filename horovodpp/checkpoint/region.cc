@@ -11,6 +11,7 @@
 #include "horovodpp/checkpoint/budgets/budget_ledger.h"
 #include "horovodpp/checkpoint/replay.h"
 #include "horovodpp/checkpoint/replay_group.h"
+#include "horovodpp/core/trace/span.h"
 #include "horovodpp/tensor/base/thread_state.h"
 
 namespace hvd::autograd {
@@ -86,6 +87,7 @@ Tensor Region::restore(std::uint32_t place, Node& node) {
 }
 
 void Region::replay_into(Replay& replay) {
+  const trace::Span span("recompute");
   if (ledger() != nullptr) {
     ledger()->has_more();
     ledger()->make_room(0);

@@ -12,6 +12,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/core/thread/thread_start.h"
+#include "horovodpp/core/trace/span.h"
 #include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/base/thread_state.h"
 
@@ -199,6 +200,7 @@ LoaderPass::LoaderPass(const Dataset& dataset, DistributedSampler& sampler,
 LoaderPass::~LoaderPass() = default;
 
 std::optional<Batch> LoaderPass::next() {
+  const trace::Span span("data");
   if (delivered_ == plan_->num_batches()) {
     sampler_.set_position(plan_->position_after(delivered_));
     return std::nullopt;

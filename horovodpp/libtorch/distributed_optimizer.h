@@ -54,6 +54,7 @@
 #include "horovodpp/libtorch/parameter_gradient.h"
 #include "horovodpp/libtorch/reduced_parameters.h"
 #include "horovodpp/libtorch/reducer.h"
+#include "horovodpp/libtorch/span.h"
 #include "horovodpp/libtorch/wrapped_optimizer.h"
 
 namespace HVD_EXPORT hvd {
@@ -132,6 +133,7 @@ class DistributedOptimizer {
       synchronize();
     }
     is_synchronized_ = false;
+    const Span span("optimizer");
     return wrapped().step();
   }
 
@@ -156,6 +158,7 @@ class DistributedOptimizer {
           /*error_if_nonfinite=*/true);
     }
     is_synchronized_ = false;
+    const Span span("optimizer");
     wrapped().step();
     return result;
   }

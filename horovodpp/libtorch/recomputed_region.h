@@ -36,6 +36,7 @@
 #include "horovodpp/libtorch/error.h"
 #include "horovodpp/libtorch/saved_place.h"
 #include "horovodpp/libtorch/saved_tensor_hooks.h"
+#include "horovodpp/libtorch/span.h"
 
 namespace HVD_EXPORT hvd {
 namespace libtorch {
@@ -285,6 +286,7 @@ inline std::unique_ptr<SavedHooks> RecomputedRegion::Replay::make_hooks() {
 }
 
 inline void RecomputedRegion::recompute(const void* pass) {
+  const Span span("recompute");
   check_captured();
   std::vector<torch::Tensor> inputs;
   for (const auto& input : inputs_) inputs.push_back(input.unpack());

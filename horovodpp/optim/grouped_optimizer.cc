@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/core/trace/span.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -40,6 +41,7 @@ StatefulOptimizer::StatefulOptimizer(std::vector<nn::NamedTensor> parameters,
       state_(this->parameters().size(), Slots(slot_kinds_.size())) {}
 
 void StatefulOptimizer::step() {
+  const trace::Span span("optimizer");
   NoGrad no_grad;
   for (std::size_t i = 0; i < parameters().size(); ++i) move(i);
 }

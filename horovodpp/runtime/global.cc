@@ -16,6 +16,7 @@
 #include "horovodpp/core/system/at_exit.h"
 #include "horovodpp/core/thread/caller_state.h"
 #include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/core/trace/current.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
 #include "horovodpp/transport/loading/mpi_module.h"
@@ -52,6 +53,7 @@ void in_child() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   process().mutex.unlock();
   // The thread that held the old one is not in the child.
   process().entering = new Mutex;
+  trace::forget_after_fork();
 }
 
 Process& process() {
@@ -80,9 +82,11 @@ std::shared_ptr<Runtime> take_runtime() {
 // stop it; the job then stays the current one.
 absl::Status stop(const std::shared_ptr<Runtime>& runtime) {
   const absl::Status status = runtime->stop();
+  MutexLock lock(process().mutex);
   if (absl::IsFailedPrecondition(status)) {
-    MutexLock lock(process().mutex);
     process().runtime = runtime;
+  } else if (process().runtime == nullptr) {
+    trace::set_of_process(nullptr);
   }
   return status;
 }
@@ -154,6 +158,7 @@ Status init(const Config& config, Headers headers) {
                        Runtime::start(config));
   {
     MutexLock lock(process().mutex);
+    trace::set_of_process(started->recorder());
     process().runtime = std::move(started);
     process().was_initialized = true;
   }
@@ -188,6 +193,7 @@ Status replace_job(const char* call,
   MutexLock lock(process().mutex);
   // The last reference to the old job ends it.
   if (process().runtime == old) {
+    trace::set_of_process(next->recorder());
     process().runtime.swap(next);
     return absl::OkStatus();
   }
@@ -261,12 +267,16 @@ bool mpi_built() {
 bool is_homogeneous() { return ask(&Topology::is_homogeneous); }
 
 struct ThreadRuntime::Scope {
+  explicit Scope(std::shared_ptr<trace::Recorder> of_rank)
+      : recorder(std::move(of_rank)) {}
+
   ThreadJob job;
-  ThreadJob* previous;
+  ThreadJob* previous = nullptr;
+  trace::ThreadRecorder recorder;
 };
 
 ThreadRuntime::ThreadRuntime(std::shared_ptr<Runtime> runtime)
-    : scope_(std::make_unique<Scope>()) {
+    : scope_(std::make_unique<Scope>(runtime->recorder())) {
   scope_->job.runtime = std::move(runtime);
   scope_->previous = std::exchange(caller_state.job, &scope_->job);
 }

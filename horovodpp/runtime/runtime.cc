@@ -225,6 +225,10 @@ StatusOr<std::vector<Metric>> Runtime::metrics() { return job_->metrics(); }
 
 telemetry::Log& Runtime::log() const { return job_->log(); }
 
+std::shared_ptr<trace::Recorder> Runtime::recorder() const {
+  return job_->recorder();
+}
+
 Status Runtime::stop() {
   absl::Status end = job_->stop();
   // In a callback or a forked child, stop() did nothing.

@@ -72,6 +72,9 @@ class CudaGraph;
 namespace telemetry {
 class Log;
 }
+namespace trace {
+class Recorder;
+}
 namespace transport {
 class Communicator;
 }
@@ -166,6 +169,9 @@ class Runtime {
 
   // This rank's log (telemetry/log.h).
   telemetry::Log& log() const;
+  // This rank's trace (core/trace/recorder.h), which reform() and grow() pass
+  // on.
+  std::shared_ptr<trace::Recorder> recorder() const;
 
   // For objects that may outlive this Runtime.
   Membership membership() const;

@@ -9,6 +9,7 @@
 
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/thread_start.h"
+#include "horovodpp/core/trace/span.h"
 #include "horovodpp/runtime/runtime.h"
 
 namespace hvd::snapshot {
@@ -44,6 +45,7 @@ bool SnapshotWriter::is_cancelled() const {
 }
 
 absl::Status SnapshotWriter::write() {
+  const trace::Span span("snapshot");
   const Draft& draft = work_.draft;
   if (work_.part == 0) folder_.clean(work_.kept, draft);
   absl::Status status = folder_.write_part(draft, work_.part, work_.parts,

@@ -12,6 +12,7 @@
 #include "horovodpp/core/memory/checksum.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/tensor_view.h"
+#include "horovodpp/core/trace/span.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/membership.h"
 #include "horovodpp/runtime/runtime.h"
@@ -145,6 +146,7 @@ void Snapshots::State::end_writing() {
 
 Status Snapshots::save(std::int64_t step, const std::vector<NamedBytes>& values,
                        const std::string& note) {
+  const trace::Span span("snapshot");
   State& state = *state_;
   if (step < 0) {
     return absl::InvalidArgumentError(

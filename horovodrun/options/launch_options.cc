@@ -242,6 +242,12 @@ constexpr Option kLaunchOptions[] = {
      .group = OptionGroup::kAbout,
      .help = "Show what each rank on this host does, of all jobs; followed by "
              "the id of a process: of the ranks below it"},
+    {.names = "--merge-timelines",
+     .group = OptionGroup::kAbout,
+     .help = "Merge the timelines of ranks, whose files follow, into FILE; "
+             "the first word of the command line",
+     .type = ValueType::kFile,
+     .value = "FILE"},
     {.names = "--completion",
      .group = OptionGroup::kAbout,
      .help = "Show a script that completes horovodrun's options in a shell",

@@ -233,8 +233,8 @@ constexpr Option kSettingOptions[] = {
      .variable = "HOROVODPP_SUMMARY_STEPS"},
     {.names = "--timeline-filename",
      .group = OptionGroup::kDiagnosis,
-     .help = "File for a timeline of rank 0's collectives; {rank} in its name: "
-             "one of each rank",
+     .help = "File for a timeline of all ranks, merged at the job's end; "
+             "{rank} in its name: one of each rank",
      .type = ValueType::kFile,
      .value = "FILE",
      .variable = "HOROVOD_TIMELINE",

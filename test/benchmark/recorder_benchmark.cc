@@ -4,7 +4,9 @@
 
 #include <memory>
 
+#include "horovodpp/core/trace/current.h"
 #include "horovodpp/core/trace/recorder.h"
+#include "horovodpp/core/trace/span.h"
 
 namespace hvd::trace {
 namespace {
@@ -36,6 +38,24 @@ void a_known_name(benchmark::State& state) {
   }
 }
 BENCHMARK(a_known_name);
+
+void a_span(benchmark::State& state) {
+  const ThreadRecorder scope(recorder());
+  for (auto _ : state) const Span span("backward");
+}
+BENCHMARK(a_span);
+
+void a_span_of_the_process(benchmark::State& state) {
+  set_of_process(recorder());
+  for (auto _ : state) const Span span("backward");
+  set_of_process(nullptr);
+}
+BENCHMARK(a_span_of_the_process);
+
+void a_span_without_a_job(benchmark::State& state) {
+  for (auto _ : state) const Span span("backward");
+}
+BENCHMARK(a_span_without_a_job);
 
 }  // namespace
 }  // namespace hvd::trace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "horovodpp/core/trace/span.h"
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
 #include "test/runtime/world.h"
@@ -45,6 +46,21 @@ TEST(RuntimeTimeline, ShowsTheOperationsOfRank0) {
   EXPECT_FALSE(file.spans.contains("allreduce.early"));
   EXPECT_FALSE(file.spans.contains("allreduce.late"));
   EXPECT_EQ(file.lost, 0);
+}
+
+TEST(RuntimeTimeline, ShowsTheSpansOfEachRank) {
+  const TemporaryFolder folder;
+  WorldOptions options{.size = 2};
+  options.config.timeline = folder.path("{rank}.json");
+  run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
+    const ThreadRuntime scope(job);
+    const trace::Span span(job.topology().rank() == 0 ? "zero" : "one");
+    EXPECT_EQ(reduce(job, "a"), absl::OkStatus());
+  });
+  EXPECT_THAT(read_timeline(folder.path("0.json")).spans.at("training"),
+              ElementsAre("B zero", "E zero"));
+  EXPECT_THAT(read_timeline(folder.path("1.json")).spans.at("training"),
+              ElementsAre("B one", "E one"));
 }
 
 TEST(RuntimeTimeline, NamesThePlaneBetweenNodes) {

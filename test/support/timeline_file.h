@@ -17,7 +17,8 @@ namespace hvd {
 
 struct TimelineFile {
   nlohmann::json events = nlohmann::json::array();
-  std::map<int, std::string> names;  // By "process".
+  std::map<int, std::string> names;                         // By "process".
+  std::map<std::string, std::vector<std::string>> threads;  // With names.
   // Of each label: "B NEGOTIATE_ALLREDUCE", …
   std::map<std::string, std::vector<std::string>> spans;
   std::map<std::string, std::vector<nlohmann::json>> marks;  // By name.
@@ -38,6 +39,9 @@ inline TimelineFile read_timeline(const std::string& path,
     const std::string phase = event["ph"];
     const int pid = event["pid"];
     if (name == "process_name") file.names[pid] = event["args"]["name"];
+    if (name == "thread_name") {
+      file.threads[file.names[pid]].push_back(event["args"]["name"]);
+    }
     if (name == "lost_events") file.lost = event["args"]["count"];
     if (phase == "i") file.marks[name].push_back(event);
     if (phase != "B" && phase != "E") continue;

@@ -9,6 +9,8 @@
 import queue
 import threading
 
+from horovodpp.common.spans import span
+
 
 class BaseDataLoader:
     """A source of batches; derived classes define __len__ and _iterate."""
@@ -22,7 +24,7 @@ class BaseDataLoader:
         raise NotImplementedError
 
     def __iter__(self):
-        for batch in self._iterate():
+        for batch in span("data").around(self._iterate()):
             yield self._process_batch(batch)
 
     def _process_batch(self, batch):
@@ -86,7 +88,8 @@ class AsyncDataLoaderMixin:
         thread.start()
         try:
             while True:
-                batch = prepared.get()
+                with span("data"):
+                    batch = prepared.get()
                 if batch is self._END:
                     return
                 if isinstance(batch, _Failure):

@@ -23,6 +23,7 @@ from horovodpp.common.exceptions import (
 from horovodpp.common.ops import *  # noqa: F401,F403
 from horovodpp.common.process_sets import (
     ProcessSet, add_process_set, global_process_set, remove_process_set)
+from horovodpp.common.spans import span
 from horovodpp.torch import elastic  # noqa: F401
 from horovodpp.torch.arena import arena_empty
 from horovodpp.torch.compression import Compression

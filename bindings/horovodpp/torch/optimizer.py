@@ -6,6 +6,7 @@ import warnings
 import torch
 
 from horovodpp.common.process_sets import core_of, global_process_set
+from horovodpp.common.spans import span
 from horovodpp.torch import extended_step, parameters
 from horovodpp.torch.adasum_optimizer import DistributedAdasumOptimizer
 from horovodpp.torch.compression import Compression
@@ -138,7 +139,8 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             self.synchronize()
         self._reduction.is_synchronized = False
         self.steps_taken += 1
-        return self._wrapped.step(self)
+        with span("optimizer"):
+            return self._wrapped.step(self)
 
     def _reducing(self, closure):
         def reduced():

@@ -5,7 +5,12 @@
 // of their scope.
 #pragma once
 
+#include <memory>
+
 namespace hvd {
+namespace trace {
+class Recorder;
+}
 
 class Interruption;
 class WakeTogether;
@@ -21,6 +26,8 @@ struct CallerState {
   // The job of a thread that is a rank of its own (runtime/global.h); nullptr:
   // that of the process.
   ThreadJob* job = nullptr;
+  // The trace of that rank (core/trace/current.h); nullptr: that of the process.
+  const std::shared_ptr<trace::Recorder>* recorder = nullptr;
 };
 
 // Not initial-exec: static thread-local memory may be used up when a program

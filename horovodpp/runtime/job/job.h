@@ -129,6 +129,9 @@ class Job : public SubmissionSink {
   }
   // See Runtime::metrics.
   absl::StatusOr<std::vector<Metric>> metrics();
+  std::shared_ptr<trace::Recorder> recorder() const {
+    return trace_->shared_recorder();
+  }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
   std::size_t staging_bytes() const { return layout_.bytes(); }
   Kept kept() const { return {arena_, nccl_.arena(), trace_, metrics_}; }

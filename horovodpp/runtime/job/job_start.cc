@@ -201,8 +201,11 @@ void Job::log_start(const Config& config) {
 absl::Status Job::launch(const Config& config) {
   log_start(config);
   if (!config.timeline.empty()) {
-    HVD_RETURN_IF_ERROR(start_timeline(
-        config.timeline, {.mark_cycles = config.timeline_mark_cycles}));
+    trace_->start_timeline({.path = config.timeline,
+                            .rank = topology_.rank(),
+                            .mark_cycles = config.timeline_mark_cycles,
+                            .parts = config.timeline_parts,
+                            .log = log_options_});
   }
   watch_steps(config);
   metrics_->start({.rank = topology_.rank(),

@@ -363,6 +363,8 @@ StatusOr<Config> Config::from_env() {
       read_flag("HOROVOD_TIMELINE_MARK_CYCLES", config.timeline_mark_cycles));
   HVD_RETURN_IF_ERROR(
       read_count("HOROVODPP_SUMMARY_STEPS", config.summary_steps));
+  HVD_RETURN_IF_ERROR(
+      read_flag("HOROVODPP_TIMELINE_PARTS", config.timeline_parts));
   HVD_RETURN_IF_ERROR(read_metrics(config.metrics));
   bool groups_alone = false;
   HVD_RETURN_IF_ERROR(read_flag("HOROVOD_DISABLE_GROUP_FUSION", groups_alone));

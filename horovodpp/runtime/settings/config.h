@@ -236,6 +236,9 @@ struct Config {
   // starts one. HOROVOD_TIMELINE_MARK_CYCLES: see TimelineOptions.
   std::string timeline = {};
   bool timeline_mark_cycles = false;
+  // HOROVODPP_TIMELINE_PARTS: whether ranks other than 0 write files as well,
+  // "<timeline>.rank1", which horovodrun merges at the end. Set by horovodrun.
+  bool timeline_parts = false;
 
   // HOROVODPP_SUMMARY_STEPS: rank 0 logs a line about each interval of so many
   // steps, and warns of slow ranks (telemetry/steps). 0: neither. See

@@ -2,12 +2,12 @@
 #include "horovodpp/telemetry/timeline/event_lanes.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "horovodpp/core/dtype.h"
 #include "horovodpp/telemetry/timeline/json_array_file.h"
 
@@ -57,55 +57,34 @@ void EventLanes::add(const Event& event) {
       return work_ends(event);
     case EventKind::kDoneAtOnce:
       return done_at_once(event);
-    case EventKind::kAwaited:
     case EventKind::kStepEnds:
+      return tracks_.mark("STEP_END", event.ticks);
     case EventKind::kSpanBegins:
+      return work_begins(event);
     case EventKind::kSpanEnds:
+      return work_is_done(event);
+    case EventKind::kAwaited:
       return;
   }
 }
 
-void EventLanes::skip() { end_all(last_ticks_); }
-
-std::string EventLanes::take() { return std::exchange(text_, {}); }
+void EventLanes::skip() {
+  end_all(last_ticks_);
+  for (const auto& [thread, open] : work_) end_work(thread, 0, last_ticks_);
+}
 
 EventLanes::Lane& EventLanes::lane(std::uint32_t name) {
   const auto found = lanes_.find(name);
   if (found != lanes_.end()) return found->second;
   const trace::Name known = options_.name(name);
-  const std::string label = label_of(known);
-  const int next = static_cast<int>(pids_.size()) + 1;
-  const auto [pid, is_new] = pids_.try_emplace(label, next);
-  if (is_new) {
-    threads_.emplace_back();
-    write(absl::StrCat(R"({"name": "process_name", "ph": "M", "pid": )", next,
-                       R"(, "args": {"name": )", json_string(label), "}}"));
-    write(absl::StrCat(R"({"name": "process_sort_index", "ph": "M", "pid": )",
-                       next, R"(, "args": {"sort_index": )", next, "}}"));
-  }
   Lane& made = lanes_[name];
-  made.pid = pid->second;
+  made.pid = tracks_.process(label_of(known));
   made.kind = kind_of(known);
   return made;
 }
 
 EventLanes::Operation EventLanes::make(std::uint32_t name) {
-  auto& threads = threads_[static_cast<std::size_t>(lane(name).pid - 1)];
-  std::size_t free = 0;
-  while (free < threads.size() && threads[free].is_used) ++free;
-  if (free == threads.size()) threads.emplace_back();
-  threads[free].is_used = true;
-  return {.name = name, .thread = static_cast<int>(free)};
-}
-
-EventLanes::Thread& EventLanes::thread_of(const Operation& operation) {
-  auto& threads =
-      threads_[static_cast<std::size_t>(lane(operation.name).pid - 1)];
-  return threads[static_cast<std::size_t>(operation.thread)];
-}
-
-void EventLanes::release(const Operation& operation) {
-  thread_of(operation).is_used = false;
+  return {.name = name, .track = tracks_.take(lane(name).pid)};
 }
 
 // The oldest submission of the name; if none was seen, one that begins now.
@@ -128,7 +107,8 @@ void EventLanes::submitted(const Event& event) {
   Operation operation = make(event.name);
   operation.is_open = true;
   Lane& mine = lane(event.name);
-  begin_span(operation, absl::StrCat("NEGOTIATE_", mine.kind), event.ticks);
+  tracks_.begin(operation.track, absl::StrCat("NEGOTIATE_", mine.kind),
+                event.ticks);
   mine.ready.push_back(operation);
 }
 
@@ -136,14 +116,14 @@ void EventLanes::refused(const Event& event) {
   Lane& mine = lane(event.name);
   if (mine.ready.empty()) return;
   const Operation operation = take_ready(event.name);
-  end_span(operation, absl::StrCat("NEGOTIATE_", mine.kind), event.ticks,
-           R"("failed": true)");
-  release(operation);
+  tracks_.end(operation.track, absl::StrCat("NEGOTIATE_", mine.kind),
+              event.ticks, R"("failed": true)");
+  tracks_.release(operation.track);
 }
 
 void EventLanes::batch_begins(const Event& event) {
   if (options_.mark_cycles && (event.detail & trace::kFirstOfCycle) != 0) {
-    mark("CYCLE_START", event.ticks);
+    tracks_.mark("CYCLE_START", event.ticks);
   }
   batch_ = {.number = event.value, .began = event.ticks};
 }
@@ -152,30 +132,31 @@ void EventLanes::entry(const Event& event) {
   Operation operation = take_ready(event.name);
   const Lane& mine = lane(event.name);
   if (operation.is_open) {
-    end_span(operation, absl::StrCat("NEGOTIATE_", mine.kind), event.ticks);
+    tracks_.end(operation.track, absl::StrCat("NEGOTIATE_", mine.kind),
+                event.ticks);
   }
   operation.is_open = true;
   operation.dtype = event.detail;
   operation.bytes = event.value;
-  begin_span(operation, mine.kind, event.ticks);
+  tracks_.begin(operation.track, mine.kind, event.ticks);
   batch_.operations.push_back(operation);
 }
 
 void EventLanes::call_begins(const Event& event) {
   batch_.call = plane(event.label);
   for (const Operation& operation : batch_.operations) {
-    begin_span(operation,
-               absl::StrCat(batch_.call, "_", lane(operation.name).kind),
-               event.ticks);
+    tracks_.begin(operation.track,
+                  absl::StrCat(batch_.call, "_", lane(operation.name).kind),
+                  event.ticks);
   }
 }
 
 void EventLanes::call_ends(const Event& event) {
   if (batch_.call.empty()) return;
   for (const Operation& operation : batch_.operations) {
-    end_span(operation,
-             absl::StrCat(batch_.call, "_", lane(operation.name).kind),
-             event.ticks);
+    tracks_.end(operation.track,
+                absl::StrCat(batch_.call, "_", lane(operation.name).kind),
+                event.ticks);
   }
   batch_.call.clear();
 }
@@ -195,8 +176,10 @@ void EventLanes::batch_ends(const Event& event) {
     }
     // It comes again.
     Lane& mine = lane(operation.name);
-    end_span(operation, mine.kind, event.ticks, R"("abandoned": true)");
-    begin_span(operation, absl::StrCat("NEGOTIATE_", mine.kind), event.ticks);
+    tracks_.end(operation.track, mine.kind, event.ticks,
+                R"("abandoned": true)");
+    tracks_.begin(operation.track, absl::StrCat("NEGOTIATE_", mine.kind),
+                  event.ticks);
     mine.ready.push_front(operation);
   }
 }
@@ -213,23 +196,23 @@ void EventLanes::work_ends(const Event& event) {
 void EventLanes::done_at_once(const Event& event) {
   const std::uint64_t began = event.ticks - trace::high_of(event.value);
   if (options_.mark_cycles && (event.detail & trace::kFirstOfCycle) != 0) {
-    mark("CYCLE_START", began);
+    tracks_.mark("CYCLE_START", began);
   }
   const Operation operation = make(event.name);
   const std::string kind = lane(event.name).kind;
   const std::string call = absl::StrCat(plane(event.label), "_", kind);
-  begin_span(operation, kind, began);
-  begin_span(operation, call, began);
-  end_span(operation, call, event.ticks);
-  end_span(operation, kind, event.ticks,
-           absl::StrCat(R"("bytes": )", trace::low_of(event.value)));
-  release(operation);
+  tracks_.begin(operation.track, kind, began);
+  tracks_.begin(operation.track, call, began);
+  tracks_.end(operation.track, call, event.ticks);
+  tracks_.end(operation.track, kind, event.ticks,
+              absl::StrCat(R"("bytes": )", trace::low_of(event.value)));
+  tracks_.release(operation.track);
 }
 
 void EventLanes::job_breaks(const Event& event) {
-  mark("JOB_BREAKS", event.ticks,
-       absl::StrCat(R"("reason": )",
-                    json_string(options_.name(event.name).text)));
+  tracks_.mark("JOB_BREAKS", event.ticks,
+               absl::StrCat(R"("reason": )",
+                            json_string(options_.name(event.name).text)));
   end_all(event.ticks);
 }
 
@@ -243,8 +226,9 @@ void EventLanes::end_all(std::uint64_t ticks) {
   }
   for (auto& [name, lane] : lanes_) {
     for (const Operation& operation : std::exchange(lane.ready, {})) {
-      end_span(operation, absl::StrCat("NEGOTIATE_", lane.kind), ticks);
-      release(operation);
+      tracks_.end(operation.track, absl::StrCat("NEGOTIATE_", lane.kind),
+                  ticks);
+      tracks_.release(operation.track);
     }
   }
 }
@@ -253,69 +237,49 @@ void EventLanes::end(const Operation& operation, std::uint64_t ticks,
                      std::uint64_t batch) {
   std::string arguments = absl::StrCat(R"("bytes": )", operation.bytes,
                                        R"(, "batch": )", trace::low_of(batch));
+  // Numbers begin anew in each epoch.
+  const std::uint32_t epoch = trace::high_of(batch);
+  if (epoch > 1) absl::StrAppend(&arguments, R"(, "epoch": )", epoch);
   if (operation.dtype > 0) {
     const auto dtype = static_cast<DType>(operation.dtype - 1);
     absl::StrAppend(&arguments, R"(, "dtype": )", json_string(name_of(dtype)));
   }
-  end_span(operation, lane(operation.name).kind, ticks, arguments);
-  release(operation);
+  tracks_.end(operation.track, lane(operation.name).kind, ticks, arguments);
+  tracks_.release(operation.track);
 }
 
-void EventLanes::write(std::string_view element) {
-  if (!text_.empty()) text_ += ",\n";
-  text_ += element;
+Track EventLanes::training(std::uint8_t thread) {
+  // Viewers may take thread 0 for another one.
+  const Track track = {.pid = tracks_.process("training"),
+                       .thread = thread + 1};
+  tracks_.name_thread(track, absl::StrCat("thread ", thread));
+  return track;
 }
 
-// Microseconds, as the format demands.
-std::string EventLanes::place(const Operation& operation, std::uint64_t ticks) {
-  std::uint64_t& last = thread_of(operation).last;
-  const std::uint64_t ns = std::max(last, options_.nanoseconds(ticks));
-  last = ns;
-  std::string text = absl::StrFormat(R"("ts": %d.%03d, "pid": %d)", ns / 1000,
-                                     ns % 1000, lane(operation.name).pid);
-  if (operation.thread > 0) {
-    absl::StrAppend(&text, R"(, "tid": )", operation.thread);
+void EventLanes::work_begins(const Event& event) {
+  std::string what = options_.name(event.label).text;
+  tracks_.begin(training(event.detail), what, event.ticks);
+  work_[event.detail].push_back(std::move(what));
+}
+
+// Its begin may be missing.
+void EventLanes::work_is_done(const Event& event) {
+  const std::string what = options_.name(event.label).text;
+  const std::vector<std::string>& open = work_[event.detail];
+  const auto last = std::find(open.rbegin(), open.rend(), what);
+  if (last == open.rend()) return;
+  end_work(event.detail, static_cast<std::size_t>(open.rend() - last) - 1,
+           event.ticks);
+}
+
+// Ends a thread's spans from the innermost on, until `down_to` are open.
+void EventLanes::end_work(std::uint8_t thread, std::size_t down_to,
+                          std::uint64_t ticks) {
+  std::vector<std::string>& open = work_[thread];
+  while (open.size() > down_to) {
+    tracks_.end(training(thread), open.back(), ticks);
+    open.pop_back();
   }
-  return text;
-}
-
-void EventLanes::begin_span(const Operation& operation, std::string_view what,
-                            std::uint64_t ticks) {
-  std::string element = R"({"name": ")";
-  element += what;
-  absl::StrAppend(&element, R"(", "ph": "B", )", place(operation, ticks), "}");
-  write(element);
-}
-
-void EventLanes::end_span(const Operation& operation, std::string_view what,
-                          std::uint64_t ticks, std::string_view arguments) {
-  std::string element = R"({"name": ")";
-  element += what;
-  absl::StrAppend(&element, R"(", "ph": "E", )", place(operation, ticks));
-  if (!arguments.empty()) {
-    element += R"(, "args": {)";
-    element += arguments;
-    element += "}";
-  }
-  element += "}";
-  write(element);
-}
-
-void EventLanes::mark(std::string_view what, std::uint64_t ticks,
-                      std::string_view arguments) {
-  const std::uint64_t ns = options_.nanoseconds(ticks);
-  std::string element = R"({"name": ")";
-  element += what;
-  absl::StrAppendFormat(&element,
-                        R"(", "ph": "i", "s": "g", "pid": 0, "ts": %d.%03d)",
-                        ns / 1000, ns % 1000);
-  if (!arguments.empty()) {
-    element += R"(, "args": {)";
-    element += arguments;
-    element += "}";
-  }
-  element += "}";
-  write(element);
 }
 
 }  // namespace hvd::telemetry

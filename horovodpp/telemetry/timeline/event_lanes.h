@@ -7,21 +7,24 @@
 //     SHM_ALLREDUCE            a call of a plane, here "shm"
 //
 // Submissions of one label that are in flight together, which have no name, are
-// threads of the "process".
+// threads of the "process". The spans of the program's threads ("backward") are
+// threads of the "process" training.
 //
 // Not thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "horovodpp/core/trace/event.h"
 #include "horovodpp/core/trace/event_ring.h"
+#include "horovodpp/telemetry/timeline/tracks.h"
 
 namespace hvd::telemetry {
 
@@ -34,20 +37,21 @@ class EventLanes {
     // The nanoseconds of a number of ticks.
     std::function<std::uint64_t(std::uint64_t)> nanoseconds;
   };
-  explicit EventLanes(Options options) : options_(std::move(options)) {}
+  explicit EventLanes(Options options)
+      : options_(std::move(options)), tracks_(options_.nanoseconds) {}
 
   void add(const trace::Event& event);
   // Events are missing before the next one: ends everything that is open.
   void skip();
 
   // Takes the text of the events so far, separated by commas.
-  std::string take();
+  std::string take() { return tracks_.take_text(); }
 
  private:
   // An operation in flight.
   struct Operation {
     std::uint32_t name = 0;
-    int thread = 0;
+    Track track = {};
     bool is_open = false;  // Its NEGOTIATE_ or its own event.
     std::uint8_t dtype = 0;
     std::uint64_t bytes = 0;
@@ -56,12 +60,6 @@ class EventLanes {
     int pid = 0;
     std::string kind;             // "ALLREDUCE"
     std::deque<Operation> ready;  // Submitted, the oldest first.
-  };
-  struct Thread {
-    bool is_used = false;
-    // The time of its last event. Times of two clocks may differ by some
-    // nanoseconds, but spans must not overlap.
-    std::uint64_t last = 0;
   };
   struct Batch {
     std::uint64_t number = 0;
@@ -73,8 +71,6 @@ class EventLanes {
   Lane& lane(std::uint32_t name);
   Operation make(std::uint32_t name);
   Operation take_ready(std::uint32_t name);
-  Thread& thread_of(const Operation& operation);
-  void release(const Operation& operation);
   std::string plane(std::uint16_t label);
   void submitted(const trace::Event& event);
   void refused(const trace::Event& event);
@@ -90,24 +86,20 @@ class EventLanes {
   void end(const Operation& operation, std::uint64_t ticks,
            std::uint64_t batch);
 
-  void write(std::string_view element);
-  void begin_span(const Operation& operation, std::string_view what,
-                  std::uint64_t ticks);
-  void end_span(const Operation& operation, std::string_view what,
-                std::uint64_t ticks, std::string_view arguments = {});
-  void mark(std::string_view what, std::uint64_t ticks,
-            std::string_view arguments = {});
-  std::string place(const Operation& operation, std::uint64_t ticks);
+  Track training(std::uint8_t thread);
+  void work_begins(const trace::Event& event);
+  void work_is_done(const trace::Event& event);
+  void end_work(std::uint8_t thread, std::size_t down_to, std::uint64_t ticks);
 
   const Options options_;
-  std::string text_;
+  Tracks tracks_;
   std::uint64_t last_ticks_ = 0;
-  absl::flat_hash_map<std::string, int> pids_;      // By label.
-  std::vector<std::vector<Thread>> threads_;        // By the "process", less 1.
   absl::flat_hash_map<std::uint32_t, Lane> lanes_;  // By name.
   Batch batch_;
   // Batches whose work goes on on a GPU, by number.
   absl::flat_hash_map<std::uint64_t, Batch> on_gpu_;
+  // What each thread of the program does: its open spans, the outermost first.
+  absl::flat_hash_map<std::uint8_t, std::vector<std::string>> work_;
 };
 
 }  // namespace hvd::telemetry

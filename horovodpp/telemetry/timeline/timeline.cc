@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -14,6 +17,16 @@ namespace hvd::telemetry {
 namespace {
 
 constexpr char kRank[] = "{rank}";
+
+// Names the steady clock, which all processes of a host share; "": unknown.
+std::string clock_of_host() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  std::error_code error;
+  const std::string space =
+      std::filesystem::read_symlink("/proc/self/ns/time", error);
+  return boot.empty() ? boot : boot + " " + space;
+}
 
 }  // namespace
 
@@ -49,7 +62,8 @@ absl::Status Timeline::begin() {
   append(absl::StrCat(
       R"({"name": "process_name", "ph": "M", "pid": 0, "args": {"name": "rank )",
       rank_, R"(", "start_time_since_epoch_in_micros": )", epoch.count(),
-      R"(}},)", "\n",
+      R"(, "start_of_steady_clock_in_nanos": )", began_, R"(, "clock": )",
+      json_string(clock_of_host()), R"(}},)", "\n",
       R"({"name": "process_sort_index", "ph": "M", "pid": 0, "args": )",
       R"({"sort_index": 0}})"));
   return follower_->start("writes the timeline");
@@ -88,7 +102,10 @@ void Timeline::end() {
 void RankTrace::start_timeline(Timeline::Options options) {
   MutexLock lock(mutex_);
   timeline_.reset();
-  if (options.rank != 0 && !absl::StrContains(options.path, kRank)) return;
+  const bool is_part =
+      options.rank != 0 && !absl::StrContains(options.path, kRank);
+  if (is_part && !options.parts) return;
+  if (is_part) absl::StrAppend(&options.path, ".rank", kRank);
   options.path =
       absl::StrReplaceAll(options.path, {{kRank, absl::StrCat(options.rank)}});
   auto started = Timeline::start(recorder_, options);
@@ -96,10 +113,15 @@ void RankTrace::start_timeline(Timeline::Options options) {
     timeline_ = *std::move(started);
     return;
   }
-  Log(options.rank, options.log)
-      .warning(absl::StrCat(
-          "cannot write the timeline, so the job continues without it: ",
-          started.status().message()));
+  const std::string text = absl::StrCat(
+      "cannot write the timeline, so the job continues without it: ",
+      started.status().message());
+  Log log(options.rank, options.log);
+  if (is_part) {
+    log.debug(text);
+  } else {
+    log.warning(text);
+  }
 }
 
 void RankTrace::stop_timeline() {

@@ -26,6 +26,8 @@ class Timeline : private EventReader {
     std::string path;
     int rank = 0;
     bool mark_cycles = false;
+    // Whether a rank other than 0 writes to "<path>.rank1", to be merged.
+    bool parts = false;
     Log::Options log = {};  // Of warnings.
   };
 
@@ -69,11 +71,14 @@ class RankTrace {
       : recorder_(trace::Recorder::open(launcher)) {}
 
   trace::Recorder& recorder() const { return *recorder_; }
-  std::shared_ptr<trace::Recorder> shared_recorder() const { return recorder_; }
+  const std::shared_ptr<trace::Recorder>& shared_recorder() const {
+    return recorder_;
+  }
 
   // Ends the present timeline, if any, and writes to `options.path` from here
-  // on. "{rank}" in the path stands for the rank; without it only rank 0
-  // writes. A file that cannot be written is a warning.
+  // on. "{rank}" in the path stands for the rank; without it and without parts
+  // only rank 0 writes. A file that cannot be written is a warning. Of parts
+  // only rank 0 warns: the others fail alike, or are missed at the merge.
   void start_timeline(Timeline::Options options);
   void stop_timeline();
   void flush();

@@ -25,7 +25,8 @@ END = "<!-- tries: end -->"
 WORKS, NO_EFFECT, REFUSED = "works", "no effect", "refused"
 # Options of this project, which neither Horovod nor torchrun has.
 OWN = {"-n", "--no-mpi", "--launcher", "--completion", "--tag-output", "--log-max-size",
-       "--log-files", "--watch", "--debug-on-crash", "--spares", "--dump"}
+       "--log-files", "--watch", "--debug-on-crash", "--spares", "--dump",
+       "--merge-timelines"}
 ROW = re.compile(r"\| (`-.*?) \| (works|no effect|refused) \| (.*) \| (.*?) \| (.*?) \|")
 
 

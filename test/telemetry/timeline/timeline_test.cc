@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
 using trace::EventKind;
@@ -57,6 +58,14 @@ class TimelineTest : public ::testing::Test {
     recorder_.write(
         EventKind::kBatchEnds,
         {.detail = static_cast<std::uint8_t>(how), .value = number});
+  }
+  void begin_work(const std::string& what, std::uint8_t thread = 0) {
+    recorder_.write(EventKind::kSpanBegins,
+                    {.detail = thread, .label = recorder_.label(what)});
+  }
+  void end_work(const std::string& what, std::uint8_t thread = 0) {
+    recorder_.write(EventKind::kSpanEnds,
+                    {.detail = thread, .label = recorder_.label(what)});
   }
   void batch(std::uint32_t name) {
     submit(name);
@@ -192,6 +201,43 @@ TEST_F(TimelineTest, ABreakEndsAllThatIsOpen) {
             "rank 1 \"died\"");
 }
 
+TEST_F(TimelineTest, SpansOfAThreadNest) {
+  start();
+  begin_work("backward");
+  begin_work("data", 3);
+  begin_work("recompute");
+  end_work("recompute");
+  batch(name("a"));
+  end_work("data", 3);
+  end_work("backward");
+  const TimelineFile file = stop();
+  EXPECT_THAT(file.spans.at("training"),
+              ElementsAre("B backward", "B data", "B recompute", "E recompute",
+                          "E data", "E backward"));
+  EXPECT_THAT(
+      file.threads,
+      ElementsAre(Pair("training", ElementsAre("thread 0", "thread 3"))));
+}
+
+TEST_F(TimelineTest, ASpanEndsThoseWithinIt) {
+  begin_work("early");
+  start();
+  end_work("early");
+  begin_work("outer");
+  begin_work("inner \"quoted\"");
+  end_work("outer");
+  end_work("inner \"quoted\"");
+  EXPECT_THAT(stop().spans.at("training"),
+              ElementsAre("B outer", "B inner \"quoted\"", "E inner \"quoted\"",
+                          "E outer"));
+}
+
+TEST_F(TimelineTest, MarksTheEndsOfSteps) {
+  start();
+  recorder_.write(EventKind::kStepEnds, {});
+  EXPECT_EQ(stop().marks.at("STEP_END").size(), 1u);
+}
+
 TEST_F(TimelineTest, IsValidWhileItGrows) {
   start();
   batch(name("a"));
@@ -211,6 +257,7 @@ TEST_F(TimelineTest, CountsEventsThatCameTooFast) {
   CaptureStderr();
   start();
   submit(name("waits"));
+  begin_work("backward");
   trace_.flush();
   for (std::uint64_t i = 0; i < 6 * trace::kSlots; ++i) batch(a);
   const TimelineFile file = stop();
@@ -221,6 +268,7 @@ TEST_F(TimelineTest, CountsEventsThatCameTooFast) {
   EXPECT_THAT(
       log, HasSubstr("the timeline lacks " + std::to_string(lost) + " events"));
   EXPECT_EQ(file.spans.at("allreduce.waits").back(), "E NEGOTIATE_ALLREDUCE");
+  EXPECT_EQ(file.spans.at("training").back(), "E backward");
 }
 
 TEST_F(TimelineTest, FollowsSeveralThreads) {
@@ -289,6 +337,28 @@ TEST_F(TimelineTest, OneFileIsOfRank0AndOneWithRankInItsNameOfEach) {
         read_timeline(folder_.path(std::to_string(rank) + ".json"));
     EXPECT_EQ(file.names.at(0), "rank " + std::to_string(rank));
   }
+}
+
+TEST_F(TimelineTest, RanksWritePartsIfAsked) {
+  for (const int rank : {0, 2}) {
+    RankTrace trace;
+    trace.start_timeline({.path = path_, .rank = rank, .parts = true});
+    trace.stop_timeline();
+  }
+  EXPECT_EQ(read_timeline(path_).names.at(0), "rank 0");
+  EXPECT_EQ(read_timeline(path_ + ".rank2").names.at(0), "rank 2");
+}
+
+TEST_F(TimelineTest, OnlyRank0WarnsOfPartsThatCannotBeWritten) {
+  CaptureStderr();
+  for (const int rank : {0, 1}) {
+    RankTrace trace;
+    trace.start_timeline({.path = folder_.path("no/timeline.json"),
+                          .rank = rank,
+                          .parts = true});
+  }
+  const std::string log = GetCapturedStderr();
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
 }
 
 TEST_F(TimelineTest, ANewFileReplacesTheOld) {
