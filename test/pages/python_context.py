@@ -22,3 +22,7 @@ def torch_uneven():
     loader = [(torch.ones(3, 4), torch.tensor([0, 1, 0]))] * (1 + hvd.rank())
     return {"F": torch.nn.functional, "hvd": hvd, "model": model, "optimizer": optimizer,
             "loader": loader}
+
+
+def metrics():
+    return {"torch": torch, "hvd": hvd}

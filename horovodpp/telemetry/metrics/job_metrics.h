@@ -58,7 +58,8 @@ class JobMetrics {
   };
   using Place = std::pair<std::string, std::string>;  // Kind and plane.
 
-  // The operations of a name.
+  // The operations of a name, which are not told apart: the first that ends
+  // frees all threads that wait for one.
   struct Named {
     std::string kind;
     std::vector<std::uint64_t> submitted = {};  // Ticks, the oldest first.

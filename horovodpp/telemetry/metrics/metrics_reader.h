@@ -18,7 +18,7 @@
 
 namespace hvd::telemetry {
 
-class MetricsReader : private EventReader {
+class MetricsReader final : private EventReader {
  public:
   struct Place {
     int rank = 0;

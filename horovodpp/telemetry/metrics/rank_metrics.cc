@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "horovodpp/core/status.h"
 
 namespace hvd::telemetry {
 namespace {
@@ -17,9 +18,8 @@ constexpr int kLastPort = 65535;
 
 absl::Status RankMetrics::begin(const MetricsReader::Place& place) {
   if (reader_ != nullptr) return absl::OkStatus();
-  auto reader = MetricsReader::start(recorder_, place);
-  if (reader.ok()) reader_ = *std::move(reader);
-  return reader.status();
+  HVD_ASSIGN_OR_RETURN(reader_, MetricsReader::start(recorder_, place));
+  return absl::OkStatus();
 }
 
 void RankMetrics::start(const Options& options) {
@@ -90,8 +90,7 @@ void RankMetrics::start_server(const Options& options) {
 absl::StatusOr<std::vector<Metric>> RankMetrics::snapshot(
     const MetricsReader::Place& place) {
   MutexLock lock(mutex_);
-  const absl::Status begun = begin(place);
-  if (!begun.ok()) return begun;
+  HVD_RETURN_IF_ERROR(begin(place));
   return reader_->snapshot();
 }
 

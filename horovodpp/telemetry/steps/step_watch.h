@@ -25,7 +25,7 @@
 
 namespace hvd::telemetry {
 
-class StepWatch : private EventReader {
+class StepWatch final : private EventReader {
  public:
   struct Options {
     int rank = 0;

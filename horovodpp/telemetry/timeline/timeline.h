@@ -20,7 +20,7 @@
 
 namespace hvd::telemetry {
 
-class Timeline : private EventReader {
+class Timeline final : private EventReader {
  public:
   struct Options {
     std::string path;
