@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "horovodpp/core/export.h"
 #include "horovodpp/tensor/base/storage.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 class MemoryLedger {
  public:
@@ -86,4 +88,5 @@ class MemoryLedger {
   Peak peak_;
 };
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd
