@@ -32,6 +32,8 @@ static void wants_a_job(void) {
   WANTS_A_JOB(hvd_job_status());
   WANTS_A_JOB(hvd_start_timeline("timeline.json", 0));
   WANTS_A_JOB(hvd_stop_timeline());
+  CHECK_OK(hvd_begin_span("data")); /* No effect. */
+  CHECK_OK(hvd_end_span("data"));
   WANTS_A_JOB(hvd_allreduce(values, 2, HVD_FLOAT32, NULL));
   WANTS_A_JOB(hvd_broadcast(values, 2, HVD_FLOAT32, 0, NULL));
   WANTS_A_JOB(hvd_barrier(0));
@@ -329,6 +331,10 @@ static void refuses_the_wrong_order(void) {
   CHECK_REFUSED(code, "", hvd_reform()); /* The job is not broken. */
   CHECK_OK(hvd_stop_timeline());         /* None is written. */
   CHECK_REFUSED(HVD_INVALID_ARGUMENT, "path", hvd_start_timeline(NULL, 0));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "work", hvd_begin_span(NULL));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "work", hvd_end_span(NULL));
+  CHECK_OK(hvd_begin_span("data"));
+  CHECK_OK(hvd_end_span("data"));
   CHECK(hvd_waiting_newcomers() == 0);
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
   CHECK_OK(hvd_reducer_finish(reducer)); /* Nothing added. */
