@@ -37,6 +37,8 @@ static void wants_a_job(void) {
     double value;
     WANTS_A_JOB(hvd_metric("horovodpp_job_size", &value));
   }
+  CHECK_OK(hvd_begin_span("data")); /* No effect. */
+  CHECK_OK(hvd_end_span("data"));
   WANTS_A_JOB(hvd_allreduce(values, 2, HVD_FLOAT32, NULL));
   WANTS_A_JOB(hvd_broadcast(values, 2, HVD_FLOAT32, 0, NULL));
   WANTS_A_JOB(hvd_barrier(0));
@@ -343,6 +345,10 @@ static void refuses_the_wrong_order(void) {
   CHECK(value == hvd_size());
   CHECK_OK(hvd_metric("horovodpp_step_seconds_count", &value));
   CHECK(value == 0);
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "work", hvd_begin_span(NULL));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "work", hvd_end_span(NULL));
+  CHECK_OK(hvd_begin_span("data"));
+  CHECK_OK(hvd_end_span("data"));
   CHECK(hvd_waiting_newcomers() == 0);
   CHECK_OK(hvd_reducer_create(NULL, &reducer));
   CHECK_OK(hvd_reducer_finish(reducer)); /* Nothing added. */

@@ -53,13 +53,14 @@ class OneFile(unittest.TestCase):
         return jobs.run(ranks, "--timeline-filename", str(self.path), *command)
 
     def test_the_file_has_all_ranks_on_one_clock(self):
-        job = self.job(3, FASHION_MNIST, "--epochs", "1", "--limit", "384", "--batch-size", "32")
+        job = self.job(3, FASHION_MNIST, "--epochs", "1", "--limit", "384", "--batch-size", "32",
+                       "--checkpoint", "block")
         self.assertEqual((job.returncode, job.stderr), (0, ""))
         self.assertEqual(os.listdir(self.folder), ["timeline.json"])
         processes = read(self.path)
         for rank in range(3):
             training = processes[f"rank {rank} training"]
-            for work in ("data", "backward", "optimizer"):
+            for work in ("data", "backward", "recompute", "optimizer"):
                 self.assertGreaterEqual(len(begins(training, work)), 4, work)
             offset, = [e["args"] for e in processes[f"rank {rank}"]
                        if e["name"] == "clock_offset"]
