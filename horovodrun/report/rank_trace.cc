@@ -164,9 +164,18 @@ void TraceBuilder::end_operation(Process& process, Thread& thread,
   std::size_t place = trace_.batches.size();
   std::optional<std::uint64_t> number;
   if (element.batch) {
-    number = static_cast<std::uint64_t>(element.epoch) << 32 |
+    Numbered& numbered =
+        batches_[static_cast<std::uint64_t>(element.epoch) << 32 |
+                 static_cast<std::uint32_t>(*element.batch)];
+    // A new epoch, of which the file does not tell, begins with 0 again.
+    if (numbered.uses == 0 || trace_.batches[numbered.place].end <= at.begin) {
+      numbered.place = place;
+      ++numbered.uses;
+    }
+    place = numbered.place;
+    number = static_cast<std::uint64_t>(element.epoch) << 48 |
+             static_cast<std::uint64_t>(numbered.uses) << 32 |
              static_cast<std::uint32_t>(*element.batch);
-    place = batches_.try_emplace(*number, place).first->second;
   }
   if (place == trace_.batches.size()) {
     trace_.batches.push_back(

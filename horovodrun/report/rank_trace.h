@@ -96,6 +96,12 @@ class TraceBuilder {
     std::unordered_map<std::int64_t, Thread> threads;
   };
 
+  // The last batch of a number.
+  struct Numbered {
+    std::size_t place = 0;  // In the trace.
+    int uses = 0;           // Of the number.
+  };
+
   TensorUse& tensor_of(Process& process);
   void mark(const TraceElement& element);
   void end_span(Process& process, Thread& thread, const TraceElement& element);
@@ -104,7 +110,7 @@ class TraceBuilder {
 
   RankTrace trace_;
   std::unordered_map<std::int64_t, Process> processes_;
-  std::unordered_map<std::uint64_t, std::size_t> batches_;
+  std::unordered_map<std::uint64_t, Numbered> batches_;
   bool has_events_ = false;
 };
 
