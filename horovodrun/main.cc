@@ -29,6 +29,7 @@
 #include "horovodrun/preflight/doctor.h"
 #include "horovodrun/preflight/link_end.h"
 #include "horovodrun/preflight/preflight.h"
+#include "horovodrun/report/report_command.h"
 #include "horovodrun/schedulers/schedulers.h"
 #include "horovodrun/system/abstract_socket.h"
 #include "horovodrun/system/environment.h"
@@ -273,6 +274,9 @@ int run(std::vector<std::string> words) {
   if (!words.empty() && words[0] == kMeasureLink) return measure_link();
   if (!words.empty() && words[0] == "doctor") {
     return run_doctor({words.begin() + 1, words.end()}, current_environment());
+  }
+  if (!words.empty() && words[0] == "report") {
+    return run_report({words.begin() + 1, words.end()});
   }
   if (const auto code = run_subcommand(words)) return *code;
   int restarts = 0;
