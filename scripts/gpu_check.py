@@ -5,8 +5,8 @@
     scripts/gpu_check.py --build build/gpu
     scripts/gpu_check.py --build build/gpu --stand-in --megabytes 1
 
-scripts/gpu_check.sh builds them first. Fails if a test fails, or a result is wrong. Rows that
-cannot be measured give the reason.
+scripts/gpu_check.sh builds them first. Fails if a test fails, hangs, or a result is wrong. Rows
+that cannot be measured give the reason. Prints each row when it is measured to standard error.
 """
 
 import argparse
@@ -26,9 +26,11 @@ class Table:
 
     def add(self, what, value, unit="", aim=""):
         self.rows.append((what, value, unit, aim))
+        print("measured:", *self.rows[-1], file=sys.stderr, flush=True)
 
     def fail(self, what, why):
         self.failed = True
+        print(why, file=sys.stderr)
         self.add(what, "FAILED", why.strip().splitlines()[-1] if why.strip() else "")
 
     def print(self):
@@ -46,6 +48,7 @@ class Checks:
     def __init__(self, options):
         self.build = pathlib.Path(options.build).resolve()
         self.megabytes = str(options.megabytes)
+        self.timeout = options.timeout
         self.table = Table()
         self.environment = dict(os.environ, PYTHONPATH=str(self.build / "bindings"),
                                 HOROVODPP_CACHE_DIR=str(self.build / "cache"))
@@ -59,8 +62,12 @@ class Checks:
             self.environment["FAKE_CUDA_DEVICES"] = "1"
 
     def run(self, *command, **settings):
-        return subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                              env=dict(self.environment, **settings), timeout=600)
+        words = [str(word) for word in command]
+        try:
+            return subprocess.run(words, capture_output=True, text=True,
+                                  env=dict(self.environment, **settings), timeout=self.timeout)
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(words, 124, "", f"no end in {self.timeout} s")
 
     def in_job(self, ranks, *command, **settings):
         return self.run(self.build / "horovodrun/horovodrun", "--no-mpi", "-np", ranks, *command,
@@ -187,6 +194,7 @@ def main():
     parser.add_argument("--stand-in", action="store_true",
                         help="instead of GPUs; the numbers say nothing")
     parser.add_argument("--megabytes", type=int, default=256)
+    parser.add_argument("--timeout", type=int, default=600, help="seconds for each program")
     options = parser.parse_args()
     if options.stand_in:
         options.megabytes = min(options.megabytes, 1)

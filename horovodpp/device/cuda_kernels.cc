@@ -139,7 +139,7 @@ absl::Status CudaKernels::copy(CudaStream& stream,
                                std::span<const Piece> pieces) const {
   return for_each_grid(
       pieces, kernels::kTileBytes, [&](CopyArguments& arguments) {
-        return launch(stream, kCopy, blocks_of(arguments), &arguments);
+        return launch(stream, kCopy, arguments.tiles, &arguments);
       });
 }
 

@@ -44,8 +44,8 @@ struct Member {
   std::uint32_t epoch = 1;
   std::uint32_t sequence = 0xfffffff0;  // Wraps around during a test.
   bool certain = false;                 // Copied to each call.
-  // Averages are rounded as if they were at least this large, for planes that
-  // divide before they sum.
+  // Not 0 for planes that divide before they sum, in an order of their own:
+  // results are rounded as if they were at least this large.
   double rounds_like = 0;
 
   Call next() {

@@ -111,15 +111,17 @@ inline bool is_reduced_alike_in_any_company(Member& member,
   };
   bool well = true;
   for (const Company& company : companies()) {
-    well = well && reduced_in(company, member, reduction, count) == alone;
+    const Bytes fused = reduced_in(company, member, reduction, count);
+    well = agree(member, reduction.dtype, fused, alone) && well;
   }
   EXPECT_TRUE(well) << what("allreduce");
   if (reduction.op == ReduceOp::kAdasum) return well;
   std::vector<Company> scattered = companies();
   scattered.emplace_back();
   for (const Company& company : scattered) {
-    well = well && scattered_in(company, member, reduction, count) ==
-                       part_of(alone, company, member, reduction.dtype);
+    const Bytes mine = scattered_in(company, member, reduction, count);
+    const Bytes part = part_of(alone, company, member, reduction.dtype);
+    well = agree(member, reduction.dtype, mine, part) && well;
   }
   EXPECT_TRUE(well) << what("allreduce or reducescatter");
   return well;

@@ -82,9 +82,7 @@ class IpcPlane : public PlaneOf<IpcPlane> {
   std::uint32_t tags_of(std::size_t bytes) const override {
     return otherwise_.tags_of(bytes);
   }
-  bool needs_introduction() const override {
-    return ranks() > 1 && !connected_.has_value();
-  }
+  bool needs_introduction() const override { return !connected_.has_value(); }
   absl::Status introduce(const Device& mine, Call call) override;
 
  private:

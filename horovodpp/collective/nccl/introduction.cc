@@ -21,6 +21,12 @@ bool is_same(const device::CuUuid& a, const device::CuUuid& b) {
   return std::memcmp(a.bytes, b.bytes, sizeof(a.bytes)) == 0;
 }
 
+std::string shared_gpu(const std::vector<int>& members, std::size_t i,
+                       std::size_t j) {
+  return absl::StrCat("ranks ", members[j], " and ", members[i],
+                      " share a GPU");
+}
+
 }  // namespace
 
 NcclIntroduction NcclIntroduction::refusal(const absl::Status& why) {
@@ -48,14 +54,22 @@ absl::Status check_introductions(std::span<const NcclIntroduction> all,
     may_share = may_share && all[i].may_share != 0 &&
                 all[i].version >= NcclLibrary::kSharingVersion;
   }
-  for (std::size_t i = 0; i < all.size() && !may_share; ++i) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (!is_same(all[i].gpu, all[j].gpu)) continue;
-      return absl::FailedPreconditionError(
-          absl::StrCat("ranks ", members[j], " and ", members[i],
-                       " share a GPU, which takes NCCL ",
-                       nccl_version_text(NcclLibrary::kSharingVersion),
-                       " and NCCL_MULTI_RANK_GPU_ENABLE=1"));
+      if (!may_share) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(shared_gpu(members, i, j), ", which takes NCCL ",
+                         nccl_version_text(NcclLibrary::kSharingVersion),
+                         " and NCCL_MULTI_RANK_GPU_ENABLE=1"));
+      }
+      // NCCL 2.31 hung. Probably one rank's kernel waits for another rank's, and
+      // that rank's thread for the GPU, as when the driver frees memory.
+      if (all[i].process == all[j].process) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            shared_gpu(members, i, j),
+            " and are threads of one process; NCCL takes a process for each"));
+      }
     }
   }
   return absl::OkStatus();

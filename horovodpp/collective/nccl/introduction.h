@@ -28,6 +28,7 @@ struct NcclIntroduction {
   // Whether its GPU can load the kernels that pack tensors.
   std::uint8_t packs = 0;
   std::int32_t version = 0;
+  std::uint64_t process = 0;  // Differs between processes.
   device::CuUuid gpu = {};
   NcclUniqueId id = {};  // Rank 0's, for the communicator.
   // The sizes of memory that it can register with the communicator; 0: no more.

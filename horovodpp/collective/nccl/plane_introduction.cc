@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the members of an NcclPlane decide whether they use NCCL, and connect.
+#include <unistd.h>
+
 #include <algorithm>
+#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +11,19 @@
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
+namespace {
+
+// Processes in containers may have equal numbers, and a forked one has its
+// parent's memory.
+std::uint64_t this_process() {
+  static const std::uint64_t drawn = [] {
+    std::random_device random;
+    return std::uint64_t{random()} << 32;
+  }();
+  return drawn + static_cast<std::uint64_t>(getpid());
+}
+
+}  // namespace
 
 absl::StatusOr<NcclIntroduction> NcclPlane::introduce_myself(
     const Device& mine) {
@@ -18,6 +34,7 @@ absl::StatusOr<NcclIntroduction> NcclPlane::introduce_myself(
   me.is_able = 1;
   me.may_share = session.options().may_share_gpus ? 1 : 0;
   me.version = session.library().version();
+  me.process = this_process();
   if (auto packing = NcclPacking::make(session.gpus(), mine.index);
       packing.ok()) {
     packing_ = *std::move(packing);

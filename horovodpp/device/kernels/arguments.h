@@ -17,7 +17,8 @@
 namespace hvd::device::kernels {
 
 // Threads of a block, and the most blocks of a grid: equal on all GPUs, so that
-// sums over them have the same bits everywhere.
+// sums over them have the same bits everywhere. A grid of copies, which sum
+// nothing, has a block for each tile.
 inline constexpr unsigned kThreads = 256;
 inline constexpr unsigned kMostBlocks = 1024;
 
@@ -26,7 +27,7 @@ inline constexpr std::size_t kMostMembers = 64;
 
 // Blocks take elements in tiles. A tile is never part of two pieces.
 inline constexpr std::int64_t kTileElements = 4096;  // Of a conversion.
-inline constexpr std::int64_t kTileBytes = 32768;    // Of a copy.
+inline constexpr std::int64_t kTileBytes = 16384;    // Of a copy.
 
 struct CopiedPiece {
   const void* from = nullptr;

@@ -63,17 +63,24 @@ HVD_BOTH void for_each_tile(const CopyArguments& arguments, const Place& place,
   }
 }
 
-// Copies the bytes from `begin` to `end` of a piece, in words of W.
+// Copies the bytes from `begin` to `end` of a piece, in words of W. A thread
+// reads several words before it writes: the compiler cannot know that no write
+// changes a later word.
 template <typename W>
 HVD_BOTH void copy_words(const CopiedPiece& piece, std::int64_t begin,
                          std::int64_t end, unsigned thread) {
+  constexpr int kAtOnce = 4;
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(W));
   const auto* const from = static_cast<const W*>(piece.from);
   auto* const to = static_cast<W*>(piece.to);
   const std::int64_t whole = end / kSize;
-  for (std::int64_t i = begin / kSize + thread; i < whole; i += kThreads) {
-    to[i] = from[i];
+  std::int64_t i = begin / kSize + thread;
+  for (; i + (kAtOnce - 1) * kThreads < whole; i += kAtOnce * kThreads) {
+    W words[kAtOnce];
+    for (int n = 0; n < kAtOnce; ++n) words[n] = from[i + n * kThreads];
+    for (int n = 0; n < kAtOnce; ++n) to[i + n * kThreads] = words[n];
   }
+  for (; i < whole; i += kThreads) to[i] = from[i];
   const std::int64_t rest = whole * kSize + thread;
   if (rest < end) {
     static_cast<unsigned char*>(piece.to)[rest] =

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ NcclIntroduction with_gpu(char gpu, int version = 22803,
   one.may_share = may_share ? 1 : 0;
   one.version = version;
   one.gpu.bytes[3] = gpu;
+  static std::uint64_t processes = 0;
+  one.process = ++processes;
   return one;
 }
 
@@ -52,12 +55,23 @@ TEST(NcclIntroduction, RegistersTheWindowsOfEqualSizesOnAllRanks) {
 }
 
 TEST(NcclIntroduction, RanksShareAGpuIfAllAllowIt) {
-  const NcclIntroduction sharing = with_gpu(1, 23003, true);
-  EXPECT_EQ(reason({sharing, sharing, sharing}), "");
-  EXPECT_THAT(reason({sharing, sharing, with_gpu(1, 23003)}),
+  const auto sharing = [] { return with_gpu(1, 23003, true); };
+  EXPECT_EQ(reason({sharing(), sharing(), sharing()}), "");
+  EXPECT_THAT(reason({sharing(), sharing(), with_gpu(1, 23003)}),
               HasSubstr("NCCL_MULTI_RANK_GPU_ENABLE=1"));
-  const NcclIntroduction too_old = with_gpu(1, 22903, true);
-  EXPECT_THAT(reason({too_old, too_old, too_old}), HasSubstr("2.30"));
+  const auto too_old = [] { return with_gpu(1, 22903, true); };
+  EXPECT_THAT(reason({too_old(), too_old(), too_old()}), HasSubstr("2.30"));
+}
+
+TEST(NcclIntroduction, ThreadsOfOneProcessDoNotShareAGpu) {
+  const NcclIntroduction first = with_gpu(1, 23003, true);
+  NcclIntroduction thread = with_gpu(2, 23003, true);
+  thread.process = first.process;
+  EXPECT_EQ(reason({first, with_gpu(1, 23003, true), thread}), "");
+  thread.gpu = first.gpu;
+  EXPECT_THAT(reason({first, with_gpu(1, 23003, true), thread}),
+              HasSubstr("ranks 2 and 7 share a GPU and are threads of one "
+                        "process"));
 }
 
 TEST(NcclIntroduction, AllHaveTheSameNccl) {

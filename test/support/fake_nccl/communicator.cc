@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "test/support/fake_nccl/launch.h"
 #include "test/support/fake_nccl/windows.h"
@@ -34,7 +35,7 @@ namespace {
 constexpr int kMaxLooksForGraphs = 20'000;
 
 // Whether all ranks have joined, each with its own GPU; an error if ranks
-// share.
+// share, or threads of one process do: NCCL's collectives would hang.
 NcclResult look_at_others(Connection& connection) {
   if (has_fault("init hang", connection.rank, 0)) return kNcclInProgress;
   if (has_fault("init error", connection.rank, 0)) return kNcclSystemError;
@@ -42,10 +43,13 @@ NcclResult look_at_others(Connection& connection) {
       number_from_environment("NCCL_MULTI_RANK_GPU_ENABLE", 0) != 0 &&
       number_from_environment("FAKE_NCCL_VERSION", 22803) >= 23000;
   std::set<int> gpus;
+  std::set<std::pair<int, int>> places;  // Processes and their GPUs.
   for (int rank = 0; rank < connection.ranks; ++rank) {
     const int gpu = (*connection.memory)->slots[rank].joined.load();
     if (gpu == 0) return kNcclInProgress;
     if (!gpus.insert(gpu).second && !may_share) return kNcclInvalidUsage;
+    const int process = (*connection.memory)->slots[rank].process.load();
+    if (!places.emplace(process, gpu).second) return kNcclInvalidUsage;
   }
   return kNcclSuccess;
 }
@@ -104,6 +108,7 @@ NcclResult ncclCommInitRankConfig(NcclComm* comm, int ranks, NcclUniqueId id,
   made->connection =
       std::make_shared<Connection>(std::move(memory), rank, ranks, device);
   made->random.seed(++world().made);
+  (*made->connection->memory)->slots[rank].process.store(getpid());
   (*made->connection->memory)->slots[rank].joined.store(device + 1);
   {
     const std::lock_guard lock(world().mutex);

@@ -87,6 +87,21 @@ T multiplied(T value, double factor) {
   }
 }
 
+// NCCL's kernels multiply and add with one rounding.
+template <typename T>
+T with_next(const Operation& operation, T sum, T next) {
+  if (operation.factor == 1) return combine(operation.op, sum, next);
+  if constexpr (is_half<T>) {
+    const T rounded(static_cast<float>(operation.factor));
+    return T(std::fma(static_cast<float>(next), static_cast<float>(rounded),
+                      static_cast<float>(sum)));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return std::fma(next, static_cast<T>(operation.factor), sum);
+  } else {
+    return combine(operation.op, sum, multiplied(next, operation.factor));
+  }
+}
+
 void pause(int& looks) {
   if (++looks < 50) {
     std::this_thread::yield();
@@ -202,17 +217,34 @@ void Exchange::take(const Operation& operation, std::size_t first,
     const auto value = [&](int rank, std::size_t i) {
       T one;
       std::memcpy(&one, half_of(rank) + (mine + i) * sizeof(T), sizeof(T));
-      return multiplied(one, operation.factor);
+      return one;
     };
     for (std::size_t i = 0; i < count; ++i) {
-      T sum = value(0, i);
-      for (int rank = 1; rank < ranks_; ++rank) {
-        sum = combine(operation.op, sum, value(rank, i));
+      const int last = last_of(operation, first + i);
+      const int start = (last + 1) % ranks_;
+      T sum = multiplied(value(start, i), operation.factor);
+      for (int n = 1; n < ranks_; ++n) {
+        sum = with_next(operation, sum, value((start + n) % ranks_, i));
       }
       std::memcpy(to + i * sizeof(T), &sum, sizeof(T));
     }
     return 0;
   });
+}
+
+// Like a ring of NCCL: the rank that needs the result adds its number last, and
+// the ranks take the slices of an allreduce in turn.
+int Exchange::last_of(const Operation& operation, std::size_t element) const {
+  constexpr std::size_t kSlice = 16;
+  switch (operation.kind) {
+    case Kind::kReduceScatter:
+      return rank_;
+    case Kind::kReduce:
+      return operation.peer;
+    default:
+      return static_cast<int>(element / kSlice %
+                              static_cast<std::size_t>(ranks_));
+  }
 }
 
 bool Exchange::transfers(std::vector<Transfer> open) {

@@ -63,6 +63,7 @@ class Exchange {
   bool step(const Operation& operation, std::size_t first, std::size_t count);
   void show(const Operation& operation, std::size_t first, std::size_t count);
   void take(const Operation& operation, std::size_t first, std::size_t count);
+  int last_of(const Operation& operation, std::size_t element) const;
   bool all_have_shown();
   bool transfers(std::vector<Transfer> open);
   bool move_on(Transfer& transfer, bool& moved);

@@ -22,6 +22,7 @@ inline constexpr std::size_t kBoxBytes = 4 << 10;
 struct alignas(64) Slot {
   std::atomic<std::uint64_t> arrived;  // Steps that this rank has published.
   std::atomic<int> joined;             // 1 + its GPU.
+  std::atomic<int> process;            // Set before.
   std::atomic<int> left;               // It has finalized.
   std::atomic<int> windows;            // Number of registered windows.
   std::uint64_t window_bytes[kMaxWindows];
