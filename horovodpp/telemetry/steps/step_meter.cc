@@ -12,48 +12,33 @@ using trace::EventKind;
 
 void StepMeter::add(const Event& event) {
   advance(options_.nanoseconds(event.ticks));
+  waits_.add(event);
   switch (event.kind) {
     case EventKind::kJobBegins:
       return begin_job();
     case EventKind::kJobBreaks:
     case EventKind::kJobEnds:
-      return skip();
-    case EventKind::kSubmitted:
-      ++operations_[event.name].in_flight;
-      return;
-    case EventKind::kRefused:
-      return complete(event.name);
-    case EventKind::kAwaited: {
-      // The operation may have ended before this event was written.
-      const auto found = operations_.find(event.name);
-      if (found == operations_.end()) return;
-      Operation& operation = found->second;
-      if (operation.awaited == operation.in_flight) return;
-      ++operation.awaited;
-      ++awaited_;
-      return;
-    }
+      return forget();
     case EventKind::kBatchBegins:
       begins_cycle(event);
       in_batch_ = true;
-      batch_.clear();
       return;
     case EventKind::kBatchEntry:
       step_.bytes += event.value;
-      batch_.push_back(event.name);
       return;
     case EventKind::kBatchEnds:
       return end_batch(event);
     case EventKind::kWorkEnds:
-      if (const auto work = on_gpu_.extract(event.value)) {
-        complete(work.mapped());
-      }
+      on_gpu_.erase(event.value);
       return;
     case EventKind::kDoneAtOnce:
       return done_at_once(event);
     case EventKind::kStepEnds:
       has_marks_ = true;
       return end_step();
+    case EventKind::kSubmitted:
+    case EventKind::kRefused:
+    case EventKind::kAwaited:
     case EventKind::kCallBegins:
     case EventKind::kCallEnds:
     case EventKind::kSpanBegins:
@@ -62,16 +47,15 @@ void StepMeter::add(const Event& event) {
   }
 }
 
-void StepMeter::skip() {
+void StepMeter::forget() {
   began_.reset();
-  operations_.clear();
-  awaited_ = 0;
+  waits_.forget();
   in_batch_ = false;
   on_gpu_.clear();
 }
 
 void StepMeter::begin_job() {
-  skip();
+  forget();
   has_marks_ = false;
   options_.job();
 }
@@ -80,7 +64,7 @@ void StepMeter::begin_job() {
 void StepMeter::advance(std::uint64_t now) {
   if (now <= now_) return;
   const std::uint64_t passed = now - std::exchange(now_, now);
-  if (awaited_ > 0) {
+  if (waits_.is_any()) {
     step_.waited += passed;
   } else if (in_batch_ || !on_gpu_.empty()) {
     step_.hidden += passed;
@@ -104,7 +88,7 @@ void StepMeter::begins_cycle(const Event& event) {
 void StepMeter::done_at_once(const Event& event) {
   begins_cycle(event);
   const std::uint64_t took = trace::high_of(event.value);
-  if (awaited_ == 0) {
+  if (!waits_.is_any()) {
     step_.waited += now_ - options_.nanoseconds(event.ticks - took);
   }
   step_.bytes += trace::low_of(event.value);
@@ -114,30 +98,9 @@ void StepMeter::done_at_once(const Event& event) {
 void StepMeter::end_batch(const Event& event) {
   in_batch_ = false;
   const auto how = static_cast<BatchEnd>(event.detail);
-  // The operations of an abandoned batch are in flight again.
   if (how == BatchEnd::kAbandoned) return;
   ++step_.batches;
-  if (how == BatchEnd::kGoesOnOnGpu) {
-    on_gpu_[event.value] = batch_;
-  } else {
-    complete(batch_);
-  }
-}
-
-void StepMeter::complete(const std::vector<std::uint32_t>& names) {
-  for (const std::uint32_t name : names) complete(name);
-}
-
-void StepMeter::complete(std::uint32_t name) {
-  const auto found = operations_.find(name);
-  if (found == operations_.end()) return;
-  Operation& operation = found->second;
-  if (operation.awaited > 0) {
-    --operation.awaited;
-    --awaited_;
-  }
-  if (operation.in_flight > 0) --operation.in_flight;
-  if (operation.in_flight == 0) operations_.erase(found);
+  if (how == BatchEnd::kGoesOnOnGpu) on_gpu_.insert(event.value);
 }
 
 }  // namespace hvd::telemetry

@@ -5,18 +5,17 @@
 // reduced, or where the program says so. Until a job has such an event, a step
 // ends where the next begins by the fixed order of its collectives.
 //
-// A thread waits from the moment that it blocks for an operation until the
-// batch with that operation is done. Not thread-safe.
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
-#include <vector>
+#include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "horovodpp/core/trace/event.h"
+#include "horovodpp/telemetry/trace/waits.h"
 
 namespace hvd::telemetry {
 
@@ -41,34 +40,25 @@ class StepMeter {
 
   void add(const trace::Event& event);
   // Events are missing before the next one: the present step is not measured.
-  void skip();
+  void skip() { forget(); }
 
  private:
-  struct Operation {
-    int in_flight = 0;  // Unnamed calls share a name.
-    int awaited = 0;
-  };
-
   void begin_job();
+  void forget();
   void advance(std::uint64_t now);
   void end_step();
   void begins_cycle(const trace::Event& event);
   void done_at_once(const trace::Event& event);
   void end_batch(const trace::Event& event);
-  void complete(const std::vector<std::uint32_t>& names);
-  void complete(std::uint32_t name);
 
   const Options options_;
   std::uint64_t now_ = 0;
   std::optional<std::uint64_t> began_;  // The present step.
   StepTimes step_;
   bool has_marks_ = false;  // Steps of this job end at kStepEnds.
-  absl::flat_hash_map<std::uint32_t, Operation> operations_;
-  int awaited_ = 0;  // Over all operations.
+  Waits waits_;
   bool in_batch_ = false;
-  std::vector<std::uint32_t> batch_;  // The names of the last batch.
-  // Batches whose work goes on on a GPU, by number.
-  absl::flat_hash_map<std::uint64_t, std::vector<std::uint32_t>> on_gpu_;
+  std::set<std::uint64_t> on_gpu_;  // Batches whose work goes on on a GPU.
 };
 
 }  // namespace hvd::telemetry

@@ -33,6 +33,9 @@ std::string kind_of(const trace::Name& name) {
 
 void EventLanes::add(const Event& event) {
   last_ticks_ = event.ticks;
+  const bool waited = waits_.is_any();
+  waits_.add(event);
+  if (waits_.is_any() != waited) show_wait(!waited, event.ticks);
   switch (event.kind) {
     case EventKind::kJobBegins:
     case EventKind::kJobEnds:
@@ -70,6 +73,8 @@ void EventLanes::add(const Event& event) {
 
 void EventLanes::skip() {
   end_all(last_ticks_);
+  if (waits_.is_any()) show_wait(false, last_ticks_);
+  waits_.forget();
   for (const auto& [thread, open] : work_) end_work(thread, 0, last_ticks_);
 }
 
@@ -207,6 +212,9 @@ void EventLanes::done_at_once(const Event& event) {
   tracks_.end(operation.track, kind, event.ticks,
               absl::StrCat(R"("bytes": )", trace::low_of(event.value)));
   tracks_.release(operation.track);
+  if (waits_.is_any()) return;
+  show_wait(true, began);
+  show_wait(false, event.ticks);
 }
 
 void EventLanes::job_breaks(const Event& event) {
@@ -254,6 +262,16 @@ Track EventLanes::training(std::uint8_t thread) {
                        .thread = thread + 1};
   tracks_.name_thread(track, absl::StrCat("thread ", thread));
   return track;
+}
+
+// Begins or ends the time in which threads of the program are blocked.
+void EventLanes::show_wait(bool begins, std::uint64_t ticks) {
+  const Track track = {.pid = tracks_.process("waits"), .thread = 1};
+  if (begins) {
+    tracks_.begin(track, "WAIT", ticks);
+  } else {
+    tracks_.end(track, "WAIT", ticks);
+  }
 }
 
 void EventLanes::work_begins(const Event& event) {

@@ -8,7 +8,8 @@
 //
 // Submissions of one label that are in flight together, which have no name, are
 // threads of the "process". The spans of the program's threads ("backward") are
-// threads of the "process" training.
+// threads of the "process" training. The "process" waits has a span WAIT while a
+// thread of the program is blocked for an operation.
 //
 // Not thread-safe.
 #pragma once
@@ -25,6 +26,7 @@
 #include "horovodpp/core/trace/event.h"
 #include "horovodpp/core/trace/event_ring.h"
 #include "horovodpp/telemetry/timeline/tracks.h"
+#include "horovodpp/telemetry/trace/waits.h"
 
 namespace hvd::telemetry {
 
@@ -86,6 +88,7 @@ class EventLanes {
   void end(const Operation& operation, std::uint64_t ticks,
            std::uint64_t batch);
 
+  void show_wait(bool begins, std::uint64_t ticks);
   Track training(std::uint8_t thread);
   void work_begins(const trace::Event& event);
   void work_is_done(const trace::Event& event);
@@ -98,6 +101,7 @@ class EventLanes {
   Batch batch_;
   // Batches whose work goes on on a GPU, by number.
   absl::flat_hash_map<std::uint64_t, Batch> on_gpu_;
+  Waits waits_;
   // What each thread of the program does: its open spans, the outermost first.
   absl::flat_hash_map<std::uint8_t, std::vector<std::string>> work_;
 };

@@ -119,6 +119,27 @@ TEST_F(TimelineTest, BeginsWithTheNextEvent) {
               ElementsAre("B ALLREDUCE", "E ALLREDUCE"));
 }
 
+TEST_F(TimelineTest, ShowsWhenTheProgramIsBlocked) {
+  start();
+  submit(name("a"));
+  submit(name("b"));
+  recorder_.write(EventKind::kAwaited, {.name = name("a")});
+  recorder_.write(EventKind::kAwaited, {.name = name("b")});
+  begin_batch(7);
+  enter(name("a"));
+  end_batch(7, trace::BatchEnd::kDone);
+  begin_batch(8);
+  enter(name("b"));
+  end_batch(8, trace::BatchEnd::kDone);
+  recorder_.write(EventKind::kDoneAtOnce, {.name = name("c")});
+  submit(name("d"));
+  recorder_.write(EventKind::kAwaited, {.name = name("d")});
+  recorder_.write(EventKind::kJobEnds, {});
+  EXPECT_THAT(
+      stop().spans.at("waits"),
+      ElementsAre("B WAIT", "E WAIT", "B WAIT", "E WAIT", "B WAIT", "E WAIT"));
+}
+
 TEST_F(TimelineTest, ShowsAnOperationThatWasDoneAtOnce) {
   start();
   const std::uint32_t barrier = recorder_.name("barrier", "barrier.noname");
