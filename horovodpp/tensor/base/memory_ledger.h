@@ -10,9 +10,9 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "horovodpp/core/export.h"
 #include "horovodpp/tensor/base/storage.h"
 
@@ -84,7 +84,7 @@ class MemoryLedger {
   std::int64_t bytes_ = 0;
   std::int64_t older_bytes_ = 0;
   std::string phase_;
-  absl::flat_hash_map<const Storage*, Entry> entries_;
+  std::unordered_map<const Storage*, Entry> entries_;
   Peak peak_;
 };
 
