@@ -110,6 +110,10 @@ if [ "$1" = test ] || [ "$1" = packages ]; then
   if apt-cache show slurmctld slurmd slurm-client munge >/dev/null 2>&1; then
     install slurmctld slurmd slurm-client munge
   fi
+  # A browser for the page of a report: if there is none, its test is skipped.
+  if apt-cache show chromium >/dev/null 2>&1; then
+    install chromium
+  fi
   # An old PyTorch, next to the newest: if there is none, its tests are skipped.
   if apt-cache show python3-torch libtorch-dev >/dev/null 2>&1; then
     install python3-torch libtorch-dev python3-numpy python3-pytest

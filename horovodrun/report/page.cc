@@ -58,7 +58,7 @@ th:first-child, td:first-child { text-align: left; }
 constexpr absl::string_view kScript = R"(<script>
 "use strict";
 window.addEventListener("error", event => { document.body.dataset.error = event.message; });
-const shown = us => us < 1e3 ? us.toPrecision(3) + " us" : us < 1e6 ?
+const shown = us => us === 0 ? "0" : us < 1e3 ? us.toPrecision(3) + " us" : us < 1e6 ?
   (us / 1e3).toPrecision(3) + " ms" : (us / 1e6).toPrecision(4) + " s";
 for (const picture of document.querySelectorAll("svg[id]")) {
   const lanes = picture.querySelector(".lanes"), ticks = picture.querySelectorAll(".tick");
