@@ -149,6 +149,29 @@ TEST(Analysis, PredictsAStep) {
               600, 0.5);
 }
 
+// The second batch waits for the first one, and for rank 1 until 350.
+TEST(Analysis, PredictsAQueuedBatchOfALateRank) {
+  const TemporaryFolder folder;
+  std::vector<std::string> files;
+  for (int rank = 0; rank < 2; ++rank) {
+    MadeTimeline timeline(rank);
+    timeline.process(1, "allreduce.a");
+    timeline.process(2, "allreduce.b");
+    timeline.process(3, "training");
+    for (int step = 0; step < kSteps; ++step) {
+      const double begin = 1000 * step;
+      timeline.allreduce(1, begin, begin + 100, begin + 400, 2 * step, 4000);
+      timeline.allreduce(2, begin + 300 + 50 * rank, begin + 400, begin + 700,
+                         2 * step + 1, 4000);
+      timeline.span(3, "WAIT", begin + 450, begin + 700);
+    }
+    files.push_back(timeline.write(folder.path(absl::StrCat(rank, ".json"))));
+  }
+  const auto ranks = read_job(files);
+  ASSERT_TRUE(ranks.ok());
+  EXPECT_NEAR(predicted(analyze(*ranks), "twice the bandwidth"), 800, 0.5);
+}
+
 TEST(Analysis, PredictsNothingOfHiddenCommunication) {
   const TemporaryFolder folder;
   MadeTimeline timeline(0);
