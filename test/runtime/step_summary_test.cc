@@ -19,7 +19,7 @@ using ::testing::Not;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
 
-constexpr int kSteps = 20;
+constexpr int kMarks = 20;
 
 // What is logged of a job whose rank `slow` computes 4 ms longer in each step.
 // `marks`: the program says where steps end.
@@ -27,7 +27,7 @@ std::string log_of(WorldOptions options, int slow, bool marks = true) {
   options.config.summary_steps = 10;
   CaptureStderr();
   run_world(options, [&](Runtime& job, transport::LoopbackWorld&) {
-    for (int step = 0; step <= kSteps; ++step) {
+    for (int step = 0; step <= kMarks; ++step) {
       if (job.topology().rank() == slow) {
         std::this_thread::sleep_for(std::chrono::milliseconds(4));
       }
