@@ -6,6 +6,8 @@
 
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/kernel/allocator.h"
+#include "horovodpp/tensor/base/storage.h"
 
 namespace hvd::autograd {
 namespace {

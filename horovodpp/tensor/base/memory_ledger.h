@@ -14,10 +14,11 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/tensor/base/storage.h"
 
 namespace HVD_EXPORT hvd {
 namespace autograd {
+
+class Storage;
 
 class MemoryLedger {
  public:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "horovodpp/core/error.h"
+#include "horovodpp/tensor/base/storage.h"
 
 namespace hvd::autograd {
 namespace {
