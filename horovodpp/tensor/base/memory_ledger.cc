@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "horovodpp/core/error.h"
+#include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/tensor/base/storage.h"

@@ -26,8 +26,8 @@ class MemoryLedger {
     std::uint64_t id = 0;  // Of this storage alone.
     std::int64_t bytes = 0;
     int saved = 0;  // The number of nodes that hold it for backward.
-    std::string maker =
-        {};  // Of a saved tensor: "float32[4,2] of ReluBackward"
+    // Of a saved tensor: "float32[4,2] of ReluBackward".
+    std::string maker = {};
     std::uint64_t gradient_of = 0;  // The id of the leaf's storage, if any.
   };
   // The moment at which storages took the most memory, to 0.1 %.

@@ -39,8 +39,8 @@ def test_rank_0_writes_its_submissions(in_a_job_with_a_timeline, tmp_path, rank)
     assert events[:len(whole_already)] == whole_already
     names = {event["pid"]: event["args"]["name"] for event in events
              if event["name"] == "process_name"}
-    assert set(names.values()) == {
-        "rank 0", 'allreduce.of "a"', "broadcast.b", "barrier.noname", "waits"}
+    assert set(names.values()) - {"waits"} == {
+        "rank 0", 'allreduce.of "a"', "broadcast.b", "barrier.noname"}
     for kind, tensor in (("ALLREDUCE", 'allreduce.of "a"'), ("BROADCAST", "broadcast.b")):
         for name in ("NEGOTIATE_" + kind, kind):
             begin, end = [e for e in events if e["name"] == name]
