@@ -7,11 +7,11 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
-#include "absl/strings/string_view.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "horovodpp/core/printable.h"
 #include "horovodpp/core/status.h"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include "absl/strings/string_view.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"

@@ -5,10 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <utility>
-#include "absl/strings/string_view.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 
 namespace hvd::launcher::report {

@@ -49,13 +49,13 @@ Batches batches_of(TimelineElements& elements) {
   absl::flat_hash_set<std::uint64_t> repeated;
   absl::flat_hash_map<std::string, double> submissions;  // By lane.
   while (const auto element = elements.next()) {
-    const auto name = text_of(*element, R"("name": )");
+    const auto name = string_member(*element, R"("name": )");
     const auto at = number_of(*element, R"("ts": )");
     const auto pid = number_of(*element, R"("pid": )");
     if (!name || !at || !pid) continue;
     const std::string lane =
         absl::StrCat(*pid, " ", number_of(*element, R"("tid": )").value_or(0));
-    if (text_of(*element, R"("ph": )") == "B") {
+    if (string_member(*element, R"("ph": )") == "B") {
       if (name->substr(0, kNegotiate.size()) == kNegotiate) {
         submissions[lane] = *at;
       }

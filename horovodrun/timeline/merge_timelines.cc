@@ -78,7 +78,7 @@ void Merger::add(TimelineElements& part, const ClockOffset& offset,
       replace_value(element, R"("ts": )",
                     absl::StrFormat("%.3f", *at + offset.at(*at) + shift_us));
     }
-    if (*pid != 0 && text_of(element, R"("name": )") == "process_name") {
+    if (*pid != 0 && string_member(element, R"("name": )") == "process_name") {
       insert_behind(element, R"("args": {"name": ")", rank + " ");
     }
     replace_value(element, R"("sort_index": )", absl::StrCat(moved));

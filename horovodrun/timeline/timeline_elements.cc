@@ -35,7 +35,7 @@ std::optional<std::int64_t> count_of(std::string_view element,
 
 std::optional<TimelineHead> head_of(std::string_view element) {
   TimelineHead head;
-  const auto name = text_of(element, R"("args": {"name": )");
+  const auto name = string_member(element, R"("args": {"name": )");
   const auto epoch =
       count_of(element, R"("start_time_since_epoch_in_micros": )");
   if (!name || !epoch || name->substr(0, 5) != "rank " ||
@@ -45,7 +45,7 @@ std::optional<TimelineHead> head_of(std::string_view element) {
   head.epoch_us = *epoch;
   head.steady_ns =
       count_of(element, R"("start_of_steady_clock_in_nanos": )").value_or(0);
-  head.clock = std::string(text_of(element, R"("clock": )").value_or(""));
+  head.clock = std::string(string_member(element, R"("clock": )").value_or(""));
   return head;
 }
 
@@ -63,8 +63,8 @@ std::optional<double> number_of(std::string_view element,
   return number;
 }
 
-std::optional<std::string_view> text_of(std::string_view element,
-                                        std::string_view key) {
+std::optional<std::string_view> string_member(std::string_view element,
+                                              std::string_view key) {
   const auto text = after(element, key);
   if (!text || text->empty() || text->front() != '"') return std::nullopt;
   for (std::size_t i = 1; i < text->size(); ++i) {

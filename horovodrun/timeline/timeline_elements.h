@@ -17,8 +17,8 @@ namespace hvd::launcher {
 // without its quotes. `key` is `"pid": `. nullopt: the element has no such
 // member.
 std::optional<double> number_of(std::string_view element, std::string_view key);
-std::optional<std::string_view> text_of(std::string_view element,
-                                        std::string_view key);
+std::optional<std::string_view> string_member(std::string_view element,
+                                              std::string_view key);
 
 // The first element, which tells of the whole file.
 struct TimelineHead {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -33,9 +34,10 @@ class Series {
   }
 
   std::vector<Metric> take() {
-    std::stable_sort(
-        metrics_.begin(), metrics_.end(),
-        [](const Metric& a, const Metric& b) { return a.name < b.name; });
+    std::sort(metrics_.begin(), metrics_.end(),
+              [](const Metric& a, const Metric& b) {
+                return std::tie(a.name, a.labels) < std::tie(b.name, b.labels);
+              });
     return std::move(metrics_);
   }
 

@@ -11,7 +11,7 @@ absl::StatusOr<std::unique_ptr<MetricsReader>> MetricsReader::start(
     std::shared_ptr<trace::Recorder> recorder, const Place& place) {
   std::unique_ptr<MetricsReader> reader(
       new MetricsReader(std::move(recorder), place));
-  HVD_RETURN_IF_ERROR(reader->follower_->start("counts for the metrics"));
+  HVD_RETURN_IF_ERROR(reader->follower_.start("counts for the metrics"));
   return reader;
 }
 
@@ -20,16 +20,15 @@ MetricsReader::MetricsReader(std::shared_ptr<trace::Recorder> recorder,
     : metrics_(
           {.rank = place.rank,
            .size = place.size,
-           .name = [this](std::uint32_t name) { return follower_->name(name); },
+           .name = [this](std::uint32_t name) { return follower_.name(name); },
            .nanoseconds =
                [this](std::uint64_t ticks) {
-                 return follower_->nanoseconds(ticks);
+                 return follower_.nanoseconds(ticks);
                }}),
-      follower_(std::in_place, std::move(recorder),
-                static_cast<EventReader&>(*this)) {}
+      follower_(std::move(recorder), static_cast<EventReader&>(*this)) {}
 
 std::vector<Metric> MetricsReader::snapshot() {
-  follower_->flush();
+  follower_.flush();
   MutexLock lock(mutex_);
   return metrics_.snapshot();
 }

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -42,7 +41,7 @@ class MetricsReader final : private EventReader {
 
   Mutex mutex_;
   JobMetrics metrics_ ABSL_GUARDED_BY(mutex_);
-  std::optional<TraceFollower> follower_;  // Ends first.
+  TraceFollower follower_;  // Ends first.
 };
 
 }  // namespace hvd::telemetry

@@ -40,7 +40,7 @@ std::string text_of(const StepSummary& summary) {
 absl::StatusOr<std::unique_ptr<StepWatch>> StepWatch::start(
     std::shared_ptr<trace::Recorder> recorder, Options options) {
   std::unique_ptr<StepWatch> watch(new StepWatch(recorder, std::move(options)));
-  HVD_RETURN_IF_ERROR(watch->follower_->start("measures steps"));
+  HVD_RETURN_IF_ERROR(watch->follower_.start("measures steps"));
   return watch;
 }
 
@@ -50,14 +50,14 @@ StepWatch::StepWatch(const std::shared_ptr<trace::Recorder>& recorder,
       log_(options_.rank, at_least_info(options_.log)),
       meter_({.nanoseconds =
                   [this](std::uint64_t ticks) {
-                    return follower_->nanoseconds(ticks);
+                    return follower_.nanoseconds(ticks);
                   },
               .step = [this](const StepTimes& step) { add(step); },
               .job = [this] { present_ = {}; }}),
-      follower_(std::in_place, recorder, static_cast<EventReader&>(*this)) {}
+      follower_(recorder, static_cast<EventReader&>(*this)) {}
 
 StepWatch::~StepWatch() {
-  follower_.reset();
+  follower_.stop();
   tell(/*all=*/true);
 }
 

@@ -47,7 +47,7 @@ class StepWatch final : private EventReader {
   StepWatch& operator=(const StepWatch&) = delete;
 
   // Measures all events so far.
-  void flush() { follower_->flush(); }
+  void flush() { follower_.flush(); }
   // Does so, and sends a report of the interval that is not complete.
   void finish();
   // On rank 0: a report of rank `from` has come. Any thread.
@@ -74,7 +74,7 @@ class StepWatch final : private EventReader {
   // By interval, in order.
   std::map<std::uint32_t, std::vector<RankReport>> received_
       ABSL_GUARDED_BY(mutex_);
-  std::optional<TraceFollower> follower_;
+  TraceFollower follower_;
 };
 
 }  // namespace hvd::telemetry

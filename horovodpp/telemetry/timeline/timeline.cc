@@ -48,13 +48,13 @@ Timeline::Timeline(const std::shared_ptr<trace::Recorder>& recorder,
       file_(std::move(file)),
       lanes_(
           {.mark_cycles = options.mark_cycles,
-           .name = [this](std::uint32_t name) { return follower_->name(name); },
+           .name = [this](std::uint32_t name) { return follower_.name(name); },
            .nanoseconds =
                [this](std::uint64_t ticks) {
-                 const std::uint64_t at = follower_->nanoseconds(ticks);
+                 const std::uint64_t at = follower_.nanoseconds(ticks);
                  return at - std::min(at, began_);
                }}),
-      follower_(std::in_place, recorder, static_cast<EventReader&>(*this)) {}
+      follower_(recorder, static_cast<EventReader&>(*this)) {}
 
 absl::Status Timeline::begin() {
   const auto epoch = std::chrono::duration_cast<std::chrono::microseconds>(
@@ -66,11 +66,11 @@ absl::Status Timeline::begin() {
       json_string(clock_of_host()), R"(}},)", "\n",
       R"({"name": "process_sort_index", "ph": "M", "pid": 0, "args": )",
       R"({"sort_index": 0}})"));
-  return follower_->start("writes the timeline");
+  return follower_.start("writes the timeline");
 }
 
 Timeline::~Timeline() {
-  follower_.reset();
+  follower_.stop();
   end();
 }
 

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -41,7 +40,7 @@ class Timeline final : private EventReader {
   Timeline& operator=(const Timeline&) = delete;
 
   // Writes all events so far.
-  void flush() { follower_->flush(); }
+  void flush() { follower_.flush(); }
 
  private:
   Timeline(const std::shared_ptr<trace::Recorder>& recorder,
@@ -59,7 +58,7 @@ class Timeline final : private EventReader {
   std::unique_ptr<JsonArrayFile> file_;
   EventLanes lanes_;
   std::uint64_t lost_ = 0;
-  std::optional<TraceFollower> follower_;
+  TraceFollower follower_;
 };
 
 // The trace of one rank, which passes from one job of the rank to the next: its

@@ -37,7 +37,8 @@ absl::Status TraceFollower::start(const char* what) {
   return absl::OkStatus();
 }
 
-TraceFollower::~TraceFollower() {
+void TraceFollower::stop() {
+  if (std::exchange(is_over_, true)) return;
   {
     MutexLock lock(mutex_);
     stopped_ = true;

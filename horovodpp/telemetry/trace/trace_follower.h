@@ -37,8 +37,9 @@ class TraceFollower {
   // `what`: what the thread does, "writes the timeline".
   //   (errors)  the thread cannot be created
   absl::Status start(const char* what);
-  // Reads all events so far.
-  ~TraceFollower();
+  // Reads all events so far, and no others.
+  void stop();
+  ~TraceFollower() { stop(); }
   TraceFollower(const TraceFollower&) = delete;
   TraceFollower& operator=(const TraceFollower&) = delete;
 
@@ -62,6 +63,7 @@ class TraceFollower {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::uint64_t next_ ABSL_GUARDED_BY(mutex_);
   trace::Moment now_;  // Of the present drain().
+  bool is_over_ = false;
   std::thread thread_;
 };
 

@@ -26,7 +26,7 @@ WORKS, NO_EFFECT, REFUSED = "works", "no effect", "refused"
 # Options of this project, which neither Horovod nor torchrun has.
 OWN = {"-n", "--no-mpi", "--launcher", "--completion", "--tag-output", "--log-max-size",
        "--log-files", "--watch", "--debug-on-crash", "--spares", "--dump",
-       "--merge-timelines"}
+       "--merge-timelines", "--summary-steps"}
 ROW = re.compile(r"\| (`-.*?) \| (works|no effect|refused) \| (.*) \| (.*?) \| (.*?) \|")
 
 
