@@ -42,7 +42,7 @@ using Purposes = absl::flat_hash_map<std::uint64_t, Purpose>;
 void add(Purposes& purposes, MemoryLedger& ledger, Category category,
          const std::vector<nn::NamedTensor>& tensors) {
   for (const nn::NamedTensor& one : tensors) {
-    purposes.try_emplace(ledger.id_of(*one.tensor.impl()->storage),
+    purposes.try_emplace(ledger.id_of(one.tensor.impl()->storage->block()),
                          Purpose{category, one.name});
   }
 }

@@ -109,8 +109,8 @@ void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
     }
     accumulate_into(meta.grad, leaf_, std::move(gradient));
     if (MemoryLedger::exists() && meta.grad.defined()) {
-      MemoryLedger::is_gradient(*meta.grad.impl()->storage,
-                                *leaf_.impl()->storage);
+      MemoryLedger::is_gradient(meta.grad.impl()->storage->block(),
+                                leaf_.impl()->storage->block());
     }
     // A home's memory does not come from the allocator.
     if (is_first && (meta.home == nullptr || !meta.home->holds(meta.grad))) {

@@ -88,13 +88,13 @@ void SavedTensor::list(const Tensor& saved) const {
   if (!tensor_.defined()) return;
   const Ref<Node> maker = saved.grad_fn();
   MemoryLedger::saved(
-      *tensor_.impl()->storage,
+      tensor_.impl()->storage->block(),
       maker ? absl::StrCat(saved.describe(), " of ", maker->name())
             : saved.describe());
 }
 
 void SavedTensor::unlist(const Tensor& saved) {
-  if (saved.defined()) MemoryLedger::unsaved(*saved.impl()->storage);
+  if (saved.defined()) MemoryLedger::unsaved(saved.impl()->storage->block());
 }
 
 void SavedTensor::keep(const Tensor& tensor, bool is_output) {

@@ -8,7 +8,6 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/kernel/allocator.h"
-#include "horovodpp/tensor/base/storage.h"
 
 namespace hvd::autograd {
 namespace {
@@ -42,9 +41,9 @@ MemoryLedger::~MemoryLedger() {
   current.store(nullptr);
 }
 
-std::uint64_t MemoryLedger::id_of(const Storage& storage) {
+std::uint64_t MemoryLedger::id_of(const Block& block) {
   MutexLock lock(mutex());
-  return find_or_add(storage).id;
+  return find_or_add(block).id;
 }
 
 void MemoryLedger::set_phase(const std::string& phase) {
@@ -57,75 +56,72 @@ MemoryLedger::Peak MemoryLedger::peak() const {
   return peak_;
 }
 
-void MemoryLedger::note_allocated(const Storage& storage) {
+void MemoryLedger::allocated(const Block& block) {
   MutexLock lock(mutex());
   MemoryLedger* const ledger = current.load();
   if (ledger == nullptr) return;
-  ledger->add(storage);
-  ledger->bytes_ += static_cast<std::int64_t>(storage.bytes());
+  ledger->add(block);
+  ledger->bytes_ += block.bytes;
   ledger->compare_with_peak();
 }
 
-void MemoryLedger::note_freed(const Storage& storage) {
+void MemoryLedger::freed(const Block& block) {
   MutexLock lock(mutex());
   MemoryLedger* const ledger = current.load();
   if (ledger == nullptr) return;
-  const auto bytes = static_cast<std::int64_t>(storage.bytes());
-  if (ledger->entries_.erase(&storage) > 0) {
-    ledger->bytes_ -= bytes;
-  } else if (storage.is_allocated()) {
-    ledger->bytes_ -= bytes;
-    ledger->older_bytes_ -= bytes;
+  if (ledger->entries_.erase(block.storage) > 0) {
+    ledger->bytes_ -= block.bytes;
+  } else if (block.is_allocated) {
+    ledger->bytes_ -= block.bytes;
+    ledger->older_bytes_ -= block.bytes;
   }
 }
 
-void MemoryLedger::saved(const Storage& storage, const std::string& maker) {
+void MemoryLedger::saved(const Block& block, const std::string& maker) {
   MutexLock lock(mutex());
   MemoryLedger* const ledger = current.load();
-  Entry* const entry = ledger == nullptr ? nullptr : ledger->find(storage);
+  Entry* const entry = ledger == nullptr ? nullptr : ledger->find(block);
   if (entry == nullptr) return;
   if (++entry->saved == 1) entry->maker = maker;
 }
 
-void MemoryLedger::unsaved(const Storage& storage) {
+void MemoryLedger::unsaved(const Block& block) {
   MutexLock lock(mutex());
   MemoryLedger* const ledger = current.load();
-  Entry* const entry = ledger == nullptr ? nullptr : ledger->find(storage);
+  Entry* const entry = ledger == nullptr ? nullptr : ledger->find(block);
   // It may have been saved before the ledger began.
   if (entry != nullptr) entry->saved = std::max(entry->saved - 1, 0);
 }
 
-void MemoryLedger::is_gradient(const Storage& storage, const Storage& leaf) {
+void MemoryLedger::is_gradient(const Block& block, const Block& leaf) {
   MutexLock lock(mutex());
   MemoryLedger* const ledger = current.load();
   if (ledger == nullptr) return;
   const std::uint64_t of = ledger->find_or_add(leaf).id;
-  ledger->find_or_add(storage).gradient_of = of;
+  ledger->find_or_add(block).gradient_of = of;
 }
 
-MemoryLedger::Entry* MemoryLedger::find(const Storage& storage) {
-  const auto found = entries_.find(&storage);
+MemoryLedger::Entry* MemoryLedger::find(const Block& block) {
+  const auto found = entries_.find(block.storage);
   return found == entries_.end() ? nullptr : &found->second;
 }
 
-MemoryLedger::Entry& MemoryLedger::add(const Storage& storage) {
-  Entry& entry = entries_[&storage];
-  entry = {.id = ++last_id_,
-           .bytes = static_cast<std::int64_t>(storage.bytes())};
+MemoryLedger::Entry& MemoryLedger::add(const Block& block) {
+  Entry& entry = entries_[block.storage];
+  entry = {.id = ++last_id_, .bytes = block.bytes};
   return entry;
 }
 
 // A storage without an entry is older than the ledger, or borrowed: then its
 // memory is not the allocator's.
-MemoryLedger::Entry& MemoryLedger::find_or_add(const Storage& storage) {
-  if (Entry* const entry = find(storage)) return *entry;
-  const auto bytes = static_cast<std::int64_t>(storage.bytes());
-  if (storage.is_allocated()) {
-    older_bytes_ -= bytes;
+MemoryLedger::Entry& MemoryLedger::find_or_add(const Block& block) {
+  if (Entry* const entry = find(block)) return *entry;
+  if (block.is_allocated) {
+    older_bytes_ -= block.bytes;
   } else {
-    bytes_ += bytes;
+    bytes_ += block.bytes;
   }
-  Entry& entry = add(storage);
+  Entry& entry = add(block);
   compare_with_peak();
   return entry;
 }

@@ -18,10 +18,14 @@
 namespace HVD_EXPORT hvd {
 namespace autograd {
 
-class Storage;
-
 class MemoryLedger {
  public:
+  // The memory of a storage.
+  struct Block {
+    const void* storage = nullptr;
+    std::int64_t bytes = 0;
+    bool is_allocated = true;  // And not borrowed.
+  };
   struct Entry {
     std::uint64_t id = 0;  // Of this storage alone.
     std::int64_t bytes = 0;
@@ -47,35 +51,27 @@ class MemoryLedger {
   MemoryLedger& operator=(const MemoryLedger&) = delete;
 
   // The id of a storage that lives.
-  std::uint64_t id_of(const Storage& storage);
+  std::uint64_t id_of(const Block& block);
   // A name for what the program does from here on.
   void set_phase(const std::string& phase);
   Peak peak() const;
 
-  // Events of any thread.
+  // Events of any thread. Ask first whether a ledger exists.
   static bool exists() {
     return current.load(std::memory_order_relaxed) != nullptr;
   }
-  static void allocated(const Storage& storage) {
-    if (exists()) [[unlikely]]
-      note_allocated(storage);
-  }
-  static void freed(const Storage& storage) {
-    if (exists()) [[unlikely]]
-      note_freed(storage);
-  }
-  // A node holds `storage` for backward until unsaved().
-  static void saved(const Storage& storage, const std::string& maker);
-  static void unsaved(const Storage& storage);
-  // `storage` holds the gradient of a leaf.
-  static void is_gradient(const Storage& storage, const Storage& leaf);
+  static void allocated(const Block& block);
+  static void freed(const Block& block);
+  // A node holds it for backward until unsaved().
+  static void saved(const Block& block, const std::string& maker);
+  static void unsaved(const Block& block);
+  // It holds the gradient of a leaf.
+  static void is_gradient(const Block& block, const Block& leaf);
 
  private:
-  static void note_allocated(const Storage& storage);
-  static void note_freed(const Storage& storage);
-  Entry* find(const Storage& storage);
-  Entry& add(const Storage& storage);
-  Entry& find_or_add(const Storage& storage);
+  Entry* find(const Block& block);
+  Entry& add(const Block& block);
+  Entry& find_or_add(const Block& block);
   void compare_with_peak();
 
   static constinit std::atomic<MemoryLedger*> current;
@@ -85,7 +81,7 @@ class MemoryLedger {
   std::int64_t bytes_ = 0;
   std::int64_t older_bytes_ = 0;
   std::string phase_;
-  std::unordered_map<const Storage*, Entry> entries_;
+  std::unordered_map<const void*, Entry> entries_;  // By storage.
   Peak peak_;
 };
 

@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "horovodpp/tensor/base/memory_ledger.h"
-
 namespace hvd::autograd {
 
 constinit std::atomic<std::uint64_t> Storage::newest_mark{0};
@@ -14,7 +12,7 @@ Ref<Storage> Storage::allocate(std::size_t bytes, Allocator& allocator) {
   auto storage =
       Ref<Storage>::adopt(new Storage(data, bytes, allocator.device()));
   storage->allocator_ = &allocator;
-  MemoryLedger::allocated(*storage);
+  if (MemoryLedger::exists()) MemoryLedger::allocated(storage->block());
   return storage;
 }
 
@@ -36,7 +34,7 @@ Ref<Storage> Storage::alias(Ref<Storage> storage) {
 }
 
 Storage::~Storage() {
-  MemoryLedger::freed(*this);
+  if (MemoryLedger::exists()) MemoryLedger::freed(block());
   if (allocator_ != nullptr) {
     allocator_->deallocate(data_, bytes_);
   } else if (release_ != nullptr) {

@@ -16,6 +16,7 @@
 #include "horovodpp/core/export.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/tensor/base/intrusive_ptr.h"
+#include "horovodpp/tensor/base/memory_ledger.h"
 
 namespace HVD_EXPORT hvd {
 namespace autograd {
@@ -37,8 +38,11 @@ class Storage : public Pooled {
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
-  // Whether the memory is of an allocator, and not borrowed.
-  bool is_allocated() const { return allocator_ != nullptr; }
+  MemoryLedger::Block block() const {
+    return {.storage = this,
+            .bytes = static_cast<std::int64_t>(bytes_),
+            .is_allocated = allocator_ != nullptr};
+  }
 
   std::uint32_t version() const {
     return version_.load(std::memory_order_relaxed);

@@ -35,8 +35,8 @@ TEST(MemoryLedger, ListsWhatLivedAtThePeak) {
 TEST(MemoryLedger, AddsAnOlderStorageWithoutCountingItTwice) {
   const Ref<Storage> before = Storage::allocate(kBytes);
   MemoryLedger ledger;
-  const std::uint64_t id = ledger.id_of(*before);
-  EXPECT_EQ(ledger.id_of(*before), id);
+  const std::uint64_t id = ledger.id_of(before->block());
+  EXPECT_EQ(ledger.id_of(before->block()), id);
   const Ref<Storage> more = Storage::allocate(10 * kBytes);
   const MemoryLedger::Peak peak = ledger.peak();
   EXPECT_EQ(peak.entries.size(), 2u);
@@ -49,7 +49,7 @@ TEST(MemoryLedger, CountsBorrowedMemoryThatIsAdded) {
   Ref<Storage> borrowed =
       Storage::borrow(memory.data(), kBytes, Device::cpu(), {});
   const std::int64_t before = ledger.peak().bytes;
-  ledger.id_of(*borrowed);
+  ledger.id_of(borrowed->block());
   EXPECT_EQ(ledger.peak().bytes, before + 1000);
   borrowed = nullptr;
   const Ref<Storage> less = Storage::allocate(kBytes / 2);
@@ -59,17 +59,17 @@ TEST(MemoryLedger, CountsBorrowedMemoryThatIsAdded) {
 TEST(MemoryLedger, KnowsWhoHoldsAStorageForBackward) {
   MemoryLedger ledger;
   const Ref<Storage> storage = Storage::allocate(kBytes);
-  MemoryLedger::saved(*storage, "first");
-  MemoryLedger::saved(*storage, "second");
-  MemoryLedger::unsaved(*storage);
+  MemoryLedger::saved(storage->block(), "first");
+  MemoryLedger::saved(storage->block(), "second");
+  MemoryLedger::unsaved(storage->block());
   const Ref<Storage> more = Storage::allocate(kBytes);
   for (const MemoryLedger::Entry& entry : ledger.peak().entries) {
-    if (entry.id != ledger.id_of(*storage)) continue;
+    if (entry.id != ledger.id_of(storage->block())) continue;
     EXPECT_EQ(entry.saved, 1);
     EXPECT_EQ(entry.maker, "first");
   }
-  MemoryLedger::unsaved(*storage);
-  MemoryLedger::unsaved(*storage);  // Saved before the ledger began.
+  MemoryLedger::unsaved(storage->block());
+  MemoryLedger::unsaved(storage->block());  // Saved before the ledger began.
 }
 
 TEST(MemoryLedger, FollowsAllThreadsAndExistsOnce) {
@@ -80,8 +80,8 @@ TEST(MemoryLedger, FollowsAllThreadsAndExistsOnce) {
     threads.emplace_back([] {
       for (int j = 0; j < 200; ++j) {
         const Ref<Storage> storage = Storage::allocate(kBytes);
-        MemoryLedger::saved(*storage, "x");
-        MemoryLedger::unsaved(*storage);
+        MemoryLedger::saved(storage->block(), "x");
+        MemoryLedger::unsaved(storage->block());
       }
     });
   }
