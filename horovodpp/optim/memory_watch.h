@@ -54,7 +54,7 @@ class MemoryWatch {
   // A name for what the program does from here on, "forward", for the report.
   void phase(const std::string& name) { ledger_.set_phase(name); }
 
-  // What was the peak so far.
+  // The peak so far.
   MemoryReport report();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the timelines of a job tell about its time.
+// The facts about the time of a job that its timelines tell.
 #pragma once
 
 #include <optional>

@@ -23,7 +23,7 @@ struct Painted {
   int kind = 0;
 };
 
-// What to draw of `parts`, which are sorted, in `window`: at most twice
+// The rectangles of `parts`, which are sorted, in `window`: at most twice
 // `columns` rectangles. Each column of the window has one rectangle for all
 // parts that are narrower: of the kind that takes most of their time.
 std::vector<Painted> drawn(const std::vector<Painted>& parts,

@@ -22,7 +22,7 @@ struct ReplayedBatch {
   double scale = 1;
 };
 
-// What the program has saved when a wait has ended.
+// The time that the program has saved when a wait has ended.
 struct Saving {
   double at = 0;
   double us = 0;  // Since the begin.

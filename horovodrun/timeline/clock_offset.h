@@ -33,7 +33,7 @@ using Batches = absl::flat_hash_map<std::uint64_t, BatchTimes>;  // By number.
 // The batches whose results depend on all ranks. Reads all elements.
 Batches batches_of(TimelineElements& elements);
 
-// What to add to the times of a rank's file.
+// The number to add to the times of a rank's file.
 class ClockOffset {
  public:
   enum class Source { kSameClock, kBatches, kWallClock };

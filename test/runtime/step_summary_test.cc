@@ -21,7 +21,7 @@ using ::testing::internal::GetCapturedStderr;
 
 constexpr int kMarks = 20;
 
-// What is logged of a job whose rank `slow` computes 4 ms longer in each step.
+// The log of a job whose rank `slow` computes 4 ms longer in each step.
 // `marks`: the program says where steps end.
 std::string log_of(WorldOptions options, int slow, bool marks = true) {
   options.config.summary_steps = 10;

@@ -102,7 +102,7 @@ class EventLanes {
   // Batches whose work goes on on a GPU, by number.
   absl::flat_hash_map<std::uint64_t, Batch> on_gpu_;
   Waits waits_;
-  // What each thread of the program does: its open spans, the outermost first.
+  // The open spans of each thread of the program, the outermost first.
   absl::flat_hash_map<std::uint8_t, std::vector<std::string>> work_;
 };
 

@@ -28,7 +28,7 @@ std::string page() {
   return page_of({rank}, analysis, document_of({rank}, analysis));
 }
 
-// What is wrong with the nesting of elements and the quotes of attributes.
+// The fault in the nesting of elements and the quotes of attributes, or "".
 std::string fault_in(const std::string& html) {
   std::vector<std::string> open;
   for (auto at = html.find('<'); at != html.npos; at = html.find('<', at + 1)) {

@@ -32,7 +32,7 @@ class StepWatchTest : public ::testing::Test {
     ASSERT_EQ(watch.status(), absl::OkStatus());
     watch_ = *std::move(watch);
   }
-  // What the log says until the watch has ended.
+  // The log until the watch has ended.
   std::string log_of(const std::vector<std::pair<int, StepReport>>& reports) {
     CaptureStderr();
     for (const auto& [rank, report] : reports) {
