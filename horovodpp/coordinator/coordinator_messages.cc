@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/coordinator_parts.h"
 #include "horovodpp/coordinator/protocol/message_checks.h"
 #include "horovodpp/core/job/suspects.h"
