@@ -18,7 +18,7 @@ void StepMeter::add(const Event& event) {
       return begin_job();
     case EventKind::kJobBreaks:
     case EventKind::kJobEnds:
-      return forget();
+      return skip();
     case EventKind::kBatchBegins:
       begins_cycle(event);
       in_batch_ = true;
@@ -47,7 +47,7 @@ void StepMeter::add(const Event& event) {
   }
 }
 
-void StepMeter::forget() {
+void StepMeter::skip() {
   began_.reset();
   waits_.forget();
   in_batch_ = false;
@@ -55,7 +55,7 @@ void StepMeter::forget() {
 }
 
 void StepMeter::begin_job() {
-  forget();
+  skip();
   has_marks_ = false;
   options_.job();
 }

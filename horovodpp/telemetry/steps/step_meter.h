@@ -40,11 +40,10 @@ class StepMeter {
 
   void add(const trace::Event& event);
   // Events are missing before the next one: the present step is not measured.
-  void skip() { forget(); }
+  void skip();
 
  private:
   void begin_job();
-  void forget();
   void advance(std::uint64_t now);
   void end_step();
   void begins_cycle(const trace::Event& event);
