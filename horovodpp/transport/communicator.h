@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "horovodpp/core/job/link_use.h"
 #include "horovodpp/core/job/topology.h"
 
 namespace hvd::transport {
@@ -113,6 +114,10 @@ class Communicator {
 
   // Limits in detecting deaths that users should know; "" if none.
   virtual std::string caveat() const { return ""; }
+
+  // The use of each connection to a rank of another host, if the system counts
+  // it. Thread-safe.
+  virtual std::vector<LinkUse> link_uses() const { return {}; }
 
   // The calls into the library below, if one may never return; nullptr if all
   // return. Lives as long as this.

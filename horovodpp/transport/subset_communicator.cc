@@ -100,6 +100,17 @@ class SubsetCommunicator : public Communicator, private ExchangePost {
     return router_->wires().has_open_descriptors();
   }
 
+  std::vector<LinkUse> link_uses() const override {
+    std::vector<LinkUse> uses;
+    for (LinkUse use : router_->wires().link_uses()) {
+      const auto number = number_of(use.to);
+      if (!number) continue;
+      use.to = *number;
+      uses.push_back(use);
+    }
+    return uses;
+  }
+
   void on_peer_lost(LostCallback callback) override {
     if (!callback) return router_->on_peer_lost({});
     router_->on_peer_lost([this, callback = std::move(callback)](

@@ -3,6 +3,7 @@
 //
 //   idle SECONDS   enter the job and sleep; print the CPU seconds of the sleep
 //   late RANK      all ranks reduce once, RANK four seconds after the others
+//   steps COUNT    all ranks reduce 1 MB in each of COUNT steps
 //   victim RANK    all ranks reduce in a loop; RANK kills itself in the middle
 //   stop RANK      the same, but RANK exits with code 3
 //   reduce -1      all ranks print "reduces", and reduce until the job breaks
@@ -52,6 +53,17 @@ int be_late(int rank) {
   float value = 1;
   const hvd::TensorView view = hvd::TensorView::of(&value, {1});
   return hvd::allreduce_(view, {.name = "awaited"}).ok() ? 0 : 1;
+}
+
+int take_steps(int count) {
+  std::vector<float> gradient(250'000);
+  const hvd::TensorView view = hvd::TensorView::of(gradient.data(), {250'000});
+  for (int i = 0; i < count; ++i) {
+    hvd::throw_if_error(hvd::allreduce_(view, {.name = "gradient"}));
+    hvd::throw_if_error(hvd::mark_step());
+  }
+  hvd::throw_if_error(hvd::shutdown());
+  return 0;
 }
 
 double wall_seconds() {
@@ -127,6 +139,7 @@ int main(int argc, char** argv) try {
     std::fflush(stdout);
   }
   if (std::strcmp(argv[1], "late") == 0) return be_late(std::atoi(argv[2]));
+  if (std::strcmp(argv[1], "steps") == 0) return take_steps(std::atoi(argv[2]));
   return lose(argv[1], std::atoi(argv[2]));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "job_program: %s\n", error.what());

@@ -54,6 +54,9 @@ class RelayedWires : public transport::Communicator {
   void on_peer_lost(LostCallback callback) override {
     wires_->on_peer_lost(std::move(callback));
   }
+  std::vector<LinkUse> link_uses() const override {
+    return wires_->link_uses();
+  }
   std::string caveat() const override { return wires_->caveat(); }
   void distrust() override { wires_->distrust(); }
 

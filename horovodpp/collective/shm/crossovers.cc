@@ -5,10 +5,12 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "horovodpp/collective/board/board.h"
 #include "horovodpp/collective/shm/plane.h"
+#include "horovodpp/core/median.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::collective {
@@ -24,13 +26,6 @@ constexpr std::array kSmallSizes = {4 * kKiB, 8 * kKiB, 16 * kKiB, 32 * kKiB,
 // Larger than the nearest caches, smaller than the last one.
 constexpr std::size_t kLargeSize = 2048 * kKiB;
 constexpr std::size_t kMinStep = 64 * kKiB;
-
-double median(std::vector<double>& values) {
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size()) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // Makes the calls of one measurement.
 class Trial {
@@ -67,7 +62,9 @@ class Trial {
     }
     if (!in_time) return std::vector<double>();
     std::vector<double> medians;
-    for (std::vector<double>& of_way : times) medians.push_back(median(of_way));
+    for (std::vector<double>& of_way : times) {
+      medians.push_back(median(std::move(of_way)));
+    }
     return medians;
   }
 

@@ -266,7 +266,8 @@ void Job::watch_steps(const Config& config) {
            [this](std::string report) {
              reports_->send(std::move(report));
              ring();
-           }});
+           },
+       .links = [this] { return wires_->link_uses(); }});
   if (watch.ok()) {
     step_watch_ = *std::move(watch);
   } else {

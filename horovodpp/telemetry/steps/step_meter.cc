@@ -41,9 +41,11 @@ void StepMeter::add(const Event& event) {
     case EventKind::kAwaited:
     case EventKind::kCallBegins:
     case EventKind::kCallEnds:
-    case EventKind::kSpanBegins:
-    case EventKind::kSpanEnds:
       return;
+    case EventKind::kSpanBegins:
+      return begin_span(event.label);
+    case EventKind::kSpanEnds:
+      return end_span(event.label);
   }
 }
 
@@ -52,6 +54,7 @@ void StepMeter::skip() {
   waits_.forget();
   in_batch_ = false;
   on_gpu_.clear();
+  loading_ = saving_ = 0;
 }
 
 void StepMeter::begin_job() {
@@ -66,9 +69,11 @@ void StepMeter::advance(std::uint64_t now) {
   const std::uint64_t passed = now - std::exchange(now_, now);
   if (waits_.is_any()) {
     step_.waited += passed;
-  } else if (in_batch_ || !on_gpu_.empty()) {
-    step_.hidden += passed;
+    return;
   }
+  if (in_batch_ || !on_gpu_.empty()) step_.hidden += passed;
+  if (loading_ > 0) step_.data += passed;
+  if (saving_ > 0) step_.snapshot += passed;
 }
 
 void StepMeter::end_step() {
@@ -101,6 +106,21 @@ void StepMeter::end_batch(const Event& event) {
   if (how == BatchEnd::kAbandoned) return;
   ++step_.batches;
   if (how == BatchEnd::kGoesOnOnGpu) on_gpu_.insert(event.value);
+}
+
+int* StepMeter::open_spans(std::uint16_t label) {
+  const std::string work = options_.label(label);
+  if (work == "data") return &loading_;
+  return work == "snapshot" ? &saving_ : nullptr;
+}
+
+void StepMeter::begin_span(std::uint16_t label) {
+  if (int* open = open_spans(label)) ++*open;
+}
+
+// A span may have begun before the first event.
+void StepMeter::end_span(std::uint16_t label) {
+  if (int* open = open_spans(label); open != nullptr && *open > 0) --*open;
 }
 
 }  // namespace hvd::telemetry

@@ -12,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "horovodpp/core/trace/event.h"
@@ -25,6 +26,9 @@ struct StepTimes {
   std::uint64_t waited = 0;
   // and while a collective was carried out and no thread waited.
   std::uint64_t hidden = 0;
+  // Of the time without a wait: in spans "data" and "snapshot".
+  std::uint64_t data = 0;
+  std::uint64_t snapshot = 0;
   std::uint64_t bytes = 0;
   std::uint32_t batches = 0;
 };
@@ -33,6 +37,7 @@ class StepMeter {
  public:
   struct Options {
     std::function<std::uint64_t(std::uint64_t ticks)> nanoseconds;
+    std::function<std::string(std::uint16_t label)> label;
     std::function<void(const StepTimes&)> step;  // A step has ended.
     std::function<void()> job;                   // A job has begun.
   };
@@ -49,6 +54,10 @@ class StepMeter {
   void begins_cycle(const trace::Event& event);
   void done_at_once(const trace::Event& event);
   void end_batch(const trace::Event& event);
+  // The number of open spans of a kind that is measured; nullptr for others.
+  int* open_spans(std::uint16_t label);
+  void begin_span(std::uint16_t label);
+  void end_span(std::uint16_t label);
 
   const Options options_;
   std::uint64_t now_ = 0;
@@ -57,6 +66,8 @@ class StepMeter {
   bool has_marks_ = false;  // Steps of this job end at kStepEnds.
   Waits waits_;
   bool in_batch_ = false;
+  int loading_ = 0;                 // Open spans "data",
+  int saving_ = 0;                  // and "snapshot".
   std::set<std::uint64_t> on_gpu_;  // Batches whose work goes on on a GPU.
 };
 

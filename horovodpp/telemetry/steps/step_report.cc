@@ -19,6 +19,14 @@ float ms(std::uint64_t nanoseconds) {
 
 bool is_time(double ms) { return std::isfinite(ms) && ms >= 0; }
 
+// Of an encoded link.
+constexpr std::size_t kLinkBytes = sizeof(std::uint32_t) + 2 * sizeof(double);
+
+bool is_link(const BusyLink& link) {
+  return link.to >= 0 && is_time(link.bytes) && is_time(link.busy_ms) &&
+         link.busy_ms > 0;
+}
+
 void put(WireWriter& writer, const std::vector<float>& values) {
   for (const float value : values) {
     writer.u32(std::bit_cast<std::uint32_t>(value));
@@ -42,6 +50,8 @@ void StepReport::add(const StepTimes& step) {
   hidden_ms += static_cast<double>(step.hidden) / kNanosecondsPerMs;
   bytes += step.bytes;
   batches += step.batches;
+  data_ms += static_cast<double>(step.data) / kNanosecondsPerMs;
+  snapshot_ms += static_cast<double>(step.snapshot) / kNanosecondsPerMs;
 }
 
 std::string encode(const StepReport& report) {
@@ -53,6 +63,14 @@ std::string encode(const StepReport& report) {
   writer.u32(static_cast<std::uint32_t>(report.steps()));
   put(writer, report.took);
   put(writer, report.waited);
+  writer.f64(report.data_ms);
+  writer.f64(report.snapshot_ms);
+  writer.u32(static_cast<std::uint32_t>(report.links.size()));
+  for (const BusyLink& link : report.links) {
+    writer.u32(static_cast<std::uint32_t>(link.to));
+    writer.f64(link.bytes);
+    writer.f64(link.busy_ms);
+  }
   return writer.take();
 }
 
@@ -66,7 +84,17 @@ absl::StatusOr<StepReport> decode_step_report(std::string_view bytes) {
   const std::uint32_t steps = reader.count(2 * sizeof(float));
   report.took = get(reader, steps);
   report.waited = get(reader, steps);
-  if (reader.finished() && steps > 0 && is_time(report.hidden_ms)) {
+  report.data_ms = reader.f64();
+  report.snapshot_ms = reader.f64();
+  report.links.resize(reader.count(kLinkBytes));
+  for (BusyLink& link : report.links) {
+    link = {.to = static_cast<int>(reader.u32()),
+            .bytes = reader.f64(),
+            .busy_ms = reader.f64()};
+    if (!is_link(link)) reader.fail();
+  }
+  if (reader.finished() && steps > 0 && is_time(report.hidden_ms) &&
+      is_time(report.data_ms) && is_time(report.snapshot_ms)) {
     return report;
   }
   return absl::InvalidArgumentError("these bytes are no report of steps");

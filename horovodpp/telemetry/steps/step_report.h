@@ -12,6 +12,14 @@
 
 namespace hvd::telemetry {
 
+struct BusyLink {
+  int to = 0;
+  double bytes = 0;
+  double busy_ms = 0;
+
+  double bytes_per_ms() const { return bytes / busy_ms; }
+};
+
 struct StepReport {
   std::uint32_t interval = 0;  // Counted from 0 in each job.
   // Of each step, in milliseconds.
@@ -21,6 +29,10 @@ struct StepReport {
   double hidden_ms = 0;
   std::uint64_t bytes = 0;
   std::uint64_t batches = 0;
+  double data_ms = 0;
+  double snapshot_ms = 0;
+  // Connections to other hosts that carried much, the slowest first.
+  std::vector<BusyLink> links = {};
 
   void add(const StepTimes& step);
   std::size_t steps() const { return took.size(); }

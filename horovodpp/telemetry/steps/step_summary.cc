@@ -2,18 +2,14 @@
 #include "horovodpp/telemetry/steps/step_summary.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <utility>
+
+#include "horovodpp/core/median.h"
 
 namespace hvd::telemetry {
 namespace {
-
-double median(std::vector<double> values) {
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 double mean(const std::vector<float>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) /
@@ -33,6 +29,37 @@ double lateness(const std::vector<double>& waits, std::size_t at) {
   std::vector<double> others = waits;
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(at));
   return median(std::move(others)) - waits[at];
+}
+
+double per_step(double sum, const StepReport& report) {
+  return sum / static_cast<double>(report.steps());
+}
+
+// A kind of work that may make a rank late.
+struct Work {
+  StepSummary::Cause cause{};
+  double StepReport::*sum = nullptr;
+};
+constexpr std::array kWorks = {
+    Work{StepSummary::Cause::kData, &StepReport::data_ms},
+    Work{StepSummary::Cause::kSnapshot, &StepReport::snapshot_ms}};
+
+// Says of the late rank, reports[at], what it did longer than the others.
+void explain(std::span<const RankReport> reports, std::size_t at,
+             StepSummary::Late& late) {
+  for (const Work& work : kWorks) {
+    std::vector<double> others;
+    for (const RankReport& one : reports) {
+      others.push_back(per_step(one.report.*work.sum, one.report));
+    }
+    const double mine = others[at];
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(at));
+    const double usual = median(std::move(others));
+    if (mine - usual < kCausePart * late.ms) continue;
+    late.cause = work.cause;
+    late.cause_ms = mine;
+    late.others_cause_ms = usual;
+  }
 }
 
 // The lateness of each rank in each step.
@@ -74,20 +101,23 @@ StepSummary summarize(std::span<const RankReport> reports) {
   for (const RankReport& one : reports) {
     summary.steps = std::min(summary.steps, one.report.steps());
   }
-  const auto per_step = [](double sum, const StepReport& report) {
-    return sum / static_cast<double>(report.steps());
-  };
   summary.took_ms = over_ranks(
       reports, [](const StepReport& report) { return mean(report.took); });
   summary.waited_ms = over_ranks(
       reports, [](const StepReport& report) { return mean(report.waited); });
-  summary.hidden_ms = over_ranks(reports, [&](const StepReport& report) {
+  summary.hidden_ms = over_ranks(reports, [](const StepReport& report) {
     return per_step(report.hidden_ms, report);
   });
-  summary.bytes = over_ranks(reports, [&](const StepReport& report) {
+  summary.data_ms = over_ranks(reports, [](const StepReport& report) {
+    return per_step(report.data_ms, report);
+  });
+  summary.snapshot_ms = over_ranks(reports, [](const StepReport& report) {
+    return per_step(report.snapshot_ms, report);
+  });
+  summary.bytes = over_ranks(reports, [](const StepReport& report) {
     return per_step(static_cast<double>(report.bytes), report);
   });
-  summary.batches = over_ranks(reports, [&](const StepReport& report) {
+  summary.batches = over_ranks(reports, [](const StepReport& report) {
     return per_step(static_cast<double>(report.batches), report);
   });
   if (reports.size() == 1) return summary;
@@ -103,6 +133,7 @@ StepSummary summarize(std::span<const RankReport> reports) {
                       .ms = ms,
                       .steps = late.times_last[i],
                       .is_slow = is_slow(late.of_rank[i], step_ms)};
+      explain(reports, i, *summary.last);
     }
     for (std::size_t step = 0; step < summary.steps; ++step) {
       const double pause = late.of_rank[i][step];

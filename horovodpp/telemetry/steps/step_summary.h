@@ -6,7 +6,8 @@
 // that comes later waits less, since the others are there. So its lateness in a
 // step is the median of the others' waits, less its own wait. No clocks are
 // compared. A rank is slow if it was late in most steps of the interval: single
-// delays, which every machine has, do not count.
+// delays, which every machine has, do not count. If it loads data or writes
+// snapshots for so much longer than the others, that is the cause.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +27,8 @@ inline constexpr std::size_t kFewestSteps = 10;
 // A pause of one rank is as many steps long, and as many milliseconds.
 inline constexpr double kPauseSteps = 10;
 inline constexpr double kPauseMs = 250;
+// Work that explains this part of a rank's lateness is its cause.
+inline constexpr double kCausePart = 0.5;
 
 struct RankReport {
   int rank = 0;
@@ -33,11 +36,15 @@ struct RankReport {
 };
 
 struct StepSummary {
+  enum class Cause { kUnknown, kData, kSnapshot };
   struct Late {
     int rank = 0;
     double ms = 0;          // In the median step,
     std::size_t steps = 0;  // of which it was the last rank in so many.
     bool is_slow = false;
+    Cause cause = Cause::kUnknown;
+    double cause_ms = 0;         // Of a step, in the mean,
+    double others_cause_ms = 0;  // and in the median of the others.
   };
   struct Pause {
     int rank = 0;
@@ -50,6 +57,8 @@ struct StepSummary {
   double took_ms = 0;
   double waited_ms = 0;
   double hidden_ms = 0;
+  double data_ms = 0;  // Parts of the work.
+  double snapshot_ms = 0;
   double bytes = 0;
   double batches = 0;
   // The rank that comes last; nullopt for one rank, or if no rank is later than

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::telemetry {
@@ -27,12 +28,36 @@ std::string bytes_text(double bytes) {
   return absl::StrFormat("%.0f bytes", bytes);
 }
 
+// " (0.31 ms loading data)"; "" if no part of the work is known.
+std::string parts_of(const StepSummary& summary) {
+  std::vector<std::string> parts;
+  if (summary.data_ms > 0) {
+    parts.push_back(absl::StrFormat("%.2f ms loading data", summary.data_ms));
+  }
+  if (summary.snapshot_ms > 0) {
+    parts.push_back(
+        absl::StrFormat("%.2f ms writing snapshots", summary.snapshot_ms));
+  }
+  if (parts.empty()) return "";
+  return absl::StrCat(" (", absl::StrJoin(parts, ", "), ")");
+}
+
+std::string cause_of(const StepSummary::Late& late) {
+  using Cause = StepSummary::Cause;
+  if (late.cause == Cause::kUnknown) return "see what else its host does";
+  return absl::StrFormat(
+      "it %s for %.2f ms of a step, the others for %.2f ms",
+      late.cause == Cause::kData ? "loads data" : "writes snapshots",
+      late.cause_ms, late.others_cause_ms);
+}
+
 std::string text_of(const StepSummary& summary) {
   return absl::StrFormat(
-      "a step takes %.2f ms: %.2f ms of work, %.2f ms waiting for collectives; "
-      "%.2f ms of collectives behind the work; %s in %.1f batches",
-      summary.took_ms, summary.took_ms - summary.waited_ms, summary.waited_ms,
-      summary.hidden_ms, bytes_text(summary.bytes), summary.batches);
+      "a step takes %.2f ms: %.2f ms of work%s, %.2f ms waiting for "
+      "collectives; %.2f ms of collectives behind the work; %s in %.1f batches",
+      summary.took_ms, summary.took_ms - summary.waited_ms, parts_of(summary),
+      summary.waited_ms, summary.hidden_ms, bytes_text(summary.bytes),
+      summary.batches);
 }
 
 }  // namespace
@@ -51,6 +76,10 @@ StepWatch::StepWatch(const std::shared_ptr<trace::Recorder>& recorder,
       meter_({.nanoseconds =
                   [this](std::uint64_t ticks) {
                     return follower_.nanoseconds(ticks);
+                  },
+              .label =
+                  [this](std::uint16_t label) {
+                    return follower_.name(label).text;
                   },
               .step = [this](const StepTimes& step) { add(step); },
               .job = [this] { present_ = {}; }}),
@@ -73,6 +102,7 @@ void StepWatch::finish() {
 
 void StepWatch::send() {
   const std::uint32_t interval = present_.interval;
+  if (options_.links) present_.links = links_.links(options_.links());
   options_.send(encode(std::exchange(present_, {.interval = interval + 1})));
 }
 
@@ -82,6 +112,9 @@ void StepWatch::receive(int from, std::string_view report) {
     return log_.warning(absl::StrCat("a report of ", options_.describe(from),
                                      " is lost: ", decoded.status().message()));
   }
+  std::erase_if(decoded->links, [this](const BusyLink& link) {
+    return link.to >= options_.ranks;
+  });
   const std::uint32_t interval = decoded->interval;
   MutexLock lock(mutex_);
   received_[interval].push_back({from, *std::move(decoded)});
@@ -131,6 +164,7 @@ void StepWatch::tell(std::uint32_t interval,
                                  options_.describe(pause.rank)));
   }
   judge(summary);
+  judge(slow_link(reports));
 }
 
 void StepWatch::judge(const StepSummary& summary) {
@@ -143,9 +177,29 @@ void StepWatch::judge(const StepSummary& summary) {
   slow_ = now;
   if (!now) return;
   log_.warning(absl::StrFormat(
-      "%s is slow: the others wait %.2f ms for it in a step of %.2f ms; see "
-      "what else its host does, and its load of data",
-      options_.describe(*now), summary.last->ms, summary.took_ms));
+      "%s is slow: the others wait %.2f ms for it in a step of %.2f ms; %s",
+      options_.describe(*now), summary.last->ms, summary.took_ms,
+      cause_of(*summary.last)));
+}
+
+void StepWatch::judge(const std::optional<SlowLink>& link) {
+  if (link.has_value() == slow_link_.has_value() &&
+      (!link || link->is_same(*slow_link_))) {
+    return;
+  }
+  const auto name = [this](const SlowLink& named) {
+    const std::string one = options_.describe(named.rank);
+    return named.peer ? absl::StrCat("the connection of ", one, " with ",
+                                     options_.describe(*named.peer), " is")
+                      : absl::StrCat("the connections of ", one, " are");
+  };
+  if (slow_link_) log_.info(absl::StrCat(name(*slow_link_), " no longer slow"));
+  slow_link_ = link;
+  if (!link) return;
+  log_.warning(absl::StrCat(name(*link), " slow: at most ",
+                            bytes_text(link->bytes_per_ms * 1e3),
+                            "/s while busy, of the others ",
+                            bytes_text(link->others_bytes_per_ms * 1e3), "/s"));
 }
 
 }  // namespace hvd::telemetry

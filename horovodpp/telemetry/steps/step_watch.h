@@ -18,6 +18,8 @@
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/core/trace/recorder.h"
 #include "horovodpp/telemetry/log.h"
+#include "horovodpp/telemetry/steps/link_meter.h"
+#include "horovodpp/telemetry/steps/slow_link.h"
 #include "horovodpp/telemetry/steps/step_meter.h"
 #include "horovodpp/telemetry/steps/step_report.h"
 #include "horovodpp/telemetry/steps/step_summary.h"
@@ -36,6 +38,8 @@ class StepWatch final : private EventReader {
     std::function<std::string(int rank)> describe;
     // Sends a report to rank 0. Any thread.
     std::function<void(std::string report)> send;
+    // The use of this rank's connections to other hosts. Any thread.
+    std::function<std::vector<LinkUse>()> links = {};
   };
   // Begins with the next event.
   //   (errors)  the thread cannot be created
@@ -64,12 +68,15 @@ class StepWatch final : private EventReader {
   void tell(bool all);
   void tell(std::uint32_t interval, const std::vector<RankReport>& reports);
   void judge(const StepSummary& summary);
+  void judge(const std::optional<SlowLink>& link);
 
   const Options options_;
   Log log_;  // Writes informations, whatever the level of the job's log.
   StepMeter meter_;
   StepReport present_;
+  LinkMeter links_;
   std::optional<int> slow_;  // The rank that the last warning was about.
+  std::optional<SlowLink> slow_link_;  // The same.
   Mutex mutex_;
   // By interval, in order.
   std::map<std::uint32_t, std::vector<RankReport>> received_

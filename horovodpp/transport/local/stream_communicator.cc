@@ -19,6 +19,7 @@
 #include "horovodpp/transport/local/transfers.h"
 #include "horovodpp/transport/mail_exchange.h"
 #include "horovodpp/transport/system/peer_watch.h"
+#include "horovodpp/transport/system/tcp_use.h"
 #include "horovodpp/transport/watched_post.h"
 
 namespace hvd::transport {
@@ -164,6 +165,16 @@ class StreamCommunicator : public Communicator,
   }
 
   std::string caveat() const override { return processes_.caveat(); }
+
+  std::vector<LinkUse> link_uses() const override {
+    std::vector<LinkUse> uses;
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      if (streams_[i] == nullptr) continue;
+      const auto use = tcp_use(static_cast<int>(i), streams_[i]->descriptor());
+      if (use) uses.push_back(*use);
+    }
+    return uses;
+  }
 
   void send_beat(int to) override {
     if (beats_ == nullptr) return;

@@ -44,6 +44,16 @@ class WithoutMpi(Case):
         self.sums(self.launch(limit=30), 2)
         self.sums(self.launch(hosts="b:2,a:1,c:1", ranks=4, limit=30), 4)
 
+    def test_a_slow_connection_is_named(self):
+        host = self.net["b"]
+        network.limit_rate(host.space, host.wire, "100mbit")
+        self.addCleanup(network.command, "tc", "-n", host.space, "qdisc", "del", "dev", host.wire,
+                        "root")
+        job = self.launch("--summary-steps", "20", hosts="a:1,b:1,c:1", ranks=3,
+                          program=(JOB, "steps", "41"), limit=60)
+        self.assertEqual(job.returncode, 0, job.stderr)
+        self.assertRegex(job.stderr, r"the connections of rank 1 \(host 'b', pid \d+\) are slow: ")
+
     def test_a_launcher_outside_of_the_job_serves_its_ranks(self):
         self.sums(self.launch(hosts="b:1,c:1", limit=30), 2)
 

@@ -66,6 +66,12 @@ class Host:
 WIRES = {"a": "eA", "b": "ethB0", "c": "netC1"}
 
 
+def limit_rate(space, wire, rate):
+    """Limits what an interface sends, such as to "1mbit"."""
+    command("tc", "-n", space, "qdisc", "add", "dev", wire, "root", "tbf",
+            "rate", rate, "burst", "64kb", "latency", "100ms")
+
+
 class Network:
     """Hosts `a` to the last letter on one switch. `rate`, such as "1mbit", limits each link;
     `wires` names each host's interface."""
@@ -119,9 +125,8 @@ class Network:
         command(*inside, "link", "set", "lo", "up")
         command(*inside, "link", "set", host.wire, "up")
         if self.rate:
-            for place, wire in ((host.space, host.wire), (self.switch, port)):
-                command("tc", "-n", place, "qdisc", "add", "dev", wire, "root", "tbf",
-                        "rate", self.rate, "burst", "64kb", "latency", "100ms")
+            limit_rate(host.space, host.wire, self.rate)
+            limit_rate(self.switch, port, self.rate)
         host.keeper = subprocess.Popen(
             ["ip", "netns", "exec", host.space, "unshare", "--uts", "--mount",
              "--propagation", "private", "sh", "-c",

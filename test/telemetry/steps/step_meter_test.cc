@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace hvd::telemetry {
@@ -36,9 +37,15 @@ class StepMeterTest : public ::testing::Test {
   }
   void end_step(std::uint64_t ticks) { at(ticks, EventKind::kStepEnds); }
 
+  void span(EventKind kind, std::uint64_t ticks, std::uint16_t label) {
+    meter_.add({.ticks = ticks, .kind = kind, .label = label});
+  }
+
   std::vector<StepTimes> steps_;
   int jobs_ = 0;
+  const std::vector<std::string> labels_ = {"", "data", "snapshot", "backward"};
   StepMeter meter_{{.nanoseconds = [](std::uint64_t ticks) { return ticks; },
+                    .label = [this](auto label) { return labels_.at(label); },
                     .step = [this](const StepTimes& s) { steps_.push_back(s); },
                     .job = [this] { ++jobs_; }}};
 };
@@ -56,6 +63,24 @@ TEST_F(StepMeterTest, DividesAStepIntoWorkWaitsAndHiddenCollectives) {
   EXPECT_EQ(steps_[0].waited, 200u);
   EXPECT_EQ(steps_[0].bytes, 200u);
   EXPECT_EQ(steps_[0].batches, 2u);
+}
+
+TEST_F(StepMeterTest, MeasuresTheLoadOfDataAndSnapshotsApartFromWaits) {
+  span(EventKind::kSpanEnds, 900, 1);  // Begun before the first event.
+  end_step(1000);
+  span(EventKind::kSpanBegins, 1100, 1);
+  span(EventKind::kSpanEnds, 1150, 1);
+  span(EventKind::kSpanBegins, 1200, 2);
+  at(1210, EventKind::kSubmitted, 2);
+  at(1210, EventKind::kAwaited, 2);
+  batch(2, 1220, 1310);
+  span(EventKind::kSpanEnds, 1330, 2);
+  span(EventKind::kSpanBegins, 1400, 3);
+  span(EventKind::kSpanEnds, 1900, 3);
+  end_step(2000);
+  EXPECT_EQ(steps_.at(0).data, 50u);
+  EXPECT_EQ(steps_.at(0).snapshot, 30u);
+  EXPECT_EQ(steps_.at(0).waited, 100u);
 }
 
 TEST_F(StepMeterTest, DoesNotCountTheFirstStepWhoseBeginItMissed) {

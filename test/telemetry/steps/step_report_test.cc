@@ -14,9 +14,13 @@ StepReport sample() {
   report.add({.nanoseconds = 2'000'000,
               .waited = 500'000,
               .hidden = 100'000,
+              .data = 300'000,
+              .snapshot = 200'000,
               .bytes = 40,
               .batches = 2});
   report.add({.nanoseconds = 4'000'000, .bytes = 2, .batches = 1});
+  report.links = {{.to = 1, .bytes = 5e6, .busy_ms = 40},
+                  {.to = 2, .bytes = 6e6, .busy_ms = 30}};
   return report;
 }
 
@@ -29,6 +33,12 @@ TEST(StepReport, ArrivesAsItWasSent) {
   EXPECT_DOUBLE_EQ(report->hidden_ms, 0.1);
   EXPECT_EQ(report->bytes, 42u);
   EXPECT_EQ(report->batches, 3u);
+  EXPECT_DOUBLE_EQ(report->data_ms, 0.3);
+  EXPECT_DOUBLE_EQ(report->snapshot_ms, 0.2);
+  ASSERT_EQ(report->links.size(), 2u);
+  EXPECT_EQ(report->links[0].to, 1);
+  EXPECT_DOUBLE_EQ(report->links[0].bytes_per_ms(), 125'000);
+  EXPECT_DOUBLE_EQ(report->links[1].busy_ms, 30);
 }
 
 TEST(StepReport, BytesThatAreNoneAreRefused) {
@@ -43,6 +53,13 @@ TEST(StepReport, BytesThatAreNoneAreRefused) {
   EXPECT_FALSE(decode_step_report(encode(odd)).ok());
   odd.waited[0] = -1;
   EXPECT_FALSE(decode_step_report(encode(odd)).ok());
+  for (const BusyLink link : {BusyLink{.to = -2, .bytes = 1, .busy_ms = 1},
+                              BusyLink{.to = 1, .bytes = -1, .busy_ms = 1},
+                              BusyLink{.to = 1, .bytes = 1, .busy_ms = 0}}) {
+    odd = sample();
+    odd.links = {link};
+    EXPECT_FALSE(decode_step_report(encode(odd)).ok());
+  }
 }
 
 }  // namespace

@@ -75,6 +75,24 @@ TEST(StepSummary, RanksThatAreLateInTurnAreNotSlow) {
   }
 }
 
+TEST(StepSummary, NamesTheWorkThatMakesARankLate) {
+  std::vector<RankReport> reports = constant({3, 1, 3}, 20);
+  EXPECT_EQ(summarize(reports).last->cause, StepSummary::Cause::kUnknown);
+  reports[0].report.data_ms = 20 * 0.5;
+  reports[1].report.data_ms = 20 * 2.0;
+  StepSummary summary = summarize(reports);
+  EXPECT_EQ(summary.last->cause, StepSummary::Cause::kData);
+  EXPECT_DOUBLE_EQ(summary.last->cause_ms, 2.0);
+  EXPECT_DOUBLE_EQ(summary.last->others_cause_ms, 0.25);
+  EXPECT_DOUBLE_EQ(summary.data_ms, 0.5);
+  // The others load data for as long.
+  for (RankReport& one : reports) one.report.data_ms = 20 * 2.0;
+  reports[1].report.snapshot_ms = 20 * 1.5;
+  summary = summarize(reports);
+  EXPECT_EQ(summary.last->cause, StepSummary::Cause::kSnapshot);
+  EXPECT_DOUBLE_EQ(summary.last->cause_ms, 1.5);
+}
+
 TEST(StepSummary, NamesALongPauseOnce) {
   std::vector<RankReport> reports = constant({1, 1, 1}, 20);
   reports[0].report.waited[4] = 900;

@@ -106,6 +106,56 @@ TEST_F(StepWatchTest, SaysHowLongAStepTakesAndWarnsOnceOfASlowRank) {
   EXPECT_THAT(log, HasSubstr("rank 2 is no longer slow"));
 }
 
+TEST_F(StepWatchTest, SaysWhatASlowRankDoesLongerThanTheOthers) {
+  start(3, 20);
+  std::vector<std::pair<int, StepReport>> reports;
+  for (const int rank : {0, 1, 2}) {
+    reports.emplace_back(rank, report(0, rank == 2 ? 0.0f : 3.0f));
+    reports.back().second.data_ms = rank == 2 ? 80 : 20;
+    reports.back().second.snapshot_ms = 10;
+  }
+  const std::string log = log_of(reports);
+  EXPECT_THAT(log, HasSubstr("7.00 ms of work (1.00 ms loading data, 0.50 ms "
+                             "writing snapshots), 3.00 ms waiting"));
+  EXPECT_THAT(log,
+              HasSubstr("rank 2 is slow: the others wait 3.00 ms for it in "
+                        "a step of 10.00 ms; it loads data for 4.00 ms of "
+                        "a step, the others for 1.00 ms"));
+}
+
+TEST_F(StepWatchTest, WarnsOnceOfASlowConnection) {
+  start(4, 20);
+  std::vector<std::pair<int, StepReport>> reports;
+  for (const std::uint32_t interval : {0u, 1u, 2u}) {
+    for (const int rank : {0, 1, 2, 3}) {
+      reports.emplace_back(rank, report(interval, 1));
+      const bool slow = rank == 1 && interval < 2;
+      reports.back().second.links = {
+          {.to = (rank + 1) % 4, .bytes = slow ? 12e6 : 120e6, .busy_ms = 1000}};
+    }
+  }
+  const std::string log = log_of(reports);
+  const std::string warning =
+      "the connection of rank 1 with rank 2 is slow: at most 12.00 MB/s while "
+      "busy, of the others 120.00 MB/s";
+  const std::size_t first = log.find(warning);
+  EXPECT_NE(first, std::string::npos) << log;
+  EXPECT_EQ(log.find(warning, first + 1), std::string::npos);
+  EXPECT_THAT(log, HasSubstr("of rank 1 with rank 2 is no longer slow"));
+}
+
+TEST_F(StepWatchTest, IgnoresAConnectionToARankThatDoesNotExist) {
+  start(2, 20);
+  std::vector<std::pair<int, StepReport>> reports;
+  for (const int rank : {0, 1}) {
+    reports.emplace_back(rank, report(0, 1));
+    reports.back().second.links = {{.to = rank == 0 ? 1 : 7,
+                                    .bytes = rank == 0 ? 120e6 : 10e6,
+                                    .busy_ms = 1000}};
+  }
+  EXPECT_THAT(log_of(reports), Not(HasSubstr("the connection")));
+}
+
 TEST_F(StepWatchTest, LogsAtTheEndWhatNotAllRanksHaveReported) {
   start(3, 20);
   const std::string log = log_of({{0, report(0, 1)}, {2, report(0, 1)}});
