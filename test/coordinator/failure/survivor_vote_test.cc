@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "test/coordinator/failure/vote_world.h"
+#include "test/support/hammer.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -158,9 +159,9 @@ class RandomWorld {
 };
 
 void try_random_worlds(const RandomWorld::Kind& kind, bool all_go_on) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (int seed = 0; seed < times_here(200); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    RandomWorld random(seed, kind);
+    RandomWorld random(static_cast<std::uint64_t>(seed), kind);
     random.run();
     const VoteWorld& world = random.world();
     world.check_the_end();

@@ -130,8 +130,9 @@ TEST_F(StepWatchTest, WarnsOnceOfASlowConnection) {
     for (const int rank : {0, 1, 2, 3}) {
       reports.emplace_back(rank, report(interval, 1));
       const bool slow = rank == 1 && interval < 2;
-      reports.back().second.links = {
-          {.to = (rank + 1) % 4, .bytes = slow ? 12e6 : 120e6, .busy_ms = 1000}};
+      reports.back().second.links = {{.to = (rank + 1) % 4,
+                                      .bytes = slow ? 12e6 : 120e6,
+                                      .busy_ms = 1000}};
     }
   }
   const std::string log = log_of(reports);
