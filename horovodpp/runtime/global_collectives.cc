@@ -241,6 +241,29 @@ StatusOr<Buffer> scatter(ConstTensorView tensor, int root_rank,
                 std::move(options));
 }
 
+Future<void> send_async(ConstTensorView tensor, int to_rank,
+                        MessageOptions options) {
+  return on_runtime(&Runtime::send_async, std::move(tensor), to_rank,
+                    std::move(options));
+}
+
+Status send(ConstTensorView tensor, int to_rank, MessageOptions options) {
+  return waited(&Runtime::send_async, std::move(tensor), to_rank,
+                std::move(options));
+}
+
+Future<int> receive_async(TensorView tensor, int from_rank,
+                          MessageOptions options) {
+  return on_runtime(&Runtime::receive_async, std::move(tensor), from_rank,
+                    std::move(options));
+}
+
+StatusOr<int> receive(TensorView tensor, int from_rank,
+                      MessageOptions options) {
+  return waited(&Runtime::receive_async, std::move(tensor), from_rank,
+                std::move(options));
+}
+
 Status barrier(const ProcessSet& set) {
   HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
   return runtime->barrier(set);

@@ -116,6 +116,15 @@ Future<Buffer> scatter_async(ConstTensorView tensor, int root_rank,
 StatusOr<Buffer> scatter(ConstTensorView tensor, int root_rank,
                          ScatterOptions options = {});
 
+// Messages between two ranks; a receive returns the rank that has sent.
+Future<void> send_async(ConstTensorView tensor, int to_rank,
+                        MessageOptions options = {});
+Status send(ConstTensorView tensor, int to_rank, MessageOptions options = {});
+Future<int> receive_async(TensorView tensor, int from_rank,
+                          MessageOptions options = {});
+StatusOr<int> receive(TensorView tensor, int from_rank,
+                      MessageOptions options = {});
+
 // Returns when every rank of the set has called it.
 Status barrier(const ProcessSet& set = ProcessSet::global());
 

@@ -435,6 +435,22 @@ Future<Buffer> Runtime::scatter_async(ConstTensorView tensor, int root_rank,
       sets_, RequestKind::kScatter, {tensor}, std::move(options), root_rank));
 }
 
+Future<void> Runtime::send_async(ConstTensorView tensor, int to_rank,
+                                 MessageOptions options) {
+  return submitter_->submit<void>(
+      runtime::send_submission(sets_, tensor, to_rank, std::move(options)),
+      [](const Results&) { return absl::OkStatus(); });
+}
+
+Future<int> Runtime::receive_async(TensorView tensor, int from_rank,
+                                   MessageOptions options) {
+  return submitter_->submit<int>(
+      runtime::receive_submission(sets_, tensor, from_rank, std::move(options)),
+      [](const Results& results) -> Outcome<int> {
+        return static_cast<int>(results.number);
+      });
+}
+
 Future<void> Runtime::barrier_async(const ProcessSet& set) {
   return submitter_->barrier(set);
 }

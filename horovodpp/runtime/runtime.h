@@ -273,6 +273,18 @@ class Runtime {
   Future<Buffer> scatter_async(ConstTensorView tensor, int root_rank,
                                ScatterOptions options = {});
 
+  // Sends `tensor` to rank `to_rank` of the job, a member of the set and
+  // perhaps this rank. Ready when that rank has received it. Messages of one
+  // sender with one tag are received in the order sent. Sends and receives have
+  // no order with the set's collectives. On a GPU: Unimplemented.
+  Future<void> send_async(ConstTensorView tensor, int to_rank,
+                          MessageOptions options = {});
+  // Receives into `tensor` a message of rank `from_rank` of the job, or of any
+  // rank if that is kAnySource. Returns the rank that has sent. If the message
+  // has another dtype or number of elements, both ranks get InvalidArgument.
+  Future<int> receive_async(TensorView tensor, int from_rank,
+                            MessageOptions options = {});
+
   // Ready when every rank of the set has called it.
   Future<void> barrier_async(const ProcessSet& set = ProcessSet::global());
   // Waits likewise, which costs less than to wait for the future.

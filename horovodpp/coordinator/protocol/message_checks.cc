@@ -44,9 +44,15 @@ struct Check {
     if (message.request->kind == RequestKind::kJoin) {
       return refuse("a join, which is not proposed");
     }
+    HVD_RETURN_IF_ERROR(agreed_on(*message.request));
+    if (message.other) HVD_RETURN_IF_ERROR(agreed_on(*message.other));
     HVD_RETURN_IF_ERROR(rank(message.rank));
     HVD_RETURN_IF_ERROR(rank(message.other_rank));
     return count(message.count);
+  }
+  static absl::Status agreed_on(const Request& request) {
+    if (!describe(request.kind).is_message) return absl::OkStatus();
+    return refuse("a message between two ranks, which others do not agree on");
   }
   absl::Status operator()(const Joined& message) const {
     return rank(message.last_rank);
@@ -76,6 +82,7 @@ struct Check {
     if (request.kind == RequestKind::kJoin) {
       return refuse("a join, which has no id");
     }
+    HVD_RETURN_IF_ERROR(agreed_on(request));
     const Description& operation = describe(request.kind);
     if (operation.changes_sets) return change_of_sets(message);
     return operation.has_root() ? rank(request.root) : absl::OkStatus();

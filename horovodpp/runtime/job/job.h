@@ -197,6 +197,7 @@ class Job : public SubmissionSink {
   const NodeLayout layout_;
   FailureMonitor monitor_;
   transport::NodeMail node_mail_;
+  transport::NodeMail messages_mail_;
   MessageRouter router_;
   coordinator::SharedBoard board_;
   coordinator::Coordinator coordinator_;
@@ -212,6 +213,7 @@ class Job : public SubmissionSink {
   Planes planes_;
   SetTable sets_;
   Executor executor_;
+  Messenger messenger_;
   std::optional<Activity> activity_;      // With horovodrun --watch.
   std::optional<ReportChannel> reports_;  // With HOROVODPP_SUMMARY_STEPS.
   Progress progress_;

@@ -8,6 +8,7 @@
 #include "horovodpp/core/job/topology.h"
 #include "horovodpp/core/trace/recorder.h"
 #include "horovodpp/runtime/execution/executor.h"
+#include "horovodpp/runtime/messages/messenger.h"
 #include "horovodpp/runtime/progress/activity.h"
 #include "horovodpp/runtime/progress/failure_monitor.h"
 #include "horovodpp/runtime/progress/launcher_channel.h"
@@ -31,6 +32,7 @@ struct LoopParts {
   Activity* activity = nullptr;         // Null without --watch.
   trace::Recorder* recorder = nullptr;  // Null: batches are not recorded.
   ReportChannel* reports = nullptr;     // Null: reports are dropped.
+  Messenger* messages = nullptr;        // Null: none are sent or received.
 };
 
 }  // namespace hvd::runtime

@@ -13,6 +13,7 @@
 namespace hvd::runtime {
 namespace {
 
+using coordinator::RequestKind;
 using std::chrono::steady_clock;
 
 // The number of submissions that are taken in before their output is given out.
@@ -113,6 +114,7 @@ absl::StatusOr<bool> Turn::take_in() {
     parts_.queue.take_changes(changes_);
     if (traces()) log_changes();
     moved = moved || !changes_.unsent.empty() || !changes_.waited_for.empty();
+    HVD_RETURN_IF_ERROR(begin_messages());
     std::span<coordinator::Submission* const> unsent = changes_.unsent;
     for (; unsent.size() > kPortion; unsent = unsent.subspan(kPortion)) {
       taken_at_ = parts_.coordinator.submit(unsent.first(kPortion));
@@ -130,6 +132,27 @@ absl::StatusOr<bool> Turn::take_in() {
     parts_.coordinator.leave();
   }
   return moved;
+}
+
+// Takes the messages out of the changes: the other ranks do not agree on them.
+absl::Status Turn::begin_messages() {
+  if (parts_.messages == nullptr) return absl::OkStatus();
+  absl::Status status;
+  std::erase_if(changes_.unsent, [&](const coordinator::Submission* submission) {
+    if (!describe(submission->request.kind).is_message) return false;
+    if (status.ok()) status = parts_.messages->begin(*submission);
+    return true;
+  });
+  return status;
+}
+
+absl::Status Turn::check_messages() {
+  const auto due = parts_.messages->due();
+  if (!due || steady_clock::now() < *due) return absl::OkStatus();
+  std::vector<std::string> warnings;
+  HVD_RETURN_IF_ERROR(parts_.messages->report_stalls(warnings));
+  for (const std::string& warning : warnings) parts_.log.warning(warning);
+  return absl::OkStatus();
 }
 
 absl::Status Turn::pass_reports() {
@@ -167,6 +190,10 @@ absl::StatusOr<bool> Turn::send_output() {
       parts_.log.warning(warning);
     }
   }
+  if (parts_.messages != nullptr) {
+    if (parts_.messages->may_have_unsent()) parts_.messages->flush();
+    if (parts_.messages->is_busy()) HVD_RETURN_IF_ERROR(check_messages());
+  }
   if (parts_.router.may_have_unsent()) {
     HVD_RETURN_IF_ERROR(parts_.router.flush().status());
   }
@@ -199,6 +226,10 @@ absl::StatusOr<bool> Turn::execute(const Ready* awaited) {
 absl::StatusOr<bool> Turn::read_schedule() {
   if (next_ != nullptr) return false;
   HVD_ASSIGN_OR_RETURN(next_, parts_.coordinator.next_batch());
+  if (const auto ended = parts_.coordinator.ended_by();
+      ended && parts_.messages != nullptr) {
+    parts_.messages->end(*ended);
+  }
   if (!parts_.coordinator.has_failures()) return false;
   const std::vector<coordinator::Failure> failures =
       parts_.coordinator.take_failures();
@@ -243,6 +274,10 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
       // Free the names before callers learn the outcome.
       parts_.queue.release(submissions_);
       parts_.executor.complete(batch, submissions_);
+      if (parts_.messages != nullptr &&
+          batch.request().kind == RequestKind::kRemoveProcessSet) {
+        parts_.messages->removed(batch.request().subject);
+      }
     }
   } catch (...) {
     status = end_.current_exception_status();

@@ -128,7 +128,55 @@ std::optional<Shape> result_shape(const Request& request,
   }
 }
 
+absl::StatusOr<SubmissionPtr> message(SetTable& sets, RequestKind kind,
+                                      const ConstTensorView& tensor, int peer,
+                                      MessageOptions options) {
+  const auto made = std::make_shared<coordinator::Submission>();
+  Request& request = made->request;
+  request.kind = kind;
+  request.key.process_set = options.process_set.id();
+  request.tensors = {{.dtype = tensor.dtype(), .shape = tensor.shape()}};
+  request.device = tensor.device();
+  made->inputs = {tensor};
+  made->peer = peer;
+  made->tag = options.tag;
+  made->keep_alive = std::move(options.keep_alive);
+  if (!request.device.is_cpu()) {
+    return absl::UnimplementedError(absl::StrCat(
+        name_of(kind), " of a tensor on ", request.device.to_string(),
+        ": only host memory can be sent; copy the tensor to the host"));
+  }
+  HVD_RETURN_IF_ERROR(check_tensors(*made));
+  HVD_ASSIGN_OR_RETURN(const SetPlace place,
+                       sets.place_in(options.process_set));
+  const std::vector<int>& ranks = place.set.ranks();
+  const bool is_any = kind == RequestKind::kReceive && peer == kAnySource;
+  if (!is_any && !std::binary_search(ranks.begin(), ranks.end(), peer)) {
+    return refuse(request, absl::StrCat("rank ", peer, " is not a member of ",
+                                        place.set.to_string()));
+  }
+  HVD_RETURN_IF_ERROR(sets.admit(options.process_set, request));
+  return made;
+}
+
 }  // namespace
+
+absl::StatusOr<SubmissionPtr> send_submission(SetTable& sets,
+                                              const ConstTensorView& tensor,
+                                              int to, MessageOptions options) {
+  return message(sets, RequestKind::kSend, tensor, to, std::move(options));
+}
+
+absl::StatusOr<SubmissionPtr> receive_submission(SetTable& sets,
+                                                 const TensorView& tensor,
+                                                 int from,
+                                                 MessageOptions options) {
+  HVD_ASSIGN_OR_RETURN(
+      const SubmissionPtr made,
+      message(sets, RequestKind::kReceive, tensor, from, std::move(options)));
+  made->outputs = {tensor};
+  return made;
+}
 
 absl::StatusOr<SubmissionPtr> submission(SetTable& sets, RequestKind kind,
                                          Inputs inputs, Terms terms, int root) {

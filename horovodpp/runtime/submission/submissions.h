@@ -22,6 +22,7 @@
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/execution/set_table.h"
+#include "horovodpp/runtime/settings/options.h"
 #include "horovodpp/runtime/settings/process_set.h"
 
 namespace hvd::runtime {
@@ -76,6 +77,17 @@ absl::StatusOr<SubmissionPtr> submission_into(SetTable& sets,
                                               const ConstTensorView& input,
                                               const TensorView& result,
                                               Terms terms);
+
+// Messages to another rank of the set, or from one (or kAnySource).
+//   InvalidArgument  that rank is not in the set
+//   Unimplemented    the tensor is on a GPU
+absl::StatusOr<SubmissionPtr> send_submission(SetTable& sets,
+                                              const ConstTensorView& tensor,
+                                              int to, MessageOptions options);
+absl::StatusOr<SubmissionPtr> receive_submission(SetTable& sets,
+                                                 const TensorView& tensor,
+                                                 int from,
+                                                 MessageOptions options);
 
 // kJoin or kReplay, which need no tensor. Without a name it is numbered.
 absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets,
