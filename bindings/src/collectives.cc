@@ -161,8 +161,8 @@ MessageOptions message_options(const Described& tensor, int tag,
 
 Started start_send(const Described& tensor, int to_rank, int tag,
                    const ProcessSet& set) {
-  return operation(send_async(view_of(tensor), to_rank,
-                              message_options(tensor, tag, set)));
+  return operation(
+      send_async(view_of(tensor), to_rank, message_options(tensor, tag, set)));
 }
 
 Started start_receive(const Described& tensor, int from_rank, int tag,

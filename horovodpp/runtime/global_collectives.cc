@@ -285,6 +285,15 @@ Status remove_process_set(const ProcessSet& set) {
   return waited(&Runtime::remove_process_set_async, set);
 }
 
+StatusOr<ProcessSet> new_process_set(std::vector<int> ranks,
+                                     const std::string& key) {
+  return waited(&Runtime::new_process_set_async, std::move(ranks), key);
+}
+
+Status free_process_set(const ProcessSet& set) {
+  return waited(&Runtime::free_process_set_async, set);
+}
+
 std::vector<int> process_set_ranks(const ProcessSet& set) {
   return value_or_throw(value_or_throw(find_runtime())->ranks_of(set));
 }

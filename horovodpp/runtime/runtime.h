@@ -307,6 +307,15 @@ class Runtime {
   // fail.
   Future<void> remove_process_set_async(const ProcessSet& set);
 
+  // Creates a process set of `ranks`, which its members alone call; ready when
+  // all of them have. `key` tells apart sets of the same ranks, of which there
+  // may be several. Other ranks go on meanwhile, and may create other sets.
+  //   InvalidArgument  this rank is not a member
+  Future<ProcessSet> new_process_set_async(std::vector<int> ranks,
+                                           const std::string& key);
+  // Removes a set, however it was created. Its members alone call it.
+  Future<void> free_process_set_async(const ProcessSet& set);
+
   // All sets with their ranks, by number; the global set is the first.
   std::vector<ProcessSet> process_sets() const;
   // The members, in ascending order.

@@ -31,6 +31,8 @@ enum class RequestKind : std::uint8_t {
   kScatter = 21,
   kSend = 22,
   kReceive = 23,
+  kNewProcessSet = 24,
+  kFreeProcessSet = 25,
 };
 
 // The call of a plane by which an operation moves its tensors.
@@ -78,6 +80,9 @@ struct Description {
   // batch that one rank never enters.
   bool can_be_abandoned = false;
   bool changes_sets = false;
+  // The members of the process set (Request::ranks) agree on it, not all ranks
+  // of the set that its key names.
+  bool is_of_members = false;
   // Two ranks settle it between them (runtime/messages).
   bool is_message = false;
 
@@ -168,6 +173,16 @@ inline constexpr Description kDescriptions[] = {
      .root = Root::kSends},
     {.kind = RequestKind::kSend, .name = "send", .is_message = true},
     {.kind = RequestKind::kReceive, .name = "receive", .is_message = true},
+    {.kind = RequestKind::kNewProcessSet,
+     .name = "new_process_set",
+     .joined = IfJoined::kRefused,
+     .changes_sets = true,
+     .is_of_members = true},
+    {.kind = RequestKind::kFreeProcessSet,
+     .name = "free_process_set",
+     .joined = IfJoined::kRefused,
+     .changes_sets = true,
+     .is_of_members = true},
 };
 
 inline constexpr auto kAllRequestKinds = [] {
@@ -192,6 +207,15 @@ constexpr const Description* find_description(std::uint8_t number) {
 // `kind` is one of the enumerators.
 constexpr const Description& describe(RequestKind kind) {
   return *find_description(static_cast<std::uint8_t>(kind));
+}
+
+constexpr bool adds_set(RequestKind kind) {
+  return kind == RequestKind::kAddProcessSet ||
+         kind == RequestKind::kNewProcessSet;
+}
+constexpr bool removes_set(RequestKind kind) {
+  return kind == RequestKind::kRemoveProcessSet ||
+         kind == RequestKind::kFreeProcessSet;
 }
 
 // "allreduce", "allgather", …

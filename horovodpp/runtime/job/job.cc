@@ -130,16 +130,18 @@ Job::Job(const Config& config, Places places,
               [this] { nccl_.graphs()->drop_all(); }),
       sets_(topology_.rank(), topology_.size(), home_),
       executor_(planes_, sets_, monitor_, &trace_->recorder()),
-      messenger_({.topology = sharing_,
-                  .near = messages_mail_,
-                  .arenas = arenas_,
-                  .queue = queue_,
-                  .stall_warning = first_stall_check(config),
-                  .stall_shutdown = config.stall_shutdown_time,
-                  .describe = [this](int rank) { return topology_.describe(rank); },
-                  .send_far = [this](int to, std::string bytes) {
-                    return router_.post(to, std::move(bytes));
-                  }}),
+      messenger_(
+          {.topology = sharing_,
+           .near = messages_mail_,
+           .arenas = arenas_,
+           .queue = queue_,
+           .stall_warning = first_stall_check(config),
+           .stall_shutdown = config.stall_shutdown_time,
+           .describe = [this](int rank) { return topology_.describe(rank); },
+           .send_far =
+               [this](int to, std::string bytes) {
+                 return router_.post(to, std::move(bytes));
+               }}),
       activity_(config.is_watched ? std::optional<Activity>(std::in_place)
                                   : std::nullopt),
       reports_(config.summary_steps == 0

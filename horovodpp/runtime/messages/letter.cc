@@ -67,9 +67,8 @@ absl::StatusOr<Letter> decode_letter(std::string_view bytes) {
       letter.kind == LetterKind::kOffer || letter.kind == LetterKind::kData;
   if (has_data && letter.at == DataPlace::kHere &&
       letter.text.size() != letter.bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a letter brings ", letter.text.size(), " bytes, not ",
-                     letter.bytes));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a letter brings ", letter.text.size(), " bytes, not ", letter.bytes));
   }
   if (letter.kind == LetterKind::kData && letter.at == DataPlace::kLater) {
     return absl::InvalidArgumentError("a letter brings no data");

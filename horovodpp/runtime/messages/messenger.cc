@@ -10,8 +10,8 @@
 
 namespace hvd::runtime {
 
-using coordinator::Key;
 using coordinator::kAnyRank;
+using coordinator::Key;
 using coordinator::RequestKind;
 using coordinator::Results;
 using coordinator::Submission;
@@ -46,17 +46,18 @@ std::string size_text(DType dtype, std::size_t bytes) {
 std::string wait_text(const Submission& submission, int rank,
                       const std::function<std::string(int)>& describe) {
   const coordinator::ProcessSetId set = submission.request.key.process_set;
-  const std::string in_set =
-      set == coordinator::kGlobalSet ? "" : absl::StrCat(" of process set ", set);
+  const std::string in_set = set == coordinator::kGlobalSet
+                                 ? ""
+                                 : absl::StrCat(" of process set ", set);
   if (submission.request.kind == RequestKind::kSend) {
     return absl::StrCat("rank ", rank, " waits for ", describe(submission.peer),
                         " to receive a message with tag ", submission.tag,
                         in_set, " (", bytes_of(submission), " bytes)");
   }
-  return absl::StrCat("rank ", rank, " waits for a message with tag ",
-                      submission.tag, in_set, " from ",
-                      submission.peer == kAnyRank ? "any rank"
-                                                  : describe(submission.peer));
+  return absl::StrCat(
+      "rank ", rank, " waits for a message with tag ", submission.tag, in_set,
+      " from ",
+      submission.peer == kAnyRank ? "any rank" : describe(submission.peer));
 }
 
 std::optional<int> Messenger::local_rank(int rank) const {
@@ -152,8 +153,8 @@ absl::StatusOr<bool> Messenger::receive_near() {
 
 absl::Status Messenger::receive(int from, std::string_view mail) {
   const absl::StatusOr<Letter> letter = decode_letter(mail);
-  const absl::Status status = letter.ok() ? take(from, *letter)
-                                          : letter.status();
+  const absl::Status status =
+      letter.ok() ? take(from, *letter) : letter.status();
   return annotate(status, absl::StrCat("mail from rank ", from));
 }
 
@@ -190,11 +191,11 @@ std::optional<std::string> Messenger::find_mismatch(
   const DType dtype = receive.request.tensors.front().dtype;
   const std::size_t bytes = bytes_of(receive);
   if (dtype == offered.dtype && bytes == offered.bytes) return std::nullopt;
-  return absl::StrCat(
-      "ranks disagree on a message with tag ", offered.tag, ": rank ",
-      offered.from, " sent ", size_text(offered.dtype, offered.bytes),
-      ", rank ", rank(), " receives ", size_text(dtype, bytes),
-      "; use the same dtype and number of elements on both");
+  return absl::StrCat("ranks disagree on a message with tag ", offered.tag,
+                      ": rank ", offered.from, " sent ",
+                      size_text(offered.dtype, offered.bytes), ", rank ",
+                      rank(), " receives ", size_text(dtype, bytes),
+                      "; use the same dtype and number of elements on both");
 }
 
 absl::Status Messenger::accept(Wanted wanted, Offered offered) {
@@ -307,8 +308,7 @@ absl::Status Messenger::take_answer(const Name& name, const Letter& letter) {
       }
       outgoing.staged.erase(letter.offset);
       if (letter.kind == LetterKind::kUnreachable) {
-        if (std::exchange(outgoing.by_mail, true) &&
-            !local_rank(name.first)) {
+        if (std::exchange(outgoing.by_mail, true) && !local_rank(name.first)) {
           return absl::InvalidArgumentError("mail that cannot be read");
         }
         return send_part(name.first, name.second, outgoing, letter.offset);
@@ -396,17 +396,15 @@ absl::Status Messenger::report_stalls(std::vector<std::string>& warnings) {
     return std::chrono::round<std::chrono::seconds>(now - one.since).count();
   };
   const auto text_of_wait = [&](const Wanted& one) {
-    return absl::StrCat(
-        wait_text(*one.submission, rank(), means_.describe), ", since ",
-        seconds_of(one), " s");
+    return absl::StrCat(wait_text(*one.submission, rank(), means_.describe),
+                        ", since ", seconds_of(one), " s");
   };
   const Wanted& oldest = waiting.front();
   const Clock::Duration shutdown = means_.stall_shutdown;
   if (shutdown.count() > 0) {
     if (now - oldest.since >= shutdown) {
-      return absl::AbortedError(
-          absl::StrCat("the job has stalled, and is given up: ",
-                       text_of_wait(oldest)));
+      return absl::AbortedError(absl::StrCat(
+          "the job has stalled, and is given up: ", text_of_wait(oldest)));
     }
     due_ = std::min(*due_, oldest.since + shutdown);
   }
@@ -438,10 +436,10 @@ void Messenger::end(int rank) {
 
 void Messenger::removed(coordinator::ProcessSetId set) {
   fail_all(set, [this](const Submission& submission) {
-    return absl::CancelledError(absl::StrCat(
-        "the process set was removed while ",
-        wait_text(submission, rank(), means_.describe),
-        "; wait for its operations before you remove a set"));
+    return absl::CancelledError(
+        absl::StrCat("the process set was removed while ",
+                     wait_text(submission, rank(), means_.describe),
+                     "; wait for its operations before you remove a set"));
   });
 }
 

@@ -47,7 +47,7 @@ class Messenger {
  public:
   // The means of a rank, all of which outlive the Messenger.
   struct Means {
-    const Topology& topology;  // Ranks of a node share memory.
+    const Topology& topology;   // Ranks of a node share memory.
     transport::NodeMail& near;  // Reaches every rank of the node.
     collective::ArenaMap& arenas;
     coordinator::TensorQueue& queue;
@@ -98,9 +98,9 @@ class Messenger {
   struct Outgoing {
     SubmissionPtr submission;
     Clock::TimePoint since;
-    std::size_t next = 0;      // The first byte that was not sent in a part.
-    std::size_t parts = 0;     // Sent, and not yet copied.
-    bool by_mail = false;      // The receiver cannot read this rank's arena.
+    std::size_t next = 0;   // The first byte that was not sent in a part.
+    std::size_t parts = 0;  // Sent, and not yet copied.
+    bool by_mail = false;   // The receiver cannot read this rank's arena.
     std::map<std::size_t, std::shared_ptr<std::byte>> staged = {};
   };
   struct Incoming {

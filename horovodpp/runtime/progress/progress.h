@@ -109,7 +109,7 @@ class Progress {
   // meanwhile, and hands the bell back.
   std::optional<Sleep> resting_ ABSL_GUARDED_BY(driving_);
   const Ready* awaited_ = nullptr;  // The driver's condition, if any.
-  bool executes_ ABSL_GUARDED_BY(driving_) = true;  // The driver does.
+  bool executes_ ABSL_GUARDED_BY(driving_) = true;    // The driver does.
   bool has_moved_ ABSL_GUARDED_BY(driving_) = false;  // Since active_at_.
   Clock::TimePoint active_at_;
 };

@@ -13,7 +13,6 @@
 namespace hvd::runtime {
 namespace {
 
-using coordinator::RequestKind;
 using std::chrono::steady_clock;
 
 // The number of submissions that are taken in before their output is given out.
@@ -138,11 +137,13 @@ absl::StatusOr<bool> Turn::take_in() {
 absl::Status Turn::begin_messages() {
   if (parts_.messages == nullptr) return absl::OkStatus();
   absl::Status status;
-  std::erase_if(changes_.unsent, [&](const coordinator::Submission* submission) {
-    if (!describe(submission->request.kind).is_message) return false;
-    if (status.ok()) status = parts_.messages->begin(*submission);
-    return true;
-  });
+  std::erase_if(changes_.unsent,
+                [&](const coordinator::Submission* submission) {
+                  if (!describe(submission->request.kind).is_message)
+                    return false;
+                  if (status.ok()) status = parts_.messages->begin(*submission);
+                  return true;
+                });
   return status;
 }
 
@@ -274,8 +275,7 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
       // Free the names before callers learn the outcome.
       parts_.queue.release(submissions_);
       parts_.executor.complete(batch, submissions_);
-      if (parts_.messages != nullptr &&
-          batch.request().kind == RequestKind::kRemoveProcessSet) {
+      if (parts_.messages != nullptr && removes_set(batch.request().kind)) {
         parts_.messages->removed(batch.request().subject);
       }
     }

@@ -70,8 +70,8 @@ class Turn {
   void log_end() const;
 
   bool is_busy() const {
-    return parts_.coordinator.has_in_flight() || leaving_ ||
-           next_ != nullptr || awaits_messages();
+    return parts_.coordinator.has_in_flight() || leaving_ || next_ != nullptr ||
+           awaits_messages();
   }
   // How long the thread that drives may sleep; nullopt: until a ring.
   std::optional<Clock::Duration> sleep_limit(bool is_busy,

@@ -26,9 +26,10 @@ std::optional<Clock::TimePoint> Turn::messages_due() const {
 // Between steps the first submission always wakes: an idle rank would not
 // notice a missing next one.
 std::int64_t Turn::wakes_at() const {
-  return is_busy() && !awaits_messages() ? static_cast<std::int64_t>(
-                         parts_.coordinator.submissions_to_next())
-                   : 1;
+  return is_busy() && !awaits_messages()
+             ? static_cast<std::int64_t>(
+                   parts_.coordinator.submissions_to_next())
+             : 1;
 }
 
 // In a cycle a submission cannot matter before the batch is over; requests of

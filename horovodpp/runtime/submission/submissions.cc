@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/execution/plane_calls.h"
 #include "horovodpp/runtime/execution/reductions.h"
@@ -159,6 +161,12 @@ absl::StatusOr<SubmissionPtr> message(SetTable& sets, RequestKind kind,
   return made;
 }
 
+absl::Status check_removable(const ProcessSet& set) {
+  if (!set.is_global()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the global process set cannot be removed; it ends with the job");
+}
+
 }  // namespace
 
 absl::StatusOr<SubmissionPtr> send_submission(SetTable& sets,
@@ -238,12 +246,50 @@ absl::StatusOr<SubmissionPtr> add_set_submission(SetTable& sets,
   return submission;
 }
 
+absl::StatusOr<SubmissionPtr> new_set_submission(SetTable& sets,
+                                                 std::vector<int> ranks,
+                                                 const std::string& key) {
+  HVD_ASSIGN_OR_RETURN(const SetPlace place,
+                       sets.place_in(ProcessSet::global()));
+  std::sort(ranks.begin(), ranks.end());
+  const std::string text =
+      absl::StrCat("a process set of ranks [", absl::StrJoin(ranks, ", "), "]");
+  if (ranks.empty() || !are_ascending_ranks(ranks, place.size())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        text, ": it needs ranks from 0 to ", place.size() - 1, ", each once"));
+  }
+  if (!contains(ranks, place.position)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(text, ": rank ", place.position,
+                     " is not a member, and only members create it"));
+  }
+  const std::string name = absl::StrCat("new_process_set ", key, " of [",
+                                        absl::StrJoin(ranks, ","), "]");
+  HVD_ASSIGN_OR_RETURN(const SubmissionPtr submission,
+                       bare_submission(sets, RequestKind::kNewProcessSet,
+                                       ProcessSet::global(), name));
+  submission->request.once = true;
+  submission->request.ranks = std::move(ranks);
+  return submission;
+}
+
+absl::StatusOr<SubmissionPtr> free_set_submission(SetTable& sets,
+                                                  const ProcessSet& set) {
+  HVD_RETURN_IF_ERROR(check_removable(set));
+  HVD_ASSIGN_OR_RETURN(const SetPlace place, sets.place_in(set));
+  HVD_ASSIGN_OR_RETURN(
+      const SubmissionPtr submission,
+      bare_submission(sets, RequestKind::kFreeProcessSet, ProcessSet::global(),
+                      absl::StrCat("free_process_set ", set.id())));
+  submission->request.once = true;
+  submission->request.ranks = place.set.ranks();
+  submission->request.subject = set.id();
+  return submission;
+}
+
 absl::StatusOr<SubmissionPtr> remove_set_submission(SetTable& sets,
                                                     const ProcessSet& set) {
-  if (set.is_global()) {
-    return absl::InvalidArgumentError(
-        "the global process set cannot be removed; it ends with the job");
-  }
+  HVD_RETURN_IF_ERROR(check_removable(set));
   HVD_RETURN_IF_ERROR(sets.find(set).status());
   HVD_ASSIGN_OR_RETURN(const SubmissionPtr submission,
                        bare_submission(sets, RequestKind::kRemoveProcessSet,

@@ -99,6 +99,13 @@ absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets,
 // later, when the set is added.
 absl::StatusOr<SubmissionPtr> add_set_submission(SetTable& sets,
                                                  std::vector<int> ranks);
+// The members alone submit these two. `key` tells sets of the same ranks apart.
+//   InvalidArgument  this rank is not a member, or the ranks make no set
+absl::StatusOr<SubmissionPtr> new_set_submission(SetTable& sets,
+                                                 std::vector<int> ranks,
+                                                 const std::string& key);
+absl::StatusOr<SubmissionPtr> free_set_submission(SetTable& sets,
+                                                  const ProcessSet& set);
 absl::StatusOr<SubmissionPtr> remove_set_submission(SetTable& sets,
                                                     const ProcessSet& set);
 

@@ -93,16 +93,14 @@ NodeMail::~NodeMail() = default;
 
 NodeMail::Link* NodeMail::link_to(int local_rank) {
   const auto found =
-      std::find_if(links_.begin(), links_.end(), [&](const Link& link) {
-        return link.peer == local_rank;
-      });
+      std::find_if(links_.begin(), links_.end(),
+                   [&](const Link& link) { return link.peer == local_rank; });
   return found == links_.end() ? nullptr : &*found;
 }
 
 bool NodeMail::reaches(int local_rank) const {
-  return std::any_of(links_.begin(), links_.end(), [&](const Link& link) {
-    return link.peer == local_rank;
-  });
+  return std::any_of(links_.begin(), links_.end(),
+                     [&](const Link& link) { return link.peer == local_rank; });
 }
 
 void NodeMail::post(int to, std::string bytes) {
@@ -130,8 +128,7 @@ bool NodeMail::write_whole(Link& link, const std::string& message) {
   const std::uint64_t end = at + kLengthBytes + message.size();
   if (end - ring.read.load() > room_) return false;
   const auto length = static_cast<std::uint32_t>(message.size());
-  ring.copy_in(at, reinterpret_cast<const char*>(&length), kLengthBytes,
-               room_);
+  ring.copy_in(at, reinterpret_cast<const char*>(&length), kLengthBytes, room_);
   ring.copy_in(at + kLengthBytes, message.data(), message.size(), room_);
   ring.written.store(end);
   wrote_to(link);

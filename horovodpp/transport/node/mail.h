@@ -79,8 +79,8 @@ class NodeMail {
     std::size_t written_of_first = 0;
     bool is_to_ring = false;  // After post().
     bool may_have_mail = true;
-    std::string read = {};    // Bytes taken out of the ring,
-    std::size_t given = 0;    // and how many were handed out.
+    std::string read = {};  // Bytes taken out of the ring,
+    std::size_t given = 0;  // and how many were handed out.
   };
 
   Ring& ring_at(std::span<std::byte> region, std::size_t index) const;
@@ -95,10 +95,10 @@ class NodeMail {
   static bool has_letter(const Link& link);
 
   const NodeSegment& segment_;
-  const std::size_t room_;       // Bytes of a ring.
-  Arrived* arrived_ = nullptr;   // By local rank; nullptr: look at all rings.
+  const std::size_t room_;      // Bytes of a ring.
+  Arrived* arrived_ = nullptr;  // By local rank; nullptr: look at all rings.
   std::vector<Link> links_;
-  std::size_t listened_ = 0;     // Links that may have mail.
+  std::size_t listened_ = 0;   // Links that may have mail.
   std::size_t unwritten_ = 0;  // Messages, over all links.
   std::size_t next_ = 0;       // The link to read first next time.
 };
