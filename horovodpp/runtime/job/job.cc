@@ -52,6 +52,9 @@ coordinator::Coordinator::Options coordinator_options(const Config& config,
               }};
 }
 
+// Leaders wait a second or two for the ranks below them.
+constexpr std::chrono::seconds kAnswerTimeout(3);
+
 // The time after which a rank gives up a wait for its GPU. It is shorter than
 // the job's limit: this rank knows the cause, and reports it before the others
 // give up for want of its part.
@@ -163,7 +166,8 @@ Job::Job(const Config& config, Places places,
                  .activity = activity_ ? &*activity_ : nullptr,
                  .recorder = &trace_->recorder(),
                  .reports = reports_ ? &*reports_ : nullptr,
-                 .messages = &messenger_},
+                 .messages = &messenger_,
+                 .questions = &questions_},
                 config.heartbeat_deadline) {
   monitor_.set_poll([this] { return progress_.poll(); },
                     [this] { return progress_.poll_due(); });
@@ -305,6 +309,25 @@ void Job::wait_for(const coordinator::SubmissionPtr& submission,
   if (ready && progress_.help(key, ready, executes)) return;
   queue_.wait_for(key);
   ring();
+}
+
+std::string Job::explain(const coordinator::SubmissionPtr& submission) {
+  const coordinator::Request& request = submission->request;
+  if (describe(request.kind).is_message) {
+    return wait_text(*submission, topology_.rank(),
+                     [this](int rank) { return topology_.describe(rank); });
+  }
+  const std::string kind = name_of(request.kind);
+  std::optional<std::string> answer;
+  // A callback runs on the thread that would ask.
+  if (!is_of_a_parent() && !progress_.is_driven_here()) {
+    answer = questions_.ask(
+        request.key, [this] { ring(); }, kAnswerTimeout);
+  }
+  if (answer) return absl::StrCat(kind, " ", *answer);
+  return absl::StrCat(kind, " ", request.key.to_string(),
+                      " is not done, and rank 0 does not say which ranks are "
+                      "missing");
 }
 
 void Job::note_wait(const coordinator::Submission& submission) {

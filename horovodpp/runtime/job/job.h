@@ -110,6 +110,7 @@ class Job : public SubmissionSink {
     }
   }
   void callback_threw(const std::string& what) override;
+  std::string explain(const coordinator::SubmissionPtr& submission) override;
 
   // Destroys the graph before the connections that it may use.
   void keep_captured(const std::shared_ptr<device::CudaGraph>& graph) {
@@ -214,7 +215,8 @@ class Job : public SubmissionSink {
   SetTable sets_;
   Executor executor_;
   Messenger messenger_;
-  std::optional<Activity> activity_;      // With horovodrun --watch.
+  std::optional<Activity> activity_;  // With horovodrun --watch.
+  QuestionChannel questions_;
   std::optional<ReportChannel> reports_;  // With HOROVODPP_SUMMARY_STEPS.
   Progress progress_;
 

@@ -43,7 +43,7 @@ absl::StatusOr<Letter> decode_letter(std::string_view bytes) {
       reader.u32() == kLetterMagic && reader.u8() == kLetterVersion;
   if (!is_one) reader.fail();
   const std::uint8_t kind = reader.u8();
-  if (kind > static_cast<std::uint8_t>(LetterKind::kRefused)) reader.fail();
+  if (kind > static_cast<std::uint8_t>(LetterKind::kAll)) reader.fail();
   letter.number = reader.u32();
   letter.process_set = reader.u32();
   letter.tag = static_cast<int>(reader.u32());

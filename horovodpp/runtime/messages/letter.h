@@ -7,6 +7,8 @@
 //   Unreachable  (back) the part lies where this rank cannot read: send bytes
 //   Done         (back) the whole message was received
 //   Refused      (back) sender and receiver disagree, and why
+//   Ask          the job ends: were all earlier messages answered?
+//   All          (back) they were
 #pragma once
 
 #include <cstddef>
@@ -29,6 +31,8 @@ enum class LetterKind : std::uint8_t {
   kUnreachable,
   kDone,
   kRefused,
+  kAsk,
+  kAll,
 };
 
 // Where the data of an Offer or a Data are.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/job/ranks.h"
@@ -159,10 +160,15 @@ absl::Status Messenger::receive(int from, std::string_view mail) {
 }
 
 absl::Status Messenger::take(int from, const Letter& letter) {
-  if (ended_by_) return absl::OkStatus();
   switch (letter.kind) {
     case LetterKind::kOffer:
-      return take_offer(from, letter);
+      // Its sender learns of the end by itself.
+      return ended_by_ ? absl::OkStatus() : take_offer(from, letter);
+    case LetterKind::kAsk:
+      return post(from, {.kind = LetterKind::kAll});
+    case LetterKind::kAll:
+      fail_sends(from);
+      return absl::OkStatus();
     case LetterKind::kData:
       return take_data({from, letter.number}, letter);
     default:
@@ -427,11 +433,30 @@ absl::Status Messenger::ended(const Submission& submission) const {
       "; call shutdown() after the last operation on every rank"));
 }
 
-void Messenger::end(int rank) {
-  if (ended_by_) return;
+absl::Status Messenger::end(int rank) {
+  if (ended_by_) return absl::OkStatus();
   ended_by_ = rank;
   fail_all(std::nullopt,
            [this](const Submission& submission) { return ended(submission); });
+  std::set<int> receivers;
+  for (const auto& [name, outgoing] : outgoing_) receivers.insert(name.first);
+  for (const int to : receivers) {
+    HVD_RETURN_IF_ERROR(post(to, {.kind = LetterKind::kAsk}));
+  }
+  return absl::OkStatus();
+}
+
+void Messenger::fail_sends(int to) {
+  if (!ended_by_) return;
+  std::vector<SubmissionPtr> failed;
+  absl::erase_if(outgoing_, [&](auto& entry) {
+    if (entry.first.first != to) return false;
+    failed.push_back(entry.second.submission);
+    return true;
+  });
+  for (const SubmissionPtr& submission : failed) {
+    means_.queue.finish(submission, ended(*submission));
+  }
 }
 
 void Messenger::removed(coordinator::ProcessSetId set) {
@@ -452,8 +477,10 @@ void Messenger::fail_all(
     failed.push_back(submission);
     return true;
   };
-  absl::erase_if(outgoing_,
-                 [&](auto& entry) { return take(entry.second.submission); });
+  if (set) {
+    absl::erase_if(outgoing_,
+                   [&](auto& entry) { return take(entry.second.submission); });
+  }
   absl::erase_if(incoming_, [&](auto& entry) {
     return take(entry.second.wanted.submission);
   });

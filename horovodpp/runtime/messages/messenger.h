@@ -88,8 +88,9 @@ class Messenger {
 
   // The process set is removed: its operations fail.
   void removed(coordinator::ProcessSetId set);
-  // Rank `rank` has left the job: all operations fail, also later ones.
-  void end(int rank);
+  // Rank `rank` has left the job: all operations fail, also later ones. A send
+  // fails once its receiver has confirmed that no answer is under way.
+  absl::Status end(int rank);
 
  private:
   using SubmissionPtr = coordinator::SubmissionPtr;
@@ -138,6 +139,9 @@ class Messenger {
   void copy(const SubmissionPtr& receive, std::size_t offset, const void* from,
             std::size_t bytes) const;
   void received(const SubmissionPtr& receive, int from);
+  // Fails the sends to rank `to`.
+  void fail_sends(int to);
+  // Fails the operations of a set; nullopt: all but sends to other ranks.
   void fail_all(std::optional<coordinator::ProcessSetId> set,
                 const std::function<absl::Status(
                     const coordinator::Submission& submission)>& why);

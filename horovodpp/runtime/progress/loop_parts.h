@@ -13,6 +13,7 @@
 #include "horovodpp/runtime/progress/failure_monitor.h"
 #include "horovodpp/runtime/progress/launcher_channel.h"
 #include "horovodpp/runtime/progress/message_router.h"
+#include "horovodpp/runtime/progress/question_channel.h"
 #include "horovodpp/runtime/progress/report_channel.h"
 #include "horovodpp/telemetry/log.h"
 #include "horovodpp/transport/node/segment.h"
@@ -29,10 +30,11 @@ struct LoopParts {
   FailureMonitor& monitor;
   telemetry::Log& log;
   const LauncherChannel& launcher;
-  Activity* activity = nullptr;         // Null without --watch.
-  trace::Recorder* recorder = nullptr;  // Null: batches are not recorded.
-  ReportChannel* reports = nullptr;     // Null: reports are dropped.
-  Messenger* messages = nullptr;        // Null: none are sent or received.
+  Activity* activity = nullptr;          // Null without --watch.
+  trace::Recorder* recorder = nullptr;   // Null: batches are not recorded.
+  ReportChannel* reports = nullptr;      // Null: reports are dropped.
+  Messenger* messages = nullptr;         // Null: none are sent or received.
+  QuestionChannel* questions = nullptr;  // Null: none are asked.
 };
 
 }  // namespace hvd::runtime

@@ -89,10 +89,14 @@ absl::Status Turn::poll() {
   // Only this thread can go on with the operation that it executes.
   if (Interruption* const mine = Interruption::here();
       mine != nullptr && mine->is_due_to_stop()) {
-    parts_.monitor.give_up(
-        absl::StrCat(parts_.topology.describe(parts_.topology.rank()),
-                     " was interrupted in a collective"));
-    return parts_.monitor.verdict();
+    if (mine->is_pressing()) {
+      parts_.monitor.give_up(absl::StrCat(
+          parts_.topology.describe(parts_.topology.rank()),
+          mine->has_timed_out() ? " timed out" : " was interrupted",
+          " in a collective"));
+      return parts_.monitor.verdict();
+    }
+    parts_.coordinator.leave_cycle();
   }
   do {
     HVD_RETURN_IF_ERROR(take_in().status());
@@ -109,6 +113,7 @@ absl::StatusOr<bool> Turn::take_in() {
   const bool leave = leave_requested_.load() && !leaving_;
   HVD_ASSIGN_OR_RETURN(bool moved, receive());
   if (parts_.reports != nullptr) HVD_RETURN_IF_ERROR(pass_reports());
+  if (parts_.questions != nullptr) pass_questions();
   if (parts_.queue.has_changes()) {
     parts_.queue.take_changes(changes_);
     if (traces()) log_changes();
@@ -131,6 +136,19 @@ absl::StatusOr<bool> Turn::take_in() {
     parts_.coordinator.leave();
   }
   return moved;
+}
+
+void Turn::pass_questions() {
+  if (parts_.questions->has_unsent()) {
+    for (const auto& question : parts_.questions->take_unsent()) {
+      parts_.coordinator.ask(question.key, question.number);
+    }
+  }
+  if (!parts_.coordinator.has_answers()) return;
+  for (coordinator::Coordinator::Answer& answer :
+       parts_.coordinator.take_answers()) {
+    parts_.questions->answer(answer.question, std::move(answer.text));
+  }
 }
 
 // Takes the messages out of the changes: the other ranks do not agree on them.
@@ -173,6 +191,8 @@ absl::StatusOr<bool> Turn::send_output() {
   const auto taken_at = std::exchange(taken_at_, std::nullopt);
   HVD_RETURN_IF_ERROR(taken_at ? parts_.coordinator.step(*taken_at)
                                : parts_.coordinator.step());
+  // The root may have answered itself.
+  if (parts_.questions != nullptr) pass_questions();
   bool moved = false;
   if (parts_.coordinator.has_output()) {
     for (coordinator::Outgoing& mail : parts_.coordinator.take_outgoing()) {
@@ -229,7 +249,7 @@ absl::StatusOr<bool> Turn::read_schedule() {
   HVD_ASSIGN_OR_RETURN(next_, parts_.coordinator.next_batch());
   if (const auto ended = parts_.coordinator.ended_by();
       ended && parts_.messages != nullptr) {
-    parts_.messages->end(*ended);
+    HVD_RETURN_IF_ERROR(parts_.messages->end(*ended));
   }
   if (!parts_.coordinator.has_failures()) return false;
   const std::vector<coordinator::Failure> failures =

@@ -96,6 +96,7 @@ class Turn {
   absl::Status check_messages();
   absl::StatusOr<bool> receive();
   absl::Status pass_reports();
+  void pass_questions();
   absl::StatusOr<bool> send_output();
   absl::Status beat();
   absl::Status receive_losses(int from, const std::string& notice);
