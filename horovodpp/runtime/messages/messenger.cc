@@ -98,8 +98,9 @@ absl::Status Messenger::send(const SubmissionPtr& submission) {
   const int to = mine.peer;
   const std::size_t bytes = bytes_of(mine);
   const std::uint32_t number = next_number_[to]++;
-  outgoing_[{to, number}] = {.submission = submission,
-                             .since = means_.clock.now()};
+  Outgoing& outgoing = outgoing_[{to, number}];
+  outgoing.submission = submission;
+  outgoing.since = means_.clock.now();
   Letter offer = {.kind = LetterKind::kOffer,
                   .number = number,
                   .process_set = mine.request.key.process_set,
@@ -111,13 +112,28 @@ absl::Status Messenger::send(const SubmissionPtr& submission) {
     offer.at = DataPlace::kHere;
     offer.text = text_of(data, bytes);
   } else if (local_rank(to)) {
-    if (const auto place = means_.arenas.arena().find(data, bytes)) {
+    auto place = means_.arenas.arena().find(data, bytes);
+    if (!place && bytes <= kPartBytes) place = stage(outgoing, 0, data, bytes);
+    if (place) {
       means_.arenas.publish();
       offer.at = DataPlace::kInArena;
       offer.place = *place;
     }
   }
   return post(to, offer);
+}
+
+std::optional<Arena::Place> Messenger::stage(Outgoing& outgoing,
+                                             std::size_t offset,
+                                             const void* data,
+                                             std::size_t bytes) const {
+  std::shared_ptr<std::byte> memory = means_.arenas.results().allocate(bytes);
+  if (memory == nullptr) return std::nullopt;
+  std::memcpy(memory.get(), data, bytes);
+  means_.arenas.publish();
+  const auto place = means_.arenas.arena().find(memory.get(), bytes);
+  outgoing.staged[offset] = std::move(memory);
+  return place;
 }
 
 absl::Status Messenger::send_to_self(const SubmissionPtr& submission) {
@@ -364,13 +380,10 @@ absl::Status Messenger::send_part(int to, std::uint32_t number,
                  .text = text_of(data, bytes)};
   const bool is_near = local_rank(to).has_value();
   if (is_near && !outgoing.by_mail) {
-    if (auto memory = means_.arenas.results().allocate(bytes)) {
-      means_.arenas.publish();
-      std::memcpy(memory.get(), data, bytes);
+    if (const auto place = stage(outgoing, offset, data, bytes)) {
       part.at = DataPlace::kInArena;
-      part.place = *means_.arenas.arena().find(memory.get(), bytes);
+      part.place = *place;
       part.text = {};
-      outgoing.staged[offset] = std::move(memory);
     }
   }
   return post(to, part);

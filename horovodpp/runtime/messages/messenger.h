@@ -8,7 +8,8 @@
 // - Few bytes travel with the offer.
 // - Bytes in the sender's arena are copied from there by a receiver of the same
 //   node.
-// - Other bytes for a rank of the node go in parts through the sender's arena.
+// - Other bytes for a rank of the node are copied into the sender's arena, in
+//   parts if they are many.
 // - Bytes for a rank of another node go in parts by mail.
 //
 // Each side copies between its own memory and memory that both know, so that no
@@ -133,6 +134,9 @@ class Messenger {
   absl::Status send_parts(int to, std::uint32_t number, Outgoing& outgoing);
   absl::Status send_part(int to, std::uint32_t number, Outgoing& outgoing,
                          std::size_t offset);
+  // Copies a part into this rank's arena; nullopt: there is no room.
+  std::optional<Arena::Place> stage(Outgoing& outgoing, std::size_t offset,
+                                    const void* data, std::size_t bytes) const;
   const std::byte* find_in_arena(int from, const Arena::Place& place,
                                  std::size_t bytes);
   // Copies into the memory of a receive, if that is still in flight.
