@@ -33,8 +33,10 @@ class Deadlines : public ::testing::TestWithParam<DeadlineWorld> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Threads, Deadlines,
-                         ::testing::Values(DeadlineWorld{2, 0}, DeadlineWorld{3, 0},
-                                           DeadlineWorld{2, 1}, DeadlineWorld{4, 2}),
+                         ::testing::Values(DeadlineWorld{2, 0},
+                                           DeadlineWorld{3, 0},
+                                           DeadlineWorld{2, 1},
+                                           DeadlineWorld{4, 2}),
                          [](const auto& chosen) {
                            return "On" + std::to_string(chosen.param.size) +
                                   "By" +
