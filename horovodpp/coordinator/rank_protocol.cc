@@ -81,7 +81,7 @@ Operation* RankProtocol::submit_by_name(const Request& request,
              " after it had joined; wait for the join to complete")));
     return known;
   }
-  if (known != nullptr ? !known->is_member : !is_member(key.process_set)) {
+  if (known != nullptr ? !known->is_member : !is_concerned(request)) {
     fail(key, mine,
          absl::InvalidArgumentError(absl::StrCat(
              "rank ", options_.rank, " submitted ", key.to_string(),

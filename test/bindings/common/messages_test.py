@@ -31,7 +31,8 @@ def test_messages_go_round(rank, size, count):
 
 
 def test_any_source_names_the_sender(rank, size):
-    sent = send(torch.tensor([rank]), 0, 5)
+    mine = torch.tensor([rank])
+    sent = send(mine, 0, 5)
     if rank == 0:
         sources = set()
         for _ in range(size):
@@ -44,8 +45,9 @@ def test_any_source_names_the_sender(rank, size):
 
 
 def test_a_message_of_another_dtype_is_an_error_of_both(rank):
-    sent = send(torch.zeros(2), rank, 1)
-    received = receive(torch.zeros(2, dtype=torch.int64), rank, 1)
+    mine, theirs = torch.zeros(2), torch.zeros(2, dtype=torch.int64)
+    sent = send(mine, rank, 1)
+    received = receive(theirs, rank, 1)
     for operation in (sent, received):
         with pytest.raises(ValueError, match="sent 8 bytes of float32"):
             operation.wait()
@@ -59,7 +61,8 @@ def test_a_wait_times_out_and_may_be_repeated(rank):
     for _ in range(2):
         with pytest.raises(TimeoutError, match="Timed out after 0.01 s: rank .* tag 2 from rank"):
             received.wait(0.01)
-    sent = send(torch.ones(1), rank, 2)
+    one = torch.ones(1)
+    sent = send(one, rank, 2)
     assert received.wait(60) == rank
     sent.wait()
     assert number.item() == 1
