@@ -173,6 +173,7 @@ void Generator::add_sets() {
     } else {
       item.adds = static_cast<int>(program_.sets.size());
       program_.sets.push_back(members);
+      if (by_members) sets_of_members_.push_back(item.adds);
     }
     items.push_back(script_.add(std::move(item)));
   }
@@ -220,7 +221,11 @@ void Generator::remove_set() {
       waits[static_cast<std::size_t>(rank)].push_back(index);
     }
   }
-  if (random_.percent(40)) {
+  // Others do not know the number of a set that its members have made.
+  const bool is_of_members =
+      std::find(sets_of_members_.begin(), sets_of_members_.end(), set) !=
+      sets_of_members_.end();
+  if (is_of_members || random_.percent(40)) {
     removal.request.kind = RequestKind::kFreeProcessSet;
     removal.request.ranks = removal.ranks = members;
   }
