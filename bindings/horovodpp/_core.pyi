@@ -37,10 +37,13 @@ class Operation:
         Makes `stream` wait for the collective, once that is in a stream of its GPU.
         """
 
-    def wait(self) -> object:
+    def wait(self, timeout_seconds: float | None = None) -> object:
         """
-        Sleeps until the collective is done, and returns the result: None in place, (bytes, dtype, shape), a list of these, or one with the received splits. May be called again.
+        Sleeps until the collective is done, and returns the result: None in place, (bytes, dtype, shape), a list of these, or one with the received splits. May be called again. Raises TimeoutError after the timeout, with a text that names the missing ranks; the collective stays in flight.
         """
+
+    def source(self) -> object:
+        """The rank that has sent what this receive has received."""
 
 class ProcessSet:
     """Some ranks of a job; without arguments: all ranks."""
@@ -65,6 +68,14 @@ def rank_in(process_set: ProcessSet) -> int:
 
 def add_process_set(ranks: Sequence[int]) -> ProcessSet:
     """Adds a set of `ranks`, and returns it. Every rank of the job calls it."""
+
+def new_process_set(ranks: Sequence[int], key: str) -> ProcessSet:
+    """
+    Creates a set of `ranks`, which its members alone call; returns once all of them have. `key` tells apart sets of the same ranks.
+    """
+
+def free_process_set(process_set: ProcessSet) -> Operation:
+    """Starts to remove the set. Its members alone call it."""
 
 def remove_process_set(process_set: ProcessSet) -> Operation:
     """Starts to remove the set. Every rank of the job calls it."""
@@ -181,6 +192,16 @@ def gather(tensor: tuple[int, int, Sequence[int], int, int], root_rank: int, nam
 def alltoall(tensor: tuple[int, int, Sequence[int], int, int], splits: Sequence[int], name: str, process_set: ProcessSet) -> Operation: ...
 
 def scatter(tensor: tuple[int, int, Sequence[int], int, int], root_rank: int, splits: Sequence[int], name: str, process_set: ProcessSet) -> Operation: ...
+
+def send(tensor: tuple[int, int, Sequence[int], int, int], to_rank: int, tag: int, process_set: ProcessSet) -> Operation:
+    """
+    Sends the tensor to a rank of the job, a member of the set. Done once that rank has received it.
+    """
+
+def receive(tensor: tuple[int, int, Sequence[int], int, int], from_rank: int, tag: int, process_set: ProcessSet) -> Operation:
+    """
+    Receives into the tensor, from a rank of the job, a member of the set, or from any (-1). The result is the rank that has sent.
+    """
 
 def join(process_set: ProcessSet) -> Operation: ...
 

@@ -154,6 +154,23 @@ Started start_scatter(const Described& tensor, int root_rank,
       scatter_async(view_of(tensor), root_rank, std::move(options)));
 }
 
+MessageOptions message_options(const Described& tensor, int tag,
+                               const ProcessSet& set) {
+  return {.tag = tag, .process_set = set, .stream = stream_of(tensor)};
+}
+
+Started start_send(const Described& tensor, int to_rank, int tag,
+                   const ProcessSet& set) {
+  return operation(
+      send_async(view_of(tensor), to_rank, message_options(tensor, tag, set)));
+}
+
+Started start_receive(const Described& tensor, int from_rank, int tag,
+                      const ProcessSet& set) {
+  return operation(receive_async(view_of(tensor), from_rank,
+                                 message_options(tensor, tag, set)));
+}
+
 Started start_join(const ProcessSet& set) { return operation(join_async(set)); }
 
 Started start_barrier(const ProcessSet& set) {
@@ -180,6 +197,15 @@ void add_collectives(nb::module_& module) {
              arg("name"), arg("process_set"));
   module.def("scatter", &start_scatter, arg("tensor"), arg("root_rank"),
              arg("splits"), arg("name"), arg("process_set"));
+  module.def("send", &start_send, arg("tensor"), arg("to_rank"), arg("tag"),
+             arg("process_set"),
+             "Sends the tensor to a rank of the job, a member of the set. Done "
+             "once that rank has received it.");
+  module.def("receive", &start_receive, arg("tensor"), arg("from_rank"),
+             arg("tag"), arg("process_set"),
+             "Receives into the tensor, from a rank of the job, a member of "
+             "the set, or from any (-1). The result is the rank that has "
+             "sent.");
   module.def("join", &start_join, arg("process_set"));
   module.def("barrier", &start_barrier, arg("process_set"));
 }

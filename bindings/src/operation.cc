@@ -2,11 +2,13 @@
 #include "src/operation.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "horovodpp/runtime/settings/waits_at_once.h"
@@ -96,6 +98,32 @@ nb::object wait(Operation& operation) {
   return operation.result();
 }
 
+nb::object wait_within(Operation& operation, std::optional<double> seconds) {
+  if (!seconds) return wait(operation);
+  if (operation.poll()) return operation.result();
+  WaitEnd end = WaitEnd::kReady;
+  Status timed_out;
+  {
+    const nb::gil_scoped_release without_gil;
+    end = operation.wait_within(*seconds, &handler_has_raised);
+    if (end == WaitEnd::kTimedOut) timed_out = operation.timed_out(*seconds);
+  }
+  if (end == WaitEnd::kInterrupted || PyErr_CheckSignals() != 0) {
+    throw nb::python_error();
+  }
+  if (end == WaitEnd::kTimedOut) {
+    PyErr_SetString(PyExc_TimeoutError,
+                    std::string(timed_out.message()).c_str());
+    throw nb::python_error();
+  }
+  return operation.result();
+}
+
+nb::object source_of(Operation& operation) {
+  if (operation.poll()) return operation.result();
+  throw nb::value_error("the receive is not done; wait for it first");
+}
+
 void add_operation(nb::module_& module) {
   module.def(
       "address_of",
@@ -116,10 +144,14 @@ void add_operation(nb::module_& module) {
       .def("order", &order, nb::arg("stream"),
            "Makes `stream` wait for the collective, once that is in a stream "
            "of its GPU.")
-      .def("wait", &wait,
+      .def("wait", &wait_within, nb::arg("timeout_seconds") = nb::none(),
            "Sleeps until the collective is done, and returns the result: None "
            "in place, (bytes, dtype, shape), a list of these, or one with the "
-           "received splits. May be called again.");
+           "received splits. May be called again. Raises TimeoutError after "
+           "the timeout, with a text that names the missing ranks; the "
+           "collective stays in flight.")
+      .def("source", &source_of,
+           "The rank that has sent what this receive has received.");
 }
 
 }  // namespace hvd::python

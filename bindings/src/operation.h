@@ -46,6 +46,9 @@ class Operation {
   virtual bool poll() const = 0;
   // Call without the GIL; see Future::wait_unless().
   virtual bool wait_unless(bool (*interrupted)()) const = 0;
+  // The same with a timeout; and its error, which asks the other ranks.
+  virtual WaitEnd wait_within(double seconds, bool (*interrupted)()) const = 0;
+  virtual Status timed_out(double seconds) const = 0;
   // Orders a CUDA stream behind the operation; nullopt once `interrupted`. Call
   // without the GIL; see Future::wait_unless(stream).
   virtual std::optional<Status> order_unless(void* stream,
@@ -67,6 +70,12 @@ class FutureOperation final : public Operation {
   bool poll() const override { return future_.poll(); }
   bool wait_unless(bool (*interrupted)()) const override {
     return future_.wait_unless(interrupted);
+  }
+  WaitEnd wait_within(double seconds, bool (*interrupted)()) const override {
+    return future_.wait_within(seconds, interrupted);
+  }
+  Status timed_out(double seconds) const override {
+    return future_.timed_out(seconds);
   }
   std::optional<Status> order_unless(void* stream,
                                      bool (*interrupted)()) const override {
@@ -113,6 +122,9 @@ std::unique_ptr<Operation> operation(Future<T> future) {
 // which ends the wait. Call with the GIL; other threads have it during the
 // wait.
 nanobind::object wait(Operation& operation);
+// The same, for at most `seconds`, if there are any. Raises TimeoutError.
+nanobind::object wait_within(Operation& operation,
+                             std::optional<double> seconds);
 
 void add_operation(nanobind::module_& module);
 

@@ -42,6 +42,20 @@ ProcessSet add_set(std::vector<int> ranks) {
   return *std::move(added);
 }
 
+ProcessSet new_set(std::vector<int> ranks, const std::string& key) {
+  StatusOr<ProcessSet> made = Status();
+  {
+    const nb::gil_scoped_release without_gil;
+    made = new_process_set(std::move(ranks), key);
+  }
+  raise_if_failed(made.status());
+  return *std::move(made);
+}
+
+std::unique_ptr<Operation> start_to_free(const ProcessSet& set) {
+  return operation(value_or_throw(find_runtime())->free_process_set_async(set));
+}
+
 }  // namespace
 
 void add_process_sets(nb::module_& module) {
@@ -59,6 +73,12 @@ void add_process_sets(nb::module_& module) {
   module.def(
       "add_process_set", &add_set, arg("ranks"),
       "Adds a set of `ranks`, and returns it. Every rank of the job calls it.");
+  module.def(
+      "new_process_set", &new_set, arg("ranks"), arg("key"),
+      "Creates a set of `ranks`, which its members alone call; returns once "
+      "all of them have. `key` tells apart sets of the same ranks.");
+  module.def("free_process_set", &start_to_free, arg("process_set"),
+             "Starts to remove the set. Its members alone call it.");
   module.def("remove_process_set", &start_removal, arg("process_set"),
              "Starts to remove the set. Every rank of the job calls it.");
 }

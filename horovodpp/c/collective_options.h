@@ -42,6 +42,15 @@ absl::StatusOr<Options> moving_options(const hvd_collective_options* given) {
                  .stream = read.stream};
 }
 
+inline absl::StatusOr<MessageOptions> message_options(
+    int tag, const hvd_collective_options* given) {
+  HVD_ASSIGN_OR_RETURN(BroadcastOptions read,
+                       moving_options<BroadcastOptions>(given));
+  return MessageOptions{.tag = tag,
+                        .process_set = std::move(read.process_set),
+                        .stream = read.stream};
+}
+
 absl::StatusOr<AlltoallOptions> alltoall_options(
     const hvd_alltoall_options* given);
 

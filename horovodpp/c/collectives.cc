@@ -234,6 +234,26 @@ std::int32_t hvd_scatter_async(const hvd_tensor* tensor, std::int32_t root_rank,
   });
 }
 
+std::int32_t hvd_send_async(const hvd_tensor* tensor, std::int32_t to_rank,
+                            std::int32_t tag,
+                            const hvd_collective_options* options,
+                            hvd_operation* operation) {
+  return begin_of(tensor, operation, [&](Runtime& job, auto view) -> AnyFuture {
+    HVD_ASSIGN_OR_RETURN(auto read, hvd::c::message_options(tag, options));
+    return job.send_async(std::move(view), to_rank, std::move(read));
+  });
+}
+
+std::int32_t hvd_receive_async(const hvd_tensor* tensor, std::int32_t from_rank,
+                               std::int32_t tag,
+                               const hvd_collective_options* options,
+                               hvd_operation* operation) {
+  return begin_of(tensor, operation, [&](Runtime& job, auto view) -> AnyFuture {
+    HVD_ASSIGN_OR_RETURN(auto read, hvd::c::message_options(tag, options));
+    return job.receive_async(std::move(view), from_rank, std::move(read));
+  });
+}
+
 std::int32_t hvd_barrier_async(hvd_process_set set, hvd_operation* operation) {
   return begin_by(operation, [&](Runtime& job) -> AnyFuture {
     return hvd::c::barrier(job, set);

@@ -284,6 +284,18 @@ HVD_C_API int32_t hvd_gather_async(const hvd_tensor* tensor, int32_t root_rank,
 HVD_C_API int32_t hvd_scatter_async(const hvd_tensor* tensor, int32_t root_rank,
                                     const hvd_alltoall_options* options,
                                     hvd_operation* operation);
+/* Messages between two ranks of the job, members of the set of the options; the name
+ * of the options has no meaning. A send is done when it was received. `from_rank` may
+ * be HVD_ANY_RANK; hvd_source() has the rank that has sent. */
+enum { HVD_ANY_RANK = -1 };
+HVD_C_API int32_t hvd_send_async(const hvd_tensor* tensor, int32_t to_rank,
+                                 int32_t tag,
+                                 const hvd_collective_options* options,
+                                 hvd_operation* operation);
+HVD_C_API int32_t hvd_receive_async(const hvd_tensor* tensor, int32_t from_rank,
+                                    int32_t tag,
+                                    const hvd_collective_options* options,
+                                    hvd_operation* operation);
 HVD_C_API int32_t hvd_barrier_async(hvd_process_set set,
                                     hvd_operation* operation);
 /* Declares that this rank has no more tensors for the set; done when all its ranks have
@@ -310,6 +322,10 @@ HVD_C_API int32_t hvd_wait_in_stream(hvd_operation operation, void* stream);
 /* As hvd_poll(), after waiting for at most `seconds`. */
 HVD_C_API int32_t hvd_wait_for(hvd_operation operation, double seconds,
                                int32_t* done);
+/* As hvd_wait(), for at most `seconds`.
+ *   HVD_DEADLINE_EXCEEDED  the operation is still in flight; the text names the ranks
+ *                          that it waits for */
+HVD_C_API int32_t hvd_wait_within(hvd_operation operation, double seconds);
 /* Waits for the operation, and releases the handle and the results. */
 HVD_C_API int32_t hvd_release(hvd_operation operation);
 /* Waits, releases, and returns the outcome. */
@@ -325,6 +341,8 @@ HVD_C_API int32_t hvd_received_splits(hvd_operation operation,
                                       const int64_t** splits, size_t* count);
 /* For a join: the rank that joined last. */
 HVD_C_API int32_t hvd_joined_last(hvd_operation operation, int32_t* rank);
+/* For a receive: the rank that has sent. */
+HVD_C_API int32_t hvd_source(hvd_operation operation, int32_t* rank);
 
 /* Collectives that are repeated with the same memory: checked, and looked up by their
  * name, once. Other ranks see each run as a call with that name. The caller releases
@@ -365,6 +383,10 @@ HVD_C_API int32_t hvd_prepared_release(hvd_prepared prepared);
 HVD_C_API int32_t hvd_add_process_set(const int32_t* ranks, size_t count,
                                       hvd_process_set* set);
 HVD_C_API int32_t hvd_remove_process_set(hvd_process_set set);
+/* The members alone call these two. `key` tells apart sets of the same ranks. */
+HVD_C_API int32_t hvd_new_process_set(const int32_t* ranks, size_t count,
+                                      const char* key, hvd_process_set* set);
+HVD_C_API int32_t hvd_free_process_set(hvd_process_set set);
 /* The members in ascending order: sets `count` to their number, and writes the first
  * `capacity` of them to `ranks`, which may be NULL if `capacity` is 0. */
 HVD_C_API int32_t hvd_process_set_ranks(hvd_process_set set, int32_t* ranks,

@@ -35,7 +35,7 @@ Operation::Results results_of(
   return {.received_splits = *outcome};
 }
 Operation::Results results_of(const StatusOr<int>& outcome) {
-  return {.joined_last = *outcome};
+  return {.rank = *outcome};
 }
 
 }  // namespace
@@ -52,6 +52,14 @@ bool Operation::wait_for(double seconds) const {
 Status Operation::wait() const {
   return std::visit([](const auto& future) { return status_of(future.wait()); },
                     future_);
+}
+
+Status Operation::wait_within(double seconds) const {
+  return std::visit(
+      [&](const auto& future) {
+        return status_of(future.wait_within(seconds));
+      },
+      future_);
 }
 
 Status Operation::wait(void* stream) const {
@@ -98,6 +106,20 @@ using hvd::c::call;
 using hvd::c::check_not_null;
 using hvd::c::operations;
 
+// The rank that is the result of the operation; `why_not` is the error if it
+// has another result.
+std::int32_t rank_of(hvd_operation operation, std::int32_t* rank,
+                     const char* why_not) {
+  return call([&]() -> Status {
+    HVD_RETURN_IF_ERROR(check_not_null(rank, "rank"));
+    HVD_ASSIGN_OR_RETURN(const auto found, operations().find(operation));
+    HVD_ASSIGN_OR_RETURN(const auto* results, found->results());
+    if (results->rank < 0) return absl::OutOfRangeError(why_not);
+    *rank = results->rank;
+    return {};
+  });
+}
+
 }  // namespace
 
 std::int32_t hvd_poll(hvd_operation operation, std::int32_t* done) {
@@ -136,6 +158,13 @@ std::int32_t hvd_wait_for(hvd_operation operation, double seconds,
     constexpr double kForGood = 1e8;
     *done = found->wait_for(seconds < kForGood ? seconds : kForGood) ? 1 : 0;
     return {};
+  });
+}
+
+std::int32_t hvd_wait_within(hvd_operation operation, double seconds) {
+  return call([&]() -> Status {
+    HVD_ASSIGN_OR_RETURN(const auto found, operations().find(operation));
+    return found->wait_within(seconds);
   });
 }
 
@@ -192,15 +221,10 @@ std::int32_t hvd_received_splits(hvd_operation operation,
   });
 }
 
+std::int32_t hvd_source(hvd_operation operation, std::int32_t* rank) {
+  return rank_of(operation, rank, "only a receive has a source");
+}
+
 std::int32_t hvd_joined_last(hvd_operation operation, std::int32_t* rank) {
-  return call([&]() -> Status {
-    HVD_RETURN_IF_ERROR(check_not_null(rank, "rank"));
-    HVD_ASSIGN_OR_RETURN(const auto found, operations().find(operation));
-    HVD_ASSIGN_OR_RETURN(const auto* results, found->results());
-    if (results->joined_last < 0) {
-      return absl::OutOfRangeError("only a join has a last rank");
-    }
-    *rank = results->joined_last;
-    return {};
-  });
+  return rank_of(operation, rank, "only a join has a last rank");
 }

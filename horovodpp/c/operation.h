@@ -32,7 +32,7 @@ class Operation {
   struct Results {
     Buffers tensors = {};
     std::vector<std::int64_t> received_splits = {};
-    int joined_last = -1;
+    int rank = -1;  // That joined last, or that has sent.
   };
 
   explicit Operation(AnyFuture future) : future_(std::move(future)) {}
@@ -40,6 +40,8 @@ class Operation {
   bool poll() const;
   bool wait_for(double seconds) const;
   Status wait() const;
+  // As Future::wait_within().
+  Status wait_within(double seconds) const;
   // As Future::wait(stream).
   Status wait(void* stream) const;
 

@@ -59,6 +59,28 @@ std::int32_t hvd_remove_process_set(hvd_process_set set) {
   });
 }
 
+std::int32_t hvd_new_process_set(const std::int32_t* ranks, std::size_t count,
+                                 const char* key, hvd_process_set* set) {
+  return call([&]() -> Status {
+    HVD_RETURN_IF_ERROR(check_not_null(set, "set"));
+    HVD_RETURN_IF_ERROR(check_not_null(key, "key"));
+    if (count > 0) HVD_RETURN_IF_ERROR(check_not_null(ranks, "ranks"));
+    HVD_ASSIGN_OR_RETURN(const hvd::ProcessSet made,
+                         hvd::new_process_set({ranks, ranks + count}, key));
+    *set = hvd::c::process_sets().add(
+        std::make_shared<const hvd::ProcessSet>(made));
+    return {};
+  });
+}
+
+std::int32_t hvd_free_process_set(hvd_process_set set) {
+  return call([&]() -> Status {
+    HVD_ASSIGN_OR_RETURN(const hvd::ProcessSet found, hvd::c::set_of(set));
+    HVD_RETURN_IF_ERROR(hvd::free_process_set(found));
+    return hvd::c::process_sets().take(set).status();
+  });
+}
+
 std::int32_t hvd_process_set_ranks(hvd_process_set set, std::int32_t* ranks,
                                    std::size_t capacity, std::size_t* count) {
   return call([&]() -> Status {

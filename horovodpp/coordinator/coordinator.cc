@@ -134,7 +134,8 @@ absl::Status Coordinator::step(Clock::TimePoint now) {
 // Sends this rank's messages.
 absl::Status Coordinator::send_messages(Clock::TimePoint now) {
   for (Message& message : protocol_.take_messages()) {
-    if (const auto* stalled = std::get_if<Stalled>(&message)) {
+    if (const auto* stalled = std::get_if<Stalled>(&message);
+        stalled != nullptr && stalled->asker < 0) {
       silence_.reported(*stalled, now);
     }
     if (is_leader()) {

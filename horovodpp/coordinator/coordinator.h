@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -107,6 +108,23 @@ class Coordinator {
 
   // A caller on this rank blocks until the operation `key` completes.
   void wait_for(const Key& key) { protocol_.wait_for(key); }
+
+  // Asks which ranks keep the operation `key` of this rank waiting. The answer,
+  // with the caller's number `question`, comes out of take_answers(), unless a
+  // rank on the way is silent.
+  void ask(const Key& key, std::uint32_t question) {
+    protocol_.ask(key, question, clock_.now());
+  }
+  struct Answer {
+    std::uint32_t question = 0;
+    std::string text = {};
+  };
+  std::vector<Answer> take_answers() { return std::exchange(answers_, {}); }
+  bool has_answers() const { return !answers_.empty(); }
+
+  // A caller gives up its wait, perhaps for a batch that this rank executes:
+  // asks to leave the cycle, so that the batch is abandoned.
+  void leave_cycle() { protocol_.stop_cycle(); }
 
   // This rank shuts down and submits nothing more.
   void leave() { protocol_.leave(); }
@@ -222,6 +240,7 @@ class Coordinator {
   Outbox outbox_;
   Bells bells_;
   std::vector<std::string> warnings_;
+  std::vector<Answer> answers_;
   bool closed_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/coordinator_parts.h"
 #include "horovodpp/coordinator/protocol/message_checks.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/job/suspects.h"
 #include "horovodpp/core/status.h"
 
@@ -90,6 +91,9 @@ absl::Status Coordinator::send_up(Message message) {
     return absl::OkStatus();
   }
   if (const auto* stalled = std::get_if<Stalled>(&message)) {
+    if (stalled->asker >= 0) {
+      return receive_from_above(root_->stall_inspector.asked(*stalled));
+    }
     const auto question =
         root_->stall_inspector.stalled(*stalled, clock_.now());
     return question ? receive_from_above(*question) : absl::OkStatus();
@@ -126,9 +130,14 @@ absl::Status Coordinator::report_stall(const Inspected& found) {
   for (const RankState& state : found.missing) {
     if (!state.answers) suspects.push_back(state.rank);
   }
-  return warn_or_abort(stall_text(finding->key, finding->waited_ms, found,
-                                  [this](int rank) { return described(rank); }),
-                       suspects, finding->is_fatal);
+  std::string text = stall_text(finding->key, finding->waited_ms, found,
+                                [this](int rank) { return described(rank); });
+  if (finding->asker >= 0) {
+    return receive_from_above(Told{.asker = finding->asker,
+                                   .question = finding->question,
+                                   .text = std::move(text)});
+  }
+  return warn_or_abort(text, suspects, finding->is_fatal);
 }
 
 // Checks that the ranks that would ask about stalls are still alive.
@@ -190,6 +199,12 @@ absl::Status Coordinator::apply(Message message) {
   if (const auto* question = std::get_if<Inspect>(&message)) {
     return answer_inspection(*question);
   }
+  if (auto* told = std::get_if<Told>(&message)) {
+    if (told->asker == rank_) {
+      answers_.push_back({told->question, std::move(told->text)});
+    }
+    return absl::OkStatus();
+  }
   if (std::holds_alternative<Closed>(message)) {
     closed_ = true;
     return absl::OkStatus();
@@ -201,9 +216,11 @@ absl::Status Coordinator::apply(Message message) {
 absl::Status Coordinator::answer_inspection(const Inspect& question) {
   const Clock::TimePoint now = clock_.now();
   silence_.questioned(now);
-  const Inspected mine =
-      answer_of(question.query, protocol_.state(question.key, now),
-                protocol_.is_member(question.key.process_set));
+  const bool is_concerned = question.ranks.empty()
+                                ? protocol_.is_member(question.key.process_set)
+                                : contains(question.ranks, rank_);
+  const Inspected mine = answer_of(
+      question.query, protocol_.state(question.key, now), is_concerned);
   if (!is_leader()) {
     outbox_.send(tree_.leader_of(node_), mine);
     return absl::OkStatus();

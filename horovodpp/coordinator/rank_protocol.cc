@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/tensor_queue.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {
@@ -80,7 +81,7 @@ Operation* RankProtocol::submit_by_name(const Request& request,
              " after it had joined; wait for the join to complete")));
     return known;
   }
-  if (known != nullptr ? !known->is_member : !is_member(key.process_set)) {
+  if (known != nullptr ? !known->is_member : !is_concerned(request)) {
     fail(key, mine,
          absl::InvalidArgumentError(absl::StrCat(
              "rank ", options_.rank, " submitted ", key.to_string(),
@@ -180,6 +181,12 @@ absl::Status RankProtocol::define(const Define& message) {
                              .is_member = is_member(set)});
 }
 
+bool RankProtocol::is_concerned(const Request& request) const {
+  return describe(request.kind).is_of_members
+             ? contains(request.ranks, options_.rank)
+             : is_member(request.key.process_set);
+}
+
 std::uint64_t RankProtocol::node_members(ProcessSetId set) const {
   const std::vector<int>& local =
       options_.tree->ranks_of(options_.tree->node_of(options_.rank));
@@ -208,18 +215,44 @@ void RankProtocol::apply_reject(std::uint32_t number) {
        absl::Status(static_cast<absl::StatusCode>(reject.code), reject.why));
 }
 
-void RankProtocol::report_stalls(Clock::TimePoint now) {
+std::vector<StallReporter::Waiting> RankProtocol::waiting() const {
   std::vector<StallReporter::Waiting> waiting;
+  const auto members = [](const Request& request) {
+    return describe(request.kind).is_of_members ? request.ranks
+                                                : std::vector<int>();
+  };
   for (const auto& [id, operation] : operations_) {
     if (operation.state == State::kIdle) continue;
-    waiting.push_back({operation.since, operation.key()});
+    waiting.push_back({.since = operation.since,
+                       .key = operation.key(),
+                       .ranks = members(operation.request())});
   }
   for (const auto& [request, proposed] : proposed_) {
-    waiting.push_back({proposed.since, request.key()});
+    waiting.push_back({.since = proposed.since,
+                       .key = request.key(),
+                       .ranks = members(*request.request())});
   }
   for (const auto& [set, joining] : joining_) {
-    waiting.push_back({joining.since, joining.request->key, true});
+    waiting.push_back(
+        {.since = joining.since, .key = joining.request->key, .is_join = true});
   }
+  return waiting;
+}
+
+void RankProtocol::ask(const Key& key, std::uint32_t question,
+                       Clock::TimePoint now) {
+  Stalled asked = {.key = key, .asker = options_.rank, .question = question};
+  for (StallReporter::Waiting& one : waiting()) {
+    if (!(one.key == key)) continue;
+    asked.waited_ms = static_cast<std::uint32_t>(
+        std::chrono::ceil<std::chrono::milliseconds>(now - one.since).count());
+    asked.ranks = std::move(one.ranks);
+  }
+  messages_.emplace_back(std::move(asked));
+}
+
+void RankProtocol::report_stalls(Clock::TimePoint now) {
+  std::vector<StallReporter::Waiting> waiting = this->waiting();
   const Clock::TimePoint oldest =
       std::min_element(
           waiting.begin(), waiting.end(),

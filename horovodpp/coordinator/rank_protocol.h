@@ -81,6 +81,11 @@ class RankProtocol {
     return in_flight_ > 0 && stalls_.due() && now >= *stalls_.due();
   }
 
+  // Asks for the ranks that keep `key` waiting; see Coordinator::ask().
+  void ask(const Key& key, std::uint32_t question, Clock::TimePoint now);
+  // Asks to leave the cycle, if one is in force.
+  void stop_cycle();
+
   // See Coordinator.
   absl::StatusOr<const Batch*> next_batch();
   void finished();
@@ -161,6 +166,8 @@ class RankProtocol {
     std::vector<Place> next = {};
   };
 
+  // Whether this rank submits `request`.
+  bool is_concerned(const Request& request) const;
   std::uint64_t node_members(ProcessSetId set) const;
   // Whether an operation `key` is still pending.
   bool is_in_flight(const Key& key) const;
@@ -199,7 +206,8 @@ class RankProtocol {
   void plan_cycle();
   static void set_places(const std::vector<Place>& places);
   void enter_cycle_head();
-  void stop_cycle();
+  // Everything of this rank that waits.
+  std::vector<StallReporter::Waiting> waiting() const;
 
   const Options options_;
   ProcessSets sets_;

@@ -66,17 +66,21 @@ absl::Status RankProtocol::run(const std::vector<Record>& records) {
     }
     const Define definition = operation->definition;
     const Request& request = *definition.request;
-    if (!is_member(request.key.process_set)) {
+    if (is_concerned(request)) {
+      HVD_ASSIGN_OR_RETURN(Batch::Entry entry, take(*operation));
+      batch.entries.push_back(std::move(entry));
+    } else {
       if (operation->serves_once()) operations_.erase(record.id);
-      continue;
+      // Every rank knows all process sets.
+      if (!describe(request.kind).changes_sets) continue;
+      batch.entries.push_back(
+          {.agreed = definition.request, .submitted_here = false});
     }
-    HVD_ASSIGN_OR_RETURN(Batch::Entry entry, take(*operation));
-    batch.entries.push_back(std::move(entry));
     batch.participants = definition.participants;
     batch.result = definition.result;
-    if (request.kind == RequestKind::kAddProcessSet) {
+    if (adds_set(request.kind)) {
       sets_.add(definition.result, request.ranks);
-    } else if (request.kind == RequestKind::kRemoveProcessSet) {
+    } else if (removes_set(request.kind)) {
       remove_set(request.subject);
       messages_.emplace_back(Passed{{record.id}});
     }

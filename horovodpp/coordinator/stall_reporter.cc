@@ -26,8 +26,10 @@ std::vector<Stalled> StallReporter::report(std::vector<Waiting> waiting,
     if (waited < warning_) break;
     const auto ms =
         std::chrono::ceil<std::chrono::milliseconds>(waited).count();
-    stalled.push_back(
-        {waiting[i].key, static_cast<std::uint32_t>(ms), waiting[i].is_join});
+    stalled.push_back({.key = waiting[i].key,
+                       .waited_ms = static_cast<std::uint32_t>(ms),
+                       .is_join = waiting[i].is_join,
+                       .ranks = waiting[i].ranks});
   }
   Clock::TimePoint next = std::max(oldest, now - warning_) + warning_;
   if (next <= now) next = now + warning_;

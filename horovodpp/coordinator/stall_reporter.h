@@ -46,6 +46,7 @@ class StallReporter {
     Clock::TimePoint since;
     Key key = {};
     bool is_join = false;
+    std::vector<int> ranks = {};  // As of Stalled.
   };
   // The reports for everything that waits, oldest first. `waiting` is not
   // empty.

@@ -110,9 +110,12 @@ absl::Status Subtree::take(const Sources&, M&) {
 }
 
 absl::Status Subtree::take(const Sources& from, Propose& message) {
-  const auto set = sets_.find(message.request->key.process_set);
-  if (set == sets_.end()) return absl::OkStatus();
-  if (!set->second.members.includes(from)) return no_member();
+  if (!sets_.contains(message.request->key.process_set)) {
+    return absl::OkStatus();
+  }
+  if (!concerned_by(*message.request).members.includes(from)) {
+    return no_member();
+  }
   const auto [place, is_new] =
       proposals_.try_emplace(NamedRequest(message.request));
   Count& count = place->second;
@@ -127,9 +130,16 @@ absl::Status Subtree::take(const Sources& from, Propose& message) {
   return absl::OkStatus();
 }
 
+Subtree::Set Subtree::concerned_by(const Request& request) const {
+  if (describe(request.kind).is_of_members) {
+    return {.members = members_of(request.ranks)};
+  }
+  return sets_.find(request.key.process_set)->second;
+}
+
 void Subtree::forward_if_complete(RequestMap<Count>::iterator proposal) {
   auto& [request, count] = *proposal;
-  const Set& set = sets_[request.key().process_set];
+  const Set set = concerned_by(*request.request());
   if (!(count.from | set.joined).includes(set.members)) return;
   messages_.emplace_back(std::move(count.merged));
   proposals_.erase(proposal);
@@ -281,9 +291,9 @@ void Subtree::scheduled(const std::vector<Record>& records,
       const Define* definition = definitions(record.id);
       if (definition == nullptr) continue;
       const Request& request = *definition->request;
-      if (request.kind == RequestKind::kAddProcessSet) {
+      if (adds_set(request.kind)) {
         add_set(definition->result, request.ranks);
-      } else if (request.kind == RequestKind::kRemoveProcessSet) {
+      } else if (removes_set(request.kind)) {
         forget_set(request.subject);
       }
     }

@@ -99,6 +99,8 @@ class Subtree {
   template <typename M>
   absl::Status take(const Sources& from, M& message);
 
+  // The reporters that submit the request, and those that need not any more.
+  Set concerned_by(const Request& request) const;
   absl::Status count_ready(const Sources& from, std::uint32_t id,
                            ProcessSetId set);
   void left(const Sources& from);

@@ -118,7 +118,9 @@ absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission,
   // A copy: a thread that closes the queue may complete the submission before
   // it is on the list.
   mine.in_flight = submission;
+  const bool is_message = describe(mine.request.kind).is_message;
   name.stage.store(Stage::kQueued);
+  if (is_message) has_message_.store(true);
   // Count before the push, so the count is never below the length of the list.
   const std::int64_t unsent = unsent_count_.fetch_add(1) + 1;
   Submission* first = unsent_.load();
@@ -128,8 +130,8 @@ absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission,
   } while (!unsent_.compare_exchange_weak(first, &mine));
   // One wake-up serves all: many submissions can arrive before the thread runs,
   // and a system call for each would be too slow.
-  return !waits_at_once && unsent >= wake_at_.load() && !is_rung_for_.load() &&
-         !is_rung_for_.exchange(true);
+  return !waits_at_once && (is_message || unsent >= wake_at_.load()) &&
+         !is_rung_for_.load() && !is_rung_for_.exchange(true);
 }
 
 // The thread that closed the queue may have seen and completed the submission.
@@ -179,6 +181,7 @@ void TensorQueue::take_changes(Changes& changes) {
     waits_.clear();
   }
   await(1);
+  if (has_message_.load()) has_message_.store(false);
   Submission* const last = last_.load();
   for (Submission* next = unsent_.exchange(last); next != last;
        next = next->next) {
@@ -289,6 +292,20 @@ void TensorQueue::fail(Submission* submission, const absl::Status& why) {
   record(trace::EventKind::kRefused, *failed);
   release_one(*failed);
   failed->done(why);
+}
+
+SubmissionPtr TensorQueue::hold(const Submission& submission) {
+  return submission.in_flight;
+}
+
+void TensorQueue::finish(const SubmissionPtr& held,
+                         absl::StatusOr<Results> outcome) {
+  if (is_closed() || take_one(held.get()) == nullptr) return;
+  record(outcome.ok() ? trace::EventKind::kMessageDone
+                      : trace::EventKind::kRefused,
+         *held);
+  release_one(*held);
+  held->done(std::move(outcome));
 }
 
 void TensorQueue::close(const absl::Status& reason) {

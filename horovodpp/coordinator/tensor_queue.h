@@ -74,8 +74,8 @@ class TensorQueue {
   //   (as close() said)  the queue is closed
   // Returns whether to wake the driving thread: true at most once until the
   // next take_changes(). Never true if this thread `waits_at_once`, because it
-  // then drives or notifies the driver. From now on the request must not
-  // change.
+  // then drives or notifies the driver. A message to another rank wakes it
+  // whatever wake_at() says. From now on the request must not change.
   absl::StatusOr<bool> push(const SubmissionPtr& submission,
                             bool waits_at_once = false);
 
@@ -89,7 +89,8 @@ class TensorQueue {
   // are. Holds until the next take_changes().
   bool wake_at(std::int64_t unsent) {
     await(unsent);
-    return unsent_count_.load() >= unsent && has_unsent();
+    return has_unsent() &&
+           (unsent_count_.load() >= unsent || has_message_.load());
   }
 
   // A caller blocks until the submission `key` completes.
@@ -143,6 +144,12 @@ class TensorQueue {
 
   // Fails `submission`, if in flight. Only for submissions from take_changes().
   void fail(Submission* submission, const absl::Status& why);
+
+  // A submission from take_changes() that one rank executes by itself: keeps it
+  // alive, nullptr if it is no longer in flight; and completes it, if it is in
+  // flight.
+  static SubmissionPtr hold(const Submission& submission);
+  void finish(const SubmissionPtr& held, absl::StatusOr<Results> outcome);
 
   // Fails everything in flight, and every later push, with `reason`. The first
   // reason stands. For the driving thread, or when it has ended.
@@ -200,6 +207,7 @@ class TensorQueue {
   std::atomic<std::int64_t> wake_at_{1};
   std::atomic<bool> is_rung_for_{false};  // Since the last await().
   std::atomic<bool> has_waits_{false};
+  std::atomic<bool> has_message_{false};  // Unsent.
   // End mark of an empty list: a closed queue has another, so pushes fail.
   std::atomic<Submission*> last_{nullptr};
 

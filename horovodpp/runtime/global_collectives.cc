@@ -241,6 +241,29 @@ StatusOr<Buffer> scatter(ConstTensorView tensor, int root_rank,
                 std::move(options));
 }
 
+Future<void> send_async(ConstTensorView tensor, int to_rank,
+                        MessageOptions options) {
+  return on_runtime(&Runtime::send_async, std::move(tensor), to_rank,
+                    std::move(options));
+}
+
+Status send(ConstTensorView tensor, int to_rank, MessageOptions options) {
+  return waited(&Runtime::send_async, std::move(tensor), to_rank,
+                std::move(options));
+}
+
+Future<int> receive_async(TensorView tensor, int from_rank,
+                          MessageOptions options) {
+  return on_runtime(&Runtime::receive_async, std::move(tensor), from_rank,
+                    std::move(options));
+}
+
+StatusOr<int> receive(TensorView tensor, int from_rank,
+                      MessageOptions options) {
+  return waited(&Runtime::receive_async, std::move(tensor), from_rank,
+                std::move(options));
+}
+
 Status barrier(const ProcessSet& set) {
   HVD_ASSIGN_OR_RETURN(const auto runtime, find_runtime());
   return runtime->barrier(set);
@@ -260,6 +283,15 @@ StatusOr<ProcessSet> add_process_set(std::vector<int> ranks) {
 
 Status remove_process_set(const ProcessSet& set) {
   return waited(&Runtime::remove_process_set_async, set);
+}
+
+StatusOr<ProcessSet> new_process_set(std::vector<int> ranks,
+                                     const std::string& key) {
+  return waited(&Runtime::new_process_set_async, std::move(ranks), key);
+}
+
+Status free_process_set(const ProcessSet& set) {
+  return waited(&Runtime::free_process_set_async, set);
 }
 
 std::vector<int> process_set_ranks(const ProcessSet& set) {

@@ -14,6 +14,7 @@
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -116,6 +117,15 @@ Future<Buffer> scatter_async(ConstTensorView tensor, int root_rank,
 StatusOr<Buffer> scatter(ConstTensorView tensor, int root_rank,
                          ScatterOptions options = {});
 
+// Messages between two ranks; a receive returns the rank that has sent.
+Future<void> send_async(ConstTensorView tensor, int to_rank,
+                        MessageOptions options = {});
+Status send(ConstTensorView tensor, int to_rank, MessageOptions options = {});
+Future<int> receive_async(TensorView tensor, int from_rank,
+                          MessageOptions options = {});
+StatusOr<int> receive(TensorView tensor, int from_rank,
+                      MessageOptions options = {});
+
 // Returns when every rank of the set has called it.
 Status barrier(const ProcessSet& set = ProcessSet::global());
 
@@ -127,6 +137,11 @@ StatusOr<int> join(const ProcessSet& set = ProcessSet::global());
 // Every rank of the job calls these two, whether or not it is a member.
 StatusOr<ProcessSet> add_process_set(std::vector<int> ranks);
 Status remove_process_set(const ProcessSet& set);
+// The members of the set alone call these two; `key` tells apart sets of the
+// same ranks.
+StatusOr<ProcessSet> new_process_set(std::vector<int> ranks,
+                                     const std::string& key);
+Status free_process_set(const ProcessSet& set);
 
 // Properties of a process set: its members in ascending order; their number;
 // this rank's position among them; whether this rank is a member.

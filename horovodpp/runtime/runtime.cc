@@ -64,6 +64,18 @@ StatusOr<std::unique_ptr<runtime::PreparedCall>> prepare_into(
   });
 }
 
+// Submits the creation of a set.
+Future<ProcessSet> set_of(runtime::Submitter& submitter,
+                          absl::StatusOr<coordinator::SubmissionPtr> built) {
+  ProcessSet::Ranks members = std::make_shared<const std::vector<int>>(
+      built.ok() ? (*built)->request.ranks : std::vector<int>());
+  return submitter.submit<ProcessSet>(
+      std::move(built),
+      [members](const Results& results) -> Outcome<ProcessSet> {
+        return ProcessSet(static_cast<std::uint32_t>(results.number), members);
+      });
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Runtime>> Runtime::start(const Config& config) {
@@ -435,6 +447,22 @@ Future<Buffer> Runtime::scatter_async(ConstTensorView tensor, int root_rank,
       sets_, RequestKind::kScatter, {tensor}, std::move(options), root_rank));
 }
 
+Future<void> Runtime::send_async(ConstTensorView tensor, int to_rank,
+                                 MessageOptions options) {
+  return submitter_->submit<void>(
+      runtime::send_submission(sets_, tensor, to_rank, std::move(options)),
+      [](const Results&) { return absl::OkStatus(); });
+}
+
+Future<int> Runtime::receive_async(TensorView tensor, int from_rank,
+                                   MessageOptions options) {
+  return submitter_->submit<int>(
+      runtime::receive_submission(sets_, tensor, from_rank, std::move(options)),
+      [](const Results& results) -> Outcome<int> {
+        return static_cast<int>(results.number);
+      });
+}
+
 Future<void> Runtime::barrier_async(const ProcessSet& set) {
   return submitter_->barrier(set);
 }
@@ -473,14 +501,18 @@ Future<int> Runtime::join_async(const ProcessSet& set) {
 }
 
 Future<ProcessSet> Runtime::add_process_set_async(std::vector<int> ranks) {
-  auto built = runtime::add_set_submission(sets_, std::move(ranks));
-  ProcessSet::Ranks members = std::make_shared<const std::vector<int>>(
-      built.ok() ? (*built)->request.ranks : std::vector<int>());
-  return submitter_->submit<ProcessSet>(
-      std::move(built),
-      [members](const Results& results) -> Outcome<ProcessSet> {
-        return ProcessSet(static_cast<std::uint32_t>(results.number), members);
-      });
+  return set_of(*submitter_,
+                runtime::add_set_submission(sets_, std::move(ranks)));
+}
+
+Future<ProcessSet> Runtime::new_process_set_async(std::vector<int> ranks,
+                                                  const std::string& key) {
+  return set_of(*submitter_,
+                runtime::new_set_submission(sets_, std::move(ranks), key));
+}
+
+Future<void> Runtime::free_process_set_async(const ProcessSet& set) {
+  return submitter_->in_place(runtime::free_set_submission(sets_, set), {});
 }
 
 Future<void> Runtime::remove_process_set_async(const ProcessSet& set) {

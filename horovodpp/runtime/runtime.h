@@ -273,6 +273,18 @@ class Runtime {
   Future<Buffer> scatter_async(ConstTensorView tensor, int root_rank,
                                ScatterOptions options = {});
 
+  // Sends `tensor` to rank `to_rank` of the job, a member of the set and
+  // perhaps this rank. Ready when that rank has received it. Messages of one
+  // sender with one tag are received in the order sent. Sends and receives have
+  // no order with the set's collectives. On a GPU: Unimplemented.
+  Future<void> send_async(ConstTensorView tensor, int to_rank,
+                          MessageOptions options = {});
+  // Receives into `tensor` a message of rank `from_rank` of the job, or of any
+  // rank if that is kAnySource. Returns the rank that has sent. If the message
+  // has another dtype or number of elements, both ranks get InvalidArgument.
+  Future<int> receive_async(TensorView tensor, int from_rank,
+                            MessageOptions options = {});
+
   // Ready when every rank of the set has called it.
   Future<void> barrier_async(const ProcessSet& set = ProcessSet::global());
   // Waits likewise, which costs less than to wait for the future.
@@ -294,6 +306,15 @@ class Runtime {
   // member. Operations in flight in the set that some rank has not submitted
   // fail.
   Future<void> remove_process_set_async(const ProcessSet& set);
+
+  // Creates a process set of `ranks`, which its members alone call; ready when
+  // all of them have. `key` tells apart sets of the same ranks, of which there
+  // may be several. Other ranks go on meanwhile, and may create other sets.
+  //   InvalidArgument  this rank is not a member
+  Future<ProcessSet> new_process_set_async(std::vector<int> ranks,
+                                           const std::string& key);
+  // Removes a set, however it was created. Its members alone call it.
+  Future<void> free_process_set_async(const ProcessSet& set);
 
   // All sets with their ranks, by number; the global set is the first.
   std::vector<ProcessSet> process_sets() const;

@@ -379,6 +379,64 @@ static void works_in_process_sets(void) {
   CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before", hvd_barrier(set));
 }
 
+/* Each pair of ranks makes a set of its own; a last rank without a partner, too. */
+static void works_in_sets_of_their_members(void) {
+  const int32_t first = rank / 2 * 2;
+  const int32_t members[2] = {first, first + 1};
+  const size_t count = first + 1 < size ? 2 : 1;
+  float value = 1.0f;
+  hvd_process_set sets[2] = {0, 0};
+  hvd_allreduce_options options = summed("of a pair");
+  int i;
+  CHECK_OK(hvd_new_process_set(members, count, "a", &sets[0]));
+  CHECK_OK(hvd_new_process_set(members, count, "b", &sets[1]));
+  for (i = 0; i < 2; ++i) {
+    options.process_set = sets[i];
+    value = 1.0f;
+    CHECK_OK(hvd_allreduce(&value, 1, HVD_FLOAT32, &options));
+    CHECK(value == (float)count);
+    CHECK_OK(hvd_free_process_set(sets[i]));
+  }
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "released before", hvd_barrier(sets[0]));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "key",
+                hvd_new_process_set(members, count, NULL, &sets[0]));
+  CHECK_OK(hvd_barrier(HVD_GLOBAL_PROCESS_SET));
+}
+
+/* Every rank sends to the next, and receives from the previous one, or any. */
+static void sends_and_receives(void) {
+  float sent = (float)rank;
+  float received = -1.0f;
+  int32_t source = -1;
+  const int32_t previous = (rank + size - 1) % size;
+  const int64_t one[1] = {1};
+  const hvd_tensor from = {&sent, one, 1, HVD_FLOAT32};
+  const hvd_tensor to = {&received, one, 1, HVD_FLOAT32};
+  hvd_operation send = 0;
+  hvd_operation receive = 0;
+  int i;
+  for (i = 0; i < 2; ++i) {
+    CHECK_OK(hvd_send_async(&from, (rank + 1) % size, i, NULL, &send));
+    CHECK_OK(hvd_receive_async(&to, i == 0 ? previous : HVD_ANY_RANK, i, NULL,
+                               &receive));
+    CHECK_OK(hvd_wait_within(receive, 1e6));
+    CHECK_OK(hvd_source(receive, &source));
+    CHECK(source == previous && received == (float)previous);
+    CHECK_OK(hvd_release(receive));
+    CHECK_OK(hvd_wait(send));
+    CHECK_REFUSED(HVD_OUT_OF_RANGE, "source", hvd_source(send, &source));
+    CHECK_OK(hvd_release(send));
+  }
+  CHECK_OK(hvd_receive_async(&to, rank, 9, NULL, &receive));
+  CHECK_REFUSED(HVD_DEADLINE_EXCEEDED, "a message with tag 9 from",
+                hvd_wait_within(receive, 0.01));
+  CHECK_OK(hvd_send_async(&from, rank, 9, NULL, &send));
+  CHECK_OK(hvd_finish(send));
+  CHECK_OK(hvd_finish(receive));
+  CHECK_REFUSED(HVD_INVALID_ARGUMENT, "rank",
+                hvd_send_async(&from, size, 0, NULL, &send));
+}
+
 /* Rank 0 makes one step less than the others. */
 static void joins(void) {
   float value = 1.0f;
@@ -605,6 +663,8 @@ int main(void) {
   repeats_prepared_calls();
   tells_all_ranks_that_they_disagree();
   works_in_process_sets();
+  works_in_sets_of_their_members();
+  sends_and_receives();
   joins();
   reduces_gradients();
   compresses_gradients();

@@ -77,6 +77,7 @@ int main(void) {
   STRUCT(hvd_reducer);
   STRUCT(hvd_prepared);
   NUMBER(HVD_GLOBAL_PROCESS_SET);
+  NUMBER(-HVD_ANY_RANK);
   NUMBER(HVD_CPU);
   NUMBER(HVD_CUDA(0));
   NUMBER(HVD_OK);

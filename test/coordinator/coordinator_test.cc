@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::UnorderedElementsAreArray;
 
 // One node, two nodes, nodes of one rank, a node of another size.
@@ -521,6 +522,70 @@ TEST_P(CoordinatorLayouts, ProcessSetsComeAndGoWhileOthersWork) {
   cluster.submit_everywhere(add);
   cluster.settle();
   EXPECT_EQ(cluster[0].executed.back().result, 1);  // The id is free again.
+}
+
+// Other ranks neither propose nor hinder, but know the set.
+TEST_P(CoordinatorLayouts, MembersCreateAndFreeASetAlone) {
+  if (GetParam().size < 3) return;
+  Cluster cluster(with_cycles(GetParam()));
+  Request made = request_of(RequestKind::kNewProcessSet, "x of 0 and last");
+  made.tensors.clear();
+  made.once = true;
+  made.ranks = {0, cluster.size() - 1};
+  for (const std::uint32_t number : {1u, 2u}) {
+    made.key.name += "'";
+    cluster.submit(made.ranks.back(), made);
+    cluster.settle();
+    EXPECT_EQ(cluster[0].coordinator->process_sets().count(), number);
+    cluster.submit(0, made);
+    cluster.settle();
+    for (int rank = 0; rank < cluster.size(); ++rank) {
+      EXPECT_EQ(cluster[rank].executed.back().result, number);
+      EXPECT_EQ(*cluster[rank].coordinator->process_sets().ranks(number),
+                made.ranks);
+    }
+  }
+  const Request mine = request_of(RequestKind::kAllreduce, "a", 2);
+  for (const int rank : made.ranks) cluster.submit(rank, mine);
+  cluster.settle();
+  EXPECT_EQ(cluster[0].executed.back().request().key, mine.key);
+  EXPECT_NE(cluster[1].executed.back().request().key, mine.key);
+
+  Request freed = made;
+  freed.kind = RequestKind::kFreeProcessSet;
+  freed.subject = 1;
+  for (const int rank : made.ranks) cluster.submit(rank, freed);
+  cluster.settle();
+  for (int rank = 0; rank < cluster.size(); ++rank) {
+    EXPECT_EQ(cluster[rank].coordinator->process_sets().ranks(1), nullptr);
+  }
+  // The number is free again.
+  made.key.name = "y";
+  for (const int rank : made.ranks) cluster.submit(rank, made);
+  cluster.settle();
+  EXPECT_EQ(cluster[1].executed.back().result, 1);
+}
+
+TEST_P(CoordinatorLayouts, TellsARankThatAsksWhichRanksAreMissing) {
+  if (GetParam().size < 3) return;
+  Cluster cluster(GetParam());
+  Request made = request_of(RequestKind::kNewProcessSet, "x");
+  made.tensors.clear();
+  made.once = true;
+  made.ranks = {1, cluster.size() - 1};
+  cluster.submit(1, made);
+  cluster.settle();
+  cluster[1].coordinator->ask(made.key, 7);
+  cluster.settle();
+  const auto answers = cluster[1].coordinator->take_answers();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].question, 7u);
+  EXPECT_THAT(answers[0].text,
+              HasSubstr("ranks [1] have submitted it, but not rank " +
+                        std::to_string(cluster.size() - 1)));
+  EXPECT_THAT(answers[0].text, Not(HasSubstr("rank 0")));
+  EXPECT_FALSE(cluster[0].coordinator->has_answers());
+  EXPECT_TRUE(cluster[0].coordinator->take_warnings().empty());
 }
 
 TEST_P(CoordinatorLayouts, ReportsMissingRanksAndThenGivesUp) {

@@ -101,7 +101,7 @@ class Arbitrary {
     fill(request.once);
     fill(request.average_of_participants);
     fill(request.captured);
-    if (request.kind == RequestKind::kAddProcessSet) fill(request.ranks);
+    if (describe(request.kind).changes_sets) fill(request.ranks);
     fill(request.subject);
   }
   void fill(std::shared_ptr<const Request>& request) {

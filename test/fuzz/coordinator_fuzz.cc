@@ -61,6 +61,14 @@ std::vector<Request> programs() {
   all.back().kind = kAddProcessSet;
   all.back().key.name = "add";
   all.back().ranks = {1, 2, 3};
+  all.push_back(all.back());
+  all.back().kind = kNewProcessSet;
+  all.back().key.name = "new";
+  all.back().ranks = {0, 2};
+  all.push_back(all.back());
+  all.back().kind = kFreeProcessSet;
+  all.back().key.name = "free";
+  all.back().subject = 3;
   for (const ProcessSetId set : {1u, 3u}) {
     all.push_back(barrier);
     all.back().kind = kRemoveProcessSet;

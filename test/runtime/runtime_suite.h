@@ -11,6 +11,7 @@
 #include "test/runtime/suite_collectives.h"
 #include "test/runtime/suite_groups.h"
 #include "test/runtime/suite_join.h"
+#include "test/runtime/suite_messages.h"
 #include "test/runtime/suite_names.h"
 #include "test/runtime/suite_prepared.h"
 #include "test/runtime/suite_process_sets.h"
@@ -32,6 +33,7 @@ inline std::vector<Case> all_cases() {
   add(kAdasumCases);
   add(kArenaCases);
   add(kRootedCases);
+  add(kMessageCases);
   return all;
 }
 

@@ -273,7 +273,64 @@ inline void removing_a_set_fails_its_waiting_calls(Runtime& job) {
             static_cast<float>(size_of(job)));
 }
 
+// Pairs of ranks make their sets at the same time, without the other ranks.
+inline void members_create_sets_without_the_others(Runtime& job) {
+  const int size = size_of(job);
+  const int rank = rank_of(job);
+  const int pair = rank / 2;
+  std::vector<int> ranks = {2 * pair};
+  if (2 * pair + 1 < size) ranks.push_back(2 * pair + 1);
+  if (rank % 4 == 3) return;                    // Its pair goes without a set,
+  if (ranks.back() % 4 == 3) ranks.pop_back();  // of which it is no member.
+  std::vector<ProcessSet> sets;
+  for (const std::string key : {"a", "b", "a"}) {
+    const auto set = job.new_process_set_async(ranks, key).wait();
+    ASSERT_EQ(set.status(), absl::OkStatus());
+    EXPECT_EQ(set->ranks(), ranks);
+    sets.push_back(*set);
+  }
+  for (const ProcessSet& set : sets) {
+    EXPECT_EQ(count_members(job, set), static_cast<float>(ranks.size()));
+  }
+  EXPECT_NE(sets[0].id(), sets[1].id());
+  EXPECT_EQ(job.free_process_set_async(sets[1]).wait(), absl::OkStatus());
+  EXPECT_FALSE(job.ranks_of(sets[1]).ok());
+  EXPECT_EQ(count_members(job, sets[0]), static_cast<float>(ranks.size()));
+  EXPECT_EQ(count_members(job, sets[2]), static_cast<float>(ranks.size()));
+}
+
+inline void sets_that_members_create_come_and_go(Runtime& job) {
+  const std::vector<int> all = first_ranks(size_of(job));
+  for (int i = 0; i < 20; ++i) {
+    const auto set = job.new_process_set_async(all, std::to_string(i)).wait();
+    ASSERT_EQ(set.status(), absl::OkStatus());
+    EXPECT_EQ(count_members(job, *set), static_cast<float>(all.size()));
+    EXPECT_EQ(count_members(job, ProcessSet::global()),
+              static_cast<float>(all.size()));
+    EXPECT_EQ(job.free_process_set_async(*set).wait(), absl::OkStatus());
+  }
+}
+
+inline void sets_of_others_are_refused_to_a_member(Runtime& job) {
+  const int size = size_of(job);
+  const auto refused = [&](std::vector<int> ranks) {
+    const auto set = job.new_process_set_async(std::move(ranks), "x");
+    EXPECT_TRUE(set.was_ready());
+    EXPECT_TRUE(is_refused(set.wait().status())) << set.wait().status();
+  };
+  refused({});
+  refused({rank_of(job), rank_of(job)});
+  refused({rank_of(job), size});
+  if (size > 1) refused({(rank_of(job) + 1) % size});
+  EXPECT_TRUE(
+      is_refused(job.free_process_set_async(ProcessSet::global()).wait()));
+}
+
 inline constexpr Case kProcessSetCases[] = {
+    {"MembersCreateSetsWithoutTheOthers",
+     members_create_sets_without_the_others},
+    {"SetsThatMembersCreateComeAndGo", sets_that_members_create_come_and_go},
+    {"SetsOfOthersAreRefusedToAMember", sets_of_others_are_refused_to_a_member},
     {"TheGlobalSetIsThereFromTheStart", the_global_set_is_there_from_the_start},
     {"SetsAreAddedAndAskedAbout", sets_are_added_and_asked_about},
     {"RanksThatAreNoMembersAreRefused", ranks_that_are_no_members_are_refused},

@@ -41,6 +41,12 @@ inline bool is_refused(const absl::Status& status) {
   return absl::IsInvalidArgument(status) && !status.message().empty();
 }
 
+// The rank that has sent; -1: the receive has failed.
+inline int source_of(const StatusOr<int>& received) {
+  EXPECT_EQ(received.status(), absl::OkStatus());
+  return received.value_or(-1);
+}
+
 inline int rank_of(const Runtime& job) { return job.topology().rank(); }
 inline int size_of(const Runtime& job) { return job.topology().size(); }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/job/ranks.h"
 #include "test/simulation/running_job.h"
 
 namespace hvd::simulation {
@@ -103,11 +104,22 @@ void RunningJob::enter(int index, Batch batch) {
   }
 }
 
+namespace {
+
+// Whether the members of a process set change it, and `rank` is none of them.
+bool is_of_others(const coordinator::Request& request, int rank) {
+  return describe(request.kind).is_of_members &&
+         !hvd::contains(request.ranks, rank);
+}
+
+}  // namespace
+
 bool RunningJob::is_early(const Batch& batch, const std::vector<int>& members) {
   const Key& key = batch.request().key;
   return std::any_of(members.begin(), members.end(), [&](int member) {
     const SimulatedRank& other = rank(member);
     return !other.batch && other.callers.in_flight(key) < 0 &&
+           !is_of_others(batch.request(), member) &&
            !other.callers.has_joined(key.process_set);
   });
 }
@@ -121,8 +133,9 @@ void RunningJob::check_entry(int index, const Batch::Entry& entry) {
                        fault_text));
   };
   if (!entry.submitted_here) {
-    ++report_.statistics.absent;
     if (item >= 0) wrong("executed without what this rank has submitted");
+    if (is_of_others(*entry.agreed, index)) return;
+    ++report_.statistics.absent;
     if (!mine.callers.has_joined(key.process_set)) {
       wrong("executed, and this rank neither submitted it nor joined");
     }

@@ -18,8 +18,7 @@ bool contains(const std::vector<int>& ranks, int rank) {
 }
 
 bool moves_no_data(RequestKind kind) {
-  return kind == RequestKind::kJoin || kind == RequestKind::kAddProcessSet ||
-         kind == RequestKind::kRemoveProcessSet;
+  return kind == RequestKind::kJoin || coordinator::describe(kind).changes_sets;
 }
 
 bool may_be_fused(const Request& a, const Request& b) {

@@ -130,6 +130,10 @@ Item Generator::item_of_all(RequestKind kind, const std::string& name) {
 void Generator::submit_and_wait_everywhere(const std::vector<int>& items) {
   for (int rank = 0; rank < program_.size(); ++rank) {
     std::vector<int> order = items;
+    std::erase_if(order, [&](int item) {
+      const std::vector<int>& ranks = script_.item(item).ranks;
+      return std::find(ranks.begin(), ranks.end(), rank) == ranks.end();
+    });
     random_.shuffle(order);
     for (const int item : order) script_.submit(rank, 0, item);
     random_.shuffle(order);
@@ -149,11 +153,17 @@ void Generator::add_sets() {
     Item item = item_of_all(RequestKind::kAddProcessSet,
                             absl::StrCat("add.", next_name_++));
     item.request.ranks = members;
+    const bool by_members = random_.percent(40);
+    if (by_members) {
+      item.request.kind = RequestKind::kNewProcessSet;
+      item.ranks = members;
+    }
     const bool exists =
+        !by_members &&
         std::any_of(live_sets_.begin(), live_sets_.end(), [&](int set) {
           return program_.sets[static_cast<std::size_t>(set)] == members;
         });
-    if (program_.size() > 1 && random_.percent(10)) {
+    if (!by_members && program_.size() > 1 && random_.percent(10)) {
       const int odd = random_.below(program_.size());
       item.instead[odd] = item.request;
       item.instead[odd].ranks = {odd, odd};
@@ -163,6 +173,7 @@ void Generator::add_sets() {
     } else {
       item.adds = static_cast<int>(program_.sets.size());
       program_.sets.push_back(members);
+      if (by_members) sets_of_members_.push_back(item.adds);
     }
     items.push_back(script_.add(std::move(item)));
   }
@@ -210,8 +221,17 @@ void Generator::remove_set() {
       waits[static_cast<std::size_t>(rank)].push_back(index);
     }
   }
+  // Others do not know the number of a set that its members have made.
+  const bool is_of_members =
+      std::find(sets_of_members_.begin(), sets_of_members_.end(), set) !=
+      sets_of_members_.end();
+  if (is_of_members || random_.percent(40)) {
+    removal.request.kind = RequestKind::kFreeProcessSet;
+    removal.request.ranks = removal.ranks = members;
+  }
+  const std::vector<int> removing = removal.ranks;
   const int index = script_.add(std::move(removal));
-  for (int rank = 0; rank < program_.size(); ++rank) {
+  for (const int rank : removing) {
     script_.submit(rank, 0, index);
     auto& mine = waits[static_cast<std::size_t>(rank)];
     mine.push_back(index);

@@ -154,6 +154,7 @@ class Generator {
   Training training_;
   std::deque<Tensor> tensors_;
   std::vector<int> live_sets_ = {0};
+  std::vector<int> sets_of_members_;  // Made by their members alone.
   int next_name_ = 0;
   // Where phases begin.
   std::vector<std::vector<std::vector<std::size_t>>> phases_;

@@ -11,7 +11,7 @@ namespace hvd::coordinator {
 namespace {
 
 constexpr std::uint32_t kMessageMagic = 0x70645648;  // "HVdp"
-constexpr std::uint8_t kMessageVersion = 4;
+constexpr std::uint8_t kMessageVersion = 5;
 
 // Writes each type that occurs as a field.
 struct Put {
@@ -126,7 +126,7 @@ Direction direction_of(const Message& message) {
   return std::visit(
       []<typename M>(const M&) {
         if constexpr (kIsOneOf<M, Beat, Break>) return Direction::kAny;
-        if constexpr (kIsOneOf<M, Define, Reject, Round, Halt, Inspect,
+        if constexpr (kIsOneOf<M, Define, Reject, Round, Halt, Inspect, Told,
                                Closed>) {
           return Direction::kDown;
         }

@@ -24,6 +24,7 @@
 //   Round       (leaders only) append this to the schedule of your node
 //   Halt        enter nothing more of the cycle, and say how far you are
 //   Inspect     which ranks have submitted this?
+//   Told        to the rank that asked by Stalled: which ranks are missing
 //   Closed      every rank has left
 // Between neighboring leaders in the tree, or from any rank:
 //   Beat        I am alive
@@ -136,8 +137,15 @@ struct Stalled {
   std::uint32_t waited_ms = 0;
   // A join waits as long as other ranks have work.
   bool is_join = false;
+  // The ranks that submit it; empty: those of its process set.
+  std::vector<int> ranks = {};
+  // The rank that a deadline has passed on, and its number for the answer
+  // (Told); -1: none.
+  int asker = -1;
+  std::uint32_t question = 0;
   static auto fields(auto& m) {
-    return std::tie(m.key, m.waited_ms, m.is_join);
+    return std::tie(m.key, m.waited_ms, m.is_join, m.ranks, m.asker,
+                    m.question);
   }
 };
 
@@ -206,7 +214,14 @@ struct Halt {
 struct Inspect {
   std::uint32_t query = 0;
   Key key = {};
-  static auto fields(auto& m) { return std::tie(m.query, m.key); }
+  std::vector<int> ranks = {};  // As of Stalled.
+  static auto fields(auto& m) { return std::tie(m.query, m.key, m.ranks); }
+};
+struct Told {
+  int asker = 0;
+  std::uint32_t question = 0;
+  std::string text = {};
+  static auto fields(auto& m) { return std::tie(m.asker, m.question, m.text); }
 };
 struct Closed {
   static auto fields(auto&) { return std::tie(); }
@@ -224,7 +239,7 @@ struct Break {
 using Message =
     std::variant<Propose, Outdated, Ready, Passed, Join, Joined, Leave, AllLeft,
                  Stop, Halted, Stalled, Inspected, Report, Define, Reject,
-                 Round, Halt, Inspect, Closed, Beat, Break>;
+                 Round, Halt, Inspect, Told, Closed, Beat, Break>;
 
 // Direction of travel in the tree.
 enum class Direction { kUp, kDown, kAny };

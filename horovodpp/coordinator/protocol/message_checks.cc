@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/protocol/node_board.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {
@@ -44,15 +45,36 @@ struct Check {
     if (message.request->kind == RequestKind::kJoin) {
       return refuse("a join, which is not proposed");
     }
+    HVD_RETURN_IF_ERROR(agreed_on(*message.request));
+    if (message.other) HVD_RETURN_IF_ERROR(agreed_on(*message.other));
     HVD_RETURN_IF_ERROR(rank(message.rank));
     HVD_RETURN_IF_ERROR(rank(message.other_rank));
     return count(message.count);
+  }
+  absl::Status agreed_on(const Request& request) const {
+    const Description& operation = describe(request.kind);
+    if (operation.is_message) {
+      return refuse(
+          "a message between two ranks, which others do not agree on");
+    }
+    if (!operation.is_of_members) return absl::OkStatus();
+    if (request.key.process_set == kGlobalSet && !request.ranks.empty() &&
+        are_ascending_ranks(request.ranks, job.ranks)) {
+      return absl::OkStatus();
+    }
+    return refuse("a change of process sets by impossible members");
   }
   absl::Status operator()(const Joined& message) const {
     return rank(message.last_rank);
   }
   absl::Status operator()(const Leave& message) const {
     return rank(message.rank);
+  }
+  absl::Status operator()(const Told& message) const {
+    return rank(message.asker);
+  }
+  absl::Status operator()(const Stalled& message) const {
+    return message.asker == -1 ? absl::OkStatus() : rank(message.asker);
   }
   absl::Status operator()(const Inspected& message) const {
     for (const int ready : message.ready) HVD_RETURN_IF_ERROR(rank(ready));
@@ -76,14 +98,15 @@ struct Check {
     if (request.kind == RequestKind::kJoin) {
       return refuse("a join, which has no id");
     }
+    HVD_RETURN_IF_ERROR(agreed_on(request));
     const Description& operation = describe(request.kind);
     if (operation.changes_sets) return change_of_sets(message);
     return operation.has_root() ? rank(request.root) : absl::OkStatus();
   }
   absl::Status change_of_sets(const Define& message) const {
     const Request& request = *message.request;
-    const bool adds = request.kind == RequestKind::kAddProcessSet;
-    if ((adds ? message.result : request.subject) == kGlobalSet) {
+    if ((adds_set(request.kind) ? message.result : request.subject) ==
+        kGlobalSet) {
       return refuse("the global process set, which stays as it is");
     }
     if (message.slot != kNoSlot || request.key.process_set != kGlobalSet) {

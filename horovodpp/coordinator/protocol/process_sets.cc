@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "horovodpp/core/job/ranks.h"
+#include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -20,7 +21,7 @@ std::vector<int> sorted(std::vector<int> ranks) {
 
 ProcessSets::ProcessSets(Ranks all) { sets_[kGlobalSet] = std::move(all); }
 
-absl::Status ProcessSets::check(const std::vector<int>& ranks) const {
+absl::Status ProcessSets::check_ranks(const std::vector<int>& ranks) const {
   const std::vector<int> members = sorted(ranks);
   const std::string text = absl::StrCat("a process set of ranks [",
                                         absl::StrJoin(members, ", "), "]");
@@ -40,10 +41,17 @@ absl::Status ProcessSets::check(const std::vector<int>& ranks) const {
         absl::StrCat(text, " names rank ", odd,
                      ", and the job's ranks are 0 to ", size - 1));
   }
+  return absl::OkStatus();
+}
+
+absl::Status ProcessSets::check(const std::vector<int>& ranks) const {
+  HVD_RETURN_IF_ERROR(check_ranks(ranks));
+  const std::vector<int> members = sorted(ranks);
   for (const auto& [id, known] : sets_) {
     if (*known == members) {
       return absl::AlreadyExistsError(
-          absl::StrCat(text, " exists already: it is number ", id));
+          absl::StrCat("a process set of ranks [", absl::StrJoin(members, ", "),
+                       "] exists already: it is number ", id));
     }
   }
   return absl::OkStatus();

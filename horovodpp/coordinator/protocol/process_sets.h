@@ -22,8 +22,10 @@ class ProcessSets {
   // `all`: the ranks of the job.
   explicit ProcessSets(Ranks all);
 
-  // OK if a set of these ranks, in any order, can be added.
+  // OK if these ranks, in any order, can be a set.
   //   InvalidArgument  no ranks, a duplicate rank, a rank outside the job
+  absl::Status check_ranks(const std::vector<int>& ranks) const;
+  // The same, and no other set has these ranks.
   //   AlreadyExists    a set of the same ranks exists; the message names it
   absl::Status check(const std::vector<int>& ranks) const;
 

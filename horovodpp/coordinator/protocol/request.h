@@ -80,8 +80,10 @@ struct Request {
   bool once = false;
   // GPU tensors: record into a graph instead of executing.
   bool captured = false;
-  std::vector<int> ranks = {};        // add_process_set: its members
-  ProcessSetId subject = kGlobalSet;  // remove_process_set
+  // add_process_set, new_process_set, free_process_set: the members, ascending.
+  std::vector<int> ranks = {};
+  // remove_process_set, free_process_set: the set.
+  ProcessSetId subject = kGlobalSet;
 
   // Bytes this rank contributes.
   std::size_t bytes() const {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RequestKind is an operation that ranks agree on. The coordinator and the
-// runtime read its description, one row of kDescriptions. The row has its name,
-// the values that may differ between ranks, the way its data moves, and the
-// part of joined ranks. A new collective is a new row.
+// A RequestKind is an operation of ranks. The coordinator and the runtime read
+// its description, one row of kDescriptions. The row has its name, the values
+// that may differ between ranks, the way its data moves, and the part of joined
+// ranks. A new collective is a new row. Ranks agree on each operation, except
+// on messages between two of them.
 #pragma once
 
 #include <array>
@@ -28,6 +29,10 @@ enum class RequestKind : std::uint8_t {
   kReduce = 19,
   kGather = 20,
   kScatter = 21,
+  kSend = 22,
+  kReceive = 23,
+  kNewProcessSet = 24,
+  kFreeProcessSet = 25,
 };
 
 // The call of a plane by which an operation moves its tensors.
@@ -75,6 +80,11 @@ struct Description {
   // batch that one rank never enters.
   bool can_be_abandoned = false;
   bool changes_sets = false;
+  // The members of the process set (Request::ranks) agree on it, not all ranks
+  // of the set that its key names.
+  bool is_of_members = false;
+  // Two ranks settle it between them (runtime/messages).
+  bool is_message = false;
 
   constexpr bool has_root() const { return root != Root::kNone; }
   constexpr bool reduces() const {
@@ -161,6 +171,18 @@ inline constexpr Description kDescriptions[] = {
      .rows = Rows::kSplit,
      .joined = IfJoined::kReceive,
      .root = Root::kSends},
+    {.kind = RequestKind::kSend, .name = "send", .is_message = true},
+    {.kind = RequestKind::kReceive, .name = "receive", .is_message = true},
+    {.kind = RequestKind::kNewProcessSet,
+     .name = "new_process_set",
+     .joined = IfJoined::kRefused,
+     .changes_sets = true,
+     .is_of_members = true},
+    {.kind = RequestKind::kFreeProcessSet,
+     .name = "free_process_set",
+     .joined = IfJoined::kRefused,
+     .changes_sets = true,
+     .is_of_members = true},
 };
 
 inline constexpr auto kAllRequestKinds = [] {
@@ -185,6 +207,15 @@ constexpr const Description* find_description(std::uint8_t number) {
 // `kind` is one of the enumerators.
 constexpr const Description& describe(RequestKind kind) {
   return *find_description(static_cast<std::uint8_t>(kind));
+}
+
+constexpr bool adds_set(RequestKind kind) {
+  return kind == RequestKind::kAddProcessSet ||
+         kind == RequestKind::kNewProcessSet;
+}
+constexpr bool removes_set(RequestKind kind) {
+  return kind == RequestKind::kRemoveProcessSet ||
+         kind == RequestKind::kFreeProcessSet;
 }
 
 // "allreduce", "allgather", …

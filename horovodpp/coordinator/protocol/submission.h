@@ -28,9 +28,12 @@ struct Results {
   std::vector<Buffer> tensors = {};
   std::vector<std::int64_t> received_splits = {};  // alltoall
   // join: the rank that joined last. add_process_set: the number of the new
-  // set.
+  // set. receive: the rank that has sent.
   std::int64_t number = 0;
 };
+
+// The source of a receive that takes messages of every rank.
+inline constexpr int kAnyRank = -1;
 
 // The id of no operation.
 inline constexpr std::uint32_t kNoId = ~std::uint32_t{0};
@@ -46,6 +49,9 @@ struct Submission {
   Outputs outputs = {};
   // alltoall: rows of the first dimension for each rank of the set.
   std::vector<std::int64_t> splits = {};
+  // send, receive: the other rank, of the job (kAnyRank: any), and the tag.
+  int peer = 0;
+  int tag = 0;
   // Owner of the memory if it was handed over, kept until `done` was called.
   // nullptr: the inputs and outputs are borrowed.
   std::shared_ptr<const void> keep_alive = nullptr;

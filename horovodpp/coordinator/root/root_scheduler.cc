@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/reduce_arithmetic.h"
+#include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -38,7 +39,7 @@ void RootScheduler::take(const Propose& message) {
   if (is_leaving_) return;  // The schedule informs the proposers.
   const Key& key = message.request->key;
   if (sets_.ranks(key.process_set) == nullptr) return;  // Likewise.
-  if (message.count > static_cast<std::uint32_t>(sets_.size(key.process_set))) {
+  if (message.count > concerned_by(*message.request)) {
     protocol_error_ = absl::InvalidArgumentError(
         absl::StrCat(message.count, " ranks proposed ", key.to_string(),
                      ", more than its process set has"));
@@ -66,33 +67,51 @@ RootScheduler::Verdict RootScheduler::judge(const Propose& message) {
         with_root(request),
         ", which is not in the process set; use a member as the root"))};
   }
-  if (request.kind == RequestKind::kAddProcessSet) {
-    const absl::Status status = sets_.check(request.ranks);
-    if (!status.ok()) return {status};
-    ProcessSetId id = next_set_id_;
-    if (free_set_ids_.empty()) {
-      ++next_set_id_;
-    } else {
-      id = free_set_ids_.front();
-      free_set_ids_.erase(free_set_ids_.begin());
-    }
-    sets_.add(id, request.ranks);
-    return {absl::OkStatus(), id};
+  if (adds_set(request.kind)) {
+    const absl::StatusOr<ProcessSetId> id = add_set(request);
+    if (!id.ok()) return {id.status()};
+    return {absl::OkStatus(), *id};
   }
-  if (request.kind == RequestKind::kRemoveProcessSet &&
-      (request.subject == kGlobalSet ||
-       sets_.ranks(request.subject) == nullptr)) {
-    return {absl::InvalidArgumentError(absl::StrCat(
-        "there is no process set ", request.subject, " to remove"))};
+  return {removes_set(request.kind) ? check_removal(request)
+                                    : absl::OkStatus()};
+}
+
+std::size_t RootScheduler::concerned_by(const Request& request) const {
+  return describe(request.kind).is_of_members
+             ? request.ranks.size()
+             : static_cast<std::size_t>(sets_.size(request.key.process_set));
+}
+
+absl::StatusOr<ProcessSetId> RootScheduler::add_set(const Request& request) {
+  // Members that agree on a set may have another of the same ranks.
+  HVD_RETURN_IF_ERROR(describe(request.kind).is_of_members
+                          ? sets_.check_ranks(request.ranks)
+                          : sets_.check(request.ranks));
+  ProcessSetId id = next_set_id_;
+  if (free_set_ids_.empty()) {
+    ++next_set_id_;
+  } else {
+    id = free_set_ids_.front();
+    free_set_ids_.erase(free_set_ids_.begin());
   }
-  return {};
+  sets_.add(id, request.ranks);
+  return id;
+}
+
+absl::Status RootScheduler::check_removal(const Request& request) const {
+  const ProcessSets::Ranks ranks = sets_.ranks(request.subject);
+  const bool is_theirs =
+      ranks != nullptr && (request.kind == RequestKind::kRemoveProcessSet ||
+                           *ranks == request.ranks);
+  if (request.subject != kGlobalSet && is_theirs) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no process set ", request.subject, " to remove"));
 }
 
 absl::Status RootScheduler::judge_with_joined(const Propose& message) const {
   const Request& request = *message.request;
   const Description& operation = describe(request.kind);
-  const auto size =
-      static_cast<std::uint32_t>(sets_.size(request.key.process_set));
+  const auto size = static_cast<std::uint32_t>(concerned_by(request));
   if (message.count == size) return absl::OkStatus();
   const std::string joined =
       absl::StrCat(size - message.count, " of ", size,
@@ -161,7 +180,7 @@ void RootScheduler::define(const Propose& message, std::uint32_t result) {
                                      .result = result,
                                      .request = request});
   enqueue_run(id, request, participants);
-  if (request->kind == RequestKind::kRemoveProcessSet) {
+  if (removes_set(request->kind)) {
     remove_set(id, request->subject);
   }
 }

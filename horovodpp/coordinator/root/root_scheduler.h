@@ -20,6 +20,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "horovodpp/coordinator/protocol/cycle.h"
 #include "horovodpp/coordinator/protocol/message.h"
 #include "horovodpp/coordinator/protocol/name_table.h"
@@ -104,6 +105,10 @@ class RootScheduler {
   };
   Verdict judge(const Propose& message);
   absl::Status judge_with_joined(const Propose& message) const;
+  // The number of ranks that submit the request.
+  std::size_t concerned_by(const Request& request) const;
+  absl::StatusOr<ProcessSetId> add_set(const Request& request);
+  absl::Status check_removal(const Request& request) const;
   void define(const Propose& message, std::uint32_t result);
   void reject(const Key& key, const absl::Status& why);
   std::uint32_t take_slot();

@@ -211,14 +211,16 @@ std::optional<Inspect> StallInspector::stalled(const Stalled& message,
     return now - asked.second >= interval_ / 2;
   });
   // Questions about ordinary stalls do not delay a question that ends the job.
-  const auto open = std::count_if(
-      open_.begin(), open_.end(),
-      [&](const auto& one) { return one.second.is_fatal == is_fatal; });
+  const auto open =
+      std::count_if(open_.begin(), open_.end(), [&](const auto& one) {
+        return one.second.asker < 0 && one.second.is_fatal == is_fatal;
+      });
   if (open >= kMaxOpen || (asked_at_.contains(message.key) && !is_fatal)) {
     return std::nullopt;
   }
   for (const auto& [query, finding] : open_) {
-    if (finding.key == message.key && finding.is_fatal >= is_fatal) {
+    if (finding.asker < 0 && finding.key == message.key &&
+        finding.is_fatal >= is_fatal) {
       return std::nullopt;
     }
   }
@@ -228,15 +230,26 @@ std::optional<Inspect> StallInspector::stalled(const Stalled& message,
                   .waited_ms = message.waited_ms,
                   .is_join = message.is_join,
                   .is_fatal = is_fatal};
-  return Inspect{query, message.key};
+  return Inspect{query, message.key, message.ranks};
+}
+
+Inspect StallInspector::asked(const Stalled& message) {
+  const std::uint32_t query = next_query_++;
+  open_[query] = {.key = message.key,
+                  .waited_ms = message.waited_ms,
+                  .asker = message.asker,
+                  .question = message.question};
+  return Inspect{query, message.key, message.ranks};
 }
 
 std::optional<StallInspector::Finding> StallInspector::answered(
     const Inspected& found) {
   const auto open = open_.extract(found.query);
-  // The missing ranks may have submitted in the meantime.
-  if (open.empty() || found.missing_count == 0) return std::nullopt;
+  if (open.empty()) return std::nullopt;
   Finding finding = open.mapped();
+  if (finding.asker >= 0) return finding;
+  // The missing ranks may have submitted in the meantime.
+  if (found.missing_count == 0) return std::nullopt;
   if (!finding.is_join) return finding;
   // A join may wait as long as other ranks submit operations.
   std::chrono::milliseconds idle(finding.waited_ms);

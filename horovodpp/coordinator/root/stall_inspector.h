@@ -91,13 +91,19 @@ class StallInspector {
   // open.
   std::optional<Inspect> stalled(const Stalled& message, Clock::TimePoint now);
 
+  // A rank asks by itself, and gets the answer (Stalled::asker).
+  Inspect asked(const Stalled& message);
+
   struct Finding {
     Key key = {};
     std::uint32_t waited_ms = 0;
     bool is_join = false;
     bool is_fatal = false;  // Waited so long that the job fails.
+    int asker = -1;         // As of Stalled.
+    std::uint32_t question = 0;
   };
-  // The result of a question; nullopt if the stall is over.
+  // The result of a question; nullopt if the stall is over, and no rank has
+  // asked.
   std::optional<Finding> answered(const Inspected& found);
 
  private:

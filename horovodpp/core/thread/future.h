@@ -32,6 +32,9 @@ namespace HVD_EXPORT hvd {
 template <typename T>
 class Promise;  // The supplying side: core/thread/promise.h.
 
+// How a wait with a timeout has ended.
+enum class WaitEnd { kReady, kInterrupted, kTimedOut };
+
 namespace internal {
 
 // The state shared by copies of a future; see core/thread/promise.h. Outcomes
@@ -50,6 +53,9 @@ const void* wait(FutureState& state);
 const void* order(FutureState& state, void* stream, Status& ordered);
 bool wait_for(FutureState& state, double seconds);
 bool wait_unless(FutureState& state, bool (*ask)(void*), void* context);
+WaitEnd wait_within(FutureState& state, double seconds, bool (*ask)(void*),
+                    void* context);
+Status timed_out(FutureState& state, double seconds);
 const void* order_unless(FutureState& state, void* stream, Status& ordered,
                          bool (*ask)(void*), void* context);
 bool poll(FutureState& state);
@@ -113,16 +119,33 @@ class [[nodiscard]] Future {
   // Returns false on timeout.
   template <typename Duration>
   bool wait_for(Duration timeout) const {
-    double seconds = 0;
-    if constexpr (std::is_arithmetic_v<Duration>) {
-      seconds = static_cast<double>(timeout);
-    } else {
-      using Period = typename Duration::period;
-      seconds = static_cast<double>(timeout.count()) *
-                static_cast<double>(Period::num) /
-                static_cast<double>(Period::den);
+    return !state_ || internal::wait_for(*state_, seconds_of(timeout));
+  }
+
+  // Like wait(), for at most `timeout`: then returns DeadlineExceeded with a
+  // text that names the operation and the ranks that it waits for, "Timed out
+  // after 0.5 s: …". The operation stays in flight, and may still complete. If
+  // this thread executes a collective that it cannot leave within two seconds,
+  // the job breaks.
+  template <typename Duration>
+  Outcome<T> wait_within(Duration timeout) const {
+    const double seconds = seconds_of(timeout);
+    if (wait_within(seconds, [] { return false; }) == WaitEnd::kTimedOut) {
+      return timed_out(seconds);
     }
-    return !state_ || internal::wait_for(*state_, seconds);
+    return wait();
+  }
+
+  // The same with an `interrupted` as of wait_unless(), and the error of a wait
+  // that has timed out.
+  template <typename F>
+  WaitEnd wait_within(double seconds, F interrupted) const {
+    if (!state_) return WaitEnd::kReady;
+    return internal::wait_within(*state_, seconds, &ask<F>, &interrupted);
+  }
+  Status timed_out(double seconds) const {
+    if (!state_) return internal::unconnected();
+    return internal::timed_out(*state_, seconds);
   }
 
   // Like wait(), but `interrupted` can end the wait. It is called on this
@@ -168,6 +191,17 @@ class [[nodiscard]] Future {
 
  private:
   friend class Promise<T>;
+  template <typename Duration>
+  static double seconds_of(Duration timeout) {
+    if constexpr (std::is_arithmetic_v<Duration>) {
+      return static_cast<double>(timeout);
+    } else {
+      using Period = typename Duration::period;
+      return static_cast<double>(timeout.count()) *
+             static_cast<double>(Period::num) /
+             static_cast<double>(Period::den);
+    }
+  }
   template <typename F>
   static bool ask(void* function) {
     return (*static_cast<F*>(function))();

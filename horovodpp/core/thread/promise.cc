@@ -2,12 +2,29 @@
 #include "horovodpp/core/thread/promise.h"
 
 #include <chrono>
+#include <cstdio>
 #include <exception>
+#include <string>
+#include <utility>
 
 #include "horovodpp/core/thread/interruption.h"
 #include "horovodpp/core/thread/without_exceptions.h"
 
 namespace hvd::internal {
+namespace {
+
+// The latest time, where the sum would overflow the clock's range.
+std::chrono::steady_clock::time_point deadline_of(double seconds) {
+  using std::chrono::steady_clock;
+  const auto now = steady_clock::now();
+  const std::chrono::duration<double> timeout(seconds);
+  if (timeout > (steady_clock::time_point::max() - now) / 2) {
+    return steady_clock::time_point::max();
+  }
+  return now + std::chrono::duration_cast<steady_clock::duration>(timeout);
+}
+
+}  // namespace
 
 void FutureState::renew(Waiter& waiter, IfDropped if_dropped) {
   MutexLock lock(mutex_);
@@ -17,6 +34,7 @@ void FutureState::renew(Waiter& waiter, IfDropped if_dropped) {
   announced_ = false;
   polls_ = 0;
   enqueued_ = nullptr;
+  explain_ = nullptr;
   stage_.store(kPending);
 }
 
@@ -84,26 +102,54 @@ const void* FutureState::wait() {
 }
 
 bool FutureState::wait_for(double seconds) {
-  using std::chrono::steady_clock;
   announce_wait(nullptr);
-  const auto now = steady_clock::now();
-  // The sum could overflow the clock's range.
-  const std::chrono::duration<double> timeout(seconds);
-  const bool for_ever = timeout > (steady_clock::time_point::max() - now) / 2;
-  if (for_ever) return await(kSet);
-  return await(
-      kSet, now + std::chrono::duration_cast<steady_clock::duration>(timeout));
+  const auto deadline = deadline_of(seconds);
+  if (deadline == FutexWord::TimePoint::max()) return await(kSet);
+  return await(kSet, deadline);
 }
 
 bool FutureState::wait_unless(bool (*ask)(void*), void* context) {
   return await_unless(kSet, ask, context);
 }
 
+WaitEnd FutureState::wait_within(double seconds, bool (*ask)(void*),
+                                 void* context) {
+  if (is_set()) return WaitEnd::kReady;
+  Interruption interruption(ask, context, deadline_of(seconds));
+  const bool is_ready = await_unless(kSet, interruption);
+  if (interruption.explain) {
+    MutexLock lock(mutex_);
+    explain_ = std::move(interruption.explain);
+  }
+  if (is_ready) return WaitEnd::kReady;
+  return interruption.has_timed_out() ? WaitEnd::kTimedOut
+                                      : WaitEnd::kInterrupted;
+}
+
+Status FutureState::timed_out(double seconds) {
+  std::function<std::string()> explain;
+  {
+    MutexLock lock(mutex_);
+    explain = explain_;
+  }
+  std::string why = explain ? explain() : "";
+  if (why.empty()) why = "the operation is not done";
+  char time[32];
+  std::snprintf(time, sizeof(time), "%g", seconds);
+  return Status(StatusCode::kDeadlineExceeded,
+                std::string("Timed out after ") + time + " s: " + why);
+}
+
 bool FutureState::await_unless(std::uint32_t stage, bool (*ask)(void*),
                                void* context) {
-  const auto is_known = [&] { return stage_.load() >= stage; };
-  if (is_known()) return true;
+  if (stage_.load() >= stage) return true;
   Interruption interruption(ask, context);
+  return await_unless(stage, interruption);
+}
+
+bool FutureState::await_unless(std::uint32_t stage,
+                               Interruption& interruption) {
+  const auto is_known = [&] { return stage_.load() >= stage; };
   announce_wait([&] { return is_known() || interruption.is_due_to_stop(); });
   // Called without the lock: the answer may depend on this very future.
   while (!interruption.is_due_to_stop()) {
@@ -179,6 +225,13 @@ bool wait_unless(FutureState& state, bool (*ask)(void*), void* context) {
 const void* order_unless(FutureState& state, void* stream, Status& ordered,
                          bool (*ask)(void*), void* context) {
   return state.order_unless(stream, ordered, ask, context);
+}
+WaitEnd wait_within(FutureState& state, double seconds, bool (*ask)(void*),
+                    void* context) {
+  return state.wait_within(seconds, ask, context);
+}
+Status timed_out(FutureState& state, double seconds) {
+  return state.timed_out(seconds);
 }
 bool poll(FutureState& state) { return state.poll(); }
 bool was_ready(const FutureState& state) { return state.was_ready(); }

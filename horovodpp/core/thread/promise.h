@@ -25,6 +25,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,8 @@
 #include "horovodpp/core/thread/without_exceptions.h"
 
 namespace hvd {
+
+class Interruption;
 
 // Whether the awaited outcome is available. nullptr: the caller does not block
 // and its thread cannot be used.
@@ -96,6 +99,9 @@ class FutureState {
   const void* wait();
   bool wait_for(double seconds);
   bool wait_unless(bool (*ask)(void*), void* context);
+  WaitEnd wait_within(double seconds, bool (*ask)(void*), void* context);
+  // The error of a wait that has timed out.
+  Status timed_out(double seconds);
   void then(Callback callback);
 
  protected:
@@ -146,6 +152,7 @@ class FutureState {
              std::optional<FutexWord::TimePoint> deadline = std::nullopt);
   // The same; false if `ask` ended the wait.
   bool await_unless(std::uint32_t stage, bool (*ask)(void*), void* context);
+  bool await_unless(std::uint32_t stage, Interruption& interruption);
   bool can_be_ordered() const { return stage_.load() != kPending; }
   const void* order_now(void* stream, Status& ordered);
 
@@ -168,6 +175,8 @@ class FutureState {
   Waiter* waiter_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::shared_ptr<const Enqueued> enqueued_ ABSL_GUARDED_BY(mutex_);
   const void* expected_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  // Says why the outcome is not available; after a wait with a deadline.
+  std::function<std::string()> explain_ ABSL_GUARDED_BY(mutex_);
   bool announced_ ABSL_GUARDED_BY(mutex_) = false;
   int polls_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);

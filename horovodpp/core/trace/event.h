@@ -27,6 +27,7 @@ enum class EventKind : std::uint8_t {
   kStepEnds = 14,    // A training step of this rank.
   kSpanBegins = 15,  // label: the work, "backward"; detail: the thread's number
   kSpanEnds = 16,    // As kSpanBegins.
+  kMessageDone = 17,  // name: the operation; value: bytes
 };
 
 // The detail of kBatchBegins and kDoneAtOnce.

@@ -106,6 +106,7 @@ void Follower::add(const Event& event) {
       waiting_.push_back({event.name, event.ticks});
       break;
     case EventKind::kRefused:
+    case EventKind::kMessageDone:
       forget(event.name);
       break;
     case EventKind::kBatchBegins:

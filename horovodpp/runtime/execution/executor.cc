@@ -65,9 +65,11 @@ absl::Status Executor::dispatch(const Batch& batch,
   const coordinator::Request& request = batch.request();
   switch (request.kind) {
     case RequestKind::kAddProcessSet:
+    case RequestKind::kNewProcessSet:
       return add_set(static_cast<coordinator::ProcessSetId>(batch.result),
                      request.ranks);
     case RequestKind::kRemoveProcessSet:
+    case RequestKind::kFreeProcessSet:
       remove_set(request.subject);
       return absl::OkStatus();
     case RequestKind::kJoin:

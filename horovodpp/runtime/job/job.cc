@@ -52,6 +52,9 @@ coordinator::Coordinator::Options coordinator_options(const Config& config,
               }};
 }
 
+// Leaders wait a second or two for the ranks below them.
+constexpr std::chrono::seconds kAnswerTimeout(3);
+
 // The time after which a rank gives up a wait for its GPU. It is shorter than
 // the job's limit: this rank knows the cause, and reports it before the others
 // give up for want of its part.
@@ -93,6 +96,8 @@ Job::Job(const Config& config, Places places,
                early_leave_in(layout_.early_leave(segment_->payload())),
                kFirstEpoch),
       node_mail_(*segment_, layout_.mail(segment_->payload())),
+      messages_mail_(*segment_, layout_.messages(segment_->payload()),
+                     transport::NodeMail::Pairs::kAll),
       router_(*wires_, node_mail_, sharing_),
       board_(layout_.board(segment_->payload()), segment_->local_rank(),
              segment_->local_size(), config.cache_capacity),
@@ -128,6 +133,18 @@ Job::Job(const Config& config, Places places,
               [this] { nccl_.graphs()->drop_all(); }),
       sets_(topology_.rank(), topology_.size(), home_),
       executor_(planes_, sets_, monitor_, &trace_->recorder()),
+      messenger_(
+          {.topology = sharing_,
+           .near = messages_mail_,
+           .arenas = arenas_,
+           .queue = queue_,
+           .stall_warning = first_stall_check(config),
+           .stall_shutdown = config.stall_shutdown_time,
+           .describe = [this](int rank) { return topology_.describe(rank); },
+           .send_far =
+               [this](int to, std::string bytes) {
+                 return router_.post(to, std::move(bytes));
+               }}),
       activity_(config.is_watched ? std::optional<Activity>(std::in_place)
                                   : std::nullopt),
       reports_(config.summary_steps == 0
@@ -148,7 +165,9 @@ Job::Job(const Config& config, Places places,
                  .launcher = launcher_,
                  .activity = activity_ ? &*activity_ : nullptr,
                  .recorder = &trace_->recorder(),
-                 .reports = reports_ ? &*reports_ : nullptr},
+                 .reports = reports_ ? &*reports_ : nullptr,
+                 .messages = &messenger_,
+                 .questions = &questions_},
                 config.heartbeat_deadline) {
   monitor_.set_poll([this] { return progress_.poll(); },
                     [this] { return progress_.poll_due(); });
@@ -286,9 +305,29 @@ void Job::wait_for(const coordinator::SubmissionPtr& submission,
   }
   const coordinator::Key& key = submission->request.key;
   if (ready && trace_->recorder().is_followed()) note_wait(*submission);
-  if (ready && progress_.help(key, ready)) return;
+  const bool executes = !describe(submission->request.kind).is_message;
+  if (ready && progress_.help(key, ready, executes)) return;
   queue_.wait_for(key);
   ring();
+}
+
+std::string Job::explain(const coordinator::SubmissionPtr& submission) {
+  const coordinator::Request& request = submission->request;
+  if (describe(request.kind).is_message) {
+    return wait_text(*submission, topology_.rank(),
+                     [this](int rank) { return topology_.describe(rank); });
+  }
+  const std::string kind = name_of(request.kind);
+  std::optional<std::string> answer;
+  // A callback runs on the thread that would ask.
+  if (!is_of_a_parent() && !progress_.is_driven_here()) {
+    answer = questions_.ask(
+        request.key, [this] { ring(); }, kAnswerTimeout);
+  }
+  if (answer) return absl::StrCat(kind, " ", *answer);
+  return absl::StrCat(kind, " ", request.key.to_string(),
+                      " is not done, and rank 0 does not say which ranks are "
+                      "missing");
 }
 
 void Job::note_wait(const coordinator::Submission& submission) {

@@ -110,6 +110,7 @@ class Job : public SubmissionSink {
     }
   }
   void callback_threw(const std::string& what) override;
+  std::string explain(const coordinator::SubmissionPtr& submission) override;
 
   // Destroys the graph before the connections that it may use.
   void keep_captured(const std::shared_ptr<device::CudaGraph>& graph) {
@@ -197,6 +198,7 @@ class Job : public SubmissionSink {
   const NodeLayout layout_;
   FailureMonitor monitor_;
   transport::NodeMail node_mail_;
+  transport::NodeMail messages_mail_;
   MessageRouter router_;
   coordinator::SharedBoard board_;
   coordinator::Coordinator coordinator_;
@@ -212,7 +214,9 @@ class Job : public SubmissionSink {
   Planes planes_;
   SetTable sets_;
   Executor executor_;
-  std::optional<Activity> activity_;      // With horovodrun --watch.
+  Messenger messenger_;
+  std::optional<Activity> activity_;  // With horovodrun --watch.
+  QuestionChannel questions_;
   std::optional<ReportChannel> reports_;  // With HOROVODPP_SUMMARY_STEPS.
   Progress progress_;
 

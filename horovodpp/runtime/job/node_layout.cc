@@ -13,7 +13,9 @@ namespace hvd::runtime {
 NodeLayout::NodeLayout(int local_size, std::uint32_t cache_capacity)
     : board_{.bytes = coordinator::SharedBoard::bytes_needed(cache_capacity)},
       mail_(board_.followed_by(transport::NodeMail::bytes_needed(local_size))),
-      early_leave_(mail_.followed_by(sizeof(transport::FailureRecord))),
+      messages_(mail_.followed_by(transport::NodeMail::bytes_needed(
+          local_size, transport::NodeMail::Pairs::kAll))),
+      early_leave_(messages_.followed_by(sizeof(transport::FailureRecord))),
       lives_(early_leave_.followed_by(
           transport::LivenessLocks::bytes_needed(local_size))),
       arenas_(

@@ -20,6 +20,7 @@ class NodeLayout {
   // The parts of `payload`, which has bytes() bytes.
   Memory board(Memory payload) const { return board_.of(payload); }
   Memory mail(Memory payload) const { return mail_.of(payload); }
+  Memory messages(Memory payload) const { return messages_.of(payload); }
   Memory early_leave(Memory payload) const { return early_leave_.of(payload); }
   Memory lives(Memory payload) const { return lives_.of(payload); }
   Memory arenas(Memory payload) const { return arenas_.of(payload); }
@@ -35,6 +36,7 @@ class NodeLayout {
 
   Part board_;
   Part mail_;
+  Part messages_;
   Part early_leave_;
   Part lives_;
   Part arenas_;

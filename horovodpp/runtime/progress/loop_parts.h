@@ -8,10 +8,12 @@
 #include "horovodpp/core/job/topology.h"
 #include "horovodpp/core/trace/recorder.h"
 #include "horovodpp/runtime/execution/executor.h"
+#include "horovodpp/runtime/messages/messenger.h"
 #include "horovodpp/runtime/progress/activity.h"
 #include "horovodpp/runtime/progress/failure_monitor.h"
 #include "horovodpp/runtime/progress/launcher_channel.h"
 #include "horovodpp/runtime/progress/message_router.h"
+#include "horovodpp/runtime/progress/question_channel.h"
 #include "horovodpp/runtime/progress/report_channel.h"
 #include "horovodpp/telemetry/log.h"
 #include "horovodpp/transport/node/segment.h"
@@ -28,9 +30,11 @@ struct LoopParts {
   FailureMonitor& monitor;
   telemetry::Log& log;
   const LauncherChannel& launcher;
-  Activity* activity = nullptr;         // Null without --watch.
-  trace::Recorder* recorder = nullptr;  // Null: batches are not recorded.
-  ReportChannel* reports = nullptr;     // Null: reports are dropped.
+  Activity* activity = nullptr;          // Null without --watch.
+  trace::Recorder* recorder = nullptr;   // Null: batches are not recorded.
+  ReportChannel* reports = nullptr;      // Null: reports are dropped.
+  Messenger* messages = nullptr;         // Null: none are sent or received.
+  QuestionChannel* questions = nullptr;  // Null: none are asked.
 };
 
 }  // namespace hvd::runtime

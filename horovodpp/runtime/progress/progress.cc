@@ -41,9 +41,11 @@ absl::Status Progress::run() {
   }
 }
 
-bool Progress::help(const coordinator::Key& key, const Ready& ready) {
+bool Progress::help(const coordinator::Key& key, const Ready& ready,
+                    bool executes) {
   if (is_driven_here() || !try_to_drive()) return false;
   driver_.store(std::this_thread::get_id());
+  executes_ = executes;
   if (resting_) bell_.leave(Listener::kRester);
   awaited_ = &ready;
   try {
@@ -52,6 +54,7 @@ bool Progress::help(const coordinator::Key& key, const Ready& ready) {
     end_ = job_end_.break_down_after_throw();
   }
   awaited_ = nullptr;
+  executes_ = true;
   bool hand_over = true;
   try {
     hand_over = is_to_hand_over();
@@ -83,7 +86,7 @@ Quick Progress::try_at_once(const coordinator::SubmissionPtr& submission,
 
 void Progress::drive_until(const coordinator::Key& key, const Ready& ready) {
   bool announced = false;
-  while (!ready() && !end_) {
+  while (!ready() && !end_ && (executes_ || !turn_.has_batch())) {
     const std::optional<Sleep> rest = go_on(Listener::kDriver);
     if (rest) {
       // Other ranks can also make it ready; they ring.
@@ -147,7 +150,7 @@ std::optional<Progress::Sleep> Progress::move_on(Listener as) {
     return std::nullopt;
   }
   std::optional<Sleep> rest;
-  absl::StatusOr<bool> moved = turn_.move_on(awaited_);
+  absl::StatusOr<bool> moved = turn();
   if (moved.ok() && !*moved) moved = try_to_sleep(as, rest);
   if (!moved.ok()) {
     end_ = job_end_.break_down(moved.status());
@@ -155,6 +158,10 @@ std::optional<Progress::Sleep> Progress::move_on(Listener as) {
   }
   has_moved_ = has_moved_ || *moved;
   return rest;
+}
+
+absl::StatusOr<bool> Progress::turn() {
+  return executes_ ? turn_.move_on(awaited_) : turn_.move_on_without_batches();
 }
 
 absl::StatusOr<bool> Progress::try_to_sleep(Listener as,
@@ -169,7 +176,7 @@ absl::StatusOr<bool> Progress::try_to_sleep(Listener as,
   }
   const std::uint32_t ticket = bell_.listen(as);
   // Events before listen() rang no bell: look once more.
-  absl::StatusOr<bool> moved = turn_.move_on(awaited_);
+  absl::StatusOr<bool> moved = turn();
   if (moved.ok() && !*moved && !turn_.has_ended()) {
     sleep = {.ticket = ticket,
              .began = now,

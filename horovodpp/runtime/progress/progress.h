@@ -43,8 +43,11 @@ class Progress {
   absl::Status run();
 
   // Drives the job until `ready`, or its end, on a thread that waits for the
-  // submission `key`. Returns false at once if another thread drives.
-  bool help(const coordinator::Key& key, const Ready& ready);
+  // submission `key`. Returns false at once if another thread drives. A thread
+  // that waits for a message executes no batches and leaves them to another
+  // thread: the ranks that a batch lacks may need this thread's next call.
+  bool help(const coordinator::Key& key, const Ready& ready,
+            bool executes = true);
 
   // Executes `submission` on this thread if it is the only work: no thread
   // drives, the bell has not rung, and the peers are there. See SubmissionSink.
@@ -79,6 +82,7 @@ class Progress {
   std::optional<Sleep> move_on(Listener as)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   // If there is no reason to spin, makes a last turn before the sleep.
+  absl::StatusOr<bool> turn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   absl::StatusOr<bool> try_to_sleep(Listener as, std::optional<Sleep>& sleep)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(driving_);
   void sleep(Listener as, const Sleep& sleep);
@@ -105,6 +109,7 @@ class Progress {
   // meanwhile, and hands the bell back.
   std::optional<Sleep> resting_ ABSL_GUARDED_BY(driving_);
   const Ready* awaited_ = nullptr;  // The driver's condition, if any.
+  bool executes_ ABSL_GUARDED_BY(driving_) = true;    // The driver does.
   bool has_moved_ ABSL_GUARDED_BY(driving_) = false;  // Since active_at_.
   Clock::TimePoint active_at_;
 };

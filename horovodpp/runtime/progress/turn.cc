@@ -89,10 +89,14 @@ absl::Status Turn::poll() {
   // Only this thread can go on with the operation that it executes.
   if (Interruption* const mine = Interruption::here();
       mine != nullptr && mine->is_due_to_stop()) {
-    parts_.monitor.give_up(
-        absl::StrCat(parts_.topology.describe(parts_.topology.rank()),
-                     " was interrupted in a collective"));
-    return parts_.monitor.verdict();
+    if (mine->is_pressing()) {
+      parts_.monitor.give_up(absl::StrCat(
+          parts_.topology.describe(parts_.topology.rank()),
+          mine->has_timed_out() ? " timed out" : " was interrupted",
+          " in a collective"));
+      return parts_.monitor.verdict();
+    }
+    parts_.coordinator.leave_cycle();
   }
   do {
     HVD_RETURN_IF_ERROR(take_in().status());
@@ -109,10 +113,12 @@ absl::StatusOr<bool> Turn::take_in() {
   const bool leave = leave_requested_.load() && !leaving_;
   HVD_ASSIGN_OR_RETURN(bool moved, receive());
   if (parts_.reports != nullptr) HVD_RETURN_IF_ERROR(pass_reports());
+  if (parts_.questions != nullptr) pass_questions();
   if (parts_.queue.has_changes()) {
     parts_.queue.take_changes(changes_);
     if (traces()) log_changes();
     moved = moved || !changes_.unsent.empty() || !changes_.waited_for.empty();
+    HVD_RETURN_IF_ERROR(begin_messages());
     std::span<coordinator::Submission* const> unsent = changes_.unsent;
     for (; unsent.size() > kPortion; unsent = unsent.subspan(kPortion)) {
       taken_at_ = parts_.coordinator.submit(unsent.first(kPortion));
@@ -132,6 +138,42 @@ absl::StatusOr<bool> Turn::take_in() {
   return moved;
 }
 
+void Turn::pass_questions() {
+  if (parts_.questions->has_unsent()) {
+    for (const auto& question : parts_.questions->take_unsent()) {
+      parts_.coordinator.ask(question.key, question.number);
+    }
+  }
+  if (!parts_.coordinator.has_answers()) return;
+  for (coordinator::Coordinator::Answer& answer :
+       parts_.coordinator.take_answers()) {
+    parts_.questions->answer(answer.question, std::move(answer.text));
+  }
+}
+
+// Takes the messages out of the changes: the other ranks do not agree on them.
+absl::Status Turn::begin_messages() {
+  if (parts_.messages == nullptr) return absl::OkStatus();
+  absl::Status status;
+  std::erase_if(changes_.unsent,
+                [&](const coordinator::Submission* submission) {
+                  if (!describe(submission->request.kind).is_message)
+                    return false;
+                  if (status.ok()) status = parts_.messages->begin(*submission);
+                  return true;
+                });
+  return status;
+}
+
+absl::Status Turn::check_messages() {
+  const auto due = parts_.messages->due();
+  if (!due || steady_clock::now() < *due) return absl::OkStatus();
+  std::vector<std::string> warnings;
+  HVD_RETURN_IF_ERROR(parts_.messages->report_stalls(warnings));
+  for (const std::string& warning : warnings) parts_.log.warning(warning);
+  return absl::OkStatus();
+}
+
 absl::Status Turn::pass_reports() {
   if (parts_.reports->has_unsent()) {
     for (std::string& report : parts_.reports->take_unsent()) {
@@ -149,6 +191,8 @@ absl::StatusOr<bool> Turn::send_output() {
   const auto taken_at = std::exchange(taken_at_, std::nullopt);
   HVD_RETURN_IF_ERROR(taken_at ? parts_.coordinator.step(*taken_at)
                                : parts_.coordinator.step());
+  // The root may have answered itself.
+  if (parts_.questions != nullptr) pass_questions();
   bool moved = false;
   if (parts_.coordinator.has_output()) {
     for (coordinator::Outgoing& mail : parts_.coordinator.take_outgoing()) {
@@ -166,6 +210,10 @@ absl::StatusOr<bool> Turn::send_output() {
     for (const std::string& warning : parts_.coordinator.take_warnings()) {
       parts_.log.warning(warning);
     }
+  }
+  if (parts_.messages != nullptr) {
+    if (parts_.messages->may_have_unsent()) parts_.messages->flush();
+    if (parts_.messages->is_busy()) HVD_RETURN_IF_ERROR(check_messages());
   }
   if (parts_.router.may_have_unsent()) {
     HVD_RETURN_IF_ERROR(parts_.router.flush().status());
@@ -199,6 +247,10 @@ absl::StatusOr<bool> Turn::execute(const Ready* awaited) {
 absl::StatusOr<bool> Turn::read_schedule() {
   if (next_ != nullptr) return false;
   HVD_ASSIGN_OR_RETURN(next_, parts_.coordinator.next_batch());
+  if (const auto ended = parts_.coordinator.ended_by();
+      ended && parts_.messages != nullptr) {
+    HVD_RETURN_IF_ERROR(parts_.messages->end(*ended));
+  }
   if (!parts_.coordinator.has_failures()) return false;
   const std::vector<coordinator::Failure> failures =
       parts_.coordinator.take_failures();
@@ -243,6 +295,9 @@ absl::Status Turn::carry_out(const coordinator::Batch& batch) {
       // Free the names before callers learn the outcome.
       parts_.queue.release(submissions_);
       parts_.executor.complete(batch, submissions_);
+      if (parts_.messages != nullptr && removes_set(batch.request().kind)) {
+        parts_.messages->removed(batch.request().subject);
+      }
     }
   } catch (...) {
     status = end_.current_exception_status();

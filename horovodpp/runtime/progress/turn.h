@@ -42,6 +42,8 @@ class Turn {
   // before the next batch once `awaited`, unless nullptr, returns true.
   //   (errors)  the job is broken
   absl::StatusOr<bool> move_on(const Ready* awaited);
+  // Whether a batch is to be executed next.
+  bool has_batch() const { return next_ != nullptr; }
 
   // Executes `submission` if it is the only work and its peers are there. If
   // peers are missing it becomes the next batch; `begun` is called first.
@@ -68,7 +70,8 @@ class Turn {
   void log_end() const;
 
   bool is_busy() const {
-    return parts_.coordinator.has_in_flight() || leaving_ || next_ != nullptr;
+    return parts_.coordinator.has_in_flight() || leaving_ || next_ != nullptr ||
+           awaits_messages();
   }
   // How long the thread that drives may sleep; nullopt: until a ring.
   std::optional<Clock::Duration> sleep_limit(bool is_busy,
@@ -80,13 +83,20 @@ class Turn {
   std::int64_t wakes_at() const;
 
  private:
+  bool awaits_messages() const {
+    return parts_.messages != nullptr && parts_.messages->is_busy();
+  }
   // The same during a wait of a plane.
   std::int64_t polls_at() const;
+  std::optional<Clock::TimePoint> messages_due() const;
   WakeConditions wake_conditions(bool is_busy) const;  // Without heartbeats.
   absl::StatusOr<bool> agree();
   absl::StatusOr<bool> take_in();
+  absl::Status begin_messages();
+  absl::Status check_messages();
   absl::StatusOr<bool> receive();
   absl::Status pass_reports();
+  void pass_questions();
   absl::StatusOr<bool> send_output();
   absl::Status beat();
   absl::Status receive_losses(int from, const std::string& notice);

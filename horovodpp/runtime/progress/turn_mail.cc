@@ -25,7 +25,11 @@ constexpr std::size_t kPortionBytes = std::size_t{32} << 10;
 
 absl::StatusOr<bool> Turn::receive() {
   std::size_t bytes = 0;
-  for (bool received = false;; received = true) {
+  bool received = false;
+  if (parts_.messages != nullptr) {
+    HVD_ASSIGN_OR_RETURN(received, parts_.messages->receive_near());
+  }
+  for (;; received = true) {
     HVD_ASSIGN_OR_RETURN(std::optional<transport::Mail> mail,
                          parts_.router.receive());
     if (!mail) return received;
@@ -41,6 +45,10 @@ absl::StatusOr<bool> Turn::receive() {
     }
     if (const auto notice = transport::EpochRouter::notice_in(mail->bytes)) {
       HVD_RETURN_IF_ERROR(receive_losses(mail->from, *notice));
+      continue;
+    }
+    if (parts_.messages != nullptr && is_letter(mail->bytes)) {
+      HVD_RETURN_IF_ERROR(parts_.messages->receive(mail->from, mail->bytes));
       continue;
     }
     const absl::Status heard =

@@ -8,13 +8,28 @@
 #include "horovodpp/runtime/progress/turn.h"
 
 namespace hvd::runtime {
+namespace {
+
+using Due = std::optional<Clock::TimePoint>;
+
+Due earlier(const Due& a, const Due& b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+}  // namespace
+
+std::optional<Clock::TimePoint> Turn::messages_due() const {
+  return parts_.messages == nullptr ? std::nullopt : parts_.messages->due();
+}
 
 // Between steps the first submission always wakes: an idle rank would not
 // notice a missing next one.
 std::int64_t Turn::wakes_at() const {
-  return is_busy() ? static_cast<std::int64_t>(
-                         parts_.coordinator.submissions_to_next())
-                   : 1;
+  return is_busy() && !awaits_messages()
+             ? static_cast<std::int64_t>(
+                   parts_.coordinator.submissions_to_next())
+             : 1;
 }
 
 // In a cycle a submission cannot matter before the batch is over; requests of
@@ -44,6 +59,7 @@ WakeConditions Turn::wake_conditions(bool is_busy) const {
   std::optional<Clock::TimePoint> due = parts_.coordinator.due();
   const auto loss = parts_.monitor.loss_due();
   if (loss && (!due || *loss < *due)) due = loss;
+  due = earlier(due, messages_due());
   return {.several_nodes = several_nodes_,
           .polls_network = parts_.segment.local_rank() == 0 ||
                            parts_.router.has_used_network(),
@@ -54,7 +70,7 @@ WakeConditions Turn::wake_conditions(bool is_busy) const {
 }
 
 std::optional<Clock::TimePoint> Turn::poll_due() const {
-  auto due = parts_.coordinator.due();
+  auto due = earlier(parts_.coordinator.due(), messages_due());
   // A leader passes on what other ranks wait for, and mail of other nodes wakes
   // no rank.
   if (beats_) {

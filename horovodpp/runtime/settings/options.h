@@ -87,6 +87,18 @@ using ReduceOptions = ReducescatterOptions;
 using GatherOptions = AllgatherOptions;
 using ScatterOptions = AlltoallOptions;
 
+// Of a message between two ranks. A receive takes messages of its process set
+// and tag alone.
+struct MessageOptions {
+  int tag = 0;
+  ProcessSet process_set = ProcessSet::global();
+  std::shared_ptr<const void> keep_alive = nullptr;
+  void* stream = nullptr;
+};
+
+// The source of a receive that takes messages of every rank.
+inline constexpr int kAnySource = -1;
+
 struct AlltoallResult {
   // The received rows, in the order of their ranks.
   Buffer tensor = {};

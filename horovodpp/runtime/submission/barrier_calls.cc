@@ -137,9 +137,8 @@ class BarrierCalls::Line : public std::enable_shared_from_this<Line> {
 
   void wait_for(const Ready& ready) {
     is_awaited_.store(true);
-    const auto here = sink_.lock();
-    if (here == nullptr) return;
-    here->wait_for(SubmissionPtr(shared_from_this(), &submission_), ready);
+    announce_wait(sink_, SubmissionPtr(shared_from_this(), &submission_),
+                  ready);
   }
 
   void end(const absl::Status& outcome) {

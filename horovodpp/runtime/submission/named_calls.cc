@@ -116,9 +116,8 @@ class NamedCalls::Call final : public Waiter,
   }
 
   void wait(const Ready& ready) override {
-    const auto here = sink_.lock();
-    if (here == nullptr) return;
-    here->wait_for(SubmissionPtr(shared_from_this(), &submission_), ready);
+    announce_wait(sink_, SubmissionPtr(shared_from_this(), &submission_),
+                  ready);
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "horovodpp/coordinator/protocol/submission.h"
+#include "horovodpp/core/thread/interruption.h"
 #include "horovodpp/core/thread/promise.h"
 #include "horovodpp/runtime/execution/quick_plan.h"
 
@@ -47,9 +48,30 @@ class SubmissionSink {
   virtual void wait_for(const coordinator::SubmissionPtr& submission,
                         const Ready& ready) = 0;
 
+  // Says why `submission` is not done, for a caller that has waited too long.
+  virtual std::string explain(const coordinator::SubmissionPtr&) { return ""; }
+
   // A callback of a future has thrown, which its contract forbids.
   virtual void callback_threw(const std::string& what) = 0;
 };
+
+// Tells the sink, if that still exists, that this thread waits for
+// `submission`. A wait with a deadline can then be explained.
+inline void announce_wait(const std::weak_ptr<SubmissionSink>& sink,
+                          const coordinator::SubmissionPtr& submission,
+                          const Ready& ready) {
+  const auto inside = sink.lock();
+  if (inside == nullptr) return;
+  Interruption* const mine = Interruption::here();
+  if (ready && mine != nullptr && mine->has_deadline()) {
+    mine->explain = [sink, weak = std::weak_ptr(submission)]() -> std::string {
+      const auto awaited = weak.lock();
+      const auto there = sink.lock();
+      return awaited && there ? there->explain(awaited) : "";
+    };
+  }
+  inside->wait_for(submission, ready);
+}
 
 // The wait function of the promise of `submission`: it tells the sink, if that
 // still exists.
@@ -57,8 +79,7 @@ inline OnWait waiter_for(const std::weak_ptr<SubmissionSink>& sink,
                          const coordinator::SubmissionPtr& submission) {
   return [sink, mine = std::weak_ptr(submission)](const Ready& ready) {
     const auto awaited = mine.lock();
-    const auto inside = sink.lock();
-    if (awaited && inside) inside->wait_for(awaited, ready);
+    if (awaited) announce_wait(sink, awaited, ready);
   };
 }
 

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "horovodpp/core/job/ranks.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/runtime/execution/plane_calls.h"
 #include "horovodpp/runtime/execution/reductions.h"
@@ -128,7 +130,61 @@ std::optional<Shape> result_shape(const Request& request,
   }
 }
 
+absl::StatusOr<SubmissionPtr> message(SetTable& sets, RequestKind kind,
+                                      const ConstTensorView& tensor, int peer,
+                                      MessageOptions options) {
+  const auto made = std::make_shared<coordinator::Submission>();
+  Request& request = made->request;
+  request.kind = kind;
+  request.key.process_set = options.process_set.id();
+  request.tensors = {{.dtype = tensor.dtype(), .shape = tensor.shape()}};
+  request.device = tensor.device();
+  made->inputs = {tensor};
+  made->peer = peer;
+  made->tag = options.tag;
+  made->keep_alive = std::move(options.keep_alive);
+  if (!request.device.is_cpu()) {
+    return absl::UnimplementedError(absl::StrCat(
+        name_of(kind), " of a tensor on ", request.device.to_string(),
+        ": only host memory can be sent; copy the tensor to the host"));
+  }
+  HVD_RETURN_IF_ERROR(check_tensors(*made));
+  HVD_ASSIGN_OR_RETURN(const SetPlace place,
+                       sets.place_in(options.process_set));
+  const std::vector<int>& ranks = place.set.ranks();
+  const bool is_any = kind == RequestKind::kReceive && peer == kAnySource;
+  if (!is_any && !std::binary_search(ranks.begin(), ranks.end(), peer)) {
+    return refuse(request, absl::StrCat("rank ", peer, " is not a member of ",
+                                        place.set.to_string()));
+  }
+  HVD_RETURN_IF_ERROR(sets.admit(options.process_set, request));
+  return made;
+}
+
+absl::Status check_removable(const ProcessSet& set) {
+  if (!set.is_global()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the global process set cannot be removed; it ends with the job");
+}
+
 }  // namespace
+
+absl::StatusOr<SubmissionPtr> send_submission(SetTable& sets,
+                                              const ConstTensorView& tensor,
+                                              int to, MessageOptions options) {
+  return message(sets, RequestKind::kSend, tensor, to, std::move(options));
+}
+
+absl::StatusOr<SubmissionPtr> receive_submission(SetTable& sets,
+                                                 const TensorView& tensor,
+                                                 int from,
+                                                 MessageOptions options) {
+  HVD_ASSIGN_OR_RETURN(
+      const SubmissionPtr made,
+      message(sets, RequestKind::kReceive, tensor, from, std::move(options)));
+  made->outputs = {tensor};
+  return made;
+}
 
 absl::StatusOr<SubmissionPtr> submission(SetTable& sets, RequestKind kind,
                                          Inputs inputs, Terms terms, int root) {
@@ -190,12 +246,50 @@ absl::StatusOr<SubmissionPtr> add_set_submission(SetTable& sets,
   return submission;
 }
 
+absl::StatusOr<SubmissionPtr> new_set_submission(SetTable& sets,
+                                                 std::vector<int> ranks,
+                                                 const std::string& key) {
+  HVD_ASSIGN_OR_RETURN(const SetPlace place,
+                       sets.place_in(ProcessSet::global()));
+  std::sort(ranks.begin(), ranks.end());
+  const std::string text =
+      absl::StrCat("a process set of ranks [", absl::StrJoin(ranks, ", "), "]");
+  if (ranks.empty() || !are_ascending_ranks(ranks, place.size())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        text, ": it needs ranks from 0 to ", place.size() - 1, ", each once"));
+  }
+  if (!contains(ranks, place.position)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(text, ": rank ", place.position,
+                     " is not a member, and only members create it"));
+  }
+  const std::string name = absl::StrCat("new_process_set ", key, " of [",
+                                        absl::StrJoin(ranks, ","), "]");
+  HVD_ASSIGN_OR_RETURN(const SubmissionPtr submission,
+                       bare_submission(sets, RequestKind::kNewProcessSet,
+                                       ProcessSet::global(), name));
+  submission->request.once = true;
+  submission->request.ranks = std::move(ranks);
+  return submission;
+}
+
+absl::StatusOr<SubmissionPtr> free_set_submission(SetTable& sets,
+                                                  const ProcessSet& set) {
+  HVD_RETURN_IF_ERROR(check_removable(set));
+  HVD_ASSIGN_OR_RETURN(const SetPlace place, sets.place_in(set));
+  HVD_ASSIGN_OR_RETURN(
+      const SubmissionPtr submission,
+      bare_submission(sets, RequestKind::kFreeProcessSet, ProcessSet::global(),
+                      absl::StrCat("free_process_set ", set.id())));
+  submission->request.once = true;
+  submission->request.ranks = place.set.ranks();
+  submission->request.subject = set.id();
+  return submission;
+}
+
 absl::StatusOr<SubmissionPtr> remove_set_submission(SetTable& sets,
                                                     const ProcessSet& set) {
-  if (set.is_global()) {
-    return absl::InvalidArgumentError(
-        "the global process set cannot be removed; it ends with the job");
-  }
+  HVD_RETURN_IF_ERROR(check_removable(set));
   HVD_RETURN_IF_ERROR(sets.find(set).status());
   HVD_ASSIGN_OR_RETURN(const SubmissionPtr submission,
                        bare_submission(sets, RequestKind::kRemoveProcessSet,

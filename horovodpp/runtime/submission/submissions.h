@@ -22,6 +22,7 @@
 #include "horovodpp/core/reduce_op.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/execution/set_table.h"
+#include "horovodpp/runtime/settings/options.h"
 #include "horovodpp/runtime/settings/process_set.h"
 
 namespace hvd::runtime {
@@ -77,6 +78,17 @@ absl::StatusOr<SubmissionPtr> submission_into(SetTable& sets,
                                               const TensorView& result,
                                               Terms terms);
 
+// Messages to another rank of the set, or from one (or kAnySource).
+//   InvalidArgument  that rank is not in the set
+//   Unimplemented    the tensor is on a GPU
+absl::StatusOr<SubmissionPtr> send_submission(SetTable& sets,
+                                              const ConstTensorView& tensor,
+                                              int to, MessageOptions options);
+absl::StatusOr<SubmissionPtr> receive_submission(SetTable& sets,
+                                                 const TensorView& tensor,
+                                                 int from,
+                                                 MessageOptions options);
+
 // kJoin or kReplay, which need no tensor. Without a name it is numbered.
 absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets,
                                               coordinator::RequestKind kind,
@@ -87,6 +99,13 @@ absl::StatusOr<SubmissionPtr> bare_submission(SetTable& sets,
 // later, when the set is added.
 absl::StatusOr<SubmissionPtr> add_set_submission(SetTable& sets,
                                                  std::vector<int> ranks);
+// The members alone submit these two. `key` tells sets of the same ranks apart.
+//   InvalidArgument  this rank is not a member, or the ranks make no set
+absl::StatusOr<SubmissionPtr> new_set_submission(SetTable& sets,
+                                                 std::vector<int> ranks,
+                                                 const std::string& key);
+absl::StatusOr<SubmissionPtr> free_set_submission(SetTable& sets,
+                                                  const ProcessSet& set);
 absl::StatusOr<SubmissionPtr> remove_set_submission(SetTable& sets,
                                                     const ProcessSet& set);
 

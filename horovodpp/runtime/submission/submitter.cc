@@ -45,6 +45,7 @@ void Submitter::hand_on(const coordinator::SubmissionPtr& submission) {
     case coordinator::RequestKind::kJoin:
       return barriers_.submit_behind(request.key.process_set, submission);
     case coordinator::RequestKind::kRemoveProcessSet:
+    case coordinator::RequestKind::kFreeProcessSet:
       return barriers_.submit_behind(request.subject, submission);
     default:
       sink_.submit(submission);

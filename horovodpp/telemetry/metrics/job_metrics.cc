@@ -31,6 +31,8 @@ void JobMetrics::add(const Event& event) {
       return submitted(event);
     case EventKind::kRefused:
       return refused(event);
+    case EventKind::kMessageDone:
+      return message_done(event);
     case EventKind::kBatchBegins:
       batch_ = {.began = event.ticks};
       return;
@@ -92,8 +94,12 @@ void JobMetrics::submitted(const Event& event) {
 }
 
 void JobMetrics::refused(const Event& event) {
+  ++by_kind_[named(event.name).kind].failed;
+  message_done(event);
+}
+
+void JobMetrics::message_done(const Event& event) {
   Named& name = named(event.name);
-  ++by_kind_[name.kind].failed;
   if (name.submitted.empty()) return;
   name.submitted.erase(name.submitted.begin());
   leave(name, event.ticks);

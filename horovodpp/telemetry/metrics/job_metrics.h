@@ -84,6 +84,7 @@ class JobMetrics {
   double seconds(std::uint64_t from, std::uint64_t to) const;
   void submitted(const trace::Event& event);
   void refused(const trace::Event& event);
+  void message_done(const trace::Event& event);
   void entry(const trace::Event& event);
   void call_begins(const trace::Event& event);
   void batch_ends(const trace::Event& event);

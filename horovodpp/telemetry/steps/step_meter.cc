@@ -38,6 +38,7 @@ void StepMeter::add(const Event& event) {
       return end_step();
     case EventKind::kSubmitted:
     case EventKind::kRefused:
+    case EventKind::kMessageDone:
     case EventKind::kAwaited:
     case EventKind::kCallBegins:
     case EventKind::kCallEnds:

@@ -45,6 +45,7 @@ void EventLanes::add(const Event& event) {
     case EventKind::kSubmitted:
       return submitted(event);
     case EventKind::kRefused:
+    case EventKind::kMessageDone:
       return refused(event);
     case EventKind::kBatchBegins:
       return batch_begins(event);
@@ -122,7 +123,8 @@ void EventLanes::refused(const Event& event) {
   if (mine.ready.empty()) return;
   const Operation operation = take_ready(event.name);
   tracks_.end(operation.track, absl::StrCat("NEGOTIATE_", mine.kind),
-              event.ticks, R"("failed": true)");
+              event.ticks,
+              event.kind == EventKind::kRefused ? R"("failed": true)" : "");
   tracks_.release(operation.track);
 }
 

@@ -17,6 +17,7 @@ void Waits::add(const Event& event) {
       ++operations_[event.name].in_flight;
       return;
     case EventKind::kRefused:
+    case EventKind::kMessageDone:
       return complete(event.name);
     case EventKind::kAwaited:
       return await(event.name);

@@ -113,5 +113,13 @@ TEST(ProcessSets, RanksOutliveTheirSet) {
   EXPECT_THAT(*ranks, ElementsAre(0, 1));
 }
 
+TEST(ProcessSets, RanksMayBeOfSeveralSets) {
+  ProcessSets sets = of_job(4);
+  sets.add(1, {1, 3});
+  EXPECT_TRUE(absl::IsAlreadyExists(sets.check({3, 1})));
+  EXPECT_EQ(sets.check_ranks({3, 1}), absl::OkStatus());
+  EXPECT_TRUE(absl::IsInvalidArgument(sets.check_ranks({3, 4})));
+}
+
 }  // namespace
 }  // namespace hvd::coordinator

@@ -60,9 +60,19 @@ inline Request sample_remove_process_set() {
   return request;
 }
 
+inline Request sample_new_process_set() {
+  Request request;
+  request.kind = RequestKind::kNewProcessSet;
+  request.key.name = "new_process_set x of [0,2]";
+  request.ranks = {0, 2};
+  request.once = true;
+  return request;
+}
+
 inline std::vector<Request> sample_requests() {
-  return {sample_allreduce(), sample_group(), sample_broadcast(),
-          sample_add_process_set(), sample_remove_process_set()};
+  return {sample_allreduce(),          sample_group(),
+          sample_broadcast(),          sample_add_process_set(),
+          sample_remove_process_set(), sample_new_process_set()};
 }
 
 inline RequestPtr shared(Request request) {
@@ -79,6 +89,7 @@ inline std::vector<Message> sample_messages() {
               .count = 3,
               .root_is_here = true},
       Propose{.rank = 1, .request = shared(sample_add_process_set())},
+      Propose{.rank = 2, .request = shared(sample_new_process_set())},
       Outdated{4},
       Ready{{1, 2, 3}},
       Ready{},
@@ -90,6 +101,11 @@ inline std::vector<Message> sample_messages() {
       Stop{3},
       Halted{3, 1234567890123},
       Stalled{{2, "grads"}, 61000, true},
+      Stalled{.key = {0, "set"},
+              .waited_ms = 500,
+              .ranks = {0, 2},
+              .asker = 2,
+              .question = 7},
       Report{1, std::string("\0step", 5)},
       Inspected{.query = 5,
                 .ready_count = 2,
@@ -132,6 +148,8 @@ inline std::vector<Message> sample_messages() {
              {.kind = RecordKind::kStartCycle, .id = 1, .value = 0xabcdefu}}},
       Halt{3},
       Inspect{5, {0, "layer.0.weight"}},
+      Inspect{6, {0, "set"}, {0, 2}},
+      Told{.asker = 2, .question = 7, .text = "rank 0 is missing"},
       Closed{},
       Beat{},
       Break{"rank 2 (host 'a', pid 4711) is gone",

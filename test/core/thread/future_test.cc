@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "horovodpp/core/thread/interruption.h"
 #include "horovodpp/core/thread/promise.h"
 
 namespace hvd {
@@ -399,6 +400,36 @@ TEST(Future, AnUninterruptedWaitEndsWithTheOutcome) {
     return false;
   }));
   EXPECT_TRUE(Future<void>().wait_unless([] { return true; }));
+}
+
+TEST(Future, AWaitWithATimeoutEndsWithAnErrorOrTheOutcome) {
+  Promise<int> promise;
+  const Future<int> future = promise.future();
+  for (int i = 0; i < 2; ++i) {
+    const Status status =
+        future.wait_within(std::chrono::milliseconds(1)).status();
+    EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+    EXPECT_EQ(status.message(),
+              "Timed out after 0.001 s: the operation is not done");
+  }
+  EXPECT_EQ(future.wait_within(1e-6, [] { return false; }), WaitEnd::kTimedOut);
+  EXPECT_EQ(future.wait_within(1e6, [] { return true; }),
+            WaitEnd::kInterrupted);
+  promise.set(42);
+  EXPECT_EQ(*future.wait_within(0), 42);
+  EXPECT_EQ(*future.wait_within(std::chrono::nanoseconds::max()), 42);
+}
+
+TEST(Future, AWaitWithATimeoutLetsItsOperationExplain) {
+  Promise<void> promise([](const Ready& ready) {
+    EXPECT_TRUE(Interruption::here()->has_deadline());
+    Interruption::here()->explain = [] { return "rank 1 is late"; };
+    while (!ready()) std::this_thread::yield();
+    EXPECT_TRUE(Interruption::here()->has_timed_out());
+    EXPECT_FALSE(Interruption::here()->is_pressing());
+  });
+  EXPECT_EQ(promise.future().wait_within(0.0005).message(),
+            "Timed out after 0.0005 s: rank 1 is late");
 }
 
 TEST(Future, AWaitOfAStreamCanBeInterrupted) {

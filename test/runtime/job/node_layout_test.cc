@@ -15,8 +15,9 @@ TEST(NodeLayout, PartsFollowOneAnotherFromTheBeginningsOfPages) {
     std::vector<std::byte> memory(layout.bytes());
     std::size_t end = 0;
     for (const NodeLayout::Memory part :
-         {layout.board(memory), layout.mail(memory), layout.early_leave(memory),
-          layout.lives(memory), layout.arenas(memory), layout.plane(memory)}) {
+         {layout.board(memory), layout.mail(memory), layout.messages(memory),
+          layout.early_leave(memory), layout.lives(memory),
+          layout.arenas(memory), layout.plane(memory)}) {
       const auto begin = static_cast<std::size_t>(part.data() - memory.data());
       EXPECT_EQ(begin % 4096, 0u);
       EXPECT_GE(begin, end);

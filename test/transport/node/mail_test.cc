@@ -17,18 +17,19 @@ namespace {
 // The segments and mail of a node's ranks, all held by one thread.
 class Node {
  public:
-  explicit Node(int ranks) : world_(ranks) {
+  explicit Node(int ranks, NodeMail::Pairs pairs = NodeMail::Pairs::kOfLeader)
+      : world_(ranks) {
     communicators_.resize(static_cast<std::size_t>(ranks));
     segments_.resize(static_cast<std::size_t>(ranks));
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks; ++rank) {
-      threads.emplace_back([this, rank, ranks] {
+      threads.emplace_back([this, rank, ranks, pairs] {
         const auto i = static_cast<std::size_t>(rank);
         communicators_[i] = world_.communicator(rank);
         const auto topology =
             Topology::from_peers(rank, communicators_[i]->peers());
         auto segment = NodeSegment::open(
-            *communicators_[i], *topology, NodeMail::bytes_needed(ranks),
+            *communicators_[i], *topology, NodeMail::bytes_needed(ranks, pairs),
             std::chrono::steady_clock::now() + std::chrono::seconds(30));
         ASSERT_EQ(segment.status(), absl::OkStatus());
         segments_[i] = *std::move(segment);
@@ -36,7 +37,8 @@ class Node {
     }
     for (std::thread& thread : threads) thread.join();
     for (auto& segment : segments_) {
-      mail_.push_back(std::make_unique<NodeMail>(*segment, segment->payload()));
+      mail_.push_back(
+          std::make_unique<NodeMail>(*segment, segment->payload(), pairs));
     }
   }
   NodeMail& operator[](int rank) {
@@ -71,6 +73,47 @@ TEST(NodeMail, ConnectsTheLeaderAndTheOthers) {
   EXPECT_EQ(node[1].receive()->bytes, "");
   EXPECT_FALSE(node[1].receive().has_value());
   EXPECT_FALSE(node[2].receive().has_value());
+}
+
+TEST(NodeMail, ConnectsAllPairs) {
+  for (const int ranks : {2, 5, 9}) {
+    Node node(ranks, NodeMail::Pairs::kAll);
+    for (int rank = 0; rank < ranks; ++rank) {
+      EXPECT_FALSE(node[rank].receive().has_value());
+    }
+    for (int from = 0; from < ranks; ++from) {
+      for (int to = 0; to < ranks; ++to) {
+        EXPECT_EQ(node[from].reaches(to), from != to);
+        if (from == to) continue;
+        node[from].send(to, std::to_string(from));
+        node[from].send(to, std::string(1000, 'x'));
+      }
+    }
+    for (int to = 0; to < ranks; ++to) {
+      for (int i = 0; i < 2 * (ranks - 1); ++i) {
+        const auto letter = node[to].receive();
+        ASSERT_TRUE(letter.has_value());
+        const bool is_first = letter->bytes == std::to_string(letter->from);
+        EXPECT_TRUE(is_first || letter->bytes == std::string(1000, 'x'));
+      }
+      EXPECT_FALSE(node[to].receive().has_value());
+    }
+  }
+}
+
+// A part of a message does not hide the next one.
+TEST(NodeMail, LargeMessagesOfAllPairsComeInParts) {
+  Node node(3, NodeMail::Pairs::kAll);
+  const std::string large(100000, 'x');
+  node[1].send(2, large);
+  node[0].send(2, "small");
+  std::vector<std::string> received;
+  while (received.size() < 2) {
+    node[1].flush();
+    while (auto letter = node[2].receive()) received.push_back(letter->bytes);
+  }
+  EXPECT_EQ(received[0], "small");
+  EXPECT_EQ(received[1], large);
 }
 
 TEST(NodeMail, AMessageLargerThanTheRingComesInParts) {
