@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The backend "horovodpp" of torch.distributed.
+
+    import horovodpp.torch.backend
+    torch.distributed.init_process_group("horovodpp")
+    ...                                     # DDP, FSDP2, DTensor and so on, unchanged.
+
+Start the ranks by torchrun or by horovodrun. docs/torch_distributed.md tells what works.
+"""
+from horovodpp.torch.backend.group import ProcessGroup
+from horovodpp_torch_backend import NAME, register
+
+register()
+
+__all__ = ["NAME", "ProcessGroup"]

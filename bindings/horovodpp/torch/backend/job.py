@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The job of a process group: found, entered by the group's store, or begun by the launcher."""
+import os
+import socket
+
+import torch.distributed as dist
+
+from horovodpp import _core
+from horovodpp.common import basics, torchrun
+from horovodpp_torch_backend import _LAUNCHERS
+
+_KEY = "horovodpp/meeting"
+_is_of_group = False  # Whether the job ends with the default group.
+
+
+def enter(store, rank, size):
+    """Enters the job whose ranks are those of the default group.
+
+    Raises RuntimeError if the process is in a job in which it has another rank.
+    """
+    global _is_of_group
+    if not _core.is_initialized():
+        if size == 1 or any(name in os.environ for name in _LAUNCHERS):
+            basics.init_at(None)
+        else:
+            _enter_by(store, rank, size)
+        _is_of_group = True
+    if (_core.rank(), _core.size()) != (rank, size):
+        raise RuntimeError(
+            f"this process is rank {_core.rank()} of {_core.size()} in its job of horovodpp, but "
+            f"rank {rank} of {size} in the process group: give init_process_group() the rank and "
+            "size of the job, or none")
+
+
+def _enter_by(store, rank, size):
+    meeting, place = torchrun.meet_at(store, _KEY, rank, size)
+    basics.init_at(place)
+    if meeting is not None:  # Every rank has entered: a later group meets anew.
+        store.delete_key(_KEY)
+        del meeting
+
+
+def leave():
+    """Leaves the job if the default group entered it and hvd.init() was not called since."""
+    global _is_of_group
+    if _is_of_group and _core.is_initialized() and not basics.is_wanted_by_program():
+        basics.shutdown()
+    _is_of_group = False
+
+
+def meet_in_job(options):
+    """The handler of env:// where horovodrun or mpirun started the ranks: yields (store, rank,
+    size), as torch's handlers do."""
+    global _is_of_group
+    if not _core.is_initialized():
+        basics.init_at(None)
+        _is_of_group = True
+    yield _store_of_job(options.get("timeout")), _core.rank(), _core.size()
+    raise RuntimeError("a job of horovodpp cannot meet again under env://")
+
+
+def _store_of_job(timeout):
+    """A TCPStore of rank 0; the ranks learn its port by a broadcast of the job."""
+    from horovodpp.torch.functions import broadcast_object
+    rank, size = _core.rank(), _core.size()
+    more = {} if timeout is None else {"timeout": timeout}
+    host = "localhost" if _core.local_size() == size else socket.getfqdn()
+    store = dist.TCPStore(host, 0, size, True, wait_for_workers=False, **more) if rank == 0 else None
+    host, port = broadcast_object((host, store.port if store else 0), 0, "horovodpp.store")
+    return store or dist.TCPStore(host, port, size, False, wait_for_workers=False, **more)
