@@ -22,8 +22,6 @@ def seconds(timeout):
 
 def wait(operation, timeout):
     """The operation's result. Raises TimedOut after `timeout` seconds, unless that is None."""
-    if timeout is None or timeout > _UNLIMITED_S or operation.poll():
-        return operation.wait()
     return operation.wait()
 
 
