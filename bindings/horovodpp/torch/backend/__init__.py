@@ -7,9 +7,12 @@
 
 Start the ranks by torchrun or by horovodrun. docs/torch_distributed.md tells what works.
 """
+from horovodpp.torch.backend import (
+    completions, errors, group, job, memory, messages, moves, reductions, untraced, work)
 from horovodpp.torch.backend.group import ProcessGroup
 from horovodpp_torch_backend import NAME, register
 
 register()
+untraced.leave_untraced(completions, errors, group, job, memory, messages, moves, reductions, work)
 
 __all__ = ["NAME", "ProcessGroup"]

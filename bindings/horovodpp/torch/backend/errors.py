@@ -16,6 +16,6 @@ def explained(error):
     if (not isinstance(error, HorovodInternalError) or isinstance(error, InvalidCallError)
             or any(word in text.lower() for word in _WORDS)):
         return error
-    if "waited for" in text:
+    if "stalled" in text or "waited for" in text:
         return type(error)(f"Timed out: {text}")
     return type(error)(f"{text} (connection closed)")

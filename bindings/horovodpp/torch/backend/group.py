@@ -14,7 +14,7 @@ from horovodpp import _core
 from horovodpp.common.handles import AT_ONCE
 from horovodpp.torch.backend import completions, job, memory
 from horovodpp.torch.backend.errors import TimedOut, explained
-from horovodpp.torch.backend.messages import Messages
+from horovodpp.torch.backend.messages import Messages, first_tag_of
 from horovodpp.torch.backend.moves import Moves
 from horovodpp.torch.backend.reductions import Reductions
 from horovodpp.torch.backend.work import Done, Several, Work
@@ -72,6 +72,7 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         self._coalesced = None
         self._lock = threading.Lock()
         self._monitored = itertools.count()
+        self._first_tag = first_tag_of(name, is_default or self.core.id != 0)
         self._zero = torch.zeros(1, dtype=torch.uint8)
         self._zero_described = memory.described(self._zero)
 
@@ -83,7 +84,6 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         key: what tells apart operations that do not match. start: submits under a name.
         finish: see Work. keep: the memory that the operation uses besides the outputs.
         """
-        finish = finish or None
         timeout = completions.seconds(opts.timeout) or self.timeout
         if _TELLS_WAITS and not opts.asyncOp and self._coalesced is None:
             with AT_ONCE:
@@ -124,7 +124,7 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
             raise
         except Exception as error:
             raise explained(error) from None
-        if finish is not None:
+        if finish:
             finish(result)
         return Done(outputs)
 

@@ -1,23 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages between two ranks of a group: send, receive, receive from any rank."""
+import zlib
+
 from horovodpp import _core
 from horovodpp.torch.backend import memory
-from horovodpp.torch.backend.work import Work
+from horovodpp.torch.backend.work import Done, Work
 
 _ANY = -1
+# A message of so many bytes is copied, and its sender does not wait for the receiver: programs
+# that send to each other first, and then receive, rely on that.
+_COPIED_BYTES = 64 << 10
+_TAG_BITS = 20
 
 
-class _Received(Work):
+def first_tag_of(name, is_alone):
+    """What a group adds to its tags, if it shares a process set with other groups."""
+    return 0 if is_alone else (1 + zlib.crc32(name.encode()) % 1023) << _TAG_BITS
+
+
+class _Receive(Work):
     """The work of a receive, which tells its source."""
 
-    def __init__(self, group, *arguments):
-        super().__init__(*arguments)
-        self._operation_of_source = self.operation
-        self._group = group
+    def __init__(self, group, operation, tensor, staged):
+        def finish(rank):
+            self._source = group.ranks.index(rank)
+            if staged is not tensor:
+                tensor.copy_(staged)
+
+        super().__init__(operation, group.timeout, [tensor], finish, staged)
 
     def _source_rank(self):
         self.wait()
-        return self._group.ranks.index(self._operation_of_source.source())
+        return self._source
 
 
 class Messages:
@@ -26,8 +40,13 @@ class Messages:
     def send(self, tensors, to_rank, tag=0):
         tensor, = tensors
         staged = memory.dense(tensor)
-        operation = _core.send(memory.described_moved(staged), self.ranks[to_rank], tag, self.core)
-        return self._keep_message(Work(operation, self.timeout, list(tensors), None, staged))
+        is_copied = staged.is_cpu and staged.nbytes <= _COPIED_BYTES
+        if is_copied and staged is tensor:
+            staged = tensor.clone()
+        operation = _core.send(memory.described_moved(staged), self.ranks[to_rank],
+                               self._first_tag + tag, self.core)
+        work = self._keep_message(Work(operation, self.timeout, list(tensors), None, staged))
+        return Done(tensors) if is_copied else work
 
     def recv(self, tensors, from_rank, tag=0):
         return self._receive(tensors, self.ranks[from_rank], tag)
@@ -38,10 +57,9 @@ class Messages:
     def _receive(self, tensors, from_rank, tag):
         tensor, = tensors
         staged = memory.dense(tensor)
-        operation = _core.receive(memory.described_moved(staged), from_rank, tag, self.core)
-        finish = staged is not tensor and (lambda _: tensor.copy_(staged))
-        return self._keep_message(_Received(self, operation, self.timeout, list(tensors), finish,
-                                            staged))
+        operation = _core.receive(memory.described_moved(staged), from_rank,
+                                  self._first_tag + tag, self.core)
+        return self._keep_message(_Receive(self, operation, tensor, staged))
 
     def _keep_message(self, work):
         """Keeps the memory of messages in flight, which end in any order."""

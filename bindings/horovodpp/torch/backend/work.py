@@ -25,7 +25,7 @@ class Work(dist.Work):
         self.timeout = timeout  # Seconds from the submission, for those who wait.
         self.outputs = outputs
         self.is_on_gpu = bool(outputs) and outputs[0].is_cuda
-        self._finish = finish
+        self._finish = finish or None
         self._keep = keep
         self._lock = threading.Lock()
         self._error = None
