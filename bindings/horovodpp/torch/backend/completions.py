@@ -6,7 +6,7 @@ import threading
 import time
 
 from horovodpp import _core
-from horovodpp.torch.backend.errors import TimedOut
+from horovodpp.torch.backend.errors import timed_out
 
 _TICK_S = 0.01
 _UNLIMITED_S = 1e8
@@ -65,7 +65,7 @@ class _Thread:
             if work.operation is not None:
                 work.operation.poll()
             if now >= deadline:
-                work.fail(TimedOut(f"Timed out: an operation has waited for {work.timeout:g} s"))
+                work.fail(timed_out("an operation", work.timeout))
                 self._end(number)
 
     def _stop(self):

@@ -9,13 +9,17 @@ class TimedOut(HorovodInternalError):
     """An operation did not end in the time of its group."""
 
 
+def timed_out(what, seconds):
+    return TimedOut(f"{what} Timed out waiting {seconds * 1000:g}ms")
+
+
 def explained(error):
-    """The error of an operation: for a lost rank, with the word "closed" behind the rank's name,
-    and for a stalled one with "Timed out" before it."""
+    """The error of an operation, with " Timed out " before the text about a stalled rank, and
+    " closed " before that about a lost rank."""
     text = str(error)
     if (not isinstance(error, HorovodInternalError) or isinstance(error, InvalidCallError)
             or any(word in text.lower() for word in _WORDS)):
         return error
     if "stalled" in text or "waited for" in text:
-        return type(error)(f"Timed out: {text}")
-    return type(error)(f"{text} (connection closed)")
+        return type(error)(f"the operation Timed out as {text}")
+    return type(error)(f"a connection is closed because {text}")

@@ -13,7 +13,7 @@ from torch._C import _distributed_c10d as c10d
 from horovodpp import _core
 from horovodpp.common.handles import AT_ONCE
 from horovodpp.torch.backend import completions, job, memory
-from horovodpp.torch.backend.errors import TimedOut, explained
+from horovodpp.torch.backend.errors import TimedOut, explained, timed_out
 from horovodpp.torch.backend.messages import Messages, first_tag_of
 from horovodpp.torch.backend.moves import Moves
 from horovodpp.torch.backend.reductions import Reductions
@@ -35,6 +35,8 @@ def new_group(options):
     ranks = list(options.global_ranks_in_group)
     name = str(options.group_id)
     if not ranks or not _core.is_initialized():
+        if ranks and len(ranks) != dist.get_world_size():
+            raise RuntimeError("the first group of the backend horovodpp must have all ranks")
         job.enter(options.store, options.group_rank, options.group_size)
         ranks = ranks or list(range(options.group_size))
     return ProcessGroup(ranks, name, options.timeout, options.store, is_default=not
@@ -152,8 +154,8 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
             missing = [rank for rank in range(self.size())
                        if not self._store.check([f"{key}/{rank}"])]
             named = missing if wait_all_ranks else missing[:1]
-            raise TimedOut(f"Timed out: ranks {named} failed to pass monitoredBarrier in "
-                           f"{limit * 1000:g} ms") from None
+            raise timed_out(f"ranks {named} failed to pass monitoredBarrier, which", limit) \
+                from None
 
     # --- Names and settings, as torch asks for them ---
 

@@ -60,8 +60,10 @@ class Moves:
                                 tuple(output.numel() for output in outputs))
 
     def allgather_coalesced(self, outputs, sources, opts=None):
-        """outputs[i] becomes the list of all ranks' sources[i]."""
-        return self.allgather(outputs, sources, opts)
+        """outputs[r] becomes the list of the sources of rank r."""
+        opts = opts or self.options.allgather
+        return self._several([self._gather_list(list(output), source, opts)
+                              for output, source in zip(zip(*outputs), sources)])
 
     def all_gather_single_coalesced(self, outputs, sources, opts=None):
         opts = opts or self.options.allgather

@@ -197,9 +197,10 @@ def test_coalesced_forms(rank, size):
     tensors = [of(rank), of(rank) * 2, of(rank).t().clone()]
     dist.all_reduce_coalesced(tensors)
     torch.testing.assert_close(tensors, [total, total * 2, total.t().clone()])
-    outputs = [[torch.zeros(2) for _ in range(size)] for _ in range(2)]
-    dist.all_gather_coalesced(outputs, [torch.ones(2) * rank, torch.ones(2) * 10 * rank])
-    assert [output[0].item() for output in outputs[1]] == [10.0 * r for r in range(size)]
+    outputs = [[torch.zeros(2), torch.zeros(3)] for _ in range(size)]
+    dist.all_gather_coalesced(outputs, [torch.ones(2) * rank, torch.ones(3) * 10 * rank])
+    for r, of_rank in enumerate(outputs):
+        assert [output.tolist() for output in of_rank] == [[float(r)] * 2, [10.0 * r] * 3]
 
 
 def test_coalescing_manager(rank, size):

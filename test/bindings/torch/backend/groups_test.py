@@ -26,6 +26,8 @@ def test_messages_go_around_a_ring(dtype, count, rank, size):
 
 
 def test_small_messages_do_not_wait_for_their_receiver(rank, size):
+    if size == 1:
+        pytest.skip("torch refuses to send to the rank itself")
     after, before = ring(rank, size)
     for number in range(3):
         dist.send(torch.full((4,), float(rank + number)), after)
