@@ -4,25 +4,33 @@ import atexit
 import itertools
 import threading
 import time
+from datetime import timedelta
 
 from horovodpp import _core
-from horovodpp.torch.backend.errors import timed_out
+from horovodpp.torch.backend.errors import TimedOut, timed_out
 
+# How soon the thread looks at late operations, and, while it has none, for new ones: waking it for
+# each would cost more.
 _TICK_S = 0.01
+_IDLE_TICK_S = 0.05
 _UNLIMITED_S = 1e8
 
 
 def seconds(timeout):
-    """The seconds of a timedelta; None without one, or for c10d's "no timeout"."""
+    """The seconds of a timedelta or number; None without one, or for c10d's "no timeout"."""
     if timeout is None:
         return None
-    timeout = timeout.total_seconds()
+    if isinstance(timeout, timedelta):
+        timeout = timeout.total_seconds()
     return timeout if timeout > 0 else None
 
 
 def wait(operation, timeout):
     """The operation's result. Raises TimedOut after `timeout` seconds, unless that is None."""
-    return operation.wait()
+    try:
+        return operation.wait(timeout)
+    except TimeoutError as error:
+        raise TimedOut(f"the operation {error}") from None
 
 
 class _Thread:
@@ -47,7 +55,7 @@ class _Thread:
 
     def _run(self):
         while not self._is_stopped:
-            numbers = self._core.next(_TICK_S if self._pending else _UNLIMITED_S)
+            numbers = self._core.next(_TICK_S if self._pending else _IDLE_TICK_S)
             for number in numbers:
                 self._end(number)
             if not numbers:

@@ -13,7 +13,7 @@ from torch._C import _distributed_c10d as c10d
 from horovodpp import _core
 from horovodpp.common.handles import AT_ONCE
 from horovodpp.torch.backend import completions, job, memory
-from horovodpp.torch.backend.errors import TimedOut, explained, timed_out
+from horovodpp.torch.backend.errors import TimedOut, explained
 from horovodpp.torch.backend.messages import Messages, first_tag_of
 from horovodpp.torch.backend.moves import Moves
 from horovodpp.torch.backend.reductions import Reductions
@@ -73,7 +73,6 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         self._messages = []
         self._coalesced = None
         self._lock = threading.Lock()
-        self._monitored = itertools.count()
         self._first_tag = first_tag_of(name, is_default or self.core.id != 0)
         self._zero = torch.zeros(1, dtype=torch.uint8)
         self._zero_described = memory.described(self._zero)
@@ -139,23 +138,6 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
     def _end_coalescing(self, device=None):
         works, self._coalesced = self._coalesced, None
         return self._several(works) if works else Done()
-
-    def monitored_barrier(self, timeout=None, wait_all_ranks=False):
-        """A barrier that names the ranks that do not come in time."""
-        key = f"monitored/{next(self._monitored)}"
-        limit = completions.seconds(timeout) or self.timeout
-        self._store.set(f"{key}/{self.rank()}", "here")
-        opts = c10d.BarrierOptions()
-        opts.timeout = timedelta(seconds=limit)
-        work = self.barrier(opts)
-        try:
-            work.wait()
-        except TimedOut:
-            missing = [rank for rank in range(self.size())
-                       if not self._store.check([f"{key}/{rank}"])]
-            named = missing if wait_all_ranks else missing[:1]
-            raise timed_out(f"ranks {named} failed to pass monitoredBarrier, which", limit) \
-                from None
 
     # --- Names and settings, as torch asks for them ---
 

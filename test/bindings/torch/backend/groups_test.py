@@ -155,22 +155,39 @@ def test_a_mesh_of_two_dimensions(rank, size):
 
 # --- Limits of time ---
 
-def test_a_monitored_barrier_passes_and_names_the_missing(rank, size, world):
+def test_a_barrier_has_a_limit(rank, size):
+    if size == 1:
+        pytest.skip("needs two ranks")
+    group = dist.new_group(timeout=timedelta(milliseconds=200))
+    if rank == 0:
+        with pytest.raises(RuntimeError, match=r" Timed out .*rank 1 \(host"):
+            dist.barrier(group)
+    dist.barrier()
+    if rank:
+        dist.barrier(group)  # The barrier of rank 0 is in flight.
+    dist.barrier()
+
+
+def test_futures_have_a_limit(rank, size):
+    if size == 1:
+        pytest.skip("needs two ranks")
+    group = dist.new_group(timeout=timedelta(milliseconds=200))
+    if rank == 0:
+        future = dist.all_reduce(torch.ones(1), group=group, async_op=True).get_future()
+        with pytest.raises(RuntimeError, match=" Timed out "):
+            future.wait()
+    dist.barrier()
+
+
+def test_a_monitored_barrier_names_the_missing(rank, size, world):
     world.monitored_barrier(timedelta(seconds=60))
     if size == 1:
-        return
-    group = dist.new_group()
-    if rank:
-        with pytest.raises(RuntimeError, match=r"Timed out"):
-            group.monitored_barrier(timedelta(milliseconds=300))
-    dist.barrier()
+        pytest.skip("needs two ranks")
+    limit = timedelta(milliseconds=200)
     if rank == 0:
-        with pytest.raises(RuntimeError, match=r"Timed out"):
-            group.barrier(_soon()).wait()
+        with pytest.raises(RuntimeError, match="Ranks? 1.* failed to pass monitoredBarrier"):
+            world.monitored_barrier(limit, wait_all_ranks=True)
     dist.barrier()
-
-
-def _soon():
-    opts = dist.BarrierOptions()
-    opts.timeout = timedelta(milliseconds=300)
-    return opts
+    if rank:
+        world._barriers += 1
+    world.monitored_barrier(timedelta(seconds=60))
