@@ -12,6 +12,7 @@ once.
 """
 import argparse
 import collections
+import datetime
 import os
 import re
 import sys
@@ -30,10 +31,23 @@ def answer_to_torchs_names():
 
     def group_of_caller(*_, **__):
         of = sys._getframe(1).f_locals  # Of torch's helper, which tells its own groups less.
+        store, rank, size = (of[name] for name in (
+            "backend_prefix_store", "group_rank", "group_size"))
+        if rank == -1:
+            store, rank, size = met
         return new_group(types.SimpleNamespace(
-            store=of["backend_prefix_store"], group_rank=of["group_rank"],
-            group_size=of["group_size"], timeout=of["timeout"], group_id=of["group_name"],
-            global_ranks_in_group=of["global_ranks_in_group"]))
+            store=store, group_rank=rank, group_size=size, timeout=of["timeout"],
+            group_id=of["group_name"], global_ranks_in_group=of["global_ranks_in_group"]))
+
+    met = []  # By ranks whose meeting torch leaves to MPI.
+    of_torch = dist.init_process_group
+
+    def init_process_group(backend, init_method, rank, world_size, **more):
+        if backend == "mpi":
+            met[:] = next(dist.rendezvous(init_method, rank, world_size))
+        of_torch(backend, init_method, rank=rank, world_size=world_size, **more)
+
+    dist.init_process_group = init_process_group
 
     class Named(type):
         def __instancecheck__(cls, group):
@@ -50,6 +64,8 @@ def answer_to_torchs_names():
         group = group or c10d._get_default_group()
         if c10d._rank_not_in_group(group):
             return None
+        if isinstance(timeout, float):
+            timeout = datetime.timedelta(seconds=timeout)
         return group.monitored_barrier(timeout, wait_all_ranks=wait_all_ranks)
 
     dist.monitored_barrier = c10d.monitored_barrier = monitored_barrier
