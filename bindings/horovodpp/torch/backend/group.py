@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """ProcessGroup: a group of ranks, with the interface of torch.distributed.ProcessGroup."""
+import atexit
 import collections
 import itertools
 import threading
@@ -209,10 +210,17 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         for work in [*self._in_flight, *self._messages]:
             work.fail(RuntimeError(f"the process group '{self._name}' is closed"))
         if self._is_default:
-            job.leave()
+            job.leave(self.timeout)
 
     def abort(self):
         """Ends the job on every rank: operations in flight fail."""
         if _core.is_initialized():
             _core.abort(f"called abort() of the process group '{self._name}'")
         self.shutdown()
+
+
+@atexit.register
+def _leave_at_exit():
+    """A program may end without destroy_process_group()."""
+    if dist.is_initialized() and isinstance(dist.group.WORLD, ProcessGroup):
+        dist.group.WORLD.shutdown()

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The job of a process group: found, entered by the group's store, or begun by the launcher."""
+import contextlib
 import os
 import socket
+import sys
 
 import torch.distributed as dist
 
@@ -40,12 +42,24 @@ def _enter_by(store, rank, size):
         del meeting
 
 
-def leave():
-    """Leaves the job if the default group entered it and hvd.init() was not called since."""
+def leave(timeout):
+    """Leaves the job if the default group entered it and hvd.init() was not called since.
+
+    Waits up to `timeout` seconds for the other ranks, which may still use groups that lack this
+    rank. But a rank that handles an exception leaves the others at once: they may wait for it.
+    """
     global _is_of_group
-    if _is_of_group and _core.is_initialized() and not basics.is_wanted_by_program():
-        basics.shutdown()
+    is_left = _is_of_group and _core.is_initialized() and not basics.is_wanted_by_program()
     _is_of_group = False
+    if not is_left:
+        return
+    kind, error, _ = sys.exc_info()
+    if kind is not None:
+        _core.abort(f"left the process group while it handled {kind.__name__}: {error}")
+    else:
+        with contextlib.suppress(RuntimeError, TimeoutError):  # The others know the cause.
+            _core.barrier(_core.ProcessSet()).wait(timeout)
+    basics.shutdown()
 
 
 def meet_in_job(options):
