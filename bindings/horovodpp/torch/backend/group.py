@@ -2,6 +2,7 @@
 """ProcessGroup: a group of ranks, with the interface of torch.distributed.ProcessGroup."""
 import atexit
 import collections
+import contextlib
 import itertools
 import threading
 from datetime import timedelta
@@ -70,6 +71,7 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         self._name = name
         self._is_default = is_default
         self._names = {}
+        self._started = 0
         self._in_flight = collections.deque()
         self._messages = []
         self._coalesced = None
@@ -80,11 +82,21 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
 
     # --- Operations ---
 
-    def _run(self, key, start, opts, outputs, finish=None, keep=None):
+    def _run(self, key, *arguments):
+        """Starts an operation and returns its work: _run_unseen(), seen by torch's profiler."""
+        if not torch.autograd._profiler_enabled():
+            return self._run_unseen(key, *arguments)
+        with torch.autograd.profiler.record_function(f"{NAME}:{key[0]}") as span:
+            work = self._run_unseen(key, *arguments)
+            if not isinstance(work, Done):
+                span._call_end_callbacks_on_future(work.get_future())
+        return work
+
+    def _run_unseen(self, key, start, opts, outputs, finish=None, keep=None):
         """Starts an operation and returns its work; waits for it first if the caller will.
 
-        key: what tells apart operations that do not match. start: submits under a name.
-        finish: see Work. keep: the memory that the operation uses besides the outputs.
+        key: the kind, and what tells apart operations that do not match. start: submits under a
+        name. finish: see Work. keep: the memory that the operation uses besides the outputs.
         """
         timeout = completions.seconds(opts.timeout) or self.timeout
         if _TELLS_WAITS and not opts.asyncOp and self._coalesced is None:
@@ -108,14 +120,16 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
                     f"{self._name}/{key[0]}{key[1:]}#{number}"
                     for number in range(_NAMES_OF_A_CALL))
             name = next(names)
+            self._started += 1
             try:
                 return start(name)
             except ValueError as error:
                 if "in flight" not in str(error):
                     raise
             # The ranks start the operations before this one in any case.
-            for work in in_flight:
-                completions.wait(work.operation, self.timeout) if work.operation else None
+            for operation in [work.operation for work in in_flight]:
+                with contextlib.suppress(RuntimeError):  # An error of that work.
+                    operation and completions.wait(operation, self.timeout)
             return start(name)
 
     def _wait_now(self, operation, timeout, outputs, finish, keep):
@@ -184,7 +198,7 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         return self._store
 
     def _get_sequence_number_for_group(self):
-        return sum(1 for _ in self._names)
+        return self._started
 
     def _set_sequence_number_for_group(self):
         pass

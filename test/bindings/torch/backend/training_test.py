@@ -147,11 +147,8 @@ def test_ddp_broadcasts_buffers(rank):
 
 
 def test_compiled_ddp(rank):
-    import shutil
-    if not shutil.which("g++") and not shutil.which("clang++"):
-        pytest.skip("needs a compiler")
     model, alone = mlp(), mlp()
-    wrapped = torch.compile(DDP(model), backend="aot_eager")
+    wrapped = torch.compile(DDP(model), backend="aot_eager")  # As inductor, without a compiler.
     train_as_one(wrapped, sgd(model), alone, rank)
     assert_equal(model, alone)
 
@@ -201,6 +198,13 @@ def test_fsdp2_in_mixed_precision(rank):
         step(alone, alone_optimizer, whole_batch())
     for p, q in zip(model.parameters(), alone.parameters()):
         torch.testing.assert_close(p.full_tensor(), q, rtol=0.1, atol=0.05)
+
+
+def test_fsdp2_offloads_to_the_cpu(rank):
+    from torch.distributed._composable.fsdp import CPUOffloadPolicy
+    model, alone = sharded(mlp(), offload_policy=CPUOffloadPolicy(pin_memory=False)), mlp()
+    train_as_one(model, sgd(model), alone, rank)
+    assert_same_parameters(model, alone)
 
 
 def test_fsdp2_clips_the_norm_of_all(rank):

@@ -95,3 +95,14 @@ def test_an_optimizer_of_hvd_trains_beside_the_group(rank, size):
     optimizer.step()
     work.wait()
     torch.testing.assert_close(model.weight.detach(), before - (size - 1) / 2)
+
+
+def test_the_profiler_sees_operations_until_they_end(rank, size):
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        dist.all_reduce(torch.ones(1))
+        works = [dist.broadcast(torch.ones(1), 0, async_op=True) for _ in range(2)]
+        for work in works:
+            work.wait()
+    seen = [event.name for event in profile.events()]
+    assert seen.count("horovodpp:all_reduce") == 1
+    assert seen.count("horovodpp:broadcast") == 2
