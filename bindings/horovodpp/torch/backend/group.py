@@ -25,6 +25,7 @@ from horovodpp_torch_backend import NAME
 # Calls alike take turns with so many names. A name that comes again needs no agreement of the
 # ranks, and calls in flight need different names.
 _NAMES_OF_A_CALL = 8
+_NO_TIMEOUT = c10d.BarrierOptions().timeout
 _OPTIONS = SimpleNamespace(
     allreduce=c10d.AllreduceOptions(), allgather=c10d.AllgatherOptions(),
     broadcast=c10d.BroadcastOptions(), reduce_scatter=c10d.ReduceScatterOptions(),
@@ -98,7 +99,8 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         key: the kind, and what tells apart operations that do not match. start: submits under a
         name. finish: see Work. keep: the memory that the operation uses besides the outputs.
         """
-        timeout = completions.seconds(opts.timeout) or self.timeout
+        timeout = opts.timeout
+        timeout = self.timeout if timeout == _NO_TIMEOUT else completions.seconds(timeout)
         if _TELLS_WAITS and not opts.asyncOp and self._coalesced is None:
             with AT_ONCE:
                 operation = self._start(key, start)

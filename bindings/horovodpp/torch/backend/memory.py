@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors as the library takes them, one dimension of elements or rows, and results as tensors."""
+import ctypes
+import math
+
 import torch
 
 from horovodpp import _core
 from horovodpp.torch.dtypes import _MOVED_ONLY, _NUMBERS, _UINT8, _place
 
 _CPU = _core.CPU
+# Up to so many bytes, a view and a copy of torch take longer than their memmove().
+_FEW_BYTES = 64 << 10
+
+_SIZES = {number: torch.empty(0, dtype=dtype).element_size() for dtype, number in _NUMBERS.items()}
 
 
 def dense(tensor):
@@ -64,18 +71,28 @@ def elements_of(result, like):
     return torch.from_dlpack(memory).view(like.dtype)
 
 
-def write(output, elements):
+def write(output, result, like):
+    """Writes a result, of elements of `like`'s dtype, into a tensor of any strides."""
+    size = output.nbytes
+    if size <= _FEW_BYTES and output.is_cpu and output.is_contiguous() and like.is_cpu:
+        bytes_of_result, number, shape = result
+        if math.prod(shape) * _SIZES[number] == size:
+            if size:
+                ctypes.memmove(output.data_ptr(), _core.address_of(bytes_of_result), size)
+            return
+    write_elements(output, elements_of(result, like))
+
+
+def write_elements(output, elements):
     """Copies one dimension of elements into a tensor of any strides."""
-    output.copy_(elements.view(output.shape))
+    output.detach().copy_(elements.view(output.shape))
 
 
 def write_parts(outputs, elements):
     """Copies consecutive parts of the elements into the outputs."""
-    begin = 0
-    for output in outputs:
-        end = begin + output.numel()
-        output.copy_(elements[begin:end].view(output.shape))
-        begin = end
+    parts = elements.split([output.numel() for output in outputs])
+    for output, part in zip(outputs, parts):
+        output.detach().copy_(part.view(output.shape))
 
 
 def joined(tensors):

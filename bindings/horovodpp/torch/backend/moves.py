@@ -36,14 +36,15 @@ class Moves:
             raise ValueError(f"the output must have {self.size()} times the input's elements: "
                              f"{output.numel()} are not {self.size()} * {source.numel()}")
         return self._gather_all(source, opts, [output],
-                                lambda elements: memory.write(output, elements), source.numel())
+                                lambda result: memory.write(output, result, source),
+                                source.numel())
 
     def _gather_all(self, source, opts, outputs, write, size):
         staged = memory.dense(source)
         described = memory.described_moved(staged)
         return self._run(("all_gather", described[1], size),
                          lambda name: _core.allgather(described, name, self.core), opts, outputs,
-                         lambda result: write(memory.elements_of(result, staged)), staged)
+                         write, staged)
 
     def allgather(self, outputs, sources, opts=None):
         """outputs[i] becomes the list of all ranks' sources[i], which may differ in size."""
@@ -56,7 +57,8 @@ class Moves:
             raise ValueError(f"output {self.rank()} has {outputs[self.rank()].numel()} elements, "
                              f"but the input of this rank has {source.numel()}")
         return self._gather_all(source, opts, list(outputs),
-                                lambda elements: memory.write_parts(outputs, elements),
+                                lambda result: memory.write_parts(
+                                    outputs, memory.elements_of(result, source)),
                                 tuple(output.numel() for output in outputs))
 
     def allgather_coalesced(self, outputs, sources, opts=None):
@@ -72,7 +74,7 @@ class Moves:
 
         def finish(results):
             for output, result, source in zip(outputs, results, staged):
-                memory.write(output, memory.elements_of(result, source))
+                memory.write(output, result, source)
 
         return self._run(("all_gather", *(d[1:3] for d in described)),
                          lambda name: _core.grouped_allgather(described, name, self.core), opts,
@@ -105,8 +107,7 @@ class Moves:
         return self._run(
             ("scatter", root, described[1], described[2][1]),
             lambda name: _core.scatter(described, self.ranks[root], [], name, self.core), opts,
-            [output], lambda result: memory.write(output, memory.elements_of(result, output)),
-            staged)
+            [output], lambda result: memory.write(output, result, output), staged)
 
     def all_to_all_single(self, output, source, output_splits, source_splits, opts=None):
         """Rank r gets source_splits[r] rows of `source`; without splits, equal parts."""
@@ -117,7 +118,7 @@ class Moves:
         staged = memory.dense(source)
         described = memory.described_rows(staged, len(source), row)
         return self._exchange(described, splits[1], opts, [output],
-                              lambda elements: memory.write(output, elements), staged)
+                              lambda result: memory.write(output, result[0], staged), staged)
 
     def _checked(self, tensor, splits):
         rows = tensor.shape[0]
@@ -138,13 +139,13 @@ class Moves:
         described = memory.described_rows(staged, staged.numel(), 1)
         return self._exchange(described, [source.numel() for source in sources], opts,
                               list(outputs),
-                              lambda elements: memory.write_parts(outputs, elements), staged)
+                              lambda result: memory.write_parts(
+                                  outputs, memory.elements_of(result[0], staged)), staged)
 
     def _exchange(self, described, splits, opts, outputs, write, staged):
         return self._run(("all_to_all", described[1], described[2][1]),
                          lambda name: _core.alltoall(described, splits, name, self.core), opts,
-                         outputs, lambda result: write(memory.elements_of(result[0], staged)),
-                         staged)
+                         outputs, write, staged)
 
     def barrier(self, opts=None):
         opts = opts or self.options.barrier

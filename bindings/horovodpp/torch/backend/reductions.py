@@ -99,7 +99,7 @@ class Reductions:
         def finish(result):
             rows = memory.elements_of(result, staged).view(self.size(), -1)
             reduced = functools.reduce(reduction.fold, rows)
-            (write or (lambda all_of_it: memory.write(tensor, all_of_it)))(reduced)
+            (write or (lambda all_of_it: memory.write_elements(tensor, all_of_it)))(reduced)
 
         return self._run(("all_reduce", reduction.name, described[1:3]),
                          lambda name: _core.allgather(described, name, self.core), opts, outputs,
@@ -157,8 +157,9 @@ class Reductions:
     def _scatter_reduced(self, output, staged, reduction, opts):
         if reduction.fold:
             begin = self.rank() * output.numel()
-            return self._fold(staged, reduction, opts, [output], lambda reduced: memory.write(
-                output, reduced[begin:begin + output.numel()]))
+            return self._fold(staged, reduction, opts, [output],
+                              lambda reduced: memory.write_elements(
+                                  output, reduced[begin:begin + output.numel()]))
         numbers = memory.as_numbers(staged)
         described = memory.described(numbers)
         key = ("reduce_scatter", reduction.name, reduction.prescale, described[1:3])
@@ -166,8 +167,7 @@ class Reductions:
             key, lambda name: _core.reducescatter(described, name, reduction.op,
                                                   reduction.prescale, 1.0, self.core),
             opts, [output],
-            lambda result: memory.write(memory.as_numbers(output),
-                                        memory.elements_of(result, numbers)), staged)
+            lambda result: memory.write(memory.as_numbers(output), result, numbers), staged)
 
     def reduce_scatter(self, outputs, sources, opts=None):
         opts = opts or self.options.reduce_scatter
@@ -193,7 +193,7 @@ class Reductions:
             key, lambda name: _core.allreduce_(described, name, reduction.op, reduction.prescale,
                                                1.0, self.core),
             opts, [output],
-            lambda _: memory.write(output, staged[mine:mine + output.numel()]), staged)
+            lambda _: memory.write_elements(output, staged[mine:mine + output.numel()]), staged)
 
     def reduce_scatter_single_coalesced(self, outputs, sources, opts=None):
         opts = opts or self.options.reduce_scatter
@@ -207,7 +207,7 @@ class Reductions:
 
         def finish(results):
             for output, result, source in zip(outputs, results, numbers):
-                memory.write(memory.as_numbers(output), memory.elements_of(result, source))
+                memory.write(memory.as_numbers(output), result, source)
 
         return self._run(
             key, lambda name: _core.grouped_reducescatter(described, name, reduction.op,
