@@ -37,7 +37,7 @@ for number in range(2):
     dist.all_reduce(total)
     evens = dist.new_group([0, 2])
     if dist.get_rank() != 1:
-        dist.all_reduce(total, group=evens)
+        dist.all_reduce(total, group=evens)  # Rank 1 waits with its end.
     print(f"{dist.get_rank()} of {dist.get_world_size()}: {total[0].item():g}\\n", end="")
     dist.destroy_process_group()
 """
@@ -79,9 +79,12 @@ finally:
 def test_a_job_of_hvd_outlives_the_group(script):
     job = torchrun(script("""
 import horovodpp.torch as hvd
-dist.init_process_group("horovodpp")
-hvd.init()
-dist.destroy_process_group()
+for _ in range(2):
+    dist.init_process_group("horovodpp")
+    hvd.init()
+    dist.all_reduce(torch.ones(1), group=dist.new_group([dist.get_rank()],
+                                                        use_local_synchronization=True))
+    dist.destroy_process_group()
 print(hvd.allreduce(torch.ones(1), op=hvd.Sum).item())
 hvd.shutdown()
 """))

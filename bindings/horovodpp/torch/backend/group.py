@@ -36,22 +36,13 @@ _TELLS_WAITS = hasattr(c10d.AllreduceOptions, "asyncOp")  # Older torch does not
 def new_group(options):
     """The group that torch asks for: its ranks enter the job, or share the job's ranks."""
     ranks = list(options.global_ranks_in_group)
-    name = str(options.group_id)
-    if not ranks or not _core.is_initialized():
+    is_first = not ranks or not _core.is_initialized()
+    if is_first:
         if ranks and len(ranks) != dist.get_world_size():
             raise RuntimeError("the first group of the backend horovodpp must have all ranks")
         job.enter(options.store, options.group_rank, options.group_size)
         ranks = ranks or list(range(options.group_size))
-    return ProcessGroup(ranks, name, options.timeout, options.store, is_default=not
-                        options.global_ranks_in_group)
-
-
-def _core_of(ranks, name):
-    if len(ranks) == _core.size():
-        return _core.ProcessSet()
-    if not hasattr(_core, "new_process_set"):
-        raise NotImplementedError("this horovodpp has no groups of some of the ranks")
-    return _core.new_process_set(ranks, name)
+    return ProcessGroup(ranks, str(options.group_id), options.timeout, options.store, is_first)
 
 
 class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
@@ -63,35 +54,40 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
 
     options = _OPTIONS
 
-    def __init__(self, ranks, name, timeout, store, is_default=False):
+    def __init__(self, ranks, name, timeout, store, is_first=False):
+        """ranks: of the job, ascending. is_first: the job may end with this group."""
         super().__init__(ranks.index(_core.rank()), len(ranks))
         self.ranks = ranks
-        self.core = _core_of(ranks, name)
+        is_whole = len(ranks) == _core.size()
+        self._key = job.unique(name)  # In names of operations; torch may rename the group.
+        self.core = _core.ProcessSet() if is_whole else _core.new_process_set(ranks, self._key)
         self.timeout = completions.seconds(timeout)
         self._store = store
         self._name = name
-        self._is_default = is_default
+        self._is_first = is_first
         self._names = {}
         self._started = 0
         self._in_flight = collections.deque()
         self._messages = []
         self._coalesced = None
         self._lock = threading.Lock()
-        self._first_tag = first_tag_of(name, is_default or self.core.id != 0)
+        self._barriers = self._splits = 0
+        self._first_tag = first_tag_of(self._key, is_first or not is_whole)
         self._zero = torch.zeros(1, dtype=torch.uint8)
         self._zero_described = memory.described(self._zero)
 
     # --- Operations ---
 
     def _run(self, key, *arguments):
-        """Starts an operation and returns its work: _run_unseen(), seen by torch's profiler."""
+        """Starts an operation and returns its work: _run_unseen(), seen by torch's profiler.
+
+        The span ends with the call: a span that another thread ends may outlive the profiler, whose
+        memory it uses.
+        """
         if not torch.autograd._profiler_enabled():
             return self._run_unseen(key, *arguments)
-        with torch.autograd.profiler.record_function(f"{NAME}:{key[0]}") as span:
-            work = self._run_unseen(key, *arguments)
-            if not isinstance(work, Done):
-                span._call_end_callbacks_on_future(work.get_future())
-        return work
+        with torch.autograd.profiler.record_function(f"{NAME}:{key[0]}"):
+            return self._run_unseen(key, *arguments)
 
     def _run_unseen(self, key, start, opts, outputs, finish=None, keep=None):
         """Starts an operation and returns its work; waits for it first if the caller will.
@@ -119,7 +115,7 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
             names = self._names.get(key)
             if names is None:
                 names = self._names[key] = itertools.cycle(
-                    f"{self._name}/{key[0]}{key[1:]}#{number}"
+                    f"{self._key}/{key[0]}{key[1:]}#{number}"
                     for number in range(_NAMES_OF_A_CALL))
             name = next(names)
             self._started += 1
@@ -211,10 +207,11 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
                     device_types=None):
         """A group of some `ranks` of this group; None on the others."""
         ranks = sorted(ranks)
+        self._splits += 1
         if self.rank() not in ranks:
             return None
         timeout = timeout or timedelta(seconds=self.timeout)
-        name = group_name or f"{self._name}:{ranks}"
+        name = group_name or f"{self._name}/{self._splits}:{ranks}"
         store = dist.PrefixStore(f"{name}/", self._store)
         group = ProcessGroup([self.ranks[rank] for rank in ranks], name, timeout, store)
         if group_desc is not None:
@@ -222,10 +219,10 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         return group
 
     def shutdown(self):
-        """Ends the group; the default group also leaves a job that it entered."""
+        """Ends the group; a first group also leaves a job that it entered."""
         for work in [*self._in_flight, *self._messages]:
             work.fail(RuntimeError(f"the process group '{self._name}' is closed"))
-        if self._is_default:
+        if self._is_first:
             job.leave(self.timeout)
 
     def abort(self):

@@ -12,15 +12,17 @@ from horovodpp.common import basics, torchrun
 from horovodpp_torch_backend import _LAUNCHERS
 
 _KEY = "horovodpp/meeting"
-_is_of_group = False  # Whether the job ends with the default group.
+_is_of_group = False  # Whether the job ends with its first group.
+_entries = 0
 
 
 def enter(store, rank, size):
-    """Enters the job whose ranks are those of the default group.
+    """Enters the job whose ranks are those of a first group, unless the process is in it.
 
     Raises RuntimeError if the process is in a job in which it has another rank.
     """
-    global _is_of_group
+    global _is_of_group, _entries
+    _entries += 1
     if not _core.is_initialized():
         if size == 1 or any(name in os.environ for name in _LAUNCHERS):
             basics.init_at(None)
@@ -34,6 +36,11 @@ def enter(store, rank, size):
             "size of the job, or none")
 
 
+def unique(name):
+    """`name`, unless the process had first groups before, whose sub-groups had the same names."""
+    return name if _entries == 1 else f"{_entries}:{name}"
+
+
 def _enter_by(store, rank, size):
     meeting, place = torchrun.meet_at(store, _KEY, rank, size)
     basics.init_at(place)
@@ -43,7 +50,7 @@ def _enter_by(store, rank, size):
 
 
 def leave(timeout):
-    """Leaves the job if the default group entered it and hvd.init() was not called since.
+    """Leaves the job if the first group entered it and hvd.init() was not called since.
 
     Waits up to `timeout` seconds for the other ranks, which may still use groups that lack this
     rank. But a rank that handles an exception leaves the others at once: they may wait for it.

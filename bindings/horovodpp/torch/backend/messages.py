@@ -78,8 +78,8 @@ class Messages:
 
     def monitored_barrier(self, timeout=None, wait_all_ranks=False):
         """A barrier in which rank 0 names the rank that does not come in time, or all of them."""
-        number = self._barriers = getattr(self, "_barriers", -1) + 1
-        tag = _FIRST_TAG_OF_BARRIERS + number % _TAGS_OF_BARRIERS
+        self._barriers += 1
+        tag = _FIRST_TAG_OF_BARRIERS + self._barriers % _TAGS_OF_BARRIERS
         no_time = timeout is not None and completions.seconds(timeout) is None
         limit = completions.seconds(timeout) or self.timeout
         token = torch.zeros(1, dtype=torch.uint8)

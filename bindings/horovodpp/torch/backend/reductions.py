@@ -14,16 +14,16 @@ from horovodpp.torch.backend import memory
 class Reduction(NamedTuple):
     """What the library computes for a ReduceOp of torch."""
     name: str
-    op: int
+    op: int  # -1: the library has none, and `fold` reduces gathered tensors.
     prescale: float = 1.0
-    fold: object = None  # Reduces gathered tensors, where the library has no such op.
+    fold: object = None
 
 
 _REDUCTIONS = {
     hash(getattr(ReduceOp, name)): Reduction(name, op, fold=fold) for name, op, fold in (
         ("SUM", ops.Sum, None), ("AVG", ops.Average, None), ("PRODUCT", ops.Product, None),
-        ("MIN", ops.Min, None), ("MAX", ops.Max, None), ("BAND", None, torch.bitwise_and),
-        ("BOR", None, torch.bitwise_or), ("BXOR", None, torch.bitwise_xor))}
+        ("MIN", ops.Min, None), ("MAX", ops.Max, None), ("BAND", -1, torch.bitwise_and),
+        ("BOR", -1, torch.bitwise_or), ("BXOR", -1, torch.bitwise_xor))}
 
 
 def reduction_of(op):
