@@ -86,6 +86,8 @@ def _store_of_job(timeout):
     rank, size = _core.rank(), _core.size()
     more = {} if timeout is None else {"timeout": timeout}
     host = "localhost" if _core.local_size() == size else socket.getfqdn()
-    store = dist.TCPStore(host, 0, size, True, wait_for_workers=False, **more) if rank == 0 else None
+    store = None
+    if rank == 0:
+        store = dist.TCPStore(host, 0, size, True, wait_for_workers=False, **more)
     host, port = broadcast_object((host, store.port if store else 0), 0, "horovodpp.store")
     return store or dist.TCPStore(host, port, size, False, wait_for_workers=False, **more)

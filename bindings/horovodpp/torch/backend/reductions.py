@@ -113,9 +113,8 @@ class Reductions:
         indices, values = mine.indices().t().contiguous(), mine.values().contiguous()
         if reduction.prescale != 1.0:
             values = values * reduction.prescale
-        elements = values[0:1].numel() if len(values) else values.new_empty(values.shape[1:]).numel()
         parts = [memory.described_rows(indices, *indices.shape),
-                 memory.described_rows(values, len(values), elements)]
+                 memory.described_rows(values, len(values), values.shape[1:].numel())]
 
         def finish(results):
             all_indices = memory.elements_of(results[0], indices).view(-1, indices.shape[1]).t()

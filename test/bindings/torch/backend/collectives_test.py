@@ -9,7 +9,8 @@ from torch.distributed import ReduceOp
 
 NUMBERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,
            torch.bfloat16, torch.float32, torch.float64]
-MOVED = [*NUMBERS, torch.bool, torch.complex64, torch.float8_e4m3fn]
+MOVED = [*NUMBERS, torch.bool, torch.complex64, *(
+    getattr(torch, name) for name in ["float8_e4m3fn"] if hasattr(torch, name))]
 
 
 def of(rank, dtype=torch.float32, shape=(3, 2)):
