@@ -44,6 +44,6 @@ def _let_env_meet_in_a_job():
         if "MASTER_ADDR" in os.environ or not any(name in os.environ for name in _LAUNCHERS):
             return of_torch(url, **options)
         from horovodpp.torch.backend.job import meet_in_job
-        return meet_in_job(options)
+        return meet_in_job(url, options)
 
     handlers["env"] = meet

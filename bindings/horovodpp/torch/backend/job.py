@@ -4,6 +4,7 @@ import contextlib
 import os
 import socket
 import sys
+import urllib.parse
 
 import torch.distributed as dist
 
@@ -29,6 +30,10 @@ def enter(store, rank, size):
         else:
             _enter_by(store, rank, size)
         _is_of_group = True
+    _check_place(rank, size)
+
+
+def _check_place(rank, size):
     if (_core.rank(), _core.size()) != (rank, size):
         raise RuntimeError(
             f"this process is rank {_core.rank()} of {_core.size()} in its job of horovodpp, but "
@@ -69,14 +74,17 @@ def leave(timeout):
     basics.shutdown()
 
 
-def meet_in_job(options):
+def meet_in_job(url, options):
     """The handler of env:// where horovodrun or mpirun started the ranks: yields (store, rank,
-    size), as torch's handlers do."""
+    size), as torch's handlers do. Raises RuntimeError if the URL has another rank or size."""
     global _is_of_group
     if not _core.is_initialized():
         basics.init_at(None)
         _is_of_group = True
-    yield _store_of_job(options.get("timeout")), _core.rank(), _core.size()
+    rank, size = _core.rank(), _core.size()
+    given = urllib.parse.parse_qs(urllib.parse.urlparse(url).query)
+    _check_place(int(given.get("rank", [rank])[0]), int(given.get("world_size", [size])[0]))
+    yield _store_of_job(options.get("timeout")), rank, size
     raise RuntimeError("a job of horovodpp cannot meet again under env://")
 
 
