@@ -6,6 +6,7 @@
 #include "src/arena.h"
 #include "src/captured_steps.h"
 #include "src/collectives.h"
+#include "src/completions.h"
 #include "src/compression.h"
 #include "src/dry_steps.h"
 #include "src/errors.h"
@@ -26,6 +27,7 @@ NB_MODULE(_core, module) {
   hvd::python::add_collectives(module);
   hvd::python::add_arena(module);
   hvd::python::add_captured_steps(module);
+  hvd::python::add_completions(module);
   hvd::python::add_compression(module);
   hvd::python::add_dry_steps(module);
   hvd::python::add_gradients(module);

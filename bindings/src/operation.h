@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,9 @@ class Operation {
   // without the GIL; see Future::wait_unless(stream).
   virtual std::optional<Status> order_unless(void* stream,
                                              bool (*interrupted)()) const = 0;
+  // Calls `callback` once the operation is done, possibly on another thread. The callback must
+  // neither throw nor block.
+  virtual void then(std::function<void()> callback) const = 0;
   // Call once the operation is done, with the GIL.
   virtual nanobind::object result() = 0;
 };
@@ -82,6 +86,9 @@ class FutureOperation final : public Operation {
     const auto outcome = future_.wait_unless(stream, interrupted);
     if (!outcome) return std::nullopt;
     return status_of(*outcome);
+  }
+  void then(std::function<void()> callback) const override {
+    future_.then([callback = std::move(callback)](const auto&) { callback(); });
   }
   nanobind::object result() override {
     if constexpr (std::is_void_v<T>) {

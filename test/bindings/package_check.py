@@ -104,6 +104,8 @@ def main():
     check_linked_libraries(folder, packages / "horovodpp")
     check_licences(packages / "horovodpp")
     run("python", "-c", "import horovodpp; horovodpp.init(); assert horovodpp.size() == 1")
+    run("python", "-c", "import torch, sys; assert 'horovodpp' in torch.distributed.Backend."
+        "backend_list and 'horovodpp' not in sys.modules")
     check_late_loading(folder, run)
     (folder / "train.py").write_text(example_of_the_readme())
     printed = run("horovodrun", "-np", "2", "python", "train.py", stdout=subprocess.PIPE).stdout

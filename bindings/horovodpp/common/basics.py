@@ -11,6 +11,7 @@ from horovodpp.common.ops import *  # noqa: F401,F403  (Horovod has them here.)
 
 _hooks_are_set = False
 _may_have_timeline = False
+_is_wanted_by_program = False  # Whether init() has been called in this job.
 
 
 def init(comm=None, process_sets=None):
@@ -22,7 +23,7 @@ def init(comm=None, process_sets=None):
     If the process is already in a job, only looks up `process_sets`.
     Raises ValueError for invalid arguments, or if the job cannot start; the message says why.
     """
-    global _may_have_timeline
+    global _is_wanted_by_program
     if isinstance(process_sets, str):
         if process_sets.lower() != "dynamic":
             raise ValueError(f"process_sets is {process_sets!r}: it takes a list of ProcessSet "
@@ -46,9 +47,31 @@ def init(comm=None, process_sets=None):
         if entered:
             _core.shutdown()
         raise
+    _is_wanted_by_program = True
     _set_hooks()
     if entered:
-        _may_have_timeline = bool(os.environ.get("HOROVOD_TIMELINE"))
+        _note_timeline()
+
+
+def init_at(place):
+    """Enters the job whose ranks meet at `place`, an argument of _core.init(), for a caller that
+    leaves the job unless the program calls init() meanwhile."""
+    global _is_wanted_by_program
+    _core.init([], place)
+    sets.resolve([])
+    _is_wanted_by_program = False
+    _set_hooks()
+    _note_timeline()
+
+
+def is_wanted_by_program():
+    """Whether the program has called init() in this job."""
+    return _is_wanted_by_program
+
+
+def _note_timeline():
+    global _may_have_timeline
+    _may_have_timeline = bool(os.environ.get("HOROVOD_TIMELINE"))
 
 
 def start_timeline(file_path, mark_cycles=False):

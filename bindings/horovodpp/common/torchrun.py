@@ -20,10 +20,12 @@ def meet():
     if "TORCHELASTIC_RUN_ID" not in os.environ or size == 1 or any(
             name in os.environ for name in _OTHER_LAUNCHERS):
         return None, None
-    rank = int(os.environ["RANK"])
-    store = _store()
+    return meet_at(_store(), _next_name(), int(os.environ["RANK"]), size)
+
+
+def meet_at(store, name, rank, size):
+    """meet() by any store of torch.distributed: rank 0 writes the place under `name`."""
     meeting = _core.Meeting(size) if rank == 0 else None
-    name = _next_name()
     if meeting:
         store.set(name, f"{meeting.place} {meeting.key}")
     place, key = store.get(name).decode().split()

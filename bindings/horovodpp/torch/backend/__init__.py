@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The backend "horovodpp" of torch.distributed.
+
+    import horovodpp.torch.backend
+    torch.distributed.init_process_group("horovodpp")
+    ...                                     # DDP, FSDP2, DTensor and so on, unchanged.
+
+Start the ranks by torchrun or by horovodrun. docs/torch_distributed.md tells what works.
+"""
+from horovodpp.torch.backend import (
+    completions, errors, group, job, memory, messages, moves, reductions, untraced, work)
+from horovodpp.torch.backend.group import ProcessGroup
+from horovodpp_torch_backend import NAME, register
+
+register()
+untraced.leave_untraced(completions, errors, group, job, memory, messages, moves, reductions, work)
+
+__all__ = ["NAME", "ProcessGroup"]

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs of torch.distributed by the backend: their start, their end, and a rank that dies."""
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from jobs_test import horovodrun
+from torchrun_test import torchrun
+from versions import _number
+
+pytestmark = pytest.mark.skipif(_number(torch.__version__) < (2, 4),
+                                reason="the backend needs torch 2.4")
+HEAD = """
+import os, signal, sys
+import torch, torch.distributed as dist
+import horovodpp.torch.backend
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(lines):
+        path = tmp_path / "script.py"
+        path.write_text(HEAD + lines)
+        return path
+    return write
+
+
+TWICE = """
+for number in range(2):
+    dist.init_process_group("horovodpp")
+    total = torch.ones(2) * (dist.get_rank() + 1)
+    dist.all_reduce(total)
+    evens = dist.new_group([0, 2])
+    if dist.get_rank() != 1:
+        dist.all_reduce(total, group=evens)  # Rank 1 waits with its end.
+    print(f"{dist.get_rank()} of {dist.get_world_size()}: {total[0].item():g}\\n", end="")
+    dist.destroy_process_group()
+"""
+
+
+def test_torchrun_and_horovodrun_start_groups_again_and_again(script):
+    expected = sorted(["0 of 3: 12", "1 of 3: 6", "2 of 3: 12"] * 2)
+    for job in (torchrun(script(TWICE), ranks=3), horovodrun(3, script(TWICE))):
+        assert job.returncode == 0, job.stderr
+        assert sorted(re.findall(r"\d of 3: \d+", job.stdout)) == expected
+
+
+def test_a_rank_that_ends_early_waits_for_the_groups_of_others(script):
+    job = horovodrun(3, script("""
+dist.init_process_group("horovodpp")
+pair = dist.new_group([0, 2])
+if dist.get_rank() != 1:
+    for _ in range(2000):
+        dist.all_reduce(torch.ones(1), group=pair)
+"""))
+    assert job.returncode == 0, job.stderr
+
+
+def test_a_rank_that_leaves_by_an_exception_keeps_no_other_waiting(script):
+    job = horovodrun(2, script("""
+dist.init_process_group("horovodpp")
+try:
+    if dist.get_rank() == 1:
+        raise LookupError("no such sample")
+    dist.all_reduce(torch.ones(1))
+finally:
+    dist.destroy_process_group()
+"""))
+    assert job.returncode != 0
+    assert re.search(r"closed because rank 1 \(host .*\).*handled LookupError: no such sample",
+                     job.stderr), job.stderr
+
+
+def test_a_job_of_hvd_outlives_the_group(script):
+    job = torchrun(script("""
+import horovodpp.torch as hvd
+for _ in range(2):
+    dist.init_process_group("horovodpp")
+    hvd.init()
+    dist.all_reduce(torch.ones(1), group=dist.new_group([dist.get_rank()],
+                                                        use_local_synchronization=True))
+    dist.destroy_process_group()
+print(hvd.allreduce(torch.ones(1), op=hvd.Sum).item())
+hvd.shutdown()
+"""))
+    assert job.returncode == 0, job.stderr
+    assert job.stdout.split() == ["2.0", "2.0"]
+
+
+def test_the_ranks_of_the_job_are_those_of_the_group(script):
+    job = horovodrun(2, script("""
+import horovodpp.torch as hvd
+hvd.init()
+for method in "env://", f"file://{sys.argv[0]}.meet":
+    try:
+        dist.init_process_group("horovodpp", init_method=method, rank=1 - hvd.rank(), world_size=2)
+    except RuntimeError as error:
+        last = error
+    else:
+        sys.exit("no error")
+raise last
+"""))
+    assert job.returncode != 0
+    assert "give init_process_group() the rank and size of the job" in job.stderr
+
+
+def test_a_rank_that_dies_in_backward_is_named_to_all_others(script, tmp_path):
+    """Without a launcher, which would end the others."""
+    path = script("""
+rank = int(sys.argv[1])
+dist.init_process_group("horovodpp", init_method=f"file://{sys.argv[0]}.meet", rank=rank,
+                        world_size=3)
+model = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(4)])
+model = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=0.001)
+for number in range(4):
+    if number == 2 and rank == 1:
+        model.module[1].weight.register_hook(lambda _: os.kill(os.getpid(), signal.SIGKILL))
+    model(torch.ones(2, 64)).sum().backward()
+""")
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith("TORCHELASTIC")}
+    ranks = [subprocess.Popen([sys.executable, str(path), str(rank)], env=environment,
+                              stderr=subprocess.PIPE, text=True) for rank in range(3)]
+    errors = [rank.communicate(timeout=100)[1] for rank in ranks]
+    assert ranks[1].returncode == -9
+    for rank in (0, 2):
+        assert ranks[rank].returncode == 1
+        assert re.search(rf"connection is closed because rank 1 \(host .*, pid {ranks[1].pid}\)",
+                         errors[rank]), errors[rank]
+
+
+def test_torch_learns_of_the_backend_without_importing_it():
+    python("""
+import sys, torch.distributed as dist
+import horovodpp_torch_backend
+horovodpp_torch_backend.register()
+horovodpp_torch_backend.register()
+assert "horovodpp" not in sys.modules
+dist.init_process_group("horovodpp", store=dist.HashStore(), rank=0, world_size=1)
+assert dist.get_backend() == "horovodpp"
+""")
+
+
+def test_a_torch_that_refuses_the_backend_is_a_warning():
+    assert "is not available: no such thing" in python("""
+import torch.distributed as dist
+def refuse(*_, **__):
+    raise AttributeError("no such thing")
+dist.Backend.register_backend = refuse
+import horovodpp_torch_backend
+horovodpp_torch_backend.register()
+""")
+
+
+def python(lines):
+    ended = subprocess.run([sys.executable, "-c", lines], stderr=subprocess.PIPE, text=True,
+                           timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stderr
