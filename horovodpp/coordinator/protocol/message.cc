@@ -11,7 +11,7 @@ namespace hvd::coordinator {
 namespace {
 
 constexpr std::uint32_t kMessageMagic = 0x70645648;  // "HVdp"
-constexpr std::uint8_t kMessageVersion = 4;
+constexpr std::uint8_t kMessageVersion = 5;
 
 // Writes each type that occurs as a field.
 struct Put {

@@ -238,7 +238,7 @@ TEST(Message, NamesAnUnsupportedVersion) {
   std::string bytes = encode(1, Leave{});
   bytes[4] = 9;
   EXPECT_THAT(std::string(decode(bytes).status().message()),
-              HasSubstr("format 9 and not 4"));
+              HasSubstr("format 9 and not 5"));
 }
 
 TEST(Message, RefusesAnUnknownType) {
