@@ -37,7 +37,7 @@ KILO = 1024
 # Parts of all bytes of a step.
 THRESHOLDS = (1, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 256)
 BYTES = {"resnet50": 102_228_128, "gpt2": 497_759_232, "small": 1000 * KILO}
-STEPS, FIXED_STEPS, LEARNING, WINDOW, TIMEOUT = 80, 24, 50, 5, 240
+STEPS, FIXED_STEPS, LEARNING, WINDOW, TIMEOUT = 80, 16, 50, 5, 240
 
 
 class Case:
