@@ -10,10 +10,11 @@ which are network namespaces of this machine (needs root) with a link of a limit
 gradients are scaled such that a step takes some tenths of a second. For each model and link, jobs
 run with the batches of no tuning, with tuning from nothing, with what the tuned job has remembered,
 and with each of the fusion thresholds. Jobs take turns. Needs the targets horovodrun and
-tuning_benchmark.
+tuning_benchmark. On a busy machine, --before "nice -n -19" lets other programs disturb less.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import secrets
@@ -41,13 +42,14 @@ STEPS, FIXED_STEPS, LEARNING, WINDOW, TIMEOUT = 80, 16, 50, 5, 240
 
 
 class Case:
-    def __init__(self, build, net, words):
-        self.build, self.net, self.words = build, net, words
+    def __init__(self, options, net, words):
+        self.build, self.before, self.net, self.words = (
+            options.build, options.before.split(), net, words)
 
     def steps(self, count, **variables):
         """The milliseconds of each step of a job with these environment variables."""
-        program = [str(self.build / "test" / "benchmark" / "tuning_benchmark"), *self.words]
-        program.insert(4, str(count))
+        program = [*self.before, str(self.build / "test" / "benchmark" / "tuning_benchmark"),
+                   *self.words[:3], str(count), *self.words[3:]]
         environment = {**os.environ, "HOROVODPP_TUNING_CACHE": "", **variables}
         if self.net is None:
             jobs = [[self.build / "horovodrun" / "horovodrun", "-np", "2", "--no-mpi", *program]]
@@ -70,14 +72,14 @@ def settled(steps):
 
 
 def steps_until(steps, goal):
-    """After how many steps the medians of a few steps stay at or below `goal`; None: never."""
-    medians = [statistics.median(steps[i:i + WINDOW]) for i in range(len(steps) - WINDOW + 1)]
-    above = [i for i, value in enumerate(medians) if value > goal]
-    last = above[-1] if above else -1
-    return last + 1 if last + 1 < len(medians) else None
+    """After how many steps both the next few and all others have a median of `goal` at most; None:
+    never."""
+    return next((i for i in range(len(steps) - WINDOW + 1)
+                 if statistics.median(steps[i:i + WINDOW]) <= goal
+                 and statistics.median(steps[i:]) <= goal), None)
 
 
-def measure(case, size, rounds, folder):
+def measure(case, size, rounds, folder, record):
     plain, tuned, again, fixed = [], [], [], {part: [] for part in THRESHOLDS}
     for round_number in range(rounds):
         cache = {"HOROVODPP_TUNING_CACHE": str(folder / str(round_number))}
@@ -87,6 +89,10 @@ def measure(case, size, rounds, folder):
         for part in THRESHOLDS:
             threshold = str(max(1, round(part * size)))
             fixed[part].append(case.steps(FIXED_STEPS, HOROVOD_FUSION_THRESHOLD=threshold))
+
+    if record:
+        json.dump({"plain": plain, "tuned": tuned, "again": again, "fixed": fixed},
+                  record.open("w"))
 
     def middle(runs):
         return statistics.median(map(settled, runs))
@@ -115,6 +121,8 @@ def main():
     parser.add_argument("--links", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--models", nargs="+", default=list(BYTES), choices=list(BYTES))
     parser.add_argument("--busy", action="store_true", help="compute instead of sleeping")
+    parser.add_argument("--before", default="", help="words before the program")
+    parser.add_argument("--record", type=pathlib.Path, help="folder for the times of all steps")
     options = parser.parse_args()
     if options.links != ["shm"] and network.reason_against():
         sys.exit(network.reason_against())
@@ -126,14 +134,16 @@ def main():
         for model in options.models:
             scale, backward = CASES[link][model]
             words = [model, str(scale), str(backward), *(["busy"] if options.busy else [])]
+            record = options.record and options.record / f"{link}-{model}.json"
             with tempfile.TemporaryDirectory() as folder:
                 size, folder = BYTES[model] // scale, pathlib.Path(folder)
                 if not rate:
-                    found = measure(Case(options.build, None, words), size, options.rounds, folder)
+                    found = measure(Case(options, None, words), size, options.rounds, folder,
+                                    record)
                 else:
                     with network.Network("ab", rate) as net:
-                        found = measure(Case(options.build, net, words), size, options.rounds,
-                                        folder)
+                        found = measure(Case(options, net, words), size, options.rounds,
+                                        folder, record)
             print(row(model, link, scale, backward, found), flush=True)
 
 

@@ -259,19 +259,18 @@ absl::Status Subtree::take(const Sources& from, Halted& message) {
   return absl::OkStatus();
 }
 
-// A rank whose cycle ended during a measurement sends none, so that the oldest
-// may never be complete.
+// Measurements are a hint: one that does not fit the others' is dropped with
+// them, and the oldest of too many that are incomplete.
 absl::Status Subtree::take(const Sources& from, Measured& message) {
   constexpr std::size_t kMostOpen = 4;
   Measuring& all = measuring_[message.number];
   if (all.from.empty()) all.latest = message;
   Measured& latest = all.latest;
-  if (all.from.overlaps(from)) return said_twice("a rank has measured a cycle");
-  if (latest.cycle != message.cycle ||
+  if (all.from.overlaps(from) || latest.cycle != message.cycle ||
       latest.arrivals.size() != message.arrivals.size() ||
       latest.ends.size() != message.ends.size()) {
-    return absl::InvalidArgumentError(
-        "ranks have measured different cycles under one number");
+    measuring_.erase(message.number);
+    return absl::OkStatus();
   }
   all.from = all.from | from;
   const auto raise = [](std::uint32_t& value, std::uint32_t other) {

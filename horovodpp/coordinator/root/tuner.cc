@@ -16,9 +16,9 @@ constexpr double kSecondsPerUnit = 1e-7;
 constexpr std::uint32_t kTooLate = std::numeric_limits<std::uint32_t>::max();
 
 // A trial must promise this part of a step, and keep half of that.
-constexpr double kLeastGain = 0.01;
+constexpr double kLeastGain = 0.005;
 // The part of a step that fewer batches may cost.
-constexpr double kSlack = 0.002;
+constexpr double kSlack = 0.001;
 // The part of the quartiles' distance by which medians differ by chance.
 constexpr double kChance = 0.25;
 

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kKept = 9;  // Batches of a size class.
 constexpr int kRounds = 8;        // Of the fit.
+// A batch wakes a thread, although buffers may hide that from the fit.
+constexpr double kLeastSeconds = 10e-6;
 // The batches of a size that correct the line by half.
 constexpr double kHalfCertain = 2;
 // The weight of the shortest batches.
@@ -189,6 +191,10 @@ PathCurve PathFit::curve() const {
 }
 
 double PathCurve::seconds(const BatchLoad& load) const {
+  return std::max(estimate(load), kLeastSeconds);
+}
+
+double PathCurve::estimate(const BatchLoad& load) const {
   if (knots_.empty()) return line_.seconds(load);
   const double for_tensors = line_.per_tensor * load.tensors;
   const auto above = std::upper_bound(

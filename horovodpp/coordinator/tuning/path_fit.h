@@ -44,6 +44,8 @@ class PathCurve {
 
  private:
   friend class PathFit;
+  double estimate(const BatchLoad& load) const;
+
   struct Knot {
     double bytes = 0;
     double seconds = 0;  // Without what tensors cost.
