@@ -145,7 +145,8 @@ class Coordinator {
   // (core/trace/ticks.h), and its submissions are still in flight. For the
   // tuner: batches of which it does not hear are not measured.
   void executed(const Batch& batch, std::uint64_t began, std::uint64_t ended) {
-    if (tuning_steps_ > 0) note_execution(batch, began, ended);
+    const bool is_measured = batch.cycle == 0 || protocol_.measures_cycle();
+    if (tuning_steps_ > 0 && is_measured) note_execution(batch, began, ended);
   }
   void finished() { protocol_.finished(); }
   // Whether to abandon the batch being executed, because a rank will never take

@@ -86,6 +86,7 @@ class RankProtocol {
   // See Coordinator.
   absl::StatusOr<const Batch*> next_batch();
   void executed(const Batch& batch, std::uint64_t began, std::uint64_t ended);
+  bool measures_cycle() const { return meter_.is_on(); }
   void finished();
   bool should_abandon() const;
   // See Coordinator.
