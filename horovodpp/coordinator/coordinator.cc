@@ -21,13 +21,20 @@ ProcessSets first_sets(const Coordinator::Options& options) {
 }
 
 RootScheduler::Options scheduler_options(const Coordinator::Options& options) {
+  const FusionOptions fusion = {.threshold = options.fusion_threshold,
+                                .max_batch = kMaxAppend,
+                                .fuse_groups = options.fuse_groups};
+  std::optional<Tuner::Options> tuning;
+  if (options.tuning_steps > 0) {
+    tuning = options.tuning;
+    tuning->fusion = fusion;
+  }
   return {.capacity = options.cache_capacity,
-          .fusion = {.threshold = options.fusion_threshold,
-                     .max_batch = kMaxAppend,
-                     .fuse_groups = options.fuse_groups},
+          .fusion = fusion,
           .hold_back = options.hold_back,
           .steps_before_schedule = options.steps_before_schedule,
-          .strict_join = options.strict_join};
+          .strict_join = options.strict_join,
+          .tuning = std::move(tuning)};
 }
 
 }  // namespace
@@ -38,6 +45,8 @@ Coordinator::Coordinator(const Options& options, NodeBoard& board,
       epoch_(options.epoch),
       slots_(options.cache_capacity),
       shared_copy_(options.shared_copy),
+      tuning_steps_(options.tuning_steps),
+      seconds_per_tick_(options.seconds_per_tick),
       owned_tree_(options.tree),
       tree_(*owned_tree_),
       node_(tree_.node_of(options.rank)),
@@ -49,7 +58,9 @@ Coordinator::Coordinator(const Options& options, NodeBoard& board,
                  .tree = options.tree,
                  .stall_warning = options.stall_warning,
                  .stall_shutdown = options.stall_shutdown,
-                 .describe = options.describe},
+                 .describe = options.describe,
+                 .meter = {.steps = options.tuning_steps,
+                           .seconds_per_tick = options.seconds_per_tick}},
                 first_sets(options), board),
       silence_(tree_, options.rank, options.stall_warning,
                options.stall_shutdown),
@@ -91,6 +102,19 @@ absl::Status Coordinator::report(std::string bytes) {
 std::vector<Report> Coordinator::take_reports() {
   return root_ == nullptr ? std::vector<Report>()
                           : std::exchange(root_->reports, {});
+}
+
+Tuner* Coordinator::tuner() {
+  return root_ == nullptr ? nullptr : root_->scheduler.tuner();
+}
+
+void Coordinator::note_execution(const Batch& batch, std::uint64_t began,
+                                 std::uint64_t ended) {
+  protocol_.executed(batch, began, ended);
+  // In a cycle a batch also waits for ranks that come later.
+  if (root_ == nullptr || batch.cycle != 0) return;
+  root_->scheduler.tuner()->ran(
+      batch, seconds_per_tick_() * static_cast<double>(ended - began));
 }
 
 std::string Coordinator::described(int rank) const {

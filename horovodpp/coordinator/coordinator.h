@@ -37,6 +37,7 @@
 #include "horovodpp/coordinator/protocol/process_sets.h"
 #include "horovodpp/coordinator/protocol/tree.h"
 #include "horovodpp/coordinator/rank_protocol.h"
+#include "horovodpp/coordinator/root/tuner.h"
 #include "horovodpp/core/thread/clock.h"
 
 namespace hvd::coordinator {
@@ -82,6 +83,13 @@ class Coordinator {
     std::function<std::string(int rank)> describe = {};
     std::function<std::string(int rank)> explain_silence = {};
     ShareCopy shared_copy = {};
+    // The batches of cycles are tuned after measurements of so many steps; 0:
+    // they are not. Equal on all ranks.
+    int tuning_steps = 0;
+    // The root's part, whose `fusion` is ignored.
+    Tuner::Options tuning = {};
+    // Of the clock of executed().
+    std::function<double()> seconds_per_tick = {};
   };
 
   Coordinator(const Options& options, NodeBoard& board, const Clock& clock);
@@ -151,6 +159,13 @@ class Coordinator {
   // The next batch to execute, or nullptr. The batch is valid until finished()
   // or abandoned(); call next_batch() again only after that.
   absl::StatusOr<const Batch*> next_batch() { return protocol_.next_batch(); }
+  // The batch given out was executed from `began` to `ended`, in ticks
+  // (core/trace/ticks.h), and its submissions are still in flight. For the
+  // tuner: batches of which it does not hear are not measured.
+  void executed(const Batch& batch, std::uint64_t began, std::uint64_t ended) {
+    const bool is_measured = batch.cycle == 0 || protocol_.measures_cycle();
+    if (tuning_steps_ > 0 && is_measured) note_execution(batch, began, ended);
+  }
   void finished() { protocol_.finished(); }
   // Whether to abandon the batch being executed, because a rank will never take
   // part. Its operations are then in flight again.
@@ -182,6 +197,9 @@ class Coordinator {
   std::vector<int> neighbours() const;
   std::vector<Outgoing> break_mail(const absl::Status& why) const;
   Outgoing beat_mail(int to) const;
+
+  // The root's tuner; nullptr: there is none on this rank.
+  Tuner* tuner();
 
   // The process sets at the point where this rank reads the schedule.
   const ProcessSets& process_sets() const { return protocol_.process_sets(); }
@@ -220,11 +238,15 @@ class Coordinator {
   absl::Status step_as_leader(Clock::TimePoint now);
   absl::Status extend_schedule(Clock::TimePoint now);
   void write_schedule();
+  void note_execution(const Batch& batch, std::uint64_t began,
+                      std::uint64_t ended);
 
   const int rank_;
   const std::uint32_t epoch_;
   const std::uint32_t slots_;
   const ShareCopy shared_copy_;
+  const int tuning_steps_;
+  const std::function<double()> seconds_per_tick_;
   const std::shared_ptr<const Tree> owned_tree_;
   const Tree& tree_;
   const int node_;

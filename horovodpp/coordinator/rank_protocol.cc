@@ -17,6 +17,7 @@ RankProtocol::RankProtocol(const Options& options, ProcessSets sets,
     : options_(options),
       sets_(std::move(sets)),
       board_(board),
+      meter_(options.meter),
       stalls_(options.stall_warning, options.stall_shutdown) {}
 
 absl::Status RankProtocol::cancelled_by(int rank, const Key& key) const {

@@ -33,6 +33,7 @@
 #include "horovodpp/coordinator/protocol/submission.h"
 #include "horovodpp/coordinator/protocol/tree.h"
 #include "horovodpp/coordinator/stall_reporter.h"
+#include "horovodpp/coordinator/tuning/cycle_meter.h"
 #include "horovodpp/core/thread/clock.h"
 
 namespace hvd::coordinator {
@@ -48,6 +49,7 @@ class RankProtocol {
     Clock::Duration stall_shutdown{0};
     // Names a rank with host and pid, for messages.
     std::function<std::string(int rank)> describe = {};
+    CycleMeter::Options meter = {};
   };
 
   RankProtocol(const Options& options, ProcessSets sets, NodeBoard& board);
@@ -88,6 +90,8 @@ class RankProtocol {
 
   // See Coordinator.
   absl::StatusOr<const Batch*> next_batch();
+  void executed(const Batch& batch, std::uint64_t began, std::uint64_t ended);
+  bool measures_cycle() const { return meter_.is_on(); }
   void finished();
   bool should_abandon() const;
   // See Coordinator.
@@ -204,6 +208,7 @@ class RankProtocol {
   absl::Status start_cycle(const Record& start);
   absl::Status end_cycle(std::uint64_t executed);
   void plan_cycle();
+  void measure_cycle();
   static void set_places(const std::vector<Place>& places);
   void enter_cycle_head();
   // Everything of this rank that waits.
@@ -233,6 +238,7 @@ class RankProtocol {
   // cycle.
   std::uint32_t last_alone_ = kNoId;
   Clock::TimePoint last_alone_at_ = {};
+  CycleMeter meter_;
   AwaitedKeys awaited_;
   StallReporter stalls_;
 

@@ -42,7 +42,11 @@ absl::Status RankProtocol::start_cycle(const Record& start) {
   if (!cycle_.begin(start.id, start.value, is_known)) {
     return cycle_mismatch();
   }
-  if (is_new) plan_cycle();
+  if (is_new) {
+    plan_cycle();
+    measure_cycle();
+  }
+  meter_.interrupt();
   set_places(first_places_);
   batch_.begin_epoch();
   // Marks from before the cycle no longer count.
@@ -91,6 +95,26 @@ void RankProtocol::plan_cycle() {
       plan_[places[i].batch].next.push_back(
           {operation, places[(i + 1) % places.size()]});
     }
+  }
+}
+
+void RankProtocol::measure_cycle() {
+  std::vector<std::size_t> sizes;
+  std::vector<const Request*> requests;
+  for (const PlannedBatch& planned : plan_) {
+    sizes.push_back(planned.batch.entries.size());
+    for (const Batch::Entry& entry : planned.batch.entries) {
+      requests.push_back(entry.agreed.get());
+    }
+  }
+  meter_.begin_cycle(cycle_.cycle().hash(), sizes, is_tunable(requests));
+}
+
+void RankProtocol::executed(const Batch& batch, std::uint64_t began,
+                            std::uint64_t ended) {
+  if (batch.cycle == 0 || !meter_.is_on()) return;
+  if (auto found = meter_.executed(batch, began, ended)) {
+    messages_.emplace_back(*std::move(found));
   }
 }
 
@@ -189,6 +213,7 @@ void RankProtocol::set_places(const std::vector<Place>& places) {
 // Only batches of a cycle are abandoned.
 void RankProtocol::abandoned() {
   batch_.end();
+  meter_.interrupt();
   for (Operation* const operation :
        std::exchange(entered_, nullptr)->operations) {
     operation->state = State::kDeferred;

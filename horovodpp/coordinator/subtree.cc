@@ -269,6 +269,40 @@ absl::Status Subtree::take(const Sources& from, Halted& message) {
   return absl::OkStatus();
 }
 
+// Measurements are a hint: one that does not fit the others' is dropped with
+// them, and the oldest of too many that are incomplete.
+absl::Status Subtree::take(const Sources& from, Measured& message) {
+  constexpr std::size_t kMostOpen = 4;
+  Measuring& all = measuring_[message.number];
+  if (all.from.empty()) all.latest = message;
+  Measured& latest = all.latest;
+  if (all.from.overlaps(from) || latest.cycle != message.cycle ||
+      latest.arrivals.size() != message.arrivals.size() ||
+      latest.ends.size() != message.ends.size()) {
+    measuring_.erase(message.number);
+    return absl::OkStatus();
+  }
+  all.from = all.from | from;
+  const auto raise = [](std::uint32_t& value, std::uint32_t other) {
+    value = std::max(value, other);
+  };
+  raise(latest.step, message.step);
+  raise(latest.spread, message.spread);
+  for (std::size_t i = 0; i < latest.arrivals.size(); ++i) {
+    raise(latest.arrivals[i], message.arrivals[i]);
+  }
+  for (std::size_t i = 0; i < latest.ends.size(); ++i) {
+    raise(latest.ends[i], message.ends[i]);
+  }
+  if (all.from.includes(all_sources())) {
+    messages_.emplace_back(std::move(latest));
+    measuring_.erase(message.number);
+  } else if (measuring_.size() > kMostOpen) {
+    measuring_.erase(measuring_.begin());
+  }
+  return absl::OkStatus();
+}
+
 void Subtree::defined(const Define& definition) {
   if (definition.slot == kNoSlot) return;
   set_of_id_[definition.id] = definition.request->key.process_set;

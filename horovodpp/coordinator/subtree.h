@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -96,6 +97,7 @@ class Subtree {
   absl::Status take(const Sources& from, AllLeft& message);
   absl::Status take(const Sources& from, Stop& message);
   absl::Status take(const Sources& from, Halted& message);
+  absl::Status take(const Sources& from, Measured& message);
   template <typename M>
   absl::Status take(const Sources& from, M& message);
 
@@ -119,6 +121,11 @@ class Subtree {
   std::optional<std::uint32_t> stopped_run_;
   Sources halted_ = {};
   Halted least_ = {};
+  struct Measuring {
+    Sources from = {};
+    Measured latest = {};
+  };
+  std::map<std::uint32_t, Measuring> measuring_;  // By number.
   std::vector<Message> messages_;
   std::vector<Message> taken_;  // Kept to reuse its memory.
 };

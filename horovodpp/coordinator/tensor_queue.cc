@@ -81,10 +81,13 @@ void TensorQueue::trace_name(QueuedName& name,
   }
 }
 
-void TensorQueue::record(trace::EventKind kind, const Submission& submission) {
+void TensorQueue::record(trace::EventKind kind, const Submission& submission,
+                         std::uint64_t now) {
   if (recorder_ == nullptr) return;
-  recorder_->write(kind, {.name = submission.name->traced,
-                          .value = submission.request.bytes()});
+  recorder_->write(
+      kind,
+      {.name = submission.name->traced, .value = submission.request.bytes()},
+      now);
 }
 
 // Only the thread that owns the name writes `flight`.
@@ -114,7 +117,8 @@ absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission,
   name.holder = &mine;
   begin_flight(name);
   trace_name(name, mine.request);
-  record(trace::EventKind::kSubmitted, mine);
+  mine.pushed_at = now();
+  record(trace::EventKind::kSubmitted, mine, mine.pushed_at);
   // A copy: a thread that closes the queue may complete the submission before
   // it is on the list.
   mine.in_flight = submission;
@@ -259,6 +263,7 @@ bool TensorQueue::take_at_once(Submission& submission) {
     return false;
   }
   name->holder = &submission;
+  submission.pushed_at = 0;
   trace_name(*name, submission.request);
   return true;
 }
@@ -266,7 +271,8 @@ bool TensorQueue::take_at_once(Submission& submission) {
 void TensorQueue::leave_in_flight(const SubmissionPtr& submission) {
   QueuedName& name = *submission->name;
   begin_flight(name);
-  record(trace::EventKind::kSubmitted, *submission);
+  submission->pushed_at = now();
+  record(trace::EventKind::kSubmitted, *submission, submission->pushed_at);
   submission->in_flight = submission;
   name.stage.store(Stage::kQueued);
 }
@@ -289,7 +295,7 @@ void TensorQueue::fail(Submission* submission, const absl::Status& why) {
   if (is_closed()) return;
   const SubmissionPtr failed = take_one(submission);
   if (failed == nullptr) return;
-  record(trace::EventKind::kRefused, *failed);
+  record(trace::EventKind::kRefused, *failed, now());
   release_one(*failed);
   failed->done(why);
 }
@@ -303,7 +309,7 @@ void TensorQueue::finish(const SubmissionPtr& held,
   if (is_closed() || take_one(held.get()) == nullptr) return;
   record(outcome.ok() ? trace::EventKind::kMessageDone
                       : trace::EventKind::kRefused,
-         *held);
+         *held, now());
   release_one(*held);
   held->done(std::move(outcome));
 }

@@ -163,7 +163,12 @@ class TensorQueue {
   static void begin_flight(QueuedName& name);
   static bool claim(QueuedName& name);
   void trace_name(QueuedName& name, const Request& request) noexcept;
-  void record(trace::EventKind kind, const Submission& submission);
+  // In ticks; 0 without a recorder.
+  std::uint64_t now() const {
+    return recorder_ == nullptr ? 0 : recorder_->now();
+  }
+  void record(trace::EventKind kind, const Submission& submission,
+              std::uint64_t now);
   bool is_closed() const { return last_.load() != nullptr; }
   absl::Status why_closed();
   absl::StatusOr<bool> refuse(QueuedName& name);

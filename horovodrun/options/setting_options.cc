@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kMebibyte = 1 << 20;
 
-constexpr char kNoTuner[] = "there is no autotuner";
+constexpr char kNoNoise[] = "the model of the autotuner has no noise";
 
 constexpr Option kSettingOptions[] = {
     // Performance.
@@ -118,13 +118,11 @@ constexpr Option kSettingOptions[] = {
               "--stall-check-shutdown-time-seconds"},
     {.names = "--autotune",
      .group = OptionGroup::kTuning,
-     .help = "Tune parameters while the job runs",
+     .help =
+         "Tune the batches of repeated steps while the job runs. Default: on",
      .variable = "HOROVOD_AUTOTUNE=1",
      .key = "autotune.enabled=true",
-     .one_of = "autotuning",
-     .effect = Effect::kIgnored,
-     .words = "there is no autotuner; the ranks measure the machine when a job "
-              "first runs there"},
+     .one_of = "autotuning"},
     {.names = "--no-autotune",
      .group = OptionGroup::kTuning,
      .help = "Turn --autotune off",
@@ -137,36 +135,29 @@ constexpr Option kSettingOptions[] = {
      .type = ValueType::kFile,
      .value = "FILE",
      .variable = "HOROVOD_AUTOTUNE_LOG",
-     .key = "autotune.log_file",
-     .effect = Effect::kIgnored,
-     .words = kNoTuner},
+     .key = "autotune.log_file"},
     {.names = "--autotune-warmup-samples",
      .group = OptionGroup::kTuning,
-     .help = "Number of samples that the autotuner discards",
+     .help =
+         "Number of samples before the autotuner's first change. Default: 0",
      .type = ValueType::kCount,
      .value = "N",
      .variable = "HOROVOD_AUTOTUNE_WARMUP_SAMPLES",
-     .key = "autotune.warmup_samples",
-     .effect = Effect::kIgnored,
-     .words = kNoTuner},
+     .key = "autotune.warmup_samples"},
     {.names = "--autotune-steps-per-sample",
      .group = OptionGroup::kTuning,
-     .help = "Number of steps of a sample of the autotuner",
+     .help = "Number of steps of a sample of the autotuner. Default: 5",
      .type = ValueType::kCount,
      .value = "N",
      .variable = "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE",
-     .key = "autotune.steps_per_sample",
-     .effect = Effect::kIgnored,
-     .words = kNoTuner},
+     .key = "autotune.steps_per_sample"},
     {.names = "--autotune-bayes-opt-max-samples",
      .group = OptionGroup::kTuning,
-     .help = "Most samples of the autotuner",
+     .help = "Most changes that the autotuner tries. Default: 20",
      .type = ValueType::kCount,
      .value = "N",
      .variable = "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
-     .key = "autotune.bayes_opt_max_samples",
-     .effect = Effect::kIgnored,
-     .words = kNoTuner},
+     .key = "autotune.bayes_opt_max_samples"},
     {.names = "--autotune-gaussian-process-noise",
      .group = OptionGroup::kTuning,
      .help = "Noise of the autotuner's model, from 0 to 1",
@@ -176,7 +167,7 @@ constexpr Option kSettingOptions[] = {
      .variable = "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE",
      .key = "autotune.gaussian_process_noise",
      .effect = Effect::kIgnored,
-     .words = kNoTuner},
+     .words = kNoNoise},
 
     // Logs, stalls and timeline.
     {.names = "--log-level",

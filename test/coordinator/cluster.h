@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -32,6 +33,8 @@ struct ClusterOptions {
   Clock::Duration stall_warning{0};
   Clock::Duration stall_shutdown{0};
   std::vector<std::vector<int>> process_sets = {};
+  // Steps of the tuner's measurements; 0: there is no tuner.
+  int tuning_steps = 0;
 
   friend void PrintTo(const ClusterOptions& options, std::ostream* out) {
     *out << options.size << " ranks, " << options.ranks_per_node << " per node";
@@ -76,7 +79,9 @@ class Cluster {
               .hold_back = options.hold_back,
               .steps_before_schedule = options.steps_before_schedule,
               .stall_warning = options.stall_warning,
-              .stall_shutdown = options.stall_shutdown},
+              .stall_shutdown = options.stall_shutdown,
+              .tuning_steps = options.tuning_steps,
+              .seconds_per_tick = [] { return 1e-6; }},
           *mine.board, clock);
     }
   }
@@ -120,6 +125,7 @@ class Cluster {
         names.push_back(entry.agreed->key.name);
       }
       mine.executed.push_back(**batch);
+      if (on_batch) on_batch(rank, **batch);
       mine.coordinator->finished();
       moved = true;
     }
@@ -182,6 +188,8 @@ class Cluster {
   }
 
   ManualClock clock;
+  // Called with each batch that a rank has executed.
+  std::function<void(int rank, const Batch& batch)> on_batch;
 
  private:
   struct alignas(128) Block {

@@ -185,6 +185,7 @@ std::vector<Message> senseless_messages() {
     messages.push_back(Joined{number, 1});
     messages.push_back(Stop{number});
     messages.push_back(Halted{number, 0});
+    messages.push_back(Measured{.number = number, .step = 1, .ends = {number}});
     messages.push_back(Halt{number});
     messages.push_back(Round{{{.kind = RecordKind::kRun, .id = number}}});
     messages.push_back(Round{{{.kind = RecordKind::kRetire, .id = number}}});

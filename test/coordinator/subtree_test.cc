@@ -365,6 +365,44 @@ TEST_F(SubtreeTest, HaltingDifferentCyclesIsAnError) {
   EXPECT_TRUE(absl::IsInvalidArgument(say(2, Halted{2, 8})));
 }
 
+Measured measured(std::uint32_t number, std::uint32_t arrival,
+                  std::uint32_t end) {
+  return {.number = number,
+          .cycle = 5,
+          .step = end,
+          .arrivals = {arrival, 7},
+          .ends = {end}};
+}
+
+TEST_F(SubtreeTest, ReportsTheLatestMeasuredTimes) {
+  EXPECT_THAT(after(3, measured(1, 10, 100)), IsEmpty());
+  EXPECT_THAT(after(1, measured(1, 30, 90)), IsEmpty());
+  // The next measurement of one rank may overtake this one of another.
+  EXPECT_THAT(after(1, measured(2, 1, 1)), IsEmpty());
+  EXPECT_THAT(after(0, measured(1, 20, 110)), IsEmpty());
+  const auto all = only<Measured>(after(2, measured(1, 5, 50)));
+  EXPECT_EQ(all.number, 1u);
+  EXPECT_EQ(all.step, 110u);
+  EXPECT_EQ(all.arrivals, (std::vector<std::uint32_t>{30, 7}));
+  EXPECT_EQ(all.ends, (std::vector<std::uint32_t>{110}));
+}
+
+TEST_F(SubtreeTest, DropsMeasurementsThatDoNotFit) {
+  Measured longer = measured(1, 1, 1);
+  longer.ends.push_back(2);
+  EXPECT_THAT(after(0, measured(1, 1, 1)), IsEmpty());
+  EXPECT_THAT(after(1, longer), IsEmpty());
+  EXPECT_THAT(after(2, measured(1, 1, 1)), IsEmpty());
+  EXPECT_THAT(after(3, measured(1, 1, 1)), IsEmpty());
+  for (std::uint32_t number = 2; number < 100; ++number) {
+    EXPECT_THAT(after(1, measured(number, 1, 1)), IsEmpty());
+  }
+  // The oldest are dropped, the newest is complete.
+  EXPECT_THAT(after(0, measured(99, 1, 1)), IsEmpty());
+  EXPECT_THAT(after(2, measured(99, 1, 1)), IsEmpty());
+  EXPECT_EQ(only<Measured>(after(3, measured(99, 1, 1))).number, 99u);
+}
+
 TEST(Subtree, ANodeOfSixtyFourRanksCountsThemAll) {
   std::vector<int> ranks(64);
   for (int rank = 0; rank < 64; ++rank) {

@@ -17,6 +17,7 @@
 //   Stalled     I have waited too long for this
 //   Inspected   known facts about the ranks in question, answering Inspect
 //   Report      what a rank tells rank 0, of no meaning to the agreement
+//   Measured    times of a step of the cycle, for the tuner
 // Down the tree, to all ranks:
 //   Define      all ranks proposed this: here is its id
 //   Reject      the ranks disagree: why the submission fails, at the point
@@ -183,6 +184,19 @@ struct Report {
   std::string bytes = {};
   static auto fields(auto& m) { return std::tie(m.rank, m.bytes); }
 };
+// Times in units of 100 ns after the end of the step before; the latest over the
+// subtree. The largest number: too late to be measured.
+struct Measured {
+  std::uint32_t number = 0;  // Of the measurement, from 1; equal on all ranks.
+  std::uint64_t cycle = 0;   // The hash of the cycle.
+  std::uint32_t step = 0;    // The time of a step, and
+  std::uint32_t spread = 0;  // the distance of its quartiles.
+  std::vector<std::uint32_t> arrivals = {};  // Of the cycle's operations.
+  std::vector<std::uint32_t> ends = {};      // Of its batches.
+  static auto fields(auto& m) {
+    return std::tie(m.number, m.cycle, m.step, m.spread, m.arrivals, m.ends);
+  }
+};
 
 struct Define {
   std::uint32_t id = 0;
@@ -239,7 +253,7 @@ struct Break {
 using Message =
     std::variant<Propose, Outdated, Ready, Passed, Join, Joined, Leave, AllLeft,
                  Stop, Halted, Stalled, Inspected, Report, Define, Reject,
-                 Round, Halt, Inspect, Told, Closed, Beat, Break>;
+                 Round, Halt, Inspect, Told, Closed, Beat, Break, Measured>;
 
 // Direction of travel in the tree.
 enum class Direction { kUp, kDown, kAny };

@@ -75,6 +75,8 @@ struct Submission {
   // `in_flight` and followed in the list by `next`.
   QueuedName* name = nullptr;
   bool keeps_name = false;
+  // When it was pushed, in ticks (core/trace/ticks.h); 0: unknown.
+  std::uint64_t pushed_at = 0;
   std::shared_ptr<Submission> in_flight = nullptr;
   Submission* next = nullptr;
 

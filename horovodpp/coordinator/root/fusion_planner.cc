@@ -14,7 +14,10 @@ bool is_uniform(const Request& request) {
                      });
 }
 
-bool may_fuse_at_all(const Request& request, const FusionOptions& options) {
+}  // namespace
+
+bool may_fuse_at_all(const Candidate& candidate, const FusionOptions& options) {
+  const Request& request = *candidate.request;
   return options.threshold > 0 && request.kind == RequestKind::kAllreduce &&
          !request.tensors.empty() && is_uniform(request) &&
          (options.fuse_groups || request.tensors.size() == 1);
@@ -31,8 +34,6 @@ bool may_fuse(const Candidate& left, const Candidate& right) {
          left.participants == right.participants;
 }
 
-}  // namespace
-
 std::vector<std::vector<std::size_t>> plan_fusion(
     std::span<const Candidate> ready, const FusionOptions& options) {
   std::vector<std::vector<std::size_t>> batches;
@@ -42,7 +43,7 @@ std::vector<std::vector<std::size_t>> plan_fusion(
     if (taken[first]) continue;
     std::vector<std::size_t>& batch = batches.emplace_back();
     batch.push_back(first);
-    if (!may_fuse_at_all(*ready[first].request, options)) continue;
+    if (!may_fuse_at_all(ready[first], options)) continue;
     std::size_t fused = ready[first].request->bytes();
     std::size_t passed_over = 0;
     for (std::size_t i = first + 1;
@@ -52,7 +53,7 @@ std::vector<std::vector<std::size_t>> plan_fusion(
       if (ready[i].request->kind == RequestKind::kBarrier) break;
       const std::size_t bytes = ready[i].request->bytes();
       if (bytes > threshold || fused + passed_over > threshold - bytes) break;
-      if (may_fuse_at_all(*ready[i].request, options) &&
+      if (may_fuse_at_all(ready[i], options) &&
           may_fuse(ready[first], ready[i])) {
         fused += bytes;
         taken[i] = true;

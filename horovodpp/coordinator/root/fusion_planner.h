@@ -25,6 +25,11 @@ struct Candidate {
   int participants = 0;  // Ranks that contribute.
 };
 
+// Whether a batch may contain `candidate` beside others, and whether it may
+// contain these two if each may be beside others.
+bool may_fuse_at_all(const Candidate& candidate, const FusionOptions& options);
+bool may_fuse(const Candidate& left, const Candidate& right);
+
 // Returns batches of indices into `ready`, in the order of execution.
 //
 // - Allreduces are fused while their bytes fit the threshold. They must have

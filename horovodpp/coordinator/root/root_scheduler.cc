@@ -27,6 +27,7 @@ RootScheduler::RootScheduler(const Options& options, ProcessSets sets)
       queue_(options.fusion, options.hold_back),
       steps_(options.steps_before_schedule) {
   next_set_id_ = sets_.ids().back() + 1;
+  if (options.tuning) tuner_.emplace(*options.tuning);
 }
 
 absl::Status RootScheduler::receive(Message message) {

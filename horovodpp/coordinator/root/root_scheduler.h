@@ -29,6 +29,7 @@
 #include "horovodpp/coordinator/root/fusion_planner.h"
 #include "horovodpp/coordinator/root/schedule_queue.h"
 #include "horovodpp/coordinator/root/step_detector.h"
+#include "horovodpp/coordinator/root/tuner.h"
 #include "horovodpp/core/thread/clock.h"
 
 namespace hvd::coordinator {
@@ -46,6 +47,8 @@ class RootScheduler {
     int steps_before_schedule = 3;
     // Allow only allreduce while a rank has joined.
     bool strict_join = false;
+    // Chooses the batches of cycles; nullopt: those of plan_fusion().
+    std::optional<Tuner::Options> tuning = {};
   };
 
   // `sets`: the process sets that exist from the start.
@@ -77,6 +80,9 @@ class RootScheduler {
   // time.
   bool take_is_full() { return std::exchange(is_full_, false); }
 
+  // nullptr: batches are not tuned.
+  Tuner* tuner() { return tuner_ ? &*tuner_ : nullptr; }
+
   // Every rank has left, and the schedule says so.
   bool finished() const { return all_left_ && queue_.empty() && !cycle_run_; }
 
@@ -96,6 +102,7 @@ class RootScheduler {
   void take(const AllLeft& message);
   void take(const Stop& message);
   void take(const Halted& message);
+  void take(const Measured& message);
   template <typename M>
   void take(const M&) {}
 
@@ -117,6 +124,7 @@ class RootScheduler {
   void remove_set(std::uint32_t id, ProcessSetId set);
   void enqueue_run(std::uint32_t id, RequestPtr request, int participants);
   void halt_cycle();
+  void change_cycle(std::optional<Cycle> cycle);
   void was_followed();
   Cycle fused(const std::vector<std::uint32_t>& ids,
               const std::vector<Candidate>& step) const;
@@ -159,6 +167,10 @@ class RootScheduler {
   Cycle cycle_;                             // The current or last cycle.
   std::deque<std::vector<Record>> cycle_parts_;  // Not yet cut.
   bool is_halting_ = false;
+  std::optional<Tuner> tuner_;
+  std::optional<Cycle>
+      next_cycle_;  // Takes the place of cycle_ at its resumption.
+  std::uint64_t steps_of_cycle_ = 0;  // Followed, over all interruptions.
 
   bool is_leaving_ = false;
   bool all_left_ = false;

@@ -44,6 +44,11 @@ bool RootScheduler::resume_cycle() {
     return false;
   }
   steps_.resume();
+  if (next_cycle_) {
+    cycle_ = *std::exchange(next_cycle_, std::nullopt);
+    steps_of_cycle_ = 0;
+    announce_cycle();
+  }
   put_in_force();
   return true;
 }
@@ -77,6 +82,15 @@ bool RootScheduler::start_cycle() {
   // knows its own submissions.
   if (!queue_.drop_all_of(cycle)) return false;
   steps_.begin();
+  next_cycle_.reset();
+  steps_of_cycle_ = 0;
+  if (tuner_) {
+    if (ends == nullptr) {
+      cycle = tuner_->begin(ids, *step, cycle);
+    } else {
+      tuner_->forget();
+    }
+  }
   cycle_ = std::move(cycle);
   announce_cycle();
   put_in_force();
@@ -142,6 +156,18 @@ void RootScheduler::halt_cycle() {
   announcements_.emplace_back(Halt{*cycle_run_});
 }
 
+// Ranks follow `cycle` instead of the cycle in force, from the next step on.
+void RootScheduler::change_cycle(std::optional<Cycle> cycle) {
+  if (!cycle) return;
+  next_cycle_ = std::move(cycle);
+  halt_cycle();
+}
+
+void RootScheduler::take(const Measured& message) {
+  if (!tuner_ || !cycle_run_ || is_halting_ || is_leaving_) return;
+  change_cycle(tuner_->measured(message));
+}
+
 // Marks the cycle's operations as recently run: ranks do not report runs within
 // a cycle.
 void RootScheduler::was_followed() {
@@ -168,6 +194,12 @@ void RootScheduler::take(const Halted& message) {
     begun.insert(begun.end(), cycle_.ids_of(i).begin(), cycle_.ids_of(i).end());
   }
   steps_.followed(steps, begun);
+  steps_of_cycle_ += steps;
+  if (next_cycle_) {
+    steps_.note_own_interruption();
+  } else if (tuner_ && steps_of_cycle_ == 0) {
+    next_cycle_ = tuner_->could_not_follow();
+  }
   was_followed();
   cycle_run_.reset();
   is_halting_ = false;

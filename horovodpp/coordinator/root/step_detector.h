@@ -57,6 +57,9 @@ class StepDetector {
   // The last order is in force again.
   void resume();
 
+  // The root interrupted the order by itself: it may resume after this step.
+  void note_own_interruption() { cause_has_run_ = true; }
+
   // The last order was followed for `steps` whole steps and then by the
   // operations `begun`.
   void followed(std::uint64_t steps, const std::vector<std::uint32_t>& begun);

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "horovodpp/collective/shm/crossovers.h"
+#include "horovodpp/runtime/execution/cache_file.h"
 
 namespace hvd::runtime {
 
@@ -36,12 +37,10 @@ class CrossoverCache {
   //   Unavailable  the file cannot be written; names the file and the reason
   absl::Status store(const collective::ShmCrossovers& values) const;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
 
  private:
-  const std::string directory_;
-  std::string key_;   // Processor, cores, ranks, slots.
-  std::string path_;  // "": nothing is remembered.
+  const CacheFile file_;  // Its key: processor, cores, ranks, slots.
 };
 
 }  // namespace hvd::runtime

@@ -30,9 +30,21 @@ std::chrono::nanoseconds first_stall_check(const Config& config) {
   return warning.count() == 0 ? shutdown : std::min(warning, shutdown);
 }
 
-coordinator::Coordinator::Options coordinator_options(const Config& config,
-                                                      const Topology& topology,
-                                                      const Topology& sharing) {
+// Of the clock of `recorder`, which is the more exact the longer the job runs.
+double seconds_per_tick(const trace::Recorder& recorder) {
+  constexpr double kNanosecond = 1e-9;
+  const trace::RingReader reader = recorder.reader();
+  const trace::Moment began = reader.began();
+  const trace::Moment now = trace::Moment::now(reader.by_counter());
+  if (now.ticks <= began.ticks) return kNanosecond;
+  return kNanosecond *
+         static_cast<double>(now.nanoseconds - began.nanoseconds) /
+         static_cast<double>(now.ticks - began.ticks);
+}
+
+coordinator::Coordinator::Options coordinator_options(
+    const Config& config, const Topology& topology, const Topology& sharing,
+    JobTuning& tuning, std::shared_ptr<trace::Recorder> recorder) {
   return {.rank = sharing.rank(),
           .tree = coordinator::Tree::of(sharing),
           .epoch = kFirstEpoch,
@@ -49,6 +61,13 @@ coordinator::Coordinator::Options coordinator_options(const Config& config,
           .explain_silence =
               [&](int rank) {
                 return explain_silent_process(topology.peer(rank).pid);
+              },
+          .tuning_steps = tuning.steps(),
+          .tuning = topology.rank() == 0 ? tuning.options()
+                                         : coordinator::Tuner::Options(),
+          .seconds_per_tick =
+              [recorder = std::move(recorder)] {
+                return seconds_per_tick(*recorder);
               }};
 }
 
@@ -101,8 +120,10 @@ Job::Job(const Config& config, Places places,
       router_(*wires_, node_mail_, sharing_),
       board_(layout_.board(segment_->payload()), segment_->local_rank(),
              segment_->local_size(), config.cache_capacity),
-      coordinator_(coordinator_options(config, topology_, sharing_), board_,
-                   Clock::steady()),
+      tuning_(config, topology_, log_),
+      coordinator_(coordinator_options(config, topology_, sharing_, tuning_,
+                                       kept.trace->shared_recorder()),
+                   board_, Clock::steady()),
       trace_(std::move(kept.trace)),
       metrics_(std::move(kept.metrics)),
       queue_(&trace_->recorder()),
@@ -226,6 +247,7 @@ absl::Status Job::stop() {
   if (step_watch_ != nullptr) step_watch_->finish();
   progress_.leave();
   thread_.join();
+  tuning_.finish(coordinator_.tuner());
   step_watch_.reset();
   // Work in a stream ends with the job; until the stop, other ranks may still
   // be lost.

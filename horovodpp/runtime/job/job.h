@@ -32,6 +32,7 @@
 #include "horovodpp/runtime/execution/executor.h"
 #include "horovodpp/runtime/execution/planes.h"
 #include "horovodpp/runtime/execution/set_table.h"
+#include "horovodpp/runtime/job/job_tuning.h"
 #include "horovodpp/runtime/job/node_layout.h"
 #include "horovodpp/runtime/progress/activity.h"
 #include "horovodpp/runtime/progress/call_watch.h"
@@ -201,6 +202,7 @@ class Job : public SubmissionSink {
   transport::NodeMail messages_mail_;
   MessageRouter router_;
   coordinator::SharedBoard board_;
+  JobTuning tuning_;
   coordinator::Coordinator coordinator_;
   const std::shared_ptr<telemetry::RankTrace> trace_;
   const std::shared_ptr<telemetry::RankMetrics> metrics_;

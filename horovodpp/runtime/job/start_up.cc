@@ -54,6 +54,8 @@ std::vector<std::string> common_settings(const Config& config) {
       // First; see transport/loading/ucx_exchange.cc.
       absl::StrCat("HOROVODPP_TRANSPORT=", config.transport),
       absl::StrCat("HOROVOD_FUSION_THRESHOLD=", config.fusion_threshold),
+      absl::StrCat("HOROVOD_AUTOTUNE=", config.autotune ? 1 : 0),
+      absl::StrCat("HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE=", config.autotune_steps),
       absl::StrCat("HOROVOD_CACHE_CAPACITY=", config.cache_capacity),
       absl::StrCat("HOROVOD_CYCLE_TIME=",
                    Milliseconds(config.cycle_time).count()),

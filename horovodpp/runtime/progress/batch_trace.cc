@@ -25,8 +25,8 @@ std::uint8_t dtype_of(const coordinator::Request& request) {
 
 }  // namespace
 
-void BatchTrace::begins(const Batch& batch) {
-  if (recorder_ == nullptr) return;
+std::uint64_t BatchTrace::begins(const Batch& batch) {
+  if (recorder_ == nullptr) return 0;
   const std::uint64_t now = recorder_->now();
   const std::size_t entries = batch.entries.size();
   recorder_->write(EventKind::kBatchBegins,
@@ -48,13 +48,17 @@ void BatchTrace::begins(const Batch& batch) {
         {.detail = dtype_of(agreed), .name = name, .value = agreed.bytes()},
         now);
   }
+  return now;
 }
 
-void BatchTrace::ends(const Batch& batch, trace::BatchEnd how) {
-  if (recorder_ == nullptr) return;
-  recorder_->write(EventKind::kBatchEnds,
-                   {.detail = static_cast<std::uint8_t>(how),
-                    .value = traced_number(batch)});
+std::uint64_t BatchTrace::ends(const Batch& batch, trace::BatchEnd how) {
+  if (recorder_ == nullptr) return 0;
+  const std::uint64_t now = recorder_->now();
+  recorder_->write(
+      EventKind::kBatchEnds,
+      {.detail = static_cast<std::uint8_t>(how), .value = traced_number(batch)},
+      now);
+  return now;
 }
 
 }  // namespace hvd::runtime

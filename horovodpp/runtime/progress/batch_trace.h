@@ -20,10 +20,11 @@ class BatchTrace {
   std::uint64_t now() const {
     return recorder_ == nullptr ? 0 : recorder_->now();
   }
-  void done_at_once(const coordinator::Batch& batch,
-                    const coordinator::Submission& mine, std::uint16_t plane,
-                    std::uint64_t began) {
-    if (recorder_ == nullptr) return;
+  // Returns the moment of its end, in ticks.
+  std::uint64_t done_at_once(const coordinator::Batch& batch,
+                             const coordinator::Submission& mine,
+                             std::uint16_t plane, std::uint64_t began) {
+    if (recorder_ == nullptr) return 0;
     const std::uint64_t now = recorder_->now();
     recorder_->write(trace::EventKind::kDoneAtOnce,
                      {.detail = first_of_cycle(batch),
@@ -31,11 +32,13 @@ class BatchTrace {
                       .name = mine.name->traced,
                       .value = trace::pack(now - began, mine.request.bytes())},
                      now);
+    return now;
   }
 
-  // Call between the queue's take() and its release(), which frees names.
-  void begins(const coordinator::Batch& batch);
-  void ends(const coordinator::Batch& batch, trace::BatchEnd how);
+  // Call between the queue's take() and its release(), which frees names. Return
+  // the moment, in ticks.
+  std::uint64_t begins(const coordinator::Batch& batch);
+  std::uint64_t ends(const coordinator::Batch& batch, trace::BatchEnd how);
 
  private:
   static std::uint8_t first_of_cycle(const coordinator::Batch& batch) {

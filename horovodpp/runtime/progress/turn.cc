@@ -55,7 +55,9 @@ Quick Turn::try_at_once(const coordinator::SubmissionPtr& submission,
   const std::uint64_t began = trace_.now();
   parts_.coordinator.enter_lone_head(mine);
   if (plan->run(*batch, mine)) {
-    trace_.done_at_once(*batch, mine, plan->traced_plane(), began);
+    const std::uint64_t ended =
+        trace_.done_at_once(*batch, mine, plan->traced_plane(), began);
+    parts_.coordinator.executed(*batch, began, ended);
     log_batch(*batch, "executed at once");
     parts_.queue.release(mine);
     parts_.coordinator.finished();
@@ -283,15 +285,16 @@ void Turn::note_early_leave(const std::vector<coordinator::Failure>& failures) {
 absl::Status Turn::carry_out(const coordinator::Batch& batch) {
   HVD_RETURN_IF_ERROR(parts_.queue.take(batch, submissions_));
   log_batch(batch, "begins");
-  trace_.begins(batch);
+  const std::uint64_t began = trace_.begins(batch);
   absl::Status status;
   try {
     status = parts_.executor.execute(batch, submissions_);
     if (status.ok()) {
       // Callers who see the outcome also find it in the trace.
-      trace_.ends(batch, parts_.executor.goes_on()
-                             ? trace::BatchEnd::kGoesOnOnGpu
-                             : trace::BatchEnd::kDone);
+      const std::uint64_t ended = trace_.ends(
+          batch, parts_.executor.goes_on() ? trace::BatchEnd::kGoesOnOnGpu
+                                           : trace::BatchEnd::kDone);
+      parts_.coordinator.executed(batch, began, ended);
       // Free the names before callers learn the outcome.
       parts_.queue.release(submissions_);
       parts_.executor.complete(batch, submissions_);

@@ -285,10 +285,11 @@ std::string launcher_of_mpi() {
 // The set variables that are not supported. A flag set to 0 is not listed.
 std::vector<std::string> unsupported_settings() {
   std::vector<std::string> names;
-  for (const char* name : {"HOROVOD_AUTOTUNE", "HOROVOD_ELASTIC"}) {
-    const auto text = variable(name);
-    if (text && *text != "0") names.push_back(name);
-  }
+  const auto elastic = variable("HOROVOD_ELASTIC");
+  if (elastic && *elastic != "0") names.push_back("HOROVOD_ELASTIC");
+  // The tuner's model is no Gaussian process.
+  const char* const noise = "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE";
+  if (variable(noise)) names.push_back(noise);
   // One stream is always used, so 1 is not reported.
   const auto streams = variable("HOROVOD_NUM_NCCL_STREAMS");
   if (streams && *streams != "1") names.push_back("HOROVOD_NUM_NCCL_STREAMS");
@@ -302,6 +303,25 @@ bool tunes_malloc() {
   }
   return absl::StrContains(variable("GLIBC_TUNABLES").value_or(""),
                            "glibc.malloc");
+}
+
+// Needs the cache's directory.
+absl::Status read_autotune(Config& config) {
+  config.autotune = !variable("HOROVOD_FUSION_THRESHOLD").has_value();
+  bool is_wanted = true;
+  HVD_RETURN_IF_ERROR(read_flag("HOROVOD_AUTOTUNE", is_wanted));
+  config.autotune = config.autotune && is_wanted;
+  config.autotune_log = variable("HOROVOD_AUTOTUNE_LOG").value_or("");
+  HVD_RETURN_IF_ERROR(read_count("HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE",
+                                 config.autotune_steps, 1000));
+  config.autotune_steps = std::max(config.autotune_steps, 1);
+  HVD_RETURN_IF_ERROR(
+      read_count("HOROVOD_AUTOTUNE_WARMUP_SAMPLES", config.autotune_warm_ups));
+  HVD_RETURN_IF_ERROR(read_count("HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
+                                 config.autotune_trials));
+  const char* const folder = std::getenv("HOROVODPP_TUNING_CACHE");
+  config.tuning_cache = folder == nullptr ? config.cache_dir : folder;
+  return absl::OkStatus();
 }
 
 absl::Status read_metrics(Config::Metrics& metrics) {
@@ -390,6 +410,7 @@ StatusOr<Config> Config::from_env() {
   HVD_RETURN_IF_ERROR(
       read_flag("HOROVODPP_MEASURE_CROSSOVERS", config.measure_crossovers));
   config.cache_dir = cache_directory();
+  HVD_RETURN_IF_ERROR(read_autotune(config));
   HVD_RETURN_IF_ERROR(read_count("HOROVODPP_ARENA_LIMIT", config.arena_limit));
   HVD_RETURN_IF_ERROR(
       read_flag("HOROVODPP_ARENA_READ_ONLY", config.arena_read_only));

@@ -88,6 +88,24 @@ struct Config {
   // threshold waits for more tensors; at most a minute. Equal on all ranks.
   std::chrono::nanoseconds cycle_time{0};
 
+  // HOROVOD_AUTOTUNE: whether the order and the batches of repeated steps are
+  // tuned, by measurements while the job runs. Off, too, if the user sets
+  // HOROVOD_FUSION_THRESHOLD, which then decides. From the environment: on.
+  // Equal on all ranks, as HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE is: the steps of a
+  // measurement.
+  //
+  // HOROVOD_AUTOTUNE_WARMUP_SAMPLES: measurements before the first change;
+  // HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES: the most changes that are tried;
+  // HOROVOD_AUTOTUNE_LOG: a file in which rank 0 notes the measurements.
+  bool autotune = false;
+  int autotune_steps = 5;
+  int autotune_warm_ups = 0;
+  int autotune_trials = 20;
+  std::string autotune_log = {};  // Empty: none.
+  // HOROVODPP_TUNING_CACHE: the folder in which rank 0 keeps what was found for
+  // later jobs; empty: nowhere. From the environment, if not set: cache_dir.
+  std::string tuning_cache = {};
+
   // HOROVOD_CACHE_CAPACITY: the number of remembered names; 0: none. The ranks
   // agree on a name beyond that number at each call. Equal on all ranks.
   std::uint32_t cache_capacity = 1u << 17;

@@ -329,22 +329,25 @@ TEST(Arguments, BindRanksAsAsked) {
 TEST(Arguments, PreferTheCommandLineToTheFile) {
   const std::string path =
       testing::TempDir() + "/arguments_test_config." + std::to_string(getpid());
-  std::ofstream(path) << "controller: mpi\n"
-                         "params: {cycle_time_ms: 2, cache_capacity: 7}\n"
-                         "stall_check: {enabled: false}\n"
-                         "autotune: {warmup_samples: 3}\n";
+  std::ofstream(path)
+      << "controller: mpi\n"
+         "params: {cycle_time_ms: 2, cache_capacity: 7}\n"
+         "stall_check: {enabled: false}\n"
+         "autotune: {warmup_samples: 3, gaussian_process_noise: 0.5}\n";
   const Arguments arguments =
       parsed({"--cycle-time-ms", "0.5", "--config-file", path, "--stall-check",
               "--no-mpi", "-np", "1", "ls"});
   EXPECT_EQ(arguments.engine, "direct");
+  EXPECT_THAT(arguments.settings,
+              UnorderedElementsAre(
+                  Pair("HOROVOD_CYCLE_TIME", "0.5"),
+                  Pair("HOROVOD_CACHE_CAPACITY", "7"),
+                  Pair("HOROVOD_STALL_CHECK_DISABLE", "0"),
+                  Pair("HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "3"),
+                  Pair("HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", "0.5")));
   EXPECT_THAT(
-      arguments.settings,
-      UnorderedElementsAre(Pair("HOROVOD_CYCLE_TIME", "0.5"),
-                           Pair("HOROVOD_CACHE_CAPACITY", "7"),
-                           Pair("HOROVOD_STALL_CHECK_DISABLE", "0"),
-                           Pair("HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "3")));
-  EXPECT_THAT(arguments.notes,
-              ElementsAre(HasSubstr("autotune.warmup_samples has no effect")));
+      arguments.notes,
+      ElementsAre(HasSubstr("autotune.gaussian_process_noise has no effect")));
   std::ofstream(path) << "params: {cycle_time: 2}\n";
   EXPECT_THAT(refusal({"--config-file", path, "-np", "1", "ls"}),
               AllOf(HasSubstr(path), HasSubstr("params.cycle_time_ms")));

@@ -171,11 +171,43 @@ TEST(Config, WithoutStallChecksTheShutdownTimeDefaultsToZero) {
 
 TEST(Config, ListsUnsupportedSettings) {
   EXPECT_THAT(read({})->unsupported, ElementsAre());
-  EXPECT_THAT(read({{"HOROVOD_AUTOTUNE", "0"},
+  EXPECT_THAT(read({{"HOROVOD_AUTOTUNE", "1"},
                     {"HOROVOD_NUM_NCCL_STREAMS", "1"},
                     {"HOROVOD_ELASTIC", "1"}})
                   ->unsupported,
               ElementsAre("HOROVOD_ELASTIC"));
+  EXPECT_THAT(
+      read({{"HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", "0.8"}})->unsupported,
+      ElementsAre("HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE"));
+}
+
+TEST(Config, TunesUnlessToldNotToOrWhatToUse) {
+  EXPECT_FALSE(Config().autotune);
+  EXPECT_TRUE(read({})->autotune);
+  EXPECT_TRUE(read({{"HOROVOD_AUTOTUNE", "1"}})->autotune);
+  EXPECT_FALSE(read({{"HOROVOD_AUTOTUNE", "0"}})->autotune);
+  EXPECT_FALSE(read({{"HOROVOD_FUSION_THRESHOLD", "67108864"}})->autotune);
+  EXPECT_FALSE(read({{"HOROVOD_FUSION_THRESHOLD", "67108864"},
+                     {"HOROVOD_AUTOTUNE", "1"}})
+                   ->autotune);
+}
+
+TEST(Config, ReadsTheSettingsOfTuning) {
+  const auto config = read({{"HOROVOD_AUTOTUNE_LOG", "t.csv"},
+                            {"HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "3"},
+                            {"HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "10"},
+                            {"HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "7"},
+                            {"HOROVODPP_CACHE_DIR", "/c"}});
+  EXPECT_EQ(config->autotune_log, "t.csv");
+  EXPECT_EQ(config->autotune_warm_ups, 3);
+  EXPECT_EQ(config->autotune_steps, 10);
+  EXPECT_EQ(config->autotune_trials, 7);
+  EXPECT_EQ(config->tuning_cache, "/c");
+  EXPECT_EQ(read({{"HOROVODPP_TUNING_CACHE", "/t"}})->tuning_cache, "/t");
+  EXPECT_EQ(read({{"HOROVODPP_TUNING_CACHE", ""}})->tuning_cache, "");
+  EXPECT_EQ(read({{"HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "0"}})->autotune_steps,
+            1);
+  EXPECT_FALSE(read({{"HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "x"}}).ok());
 }
 
 TEST(Config, ReadsTheTimeline) {
