@@ -15,7 +15,7 @@ namespace hvd::suite {
 // Few bytes, some that go in one part, and some in several.
 constexpr std::int64_t kMessageSizes[] = {0, 1, 1000, 5000, 400000};
 
-// What rank `from` sends to rank `to`.
+// The value that rank `from` sends to rank `to`.
 inline std::vector<float> message_of(int from, int to, std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) {

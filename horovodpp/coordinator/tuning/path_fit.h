@@ -5,8 +5,9 @@
 //   seconds = start + per_tensor * tensors + per_byte * bytes
 //
 // Planes use other algorithms for other sizes, so the times of measured sizes
-// correct this line. The fit follows measured batches. It keeps the last few of each size, so that
-// it forgets an earlier state of the machine. Slow outliers hardly count.
+// correct this line. The fit follows measured batches. It keeps the last few of
+// each size, so that it forgets an earlier state of the machine. Slow outliers
+// hardly count.
 //
 // Pure: no thread, no clock, no I/O.
 #pragma once
@@ -17,7 +18,7 @@
 
 namespace hvd::coordinator {
 
-// What a batch moves.
+// The data of a batch.
 struct BatchLoad {
   double bytes = 0;
   double tensors = 0;

@@ -17,7 +17,7 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
 }  // namespace
 
-// What decides how long a batch takes.
+// All that decides how long a batch takes.
 std::string JobTuning::key(const Config& config, const Topology& topology) {
   return absl::StrCat(version(), ", ", machine_key(), ", ", topology.size(),
                       " ranks on ", topology.node_count(), " nodes, by ",

@@ -319,6 +319,7 @@ absl::Status read_autotune(Config& config) {
       read_count("HOROVOD_AUTOTUNE_WARMUP_SAMPLES", config.autotune_warm_ups));
   HVD_RETURN_IF_ERROR(read_count("HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
                                  config.autotune_trials));
+  // Empty, it turns the memory off: variable() takes that for unset.
   const char* const folder = std::getenv("HOROVODPP_TUNING_CACHE");
   config.tuning_cache = folder == nullptr ? config.cache_dir : folder;
   return absl::OkStatus();

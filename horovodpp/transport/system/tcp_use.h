@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the system counts of a TCP connection.
+// The system's count of the use of a TCP connection.
 #pragma once
 
 #include <optional>
