@@ -18,6 +18,10 @@ void* operator new(std::size_t bytes) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+// The sorts of the standard library use this one.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return allocates ? std::malloc(bytes == 0 ? 1 : bytes) : nullptr;
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
