@@ -231,6 +231,22 @@ class CapturedStep:
 def capture(step: Callable, name: str, gpu: int, stream: int, process_set: ProcessSet) -> CapturedStep:
     """Calls `step`, and records its work in `stream` of GPU `gpu`."""
 
+class Completions:
+    """Operations in flight whose end one thread awaits."""
+
+    def __init__(self) -> None: ...
+
+    def watch(self, operation: Operation, number: int) -> None:
+        """Lets next() return `number` once the operation is done."""
+
+    def wake(self, number: int) -> None:
+        """Lets next() return `number`."""
+
+    def next(self, seconds: float) -> list[int]:
+        """
+        Sleeps until operations are done, for at most `seconds`. Returns their numbers, in the order in which they ended.
+        """
+
 class Exchange:
     """Gradients in flight."""
 
