@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/coordinator/rank_protocol.h"
+#include "horovodpp/coordinator/tensor_queue.h"
 #include "horovodpp/core/status.h"
 
 namespace hvd::coordinator {

@@ -12,7 +12,6 @@
 namespace hvd::coordinator {
 namespace {
 
-constexpr double kSecondsPerUnit = 1e-7;
 constexpr std::uint32_t kTooLate = std::numeric_limits<std::uint32_t>::max();
 
 // A trial must promise this part of a step, and keep half of that.

@@ -21,8 +21,6 @@ constexpr std::uint64_t kUnusual = 1;
 constexpr std::uint64_t kFirstPause = 5;
 constexpr std::uint64_t kLongestPause = 1600;
 
-constexpr double kSecondsPerUnit = 1e-7;
-
 }  // namespace
 
 bool is_tunable(const std::vector<const Request*>& requests) {

@@ -23,6 +23,9 @@
 
 namespace hvd::coordinator {
 
+// Of the times in a Measured.
+inline constexpr double kSecondsPerUnit = 1e-7;
+
 // Whether the tuner may change the batches of a cycle of these operations: only
 // allreduces of host memory, each once in a step.
 bool is_tunable(const std::vector<const Request*>& requests);

@@ -16,7 +16,7 @@ bool fits(const Submission& receive, int from) {
 
 }  // namespace
 
-std::optional<Wanted> MatchTable::offer(Offered&& offered) {
+std::optional<Match> MatchTable::offer(Offered offered) {
   const Place place = {offered.process_set, offered.tag};
   Line& line = lines_[place];
   const auto found = std::find_if(
@@ -27,14 +27,14 @@ std::optional<Wanted> MatchTable::offer(Offered&& offered) {
     line.offered.push_back(std::move(offered));
     return std::nullopt;
   }
-  Wanted taken = std::move(*found);
+  Match match = {std::move(*found), std::move(offered)};
   line.wanted.erase(found);
   --wanted_;
   if (line.wanted.empty() && line.offered.empty()) lines_.erase(place);
-  return taken;
+  return match;
 }
 
-std::optional<Offered> MatchTable::want(Wanted&& wanted) {
+std::optional<Match> MatchTable::want(Wanted wanted) {
   const Submission& receive = *wanted.submission;
   const Place place = {receive.request.key.process_set, receive.tag};
   Line& line = lines_[place];
@@ -46,10 +46,10 @@ std::optional<Offered> MatchTable::want(Wanted&& wanted) {
     ++wanted_;
     return std::nullopt;
   }
-  Offered taken = std::move(*found);
+  Match match = {std::move(wanted), std::move(*found)};
   line.offered.erase(found);
   if (line.wanted.empty() && line.offered.empty()) lines_.erase(place);
-  return taken;
+  return match;
 }
 
 std::vector<Wanted> MatchTable::all_wanted() const {

@@ -46,14 +46,18 @@ struct Wanted {
   Clock::TimePoint since = {};
 };
 
+// A receive and its message.
+struct Match {
+  Wanted wanted;
+  Offered offered;
+};
+
 class MatchTable {
  public:
-  // Takes the first receive that `offered` fits; else keeps `offered`, which is
-  // then moved from.
-  std::optional<Wanted> offer(Offered&& offered);
-  // Takes the first message that fits `wanted`; else keeps `wanted`, which is
-  // then moved from.
-  std::optional<Offered> want(Wanted&& wanted);
+  // Takes the first receive that `offered` fits; else keeps `offered`.
+  std::optional<Match> offer(Offered offered);
+  // Takes the first message that fits `wanted`; else keeps `wanted`.
+  std::optional<Match> want(Wanted wanted);
 
   // The receives without a message, and their number.
   std::vector<Wanted> all_wanted() const;

@@ -145,16 +145,14 @@ absl::Status Messenger::send_to_self(const SubmissionPtr& submission) {
                      .bytes = bytes_of(mine),
                      .own = submission};
   ++own_;
-  auto wanted = matches_.offer(std::move(offered));
-  if (!wanted) return absl::OkStatus();
-  return accept(*std::move(wanted), std::move(offered));
+  auto match = matches_.offer(std::move(offered));
+  return match ? accept(*std::move(match)) : absl::OkStatus();
 }
 
 absl::Status Messenger::receive(const SubmissionPtr& submission) {
-  Wanted wanted = {.submission = submission, .since = means_.clock.now()};
-  auto offered = matches_.want(std::move(wanted));
-  if (!offered) return absl::OkStatus();
-  return accept(std::move(wanted), *std::move(offered));
+  auto match =
+      matches_.want({.submission = submission, .since = means_.clock.now()});
+  return match ? accept(*std::move(match)) : absl::OkStatus();
 }
 
 absl::StatusOr<bool> Messenger::receive_near() {
@@ -202,9 +200,8 @@ absl::Status Messenger::take_offer(int from, const Letter& letter) {
                      .at = letter.at,
                      .place = letter.place,
                      .data = std::string(letter.text)};
-  auto wanted = matches_.offer(std::move(offered));
-  if (!wanted) return absl::OkStatus();
-  return accept(*std::move(wanted), std::move(offered));
+  auto match = matches_.offer(std::move(offered));
+  return match ? accept(*std::move(match)) : absl::OkStatus();
 }
 
 std::optional<std::string> Messenger::find_mismatch(
@@ -220,7 +217,9 @@ std::optional<std::string> Messenger::find_mismatch(
                       "; use the same dtype and number of elements on both");
 }
 
-absl::Status Messenger::accept(Wanted wanted, Offered offered) {
+absl::Status Messenger::accept(Match match) {
+  Wanted& wanted = match.wanted;
+  Offered& offered = match.offered;
   const auto mismatch = find_mismatch(wanted, offered);
   const Name name = {offered.from, offered.number};
   if (mismatch) {

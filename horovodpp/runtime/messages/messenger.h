@@ -127,7 +127,7 @@ class Messenger {
   absl::Status take_answer(const Name& name, const Letter& letter);
 
   // A message and its receive have met.
-  absl::Status accept(Wanted wanted, Offered offered);
+  absl::Status accept(Match match);
   absl::Status accept_own(const Wanted& wanted, const Offered& offered);
   std::optional<std::string> find_mismatch(const Wanted& wanted,
                                            const Offered& offered) const;

@@ -37,8 +37,8 @@ TEST(MatchTable, PairsAMessageWithTheFirstReceiveThatFits) {
   EXPECT_FALSE(table.want(std::move(of_any)));
   EXPECT_FALSE(table.want(std::move(of_one)));
   EXPECT_EQ(table.wanted(), 3u);
-  EXPECT_EQ(table.offer(message(1, 7, 0))->submission, any);
-  EXPECT_EQ(table.offer(message(1, 7, 1))->submission, one);
+  EXPECT_EQ(table.offer(message(1, 7, 0))->wanted.submission, any);
+  EXPECT_EQ(table.offer(message(1, 7, 1))->wanted.submission, one);
   EXPECT_FALSE(table.offer(message(1, 7, 2)));
   EXPECT_EQ(table.wanted(), 1u);
 }
@@ -48,9 +48,9 @@ TEST(MatchTable, PairsAReceiveWithTheFirstMessageThatFits) {
   EXPECT_FALSE(table.offer(message(2, 7, 10)));
   EXPECT_FALSE(table.offer(message(1, 7, 20)));
   EXPECT_FALSE(table.offer(message(1, 7, 21)));
-  EXPECT_EQ(table.want(receive(1, 7))->number, 20u);
-  EXPECT_EQ(table.want(receive(kAnyRank, 7))->number, 10u);
-  EXPECT_EQ(table.want(receive(kAnyRank, 7))->number, 21u);
+  EXPECT_EQ(table.want(receive(1, 7))->offered.number, 20u);
+  EXPECT_EQ(table.want(receive(kAnyRank, 7))->offered.number, 10u);
+  EXPECT_EQ(table.want(receive(kAnyRank, 7))->offered.number, 21u);
   EXPECT_FALSE(table.want(receive(kAnyRank, 7)));
 }
 
