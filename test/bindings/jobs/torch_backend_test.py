@@ -85,7 +85,7 @@ for _ in range(2):
     dist.all_reduce(torch.ones(1), group=dist.new_group([dist.get_rank()],
                                                         use_local_synchronization=True))
     dist.destroy_process_group()
-print(hvd.allreduce(torch.ones(1), op=hvd.Sum).item())
+print(f"{hvd.allreduce(torch.ones(1), op=hvd.Sum).item()}\\n", end="")
 hvd.shutdown()
 """))
     assert job.returncode == 0, job.stderr
