@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/memory/fnv1a.h"
 #include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/core/status.h"
 
@@ -16,19 +18,16 @@ namespace {
 
 // Groups that differ between ranks must not match: gradients of different
 // parameters would be reduced together. So the name contains all keys, as a
-// hash that is the same everywhere (FNV-1a).
+// hash that is the same everywhere.
 std::string group_name(const std::vector<Outgoing>& gradients) {
-  std::uint64_t hash = 0xcbf29ce484222325;
+  Fnv1a hash;
   for (const Outgoing& outgoing : gradients) {
-    const std::string& key = outgoing.key;
+    hash.add(outgoing.key);
     // Keys end with a zero, so that "a", "bc" is not "ab", "c".
-    for (std::size_t i = 0; i <= key.size(); ++i) {
-      const char letter = i < key.size() ? key[i] : '\0';
-      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-    }
+    hash.add(std::string_view("\0", 1));
   }
   return absl::StrCat(gradients.front().key, "+", gradients.size() - 1, ".",
-                      absl::Hex(hash, absl::kZeroPad16));
+                      absl::Hex(hash.value, absl::kZeroPad16));
 }
 
 }  // namespace

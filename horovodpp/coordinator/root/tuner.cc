@@ -8,6 +8,7 @@
 
 #include "horovodpp/coordinator/protocol/batch.h"
 #include "horovodpp/coordinator/tuning/cycle_meter.h"
+#include "horovodpp/core/memory/fnv1a.h"
 
 namespace hvd::coordinator {
 namespace {
@@ -25,22 +26,6 @@ constexpr int kWeight = 3;
 constexpr std::size_t kMostSeen = 100'000;
 constexpr std::size_t kMostLost = 3;
 constexpr std::size_t kMostModels = 4;
-
-// FNV-1a: the same hash in all builds.
-struct Hash {
-  std::uint64_t value = 0xcbf29ce484222325u;
-
-  void add(std::string_view text) {
-    for (const char c : text) {
-      value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    }
-  }
-  void add(std::uint64_t number) {
-    for (int i = 0; i < 8; ++i, number >>= 8) {
-      value = (value ^ (number & 0xff)) * 0x100000001b3u;
-    }
-  }
-};
 
 BatchLoad load_of(const Request& request) {
   return {.bytes = static_cast<double>(request.bytes()),
@@ -128,7 +113,7 @@ void Tuner::describe(const std::vector<std::uint32_t>& ids,
 }
 
 std::uint64_t Tuner::hash_of_operations() const {
-  Hash hash;
+  Fnv1a hash;
   for (const Operation& operation : operations_) {
     const Request& request = *operation.candidate.request;
     hash.add(request.key.name);

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "horovodpp/core/memory/fnv1a.h"
 #include "horovodpp/core/system/file_error.h"
 #include "horovodpp/core/thread/threads.h"
 
@@ -33,13 +34,10 @@ std::string processor() {
   return "unknown";
 }
 
-// FNV-1a: the same hash in all builds.
 std::uint64_t hash(const std::string& text) {
-  std::uint64_t value = 0xcbf29ce484222325;
-  for (const char c : text) {
-    value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return value;
+  Fnv1a hash;
+  hash.add(text);
+  return hash.value;
 }
 
 // The content of a file of up to `most` bytes; "" for any other. Only regular
