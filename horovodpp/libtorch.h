@@ -18,7 +18,7 @@
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include "horovodpp/libtorch/broadcast.h"              // IWYU pragma: export
-#include "horovodpp/libtorch/checkpoint.h"             // IWYU pragma: export
+#include "horovodpp/libtorch/checkpoint/checkpoint.h"  // IWYU pragma: export
 #include "horovodpp/libtorch/collectives.h"            // IWYU pragma: export
 #include "horovodpp/libtorch/delta_optimizer.h"        // IWYU pragma: export
 #include "horovodpp/libtorch/distributed_optimizer.h"  // IWYU pragma: export

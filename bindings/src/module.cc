@@ -7,15 +7,15 @@
 #include "src/captured_steps.h"
 #include "src/collectives.h"
 #include "src/completions.h"
-#include "src/compression.h"
-#include "src/dry_steps.h"
 #include "src/errors.h"
-#include "src/gradients.h"
 #include "src/job.h"
 #include "src/operation.h"
 #include "src/process_sets.h"
-#include "src/shards.h"
-#include "src/snapshots.h"
+#include "src/training/compression.h"
+#include "src/training/dry_steps.h"
+#include "src/training/gradients.h"
+#include "src/training/shards.h"
+#include "src/training/snapshots.h"
 
 NB_MODULE(_core, module) {
   // Operations in flight at interpreter exit are leaked on purpose.

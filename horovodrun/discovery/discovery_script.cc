@@ -13,10 +13,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "horovodrun/discovery/discovered_hosts.h"
+#include "horovodrun/pipes/reading_pipe.h"
 #include "horovodrun/system/environment.h"
 #include "horovodrun/system/last_line.h"
 #include "horovodrun/system/process.h"
-#include "horovodrun/system/reading_pipe.h"
 
 namespace hvd::launcher {
 namespace {

@@ -20,7 +20,7 @@
 #include "horovodrun/job/departures.h"
 #include "horovodrun/job/job_watch.h"
 #include "horovodrun/job/replacements.h"
-#include "horovodrun/system/pipe_writer.h"
+#include "horovodrun/pipes/pipe_writer.h"
 
 namespace hvd::launcher {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "horovodrun/system/reading_pipe.h"
+#include "horovodrun/pipes/reading_pipe.h"
 
 namespace hvd::launcher {
 namespace {

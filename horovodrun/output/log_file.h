@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "horovodrun/system/output_pump.h"
+#include "horovodrun/pipes/output_pump.h"
 
 namespace hvd::launcher {
 

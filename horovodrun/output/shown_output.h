@@ -14,7 +14,7 @@
 #include "horovodrun/output/line_merger.h"
 #include "horovodrun/output/line_prefix.h"
 #include "horovodrun/output/log_file.h"
-#include "horovodrun/system/output_pump.h"
+#include "horovodrun/pipes/output_pump.h"
 #include "horovodrun/terminal/terminal_block.h"
 
 namespace hvd::launcher {

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "horovodrun/system/pipe_writer.h"
+#include "horovodrun/pipes/pipe_writer.h"
 
 namespace hvd::launcher {
 

@@ -57,6 +57,12 @@ class Layers(unittest.TestCase):
         )
         self.assertEqual(granted["runtime"], {"core", "transport", "collective"})
 
+    def test_a_folder_with_too_many_sources_is_found(self):
+        files = {f"core/file_{number}.cc": "" for number in range(layers.MOST_SOURCES)}
+        self.assertEqual(found_in(files), [])
+        self.assertEqual(found_in(files | {"core/one_more.h": ""}),
+                         ["horovodpp/core: holds 26 sources; split it, 25 are the most"])
+
     def test_a_granted_include_is_no_violation(self):
         for path, line in [
             ("core/a.h", '#include "horovodpp/core/b.h"'),

@@ -5,6 +5,7 @@ import contextlib
 import torch
 
 from horovodpp import _core
+from horovodpp.common.checks import check_job_of_step
 from horovodpp.common.handles import reset_with_job
 from horovodpp.common.process_sets import global_process_set
 from horovodpp.torch import parameters
@@ -79,7 +80,11 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
         yield
 
     def step(self, closure=None):
-        """Waits for the Adasum of the ranks' steps, and adds it to the parameters."""
+        """Waits for the Adasum of the ranks' steps, and adds it to the parameters.
+
+        Raises ValueError after the job's end.
+        """
+        check_job_of_step()
         loss = None
         if closure is not None:
             with torch.enable_grad():

@@ -224,7 +224,7 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
                          backward_passes_per_step=1, op=Average, gradient_predivide_factor=1.0,
                          num_groups=0, groups=None, sparse_as_dense=False,
                          process_set=global_process_set, gradients_in_arena=True,
-                         bucket_bytes=None, find_unused_parameters=False):
+                         bucket_bytes=None, find_unused_parameters=None):
     """An optimizer of `optimizer`'s class and state that reduces gradients over all ranks.
 
     optimizer: the optimizer to wrap; do not use it afterwards. Its parameter groups and state are
@@ -248,8 +248,9 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         wait for the step if the ranks are on one node and compute on all of its cores: the
         reduction then has no core of its own. Otherwise the default is 0. Not with compression.
     find_unused_parameters: whether a parameter whose gradient is None on all ranks keeps it, so
-        that the step skips the parameter, as in one process. Otherwise its gradient is zeros, and
-        momentum and weight decay move it. Equal on all ranks; not with Adasum.
+        that the step skips the parameter, as in one process: the default. False is Horovod's way:
+        its gradient is zeros, and momentum and weight decay move it. Adasum knows only Horovod's
+        way. Equal on all ranks.
 
     Every rank of the process set creates the same optimizers in the same order. Raises ValueError
     for arguments that make no sense.
@@ -279,5 +280,6 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
         sender = Sender(compression, op, gradient_predivide_factor, process_set)
         distributed._begin(named_parameters, sender, backward_passes_per_step, groups,
                            sparse_as_dense, gradients_in_arena,
-                           sender.bucket_bytes(bucket_bytes), find_unused_parameters)
+                           sender.bucket_bytes(bucket_bytes),
+                           find_unused_parameters in (None, True))
     return distributed

@@ -14,6 +14,7 @@ import warnings
 import torch
 
 from horovodpp import _core
+from horovodpp.common.checks import check_job_of_step
 from horovodpp.common.handles import AT_ONCE, reset_with_job
 from horovodpp.torch import parameters
 from horovodpp.torch.shared_gradients import SharedGradients
@@ -71,7 +72,8 @@ class Reduction:
         reset_with_job(self)
 
     def is_distributed(self):
-        """Whether this rank reduces with other ranks."""
+        """Whether this rank reduces with other ranks. Raises ValueError after the job's end."""
+        check_job_of_step()
         return self._process_set.included() and size() > 1
 
     def wire_name(self, p):

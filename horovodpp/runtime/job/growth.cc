@@ -11,8 +11,8 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/system/failpoints.h"
 #include "horovodpp/core/thread/clock.h"
+#include "horovodpp/runtime/channels/launcher_channel.h"
 #include "horovodpp/runtime/job/start_up.h"
-#include "horovodpp/runtime/progress/launcher_channel.h"
 #include "horovodpp/transport/tcp/card.h"
 
 namespace hvd::runtime {

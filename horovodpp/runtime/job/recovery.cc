@@ -12,8 +12,8 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/system/failpoints.h"
 #include "horovodpp/core/thread/clock.h"
+#include "horovodpp/runtime/channels/launcher_channel.h"
 #include "horovodpp/runtime/job/job.h"
-#include "horovodpp/runtime/progress/launcher_channel.h"
 #include "horovodpp/transport/subset_communicator.h"
 
 namespace hvd::runtime {

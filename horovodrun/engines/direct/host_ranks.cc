@@ -17,8 +17,8 @@
 #include "horovodrun/engines/direct/control.h"
 #include "horovodrun/engines/direct/rank_agents.h"
 #include "horovodrun/engines/engine.h"
+#include "horovodrun/pipes/pipe_writer.h"
 #include "horovodrun/system/environment.h"
-#include "horovodrun/system/pipe_writer.h"
 #include "horovodrun/system/process.h"
 #include "horovodrun/system/signal_queue.h"
 

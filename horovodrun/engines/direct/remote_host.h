@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "horovodrun/engines/direct/control.h"
-#include "horovodrun/system/pipe_writer.h"
+#include "horovodrun/pipes/pipe_writer.h"
 
 namespace hvd::launcher {
 

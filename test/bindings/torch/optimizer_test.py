@@ -492,13 +492,15 @@ def test_a_missing_gradient_is_zero(groups, rank, size):
     models.assert_equal(model, alone)
 
 
+@pytest.mark.parametrize("options", [{}, {"find_unused_parameters": True}])
 @pytest.mark.parametrize("groups", [None, 1])
 @pytest.mark.parametrize("bucket_bytes", [0, 1 << 20])
-def test_parameters_that_no_rank_used_stay_as_in_one_process(groups, bucket_bytes, rank, size):
+def test_parameters_that_no_rank_used_stay_as_in_one_process(groups, bucket_bytes, options, rank,
+                                                             size):
     model = torch.nn.ModuleList([torch.nn.Linear(6, 2), torch.nn.Linear(6, 2)])
     alone = copy.deepcopy(model)
     optimizer = models.named(model, models.sgd(model, weight_decay=0.1), groups=groups,
-                             bucket_bytes=bucket_bytes, find_unused_parameters=True)
+                             bucket_bytes=bucket_bytes, **options)
     alone_optimizer = models.sgd(alone, weight_decay=0.1)
 
     def loss_of(modules, of_rank, users):
@@ -516,6 +518,14 @@ def test_parameters_that_no_rank_used_stay_as_in_one_process(groups, bucket_byte
         alone_optimizer.step()
         assert (model[1].weight.grad is None) == (not users)
         models.assert_equal(model, alone)
+
+
+def test_parameters_that_no_rank_used_get_zeros_in_horovods_way():
+    model = torch.nn.ModuleList([torch.nn.Linear(6, 2), torch.nn.Linear(6, 2)])
+    optimizer = models.named(model, models.sgd(model), find_unused_parameters=False)
+    model[0](torch.ones(1, 6)).sum().backward()
+    optimizer.step()
+    assert torch.equal(model[1].weight.grad, torch.zeros(2, 6))
 
 
 def test_parameters_may_be_frozen_and_unfrozen():
@@ -550,6 +560,21 @@ def test_parameters_may_be_added():
             if step == 0:
                 of[2].zero_grad()
     models.assert_equal(model, alone)
+
+
+@pytest.mark.parametrize("op", [hvd.Average, hvd.Adasum])
+def test_a_step_outside_a_job_is_refused(op, size):
+    if op == hvd.Adasum and size == 1:
+        pytest.skip("one rank alone needs no Adasum")
+    weight = torch.ones(3, requires_grad=True)
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD([weight], lr=1), op=op)
+    weight.sum().backward()
+    hvd.shutdown()
+    before = weight.detach().clone()
+    with pytest.raises(ValueError, match=r"outside a job, after hvd.shutdown\(\): .* hvd.init"):
+        optimizer.step()
+    assert torch.equal(weight, before)
+    hvd.init()
 
 
 def test_a_new_optimizer_takes_the_place_of_the_old():

@@ -36,9 +36,9 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/libtorch/checkpoint_options.h"
-#include "horovodpp/libtorch/recomputed_region.h"
-#include "horovodpp/libtorch/tensors_in.h"
+#include "horovodpp/libtorch/checkpoint/checkpoint_options.h"
+#include "horovodpp/libtorch/checkpoint/recomputed_region.h"
+#include "horovodpp/libtorch/checkpoint/tensors_in.h"
 
 namespace HVD_EXPORT hvd {
 namespace libtorch {

@@ -18,7 +18,7 @@
 #include "horovodpp/core/job/rank_progress.h"
 #include "horovodpp/core/thread/clock.h"
 #include "horovodpp/core/thread/mutex.h"
-#include "horovodpp/runtime/progress/launcher_channel.h"
+#include "horovodpp/runtime/channels/launcher_channel.h"
 
 namespace hvd::runtime {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/snapshots.h"
+#include "src/training/snapshots.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/verify.h"
+#include "horovodpp/optim/inspection/verify.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/memory_watch.h"
+#include "horovodpp/optim/inspection/memory_watch.h"
 
 #include <algorithm>
 #include <array>

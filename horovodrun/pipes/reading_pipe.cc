@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/system/reading_pipe.h"
+#include "horovodrun/pipes/reading_pipe.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -31,11 +31,11 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/libtorch/ambient_state.h"
-#include "horovodpp/libtorch/checkpoint_options.h"
+#include "horovodpp/libtorch/checkpoint/ambient_state.h"
+#include "horovodpp/libtorch/checkpoint/checkpoint_options.h"
+#include "horovodpp/libtorch/checkpoint/saved_place.h"
+#include "horovodpp/libtorch/checkpoint/saved_tensor_hooks.h"
 #include "horovodpp/libtorch/error.h"
-#include "horovodpp/libtorch/saved_place.h"
-#include "horovodpp/libtorch/saved_tensor_hooks.h"
 #include "horovodpp/libtorch/span.h"
 
 namespace HVD_EXPORT hvd {

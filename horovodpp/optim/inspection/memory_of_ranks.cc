@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/memory_of_ranks.h"
+#include "horovodpp/optim/inspection/memory_of_ranks.h"
 
 #include <algorithm>
 #include <cstddef>

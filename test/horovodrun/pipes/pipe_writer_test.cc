@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/system/pipe_writer.h"
+#include "horovodrun/pipes/pipe_writer.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

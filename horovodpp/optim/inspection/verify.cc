@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/optim/distributed/verify.h"
+#include "horovodpp/optim/inspection/verify.h"
 
 #include <chrono>
 #include <cmath>

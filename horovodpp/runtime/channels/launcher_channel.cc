@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/runtime/progress/launcher_channel.h"
+#include "horovodpp/runtime/channels/launcher_channel.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>

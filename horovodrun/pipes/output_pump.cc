@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodrun/system/output_pump.h"
+#include "horovodrun/pipes/output_pump.h"
 
 #include <limits.h>
 #include <poll.h>

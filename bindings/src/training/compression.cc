@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/compression.h"
+#include "src/training/compression.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

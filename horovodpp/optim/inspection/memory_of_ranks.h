@@ -6,7 +6,7 @@
 #include <string>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/optim/memory_watch.h"
+#include "horovodpp/optim/inspection/memory_watch.h"
 
 namespace HVD_EXPORT hvd {
 class Runtime;

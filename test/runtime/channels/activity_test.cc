@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/runtime/progress/activity.h"
+#include "horovodpp/runtime/channels/activity.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/runtime/progress/question_channel.h"
+#include "horovodpp/runtime/channels/question_channel.h"
 
 #include "horovodpp/core/thread/clock.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/dry_steps.h"
+#include "src/training/dry_steps.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "horovodpp/core/export.h"
-#include "horovodpp/libtorch/checkpoint_options.h"
+#include "horovodpp/libtorch/checkpoint/checkpoint_options.h"
 
 namespace HVD_EXPORT hvd {
 namespace libtorch {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/runtime/progress/launcher_channel.h"
+#include "horovodpp/runtime/channels/launcher_channel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/gradients.h"
+#include "src/training/gradients.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
