@@ -205,7 +205,7 @@ def test_gradients_that_all_wait_are_sent_as_one(freezes, rank, size, monkeypatc
         model.branches[0].bias.requires_grad_(False)
     optimizer.step()
     if size > 1 and not freezes:
-        assert sent == [6]
+        assert sent == [4]  # `unused` has a gradient on no rank.
     for p, mine in zip(model.parameters(), own):
         if p.grad is not None:
             torch.testing.assert_close(p.grad, hvd.allreduce(mine))
@@ -520,7 +520,9 @@ def test_parameters_that_no_rank_used_stay_as_in_one_process(groups, bucket_byte
         models.assert_equal(model, alone)
 
 
-def test_parameters_that_no_rank_used_get_zeros_in_horovods_way():
+def test_parameters_that_no_rank_used_get_zeros_in_horovods_way(size):
+    if size == 1:
+        pytest.skip("one rank alone reduces nothing")
     model = torch.nn.ModuleList([torch.nn.Linear(6, 2), torch.nn.Linear(6, 2)])
     optimizer = models.named(model, models.sgd(model), find_unused_parameters=False)
     model[0](torch.ones(1, 6)).sum().backward()
