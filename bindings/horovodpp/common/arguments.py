@@ -15,12 +15,20 @@ def check_scattered(dimensions, op):
 
 
 def wire(name):
-    """The name that ranks match. Without a name, calls of an operation match in order."""
+    """The name that ranks match. Without a name, calls of an operation match in order.
+
+    Raises TypeError unless it is a str or None.
+    """
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name is {name!r}: the name of a collective is a str")
     return name or ""
 
 
 def check_root(root_rank, process_set, what="broadcast"):
-    """Raises ValueError unless rank `root_rank` of the job is in the set."""
+    """Raises ValueError unless `root_rank` is the number of a rank of the job in the set."""
+    if not hasattr(root_rank, "__index__"):
+        raise ValueError(f"{what} received invalid root rank {root_rank!r}: give the number of a "
+                         "rank, an int")
     if process_set.ranks is not None and root_rank not in process_set.ranks:
         raise ValueError(f"{what} received invalid root rank {root_rank} for provided process "
                          "set")

@@ -255,6 +255,12 @@ def DistributedOptimizer(optimizer, named_parameters=None, compression=Compressi
     Every rank of the process set creates the same optimizers in the same order. Raises ValueError
     for arguments that make no sense.
     """
+    if not hasattr(optimizer, "param_groups"):
+        raise TypeError(f"DistributedOptimizer() wraps an optimizer of torch, not a "
+                        f"{type(optimizer).__name__}")
+    if hasattr(optimizer, "_wrapped"):
+        raise ValueError("the optimizer is a DistributedOptimizer already: its gradients would be "
+                         "reduced twice; wrap an optimizer once")
     if gradient_predivide_factor != 1.0 and op != Average:
         raise ValueError("gradient_predivide_factor not supported with op != Average")
     if bucket_bytes is not None and bucket_bytes < 0:

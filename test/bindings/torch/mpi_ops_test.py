@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from versions import needs_torch
 
 import horovodpp.torch as hvd
 from horovodpp.common.exceptions import HorovodInternalError, InvalidCallError
@@ -390,10 +391,31 @@ def test_a_root_is_a_rank(size):
         with pytest.raises(ValueError, match=f"broadcast received invalid root rank {size} for "
                                              "provided process set"):
             function(torch.ones(1), size)
+        for root in (0.0, "0", None):
+            with pytest.raises(ValueError, match=f"root rank {root!r}: give the number of a rank"):
+                function(torch.ones(1), root)
+
+
+def test_a_name_is_a_str():
+    for function in (hvd.allreduce, hvd.allgather, hvd.reducescatter):
+        with pytest.raises(TypeError, match="name is 3: the name of a collective is a str"):
+            function(torch.ones(1), name=3)
+
+
+@needs_torch("2.5", "torch.distributed.tensor")
+def test_a_dtensor_is_refused():
+    tensor = pytest.importorskip("torch.distributed.tensor")
+    mesh = torch.distributed.device_mesh.DeviceMesh(
+        "cpu", [0], _init_backend=False, _rank=0)
+    shared = tensor.DTensor.from_local(torch.ones(2), mesh, [tensor.Shard(0)], run_check=False)
+    for function in (hvd.allreduce, lambda x: hvd.broadcast_(x, 0)):
+        with pytest.raises(ValueError, match=r"to_local\(\)"):
+            function(shared)
 
 
 def unheard_of(tensor):
-    yield "op", lambda: hvd.allreduce_async(tensor, op=17)
+    yield "op is 17: use hvd.Average", lambda: hvd.allreduce_async(tensor, op=17)
+    yield "op is 'sum': use hvd.Average", lambda: hvd.allreduce_async(tensor, op="sum")
     yield "op", lambda: hvd.allreduce_async_(tensor, op=17)
     yield "op", lambda: hvd.grouped_allreduce_async([tensor], op=17)
     yield "op", lambda: hvd.reducescatter_async(tensor, op=17)

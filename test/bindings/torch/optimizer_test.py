@@ -58,6 +58,15 @@ def test_refuses_invalid_arguments(arguments, kind, text):
         hvd.DistributedOptimizer(models.sgd(model), **arguments)
 
 
+def test_refuses_what_it_cannot_wrap():
+    model = models.mlp()
+    with pytest.raises(TypeError, match="wraps an optimizer of torch, not a Sequential"):
+        hvd.DistributedOptimizer(model)
+    optimizer = models.named(model, models.sgd(model))
+    with pytest.raises(ValueError, match="is a DistributedOptimizer already"):
+        models.named(model, optimizer)
+
+
 def test_refuses_names_that_do_not_fit():
     model = models.mlp()
     pairs = list(model.named_parameters())

@@ -4,7 +4,7 @@ import warnings
 
 import torch
 
-from horovodpp.common.ops import Adasum, Average, Sum
+from horovodpp.common.ops import Adasum, Average, Product, Sum
 
 _FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
@@ -39,6 +39,10 @@ def detached(tensor):
 
 
 def check_reduced(tensor, op):
+    """Raises ValueError for an op that does not exist, or is not for the tensor's dtype."""
+    if not isinstance(op, int) or not Average <= op <= Product:
+        raise ValueError(f"op is {op!r}: use hvd.Average, hvd.Sum, hvd.Adasum, hvd.Min, hvd.Max "
+                         "or hvd.Product")
     if op == Adasum and tensor.dtype not in _FLOATING:
         raise ValueError(f"Tensor type {tensor.type()} is not supported.")
 
