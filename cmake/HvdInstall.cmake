@@ -80,6 +80,9 @@ hvd_pkg_config(horovodpp-c ", in C" "" "${runtime_of_cxx}")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
   ${PROJECT_SOURCE_DIR}/THIRD_PARTY.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/tsan.supp
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/horovodpp COMPONENT development)
+
 # Users of the static library find its dependencies by pkg-config; the shared one needs
 # none.
 if(BUILD_SHARED_LIBS)
