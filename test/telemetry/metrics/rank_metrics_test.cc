@@ -33,7 +33,7 @@ class RankMetricsTest : public ::testing::Test {
 
   const std::shared_ptr<trace::Recorder> recorder_ = trace::Recorder::open();
   TemporaryFolder folder_;
-  RankMetrics metrics_{recorder_};
+  RankMetrics metrics_{std::make_shared<TraceFollower>(recorder_)};
 };
 
 TEST_F(RankMetricsTest, CostsNothingUntilItIsWanted) {
