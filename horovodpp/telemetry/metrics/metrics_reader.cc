@@ -33,12 +33,13 @@ std::vector<Metric> MetricsReader::snapshot() {
   return metrics_.snapshot();
 }
 
-void MetricsReader::read(const trace::Event& event) {
+void MetricsReader::read(const trace::Event& event,
+                         const Operations& operations) {
   MutexLock lock(mutex_);
-  metrics_.add(event);
+  metrics_.add(event, operations);
 }
 
-void MetricsReader::missed(std::uint64_t count) {
+void MetricsReader::missed(std::uint64_t count, const Operations&) {
   MutexLock lock(mutex_);
   metrics_.missed(count);
 }

@@ -36,8 +36,8 @@ class MetricsReader final : private EventReader {
 
  private:
   MetricsReader(std::shared_ptr<TraceFollower> follower, const Place& place);
-  void read(const trace::Event& event) override;
-  void missed(std::uint64_t count) override;
+  void read(const trace::Event& event, const Operations& operations) override;
+  void missed(std::uint64_t count, const Operations& operations) override;
   void pause() override {}
 
   Mutex mutex_;

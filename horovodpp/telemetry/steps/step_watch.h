@@ -60,8 +60,10 @@ class StepWatch final : private EventReader {
 
  private:
   StepWatch(std::shared_ptr<TraceFollower> follower, Options options);
-  void read(const trace::Event& event) override { meter_.add(event); }
-  void missed(std::uint64_t) override { meter_.skip(); }
+  void read(const trace::Event& event, const Operations& operations) override {
+    meter_.add(event, operations);
+  }
+  void missed(std::uint64_t, const Operations&) override { meter_.skip(); }
   void pause() override { tell(/*all=*/false); }
 
   void add(const StepTimes& step);

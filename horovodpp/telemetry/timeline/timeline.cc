@@ -74,9 +74,9 @@ Timeline::~Timeline() {
   end();
 }
 
-void Timeline::missed(std::uint64_t count) {
+void Timeline::missed(std::uint64_t count, const Operations& operations) {
   lost_ += count;
-  lanes_.skip();
+  lanes_.skip(operations);
 }
 
 // After an error the file stays as it is.

@@ -46,8 +46,10 @@ class Timeline final : private EventReader {
   Timeline(std::shared_ptr<TraceFollower> follower, const Options& options,
            std::unique_ptr<JsonArrayFile> file);
   absl::Status begin();
-  void read(const trace::Event& event) override { lanes_.add(event); }
-  void missed(std::uint64_t count) override;
+  void read(const trace::Event& event, const Operations& operations) override {
+    lanes_.add(event, operations);
+  }
+  void missed(std::uint64_t count, const Operations& operations) override;
   void pause() override { append(lanes_.take()); }
   void append(const std::string& elements);
   void end();

@@ -42,6 +42,7 @@ absl::Status TraceFollower::add(EventReader& reader) {
   }
   if (readers_.empty()) {
     next_ = trace_.written();
+    operations_.forget();
   } else {
     drain();
   }
@@ -93,7 +94,8 @@ bool TraceFollower::drain() {
   while (next_ < end) {
     const std::optional<trace::Event> event = trace_.read(next_);
     if (event) {
-      for (EventReader* reader : readers_) reader->read(*event);
+      operations_.add(*event);
+      for (EventReader* reader : readers_) reader->read(*event, operations_);
       ++next_;
       continue;
     }
@@ -101,7 +103,10 @@ bool TraceFollower::drain() {
     // Its thread is about to write it.
     if (written - next_ < kSlots) break;
     const std::uint64_t next = written - kSlots / 2;
-    for (EventReader* reader : readers_) reader->missed(next - next_);
+    operations_.forget();
+    for (EventReader* reader : readers_) {
+      reader->missed(next - next_, operations_);
+    }
     next_ = next;
   }
   for (EventReader* reader : readers_) reader->pause();

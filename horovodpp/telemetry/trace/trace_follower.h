@@ -18,6 +18,7 @@
 #include "horovodpp/core/trace/event.h"
 #include "horovodpp/core/trace/recorder.h"
 #include "horovodpp/core/trace/ticks.h"
+#include "horovodpp/telemetry/trace/operations.h"
 
 namespace hvd::telemetry {
 
@@ -25,9 +26,11 @@ namespace hvd::telemetry {
 // of the follower may be called.
 class EventReader {
  public:
-  virtual void read(const trace::Event& event) = 0;
-  // `count` events before the next one are missing.
-  virtual void missed(std::uint64_t count) = 0;
+  // `operations` are as after the event.
+  virtual void read(const trace::Event& event,
+                    const Operations& operations) = 0;
+  // `count` events before the next one are missing, and all `operations` end.
+  virtual void missed(std::uint64_t count, const Operations& operations) = 0;
   // All events so far have been read.
   virtual void pause() = 0;
 
@@ -69,6 +72,7 @@ class TraceFollower {
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<EventReader*> readers_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  Operations operations_ ABSL_GUARDED_BY(mutex_);
   trace::Moment now_;  // Of the present drain().
   std::thread thread_;
 };

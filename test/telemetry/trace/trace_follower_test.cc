@@ -14,12 +14,14 @@ namespace {
 
 // Counts, and holds up the follower's thread if told to.
 struct Counter final : EventReader {
-  void read(const trace::Event&) override {
+  void read(const trace::Event&, const Operations&) override {
     const std::lock_guard<std::mutex> wait(gate);
     ++events;
     thread = std::this_thread::get_id();
   }
-  void missed(std::uint64_t count) override { lost += count; }
+  void missed(std::uint64_t count, const Operations&) override {
+    lost += count;
+  }
   void pause() override {}
 
   std::mutex gate;
