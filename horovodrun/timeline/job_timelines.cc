@@ -29,14 +29,14 @@ std::string absolute(const std::string& path) {
   return error ? path : full.string();
 }
 
-std::vector<std::string> other_hosts(const JobTimelines::Hosts& hosts) {
+std::set<std::string> other_hosts(const JobTimelines::Hosts& hosts) {
   const std::set<std::string> names(hosts.of_ranks.begin(),
                                     hosts.of_ranks.end());
-  std::vector<std::string> others;
+  std::set<std::string> others;
   const auto interfaces = own_facts().interfaces;
   for (const std::string& name : names) {
     if (!name.empty() && !is_own_host(name, hosts.own_name, interfaces)) {
-      others.push_back(name);
+      others.insert(name);
     }
   }
   return others;
@@ -73,7 +73,8 @@ PartFetchResult JobTimelines::fetch(
   const std::size_t ranks =
       std::max(hosts.of_ranks.size(), static_cast<std::size_t>(ranks_));
   if (hosts.shell.empty() || here.size() >= ranks) return {};
-  PartFetchOptions options = {.hosts = other_hosts(hosts),
+  const std::set<std::string> others = other_hosts(hosts);
+  PartFetchOptions options = {.hosts = {others.begin(), others.end()},
                               .shell = hosts.shell,
                               .program = hosts.program,
                               .environment = hosts.environment};
@@ -114,13 +115,16 @@ std::vector<std::string> JobTimelines::missing(
     const Hosts& hosts) const {
   std::vector<std::string> named;
   std::size_t count = 0;
+  const std::set<std::string> others = other_hosts(hosts);
   for (int rank = 0; rank < ranks_; ++rank) {
     if (files.contains(rank) || ++count > kMostNamed) continue;
     const auto at = static_cast<std::size_t>(rank);
     const std::string host =
         at < hosts.of_ranks.size() ? hosts.of_ranks[at] : "";
     std::string why = "it is not there";
-    if (hosts.shell.empty()) why = "there is no remote shell to fetch it";
+    if (hosts.shell.empty() && others.contains(host)) {
+      why = "there is no remote shell to fetch it";
+    }
     if (const auto large = fetched.too_large.find(rank);
         large != fetched.too_large.end()) {
       why = absl::StrCat("its ", large->second, " bytes are too many to fetch");

@@ -96,7 +96,7 @@ void StepWatch::add(const StepTimes& step) {
 }
 
 void StepWatch::finish() {
-  flush();
+  follower_->remove(*this);
   if (present_.steps() > 0) send();
 }
 

@@ -53,7 +53,8 @@ class StepWatch final : private EventReader {
 
   // Measures all events so far.
   void flush() { follower_->flush(); }
-  // Does so, and sends a report of the interval that is not complete.
+  // Does so for the last time, and sends a report of the interval that is not
+  // complete.
   void finish();
   // On rank 0: a report of rank `from` has come. Any thread.
   void receive(int from, std::string_view report);
