@@ -36,7 +36,9 @@
 #include "horovodrun/system/process.h"
 #include "horovodrun/terminal/terminal_block.h"
 #include "horovodrun/terminal/terminal_color.h"
+#include "horovodrun/timeline/job_timelines.h"
 #include "horovodrun/timeline/merge_timelines.h"
+#include "horovodrun/timeline/part_sender.h"
 
 namespace hvd::launcher {
 namespace {
@@ -204,7 +206,13 @@ absl::StatusOr<int> launch(const std::vector<std::string>& words,
   if (arguments.verbose) print_plan(plan);
   HVD_ASSIGN_OR_RETURN(const Verdict verdict,
                        run_job({plan, arguments, environment, context.token}));
-  for (const std::string& line : timelines.merge()) say(line);
+  const std::vector<std::string> notes =
+      timelines.merge({.of_ranks = verdict.hosts,
+                       .own_name = context.host_name,
+                       .shell = plan.remote_shell,
+                       .program = context.agent,
+                       .environment = environment});
+  for (const std::string& note : notes) say(note);
   say_verdict(verdict);
   if (verdict.exit_code == 0 || verdict.is_final ||
       restarts >= arguments.max_restarts) {
@@ -270,6 +278,9 @@ int run(std::vector<std::string> words) {
   if (!words.empty() && words[0] == "--dump") return dump(words);
   if (!words.empty() && words[0] == "--merge-timelines") {
     return run_merge_timelines({words.begin() + 1, words.end()});
+  }
+  if (!words.empty() && words[0] == kSendTimelines) {
+    return send_parts({words.begin() + 1, words.end()});
   }
   if (!words.empty() && words[0] == kMeasureLink) return measure_link();
   if (!words.empty() && words[0] == "doctor") {

@@ -315,6 +315,9 @@ Verdict RunningJob::run() {
       with_write_errors(watch_.verdict(job_.arguments.command[0]));
   verdict.is_final = verdict.is_final || end_is_requested_;
   verdict.last_lines = output_.last_lines(verdict.rank);
+  for (const RankRecord& rank : watch_.record().ranks) {
+    verdict.hosts.push_back(rank.asked_host);
+  }
   return verdict;
 }
 

@@ -29,6 +29,8 @@ struct Verdict {
   // The last lines of the rank's standard error, unless they are shown directly
   // above.
   std::vector<std::string> last_lines{};
+  // Of each rank, as the user named it; "": unknown.
+  std::vector<std::string> hosts{};
 };
 
 // Call it after mpirun has ended. `program` is the ranks' program.

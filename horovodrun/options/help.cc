@@ -54,6 +54,13 @@ std::string names_with(Effect effect) {
 
 }  // namespace
 
+const Example kCommands[2] = {
+    {"horovodrun doctor [-H HOSTS]",
+     "check hosts, and the links between them, before a job"},
+    {"horovodrun report FILE...",
+     "tell from timelines where the time of a job goes"},
+};
+
 const Example kExamples[6] = {
     {"horovodrun -np 4 ./train", "four ranks on this host"},
     {"horovodrun --no-mpi -np 4 ./train", "the same, without MPI"},
@@ -110,6 +117,11 @@ std::string help_text() {
       "Usage: horovodrun [options] command [arguments]\n\n"
       "Starts the ranks of a job, shows their output, and names the cause of a "
       "failure.\n";
+  absl::StrAppend(&text, "\nOther commands:\n");
+  for (const Example& command : kCommands) {
+    absl::StrAppendFormat(&text, "  %s\n      %s\n", command.command,
+                          command.purpose);
+  }
   for (int group = 0; group <= static_cast<int>(OptionGroup::kAbout); ++group) {
     const auto shown = static_cast<OptionGroup>(group);
     absl::StrAppend(&text, "\n", title_of(shown), ":\n");

@@ -25,6 +25,8 @@ struct Example {
   const char* purpose;
 };
 extern const Example kExamples[6];
+// Runs that start no job.
+extern const Example kCommands[2];
 
 // Breaks `text` into lines of at most `width` characters where words allow it;
 // each line but the first begins with `indent` blanks.

@@ -114,12 +114,15 @@ std::string manual_page() {
       }
     }
   });
+  const auto add = [&page](const Example& run) {
+    absl::StrAppend(&page, ".TP\n.B ", escaped(run.command), "\n",
+                    escaped(run.purpose), "\n");
+  };
+  absl::StrAppend(&page, ".SH OTHER COMMANDS\n");
+  for (const Example& command : kCommands) add(command);
   absl::StrAppend(&page, ".SH FILES\n", escaped(kConfiguration),
                   "\n.SH EXAMPLES\n");
-  for (const Example& example : kExamples) {
-    absl::StrAppend(&page, ".TP\n.B ", escaped(example.command), "\n",
-                    escaped(example.purpose), "\n");
-  }
+  for (const Example& example : kExamples) add(example);
   return page;
 }
 

@@ -18,20 +18,25 @@ namespace {
 
 constexpr std::size_t kMaxLine = 4096;
 constexpr std::size_t kMaxErrors = 8192;
+// Of one call. A fast process could keep it reading.
+constexpr std::size_t kMaxRead = 1 << 20;
 
 void close_fd(int& fd) {
   if (fd >= 0) close(std::exchange(fd, -1));
 }
 
-// Reads the arrived bytes; false at the end of the stream.
+// Reads the arrived bytes, up to kMaxRead; false at the end of the stream.
 template <typename Take>
 bool read_all(int fd, const Take& take) {
-  std::array<char, 4096> bytes{};
+  std::array<char, 65536> bytes{};
   ssize_t count = 0;
-  while ((count = read(fd, bytes.data(), bytes.size())) > 0) {
+  for (std::size_t total = 0; total < kMaxRead;) {
+    count = read(fd, bytes.data(), bytes.size());
+    if (count <= 0) return count < 0 && (errno == EAGAIN || errno == EINTR);
+    total += static_cast<std::size_t>(count);
     take(absl::string_view(bytes.data(), static_cast<std::size_t>(count)));
   }
-  return count < 0 && (errno == EAGAIN || errno == EINTR);
+  return true;
 }
 
 }  // namespace
@@ -73,18 +78,12 @@ Dialog::~Dialog() {
   }
 }
 
-void Dialog::read_output(std::vector<std::string>* lines) {
-  const bool open = read_all(output_, [&](absl::string_view bytes) {
-    for (const char c : bytes) {
-      if (c != '\n') {
-        if (line_.size() < kMaxLine) line_.push_back(c);
-        continue;
-      }
-      lines->push_back(line_);
-      line_.clear();
-    }
-  });
+std::string Dialog::read_output() {
+  std::string bytes;
+  const bool open = read_all(
+      output_, [&](absl::string_view some) { absl::StrAppend(&bytes, some); });
   if (!open) close_fd(output_);
+  return bytes;
 }
 
 void Dialog::read_errors() {
@@ -112,12 +111,24 @@ void Dialog::reap() {
 
 std::vector<std::string> Dialog::advance() {
   std::vector<std::string> lines;
+  for (const char c : advance_bytes()) {
+    if (c != '\n') {
+      if (line_.size() < kMaxLine) line_.push_back(c);
+      continue;
+    }
+    lines.push_back(std::exchange(line_, {}));
+  }
+  return lines;
+}
+
+std::string Dialog::advance_bytes() {
+  std::string bytes;
   // The end first: all that it has written is then there to be read.
   if (!ended_) reap();
-  if (output_ >= 0) read_output(&lines);
+  if (output_ >= 0) bytes = read_output();
   if (errors_ >= 0) read_errors();
   if (!unsent_.empty()) write_some();
-  return lines;
+  return bytes;
 }
 
 void Dialog::add_awaited(std::vector<pollfd>* fds) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Dialog is a child process with which this one exchanges lines of text. No
-// call waits. Not thread-safe.
+// A Dialog is a child process with which this one exchanges text. No call
+// waits. Not thread-safe.
 #pragma once
 
 #include <poll.h>
@@ -25,6 +25,8 @@ class Dialog {
   // Sends text that was asked for; returns the lines that have come, without
   // their ends. Only the beginning of a long line is kept.
   std::vector<std::string> advance();
+  // The same, but returns the bytes that have come: a part, if they are many.
+  std::string advance_bytes();
   void add_awaited(std::vector<pollfd>* fds) const;
   void send(absl::string_view text);
 
@@ -35,7 +37,7 @@ class Dialog {
   const std::string& errors() const { return error_text_; }
 
  private:
-  void read_output(std::vector<std::string>* lines);
+  std::string read_output();
   void read_errors();
   void write_some();
   void reap();

@@ -11,11 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "horovodpp/core/status.h"
 #include "horovodrun/timeline/clock_offset.h"
 #include "horovodrun/timeline/timeline_elements.h"
@@ -23,7 +20,6 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr char kPartSuffix[] = ".rank";
 // The times of two ranks on one clock: what the conversion of the processor's
 // counter may be wrong.
 constexpr double kSameClockErrorUs = 1;
@@ -168,69 +164,6 @@ absl::Status merge_timelines(const std::vector<std::string>& files,
   }
   std::filesystem::remove(draft, error);
   return written;
-}
-
-namespace {
-
-// The parts of a job beside `path`: not its own file.
-std::vector<std::string> parts_of(const std::string& path) {
-  const std::filesystem::path file(path);
-  const std::string prefix = file.filename().string() + kPartSuffix;
-  std::vector<std::string> found;
-  std::error_code error;
-  const auto folder =
-      file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-  for (std::filesystem::directory_iterator entry(folder, error), end;
-       !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename();
-    const std::string number =
-        absl::StartsWith(name, prefix) ? name.substr(prefix.size()) : "";
-    if (!number.empty() &&
-        std::all_of(number.begin(), number.end(), absl::ascii_isdigit)) {
-      found.push_back((folder / name).string());
-    }
-  }
-  return found;
-}
-
-}  // namespace
-
-JobTimelines::JobTimelines(std::string path, int ranks)
-    : path_(std::move(path)), ranks_(ranks) {
-  if (!has_parts()) return;
-  std::error_code error;
-  written_before_ = std::filesystem::last_write_time(path_, error);
-  for (const std::string& old : parts_of(path_)) {
-    std::filesystem::remove(old, error);
-  }
-}
-
-bool JobTimelines::has_parts() const {
-  return !path_.empty() && ranks_ > 1 && !absl::StrContains(path_, "{rank}") &&
-         !absl::EqualsIgnoreCase(path_, "dynamic");
-}
-
-std::vector<std::string> JobTimelines::merge() const {
-  if (!has_parts()) return {};
-  std::vector<std::string> files = parts_of(path_);
-  if (files.empty()) return {};
-  const std::vector<std::string> parts = files;
-  std::error_code error;
-  const auto written = std::filesystem::last_write_time(path_, error);
-  if (!error && written != written_before_) files.push_back(path_);
-  const absl::Status merged = merge_timelines(files, path_);
-  if (!merged.ok()) {
-    return {absl::StrCat("cannot merge the ranks' timelines, which stay in ",
-                         path_, kPartSuffix, "*: ", merged.message())};
-  }
-  for (const std::string& part : parts) std::filesystem::remove(part, error);
-  const int missing = ranks_ - static_cast<int>(files.size());
-  if (missing <= 0) return {};
-  return {absl::StrCat(
-      "the timeline ", path_, " has ", files.size(), " of ", ranks_,
-      " ranks: the others have written ", path_, kPartSuffix,
-      "* on their hosts. Collect these files and run horovodrun "
-      "--merge-timelines")};
 }
 
 int run_merge_timelines(const std::vector<std::string>& words) {

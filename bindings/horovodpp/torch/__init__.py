@@ -29,6 +29,7 @@ from horovodpp.torch.arena import arena_empty
 from horovodpp.torch.compression import Compression
 from horovodpp.torch.functions import (
     allgather_object, broadcast_object, broadcast_optimizer_state, broadcast_parameters)
+from horovodpp.torch.memory_watch import MemoryReport, MemoryWatch, memory_of_ranks
 from horovodpp.torch.mpi_ops import (
     allgather, allgather_async, allreduce, allreduce_, allreduce_async, allreduce_async_,
     alltoall, alltoall_async, barrier, broadcast, broadcast_, broadcast_async, broadcast_async_,

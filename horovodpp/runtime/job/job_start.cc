@@ -65,8 +65,7 @@ class StartInterrupt : public transport::Interrupt {
 absl::StatusOr<std::unique_ptr<Job>> Job::start(
     const Config& config, std::unique_ptr<transport::Communicator> wires) {
   auto trace = std::make_shared<telemetry::RankTrace>(config.flight_recorder);
-  auto metrics = std::make_shared<telemetry::RankMetrics>(
-      std::shared_ptr<trace::Recorder>(trace, &trace->recorder()));
+  auto metrics = std::make_shared<telemetry::RankMetrics>(trace->follower());
   return start(config, std::move(wires),
                {.host = std::make_shared<Arena>(
                     Arena::Options{.most_bytes = config.arena_limit}),
@@ -256,7 +255,7 @@ absl::Status Job::launch(const Config& config) {
 void Job::watch_steps(const Config& config) {
   if (!reports_) return;
   auto watch = telemetry::StepWatch::start(
-      trace_->shared_recorder(),
+      trace_->follower(),
       {.rank = topology_.rank(),
        .ranks = topology_.size(),
        .steps = static_cast<std::size_t>(config.summary_steps),

@@ -20,6 +20,7 @@
 #include "horovodpp/core/trace/event_ring.h"
 #include "horovodpp/telemetry/metrics/histogram.h"
 #include "horovodpp/telemetry/metrics/metric.h"
+#include "horovodpp/telemetry/trace/operations.h"
 
 namespace hvd::telemetry {
 
@@ -35,9 +36,9 @@ class JobMetrics {
   };
   explicit JobMetrics(Options options);
 
-  void add(const trace::Event& event);
-  // `count` events before the next one are missing. Operations in flight are no
-  // longer followed.
+  // `operations` are as after the event.
+  void add(const trace::Event& event, const Operations& operations);
+  // `count` events before the next one are missing.
   void missed(std::uint64_t count);
 
   // In the order of names. Series of one name follow each other.
@@ -58,47 +59,17 @@ class JobMetrics {
   };
   using Place = std::pair<std::string, std::string>;  // Kind and plane.
 
-  // The operations of a name, which are not told apart: the first that ends
-  // frees all threads that wait for one.
-  struct Named {
-    std::string kind;
-    std::vector<std::uint64_t> submitted = {};  // Ticks, the oldest first.
-    std::size_t in_flight = 0;                  // Also of open batches.
-    std::vector<std::uint64_t> awaited = {};    // Ticks: threads that block.
-  };
-  struct Entry {
-    std::uint32_t name = 0;
-    std::uint64_t bytes = 0;
-    // Ticks; nullopt: not by this rank, or not seen.
-    std::optional<std::uint64_t> submitted = {};
-  };
-  struct Batch {
-    std::uint64_t began = 0;
-    std::vector<Entry> entries = {};
-    std::uint16_t plane = 0;  // Of the call with most bytes.
-    std::uint64_t plane_bytes = 0;
-  };
-
-  Named& named(std::uint32_t name);
+  // "allreduce"; of a name.
+  const std::string& kind(std::uint32_t name);
   OfPlane& of_plane(const std::string& kind, std::uint16_t plane);
   double seconds(std::uint64_t from, std::uint64_t to) const;
-  void submitted(const trace::Event& event);
-  void refused(const trace::Event& event);
-  void message_done(const trace::Event& event);
-  void entry(const trace::Event& event);
-  void call_begins(const trace::Event& event);
-  void batch_ends(const trace::Event& event);
-  void work_ends(const trace::Event& event);
   void done_at_once(const trace::Event& event);
-  void awaited(const trace::Event& event);
+  void batch_ends(const Batch& batch, trace::BatchEnd how, std::uint64_t ticks);
+  void done(const Batch& batch, std::uint64_t ticks);
   void step_ends(const trace::Event& event);
   void job_begins(const trace::Event& event);
-  void job_breaks(const trace::Event& event);
-  void finish(const Batch& batch, std::uint64_t ticks);
-  void fail(const Batch& batch, std::uint64_t ticks);
-  void put_back(const Batch& batch);
-  void leave(Named& name, std::uint64_t ticks);
-  void forget_all();
+  void job_breaks(const Batch& in_flight, std::uint64_t ticks);
+  void unblocked(const Operation& operation, std::uint64_t ticks);
 
   const Options options_;
   int rank_;
@@ -113,11 +84,10 @@ class JobMetrics {
   std::map<std::string, OfKind> by_kind_;
   std::map<Place, OfPlane> by_place_;
 
-  absl::flat_hash_map<std::uint32_t, Named> names_;
+  std::size_t in_flight_ = 0;
+
+  absl::flat_hash_map<std::uint32_t, std::string> kinds_;   // By name.
   absl::flat_hash_map<std::uint16_t, std::string> planes_;  // By label.
-  std::optional<Batch> batch_;
-  // Batches whose work goes on on a GPU, by number.
-  absl::flat_hash_map<std::uint64_t, Batch> on_gpu_;
 };
 
 }  // namespace hvd::telemetry

@@ -75,12 +75,10 @@ std::vector<Metric> JobMetrics::snapshot() const {
   series.histogram("horovodpp_step_seconds",
                    "Seconds from the end of a step to the end of the next.",
                    step_seconds_);
-  std::size_t in_flight = 0;
-  for (const auto& [number, name] : names_) in_flight += name.in_flight;
   series.gauge("horovodpp_operations_in_flight",
                "Operations that this rank has submitted and that have not "
                "ended.",
-               in_flight);
+               in_flight_);
   for (const auto& [kind, of] : by_kind_) {
     const Labels labels = {{"kind", kind}};
     series.counter("horovodpp_operations_failed_total",

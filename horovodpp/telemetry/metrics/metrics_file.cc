@@ -3,12 +3,14 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/system/atomic_file.h"
 #include "horovodpp/core/thread/thread_start.h"
 #include "horovodpp/telemetry/metrics/exposition.h"
+#include "horovodpp/telemetry/metrics/open_metrics.h"
 
 namespace hvd::telemetry {
 
@@ -44,9 +46,11 @@ absl::Status MetricsFile::try_to_write() {
   MutexLock lock(writing_);
   HVD_ASSIGN_OR_RETURN(const std::string text,
                        prometheus_text(options_.collect()));
+  const bool is_open_metrics = absl::EndsWith(options_.path, ".openmetrics");
   try {
     AtomicFile file(options_.path);
-    file.write(text.data(), text.size());
+    const std::string& written = is_open_metrics ? open_metrics(text) : text;
+    file.write(written.data(), written.size());
     file.commit();
   } catch (const Error& error) {
     return error.status();

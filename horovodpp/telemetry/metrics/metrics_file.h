@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A MetricsFile writes a rank's metrics to a file, for the textfile collector of
 // Prometheus' node_exporter: again and again, so that a reader always finds a
-// whole file. Thread-safe.
+// whole file. A name that ends in ".openmetrics" gets OpenMetrics text.
+//
+// Thread-safe.
 #pragma once
 
 #include <chrono>

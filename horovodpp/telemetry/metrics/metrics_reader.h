@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A MetricsReader counts a rank's events. It follows the rank's trace, so that
-// the rank does not wait for it. Thread-safe.
+// A MetricsReader counts a rank's events. It reads the rank's trace by a
+// TraceFollower, so that the rank does not wait for it. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/core/thread/mutex.h"
-#include "horovodpp/core/trace/recorder.h"
+#include "horovodpp/core/trace/event.h"
 #include "horovodpp/telemetry/metrics/job_metrics.h"
 #include "horovodpp/telemetry/metrics/metric.h"
 #include "horovodpp/telemetry/trace/trace_follower.h"
@@ -26,7 +26,8 @@ class MetricsReader final : private EventReader {
   // Begins with the next event. `place` is the rank's until a job begins.
   //   (errors)  the thread cannot be created
   static absl::StatusOr<std::unique_ptr<MetricsReader>> start(
-      std::shared_ptr<trace::Recorder> recorder, const Place& place);
+      std::shared_ptr<TraceFollower> follower, const Place& place);
+  ~MetricsReader() { follower_->remove(*this); }
   MetricsReader(const MetricsReader&) = delete;
   MetricsReader& operator=(const MetricsReader&) = delete;
 
@@ -34,14 +35,14 @@ class MetricsReader final : private EventReader {
   std::vector<Metric> snapshot();
 
  private:
-  MetricsReader(std::shared_ptr<trace::Recorder> recorder, const Place& place);
-  void read(const trace::Event& event) override;
-  void missed(std::uint64_t count) override;
+  MetricsReader(std::shared_ptr<TraceFollower> follower, const Place& place);
+  void read(const trace::Event& event, const Operations& operations) override;
+  void missed(std::uint64_t count, const Operations& operations) override;
   void pause() override {}
 
   Mutex mutex_;
   JobMetrics metrics_ ABSL_GUARDED_BY(mutex_);
-  TraceFollower follower_;  // Ends first.
+  const std::shared_ptr<TraceFollower> follower_;
 };
 
 }  // namespace hvd::telemetry

@@ -18,7 +18,7 @@ constexpr int kLastPort = 65535;
 
 absl::Status RankMetrics::begin(const MetricsReader::Place& place) {
   if (reader_ != nullptr) return absl::OkStatus();
-  HVD_ASSIGN_OR_RETURN(reader_, MetricsReader::start(recorder_, place));
+  HVD_ASSIGN_OR_RETURN(reader_, MetricsReader::start(follower_, place));
   return absl::OkStatus();
 }
 

@@ -13,12 +13,12 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/core/thread/mutex.h"
-#include "horovodpp/core/trace/recorder.h"
 #include "horovodpp/telemetry/log.h"
 #include "horovodpp/telemetry/metrics/exposition.h"
 #include "horovodpp/telemetry/metrics/metric.h"
 #include "horovodpp/telemetry/metrics/metrics_file.h"
 #include "horovodpp/telemetry/metrics/metrics_reader.h"
+#include "horovodpp/telemetry/trace/trace_follower.h"
 
 namespace hvd::telemetry {
 
@@ -37,8 +37,8 @@ class RankMetrics {
     Log::Options log = {};  // Of warnings.
   };
 
-  explicit RankMetrics(std::shared_ptr<trace::Recorder> recorder)
-      : recorder_(std::move(recorder)) {}
+  explicit RankMetrics(std::shared_ptr<TraceFollower> follower)
+      : follower_(std::move(follower)) {}
   // Call write() before, for a file of the last values.
   ~RankMetrics() = default;
   RankMetrics(const RankMetrics&) = delete;
@@ -64,7 +64,7 @@ class RankMetrics {
   void start_server(const Options& options)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const std::shared_ptr<trace::Recorder> recorder_;
+  const std::shared_ptr<TraceFollower> follower_;
   Mutex mutex_;
   // Destroyed in the reverse order: the file and the server use the others.
   std::optional<Log> log_ ABSL_GUARDED_BY(mutex_);

@@ -10,9 +10,10 @@ using trace::BatchEnd;
 using trace::Event;
 using trace::EventKind;
 
-void StepMeter::add(const Event& event) {
+void StepMeter::add(const Event& event, const Operations& operations) {
   advance(options_.nanoseconds(event.ticks));
-  waits_.add(event);
+  are_awaited_ = operations.are_awaited();
+  are_executed_ = operations.are_executed();
   switch (event.kind) {
     case EventKind::kJobBegins:
       return begin_job();
@@ -20,16 +21,14 @@ void StepMeter::add(const Event& event) {
     case EventKind::kJobEnds:
       return skip();
     case EventKind::kBatchBegins:
-      begins_cycle(event);
-      in_batch_ = true;
-      return;
+      return begins_cycle(event);
     case EventKind::kBatchEntry:
       step_.bytes += event.value;
       return;
     case EventKind::kBatchEnds:
-      return end_batch(event);
-    case EventKind::kWorkEnds:
-      on_gpu_.erase(event.value);
+      if (static_cast<BatchEnd>(event.detail) != BatchEnd::kAbandoned) {
+        ++step_.batches;
+      }
       return;
     case EventKind::kDoneAtOnce:
       return done_at_once(event);
@@ -42,6 +41,7 @@ void StepMeter::add(const Event& event) {
     case EventKind::kAwaited:
     case EventKind::kCallBegins:
     case EventKind::kCallEnds:
+    case EventKind::kWorkEnds:
       return;
     case EventKind::kSpanBegins:
       return begin_span(event.label);
@@ -52,9 +52,7 @@ void StepMeter::add(const Event& event) {
 
 void StepMeter::skip() {
   began_.reset();
-  waits_.forget();
-  in_batch_ = false;
-  on_gpu_.clear();
+  are_awaited_ = are_executed_ = false;
   loading_ = saving_ = 0;
 }
 
@@ -68,11 +66,11 @@ void StepMeter::begin_job() {
 void StepMeter::advance(std::uint64_t now) {
   if (now <= now_) return;
   const std::uint64_t passed = now - std::exchange(now_, now);
-  if (waits_.is_any()) {
+  if (are_awaited_) {
     step_.waited += passed;
     return;
   }
-  if (in_batch_ || !on_gpu_.empty()) step_.hidden += passed;
+  if (are_executed_) step_.hidden += passed;
   if (loading_ > 0) step_.data += passed;
   if (saving_ > 0) step_.snapshot += passed;
 }
@@ -94,19 +92,11 @@ void StepMeter::begins_cycle(const Event& event) {
 void StepMeter::done_at_once(const Event& event) {
   begins_cycle(event);
   const std::uint64_t took = trace::high_of(event.value);
-  if (!waits_.is_any()) {
+  if (!are_awaited_) {
     step_.waited += now_ - options_.nanoseconds(event.ticks - took);
   }
   step_.bytes += trace::low_of(event.value);
   ++step_.batches;
-}
-
-void StepMeter::end_batch(const Event& event) {
-  in_batch_ = false;
-  const auto how = static_cast<BatchEnd>(event.detail);
-  if (how == BatchEnd::kAbandoned) return;
-  ++step_.batches;
-  if (how == BatchEnd::kGoesOnOnGpu) on_gpu_.insert(event.value);
 }
 
 int* StepMeter::open_spans(std::uint16_t label) {

@@ -11,12 +11,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "horovodpp/core/trace/event.h"
-#include "horovodpp/telemetry/trace/waits.h"
+#include "horovodpp/telemetry/trace/operations.h"
 
 namespace hvd::telemetry {
 
@@ -43,7 +42,8 @@ class StepMeter {
   };
   explicit StepMeter(Options options) : options_(std::move(options)) {}
 
-  void add(const trace::Event& event);
+  // `operations` are as after the event.
+  void add(const trace::Event& event, const Operations& operations);
   // Events are missing before the next one: the present step is not measured.
   void skip();
 
@@ -53,7 +53,6 @@ class StepMeter {
   void end_step();
   void begins_cycle(const trace::Event& event);
   void done_at_once(const trace::Event& event);
-  void end_batch(const trace::Event& event);
   // The number of open spans of a kind that is measured; nullptr for others.
   int* open_spans(std::uint16_t label);
   void begin_span(std::uint16_t label);
@@ -63,12 +62,11 @@ class StepMeter {
   std::uint64_t now_ = 0;
   std::optional<std::uint64_t> began_;  // The present step.
   StepTimes step_;
-  bool has_marks_ = false;  // Steps of this job end at kStepEnds.
-  Waits waits_;
-  bool in_batch_ = false;
-  int loading_ = 0;                 // Open spans "data",
-  int saving_ = 0;                  // and "snapshot".
-  std::set<std::uint64_t> on_gpu_;  // Batches whose work goes on on a GPU.
+  bool has_marks_ = false;     // Steps of this job end at kStepEnds.
+  bool are_awaited_ = false;   // Of the operations, after the last event.
+  bool are_executed_ = false;  // The same.
+  int loading_ = 0;            // Open spans "data",
+  int saving_ = 0;             // and "snapshot".
 };
 
 }  // namespace hvd::telemetry

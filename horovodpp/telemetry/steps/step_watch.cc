@@ -63,30 +63,30 @@ std::string text_of(const StepSummary& summary) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StepWatch>> StepWatch::start(
-    std::shared_ptr<trace::Recorder> recorder, Options options) {
-  std::unique_ptr<StepWatch> watch(new StepWatch(recorder, std::move(options)));
-  HVD_RETURN_IF_ERROR(watch->follower_.start("measures steps"));
+    std::shared_ptr<TraceFollower> follower, Options options) {
+  std::unique_ptr<StepWatch> watch(
+      new StepWatch(std::move(follower), std::move(options)));
+  HVD_RETURN_IF_ERROR(watch->follower_->add(*watch));
   return watch;
 }
 
-StepWatch::StepWatch(const std::shared_ptr<trace::Recorder>& recorder,
-                     Options options)
+StepWatch::StepWatch(std::shared_ptr<TraceFollower> follower, Options options)
     : options_(std::move(options)),
       log_(options_.rank, at_least_info(options_.log)),
       meter_({.nanoseconds =
                   [this](std::uint64_t ticks) {
-                    return follower_.nanoseconds(ticks);
+                    return follower_->nanoseconds(ticks);
                   },
               .label =
                   [this](std::uint16_t label) {
-                    return follower_.name(label).text;
+                    return follower_->name(label).text;
                   },
               .step = [this](const StepTimes& step) { add(step); },
               .job = [this] { present_ = {}; }}),
-      follower_(recorder, static_cast<EventReader&>(*this)) {}
+      follower_(std::move(follower)) {}
 
 StepWatch::~StepWatch() {
-  follower_.stop();
+  follower_->remove(*this);
   tell(/*all=*/true);
 }
 
@@ -96,7 +96,7 @@ void StepWatch::add(const StepTimes& step) {
 }
 
 void StepWatch::finish() {
-  flush();
+  follower_->remove(*this);
   if (present_.steps() > 0) send();
 }
 

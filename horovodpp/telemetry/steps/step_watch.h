@@ -2,7 +2,8 @@
 // A StepWatch measures a rank's steps, and reports each interval of them to
 // rank 0. There it logs a line about each interval, and warns of slow ranks.
 //
-// It follows the rank's trace on a thread of its own: steps wait for nothing.
+// It reads the rank's trace on the thread of a TraceFollower: steps wait for
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/core/thread/mutex.h"
-#include "horovodpp/core/trace/recorder.h"
+#include "horovodpp/core/trace/event.h"
 #include "horovodpp/telemetry/log.h"
 #include "horovodpp/telemetry/steps/link_meter.h"
 #include "horovodpp/telemetry/steps/slow_link.h"
@@ -44,23 +45,26 @@ class StepWatch final : private EventReader {
   // Begins with the next event.
   //   (errors)  the thread cannot be created
   static absl::StatusOr<std::unique_ptr<StepWatch>> start(
-      std::shared_ptr<trace::Recorder> recorder, Options options);
+      std::shared_ptr<TraceFollower> follower, Options options);
   // Logs what is known of intervals that not all ranks have reported.
   ~StepWatch();
   StepWatch(const StepWatch&) = delete;
   StepWatch& operator=(const StepWatch&) = delete;
 
   // Measures all events so far.
-  void flush() { follower_.flush(); }
-  // Does so, and sends a report of the interval that is not complete.
+  void flush() { follower_->flush(); }
+  // Does so for the last time, and sends a report of the interval that is not
+  // complete.
   void finish();
   // On rank 0: a report of rank `from` has come. Any thread.
   void receive(int from, std::string_view report);
 
  private:
-  StepWatch(const std::shared_ptr<trace::Recorder>& recorder, Options options);
-  void read(const trace::Event& event) override { meter_.add(event); }
-  void missed(std::uint64_t) override { meter_.skip(); }
+  StepWatch(std::shared_ptr<TraceFollower> follower, Options options);
+  void read(const trace::Event& event, const Operations& operations) override {
+    meter_.add(event, operations);
+  }
+  void missed(std::uint64_t, const Operations&) override { meter_.skip(); }
   void pause() override { tell(/*all=*/false); }
 
   void add(const StepTimes& step);
@@ -81,7 +85,7 @@ class StepWatch final : private EventReader {
   // By interval, in order.
   std::map<std::uint32_t, std::vector<RankReport>> received_
       ABSL_GUARDED_BY(mutex_);
-  TraceFollower follower_;
+  const std::shared_ptr<TraceFollower> follower_;
 };
 
 }  // namespace hvd::telemetry

@@ -29,36 +29,67 @@ std::string kind_of(const trace::Name& name) {
                                 : absl::AsciiStrToUpper(name.operation);
 }
 
+// Of the end of an operation that was in a batch.
+std::string arguments_of(const Operation& operation) {
+  std::string text =
+      absl::StrCat(R"("bytes": )", operation.bytes, R"(, "batch": )",
+                   trace::low_of(*operation.batch));
+  // Numbers begin anew in each epoch.
+  const std::uint32_t epoch = trace::high_of(*operation.batch);
+  if (epoch > 1) absl::StrAppend(&text, R"(, "epoch": )", epoch);
+  if (operation.dtype > 0) {
+    const auto dtype = static_cast<DType>(operation.dtype - 1);
+    absl::StrAppend(&text, R"(, "dtype": )", json_string(name_of(dtype)));
+  }
+  return text;
+}
+
 }  // namespace
 
-void EventLanes::add(const Event& event) {
+void EventLanes::add(const Event& event, const Operations& operations) {
   last_ticks_ = event.ticks;
-  const bool waited = waits_.is_any();
-  waits_.add(event);
-  if (waits_.is_any() != waited) show_wait(!waited, event.ticks);
+  show_waits(operations, event.ticks);
   switch (event.kind) {
+    case EventKind::kJobBreaks:
+      job_breaks(event);
+      [[fallthrough]];
     case EventKind::kJobBegins:
     case EventKind::kJobEnds:
-      return end_all(event.ticks);
-    case EventKind::kJobBreaks:
-      return job_breaks(event);
+      return end_all(operations.ended(), event.ticks);
     case EventKind::kSubmitted:
-      return submitted(event);
+      return submitted(*operations.current());
     case EventKind::kRefused:
     case EventKind::kMessageDone:
-      return refused(event);
-    case EventKind::kBatchBegins:
-      return batch_begins(event);
-    case EventKind::kBatchEntry:
-      return entry(event);
-    case EventKind::kCallBegins:
-      return call_begins(event);
-    case EventKind::kCallEnds:
-      return call_ends(event);
-    case EventKind::kBatchEnds:
-      return batch_ends(event);
     case EventKind::kWorkEnds:
-      return work_ends(event);
+      for (const Operation& operation : operations.ended().operations) {
+        end(operation, event.ticks,
+            event.kind == EventKind::kRefused ? R"("failed": true)" : "");
+      }
+      return;
+    case EventKind::kBatchBegins:
+      if (options_.mark_cycles && (event.detail & trace::kFirstOfCycle) != 0) {
+        tracks_.mark("CYCLE_START", event.ticks);
+      }
+      return;
+    case EventKind::kBatchEntry:
+      if (operations.current() != nullptr) {
+        entry(*operations.current(), event.ticks);
+      }
+      return;
+    case EventKind::kCallBegins:
+      if (operations.open() == nullptr) return;
+      for (const Operation& operation : operations.open()->operations) {
+        call_begins(operation, event);
+      }
+      return;
+    case EventKind::kCallEnds:
+      if (operations.open() == nullptr) return;
+      for (const Operation& operation : operations.open()->operations) {
+        call_ends(operation, event.ticks);
+      }
+      return;
+    case EventKind::kBatchEnds:
+      return batch_ends(event, operations.ended());
     case EventKind::kDoneAtOnce:
       return done_at_once(event);
     case EventKind::kStepEnds:
@@ -72,10 +103,9 @@ void EventLanes::add(const Event& event) {
   }
 }
 
-void EventLanes::skip() {
-  end_all(last_ticks_);
-  if (waits_.is_any()) show_wait(false, last_ticks_);
-  waits_.forget();
+void EventLanes::skip(const Operations& operations) {
+  end_all(operations.ended(), last_ticks_);
+  show_waits(operations, last_ticks_);
   for (const auto& [thread, open] : work_) end_work(thread, 0, last_ticks_);
 }
 
@@ -89,17 +119,14 @@ EventLanes::Lane& EventLanes::lane(std::uint32_t name) {
   return made;
 }
 
-EventLanes::Operation EventLanes::make(std::uint32_t name) {
-  return {.name = name, .track = tracks_.take(lane(name).pid)};
+EventLanes::Shown& EventLanes::shown(const Operation& operation) {
+  const auto [found, is_new] = shown_.try_emplace(operation.id);
+  if (is_new) found->second.track = take_track(operation.name);
+  return found->second;
 }
 
-// The oldest submission of the name; if none was seen, one that begins now.
-EventLanes::Operation EventLanes::take_ready(std::uint32_t name) {
-  Lane& mine = lane(name);
-  if (mine.ready.empty()) return make(name);
-  const Operation oldest = mine.ready.front();
-  mine.ready.pop_front();
-  return oldest;
+std::string EventLanes::negotiation(const Operation& operation) {
+  return absl::StrCat("NEGOTIATE_", lane(operation.name).kind);
 }
 
 // "SHM_ADASUM" of "shm-adasum".
@@ -109,95 +136,59 @@ std::string EventLanes::plane(std::uint16_t label) {
   return name;
 }
 
-void EventLanes::submitted(const Event& event) {
-  Operation operation = make(event.name);
-  operation.is_open = true;
-  Lane& mine = lane(event.name);
-  tracks_.begin(operation.track, absl::StrCat("NEGOTIATE_", mine.kind),
-                event.ticks);
-  mine.ready.push_back(operation);
+void EventLanes::submitted(const Operation& operation) {
+  Shown& mine = shown(operation);
+  mine.is_open = true;
+  tracks_.begin(mine.track, negotiation(operation), *operation.submitted);
 }
 
-void EventLanes::refused(const Event& event) {
-  Lane& mine = lane(event.name);
-  if (mine.ready.empty()) return;
-  const Operation operation = take_ready(event.name);
-  tracks_.end(operation.track, absl::StrCat("NEGOTIATE_", mine.kind),
-              event.ticks,
-              event.kind == EventKind::kRefused ? R"("failed": true)" : "");
-  tracks_.release(operation.track);
+void EventLanes::entry(const Operation& operation, std::uint64_t ticks) {
+  Shown& mine = shown(operation);
+  if (mine.is_open) tracks_.end(mine.track, negotiation(operation), ticks);
+  mine.is_open = true;
+  tracks_.begin(mine.track, lane(operation.name).kind, ticks);
 }
 
-void EventLanes::batch_begins(const Event& event) {
-  if (options_.mark_cycles && (event.detail & trace::kFirstOfCycle) != 0) {
-    tracks_.mark("CYCLE_START", event.ticks);
-  }
-  batch_ = {.number = event.value, .began = event.ticks};
+void EventLanes::call_begins(const Operation& operation, const Event& event) {
+  Shown& mine = shown(operation);
+  mine.call = event.label;
+  tracks_.begin(
+      mine.track,
+      absl::StrCat(plane(event.label), "_", lane(operation.name).kind),
+      event.ticks);
 }
 
-void EventLanes::entry(const Event& event) {
-  Operation operation = take_ready(event.name);
-  const Lane& mine = lane(event.name);
-  if (operation.is_open) {
-    tracks_.end(operation.track, absl::StrCat("NEGOTIATE_", mine.kind),
-                event.ticks);
-  }
-  operation.is_open = true;
-  operation.dtype = event.detail;
-  operation.bytes = event.value;
-  tracks_.begin(operation.track, mine.kind, event.ticks);
-  batch_.operations.push_back(operation);
+void EventLanes::call_ends(const Operation& operation, std::uint64_t ticks) {
+  Shown& mine = shown(operation);
+  const auto call = std::exchange(mine.call, std::nullopt);
+  if (!call) return;
+  tracks_.end(mine.track,
+              absl::StrCat(plane(*call), "_", lane(operation.name).kind),
+              ticks);
 }
 
-void EventLanes::call_begins(const Event& event) {
-  batch_.call = plane(event.label);
-  for (const Operation& operation : batch_.operations) {
-    tracks_.begin(operation.track,
-                  absl::StrCat(batch_.call, "_", lane(operation.name).kind),
-                  event.ticks);
-  }
-}
-
-void EventLanes::call_ends(const Event& event) {
-  if (batch_.call.empty()) return;
-  for (const Operation& operation : batch_.operations) {
-    tracks_.end(operation.track,
-                absl::StrCat(batch_.call, "_", lane(operation.name).kind),
-                event.ticks);
-  }
-  batch_.call.clear();
-}
-
-void EventLanes::batch_ends(const Event& event) {
-  call_ends(event);
-  Batch ended = std::exchange(batch_, {});
-  const auto how = static_cast<trace::BatchEnd>(event.detail);
-  if (how == trace::BatchEnd::kGoesOnOnGpu) {
-    on_gpu_[event.value] = std::move(ended);
-    return;
-  }
-  for (const Operation& operation : ended.operations) {
-    if (how != trace::BatchEnd::kAbandoned) {
-      end(operation, event.ticks, event.value);
-      continue;
+void EventLanes::batch_ends(const Event& event, const Batch& batch) {
+  const bool is_abandoned =
+      static_cast<trace::BatchEnd>(event.detail) == trace::BatchEnd::kAbandoned;
+  for (const Operation& operation : batch.operations) {
+    if (is_abandoned && operation.submitted) {
+      goes_back(operation, event.ticks);
+    } else {
+      end(operation, event.ticks);
     }
-    // It comes again.
-    Lane& mine = lane(operation.name);
-    tracks_.end(operation.track, mine.kind, event.ticks,
-                R"("abandoned": true)");
-    tracks_.begin(operation.track, absl::StrCat("NEGOTIATE_", mine.kind),
-                  event.ticks);
-    mine.ready.push_front(operation);
   }
 }
 
-void EventLanes::work_ends(const Event& event) {
-  const auto found = on_gpu_.find(event.value);
-  if (found == on_gpu_.end()) return;
-  for (const Operation& operation : found->second.operations) {
-    end(operation, event.ticks, event.value);
+// Its batch was abandoned, and it comes again.
+void EventLanes::goes_back(const Operation& operation, std::uint64_t ticks) {
+  call_ends(operation, ticks);
+  Shown& mine = shown(operation);
+  if (mine.is_open) {
+    tracks_.end(mine.track, lane(operation.name).kind, ticks,
+                R"("abandoned": true)");
   }
-  on_gpu_.erase(found);
+  mine.is_open = true;
+  tracks_.begin(mine.track, negotiation(operation), ticks);
 }
 
 void EventLanes::done_at_once(const Event& event) {
@@ -205,16 +196,16 @@ void EventLanes::done_at_once(const Event& event) {
   if (options_.mark_cycles && (event.detail & trace::kFirstOfCycle) != 0) {
     tracks_.mark("CYCLE_START", began);
   }
-  const Operation operation = make(event.name);
+  const Track track = take_track(event.name);
   const std::string kind = lane(event.name).kind;
   const std::string call = absl::StrCat(plane(event.label), "_", kind);
-  tracks_.begin(operation.track, kind, began);
-  tracks_.begin(operation.track, call, began);
-  tracks_.end(operation.track, call, event.ticks);
-  tracks_.end(operation.track, kind, event.ticks,
+  tracks_.begin(track, kind, began);
+  tracks_.begin(track, call, began);
+  tracks_.end(track, call, event.ticks);
+  tracks_.end(track, kind, event.ticks,
               absl::StrCat(R"("bytes": )", trace::low_of(event.value)));
-  tracks_.release(operation.track);
-  if (waits_.is_any()) return;
+  tracks_.release(track);
+  if (are_awaited_) return;
   show_wait(true, began);
   show_wait(false, event.ticks);
 }
@@ -223,39 +214,26 @@ void EventLanes::job_breaks(const Event& event) {
   tracks_.mark("JOB_BREAKS", event.ticks,
                absl::StrCat(R"("reason": )",
                             json_string(options_.name(event.name).text)));
-  end_all(event.ticks);
 }
 
-void EventLanes::end_all(std::uint64_t ticks) {
-  call_ends({.ticks = ticks});
-  on_gpu_[batch_.number] = std::exchange(batch_, {});
-  for (const auto& [number, batch] : std::exchange(on_gpu_, {})) {
-    for (const Operation& operation : batch.operations) {
-      end(operation, ticks, number);
-    }
-  }
-  for (auto& [name, lane] : lanes_) {
-    for (const Operation& operation : std::exchange(lane.ready, {})) {
-      tracks_.end(operation.track, absl::StrCat("NEGOTIATE_", lane.kind),
-                  ticks);
-      tracks_.release(operation.track);
-    }
-  }
+void EventLanes::end_all(const Batch& ended, std::uint64_t ticks) {
+  for (const Operation& operation : ended.operations) end(operation, ticks);
 }
 
 void EventLanes::end(const Operation& operation, std::uint64_t ticks,
-                     std::uint64_t batch) {
-  std::string arguments = absl::StrCat(R"("bytes": )", operation.bytes,
-                                       R"(, "batch": )", trace::low_of(batch));
-  // Numbers begin anew in each epoch.
-  const std::uint32_t epoch = trace::high_of(batch);
-  if (epoch > 1) absl::StrAppend(&arguments, R"(, "epoch": )", epoch);
-  if (operation.dtype > 0) {
-    const auto dtype = static_cast<DType>(operation.dtype - 1);
-    absl::StrAppend(&arguments, R"(, "dtype": )", json_string(name_of(dtype)));
+                     const char* arguments) {
+  call_ends(operation, ticks);
+  const Shown mine = shown(operation);
+  shown_.erase(operation.id);
+  if (mine.is_open) {
+    if (operation.batch) {
+      tracks_.end(mine.track, lane(operation.name).kind, ticks,
+                  arguments_of(operation));
+    } else {
+      tracks_.end(mine.track, negotiation(operation), ticks, arguments);
+    }
   }
-  tracks_.end(operation.track, lane(operation.name).kind, ticks, arguments);
-  tracks_.release(operation.track);
+  tracks_.release(mine.track);
 }
 
 Track EventLanes::training(std::uint8_t thread) {
@@ -274,6 +252,12 @@ void EventLanes::show_wait(bool begins, std::uint64_t ticks) {
   } else {
     tracks_.end(track, "WAIT", ticks);
   }
+}
+
+void EventLanes::show_waits(const Operations& operations, std::uint64_t ticks) {
+  if (operations.are_awaited() == are_awaited_) return;
+  are_awaited_ = !are_awaited_;
+  show_wait(are_awaited_, ticks);
 }
 
 void EventLanes::work_begins(const Event& event) {

@@ -16,8 +16,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +26,7 @@
 #include "horovodpp/core/trace/event.h"
 #include "horovodpp/core/trace/event_ring.h"
 #include "horovodpp/telemetry/timeline/tracks.h"
-#include "horovodpp/telemetry/trace/waits.h"
+#include "horovodpp/telemetry/trace/operations.h"
 
 namespace hvd::telemetry {
 
@@ -42,53 +42,44 @@ class EventLanes {
   explicit EventLanes(Options options)
       : options_(std::move(options)), tracks_(options_.nanoseconds) {}
 
-  void add(const trace::Event& event);
+  // `operations` are as after the event.
+  void add(const trace::Event& event, const Operations& operations);
   // Events are missing before the next one: ends everything that is open.
-  void skip();
+  void skip(const Operations& operations);
 
   // Takes the text of the events so far, separated by commas.
   std::string take() { return tracks_.take_text(); }
 
  private:
-  // An operation in flight.
-  struct Operation {
-    std::uint32_t name = 0;
-    Track track = {};
-    bool is_open = false;  // Its NEGOTIATE_ or its own event.
-    std::uint8_t dtype = 0;
-    std::uint64_t bytes = 0;
-  };
   struct Lane {
     int pid = 0;
-    std::string kind;             // "ALLREDUCE"
-    std::deque<Operation> ready;  // Submitted, the oldest first.
-  };
-  struct Batch {
-    std::uint64_t number = 0;
-    std::uint64_t began = 0;
-    std::vector<Operation> operations = {};
-    std::string call = {};  // The plane of the open call; "": none.
+    std::string kind;  // "ALLREDUCE"
   };
 
   Lane& lane(std::uint32_t name);
-  Operation make(std::uint32_t name);
-  Operation take_ready(std::uint32_t name);
+  Track take_track(std::uint32_t name) { return tracks_.take(lane(name).pid); }
+  struct Shown {
+    Track track = {};
+    bool is_open = false;                    // Its NEGOTIATE_ or its own span.
+    std::optional<std::uint16_t> call = {};  // The plane of an open call.
+  };
+  Shown& shown(const Operation& operation);
+  std::string negotiation(const Operation& operation);
   std::string plane(std::uint16_t label);
-  void submitted(const trace::Event& event);
-  void refused(const trace::Event& event);
-  void batch_begins(const trace::Event& event);
-  void entry(const trace::Event& event);
-  void call_begins(const trace::Event& event);
-  void call_ends(const trace::Event& event);
-  void batch_ends(const trace::Event& event);
-  void work_ends(const trace::Event& event);
+  void submitted(const Operation& operation);
+  void entry(const Operation& operation, std::uint64_t ticks);
+  void call_begins(const Operation& operation, const trace::Event& event);
+  void call_ends(const Operation& operation, std::uint64_t ticks);
+  void batch_ends(const trace::Event& event, const Batch& batch);
+  void goes_back(const Operation& operation, std::uint64_t ticks);
   void done_at_once(const trace::Event& event);
   void job_breaks(const trace::Event& event);
-  void end_all(std::uint64_t ticks);
   void end(const Operation& operation, std::uint64_t ticks,
-           std::uint64_t batch);
+           const char* arguments = "");
+  void end_all(const Batch& ended, std::uint64_t ticks);
 
   void show_wait(bool begins, std::uint64_t ticks);
+  void show_waits(const Operations& operations, std::uint64_t ticks);
   Track training(std::uint8_t thread);
   void work_begins(const trace::Event& event);
   void work_is_done(const trace::Event& event);
@@ -97,11 +88,9 @@ class EventLanes {
   const Options options_;
   Tracks tracks_;
   std::uint64_t last_ticks_ = 0;
-  absl::flat_hash_map<std::uint32_t, Lane> lanes_;  // By name.
-  Batch batch_;
-  // Batches whose work goes on on a GPU, by number.
-  absl::flat_hash_map<std::uint64_t, Batch> on_gpu_;
-  Waits waits_;
+  absl::flat_hash_map<std::uint32_t, Lane> lanes_;   // By name.
+  absl::flat_hash_map<std::uint64_t, Shown> shown_;  // By operation.
+  bool are_awaited_ = false;
   // The open spans of each thread of the program, the outermost first.
   absl::flat_hash_map<std::uint8_t, std::vector<std::string>> work_;
 };

@@ -31,16 +31,16 @@ std::string clock_of_host() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Timeline>> Timeline::start(
-    std::shared_ptr<trace::Recorder> recorder, const Options& options) {
+    std::shared_ptr<TraceFollower> follower, const Options& options) {
   HVD_ASSIGN_OR_RETURN(std::unique_ptr<JsonArrayFile> file,
                        JsonArrayFile::create(options.path));
   std::unique_ptr<Timeline> timeline(
-      new Timeline(recorder, options, std::move(file)));
+      new Timeline(std::move(follower), options, std::move(file)));
   HVD_RETURN_IF_ERROR(timeline->begin());
   return timeline;
 }
 
-Timeline::Timeline(const std::shared_ptr<trace::Recorder>& recorder,
+Timeline::Timeline(std::shared_ptr<TraceFollower> follower,
                    const Options& options, std::unique_ptr<JsonArrayFile> file)
     : rank_(options.rank),
       log_(options.rank, options.log),
@@ -48,13 +48,13 @@ Timeline::Timeline(const std::shared_ptr<trace::Recorder>& recorder,
       file_(std::move(file)),
       lanes_(
           {.mark_cycles = options.mark_cycles,
-           .name = [this](std::uint32_t name) { return follower_.name(name); },
+           .name = [this](std::uint32_t name) { return follower_->name(name); },
            .nanoseconds =
                [this](std::uint64_t ticks) {
-                 const std::uint64_t at = follower_.nanoseconds(ticks);
+                 const std::uint64_t at = follower_->nanoseconds(ticks);
                  return at - std::min(at, began_);
                }}),
-      follower_(recorder, static_cast<EventReader&>(*this)) {}
+      follower_(std::move(follower)) {}
 
 absl::Status Timeline::begin() {
   const auto epoch = std::chrono::duration_cast<std::chrono::microseconds>(
@@ -66,17 +66,17 @@ absl::Status Timeline::begin() {
       json_string(clock_of_host()), R"(}},)", "\n",
       R"({"name": "process_sort_index", "ph": "M", "pid": 0, "args": )",
       R"({"sort_index": 0}})"));
-  return follower_.start("writes the timeline");
+  return follower_->add(*this);
 }
 
 Timeline::~Timeline() {
-  follower_.stop();
+  follower_->remove(*this);
   end();
 }
 
-void Timeline::missed(std::uint64_t count) {
+void Timeline::missed(std::uint64_t count, const Operations& operations) {
   lost_ += count;
-  lanes_.skip();
+  lanes_.skip(operations);
 }
 
 // After an error the file stays as it is.
@@ -108,7 +108,7 @@ void RankTrace::start_timeline(Timeline::Options options) {
   if (is_part) absl::StrAppend(&options.path, ".rank", kRank);
   options.path =
       absl::StrReplaceAll(options.path, {{kRank, absl::StrCat(options.rank)}});
-  auto started = Timeline::start(recorder_, options);
+  auto started = Timeline::start(follower_, options);
   if (started.ok()) {
     timeline_ = *std::move(started);
     return;

@@ -33,21 +33,23 @@ class Timeline final : private EventReader {
   // Begins with the next event.
   //   (errors)  the file cannot be written; the thread cannot be created
   static absl::StatusOr<std::unique_ptr<Timeline>> start(
-      std::shared_ptr<trace::Recorder> recorder, const Options& options);
+      std::shared_ptr<TraceFollower> follower, const Options& options);
   // Writes all events so far, and closes the file.
   ~Timeline();
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
   // Writes all events so far.
-  void flush() { follower_.flush(); }
+  void flush() { follower_->flush(); }
 
  private:
-  Timeline(const std::shared_ptr<trace::Recorder>& recorder,
-           const Options& options, std::unique_ptr<JsonArrayFile> file);
+  Timeline(std::shared_ptr<TraceFollower> follower, const Options& options,
+           std::unique_ptr<JsonArrayFile> file);
   absl::Status begin();
-  void read(const trace::Event& event) override { lanes_.add(event); }
-  void missed(std::uint64_t count) override;
+  void read(const trace::Event& event, const Operations& operations) override {
+    lanes_.add(event, operations);
+  }
+  void missed(std::uint64_t count, const Operations& operations) override;
   void pause() override { append(lanes_.take()); }
   void append(const std::string& elements);
   void end();
@@ -58,21 +60,24 @@ class Timeline final : private EventReader {
   std::unique_ptr<JsonArrayFile> file_;
   EventLanes lanes_;
   std::uint64_t lost_ = 0;
-  TraceFollower follower_;
+  const std::shared_ptr<TraceFollower> follower_;
 };
 
 // The trace of one rank, which passes from one job of the rank to the next: its
-// recorder, and its timeline if one is written. Thread-safe.
+// recorder, the follower, and its timeline if one is written. Thread-safe.
 class RankTrace {
  public:
   // `launcher`: see trace::Recorder::open().
   explicit RankTrace(int launcher = -1)
-      : recorder_(trace::Recorder::open(launcher)) {}
+      : recorder_(trace::Recorder::open(launcher)),
+        follower_(std::make_shared<TraceFollower>(recorder_)) {}
 
   trace::Recorder& recorder() const { return *recorder_; }
   const std::shared_ptr<trace::Recorder>& shared_recorder() const {
     return recorder_;
   }
+  // Of all that reads the trace in this process.
+  const std::shared_ptr<TraceFollower>& follower() const { return follower_; }
 
   // Ends the present timeline, if any, and writes to `options.path` from here
   // on. "{rank}" in the path stands for the rank; without it and without parts
@@ -84,6 +89,7 @@ class RankTrace {
 
  private:
   const std::shared_ptr<trace::Recorder> recorder_;
+  const std::shared_ptr<TraceFollower> follower_;
   Mutex mutex_;
   std::unique_ptr<Timeline> timeline_ ABSL_GUARDED_BY(mutex_);
 };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/thread_start.h"
 
 namespace hvd::telemetry {
@@ -21,32 +22,43 @@ constexpr std::chrono::milliseconds kLongestPause(10);
 
 }  // namespace
 
-TraceFollower::TraceFollower(std::shared_ptr<trace::Recorder> recorder,
-                             EventReader& reader)
-    : recorder_(std::move(recorder)),
-      trace_(recorder_->reader()),
-      reader_(reader),
-      next_(trace_.written()) {
-  recorder_->follow();
+TraceFollower::TraceFollower(std::shared_ptr<trace::Recorder> recorder)
+    : recorder_(std::move(recorder)), trace_(recorder_->reader()) {}
+
+TraceFollower::~TraceFollower() {
+  {
+    MutexLock lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
 }
 
-absl::Status TraceFollower::start(const char* what) {
-  auto thread = start_thread(what, [this] { run(); });
-  if (!thread.ok()) return thread.status();
-  thread_ = *std::move(thread);
+absl::Status TraceFollower::add(EventReader& reader) {
+  MutexLock lock(mutex_);
+  if (!thread_.joinable()) {
+    HVD_ASSIGN_OR_RETURN(
+        thread_, start_thread("reads the recorded events", [this] { run(); }));
+  }
+  if (readers_.empty()) {
+    next_ = trace_.written();
+    operations_.forget();
+  } else {
+    drain();
+  }
+  recorder_->follow();
+  readers_.push_back(&reader);
+  changed_.notify_all();
   return absl::OkStatus();
 }
 
-void TraceFollower::stop() {
-  if (std::exchange(is_over_, true)) return;
-  {
-    MutexLock lock(mutex_);
-    stopped_ = true;
-  }
-  stop_.notify_all();
-  if (thread_.joinable()) thread_.join();
+void TraceFollower::remove(EventReader& reader) {
+  MutexLock lock(mutex_);
+  const auto found = std::find(readers_.begin(), readers_.end(), &reader);
+  if (found == readers_.end()) return;
   recorder_->unfollow();
-  flush();
+  drain();
+  readers_.erase(found);
 }
 
 void TraceFollower::flush() {
@@ -61,23 +73,29 @@ std::uint64_t TraceFollower::nanoseconds(std::uint64_t ticks) const {
 void TraceFollower::run() {
   auto pause = kShortestPause;
   MutexLock lock(mutex_);
-  while (!stopped_) {
+  while (!is_over_) {
+    if (readers_.empty()) {
+      changed_.wait(mutex_);
+      continue;
+    }
     pause = drain() ? kShortestPause : std::min(2 * pause, kLongestPause);
     const auto until = steady_clock::now() + pause;
-    while (!stopped_ && stop_.wait_until(mutex_, until)) {
+    while (!is_over_ && changed_.wait_until(mutex_, until)) {
     }
   }
 }
 
 // Returns whether there were events.
 bool TraceFollower::drain() {
+  if (readers_.empty()) return false;
   now_ = trace::Moment::now(trace_.by_counter());
   const std::uint64_t end = trace_.written();
   const bool is_any = next_ < end;
   while (next_ < end) {
     const std::optional<trace::Event> event = trace_.read(next_);
     if (event) {
-      reader_.read(*event);
+      operations_.add(*event);
+      for (EventReader* reader : readers_) reader->read(*event, operations_);
       ++next_;
       continue;
     }
@@ -85,10 +103,13 @@ bool TraceFollower::drain() {
     // Its thread is about to write it.
     if (written - next_ < kSlots) break;
     const std::uint64_t next = written - kSlots / 2;
-    reader_.missed(next - next_);
+    operations_.forget();
+    for (EventReader* reader : readers_) {
+      reader->missed(next - next_, operations_);
+    }
     next_ = next;
   }
-  reader_.pause();
+  for (EventReader* reader : readers_) reader->pause();
   return is_any;
 }
 

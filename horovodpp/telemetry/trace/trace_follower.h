@@ -1,28 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TraceFollower passes a rank's events to a reader, in order, on a thread of
-// its own. The rank never waits for it: events that are overwritten before the
-// thread has read them are missed.
+// A TraceFollower passes a rank's events to readers, in order, on one thread for
+// all of them. The rank never waits for it: events that are overwritten before
+// the thread has read them are missed. A reader that is slow delays the others.
+//
+// The thread starts with the first reader, and sleeps while there is none.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/core/trace/event.h"
 #include "horovodpp/core/trace/recorder.h"
 #include "horovodpp/core/trace/ticks.h"
+#include "horovodpp/telemetry/trace/operations.h"
 
 namespace hvd::telemetry {
 
-// Called by one thread at a time.
+// Called by one thread at a time. During a call only nanoseconds() and name()
+// of the follower may be called.
 class EventReader {
  public:
-  virtual void read(const trace::Event& event) = 0;
-  // `count` events before the next one are missing.
-  virtual void missed(std::uint64_t count) = 0;
+  // `operations` are as after the event.
+  virtual void read(const trace::Event& event,
+                    const Operations& operations) = 0;
+  // `count` events before the next one are missing, and all `operations` end.
+  virtual void missed(std::uint64_t count, const Operations& operations) = 0;
   // All events so far have been read.
   virtual void pause() = 0;
 
@@ -32,22 +40,24 @@ class EventReader {
 
 class TraceFollower {
  public:
-  // Begins with the next event. `reader` outlives this object.
-  TraceFollower(std::shared_ptr<trace::Recorder> recorder, EventReader& reader);
-  // `what`: what the thread does, "writes the timeline".
-  //   (errors)  the thread cannot be created
-  absl::Status start(const char* what);
-  // Reads all events so far, and no others.
-  void stop();
-  ~TraceFollower() { stop(); }
+  explicit TraceFollower(std::shared_ptr<trace::Recorder> recorder);
+  // All readers have been removed.
+  ~TraceFollower();
   TraceFollower(const TraceFollower&) = delete;
   TraceFollower& operator=(const TraceFollower&) = delete;
 
-  // Reads all events so far.
+  // Passes events to `reader`, from the next one on, until remove().
+  //   ResourceExhausted  the thread cannot be created
+  absl::Status add(EventReader& reader);
+  // Returns once `reader` has read all events so far; it gets no others.
+  // Without effect for a reader that was not added.
+  void remove(EventReader& reader);
+
+  // Passes all events so far to the readers.
   void flush();
 
-  // For the reader, during a call: nanoseconds of the steady clock, and the
-  // name of a number in events.
+  // For a reader, during a call: nanoseconds of the steady clock, and the name
+  // of a number in events.
   std::uint64_t nanoseconds(std::uint64_t ticks) const;
   trace::Name name(std::uint32_t number) const { return trace_.name(number); }
 
@@ -57,13 +67,13 @@ class TraceFollower {
 
   const std::shared_ptr<trace::Recorder> recorder_;
   const trace::RingReader trace_;
-  EventReader& reader_;
   Mutex mutex_;
-  CondVar stop_;
-  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  std::uint64_t next_ ABSL_GUARDED_BY(mutex_);
+  CondVar changed_;  // is_over_, or the readers.
+  bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<EventReader*> readers_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  Operations operations_ ABSL_GUARDED_BY(mutex_);
   trace::Moment now_;  // Of the present drain().
-  bool is_over_ = false;
   std::thread thread_;
 };
 

@@ -6,10 +6,9 @@ import signal
 import unittest
 
 import network
-from hosts_test import HOROVODRUN, Case
+from hosts_test import HOROVODRUN, JOB, Case
 
 HELLO = os.environ["HELLO_ALLREDUCE"]
-JOB = os.environ["JOB_PROGRAM"]
 
 
 class WithoutMpi(Case):
@@ -109,6 +108,27 @@ class WithoutMpi(Case):
                                 r"killed by signal 9", code=137)
                 self.assertRegex(job.stdout, rf"rank {1 - victim} pending: rank {victim} \(host "
                                              rf"'{host}'")
+
+    def test_timelines_come_from_all_hosts(self):
+        for hosts, mode, victim in ("a:1,b:2,c:1", "late", -1), ("b:1,a:2,c:1", "victim", 3):
+            with self.subTest(mode):
+                self.mount("abc", "size=4m")
+                job = self.launch("--timeline-filename", "/mnt/t.json", hosts=hosts, ranks=4,
+                                  program=(JOB, mode, str(victim)), limit=30)
+                self.assertNotIn("the timeline", job.stderr)
+                self.has_timelines(range(4))
+
+    def test_a_timeline_that_cannot_be_fetched_is_one_warning(self):
+        self.mount("ab", "size=4m")
+        with open(self.net.path("ssh_config")) as file:
+            self.net.write("ssh_once", file.read())
+        job = self.launch("--timeline-filename", "/mnt/t.json", config="ssh_once", limit=30,
+                          program=("sh", "-c", f'"{JOB}" late -1; rm -f "$0"',
+                                   self.net.path("ssh_once")))
+        self.assertEqual(job.returncode, 0, job.stderr)
+        self.assertRegex(job.stderr, r"^horovodrun: the timeline /mnt/t.json has 1 of 2 ranks. It "
+                                     r"lacks rank 1's /mnt/t.json.rank1 on host 'b' \(host "
+                                     r"'b' cannot be used: .*\n$")
 
     def test_a_killed_connection_names_its_host(self):
         job = self.waiting()

@@ -4,6 +4,7 @@ a limit of its own, so that a hang fails."""
 
 import json
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import network
 
 HOROVODRUN = os.environ["HOROVODRUN"]
 PROGRAM = os.environ["MPI_PROGRAM"]
+JOB = os.environ["JOB_PROGRAM"]
 
 
 class Case(unittest.TestCase):
@@ -67,6 +69,22 @@ class Case(unittest.TestCase):
         self.assertEqual(len(lines), 1, job.stderr)
         for pattern in patterns:
             self.assertRegex(lines[0], pattern)
+
+    def mount(self, letters, options):
+        """A file system of each host's own at /mnt."""
+        for letter in letters:
+            self.net[letter].run("mount", "-t", "tmpfs", "-o", options, "none", "/mnt")
+            self.addCleanup(self.net[letter].run, "umount", "/mnt")
+
+    def has_timelines(self, ranks):
+        """Host a has one file with these ranks, and the other hosts have none."""
+        events = json.loads(self.net["a"].run("cat", "/mnt/t.json").stdout)
+        found = {e["args"]["name"] for e in events if e["name"] == "process_name"}
+        self.assertEqual({name for name in found if re.fullmatch(r"rank \d+", name)},
+                         {f"rank {rank}" for rank in ranks})
+        for letter in self.letters:
+            self.assertEqual(self.net[letter].run("ls", "/mnt").stdout,
+                             "t.json\n" if letter == "a" else "")
 
     def kill_one(self, *words):
         """Kills the one process of the job whose command has all these words."""
@@ -213,12 +231,6 @@ class ThreeHosts(Case):
     def written(self, letter, name):
         return self.net[letter].run("cat", f"/mnt/{name}").stdout
 
-    def mount(self, letters, options):
-        """A file system of each host's own at /mnt."""
-        for letter in letters:
-            self.net[letter].run("mount", "-t", "tmpfs", "-o", options, "none", "/mnt")
-            self.addCleanup(self.net[letter].run, "umount", "/mnt")
-
     def test_output_is_written_on_the_host_of_each_rank(self):
         self.mount("ab", "size=1m")
         job = self.launch("--output-filename", "/mnt/logs", program=(
@@ -254,6 +266,13 @@ class ThreeHosts(Case):
         self.assertEqual(job.returncode, 3, job.stderr)
         self.assertRegex(job.stderr, r"why\nlater\nhorovodrun: the last lines of rank 1 on "
                                      r"standard error:\n    why\nhorovodrun: rank 1 on host 'b'")
+
+    def test_timelines_come_from_the_hosts_of_a_killed_rank(self):
+        self.mount("abc", "size=4m")
+        job = self.launch("--timeline-filename", "/mnt/t.json", hosts="a:1,b:1,c:1", ranks=3,
+                          program=(JOB, "victim", "2"), limit=30)
+        self.assertEqual(job.returncode, 137, job.stderr)
+        self.has_timelines(range(3))
 
     def test_a_folder_for_output_that_cannot_be_made(self):
         self.mount("b", "ro")

@@ -54,6 +54,8 @@ TEST(Help, ListsWhatWorksWithinTheWidthOfATerminal) {
     EXPECT_LE(line.size(), 80u) << line;
   }
   EXPECT_THAT(help, HasSubstr("horovodrun -np 4 ./train"));
+  EXPECT_THAT(help, HasSubstr("horovodrun doctor"));
+  EXPECT_THAT(help, HasSubstr("horovodrun report FILE..."));
 }
 
 TEST(Help, WrapsWords) {

@@ -47,7 +47,8 @@ class JobMetricsTest : public ::testing::Test {
   void add(std::uint64_t second, EventKind kind, trace::Event event = {}) {
     event.ticks = second;
     event.kind = kind;
-    metrics_.add(event);
+    operations_.add(event);
+    metrics_.add(event, operations_);
   }
   void submit(std::uint64_t second, std::uint32_t name) {
     add(second, EventKind::kSubmitted, {.name = name, .value = 100});
@@ -76,6 +77,7 @@ class JobMetricsTest : public ::testing::Test {
     return count_of(metrics_.snapshot(), "horovodpp_" + series);
   }
 
+  Operations operations_;
   JobMetrics metrics_{{.rank = 3,
                        .size = 4,
                        .name = name_of_number,
@@ -211,6 +213,7 @@ TEST_F(JobMetricsTest, AfterLostEventsNothingIsInFlight) {
   submit(1, kA);
   await(1, kA);
   enter(2, {kA});
+  operations_.forget();
   metrics_.missed(1000);
   end(9);
   EXPECT_EQ(value("lost_events_total"), 1000);

@@ -19,6 +19,7 @@
 namespace hvd::telemetry {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
@@ -33,7 +34,7 @@ class RankMetricsTest : public ::testing::Test {
 
   const std::shared_ptr<trace::Recorder> recorder_ = trace::Recorder::open();
   TemporaryFolder folder_;
-  RankMetrics metrics_{recorder_};
+  RankMetrics metrics_{std::make_shared<TraceFollower>(recorder_)};
 };
 
 TEST_F(RankMetricsTest, CostsNothingUntilItIsWanted) {
@@ -73,6 +74,18 @@ TEST_F(PrometheusMetrics, WritesAFileForEachRank) {
   metrics_.write();
   EXPECT_THAT(text_of_file(folder_.path("1.prom")),
               HasSubstr("\nhorovodpp_steps_total{rank=\"1\"} 1\n"));
+}
+
+TEST_F(PrometheusMetrics, WritesOpenMetricsIfTheNameSaysSo) {
+  metrics_.start({.file = folder_.path("a.openmetrics")});
+  step();
+  metrics_.write();
+  const std::string text = text_of_file(folder_.path("a.openmetrics"));
+  EXPECT_THAT(text, HasSubstr("\n# TYPE horovodpp_steps counter\n"
+                              "horovodpp_steps_total{rank=\"0\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\n# TYPE horovodpp_step_seconds histogram\n"
+                              "# UNIT horovodpp_step_seconds seconds\n"));
+  EXPECT_THAT(text, EndsWith("\n# EOF\n"));
 }
 
 TEST_F(PrometheusMetrics, WritesAgainByItself) {

@@ -16,13 +16,17 @@ using trace::EventKind;
 // A tick is a nanosecond.
 class StepMeterTest : public ::testing::Test {
  protected:
+  void add(const trace::Event& event) {
+    operations_.add(event);
+    meter_.add(event, operations_);
+  }
   void at(std::uint64_t ticks, EventKind kind, std::uint32_t name = 0,
           std::uint64_t value = 0, std::uint8_t detail = 0) {
-    meter_.add({.ticks = ticks,
-                .kind = kind,
-                .detail = detail,
-                .name = name,
-                .value = value});
+    add({.ticks = ticks,
+         .kind = kind,
+         .detail = detail,
+         .name = name,
+         .value = value});
   }
   // Operation `name` is submitted, and executed from `begin` to `end`.
   void operation(std::uint32_t name, std::uint64_t begin, std::uint64_t end) {
@@ -38,9 +42,10 @@ class StepMeterTest : public ::testing::Test {
   void end_step(std::uint64_t ticks) { at(ticks, EventKind::kStepEnds); }
 
   void span(EventKind kind, std::uint64_t ticks, std::uint16_t label) {
-    meter_.add({.ticks = ticks, .kind = kind, .label = label});
+    add({.ticks = ticks, .kind = kind, .label = label});
   }
 
+  Operations operations_;
   std::vector<StepTimes> steps_;
   int jobs_ = 0;
   const std::vector<std::string> labels_ = {"", "data", "snapshot", "backward"};
@@ -166,6 +171,7 @@ TEST_F(StepMeterTest, ForgetsTheStepInWhichEventsAreMissingOrTheJobBreaks) {
   end_step(1000);
   at(1100, EventKind::kSubmitted, 1);
   at(1100, EventKind::kAwaited, 1);
+  operations_.forget();
   meter_.skip();
   end_step(2000);
   EXPECT_TRUE(steps_.empty());

@@ -21,7 +21,7 @@ class StepWatchTest : public ::testing::Test {
  protected:
   void start(int ranks, std::size_t steps) {
     auto watch = StepWatch::start(
-        recorder_,
+        std::make_shared<TraceFollower>(recorder_),
         {.ranks = ranks,
          .steps = steps,
          .describe = [](int rank) { return "rank " + std::to_string(rank); },
