@@ -124,6 +124,23 @@ def test_ddp_with_comm_hooks(rank):
         step(wrapped, optimizer, batch_of(rank))
 
 
+@pytest.mark.parametrize("options", [{}, {"gradient_as_bucket_view": True}], ids=str)
+def test_ddp_reduces_in_the_arena(options, rank):
+    from horovodpp import _core
+    from horovodpp.torch.backend import ddp, reduce_in_arena
+    model, alone = mlp(), mlp()
+    buckets = ddp._Buckets()
+    wrapped = DDP(model, bucket_cap_mb=0.0001, **options)
+    if options:
+        reduce_in_arena(wrapped)
+    else:
+        wrapped.register_comm_hook(None, buckets.reduce)
+    train_as_one(wrapped, sgd(model), alone, rank)
+    assert_equal(model, alone)
+    for memory in buckets._memory.values():
+        assert _core.is_in_arena(memory.data_ptr(), memory.nbytes)
+
+
 def test_ddp_with_sparse_gradients(rank, size):
     model = torch.nn.EmbeddingBag(10, 3, sparse=True)
     torch.nn.init.ones_(model.weight)
@@ -214,6 +231,47 @@ def test_fsdp2_clips_the_norm_of_all(rank):
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)
     expected = torch.nn.utils.clip_grad_norm_(alone.parameters(), 0.01)
     torch.testing.assert_close(full(norm), expected)
+
+
+def test_an_optimizer_of_hvd_reduces_the_parameters_that_fsdp2_does_not_shard(rank, size):
+    import horovodpp.torch as hvd
+
+    class Partly(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body, self.head = mlp(), torch.nn.Linear(2, 2)
+            with torch.no_grad():
+                self.head.weight.copy_(torch.eye(2) * 2)
+                self.head.bias.zero_()
+
+        def forward(self, batch):
+            return self.head(self.body(batch))
+
+    model, alone = Partly(), Partly()
+    sharded(model.body)
+    of_head = hvd.DistributedOptimizer(sgd(model.head), model.head.named_parameters(prefix="head"))
+    of_body, of_all = sgd(model.body), sgd(alone)
+    for _ in range(2):
+        of_head.zero_grad()
+        of_body.zero_grad()
+        loss_of(model, batch_of(rank)).backward()
+        of_head.step()
+        of_body.step()
+        step(alone, of_all, whole_batch())
+    assert_same_parameters(model, alone)
+
+
+def test_hvd_refuses_dtensors_and_tells_the_way_out(rank, size):
+    import horovodpp.torch as hvd
+    model = sharded(mlp())
+    with pytest.raises(ValueError, match="DTensor: FSDP2 .*Give the DistributedOptimizer the oth"):
+        hvd.DistributedOptimizer(sgd(model), model.named_parameters())
+    weight = next(model.parameters())
+    for call in (hvd.allreduce, hvd.allgather, lambda tensor: hvd.broadcast(tensor, 0)):
+        with pytest.raises(ValueError, match=r"is a DTensor.* pass tensor.to_local\(\)"):
+            call(weight)
+    local = weight.to_local().detach()
+    torch.testing.assert_close(hvd.allgather(local), weight.full_tensor().detach())
 
 
 # --- DTensor ---
