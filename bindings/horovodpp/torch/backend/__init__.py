@@ -12,6 +12,7 @@ from horovodpp.torch.backend import (
     work)
 from horovodpp.torch.backend.ddp import reduce_in_arena
 from horovodpp.torch.backend.group import ProcessGroup
+from horovodpp.torch.backend.job import reform
 from horovodpp.torch.backend.records import write_records
 from horovodpp_torch_backend import NAME, register
 
@@ -19,4 +20,4 @@ register()
 untraced.leave_untraced(completions, ddp, errors, group, job, memory, messages, moves, records,
                         reductions, work)
 
-__all__ = ["NAME", "ProcessGroup", "reduce_in_arena", "write_records"]
+__all__ = ["NAME", "ProcessGroup", "reduce_in_arena", "reform", "write_records"]

@@ -5,6 +5,7 @@ import collections
 import contextlib
 import importlib
 import itertools
+import sys
 import threading
 from datetime import timedelta
 from types import SimpleNamespace
@@ -26,6 +27,10 @@ from horovodpp_torch_backend import NAME
 # Calls alike take turns with so many names. A name that comes again needs no agreement of the
 # ranks, and calls in flight need different names.
 _NAMES_OF_A_CALL = 8
+# torch 2.4 forgets the Python object of a work that DDP waits for; 2.13 does not.
+_TORCH_KEEPS_WORKS = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 13)
+_DONE_WORKS = 256
+_REFERENCES_OF_OUR_OWN = 2  # A parameter, and the argument of getrefcount().
 _NO_TIMEOUT = c10d.BarrierOptions().timeout
 _OPTIONS = SimpleNamespace(
     allreduce=c10d.AllreduceOptions(), allgather=c10d.AllgatherOptions(),
@@ -79,6 +84,7 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         self._calls = {}
         self._started = 0
         self._in_flight = collections.deque()
+        self._done = collections.deque(maxlen=_DONE_WORKS)
         self._messages = []
         self._messages_started = 0
         self._coalesced = None
@@ -130,7 +136,7 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         with self._lock:
             in_flight = self._in_flight
             while in_flight and in_flight[0].is_done():
-                in_flight.popleft()
+                self._keep_for_torch(in_flight.popleft())
             name = next(calls.names)
             self._started += 1
             record = records.Record(self.place, calls.shapes, self._started, timeout)
@@ -144,6 +150,14 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
                 with contextlib.suppress(RuntimeError):  # An error of that work.
                     operation and completions.wait(operation, self.timeout)
             return start(name), record
+
+    def _keep_for_torch(self, work):
+        """Keeps a work that is done: older torch waits for it, but does not keep it in Python."""
+        if _TORCH_KEEPS_WORKS:
+            return
+        if sys.getrefcount(work) <= _REFERENCES_OF_OUR_OWN:
+            work.outputs = []  # C++ only waits.
+        self._done.append(work)
 
     def _wait_now(self, operation, timeout, outputs, finish, keep, record):
         try:

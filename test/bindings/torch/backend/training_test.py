@@ -190,6 +190,10 @@ def test_fsdp1(rank):
         assert_equal(wrapped, alone)
 
 
+# FSDP2 of torch 2.4 creates streams of a GPU.
+needs_fsdp2 = needs_torch("2.6", "FSDP2 on CPUs")
+
+
 def sharded(model, **options):
     from torch.distributed._composable.fsdp import fully_shard
     mesh = dist.init_device_mesh("cpu", (dist.get_world_size(),))
@@ -199,12 +203,14 @@ def sharded(model, **options):
     return fully_shard(model, mesh=mesh, **options)
 
 
+@needs_fsdp2
 def test_fsdp2(rank):
     model, alone = sharded(mlp()), mlp()
     train_as_one(model, sgd(model), alone, rank)
     assert_same_parameters(model, alone)
 
 
+@needs_fsdp2
 def test_fsdp2_in_mixed_precision(rank):
     from torch.distributed._composable.fsdp import MixedPrecisionPolicy
     model, alone = mlp(), mlp()
@@ -217,6 +223,7 @@ def test_fsdp2_in_mixed_precision(rank):
         torch.testing.assert_close(p.full_tensor(), q, rtol=0.1, atol=0.05)
 
 
+@needs_fsdp2
 def test_fsdp2_offloads_to_the_cpu(rank):
     from torch.distributed._composable.fsdp import CPUOffloadPolicy
     model, alone = sharded(mlp(), offload_policy=CPUOffloadPolicy(pin_memory=False)), mlp()
@@ -224,6 +231,7 @@ def test_fsdp2_offloads_to_the_cpu(rank):
     assert_same_parameters(model, alone)
 
 
+@needs_fsdp2
 def test_fsdp2_clips_the_norm_of_all(rank):
     model, alone = sharded(mlp()), mlp()
     loss_of(model, batch_of(rank)).backward()
@@ -233,6 +241,7 @@ def test_fsdp2_clips_the_norm_of_all(rank):
     torch.testing.assert_close(full(norm), expected)
 
 
+@needs_fsdp2
 def test_an_optimizer_of_hvd_reduces_the_parameters_that_fsdp2_does_not_shard(rank, size):
     import horovodpp.torch as hvd
 
@@ -276,8 +285,17 @@ def test_hvd_refuses_dtensors_and_tells_the_way_out(rank, size):
 
 # --- DTensor ---
 
+def names_of_dtensors(*names):
+    """From the module of DTensors, which torch 2.4 has under a private name."""
+    import torch.distributed.tensor as module
+    if not hasattr(module, "Shard"):
+        import torch.distributed._tensor as module
+    return [getattr(module, name) for name in names]
+
+
 def test_dtensors_change_their_placements(rank, size):
-    from torch.distributed.tensor import Partial, Replicate, Shard, distribute_tensor
+    Partial, Replicate, Shard, distribute_tensor = names_of_dtensors(
+        "Partial", "Replicate", "Shard", "distribute_tensor")
     mesh = dist.init_device_mesh("cpu", (size,))
     whole = torch.arange(24.0).view(4, 6)
     for first in (Shard(0), Shard(1), Replicate()):
@@ -344,7 +362,7 @@ def folder(tmp_path, rank):
 @pytest.mark.parametrize("way", ["save", "async_save"])
 def test_checkpoints_load_into_another_number_of_ranks(way, folder, rank, size):
     import torch.distributed.checkpoint as dcp
-    from torch.distributed.tensor import Shard, distribute_tensor
+    Shard, distribute_tensor = names_of_dtensors("Shard", "distribute_tensor")
     whole = torch.arange(20.0).view(10, 2)
     mesh = dist.init_device_mesh("cpu", (size,))
     state = {"weight": distribute_tensor(whole, mesh, [Shard(0)]), "step": 7}
