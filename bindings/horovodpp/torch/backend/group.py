@@ -3,7 +3,6 @@
 import atexit
 import collections
 import contextlib
-import importlib
 import itertools
 import sys
 import threading
@@ -16,7 +15,7 @@ from torch._C import _distributed_c10d as c10d
 
 from horovodpp import _core
 from horovodpp.common.handles import AT_ONCE
-from horovodpp.torch.backend import completions, job, memory, records
+from horovodpp.torch.backend import completions, job, memory, older_torch, records
 from horovodpp.torch.backend.errors import TimedOut, explained
 from horovodpp.torch.backend.messages import Messages, first_tag_of
 from horovodpp.torch.backend.moves import Moves
@@ -27,8 +26,6 @@ from horovodpp_torch_backend import NAME
 # Calls alike take turns with so many names. A name that comes again needs no agreement of the
 # ranks, and calls in flight need different names.
 _NAMES_OF_A_CALL = 8
-# torch 2.4 forgets the Python object of a work that DDP waits for; 2.13 does not.
-_TORCH_KEEPS_WORKS = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 13)
 _DONE_WORKS = 256
 _REFERENCES_OF_OUR_OWN = 2  # A parameter, and the argument of getrefcount().
 _NO_TIMEOUT = c10d.BarrierOptions().timeout
@@ -153,7 +150,7 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
 
     def _keep_for_torch(self, work):
         """Keeps a work that is done: older torch waits for it, but does not keep it in Python."""
-        if _TORCH_KEEPS_WORKS:
+        if older_torch.KEEPS_WORKS:
             return
         if sys.getrefcount(work) <= _REFERENCES_OF_OUR_OWN:
             work.outputs = []  # C++ only waits.
@@ -280,20 +277,7 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         self.shutdown()
 
 
-def _let_destroy_shut_groups_down():
-    """Lets destroy_process_group() call shutdown(). The torch of 2024 did for NCCL's groups only."""
-    module = importlib.import_module("torch.distributed.distributed_c10d")
-    of_torch = getattr(module, "_shutdown_backend", None)
-    if of_torch is None:
-        return
-
-    def shut_down(group):
-        group.shutdown() if isinstance(group, ProcessGroup) else of_torch(group)
-
-    module._shutdown_backend = shut_down
-
-
-_let_destroy_shut_groups_down()
+older_torch.let_destroy_shut_down(ProcessGroup)
 
 
 @atexit.register
