@@ -151,7 +151,9 @@ def test_a_destroyed_group_is_freed_once_all_members_have_ended_it(rank, size):
         pytest.skip("needs a group of some ranks, and a rank that ends it first")
     from horovodpp import _core
     members = list(range(size - 1))
+    dist.barrier()  # All ranks know the sets of earlier tests,
     before = len(_core.process_sets())
+    dist.barrier()  # and no rank knows that of this test.
     group = dist.new_group(members)
     dist.barrier()
     assert len(_core.process_sets()) == before + 1
@@ -159,6 +161,7 @@ def test_a_destroyed_group_is_freed_once_all_members_have_ended_it(rank, size):
         dist.destroy_process_group(group)
     dist.barrier()
     assert len(_core.process_sets()) == before + 1
+    dist.barrier()
     if rank in members[1:]:
         dist.destroy_process_group(group)
     while len(_core.process_sets()) != before:
