@@ -31,13 +31,18 @@ def answer_to_torchs_names():
 
     def group_of_caller(*_, **__):
         of = sys._getframe(1).f_locals  # Of torch's helper, which tells its own groups less.
-        store, rank, size = (of[name] for name in (
-            "backend_prefix_store", "group_rank", "group_size"))
-        if rank == -1:
-            store, rank, size = met
-        return new_group(types.SimpleNamespace(
-            store=store, group_rank=rank, group_size=size, timeout=of["timeout"],
-            group_id=of["group_name"], global_ranks_in_group=of["global_ranks_in_group"]))
+        if "opts" in of:  # From torch 2.14 on.
+            wanted = {name: getattr(of["opts"], name) for name in (
+                "store", "group_rank", "group_size", "timeout", "group_id",
+                "global_ranks_in_group")}
+        else:
+            wanted = dict(
+                store=of["backend_prefix_store"], group_rank=of["group_rank"],
+                group_size=of["group_size"], timeout=of["timeout"], group_id=of["group_name"],
+                global_ranks_in_group=of["global_ranks_in_group"])
+        if wanted["group_rank"] == -1:
+            wanted["store"], wanted["group_rank"], wanted["group_size"] = met
+        return new_group(types.SimpleNamespace(**wanted))
 
     met = []  # By ranks whose meeting torch leaves to MPI.
     of_torch = dist.init_process_group

@@ -229,9 +229,11 @@ std::vector<StallReporter::Waiting> RankProtocol::waiting() const {
                        .ranks = members(operation.request())});
   }
   for (const auto& [request, proposed] : proposed_) {
-    waiting.push_back({.since = proposed.since,
-                       .key = request.key(),
-                       .ranks = members(*request.request())});
+    waiting.push_back(
+        {.since = proposed.since,
+         .key = request.key(),
+         .may_wait = request.request()->kind == RequestKind::kFreeProcessSet,
+         .ranks = members(*request.request())});
   }
   for (const auto& [set, joining] : joining_) {
     waiting.push_back(
@@ -254,6 +256,8 @@ void RankProtocol::ask(const Key& key, std::uint32_t question,
 
 void RankProtocol::report_stalls(Clock::TimePoint now) {
   std::vector<StallReporter::Waiting> waiting = this->waiting();
+  std::erase_if(waiting, [](const auto& one) { return one.may_wait; });
+  if (waiting.empty()) return stalls_.check_later(now);
   const Clock::TimePoint oldest =
       std::min_element(
           waiting.begin(), waiting.end(),

@@ -46,12 +46,16 @@ class StallReporter {
     Clock::TimePoint since;
     Key key = {};
     bool is_join = false;
+    bool may_wait = false;  // Not a stall: members free a set at any time.
     std::vector<int> ranks = {};  // As of Stalled.
   };
   // The reports for everything that waits, oldest first. `waiting` is not
-  // empty.
+  // empty, and no entry may wait.
   std::vector<Stalled> report(std::vector<Waiting> waiting,
                               Clock::TimePoint now);
+
+  // Nothing that waits can stall. Sets due() as report() does.
+  void check_later(Clock::TimePoint now) { due_ = now + warning_; }
 
   // Adds the last submission to `state`.
   void describe_last(Clock::TimePoint now, RankState& state) const;

@@ -449,6 +449,23 @@ TEST_F(RankProtocolTest, ReportsStalledTensors) {
   EXPECT_GT(*protocol_->due(), now_);
 }
 
+TEST_F(RankProtocolTest, AMemberMayFreeASetMuchLaterThanOthers) {
+  start({.stall_warning = std::chrono::seconds(2)});
+  Request free = request_of(RequestKind::kFreeProcessSet, "set");
+  free.ranks = {kRank, kRank + 1};
+  submit(free);
+  said();
+  now_ += std::chrono::seconds(3);
+  protocol_->report_stalls(now_);
+  EXPECT_THAT(said(), IsEmpty());
+  EXPECT_GT(*protocol_->due(), now_);
+  submit(allreduce("a"));
+  said();
+  now_ += std::chrono::seconds(3);
+  protocol_->report_stalls(now_);
+  EXPECT_EQ(only_said<Stalled>().key, key("a"));
+}
+
 TEST_F(RankProtocolTest, HasNoDeadlineWithoutSubmissions) {
   start({.stall_warning = std::chrono::seconds(2)});
   EXPECT_EQ(protocol_->due(), std::nullopt);

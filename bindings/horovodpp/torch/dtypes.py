@@ -54,6 +54,15 @@ def _place(tensor):
     return tensor.device.index, torch.cuda.current_stream(tensor.device).cuda_stream
 
 
+def _address(tensor):
+    """Where the elements are. Raises ValueError for a tensor without memory of its own."""
+    address = tensor.data_ptr()
+    if not address and hasattr(tensor, "full_tensor"):
+        raise ValueError("The tensor is a DTensor, of which each rank has a part: pass "
+                         "tensor.to_local(), this rank's part, or tensor.full_tensor()")
+    return address
+
+
 def is_on_gpu(tensor):
     return tensor.device.type == "cuda"
 
@@ -68,7 +77,7 @@ def describe(tensor):
         raise ValueError(f"Tensor type {tensor.type()} is not supported.")
     place = _place(tensor)
     _check(tensor)
-    return (tensor.data_ptr(), number, tuple(tensor.shape), *place)
+    return (_address(tensor), number, tuple(tensor.shape), *place)
 
 
 def describe_moved(tensor):
@@ -80,7 +89,7 @@ def describe_moved(tensor):
         return describe(tensor)
     place = _place(tensor)
     _check(tensor)
-    return (tensor.data_ptr(), _UINT8, tuple(tensor.shape) + (tensor.element_size(),), *place)
+    return (_address(tensor), _UINT8, tuple(tensor.shape) + (tensor.element_size(),), *place)
 
 
 def from_result(result, like):

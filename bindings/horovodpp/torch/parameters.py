@@ -43,9 +43,14 @@ def refuse_zero_grad():
 def names_of(param_groups, named_parameters):
     """Parameter -> name, from pairs as in model.named_parameters(); without pairs, numbered.
 
-    Raises ValueError if an item is not such a pair, a name occurs twice, or a parameter has no
-    name.
+    Raises ValueError if an item is not such a pair, a name occurs twice, a parameter has no name,
+    or is a DTensor.
     """
+    for parameter in of_groups(param_groups):
+        if hasattr(parameter, "full_tensor"):
+            raise ValueError(
+                "A parameter is a DTensor: FSDP2 or tensor parallelism reduces its gradient. Give "
+                "the DistributedOptimizer the other parameters, and an optimizer of torch these.")
     if named_parameters is None:
         return {p: name_at(i, j) for i, group in enumerate(param_groups)
                 for j, p in enumerate(group["params"])}

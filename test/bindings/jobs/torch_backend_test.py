@@ -109,29 +109,105 @@ raise last
     assert "give init_process_group() the rank and size of the job" in job.stderr
 
 
-def test_a_rank_that_dies_in_backward_is_named_to_all_others(script, tmp_path):
+def test_survivors_of_a_death_in_backward_have_its_name_and_go_on(script):
     """Without a launcher, which would end the others."""
     path = script("""
+from horovodpp.torch.backend import reform
 rank = int(sys.argv[1])
 dist.init_process_group("horovodpp", init_method=f"file://{sys.argv[0]}.meet", rank=rank,
                         world_size=3)
+torch.manual_seed(1)
 model = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(4)])
 model = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=0.001)
 for number in range(4):
     if number == 2 and rank == 1:
         model.module[1].weight.register_hook(lambda _: os.kill(os.getpid(), signal.SIGKILL))
-    model(torch.ones(2, 64)).sum().backward()
+    model.zero_grad()
+    try:
+        model(torch.full((2, 64), float(rank))).sum().backward()
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        model._update_process_group(reform())
+bias = model.module[3].bias.grad
+weight = model.module[0].weight.grad.clone()
+dist.broadcast(weight, 1)
+assert torch.equal(weight, model.module[0].weight.grad), "gradients differ"
+assert bias[0].item() == 2, bias
+print(f"rank {dist.get_rank()} of {dist.get_world_size()} ends")
+dist.destroy_process_group()
 """)
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("TORCHELASTIC")}
     ranks = [subprocess.Popen([sys.executable, str(path), str(rank)], env=environment,
-                              stderr=subprocess.PIPE, text=True) for rank in range(3)]
-    errors = [rank.communicate(timeout=100)[1] for rank in ranks]
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+             for rank in range(3)]
+    said = [rank.communicate(timeout=100) for rank in ranks]
     assert ranks[1].returncode == -9
-    for rank in (0, 2):
-        assert ranks[rank].returncode == 1
+    for rank, place in ((0, 0), (2, 1)):
+        output, errors = said[rank]
         assert re.search(rf"connection is closed because rank 1 \(host .*, pid {ranks[1].pid}\)",
-                         errors[rank]), errors[rank]
+                         errors), errors
+        assert (ranks[rank].returncode, output) == (0, f"rank {place} of 2 ends\n"), errors
+
+
+def test_accelerate_trains(script):
+    pytest.importorskip("accelerate", reason="pip install accelerate")
+    check_trained(torchrun(script("""
+from accelerate import Accelerator
+dist.init_process_group("horovodpp")  # The one line.
+accelerator = Accelerator(cpu=True)
+torch.manual_seed(0)
+model = torch.nn.Linear(3, 1)
+data = torch.utils.data.DataLoader(torch.arange(24.0).view(8, 3) / 24, batch_size=2)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+model, optimizer, data = accelerator.prepare(model, optimizer, data)
+for batch in data:
+    optimizer.zero_grad()
+    accelerator.backward(model(batch).square().sum())
+    optimizer.step()
+weight = model.module.weight
+sys.stdout.write(
+    f"{type(dist.group.WORLD).__module__} {accelerator.num_processes} {weight.tolist()}\\n")
+""")))
+
+
+def test_lightning_trains(script):
+    pytest.importorskip("lightning", reason="pip install lightning")
+    check_trained(torchrun(script("""
+import lightning
+from lightning.pytorch.strategies import DDPStrategy
+
+class Model(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = torch.nn.Linear(3, 1)
+
+    def training_step(self, batch, _):
+        loss = self.layer(batch).square().sum()
+        self.log("loss", loss, sync_dist=True)
+        return loss
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), 0.1)
+
+model = Model()
+data = torch.utils.data.DataLoader(torch.arange(24.0).view(8, 3) / 24, batch_size=2)
+trainer = lightning.Trainer(
+    accelerator="cpu", devices=2, max_epochs=1, logger=False, enable_checkpointing=False,
+    enable_progress_bar=False, strategy=DDPStrategy(process_group_backend="horovodpp"))
+trainer.fit(model, data)
+weight = model.layer.weight
+sys.stdout.write(f"{type(dist.group.WORLD).__module__} {trainer.world_size} {weight.tolist()}\\n")
+""")))
+
+
+def check_trained(job):
+    """Two ranks have the same parameters, over the backend."""
+    assert job.returncode == 0, job.stderr
+    lines = [line for line in job.stdout.splitlines() if line.startswith("horovodpp.")]
+    assert len(lines) == 2 and lines[0] == lines[1], job.stdout
+    assert lines[0].startswith("horovodpp.torch.backend.group 2 [[")
 
 
 def test_torch_learns_of_the_backend_without_importing_it():

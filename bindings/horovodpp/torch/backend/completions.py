@@ -50,7 +50,7 @@ class _Thread:
 
     def add(self, work, operation, base):
         number = next(self._numbers)
-        self._pending[number] = (work, base, time.monotonic() + (work.timeout or _UNLIMITED_S))
+        self._pending[number] = (work, base, time.monotonic() + (work.limit or _UNLIMITED_S))
         self._core.watch(operation, number)
 
     def _run(self):
@@ -73,7 +73,7 @@ class _Thread:
             if work.operation is not None:
                 work.operation.poll()
             if now >= deadline:
-                work.fail(timed_out("an operation", work.timeout))
+                work.fail_late(timed_out("an operation", work.limit))
                 self._end(number)
 
     def _stop(self):

@@ -4,6 +4,7 @@ import atexit
 import collections
 import contextlib
 import itertools
+import sys
 import threading
 from datetime import timedelta
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from torch._C import _distributed_c10d as c10d
 
 from horovodpp import _core
 from horovodpp.common.handles import AT_ONCE
-from horovodpp.torch.backend import completions, job, memory
+from horovodpp.torch.backend import completions, job, memory, older_torch, records
 from horovodpp.torch.backend.errors import TimedOut, explained
 from horovodpp.torch.backend.messages import Messages, first_tag_of
 from horovodpp.torch.backend.moves import Moves
@@ -25,6 +26,8 @@ from horovodpp_torch_backend import NAME
 # Calls alike take turns with so many names. A name that comes again needs no agreement of the
 # ranks, and calls in flight need different names.
 _NAMES_OF_A_CALL = 8
+_DONE_WORKS = 256
+_REFERENCES_OF_OUR_OWN = 2  # A parameter, and the argument of getrefcount().
 _NO_TIMEOUT = c10d.BarrierOptions().timeout
 _OPTIONS = SimpleNamespace(
     allreduce=c10d.AllreduceOptions(), allgather=c10d.AllgatherOptions(),
@@ -45,6 +48,14 @@ def new_group(options):
     return ProcessGroup(ranks, str(options.group_id), options.timeout, options.store, is_first)
 
 
+class _Calls:
+    """Calls alike: the names that they take in turn, and their shapes."""
+
+    def __init__(self, prefix, shapes):
+        self.names = itertools.cycle(f"{prefix}#{n}" for n in range(_NAMES_OF_A_CALL))
+        self.shapes = shapes
+
+
 class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
     """A group of ranks of the job. torch makes it: init_process_group("horovodpp"), new_group().
 
@@ -60,19 +71,24 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         self.ranks = ranks
         is_whole = len(ranks) == _core.size()
         self._key = job.unique(name)  # In names of operations; torch may rename the group.
+        self._owns_set = not is_whole
+        self._is_closed = False
         self.core = _core.ProcessSet() if is_whole else _core.new_process_set(ranks, self._key)
         self.timeout = completions.seconds(timeout)
         self._store = store
         self._name = name
         self._is_first = is_first
-        self._names = {}
+        self._calls = {}
         self._started = 0
         self._in_flight = collections.deque()
+        self._done = collections.deque(maxlen=_DONE_WORKS)
         self._messages = []
+        self._messages_started = 0
         self._coalesced = None
         self._lock = threading.Lock()
         self._barriers = self._splits = 0
         self._first_tag = first_tag_of(self._key, is_first or not is_whole)
+        self.place = records.Place(self)
         self._zero = torch.zeros(1, dtype=torch.uint8)
         self._zero_described = memory.described(self._zero)
 
@@ -97,30 +113,32 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         """
         timeout = opts.timeout
         timeout = self.timeout if timeout == _NO_TIMEOUT else completions.seconds(timeout)
+        calls = self._calls.get(key)
+        if calls is None:
+            calls = self._calls[key] = _Calls(f"{self._key}/{key[0]}{key[1:]}", records.Shapes(
+                key[0], keep, outputs))
         if _TELLS_WAITS and not opts.asyncOp and self._coalesced is None:
             with AT_ONCE:
-                operation = self._start(key, start)
-            return self._wait_now(operation, timeout, outputs, finish, keep)
-        work = Work(self._start(key, start), timeout, outputs, finish, (keep, self._zero))
+                operation, record = self._start(calls, start, timeout)
+            return self._wait_now(operation, timeout, outputs, finish, keep, record)
+        work = Work(*self._start(calls, start, timeout), timeout, outputs, finish,
+                    (keep, self._zero))
         self._in_flight.append(work)
         if self._coalesced is not None:
             self._coalesced.append(work)
         return work
 
-    def _start(self, key, start):
+    def _start(self, calls, start, timeout):
+        """(operation, its record)"""
         with self._lock:
             in_flight = self._in_flight
             while in_flight and in_flight[0].is_done():
-                in_flight.popleft()
-            names = self._names.get(key)
-            if names is None:
-                names = self._names[key] = itertools.cycle(
-                    f"{self._key}/{key[0]}{key[1:]}#{number}"
-                    for number in range(_NAMES_OF_A_CALL))
-            name = next(names)
+                self._keep_for_torch(in_flight.popleft())
+            name = next(calls.names)
             self._started += 1
+            record = records.Record(self.place, calls.shapes, self._started, timeout)
             try:
-                return start(name)
+                return start(name), record
             except ValueError as error:
                 if "in flight" not in str(error):
                     raise
@@ -128,19 +146,38 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
             for operation in [work.operation for work in in_flight]:
                 with contextlib.suppress(RuntimeError):  # An error of that work.
                     operation and completions.wait(operation, self.timeout)
-            return start(name)
+            return start(name), record
 
-    def _wait_now(self, operation, timeout, outputs, finish, keep):
+    def _keep_for_torch(self, work):
+        """Keeps a work that is done: older torch waits for it, but does not keep it in Python."""
+        if older_torch.KEEPS_WORKS:
+            return
+        if sys.getrefcount(work) <= _REFERENCES_OF_OUR_OWN:
+            work.outputs = []  # C++ only waits.
+        self._done.append(work)
+
+    def _wait_now(self, operation, timeout, outputs, finish, keep, record):
         try:
             result = completions.wait(operation, timeout)
-        except (KeyboardInterrupt, TimedOut):
-            self._in_flight.append(Work(operation, timeout, outputs, finish, keep))
+        except TimedOut as error:
+            self._in_flight.append(Work(operation, record, timeout, outputs, finish, keep))
+            raise record.explained(error) from None
+        except KeyboardInterrupt:
+            self._in_flight.append(Work(operation, record, timeout, outputs, finish, keep))
             raise
         except Exception as error:
+            record.ended(error)
             raise explained(error) from None
+        record.ended()
         if finish:
             finish(result)
         return Done(outputs)
+
+    def look_at_calls_in_flight(self):
+        """Notes which calls have ended, in their records."""
+        for work in [*self._in_flight, *self._messages]:
+            work.is_done()
+        self.place.description = self.group_desc
 
     def _several(self, works):
         return works[0] if len(works) == 1 else Several(works)
@@ -219,17 +256,28 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         return group
 
     def shutdown(self):
-        """Ends the group; a first group also leaves a job that it entered."""
+        """Ends the group; a first group also leaves a job that it entered.
+
+        Does not wait for the other members. The job frees the group's process set once all members
+        have ended the group.
+        """
         for work in [*self._in_flight, *self._messages]:
             work.fail(RuntimeError(f"the process group '{self._name}' is closed"))
         if self._is_first:
             job.leave(self.timeout)
+        elif not self._is_closed and self._owns_set and _core.is_initialized():
+            with contextlib.suppress(RuntimeError):  # The job has ended.
+                _core.free_process_set(self.core)
+        self._is_closed = True
 
     def abort(self):
         """Ends the job on every rank: operations in flight fail."""
         if _core.is_initialized():
             _core.abort(f"called abort() of the process group '{self._name}'")
         self.shutdown()
+
+
+older_torch.let_destroy_shut_down(ProcessGroup)
 
 
 @atexit.register

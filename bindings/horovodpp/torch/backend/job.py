@@ -10,7 +10,7 @@ import torch.distributed as dist
 
 from horovodpp import _core
 from horovodpp.common import basics, torchrun
-from horovodpp_torch_backend import _LAUNCHERS
+from horovodpp_torch_backend import _LAUNCHERS, NAME
 
 _KEY = "horovodpp/meeting"
 _is_of_group = False  # Whether the job ends with its first group.
@@ -72,6 +72,23 @@ def leave(timeout):
         with contextlib.suppress(RuntimeError, TimeoutError):  # The others know the cause.
             _core.barrier(_core.ProcessSet()).wait(timeout)
     basics.shutdown()
+
+
+def reform():
+    """Continues without the lost ranks: replaces the broken job and torch's default process group.
+
+    Every survivor calls it after an error of a lost rank. Returns the new group, of all survivors;
+    all other groups are gone. A DDP model goes on by model._update_process_group(group).
+    """
+    global _is_of_group
+    was_of_group, _is_of_group = _is_of_group, False  # destroy_process_group() leaves no job.
+    if dist.is_initialized():
+        dist.destroy_process_group()
+    basics.reform()
+    dist.init_process_group(NAME, store=_store_of_job(None), rank=_core.rank(),
+                            world_size=_core.size())
+    _is_of_group = was_of_group
+    return dist.group.WORLD
 
 
 def meet_in_job(url, options):

@@ -25,6 +25,18 @@ def dense(tensor):
     return tensor.contiguous()
 
 
+def on_host(tensor):
+    """The tensor if it is dense in host memory, or a copy there: pinned for one on a GPU."""
+    if not is_on_gpu(tensor):
+        return dense(tensor)
+    copy = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=torch.cuda.is_available())
+    return copy.copy_(tensor)
+
+
+def is_on_gpu(tensor):
+    return tensor.is_cuda
+
+
 def as_numbers(tensor):
     """A view whose elements the library reduces: of a complex tensor its real numbers."""
     return torch.view_as_real(tensor) if tensor.is_complex() else tensor

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between two ranks of a group: send, receive, receive from any rank."""
+"""Messages between two ranks of a group: send, receive, receive from any rank.
+
+The library moves messages in host memory. Tensors on a GPU are copied there and back.
+"""
 import time
 import zlib
 from datetime import timedelta
@@ -7,7 +10,7 @@ from datetime import timedelta
 import torch
 
 from horovodpp import _core
-from horovodpp.torch.backend import completions, memory
+from horovodpp.torch.backend import completions, memory, records
 from horovodpp.torch.backend.errors import TimedOut
 from horovodpp.torch.backend.work import Done, Work
 
@@ -28,13 +31,13 @@ def first_tag_of(name, is_alone):
 class _Receive(Work):
     """The work of a receive, which tells its source."""
 
-    def __init__(self, group, operation, tensor, staged):
+    def __init__(self, group, operation, record, tensor, staged):
         def finish(rank):
-            self._source = group.ranks.index(rank)
+            self._source = record.peer = group.ranks.index(rank)
             if staged is not tensor:
                 tensor.copy_(staged)
 
-        super().__init__(operation, group.timeout, [tensor], finish, staged)
+        super().__init__(operation, record, group.timeout, [tensor], finish, staged)
 
     def _source_rank(self):
         self.wait()
@@ -46,27 +49,35 @@ class Messages:
 
     def send(self, tensors, to_rank, tag=0):
         tensor, = tensors
-        staged = memory.dense(tensor)
-        is_copied = staged.is_cpu and staged.nbytes <= _COPIED_BYTES
+        staged = memory.on_host(tensor)
+        is_copied = staged.nbytes <= _COPIED_BYTES
         if is_copied and staged is tensor:
             staged = tensor.clone()
+        record = self._record_of_message("send", staged, to_rank)
         operation = _core.send(memory.described_moved(staged), self.ranks[to_rank],
                                self._first_tag + tag, self.core)
-        work = self._keep_message(Work(operation, self.timeout, list(tensors), None, staged))
+        work = self._keep_message(Work(operation, record, self.timeout, [staged], None, tensor))
         return Done(tensors) if is_copied else work
 
     def recv(self, tensors, from_rank, tag=0):
-        return self._receive(tensors, self.ranks[from_rank], tag)
+        return self._receive(tensors, self.ranks[from_rank], tag, from_rank)
 
     def recv_anysource(self, tensors, tag=0):
-        return self._receive(tensors, _ANY, tag)
+        return self._receive(tensors, _ANY, tag, _ANY)
 
-    def _receive(self, tensors, from_rank, tag):
+    def _receive(self, tensors, from_rank, tag, peer):
         tensor, = tensors
-        staged = memory.dense(tensor)
+        staged = memory.on_host(tensor)
+        record = self._record_of_message("recv", staged, peer)
         operation = _core.receive(memory.described_moved(staged), from_rank,
                                   self._first_tag + tag, self.core)
-        return self._keep_message(_Receive(self, operation, tensor, staged))
+        return self._keep_message(_Receive(self, operation, record, tensor, staged))
+
+    def _record_of_message(self, kind, tensor, peer):
+        with self._lock:
+            self._messages_started += 1
+            return records.Record(self.place, records.Shapes(kind, tensor, None),
+                                  self._messages_started, self.timeout, peer)
 
     def _keep_message(self, work):
         """Keeps the memory of messages in flight, which end in any order."""

@@ -15,14 +15,17 @@ class Work(dist.Work):
     Thread-safe: the caller may wait while another thread completes the future.
     """
 
-    def __init__(self, operation, timeout, outputs, finish=None, keep=None):
-        """finish: takes the operation's result and writes the outputs; None if they are written.
+    def __init__(self, operation, record, timeout, outputs, finish=None, keep=None):
+        """record: of records.py.
+
+        finish: takes the operation's result and writes the outputs; None if they are written.
 
         keep: lives until the operation is done, besides `outputs`.
         """
         super().__init__()
         self.operation = operation
-        self.timeout = timeout  # Seconds from the submission, for those who wait.
+        self._record = record
+        self.limit = timeout  # Seconds from the submission, for those who wait.
         self.outputs = outputs
         self.is_on_gpu = bool(outputs) and outputs[0].is_cuda
         self._finish = finish or None
@@ -37,7 +40,7 @@ class Work(dist.Work):
             if self.is_on_gpu and self._finish is None:
                 self._order()
             else:
-                self._complete(completions.seconds(timeout) or self.timeout)
+                self._complete(completions.seconds(timeout) or self.limit)
         if self._error is not None:
             raise self._error
         return True
@@ -66,10 +69,12 @@ class Work(dist.Work):
             except KeyboardInterrupt:
                 raise  # The operation is still in flight.
             except TimedOut as error:
-                self._error = error  # Still in flight: its group keeps the memory.
+                # Still in flight: its group keeps the memory.
+                self._error = self._record.explained(error)
                 return
             except Exception as error:
                 self._error = explained(error)
+            self._record.ended(self._error)
             self._finish = self._keep = None
             self.operation = None
 
@@ -77,6 +82,10 @@ class Work(dist.Work):
         """Ends later waits for this work by `error`, while its operation goes on."""
         if self.operation is not None and self._error is None:
             self._error = error
+
+    def fail_late(self, error):
+        """fail() by a TimedOut."""
+        self.fail(self._record.explained(error))
 
     def is_done(self):
         """Whether the operation no longer uses memory. Writes the outputs if nobody has."""
