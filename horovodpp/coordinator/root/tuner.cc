@@ -82,8 +82,8 @@ Cycle Tuner::begin(const std::vector<std::uint32_t>& ids,
   if (!model.search.is_measured()) {
     model.usual = arrangement_of(usual);
     const TuningMemory::Model* const known = memory_.find(model.hash);
-    const bool is_known = known != nullptr && can_be(known->best);
-    model.found = is_known ? known->best : model.usual;
+    if (known != nullptr && can_be(known->best)) model.known = known->best;
+    model.found = model.known.value_or(model.usual);
     model.search.begin(model.found);
   }
   return put_in_force(model.search.best());
@@ -346,7 +346,9 @@ std::optional<Arrangement> Tuner::new_cut(double step,
     return cut;
   }
   const double last = *std::max_element(arrivals.begin(), arrivals.end());
-  if (step <= (1 + kWorthTrying) * last) return std::nullopt;
+  if (step <= (1 + kWorthTrying) * last || now_ == model_->known) {
+    return std::nullopt;
+  }
   std::optional<Arrangement> best;
   double least = (1 + kMostLoss) * now;
   for (Arrangement& neighbor : neighbors_of(now_)) {

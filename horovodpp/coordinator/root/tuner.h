@@ -78,6 +78,8 @@ class Tuner {
   struct Model {
     std::uint64_t hash = 0;
     Arrangement usual = {};
+    // From an earlier job, which has tried its neighbors.
+    std::optional<Arrangement> known = {};
     CutSearch search = {};
     Arrangement found = {};  // The best cut of the last call of on_found.
   };

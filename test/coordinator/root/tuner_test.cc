@@ -259,6 +259,8 @@ TEST_F(TunerTest, BeginsWithWhatAnEarlierJobFound) {
   start({.memory = memory});
   EXPECT_EQ(in_force_.hash(), found);
   EXPECT_LE(step_seconds(), 1.01 * best_seconds());
+  // The earlier job has tried the neighbors.
+  EXPECT_FALSE(tuner_->measured(measure()));
   // Another model begins as usual.
   have(std::vector<std::int64_t>(41, 100'000));
   start({.memory = memory});
