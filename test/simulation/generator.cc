@@ -93,6 +93,8 @@ void Generator::choose_options() {
       nanoseconds(random_.percent(20) ? random_.between(1, 20000) : 0);
   options.fuse_groups = random_.percent(50);
   options.steps_before_schedule = random_.between(0, 3);
+  // Not drawn: other programs of the seed stay as they are.
+  options.tuning_steps = static_cast<int>(program_.seed % 3);
   options.stall_warning = nanoseconds(0);
   options.stall_shutdown = nanoseconds(0);
   if (random_.percent(limits_.stalls) && program_.size() > 1) {

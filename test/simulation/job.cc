@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/coordinator/tuning/cut_search.h"
 #include "test/simulation/running_job.h"
 
 namespace hvd::simulation {
@@ -53,6 +54,10 @@ void RunningJob::build_rank(int index, int local_rank) {
   Coordinator::Options options = program_.options;
   options.rank = index;
   options.tree = tree_;
+  options.tuning.on_sample = [this](const coordinator::TuningSample&) {
+    ++report_.statistics.measured;
+  };
+  options.seconds_per_tick = [] { return 1e-9; };
   mine.coordinator =
       std::make_unique<Coordinator>(options, *mine.board, clock_);
 }
@@ -202,6 +207,7 @@ void RunningJob::take_in(int index) {
   }
   for (const auto& request : mine.callers.take_requests()) {
     mine.coordinator->submit(request);
+    mine.submitted_at[mine.callers.in_flight(request.key)] = clock_.now();
     mine.moved = true;
   }
   for (const Key& key : mine.callers.take_waited_for()) {

@@ -27,6 +27,7 @@ struct Statistics {
   std::uint64_t refused = 0;
   std::uint64_t broken = 0;
   std::uint64_t warnings = 0;
+  std::uint64_t measured = 0;  // By the tuner.
   std::uint64_t most_epochs = 0;
 
   Statistics& operator+=(const Statistics& other);

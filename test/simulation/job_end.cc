@@ -118,6 +118,7 @@ Statistics& Statistics::operator+=(const Statistics& other) {
   refused += other.refused;
   broken += other.broken;
   warnings += other.warnings;
+  measured += other.measured;
   most_epochs = std::max(most_epochs, other.most_epochs);
   return *this;
 }
@@ -129,7 +130,8 @@ std::string Statistics::describe() const {
                       " entries without a joined rank), up to ", most_epochs,
                       " epochs; ", done, " submissions done, ", mismatches,
                       " mismatches, ", cancelled, " cancelled, ", refused,
-                      " refused, ", broken, " broken; ", warnings, " warnings");
+                      " refused, ", broken, " broken; ", warnings,
+                      " warnings, ", measured, " measurements");
 }
 
 }  // namespace hvd::simulation

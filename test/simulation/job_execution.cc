@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/coordinator/protocol/submission.h"
 #include "horovodpp/core/job/ranks.h"
 #include "test/simulation/running_job.h"
 
@@ -70,6 +74,7 @@ void RunningJob::enter(int index, Batch batch) {
       meetings_.try_emplace(place, Meeting(batch, members));
   mine.batch = std::move(batch);
   mine.meeting = &meeting->second;
+  mine.entered_at = clock_.now();
   ++mine.batches;
   mine.will_observe = false;
   mine.observed = false;
@@ -176,6 +181,27 @@ void RunningJob::look_into_batch(int index) {
   mine.meeting = nullptr;
 }
 
+// The tuner takes the time of a submission from the submission itself.
+void RunningJob::measure(int index) {
+  if (program_.options.tuning_steps == 0) return;
+  SimulatedRank& mine = rank(index);
+  const auto ticks = [](Clock::TimePoint moment) {
+    return static_cast<std::uint64_t>(
+        std::chrono::nanoseconds(moment.time_since_epoch()).count());
+  };
+  Batch batch = *mine.batch;
+  std::vector<coordinator::Submission> submissions(batch.entries.size());
+  for (std::size_t i = 0; i < submissions.size(); ++i) {
+    Batch::Entry& entry = batch.entries[i];
+    if (!entry.submitted_here) continue;
+    const int item = mine.callers.in_flight(entry.agreed->key);
+    submissions[i].pushed_at = ticks(mine.submitted_at[item]);
+    entry.mine = &submissions[i];
+  }
+  mine.coordinator->executed(batch, ticks(mine.entered_at),
+                             ticks(clock_.now()));
+}
+
 void RunningJob::finish_batch(int index) {
   SimulatedRank& mine = rank(index);
   ++report_.statistics.batches;
@@ -186,6 +212,7 @@ void RunningJob::finish_batch(int index) {
     fault(absl::StrCat("on rank ", index, ", ", mine.meeting->describe(), " ",
                        *wrong));
   }
+  measure(index);
   const Batch batch = std::move(*mine.batch);
   mine.batch.reset();
   mine.meeting = nullptr;

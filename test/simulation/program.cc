@@ -63,7 +63,8 @@ std::string Program::describe() const {
   absl::StrAppend(
       &text, "\ncapacity ", options.cache_capacity, ", fusion ",
       options.fusion_threshold, ", hold back ", options.hold_back.count(),
-      " ns, schedule after ", options.steps_before_schedule, " steps, ",
+      " ns, schedule after ", options.steps_before_schedule,
+      " steps, tuning by ", options.tuning_steps, " steps, ",
       sleepy ? "sleepy" : "polling", ", room for ", most_unread, "\n");
   for (std::size_t i = 0; i < sets.size(); ++i) {
     absl::StrAppend(&text, "set ", i, ": ", absl::StrJoin(sets[i], ","), "\n");

@@ -85,6 +85,7 @@ TEST(RandomProgramsTogether, ReachEveryPartOfTheProtocol) {
   EXPECT_GT(seen.refused, 0u);
   EXPECT_GT(seen.broken, 0u);
   EXPECT_GT(seen.warnings, 0u);
+  EXPECT_GT(seen.measured, 0u);
   EXPECT_GT(seen.most_epochs, 3u);
 }
 

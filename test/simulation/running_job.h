@@ -95,6 +95,7 @@ class RunningJob {
 
   void enter(int index, coordinator::Batch batch);
   void look_into_batch(int index);
+  void measure(int index);
   void finish_batch(int index);
   bool is_early(const coordinator::Batch& batch,
                 const std::vector<int>& members);

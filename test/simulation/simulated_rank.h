@@ -14,8 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "horovodpp/coordinator/coordinator.h"
 #include "horovodpp/coordinator/protocol/node_board.h"
+#include "horovodpp/core/thread/clock.h"
 #include "test/simulation/callers.h"
 #include "test/simulation/meeting.h"
 
@@ -97,7 +99,9 @@ struct SimulatedRank {
 
   std::optional<coordinator::Batch> batch;  // In execution.
   Meeting* meeting = nullptr;
-  std::uint32_t batches = 0;  // Entered so far.
+  Clock::TimePoint entered_at = {};
+  absl::flat_hash_map<int, Clock::TimePoint> submitted_at;  // By item.
+  std::uint32_t batches = 0;                                // Entered so far.
   bool will_observe = false;  // Will notice that the batch is complete;
   bool observed = false;      // has noticed.
   std::optional<std::pair<std::uint32_t, std::uint64_t>> last_batch;

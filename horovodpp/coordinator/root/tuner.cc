@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "horovodpp/coordinator/protocol/batch.h"
+#include "horovodpp/coordinator/tuning/cut_neighbors.h"
 #include "horovodpp/coordinator/tuning/cycle_meter.h"
 #include "horovodpp/core/memory/fnv1a.h"
 
@@ -15,8 +16,12 @@ namespace {
 
 constexpr std::uint32_t kTooLate = std::numeric_limits<std::uint32_t>::max();
 
-// A trial must promise this part of a step, and keep half of that.
+// A cut of the model must promise this part of a step.
 constexpr double kLeastGain = 0.005;
+// Neighbors are tried while steps take this part longer than the tensors take to
+// arrive, and if the model expects no more than this loss of them.
+constexpr double kWorthTrying = 0.01;
+constexpr double kMostLoss = 0.05;
 // The part of a step that fewer batches may cost.
 constexpr double kSlack = 0.001;
 // The part of the quartiles' distance by which medians differ by chance.
@@ -24,7 +29,6 @@ constexpr double kChance = 0.25;
 
 constexpr int kWeight = 3;
 constexpr std::size_t kMostSeen = 100'000;
-constexpr std::size_t kMostLost = 3;
 constexpr std::size_t kMostModels = 4;
 
 BatchLoad load_of(const Request& request) {
@@ -75,12 +79,14 @@ Cycle Tuner::begin(const std::vector<std::uint32_t>& ids,
   describe(ids, step);
   Model& model = model_of(hash_of_operations());
   model_ = &model;
-  if (model.samples == 0) {
-    model.usual = model.best = arrangement_of(usual);
+  if (!model.search.is_measured()) {
+    model.usual = arrangement_of(usual);
     const TuningMemory::Model* const known = memory_.find(model.hash);
-    if (known != nullptr && can_be(known->best)) model.best = known->best;
+    if (known != nullptr && can_be(known->best)) model.known = known->best;
+    model.found = model.known.value_or(model.usual);
+    model.search.begin(model.found);
   }
-  return put_in_force(model.best);
+  return put_in_force(model.search.best());
 }
 
 void Tuner::describe(const std::vector<std::uint32_t>& ids,
@@ -132,7 +138,10 @@ Tuner::Model& Tuner::model_of(std::uint64_t hash) {
       std::find_if(models_.begin(), models_.end(),
                    [hash](const Model& model) { return model.hash == hash; });
   if (found == models_.end()) {
-    models_.push_front({.hash = hash});
+    models_.push_front(
+        {.hash = hash,
+         .search = CutSearch({.warm_ups = options_.warm_ups,
+                              .max_trials = options_.max_trials})});
     if (models_.size() > kMostModels) models_.pop_back();
   } else {
     models_.splice(models_.begin(), models_, found);
@@ -211,24 +220,41 @@ Arrangement Tuner::best_for(const std::vector<double>& arrivals) const {
   for (const std::uint32_t one : order) {
     pieces.push_back(piece(one, arrivals[one]));
   }
-  Arrangement best;
-  std::size_t first = 0;
-  for (const std::size_t cut :
-       cut_batches(pieces, paths(),
-                   {.bytes = static_cast<double>(options_.fusion.threshold),
+  return arranged(
+      order,
+      cut_batches(pieces, paths(),
+                  {.bytes = static_cast<double>(options_.fusion.threshold),
                    .pieces = options_.fusion.max_batch,
-                   .slack = kSlack})) {
+                   .slack = kSlack}));
+}
+
+// `order` with `cuts`, and with more where operations may not be in one batch.
+Arrangement Tuner::arranged(const std::vector<std::uint32_t>& order,
+                            const std::vector<std::size_t>& cuts) const {
+  Arrangement found;
+  std::size_t first = 0;
+  for (const std::size_t cut : cuts) {
     std::vector<Candidate> part;
     for (std::size_t i = first; i < cut; ++i) {
       part.push_back(operations_[order[i]].candidate);
     }
     for (const auto& batch : plan_fusion(part, options_.fusion)) {
-      for (const std::size_t i : batch) best.order.push_back(order[first + i]);
-      best.cuts.push_back(best.order.size());
+      for (const std::size_t i : batch) found.order.push_back(order[first + i]);
+      found.cuts.push_back(found.order.size());
     }
     first = cut;
   }
-  return best;
+  return found;
+}
+
+std::vector<Arrangement> Tuner::neighbors_of(
+    const Arrangement& arrangement) const {
+  std::vector<double> bytes;
+  for (const std::uint32_t one : arrangement.order) {
+    bytes.push_back(piece(one, 0).load.bytes);
+  }
+  return {arranged(arrangement.order, halve_batches(bytes, arrangement.cuts)),
+          arranged(arrangement.order, join_batches(arrangement.cuts))};
 }
 
 Cycle Tuner::put_in_force(Arrangement arrangement) {
@@ -266,7 +292,11 @@ std::optional<Cycle> Tuner::measured(const Measured& found) {
     sample.largest_batch = std::max(sample.largest_batch, bytes);
   }
   if (options_.on_sample) options_.on_sample(sample);
-  return judge(sample, arrivals, kSecondsPerUnit * found.spread);
+  std::optional<Arrangement> next =
+      judge(sample, arrivals, kSecondsPerUnit * found.spread);
+  if (next) return put_in_force(*std::move(next));
+  note_found();
+  return std::nullopt;
 }
 
 // A batch lasts from its last arrival, or from the end of the batch before it.
@@ -292,66 +322,72 @@ void Tuner::learn(const Measured& found, const std::vector<double>& arrivals) {
   }
 }
 
-std::optional<Cycle> Tuner::judge(const TuningSample& sample,
-                                  const std::vector<double>& arrivals,
-                                  double spread) {
-  Model& model = *model_;
-  ++model.samples;
-  const double step = sample.step_seconds;
-  if (now_ != model.best) {
-    const double limit = (1 - kLeastGain / 2) * model.best_sample.step_seconds;
-    if (step > limit) {
-      const bool is_explained =
-          predicted(now_, arrivals) >= predicted(model.best, arrivals);
-      return lose(!is_explained);
-    }
-    model.best = now_;
+std::optional<Arrangement> Tuner::judge(const TuningSample& sample,
+                                        const std::vector<double>& arrivals,
+                                        double spread) {
+  CutSearch& search = model_->search;
+  if (auto next = search.measured(now_, sample)) return next;
+  if (auto next = new_cut(sample.step_seconds, arrivals, spread)) {
+    return search.try_new(*std::move(next));
   }
-  model.best_sample = sample;
-  if (model.is_over || model.samples <= options_.warm_ups ||
-      model.trials >= options_.max_trials) {
-    return std::nullopt;
-  }
-  Arrangement next = best_for(arrivals);
-  const double gain = predicted(now_, arrivals) - predicted(next, arrivals);
-  if (gain < std::max(kLeastGain * step, kChance * spread) || next == now_ ||
-      std::find(model.lost.begin(), model.lost.end(), next) !=
-          model.lost.end()) {
-    return std::nullopt;
-  }
-  ++model.trials;
-  return put_in_force(std::move(next));
+  return search.try_close_one();
 }
 
-Cycle Tuner::lose(bool is_over) {
+// The cut in force is the best so far.
+std::optional<Arrangement> Tuner::new_cut(double step,
+                                          const std::vector<double>& arrivals,
+                                          double spread) const {
+  const CutSearch& search = model_->search;
+  const double now = predicted(now_, arrivals);
+  Arrangement cut = best_for(arrivals);
+  if (now - predicted(cut, arrivals) >=
+          std::max(kLeastGain * step, kChance * spread) &&
+      search.may_try(cut)) {
+    return cut;
+  }
+  const double last = *std::max_element(arrivals.begin(), arrivals.end());
+  if (step <= (1 + kWorthTrying) * last || now_ == model_->known) {
+    return std::nullopt;
+  }
+  std::optional<Arrangement> best;
+  double least = (1 + kMostLoss) * now;
+  for (Arrangement& neighbor : neighbors_of(now_)) {
+    const double end = predicted(neighbor, arrivals);
+    if (end > least || !search.may_try(neighbor)) continue;
+    least = end;
+    best = std::move(neighbor);
+  }
+  return best;
+}
+
+void Tuner::note_found() {
   Model& model = *model_;
-  model.lost.push_back(now_);
-  model.is_over = is_over || model.lost.size() >= kMostLost;
-  return put_in_force(model.best);
+  if (!options_.on_found || model.found == model.search.best()) return;
+  model.found = model.search.best();
+  options_.on_found(memory());
 }
 
 std::optional<Cycle> Tuner::could_not_follow() {
   if (model_ == nullptr) return std::nullopt;
-  if (now_ == model_->best) {
-    // It may come from an earlier job.
-    if (now_ == model_->usual) return std::nullopt;
-    model_->best = model_->usual;
-  }
-  return lose(true);
+  std::optional<Arrangement> next =
+      model_->search.could_not_follow(now_, model_->usual);
+  if (!next) return std::nullopt;
+  return put_in_force(*std::move(next));
 }
 
 const TuningMemory& Tuner::memory() {
   memory_.paths.clear();
   for (const PathFit& fit : fits_) memory_.paths.push_back(fit.line());
   for (auto model = models_.rbegin(); model != models_.rend(); ++model) {
-    if (model->samples > 0) memory_.remember({model->hash, model->best});
+    const CutSearch& search = model->search;
+    if (search.is_measured()) memory_.remember({model->hash, search.best()});
   }
   return memory_;
 }
 
 std::optional<TuningSample> Tuner::best() const {
-  if (models_.empty() || models_.front().samples == 0) return std::nullopt;
-  return models_.front().best_sample;
+  if (models_.empty()) return std::nullopt;
+  return models_.front().search.best_sample();
 }
 
 }  // namespace hvd::coordinator

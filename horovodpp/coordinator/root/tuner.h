@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Tuner chooses the batches of cycles: their order and where they are cut.
-// It fits a model to the times of batches, computes the best cut for the
-// measured arrivals of the tensors, and tries the cut if the model promises a
-// gain. If the steps do not become faster, it goes back.
-//
-// - A cut that lost is not tried again, and three lost trials end the search.
-// - A trial that loses although the model still prefers it ends the search, too:
-//   the model does not know what delays these steps.
+// It fits a model to the times of batches, and computes the best cut for the
+// measured arrivals of the tensors. It tries this cut if the model promises a
+// gain, then cuts with batches half and twice as long as those of the best one.
+// Cuts are compared by measured steps (tuning/cut_search.h).
 //
 // Pure: no thread, no clock, no I/O.
 #pragma once
@@ -28,18 +25,11 @@
 #include "horovodpp/coordinator/protocol/message.h"
 #include "horovodpp/coordinator/root/fusion_planner.h"
 #include "horovodpp/coordinator/tuning/batch_cut.h"
+#include "horovodpp/coordinator/tuning/cut_search.h"
 #include "horovodpp/coordinator/tuning/path_fit.h"
 #include "horovodpp/coordinator/tuning/tuning_memory.h"
 
 namespace hvd::coordinator {
-
-// A measurement of a cycle.
-struct TuningSample {
-  double step_seconds = 0;
-  double bytes = 0;          // Of a step.
-  double largest_batch = 0;  // Bytes.
-  std::size_t batches = 0;
-};
 
 class Tuner {
  public:
@@ -50,6 +40,9 @@ class Tuner {
     int max_trials = 20;
     // Called with each measurement.
     std::function<void(const TuningSample&)> on_sample = {};
+    // Called when there is nothing more to try for now, and a faster cut has
+    // been found since the last call.
+    std::function<void(const TuningMemory&)> on_found = {};
     TuningMemory memory = {};
   };
   explicit Tuner(Options options);
@@ -85,12 +78,10 @@ class Tuner {
   struct Model {
     std::uint64_t hash = 0;
     Arrangement usual = {};
-    Arrangement best = {};
-    TuningSample best_sample = {};
-    std::vector<Arrangement> lost = {};
-    int samples = 0;
-    int trials = 0;
-    bool is_over = false;  // The search.
+    // From an earlier job, which has tried its neighbors.
+    std::optional<Arrangement> known = {};
+    CutSearch search = {};
+    Arrangement found = {};  // The best cut of the last call of on_found.
   };
 
   static constexpr std::size_t kPaths = 2;  // Adasum is one of its own.
@@ -106,13 +97,19 @@ class Tuner {
   std::vector<PathCurve> paths() const;
   double predicted(const Arrangement& arrangement,
                    const std::vector<double>& arrivals) const;
+  Arrangement arranged(const std::vector<std::uint32_t>& order,
+                       const std::vector<std::size_t>& cuts) const;
   Arrangement best_for(const std::vector<double>& arrivals) const;
+  std::vector<Arrangement> neighbors_of(const Arrangement& arrangement) const;
   Cycle put_in_force(Arrangement arrangement);
   void learn(const Measured& found, const std::vector<double>& arrivals);
-  std::optional<Cycle> judge(const TuningSample& sample,
-                             const std::vector<double>& arrivals,
-                             double spread);
-  Cycle lose(bool is_over);
+  std::optional<Arrangement> judge(const TuningSample& sample,
+                                   const std::vector<double>& arrivals,
+                                   double spread);
+  std::optional<Arrangement> new_cut(double step,
+                                     const std::vector<double>& arrivals,
+                                     double spread) const;
+  void note_found();
 
   const Options options_;
   TuningMemory memory_;

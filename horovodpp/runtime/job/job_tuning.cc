@@ -67,28 +67,34 @@ coordinator::TuningMemory JobTuning::load() {
 }
 
 coordinator::Tuner::Options JobTuning::options() {
-  return {.warm_ups = warm_ups_,
-          .max_trials = trials_,
-          .on_sample =
-              [this](const coordinator::TuningSample& sample) {
-                if (samples_) samples_->add(sample);
-                log_.debug(absl::StrFormat(
-                    "tuning: a step takes %.3f ms with %d batches",
-                    1e3 * sample.step_seconds, sample.batches));
-              },
-          .memory = load()};
+  return {
+      .warm_ups = warm_ups_,
+      .max_trials = trials_,
+      .on_sample =
+          [this](const coordinator::TuningSample& sample) {
+            if (samples_) samples_->add(sample);
+            log_.debug(
+                absl::StrFormat("tuning: a step takes %.3f ms with %d batches",
+                                1e3 * sample.step_seconds, sample.batches));
+          },
+      .on_found =
+          [this](const coordinator::TuningMemory& memory) { store(memory); },
+      .memory = load()};
+}
+
+void JobTuning::store(const coordinator::TuningMemory& memory) {
+  const absl::Status stored = file_.store(memory.to_text());
+  if (stored.ok() || std::exchange(has_failed_, true)) return;
+  log_.info(absl::StrCat(stored.message(),
+                         ": the next job tunes its batches anew; "
+                         "HOROVODPP_TUNING_CACHE names another directory"));
 }
 
 void JobTuning::finish(coordinator::Tuner* tuner) {
   if (tuner == nullptr) return;
   const std::optional<coordinator::TuningSample> best = tuner->best();
   if (samples_) samples_->finish(best);
-  if (!best) return;
-  const absl::Status stored = file_.store(tuner->memory().to_text());
-  if (stored.ok()) return;
-  log_.info(absl::StrCat(stored.message(),
-                         ": the next job tunes its batches anew; "
-                         "HOROVODPP_TUNING_CACHE names another directory"));
+  if (best) store(tuner->memory());
 }
 
 }  // namespace hvd::runtime

@@ -31,6 +31,7 @@ class JobTuning {
  private:
   static std::string key(const Config& config, const Topology& topology);
   coordinator::TuningMemory load();
+  void store(const coordinator::TuningMemory& memory);
 
   telemetry::Log& log_;
   const int steps_;
@@ -38,6 +39,7 @@ class JobTuning {
   const int trials_;
   const CacheFile file_;
   std::optional<TuningLog> samples_;
+  bool has_failed_ = false;  // To store.
 };
 
 }  // namespace hvd::runtime
