@@ -12,6 +12,7 @@
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/loops/rows.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/shape_ops.h"
@@ -24,11 +25,30 @@ namespace hvd {
 namespace autograd {
 namespace {
 
+// The sum of adjacent elements, in chunks that do not depend on the number of
+// threads.
+template <typename T>
+double sum_adjacent(const T* x, std::int64_t n) {
+  constexpr std::int64_t kChunk = 1 << 15;
+  if (n <= kChunk) return rows::sum(x, static_cast<std::size_t>(n));
+  const std::int64_t count = (n + kChunk - 1) / kChunk;
+  std::vector<double> sums(static_cast<std::size_t>(count));
+  parallel_for({.count = count, .cost = kChunk}, [&](std::int64_t begin,
+                                                     std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t at = i * kChunk;
+      sums[static_cast<std::size_t>(i)] =
+          rows::sum(x + at, static_cast<std::size_t>(std::min(kChunk, n - at)));
+    }
+  });
+  return rows::sum(sums.data(), sums.size());
+}
+
 template <typename Sum, typename T>
 Sum sum_row(const T* x, std::int64_t n, std::int64_t step) {
   if constexpr (std::is_floating_point_v<T>) {
     if (step == 1) {
-      return static_cast<Sum>(rows::sum(x, static_cast<std::size_t>(n)));
+      return static_cast<Sum>(sum_adjacent(x, n));
     }
     double total = 0;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -62,14 +82,30 @@ void sum_columns(const Walk<2>& walk, Sum* out, const T* in) {
   const auto n = static_cast<std::size_t>(walk.row_size());
   const auto count = static_cast<std::size_t>(walk.size(d));
   std::vector<T> part(std::is_same_v<T, Sum> ? 0 : n);
-  const auto add = [&](Sum* to, const T* from) {
+  const auto add_some = [&](Sum* to, const T* from, std::size_t begin,
+                            std::size_t end) {
     if constexpr (std::is_same_v<T, Sum>) {
-      rows::add_columns(from, count, walk.steps(d)[1], to, n);
+      rows::add_columns(from + begin, count, walk.steps(d)[1], to + begin,
+                        end - begin);
     } else {
-      std::fill(part.begin(), part.end(), T(0));
-      rows::add_columns(from, count, walk.steps(d)[1], part.data(), n);
-      for (std::size_t i = 0; i < n; ++i) to[i] += static_cast<Sum>(part[i]);
+      std::fill(part.begin() + static_cast<std::ptrdiff_t>(begin),
+                part.begin() + static_cast<std::ptrdiff_t>(end), T(0));
+      rows::add_columns(from + begin, count, walk.steps(d)[1],
+                        part.data() + begin, end - begin);
+      for (std::size_t i = begin; i < end; ++i) {
+        to[i] += static_cast<Sum>(part[i]);
+      }
     }
+  };
+  // A strip of add_columns() has 64 columns at most, so that no bound of a part
+  // divides one.
+  const auto add = [&](Sum* to, const T* from) {
+    parallel_for(
+        {.count = walk.row_size(), .cost = walk.size(d), .multiple = 64},
+        [&](std::int64_t begin, std::int64_t end) {
+          add_some(to, from, static_cast<std::size_t>(begin),
+                   static_cast<std::size_t>(end));
+        });
   };
   const Walk<2> outer(shape, {out_steps, in_steps});
   outer.for_each_row([&](const auto& at) {
@@ -89,7 +125,7 @@ void sum_rows(const Walk<2>& walk, Sum* out, const T* in) {
   }
   const auto [so, sx] = walk.row_steps();
   const std::int64_t n = walk.row_size();
-  walk.for_each_row([&, so = so, sx = sx](const auto& at) {
+  const auto add_row = [&, so = so, sx = sx](const auto& at) {
     Sum* o = out + at[0];
     const T* row = in + at[1];
     if (so == 0) {
@@ -106,7 +142,16 @@ void sum_rows(const Walk<2>& walk, Sum* out, const T* in) {
     for (std::int64_t i = 0; i < n; ++i) {
       o[i * so] += static_cast<Sum>(row[i * sx]);
     }
-  });
+  };
+  bool apart = true;  // Whether rows add to different elements.
+  for (std::size_t d = 0; d + 1 < walk.rank(); ++d) {
+    apart = apart && walk.steps(d)[0] != 0;
+  }
+  if (apart && walk.rows() > 1) {
+    for_each_row_in_parallel(walk, add_row);
+  } else {
+    walk.for_each_row(add_row);
+  }
 }
 
 template <typename T>

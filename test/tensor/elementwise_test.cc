@@ -66,6 +66,9 @@ TEST(FloatLoops, AreWithinAFewUnitsInTheLastPlace) {
   check_accuracy<functors::Erf>(3);
   check_accuracy<functors::Neg>(0);
   check_accuracy<functors::Abs>(0);
+  check_accuracy<functors::AbsBackward>(0);
+  check_accuracy<functors::Sin>(3, 1e-7);
+  check_accuracy<functors::Cos>(3, 1e-7);
   check_accuracy<functors::Relu>(0);
   check_accuracy<functors::Add>(1);
   check_accuracy<functors::Sub>(1);

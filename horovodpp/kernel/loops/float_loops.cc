@@ -71,6 +71,12 @@ HWY_INLINE V gelu_tanh_backward(V grad, V x) {
   return hn::Mul(grad, hn::MulAdd(hn::Mul(x, spread), slope, s));
 }
 
+HWY_INLINE V sign(V x) {
+  const D d;
+  const V one = hn::Or(constant(1.0f), hn::And(hn::SignBit(d), x));
+  return hn::IfThenElseZero(hn::Gt(hn::Abs(x), hn::Zero(d)), one);
+}
+
 HWY_INLINE V relu(V x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(D())), x);
 }
@@ -85,6 +91,11 @@ HVD_LANES(kAddScalar, OfX, hn::Add(x, c));
 HVD_LANES(kMulScalar, OfX, hn::Mul(x, c));
 HVD_LANES(kNeg, OfX, hn::Neg(x));
 HVD_LANES(kAbs, OfX, hn::Abs(x));
+HVD_LANES(kAbsBackward, OfXAndY, hn::Mul(x, sign(y)));
+HVD_LANES(kSin, OfX, sin(d, x));
+HVD_LANES(kSinBackward, OfXAndY, hn::Mul(x, cos(d, y)));
+HVD_LANES(kCos, OfX, cos(d, x));
+HVD_LANES(kCosBackward, OfXAndY, hn::Neg(hn::Mul(x, sin(d, y))));
 HVD_LANES(kRelu, OfX, relu(x));
 HVD_LANES(kReluBackward, OfXAndY,
           hn::IfThenZeroElse(hn::Le(y, hn::Zero(d)), x));

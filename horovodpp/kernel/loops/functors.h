@@ -25,6 +25,11 @@ enum class LoopId : std::uint8_t {
   kMulScalar,
   kNeg,
   kAbs,
+  kAbsBackward,
+  kSin,
+  kSinBackward,
+  kCos,
+  kCosBackward,
   kRelu,
   kReluBackward,
   kSqrt,
@@ -80,6 +85,13 @@ HVD_FUNCTOR(AddScalar, true, x + c);
 HVD_FUNCTOR(MulScalar, true, x* c);
 HVD_FUNCTOR(Neg, true, -x);
 HVD_FUNCTOR(Abs, false, std::abs(x));
+// The slope at NaN is 0.
+HVD_FUNCTOR(AbsBackward, false,
+            x*(static_cast<T>(y > T(0)) - static_cast<T>(y < T(0))));
+HVD_FUNCTOR(Sin, false, std::sin(x));
+HVD_FUNCTOR(SinBackward, false, x* std::cos(y));
+HVD_FUNCTOR(Cos, false, std::cos(x));
+HVD_FUNCTOR(CosBackward, false, -(x* std::sin(y)));
 // Ordered so that NaN stays NaN.
 HVD_FUNCTOR(Relu, false, x < T(0) ? T(0) : x);
 // The slope at NaN is 1, so that NaN propagates.
