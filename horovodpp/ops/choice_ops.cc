@@ -10,6 +10,7 @@
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
@@ -114,6 +115,7 @@ void flip_bools(const bool* x, bool* out, std::int64_t n) {
 }  // namespace autograd
 
 using autograd::compare;
+namespace functors = autograd::functors;
 
 Tensor eq(const Tensor& a, const Tensor& b) {
   return compare(a, b, "eq", std::equal_to<>());
@@ -202,18 +204,30 @@ Tensor where(const Tensor& condition, const Tensor& a, double b) {
 
 Tensor clamp(const Tensor& x, double low, double high) {
   Tensor out = autograd::result_of("clamp", [&] {
-    return autograd::floating(x, "clamp", [low, high](auto v) {
-      using T = decltype(v);
-      if (v < static_cast<T>(low)) v = static_cast<T>(low);
-      return v > static_cast<T>(high) ? static_cast<T>(high) : v;
-    });
+    const Tensor clamped =
+        autograd::elementwise<functors::AtLeast>(x, "clamp", low);
+    autograd::run<functors::AtMost>({.out = clamped, .x = clamped, .c = high},
+                                    "clamp");
+    return clamped;
   });
   if (autograd::needs_grad(x)) {
     // dx = dy where low <= x <= high, else 0
     autograd::record_saving(
         out, "ClampBackward", x, x, [low, high](Tensor& dy, const Tensor& in) {
           const Tensor at = in.detach();
-          return where(ge(at, low), where(le(at, high), dy, 0.0), 0.0);
+          if (is_grad_enabled()) {
+            return where(ge(at, low), where(le(at, high), dy, 0.0), 0.0);
+          }
+          // Rounded as the elements are.
+          const auto rounded = [&](double bound) {
+            return to(full({}, bound, {.dtype = at.dtype()}), DType::kF64)
+                .item<double>();
+          };
+          const Tensor dx = autograd::elementwise<functors::AtLeastBackward>(
+              dy, at, "clamp", rounded(low));
+          autograd::run<functors::AtMostBackward>(
+              {.out = dx, .x = dx, .y = &at, .c = rounded(high)}, "clamp");
+          return dx;
         });
   }
   return out;

@@ -122,6 +122,7 @@ Tensor pow(const Tensor& input, double exponent) {
   const Tensor x = autograd::autocast_wider(input);
   Tensor out = result_of("pow", [&] {
     if (exponent == 2.0) return elementwise<functors::Mul>(x, x, "pow");
+    if (exponent == 3.0) return elementwise<functors::Cube>(x, "pow");
     return floating(x, "pow", [exponent](auto v) {
       return std::pow(v, static_cast<decltype(v)>(exponent));
     });

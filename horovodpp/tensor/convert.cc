@@ -41,6 +41,15 @@ template <typename T>
 void copy_row(const T* x, T* out, std::size_t n) {
   std::memcpy(out, x, n * sizeof(T));
 }
+// Fills `out`, at the speed of a copy.
+template <typename T>
+void repeat(T value, T* out, std::size_t n) {
+  constexpr std::size_t kBlock = 64;
+  std::fill_n(out, std::min(n, kBlock), value);
+  for (std::size_t i = kBlock; i < n; i += kBlock) {
+    std::memcpy(out + i, out, std::min(kBlock, n - i) * sizeof(T));
+  }
+}
 template <typename T>
 void widen_row(const T* x, float* out, std::size_t n) {
   widen(x, out, n);
@@ -122,8 +131,7 @@ void copy_rows(const Tensor& out, const Tensor& x,
     const From* from = x.data<From>() + at[1];
     if (adjacent) return row(from, to, n);
     if (so == 1 && sx == 0) {
-      std::fill_n(to, n, converted<To>(*from));
-      return;
+      return repeat(converted<To>(*from), to, n);
     }
     if (so == 1 && sx == -1) {
       for (std::size_t i = 0; i < n; ++i) to[i] = converted<To>(*(from - i));
