@@ -20,3 +20,4 @@
 #include "horovodpp/ops/matmul_ops.h"            // IWYU pragma: export
 #include "horovodpp/ops/reduce_ops.h"            // IWYU pragma: export
 #include "horovodpp/ops/shape_ops.h"             // IWYU pragma: export
+#include "horovodpp/ops/unary_ops.h"             // IWYU pragma: export

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/elementwise_ops.h"
 
+#include <cstdint>
+#include <cstring>
 #include <functional>
 
 #include "horovodpp/autograd/record/autocast.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
@@ -36,13 +40,14 @@ Tensor compare(const Tensor& a, double b, OperationName operation, F f) {
     const Tensor out = empty(a.shape(), {.dtype = DType::kBool});
     visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
       // Rounded as an element would be; integer comparisons keep b exact.
-      double number = b;
-      if constexpr (!std::is_integral_v<T>) {
-        number = static_cast<double>(loaded(scalar_to<T>(b)));
+      if constexpr (std::is_integral_v<T>) {
+        map<bool, T>(out, a,
+                     [f, b](auto v) { return f(static_cast<double>(v), b); });
+      } else {
+        map<bool, T>(out, a, [f, number = loaded(scalar_to<T>(b))](auto v) {
+          return f(v, number);
+        });
       }
-      map<bool, T>(out, a, [f, number](auto v) {
-        return f(static_cast<double>(v), number);
-      });
     });
     return out;
   });
@@ -69,21 +74,48 @@ void choose(const Tensor& out, const Tensor& condition, const Tensor& a,
               broadcast_strides(a, shape), broadcast_strides(b, shape)});
   const auto [so, sc, sa, sb] = walk.row_steps();
   const std::int64_t n = walk.row_size();
-  walk.for_each_row([&, so = so, sc = sc, sa = sa, sb = sb](const auto& at) {
+  const auto choose_row = [&, so = so, sc = sc, sa = sa, sb = sb](
+                              const auto& at, std::int64_t begin,
+                              std::int64_t end) {
     T* o = out.data<T>() + at[0];
     const bool* c = condition.data<bool>() + at[1];
     const T* x = a.data<T>() + at[2];
     const T* y = b.data<T>() + at[3];
-    for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t i = begin; i < end; ++i) {
       o[i * so] = c[i * sc] ? x[i * sa] : y[i * sb];
     }
-  });
+  };
+  if (walk.rows() == 1) {
+    parallel_for({.count = n}, [&](std::int64_t begin, std::int64_t end) {
+      choose_row(Walk<4>::Offsets{}, begin, end);
+    });
+    return;
+  }
+  for_each_row_in_parallel(walk, [&](const auto& at) { choose_row(at, 0, n); });
+}
+
+// out[i] = !x[i], eight at a time: a bool is a byte of 0 or 1.
+void flip_bools(const bool* x, bool* out, std::int64_t n) {
+  constexpr std::int64_t kWord = sizeof(std::uint64_t);
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  parallel_for({.count = n, .multiple = kWord},
+               [=](std::int64_t begin, std::int64_t end) {
+                 std::int64_t i = begin;
+                 for (; i + kWord <= end; i += kWord) {
+                   std::uint64_t word = 0;
+                   std::memcpy(&word, x + i, kWord);
+                   word ^= kOnes;
+                   std::memcpy(out + i, &word, kWord);
+                 }
+                 for (; i < end; ++i) out[i] = !x[i];
+               });
 }
 
 }  // namespace
 }  // namespace autograd
 
 using autograd::compare;
+namespace functors = autograd::functors;
 
 Tensor eq(const Tensor& a, const Tensor& b) {
   return compare(a, b, "eq", std::equal_to<>());
@@ -122,7 +154,16 @@ Tensor ge(const Tensor& a, double b) {
   return compare(a, b, "ge", std::greater_equal<>());
 }
 
-Tensor logical_not(const Tensor& x) { return eq(x, 0.0); }
+Tensor logical_not(const Tensor& x) {
+  autograd::check_defined(x, "logical_not");
+  if (x.dtype() != DType::kBool || !x.is_contiguous()) return eq(x, 0.0);
+  autograd::report_reads(x);
+  return autograd::result_of("eq", [&] {
+    const Tensor out = empty(x.shape(), {.dtype = DType::kBool});
+    autograd::flip_bools(x.data<bool>(), out.data<bool>(), x.num_elements());
+    return out;
+  });
+}
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   autograd::check_defined(condition, "where");
@@ -163,18 +204,30 @@ Tensor where(const Tensor& condition, const Tensor& a, double b) {
 
 Tensor clamp(const Tensor& x, double low, double high) {
   Tensor out = autograd::result_of("clamp", [&] {
-    return autograd::floating(x, "clamp", [low, high](auto v) {
-      using T = decltype(v);
-      if (v < static_cast<T>(low)) v = static_cast<T>(low);
-      return v > static_cast<T>(high) ? static_cast<T>(high) : v;
-    });
+    const Tensor clamped =
+        autograd::elementwise<functors::AtLeast>(x, "clamp", low);
+    autograd::run<functors::AtMost>({.out = clamped, .x = clamped, .c = high},
+                                    "clamp");
+    return clamped;
   });
   if (autograd::needs_grad(x)) {
     // dx = dy where low <= x <= high, else 0
     autograd::record_saving(
         out, "ClampBackward", x, x, [low, high](Tensor& dy, const Tensor& in) {
           const Tensor at = in.detach();
-          return where(ge(at, low), where(le(at, high), dy, 0.0), 0.0);
+          if (is_grad_enabled()) {
+            return where(ge(at, low), where(le(at, high), dy, 0.0), 0.0);
+          }
+          // Rounded as the elements are.
+          const auto rounded = [&](double bound) {
+            return to(full({}, bound, {.dtype = at.dtype()}), DType::kF64)
+                .item<double>();
+          };
+          const Tensor dx = autograd::elementwise<functors::AtLeastBackward>(
+              dy, at, "clamp", rounded(low));
+          autograd::run<functors::AtMostBackward>(
+              {.out = dx, .x = dx, .y = &at, .c = rounded(high)}, "clamp");
+          return dx;
         });
   }
   return out;

@@ -241,11 +241,7 @@ const Tensor& Tensor::sin_() const {
         return node;
       },
       [&] {
-        autograd::visit_any_floating(
-            dtype(), "sin_", [&]<typename T>(TypeTag<T>) {
-              autograd::map<T, T>(*this, *this,
-                                  [](auto v) { return std::sin(v); });
-            });
+        autograd::run<functors::Sin>({.out = *this, .x = *this}, "sin_");
       });
   return *this;
 }

@@ -10,6 +10,7 @@
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/loops/rows.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
@@ -64,6 +65,24 @@ struct Blocks {
   std::int64_t inner = 1;
 };
 
+// The chosen elements of each of `outer` rows.
+template <typename T>
+void take_elements(const T* x, T* out, std::int64_t outer,
+                   const std::vector<std::int64_t>& chosen,
+                   const Choice& choice) {
+  const auto n = static_cast<std::int64_t>(chosen.size());
+  parallel_for({.count = outer, .cost = n},
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t o = begin; o < end; ++o) {
+                   const T* from = x + o * choice.size;
+                   T* to = out + o * n;
+                   for (const std::int64_t index : chosen) {
+                     *to++ = index == choice.skipped ? T(0) : from[index];
+                   }
+                 }
+               });
+}
+
 Tensor taken(const Tensor& x, const Tensor& indices, const Choice& choice) {
   const Tensor in = x.detach().contiguous();
   const auto chosen =
@@ -76,17 +95,28 @@ Tensor taken(const Tensor& x, const Tensor& indices, const Choice& choice) {
   if (row == 0) return out;
   const auto* from = static_cast<const std::byte*>(in.raw_data());
   auto* to = static_cast<std::byte*>(out.raw_data());
-  for (std::int64_t o = 0; o < blocks.outer; ++o) {
-    for (std::int64_t index : chosen) {
-      if (index == choice.skipped) {
-        std::memset(to, 0, row);
-      } else {
-        std::memcpy(to, from + static_cast<std::size_t>(index) * row, row);
-      }
-      to += row;
-    }
-    from += static_cast<std::size_t>(choice.size) * row;
+  if (blocks.inner == 1) {
+    visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
+      take_elements(in.data<T>(), out.data<T>(), blocks.outer, chosen, choice);
+    });
+    return out;
   }
+  const auto count = static_cast<std::int64_t>(chosen.size());
+  parallel_for({.count = blocks.outer * count, .cost = blocks.inner},
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const std::int64_t index =
+                       chosen[static_cast<std::size_t>(i % count)];
+                   auto* row_out = to + static_cast<std::size_t>(i) * row;
+                   if (index == choice.skipped) {
+                     std::memset(row_out, 0, row);
+                     continue;
+                   }
+                   const std::int64_t at = i / count * choice.size + index;
+                   std::memcpy(row_out,
+                               from + static_cast<std::size_t>(at) * row, row);
+                 }
+               });
   return out;
 }
 
@@ -113,15 +143,30 @@ Tensor added(const Tensor& grad, const Tensor& indices, const Choice& choice) {
   visit_floating(in.dtype(), "index_select", [&]<typename T>(TypeTag<T>) {
     const T* from = in.data<T>();
     T* to = out.data<T>();
-    for (std::int64_t o = 0; o < blocks.outer; ++o) {
+    const auto count = static_cast<std::int64_t>(chosen.size());
+    // Columns [begin, end) of block o, in the order of the indices.
+    const auto add = [&](std::int64_t o, std::int64_t begin, std::int64_t end) {
+      const T* rows = from + o * count * blocks.inner + begin;
+      T* sums = to + o * choice.size * blocks.inner + begin;
       for (std::int64_t index : chosen) {
         if (index != choice.skipped) {
-          add_row(to + index * blocks.inner, from, blocks.inner);
+          add_row(sums + index * blocks.inner, rows, end - begin);
         }
-        from += blocks.inner;
+        rows += blocks.inner;
       }
-      to += choice.size * blocks.inner;
+    };
+    if (blocks.outer == 1) {
+      parallel_for(
+          {.count = blocks.inner, .cost = count, .multiple = 64},
+          [&](std::int64_t begin, std::int64_t end) { add(0, begin, end); });
+      return;
     }
+    parallel_for({.count = blocks.outer, .cost = count * blocks.inner},
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t o = begin; o < end; ++o) {
+                     add(o, 0, blocks.inner);
+                   }
+                 });
   });
   return hvd::to(out, grad.dtype());
 }

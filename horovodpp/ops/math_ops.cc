@@ -121,6 +121,8 @@ Tensor relu(const Tensor& x) {
 Tensor pow(const Tensor& input, double exponent) {
   const Tensor x = autograd::autocast_wider(input);
   Tensor out = result_of("pow", [&] {
+    if (exponent == 2.0) return elementwise<functors::Mul>(x, x, "pow");
+    if (exponent == 3.0) return elementwise<functors::Cube>(x, "pow");
     return floating(x, "pow", [exponent](auto v) {
       return std::pow(v, static_cast<decltype(v)>(exponent));
     });
@@ -129,6 +131,7 @@ Tensor pow(const Tensor& input, double exponent) {
     record_saving(out, "PowBackward", x, x,
                   [exponent](Tensor& dy, const Tensor& in) {
                     if (exponent == 0.0) return zeros_like(dy);
+                    if (exponent == 2.0) return mul(dy, mul(in, 2.0));
                     return mul(dy, mul(pow(in, exponent - 1.0), exponent));
                   });
   }
@@ -147,18 +150,24 @@ Tensor sqrt(const Tensor& x) {
 
 // dx = dy cos x
 Tensor sin(const Tensor& x) {
+  constexpr const char* kNode = "SinBackward";
   return saving_input(
-      x, "sin", "SinBackward",
-      [&] { return floating(x, "sin", [](auto v) { return std::sin(v); }); },
-      [](Tensor& dy, const Tensor& in) { return mul(dy, cos(in)); });
+      x, "sin", kNode, [&] { return elementwise<functors::Sin>(x, "sin"); },
+      [](Tensor& dy, const Tensor& in) {
+        return derivative<functors::SinBackward>(
+            dy, in, kNode, [&] { return mul(dy, cos(in)); });
+      });
 }
 
 // dx = -dy sin x
 Tensor cos(const Tensor& x) {
+  constexpr const char* kNode = "CosBackward";
   return saving_input(
-      x, "cos", "CosBackward",
-      [&] { return floating(x, "cos", [](auto v) { return std::cos(v); }); },
-      [](Tensor& dy, const Tensor& in) { return neg(mul(dy, sin(in))); });
+      x, "cos", kNode, [&] { return elementwise<functors::Cos>(x, "cos"); },
+      [](Tensor& dy, const Tensor& in) {
+        return derivative<functors::CosBackward>(
+            dy, in, kNode, [&] { return neg(mul(dy, sin(in))); });
+      });
 }
 
 // dx = dy (1 - y^2)
@@ -215,16 +224,16 @@ Tensor gelu(const Tensor& x, GeluForm form) {
 
 // dx = dy sign x
 Tensor abs(const Tensor& x) {
+  constexpr const char* kNode = "AbsBackward";
   return saving_input(
-      x, "abs", "AbsBackward",
-      [&] { return elementwise<functors::Abs>(x, "abs"); },
+      x, "abs", kNode, [&] { return elementwise<functors::Abs>(x, "abs"); },
       [](Tensor& dy, const Tensor& in) {
-        const Tensor at = in.detach();
-        const Tensor one = full({}, 1.0, {.dtype = at.dtype()});
-        const Tensor sign =
-            where(gt(at, 0.0), one, where(lt(at, 0.0), neg(one), 0.0));
-        // The product keeps NaN where dy is NaN and x is NaN or 0.
-        return mul(dy, sign);
+        return derivative<functors::AbsBackward>(dy, in.detach(), kNode, [&] {
+          const Tensor at = in.detach();
+          const Tensor one = full({}, 1.0, {.dtype = at.dtype()});
+          // The product keeps NaN where dy is NaN and x is NaN or 0.
+          return mul(dy, elementwise<functors::AbsBackward>(one, at, kNode));
+        });
       });
 }
 

@@ -8,6 +8,7 @@
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/kernel/loops/rows.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/shape_ops.h"
@@ -28,14 +29,18 @@ Tensor restored(const Tensor& rows, std::int64_t dim, DType dtype) {
   return to(transpose(rows, dim, -1).contiguous(), dtype);
 }
 
-// Calls row(offset, n) for each row of the last dimension.
+// Calls row(offset, n) for each row of the last dimension, on the operation's
+// threads.
 template <typename Row>
 void for_each_row(const Tensor& x, Row row) {
   const std::int64_t n = x.size(-1);
   if (x.num_elements() == 0) return;
-  for (std::int64_t at = 0; at < x.num_elements(); at += n) {
-    row(at, static_cast<std::size_t>(n));
-  }
+  parallel_for({.count = x.num_elements() / n, .cost = n},
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t r = begin; r < end; ++r) {
+                   row(r * n, static_cast<std::size_t>(n));
+                 }
+               });
 }
 
 // F(grad, result, c) for each row, where c = c_of(grad, result, n).

@@ -2,11 +2,13 @@
 #include "horovodpp/tensor/convert.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/memory.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
@@ -39,6 +41,15 @@ template <typename T>
 void copy_row(const T* x, T* out, std::size_t n) {
   std::memcpy(out, x, n * sizeof(T));
 }
+// Fills `out`, at the speed of a copy.
+template <typename T>
+void repeat(T value, T* out, std::size_t n) {
+  constexpr std::size_t kBlock = 64;
+  std::fill_n(out, std::min(n, kBlock), value);
+  for (std::size_t i = kBlock; i < n; i += kBlock) {
+    std::memcpy(out + i, out, std::min(kBlock, n - i) * sizeof(T));
+  }
+}
 template <typename T>
 void widen_row(const T* x, float* out, std::size_t n) {
   widen(x, out, n);
@@ -57,8 +68,8 @@ void copy_across(To* out, const From* x, const Walk<2>& walk) {
   const std::size_t d = walk.rank() - 2;
   const std::int64_t out_step = walk.steps(d)[0];
   const std::int64_t x_step = walk.row_steps()[1];
-  From tile[kRows * kColumns];
-  for (std::int64_t r = 0; r < walk.size(d); r += kRows) {
+  const auto copy_strip = [&](std::int64_t r) {
+    From tile[kRows * kColumns];
     const std::int64_t rows = std::min(kRows, walk.size(d) - r);
     for (std::int64_t c = 0; c < walk.row_size(); c += kColumns) {
       const std::int64_t columns = std::min(kColumns, walk.row_size() - c);
@@ -72,7 +83,14 @@ void copy_across(To* out, const From* x, const Walk<2>& walk) {
         }
       }
     }
-  }
+  };
+  parallel_for(
+      {.count = walk.size(d), .cost = walk.row_size(), .multiple = kRows},
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; r += kRows) {
+          copy_strip(r);
+        }
+      });
 }
 
 // Whether the last two dimensions are transposed and large enough.
@@ -108,10 +126,17 @@ void copy_rows(const Tensor& out, const Tensor& x,
   }
   // For fewer elements the call costs more than the copy.
   const bool adjacent = so == 1 && sx == 1 && n >= 8;
-  walk.for_each_row([&, so = so, sx = sx](const auto& at) {
+  for_each_row_in_parallel(walk, [&, so = so, sx = sx](const auto& at) {
     To* to = out.data<To>() + at[0];
     const From* from = x.data<From>() + at[1];
     if (adjacent) return row(from, to, n);
+    if (so == 1 && sx == 0) {
+      return repeat(converted<To>(*from), to, n);
+    }
+    if (so == 1 && sx == -1) {
+      for (std::size_t i = 0; i < n; ++i) to[i] = converted<To>(*(from - i));
+      return;
+    }
     for (std::size_t i = 0; i < n; ++i, to += so, from += sx) {
       *to = converted<To>(*from);
     }
@@ -123,7 +148,18 @@ void copy_rows(const Tensor& out, const Tensor& x,
 void convert_into(const Tensor& out, const Tensor& x) {
   if (out.dtype() == x.dtype() && is_dense(x.shape(), x.strides()) &&
       same_layout(x.shape(), out.strides(), x.strides())) {
-    if (x.bytes() != 0) std::memmove(out.raw_data(), x.raw_data(), x.bytes());
+    auto* to = static_cast<std::byte*>(out.raw_data());
+    const auto* from = static_cast<const std::byte*>(x.raw_data());
+    if (shares_memory(out, x)) {
+      if (x.bytes() != 0) std::memmove(to, from, x.bytes());
+      return;
+    }
+    parallel_for(
+        {.count = static_cast<std::int64_t>(x.bytes()), .multiple = 4096},
+        [&](std::int64_t begin, std::int64_t end) {
+          std::memcpy(to + begin, from + begin,
+                      static_cast<std::size_t>(end - begin));
+        });
     return;
   }
   if (out.dtype() == x.dtype()) {

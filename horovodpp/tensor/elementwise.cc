@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/halves.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 
 namespace hvd::autograd {
@@ -85,19 +86,26 @@ void run_rows(FloatLoop loop, const Operands& operands) {
                           second.is_contiguous() && x.shape() == out.shape() &&
                           second.shape() == out.shape();
   if (contiguous) {
-    run_row<T>(loop, {out.data<T>(), 1}, {x.data<T>(), 1},
-               {second.data<T>(), 1}, constant, out.num_elements(), reads_y);
+    // Whole blocks: a part ends as a row does only at the tensor's end.
+    parallel_for({.count = out.num_elements(), .multiple = kBlock},
+                 [&](std::int64_t begin, std::int64_t end) {
+                   run_row<T>(loop, {out.data<T>() + begin, 1},
+                              {x.data<T>() + begin, 1},
+                              {second.data<T>() + begin, 1}, constant,
+                              end - begin, reads_y);
+                 });
     return;
   }
   const auto walk = walk_as_stored<3>(
       out.shape(), {out.strides(), broadcast_strides(x, out.shape()),
                     broadcast_strides(second, out.shape())});
   const auto [so, sx, sy] = walk.row_steps();
-  walk.for_each_row([&, so = so, sx = sx, sy = sy](const auto& at) {
-    run_row<T>(loop, {out.data<T>() + at[0], so}, {x.data<T>() + at[1], sx},
-               {second.data<T>() + at[2], sy}, constant, walk.row_size(),
-               reads_y);
-  });
+  for_each_row_in_parallel(
+      walk, [&, so = so, sx = sx, sy = sy](const auto& at) {
+        run_row<T>(loop, {out.data<T>() + at[0], so}, {x.data<T>() + at[1], sx},
+                   {second.data<T>() + at[2], sy}, constant, walk.row_size(),
+                   reads_y);
+      });
 }
 
 }  // namespace

@@ -45,7 +45,15 @@ void check_same_dtype(const Tensor& a, const Tensor& b, const char* operation) {
 
 void scatter_add(const Tensor& places, const Tensor& values) {
   visit_arithmetic(places.dtype(), "scatter_add", [&]<typename T>(TypeTag<T>) {
-    map2<T>(places, places, values, [](auto a, auto b) { return a + b; });
+    // In order, on one thread: rows may share addresses.
+    const auto walk = walk_as_stored<3>(
+        places.shape(), {places.strides(), places.strides(),
+                         broadcast_strides(values, places.shape())});
+    T* to = places.data<T>();
+    walk.for_each_row([&](const auto& at) {
+      map_row(to + at[0], to + at[1], values.data<T>() + at[2], walk.row_size(),
+              walk.row_steps(), [](auto a, auto b) { return a + b; });
+    });
   });
 }
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/tensor.h"
@@ -55,14 +56,28 @@ class Walk {
   std::int64_t size(std::size_t d) const { return sizes_[d]; }
   const Offsets& steps(std::size_t d) const { return steps_[d]; }
 
+  std::int64_t rows() const {
+    std::int64_t count = empty_ ? 0 : 1;
+    for (std::size_t d = 0; d + 1 < rank_; ++d) count *= sizes_[d];
+    return count;
+  }
+
   // Calls `row(offsets)` with the offsets of each row's first elements.
   template <typename Row>
   void for_each_row(Row row) const {
-    if (empty_) return;
+    for_rows(0, rows(), row);
+  }
+
+  // The same for rows [begin, end) alone, in order.
+  template <typename Row>
+  void for_rows(std::int64_t begin, std::int64_t end, Row row) const {
+    if (begin >= end) return;
     std::array<std::int64_t, Dims::kMax> index{};
     Offsets offsets{};
-    while (true) {
+    if (begin > 0) start_at(begin, index, offsets);
+    for (std::int64_t at = begin;;) {
       row(static_cast<const Offsets&>(offsets));
+      if (++at == end) return;
       std::size_t d = rank_ - 1;
       while (d > 0) {
         --d;
@@ -72,13 +87,20 @@ class Walk {
           offsets[k] -= steps_[d][k] * sizes_[d];
         }
         index[d] = 0;
-        if (d == 0) return;
       }
-      if (rank_ == 1) return;
     }
   }
 
  private:
+  // The index and offsets of a row.
+  void start_at(std::int64_t row, std::array<std::int64_t, Dims::kMax>& index,
+                Offsets& offsets) const {
+    for (std::size_t d = rank_ - 1; d-- > 0; row /= sizes_[d]) {
+      index[d] = row % sizes_[d];
+      for (std::size_t k = 0; k < N; ++k) offsets[k] += index[d] * steps_[d][k];
+    }
+  }
+
   bool continues(const std::array<Dims, N>& strides, std::size_t d,
                  std::int64_t size) const {
     for (std::size_t k = 0; k < N; ++k) {
@@ -129,6 +151,16 @@ Walk<N> walk_as_stored(const Dims& shape, const std::array<Dims, N>& strides) {
   return Walk<N>(moved, steps);
 }
 
+// As walk.for_each_row(row), in any order and on the operation's threads. Rows
+// must not write the same element, and `row` must not throw.
+template <std::size_t N, typename Row>
+void for_each_row_in_parallel(const Walk<N>& walk, const Row& row) {
+  parallel_for({.count = walk.rows(), .cost = walk.row_size()},
+               [&](std::int64_t begin, std::int64_t end) {
+                 walk.for_rows(begin, end, row);
+               });
+}
+
 // The type that loops compute in: float for the 16-bit floating-point types.
 template <typename T>
 T loaded(T value) {
@@ -150,22 +182,26 @@ T stored(V value) {
   }
 }
 
-// out = f(a), element by element; `out` has the shape of `a`.
+// out = f(a), element by element; `out` has the shape of `a`. Threads call f at
+// once.
 template <typename Out, typename In, typename F>
 void map(const Tensor& out, const Tensor& a, F f) {
   Out* o = out.data<Out>();
   const In* x = a.data<In>();
   if (out.is_contiguous() && a.is_contiguous()) {
-    for (std::int64_t i = 0, n = out.num_elements(); i < n; ++i) {
-      o[i] = stored<Out>(f(loaded(x[i])));
-    }
+    parallel_for({.count = out.num_elements()},
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     o[i] = stored<Out>(f(loaded(x[i])));
+                   }
+                 });
     return;
   }
   const auto walk =
       walk_as_stored<2>(out.shape(), {out.strides(), a.strides()});
   const auto [so, sx] = walk.row_steps();
   const std::int64_t n = walk.row_size();
-  walk.for_each_row([&, so = so, sx = sx](const auto& at) {
+  for_each_row_in_parallel(walk, [&, so = so, sx = sx](const auto& at) {
     Out* orow = o + at[0];
     const In* xrow = x + at[1];
     if (so == 1 && sx == 1) {
@@ -206,7 +242,7 @@ void map_row(Out* o, const T* x, const T* y, std::int64_t n,
 }
 
 // out = f(a, b), element by element; `a` and `b` broadcast to `out`, which may
-// be one of them.
+// be one of them. Threads call f at once.
 template <typename T, typename Out = T, typename F>
 void map2(const Tensor& out, const Tensor& a, const Tensor& b, F f) {
   Out* o = out.data<Out>();
@@ -214,15 +250,18 @@ void map2(const Tensor& out, const Tensor& a, const Tensor& b, F f) {
   const T* y = b.data<T>();
   if (out.is_contiguous() && a.is_contiguous() && b.is_contiguous() &&
       a.shape() == out.shape() && b.shape() == out.shape()) {
-    for (std::int64_t i = 0, n = out.num_elements(); i < n; ++i) {
-      o[i] = stored<Out>(f(loaded(x[i]), loaded(y[i])));
-    }
+    parallel_for({.count = out.num_elements()},
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     o[i] = stored<Out>(f(loaded(x[i]), loaded(y[i])));
+                   }
+                 });
     return;
   }
   const auto walk = walk_as_stored<3>(
       out.shape(), {out.strides(), broadcast_strides(a, out.shape()),
                     broadcast_strides(b, out.shape())});
-  walk.for_each_row([&](const auto& at) {
+  for_each_row_in_parallel(walk, [&](const auto& at) {
     map_row(o + at[0], x + at[1], y + at[2], walk.row_size(), walk.row_steps(),
             f);
   });

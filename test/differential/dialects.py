@@ -173,7 +173,11 @@ SOURCES = {
 }
 SOURCES.update({name: (f"torch.{name}({{0}})", f"hvd::{name}({{0}})") for name in [
     "exp", "log", "relu", "sqrt", "sin", "cos", "tanh", "sigmoid", "erf", "abs",
-    "logical_not", "clone", "nonzero"]})
+    "logical_not", "clone", "nonzero", "rsqrt", "sign", "floor", "ceil", "round", "isnan",
+    "isinf"]})
+SOURCES["silu"] = ("torch.nn.functional.silu({0})", "hvd::silu({0})")
+SOURCES["leaky_relu"] = ("torch.nn.functional.leaky_relu({0}, {number})",
+                         "hvd::leaky_relu({0}, {number})")
 SOURCES.update({name: (f"torch.{name}({{0}}, {{1}})", f"hvd::{name}({{0}}, {{1}})")
                 for name in ["eq", "ne", "lt", "le", "gt", "ge"]})
 SOURCES.update({f"{name}_number": (f"torch.{name}({{0}}, {{number}})",

@@ -15,7 +15,11 @@ void add_unary(Operations& all) {
       {"cos", cos},         {"tanh", tanh},
       {"sigmoid", sigmoid}, {"erf", erf},
       {"abs", abs},         {"clone", clone},
-      {"nonzero", nonzero}, {"logical_not", logical_not}};
+      {"nonzero", nonzero}, {"logical_not", logical_not},
+      {"silu", silu},       {"rsqrt", rsqrt},
+      {"sign", sign},       {"floor", floor},
+      {"ceil", ceil},       {"round", round},
+      {"isnan", isnan},     {"isinf", isinf}};
   for (const auto& [name, operation] : table) {
     all[name] = [operation = operation](const Statement& s) {
       return Results{operation(s[0])};
@@ -47,6 +51,7 @@ void add_with_number(Operations& all) {
       {"gt_number", gt},
       {"ge_number", ge},
       {"pow", pow},
+      {"leaky_relu", leaky_relu},
       {"sub_number", [](const Tensor& x, double n) { return x - n; }},
       {"div_number", [](const Tensor& x, double n) { return x / n; }},
       {"number_sub", [](const Tensor& x, double n) { return n - x; }},

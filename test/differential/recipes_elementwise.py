@@ -47,10 +47,23 @@ def operators(b, name):
     b.emit(name, (x,), (x.sizes, x.dtype), number=number)
 
 
-@recipe("neg", "exp", "log", "relu", "sqrt", "sin", "cos", "tanh", "sigmoid", "erf", "abs")
+@recipe("neg", "exp", "log", "relu", "sqrt", "sin", "cos", "tanh", "sigmoid", "erf", "abs", "silu",
+        "rsqrt", "sign", "floor", "ceil", "round")
 def unary(b, name):
     x = b.floating()
     b.emit(name, (x,), (x.sizes, x.dtype))
+
+
+@recipe("leaky_relu", weight=0.5)
+def leaky_relu(b, name):
+    x = b.floating()
+    b.emit(name, (x,), (x.sizes, x.dtype), number=b.rng.randint(0, 8) / 8)
+
+
+@recipe("isnan", "isinf", weight=0.3)
+def tests(b, name):
+    x = b.any()
+    b.emit(name, (x,), (x.sizes, "bool"))
 
 
 @recipe("clone", "logical_not", "nonzero", weight=0.5)

@@ -233,6 +233,19 @@ const OperationCase kOperationCases[] = {
        return y * x[0];
      },
      {{2, 3}, {2, 3}}},
+    {"Silu", [](const Inputs& x) { return silu(x[0]) * x[0]; }, {{2, 3}}},
+    {"LeakyRelu",
+     [](const Inputs& x) { return leaky_relu(x[0], 0.2) * x[0]; },
+     {{2, 3}}},
+    {"Rsqrt",
+     [](const Inputs& x) { return rsqrt(x[0]) * x[0]; },
+     {{2, 3}},
+     true},
+    {"Steps",
+     [](const Inputs& x) {
+       return (sign(x[0]) + floor(x[0]) + ceil(x[0]) + round(x[0])) * x[0];
+     },
+     {{2, 3}}},
     {"InplaceExpSin",
      [](const Inputs& x) {
        Tensor y = x[0] * 1.0;

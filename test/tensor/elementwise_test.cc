@@ -66,6 +66,23 @@ TEST(FloatLoops, AreWithinAFewUnitsInTheLastPlace) {
   check_accuracy<functors::Erf>(3);
   check_accuracy<functors::Neg>(0);
   check_accuracy<functors::Abs>(0);
+  check_accuracy<functors::AbsBackward>(0);
+  check_accuracy<functors::Cube>(2, 1e-44);
+  check_accuracy<functors::AtLeast>(0);
+  check_accuracy<functors::AtMost>(0);
+  check_accuracy<functors::AtLeastBackward>(0);
+  check_accuracy<functors::AtMostBackward>(0);
+  check_accuracy<functors::Sign>(0);
+  check_accuracy<functors::Floor>(0);
+  check_accuracy<functors::Ceil>(0);
+  check_accuracy<functors::Round>(0);
+  check_accuracy<functors::LeakyRelu>(1, 1e-44);
+  check_accuracy<functors::LeakyReluBackward>(1, 1e-44);
+  // e^-x is infinite before the quotient is 0.
+  check_accuracy<functors::Silu>(3, 3e-37);
+  check_accuracy<functors::Rsqrt>(1.5);
+  check_accuracy<functors::Sin>(3, 1e-7);
+  check_accuracy<functors::Cos>(3, 1e-7);
   check_accuracy<functors::Relu>(0);
   check_accuracy<functors::Add>(1);
   check_accuracy<functors::Sub>(1);

@@ -71,6 +71,26 @@ HWY_INLINE V gelu_tanh_backward(V grad, V x) {
   return hn::Mul(grad, hn::MulAdd(hn::Mul(x, spread), slope, s));
 }
 
+HWY_INLINE V sign(V x) {
+  const D d;
+  const V one = hn::Or(constant(1.0f), hn::And(hn::SignBit(d), x));
+  return hn::IfThenElseZero(hn::Gt(hn::Abs(x), hn::Zero(d)), one);
+}
+
+HWY_INLINE V leaky(V at, V x, V slope) {
+  return hn::IfThenElse(hn::Gt(at, hn::Zero(D())), x, hn::Mul(x, slope));
+}
+
+HWY_INLINE V silu_backward(V grad, V x) {
+  const V one = constant(1.0f);
+  const V s = sigmoid(D(), x);
+  return hn::Mul(grad, hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one)));
+}
+
+HWY_INLINE V rsqrt_backward(V grad, V y) {
+  return hn::Mul(hn::Mul(hn::Mul(constant(-0.5f), grad), y), hn::Mul(y, y));
+}
+
 HWY_INLINE V relu(V x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(D())), x);
 }
@@ -85,6 +105,26 @@ HVD_LANES(kAddScalar, OfX, hn::Add(x, c));
 HVD_LANES(kMulScalar, OfX, hn::Mul(x, c));
 HVD_LANES(kNeg, OfX, hn::Neg(x));
 HVD_LANES(kAbs, OfX, hn::Abs(x));
+HVD_LANES(kAbsBackward, OfXAndY, hn::Mul(x, sign(y)));
+HVD_LANES(kSin, OfX, sin(d, x));
+HVD_LANES(kSinBackward, OfXAndY, hn::Mul(x, cos(d, y)));
+HVD_LANES(kCos, OfX, cos(d, x));
+HVD_LANES(kCosBackward, OfXAndY, hn::Neg(hn::Mul(x, sin(d, y))));
+HVD_LANES(kCube, OfX, hn::Mul(hn::Mul(x, x), x));
+HVD_LANES(kAtLeast, OfX, hn::IfThenElse(hn::Lt(x, c), c, x));
+HVD_LANES(kAtMost, OfX, hn::IfThenElse(hn::Gt(x, c), c, x));
+HVD_LANES(kAtLeastBackward, OfXAndY, hn::IfThenElseZero(hn::Ge(y, c), x));
+HVD_LANES(kAtMostBackward, OfXAndY, hn::IfThenElseZero(hn::Le(y, c), x));
+HVD_LANES(kSign, OfX, sign(x));
+HVD_LANES(kFloor, OfX, hn::Floor(x));
+HVD_LANES(kCeil, OfX, hn::Ceil(x));
+HVD_LANES(kRound, OfX, hn::Round(x));
+HVD_LANES(kLeakyRelu, OfX, leaky(x, x, c));
+HVD_LANES(kLeakyReluBackward, OfXAndY, leaky(y, x, c));
+HVD_LANES(kSilu, OfX, hn::Div(x, hn::Add(constant(1.0f), exp(d, hn::Neg(x)))));
+HVD_LANES(kSiluBackward, OfXAndY, silu_backward(x, y));
+HVD_LANES(kRsqrt, OfX, hn::Div(constant(1.0f), hn::Sqrt(x)));
+HVD_LANES(kRsqrtBackward, OfXAndY, rsqrt_backward(x, y));
 HVD_LANES(kRelu, OfX, relu(x));
 HVD_LANES(kReluBackward, OfXAndY,
           hn::IfThenZeroElse(hn::Le(y, hn::Zero(d)), x));

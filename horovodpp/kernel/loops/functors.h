@@ -25,8 +25,28 @@ enum class LoopId : std::uint8_t {
   kMulScalar,
   kNeg,
   kAbs,
+  kAbsBackward,
+  kSin,
+  kSinBackward,
+  kCos,
+  kCosBackward,
+  kCube,
+  kAtLeast,
+  kAtMost,
+  kAtLeastBackward,
+  kAtMostBackward,
+  kSign,
+  kFloor,
+  kCeil,
+  kRound,
   kRelu,
   kReluBackward,
+  kLeakyRelu,
+  kLeakyReluBackward,
+  kSilu,
+  kSiluBackward,
+  kRsqrt,
+  kRsqrtBackward,
   kSqrt,
   kSqrtBackward,
   kExp,
@@ -80,10 +100,33 @@ HVD_FUNCTOR(AddScalar, true, x + c);
 HVD_FUNCTOR(MulScalar, true, x* c);
 HVD_FUNCTOR(Neg, true, -x);
 HVD_FUNCTOR(Abs, false, std::abs(x));
+// The slope at NaN is 0.
+HVD_FUNCTOR(AbsBackward, false,
+            x*(static_cast<T>(y > T(0)) - static_cast<T>(y < T(0))));
+HVD_FUNCTOR(Sin, false, std::sin(x));
+HVD_FUNCTOR(SinBackward, false, x* std::cos(y));
+HVD_FUNCTOR(Cos, false, std::cos(x));
+HVD_FUNCTOR(CosBackward, false, -(x* std::sin(y)));
+HVD_FUNCTOR(Cube, false, x* x* x);
+// The halves of clamp, which keep NaN; its gradient there is 0.
+HVD_FUNCTOR(AtLeast, false, x < c ? c : x);
+HVD_FUNCTOR(AtMost, false, x > c ? c : x);
+HVD_FUNCTOR(AtLeastBackward, false, y >= c ? x : T(0));
+HVD_FUNCTOR(AtMostBackward, false, y <= c ? x : T(0));
+// 0 at NaN.
+HVD_FUNCTOR(Sign, true, static_cast<T>(x > T(0)) - static_cast<T>(x < T(0)));
+HVD_FUNCTOR(Floor, false, std::floor(x));
+HVD_FUNCTOR(Ceil, false, std::ceil(x));
+HVD_FUNCTOR(Round, false, std::nearbyint(x));
 // Ordered so that NaN stays NaN.
 HVD_FUNCTOR(Relu, false, x < T(0) ? T(0) : x);
 // The slope at NaN is 1, so that NaN propagates.
 HVD_FUNCTOR(ReluBackward, false, y <= T(0) ? T(0) : x);
+HVD_FUNCTOR(LeakyRelu, false, x > T(0) ? x : x * c);
+HVD_FUNCTOR(LeakyReluBackward, false, y > T(0) ? x : x * c);
+HVD_FUNCTOR(Silu, false, x / (T(1) + std::exp(-x)));
+HVD_FUNCTOR(Rsqrt, false, T(1) / std::sqrt(x));
+HVD_FUNCTOR(RsqrtBackward, false, T(-0.5) * x * y * y * y);
 HVD_FUNCTOR(Sqrt, false, std::sqrt(x));
 HVD_FUNCTOR(SqrtBackward, false, x / (T(2) * y));
 HVD_FUNCTOR(Exp, false, std::exp(x));
@@ -108,6 +151,13 @@ HVD_FUNCTOR(SoftmaxBackward, false, y*(x - c));
 HVD_FUNCTOR(LogSoftmaxBackward, false, x - std::exp(y) * c);
 #undef HVD_FUNCTOR
 
+struct SiluBackward : Functor<LoopId::kSiluBackward> {
+  template <typename T>
+  T operator()(T grad, T x, T) const {
+    const T s = T(1) / (T(1) + std::exp(-x));
+    return grad * (s * (T(1) + x * (T(1) - s)));
+  }
+};
 struct GeluBackward : Functor<LoopId::kGeluBackward> {
   template <typename T>
   T operator()(T grad, T x, T) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "horovodpp/kernel/loops/norm_loops.h"
+#include "horovodpp/kernel/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "horovodpp/kernel/loops/norm_rows.cc"
@@ -200,19 +201,91 @@ HWY_EXPORT(forward_f64);
 HWY_EXPORT(backward_f32);
 HWY_EXPORT(backward_f64);
 
+namespace {
+
+template <typename T, typename Forward>
+void split_forward(const MatrixSize& size, const RowNorm<T>& s,
+                   Forward forward) {
+  const std::int64_t n = size.columns;
+  parallel_for({.count = size.rows, .cost = n},
+               [&](std::int64_t begin, std::int64_t end) {
+                 RowNorm<T> part = s;
+                 part.x += begin * n;
+                 part.y += begin * n;
+                 part.mean += begin;
+                 part.rstd += begin;
+                 forward({end - begin, n}, part);
+               });
+}
+
+// The sums of the parts' gradients of one parameter.
+void add_parts(const std::vector<double>& parts, std::int64_t columns,
+               double* gradient) {
+  if (gradient == nullptr) return;
+  std::fill_n(gradient, columns, 0.0);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    gradient[i % static_cast<std::size_t>(columns)] += parts[i];
+  }
+}
+
+// Parts that do not depend on the number of threads, so that neither do the
+// sums of the parameters' gradients.
+template <typename T, typename Backward>
+void split_backward(const MatrixSize& size, const RowNormGradient<T>& s,
+                    Backward backward) {
+  constexpr std::int64_t kMostParts = 16;
+  const std::int64_t n = size.columns;
+  const std::int64_t wanted =
+      std::min(kMostParts, size.rows * n / kElementsPerThread);
+  if (wanted < 2) return backward(size, s);
+  const std::int64_t rows = (size.rows + wanted - 1) / wanted;
+  const std::int64_t parts = (size.rows + rows - 1) / rows;
+  const auto sums = static_cast<std::size_t>(parts * n);
+  std::vector<double> weight(s.weight_gradient == nullptr ? 0 : sums);
+  std::vector<double> bias(s.bias_gradient == nullptr ? 0 : sums);
+  parallel_for({.count = parts, .cost = rows * n},
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const std::int64_t first = i * rows;
+                   RowNormGradient<T> part = s;
+                   part.x += first * n;
+                   part.g += first * n;
+                   part.mean += first;
+                   part.rstd += first;
+                   if (part.x_gradient != nullptr) part.x_gradient += first * n;
+                   if (!weight.empty())
+                     part.weight_gradient = weight.data() + i * n;
+                   if (!bias.empty()) part.bias_gradient = bias.data() + i * n;
+                   backward({std::min(rows, size.rows - first), n}, part);
+                 }
+               });
+  add_parts(weight, n, s.weight_gradient);
+  add_parts(bias, n, s.bias_gradient);
+}
+
+}  // namespace
+
 void normalize_rows(const MatrixSize& size, const RowNorm<float>& s) {
-  HWY_DYNAMIC_DISPATCH(forward_f32)(size, s);
+  split_forward(size, s, [](const MatrixSize& part, const auto& of) {
+    HWY_DYNAMIC_DISPATCH(forward_f32)(part, of);
+  });
 }
 void normalize_rows(const MatrixSize& size, const RowNorm<double>& s) {
-  HWY_DYNAMIC_DISPATCH(forward_f64)(size, s);
+  split_forward(size, s, [](const MatrixSize& part, const auto& of) {
+    HWY_DYNAMIC_DISPATCH(forward_f64)(part, of);
+  });
 }
 void normalize_rows_backward(const MatrixSize& size,
                              const RowNormGradient<float>& s) {
-  HWY_DYNAMIC_DISPATCH(backward_f32)(size, s);
+  split_backward(size, s, [](const MatrixSize& part, const auto& of) {
+    HWY_DYNAMIC_DISPATCH(backward_f32)(part, of);
+  });
 }
 void normalize_rows_backward(const MatrixSize& size,
                              const RowNormGradient<double>& s) {
-  HWY_DYNAMIC_DISPATCH(backward_f64)(size, s);
+  split_backward(size, s, [](const MatrixSize& part, const auto& of) {
+    HWY_DYNAMIC_DISPATCH(backward_f64)(part, of);
+  });
 }
 
 }  // namespace hvd::autograd

@@ -13,7 +13,10 @@
 #endif
 
 #include <hwy/highway.h>
+// Must follow highway.h.
+#include <hwy/contrib/math/math-inl.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -171,6 +174,34 @@ HWY_INLINE hn::Vec<D> erf(D d, hn::Vec<D> x) {
   const auto far = hn::CopySign(hn::Sub(one, erfc_far(d, size)), x);
   const auto y = hn::IfThenElse(hn::Lt(size, one), erf_near(d, x), far);
   return keeping_nan(d, x, y);
+}
+
+// `fast`, whose reduction of the argument is exact enough for |x| up to 39,000,
+// or `exact` lane by lane where a lane is larger or NaN.
+template <class D, class Fast>
+HWY_INLINE hn::Vec<D> in_range(D d, hn::Vec<D> x, Fast fast,
+                               float (*exact)(float)) {
+  if (HWY_LIKELY(hn::AllTrue(d, hn::Le(hn::Abs(x), hn::Set(d, 39000.0f))))) {
+    return fast(d, x);
+  }
+  HWY_ALIGN float lanes[hn::MaxLanes(D())];
+  hn::Store(x, d, lanes);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = exact(lanes[i]);
+  return hn::Load(d, lanes);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> sin(D d, hn::Vec<D> x) {
+  return in_range(
+      d, x, [](D tag, hn::Vec<D> v) HWY_ATTR { return hn::Sin(tag, v); },
+      [](float v) { return std::sin(v); });
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> cos(D d, hn::Vec<D> x) {
+  return in_range(
+      d, x, [](D tag, hn::Vec<D> v) HWY_ATTR { return hn::Cos(tag, v); },
+      [](float v) { return std::cos(v); });
 }
 
 // The probability that a normal variable is less than x, and e^(-x^2/2).

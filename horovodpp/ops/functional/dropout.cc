@@ -11,6 +11,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/loops/mask_loops.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/tensor/factories.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::int64_t kElementsPerBlock = 4;  // Of the generator.
 constexpr std::int64_t kTile = 64;
+constexpr std::int64_t kBlock = 8 * kTile;
 
 // x with the mask applied, 16-bit types via float; not recorded.
 Tensor masked(const Tensor& x, const DropoutMask& mask) {
@@ -33,16 +35,22 @@ Tensor masked(const Tensor& x, const DropoutMask& mask) {
     const T* from = in.data<T>();
     T* to = out.data<T>();
     if constexpr (sizeof(T) == 2) {
-      constexpr std::int64_t kBlock = 8 * kTile;
-      float block[kBlock];
-      for (std::int64_t at = 0; at < n; at += kBlock) {
-        const std::int64_t count = std::min(kBlock, n - at);
-        widen(from + at, block, static_cast<std::size_t>(count));
-        mask.apply(block, block, at, count);
-        hvd::autograd::narrow(block, to + at, static_cast<std::size_t>(count));
-      }
+      parallel_for({.count = n, .multiple = kBlock}, [&](std::int64_t begin,
+                                                         std::int64_t end) {
+        float block[kBlock];
+        for (std::int64_t at = begin; at < end; at += kBlock) {
+          const auto count =
+              static_cast<std::size_t>(std::min(kBlock, end - at));
+          widen(from + at, block, count);
+          mask.apply(block, block, at, static_cast<std::int64_t>(count));
+          hvd::autograd::narrow(block, to + at, count);
+        }
+      });
     } else {
-      mask.apply(from, to, 0, n);
+      parallel_for({.count = n, .multiple = kBlock},
+                   [&](std::int64_t begin, std::int64_t end) {
+                     mask.apply(from + begin, to + begin, begin, end - begin);
+                   });
     }
   });
   return out;
@@ -101,7 +109,6 @@ void DropoutMask::apply(const float* x, float* out, std::int64_t first,
 
 void DropoutMask::apply(const double* x, double* out, std::int64_t first,
                         std::int64_t n) const {
-  constexpr std::int64_t kBlock = 8 * kTile;
   float kept[kBlock];
   for (std::int64_t at = 0; at < n; at += kBlock) {
     const std::int64_t count = std::min(kBlock, n - at);

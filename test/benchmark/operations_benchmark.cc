@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times single operations, forward and backward, for compare_operations.py,
+// which has the same rows for PyTorch. Reads questions from standard input:
+//
+//   ROW THREADS COUNT
+//
+// Answers each with {"seconds": [...]}, one number per run of the row.
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "horovodpp/core/thread/threads.h"
+#include "horovodpp/ops.h"
+#include "horovodpp/tensor/factories.h"
+
+namespace hvd {
+namespace {
+
+using autograd::Dims;
+using Unary = std::function<Tensor(const Tensor&)>;
+
+// An operation of a leaf. Without grad it runs forward alone.
+struct Row {
+  Unary run;
+  Tensor x;
+  bool has_backward = true;
+};
+// Makes the operands when a row is first asked for.
+using Rows = std::map<std::string, std::function<Row()>>;
+
+const Dims kMatrix = {8192, 768};
+const Dims kImages = {16, 64, 56, 56};
+
+Tensor leaf(const Dims& shape) { return randn(shape, {.requires_grad = true}); }
+
+void add_matrix(Rows& rows, const std::string& name, const Unary& run) {
+  rows[name] = [run] { return Row{run, leaf(kMatrix)}; };
+}
+void add_forward(Rows& rows, const std::string& name, const Unary& run) {
+  rows[name] = [run] { return Row{run, randn(kMatrix), false}; };
+}
+
+void add_elementwise(Rows& rows) {
+  add_matrix(rows, "neg", [](auto& x) { return -x; });
+  add_matrix(rows, "add_number", [](auto& x) { return x + 1.5; });
+  add_matrix(rows, "mul_number", [](auto& x) { return x * 1.5; });
+  add_matrix(rows, "add", [](auto& x) { return x + x; });
+  add_matrix(rows, "sub", [](auto& x) { return x - x; });
+  add_matrix(rows, "mul", [](auto& x) { return x * x; });
+  add_matrix(rows, "div", [](auto& x) { return x / x; });
+  add_matrix(rows, "pow2", [](auto& x) { return pow(x, 2.0); });
+  add_matrix(rows, "pow3", [](auto& x) { return pow(x, 3.0); });
+  add_matrix(rows, "abs", [](auto& x) { return abs(x); });
+  add_matrix(rows, "exp", [](auto& x) { return exp(x); });
+  add_matrix(rows, "sqrt", [](auto& x) { return sqrt(x); });
+  add_matrix(rows, "log", [](auto& x) { return log(x); });
+  add_matrix(rows, "sin", [](auto& x) { return sin(x); });
+  add_matrix(rows, "cos", [](auto& x) { return cos(x); });
+  add_matrix(rows, "tanh", [](auto& x) { return tanh(x); });
+  add_matrix(rows, "sigmoid", [](auto& x) { return sigmoid(x); });
+  add_matrix(rows, "erf", [](auto& x) { return erf(x); });
+  add_matrix(rows, "relu", [](auto& x) { return relu(x); });
+  add_matrix(rows, "gelu", [](auto& x) { return gelu(x); });
+  add_matrix(rows, "gelu_tanh",
+             [](auto& x) { return gelu(x, GeluForm::kTanh); });
+  add_matrix(rows, "clamp", [](auto& x) { return clamp(x, -0.5, 0.5); });
+  rows["where"] = [] {
+    const Tensor condition = bernoulli(kMatrix, 0.5, {.dtype = DType::kBool});
+    return Row{[condition](auto& x) { return where(condition, x, 0.0); },
+               leaf(kMatrix)};
+  };
+  rows["logical_not"] = [] {
+    return Row{[](auto& x) { return logical_not(x); },
+               bernoulli(kMatrix, 0.5, {.dtype = DType::kBool}), false};
+  };
+  add_forward(rows, "gt_number", [](auto& x) { return gt(x, 0.5); });
+  add_forward(rows, "eq", [](auto& x) { return eq(x, x); });
+  add_forward(rows, "to_bf16", [](auto& x) { return to(x, DType::kBF16); });
+  add_forward(rows, "to_f64", [](auto& x) { return to(x, DType::kF64); });
+  rows["add_row"] = [] {
+    const Tensor row = randn({768});
+    return Row{[row](auto& x) { return x + row; }, leaf(kMatrix)};
+  };
+  rows["mul_column"] = [] {
+    const Tensor column = randn({8192, 1});
+    return Row{[column](auto& x) { return x * column; }, leaf(kMatrix)};
+  };
+}
+
+void add_reductions(Rows& rows) {
+  add_matrix(rows, "sum", [](auto& x) { return sum(x); });
+  add_matrix(rows, "sum_rows", [](auto& x) { return sum(x, {1}); });
+  add_matrix(rows, "sum_columns", [](auto& x) { return sum(x, {0}); });
+  add_matrix(rows, "mean", [](auto& x) { return mean(x); });
+  add_matrix(rows, "max", [](auto& x) { return max(x); });
+  add_matrix(rows, "max_rows", [](auto& x) { return max(x, 1).values; });
+  add_forward(rows, "argmax_rows", [](auto& x) { return argmax(x, 1); });
+  add_matrix(rows, "softmax", [](auto& x) { return softmax(x, -1); });
+  add_matrix(rows, "log_softmax", [](auto& x) { return log_softmax(x, -1); });
+  rows["softmax_50000"] = [] {
+    return Row{[](auto& x) { return softmax(x, -1); }, leaf({128, 50000})};
+  };
+  rows["cross_entropy"] = [] {
+    const Tensor targets = to(rand({8192}) * 768.0, DType::kI64);
+    return Row{[targets](auto& x) { return cross_entropy(x, targets); },
+               leaf(kMatrix)};
+  };
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    const bool wide = dtype == DType::kF32;
+    rows[wide ? "layer_norm" : "layer_norm_bf16"] = [dtype] {
+      const Tensor weight = ones({768}, {dtype, true});
+      const Tensor bias = zeros({768}, {dtype, true});
+      return Row{[=](auto& x) { return layer_norm(x, {768}, weight, bias); },
+                 to(randn(kMatrix), dtype).set_requires_grad(true)};
+    };
+  }
+  rows["dropout"] = [] {
+    return Row{[](auto& x) { return dropout(x, 0.1); }, leaf(kMatrix)};
+  };
+}
+
+void add_shapes(Rows& rows) {
+  add_matrix(rows, "clone", [](auto& x) { return clone(x); });
+  add_forward(rows, "t_contiguous",
+              [](auto& x) { return transpose(x, 0, 1).contiguous(); });
+  rows["expanded_column"] = [] {
+    return Row{[](auto& x) { return clone(expand(x, kMatrix).contiguous()); },
+               randn({8192, 1}), false};
+  };
+  add_matrix(rows, "cat", [](auto& x) { return cat({x, x}, 1); });
+  add_matrix(rows, "narrow", [](auto& x) { return narrow(x, 1, 128, 512); });
+  add_matrix(rows, "roll", [](auto& x) { return roll(x, {5}, {1}); });
+  add_matrix(rows, "flip", [](auto& x) { return flip(x, {1}); });
+  add_matrix(rows, "pad", [](auto& x) { return pad(x, {1, 1, 1, 1}); });
+  const auto indices = [](std::int64_t n, const Dims& shape) {
+    return to(rand(shape) * static_cast<double>(n), DType::kI64);
+  };
+  rows["index_select_rows"] = [=] {
+    const Tensor at = indices(8192, {8192});
+    return Row{[at](auto& x) { return index_select(x, 0, at); }, leaf(kMatrix)};
+  };
+  rows["index_select_columns"] = [=] {
+    const Tensor at = indices(768, {768});
+    return Row{[at](auto& x) { return index_select(x, 1, at); }, leaf(kMatrix)};
+  };
+  rows["gather"] = [=] {
+    const Tensor at = indices(768, kMatrix);
+    return Row{[at](auto& x) { return gather(x, 1, at); }, leaf(kMatrix)};
+  };
+  rows["embedding"] = [=] {
+    const Tensor at = indices(8192, {16, 512});
+    return Row{[at](auto& x) { return embedding(x, at); }, leaf(kMatrix)};
+  };
+}
+
+void add_images(Rows& rows) {
+  const auto add = [&](const std::string& name, const Unary& run) {
+    rows[name] = [run] { return Row{run, leaf(kImages)}; };
+  };
+  add("max_pool2d", [](auto& x) {
+    return max_pool2d(x, {.kernel = 3, .stride = 2, .padding = 1});
+  });
+  add("avg_pool2d", [](auto& x) { return avg_pool2d(x, {.kernel = 2}); });
+  add("adaptive_avg_pool2d", [](auto& x) { return adaptive_avg_pool2d(x, 1); });
+  rows["batch_norm"] = [] {
+    const Tensor weight = ones({64}, {.requires_grad = true});
+    const Tensor bias = zeros({64}, {.requires_grad = true});
+    const Tensor mean = zeros({64}), var = ones({64});
+    return Row{[=](auto& x) {
+                 return batch_norm(x, mean, var, weight, bias,
+                                   {.training = true});
+               },
+               leaf(kImages)};
+  };
+  rows["depthwise_conv2d"] = [] {
+    const Tensor weight = randn({64, 1, 3, 3}, {.requires_grad = true});
+    return Row{[weight](auto& x) {
+                 return conv2d(x, weight, {}, {.padding = 1, .groups = 64});
+               },
+               leaf(kImages)};
+  };
+  rows["attention_2k"] = [] {
+    const Tensor k = leaf({1, 8, 2048, 64}), v = leaf({1, 8, 2048, 64});
+    return Row{[=](auto& x) {
+                 return scaled_dot_product_attention(x, k, v,
+                                                     {.is_causal = true});
+               },
+               leaf({1, 8, 2048, 64})};
+  };
+}
+
+// The seconds of one forward and backward. The gradient that backward starts
+// from is made before.
+double run(const Row& row, const Tensor& gradient) {
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const Tensor y = row.run(row.x);
+    if (row.has_backward) y.backward(gradient);
+  }
+  const std::chrono::duration<double> taken =
+      std::chrono::steady_clock::now() - start;
+  row.x.set_grad({});
+  return taken.count();
+}
+
+int serve() {
+  Rows rows;
+  add_elementwise(rows);
+  add_reductions(rows);
+  add_shapes(rows);
+  add_images(rows);
+  std::string line, current;
+  Row row;
+  Tensor gradient;
+  while (std::getline(std::cin, line)) {
+    std::istringstream words(line);
+    std::string name;
+    int threads = 1, count = 0;
+    words >> name >> threads >> count;
+    if (!rows.contains(name)) {
+      std::cerr << "operations_benchmark: no row " << name << '\n';
+      return 2;
+    }
+    set_num_threads(threads);
+    if (name != current) {
+      row = rows[name]();
+      current = name;
+      const Tensor y = row.run(row.x).detach();
+      if (row.has_backward) gradient = ones_like(y);
+    }
+    std::cout << "{\"seconds\": [";
+    for (int i = 0; i < count; ++i) {
+      std::cout << (i == 0 ? "" : ", ") << run(row, gradient);
+    }
+    std::cout << "]}" << std::endl;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace hvd
+
+int main() {
+  try {
+    return hvd::serve();
+  } catch (const std::exception& error) {
+    std::cerr << "operations_benchmark: " << error.what() << '\n';
+    return 1;
+  }
+}
