@@ -23,6 +23,14 @@
 #include "horovodpp/optim/distributed/sync_state.h"       // IWYU pragma: export
 #include "horovodpp/optim/distributed/verify.h"           // IWYU pragma: export
 #include "horovodpp/optim/lr_schedule.h"                  // IWYU pragma: export
+#include "horovodpp/optim/rules/adam_variants.h"          // IWYU pragma: export
+#include "horovodpp/optim/rules/layerwise.h"              // IWYU pragma: export
+#include "horovodpp/optim/rules/muon.h"                   // IWYU pragma: export
+#include "horovodpp/optim/rules/parameter_groups.h"       // IWYU pragma: export
+#include "horovodpp/optim/rules/plateau.h"                // IWYU pragma: export
+#include "horovodpp/optim/rules/rmsprop.h"                // IWYU pragma: export
+#include "horovodpp/optim/rules/sam.h"                    // IWYU pragma: export
+#include "horovodpp/optim/rules/schedules.h"              // IWYU pragma: export
 #include "horovodpp/optim/sgd.h"                          // IWYU pragma: export
 #include "horovodpp/optim/sparse_adam.h"                  // IWYU pragma: export
 #include "horovodpp/replica/objects.h"                    // IWYU pragma: export
