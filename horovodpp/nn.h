@@ -7,12 +7,17 @@
 #include "horovodpp/nn/checkpoint.h"                  // IWYU pragma: export
 #include "horovodpp/nn/containers.h"                  // IWYU pragma: export
 #include "horovodpp/nn/init.h"                        // IWYU pragma: export
+#include "horovodpp/nn/layers/activations.h"          // IWYU pragma: export
 #include "horovodpp/nn/layers/functions.h"            // IWYU pragma: export
+#include "horovodpp/nn/layers/group_norms.h"          // IWYU pragma: export
 #include "horovodpp/nn/layers/linear.h"               // IWYU pragma: export
 #include "horovodpp/nn/layers/loss.h"                 // IWYU pragma: export
 #include "horovodpp/nn/layers/lstm.h"                 // IWYU pragma: export
 #include "horovodpp/nn/layers/multihead_attention.h"  // IWYU pragma: export
 #include "horovodpp/nn/layers/norms.h"                // IWYU pragma: export
+#include "horovodpp/nn/layers/recurrent.h"            // IWYU pragma: export
+#include "horovodpp/nn/layers/resampling.h"           // IWYU pragma: export
+#include "horovodpp/nn/layers/transformer.h"          // IWYU pragma: export
 #include "horovodpp/nn/module.h"                      // IWYU pragma: export
 #include "horovodpp/nn/safetensors.h"                 // IWYU pragma: export
 #include "horovodpp/nn/state_dict.h"                  // IWYU pragma: export
