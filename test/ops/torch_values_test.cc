@@ -5,27 +5,16 @@
 // largest element.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "test/autograd/near.h"
-#include "test/models/same_numbers.h"
+#include "test/ops/torch_cases.h"
 
 namespace hvd {
 namespace {
 
 using autograd::Dims;
-using X = const std::vector<Tensor>&;
-
-struct TorchCase {
-  std::vector<Dims> shapes;
-  std::function<Tensor(X)> run;
-  bool positive = false;
-};
-using TorchCases = std::map<std::string, TorchCase>;
 
 const std::vector<Dims> kPair = {{3, 1, 5}, {4, 5}};
 const std::vector<Dims> kRows = {{5, 7}};
@@ -319,51 +308,22 @@ const std::map<std::string, Tensor>& fixture() {
   return file;
 }
 
-void hold_to_pytorch(const std::string& name, const TorchCase& c, DType dtype,
-                     double tolerance) {
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < c.shapes.size(); ++i) {
-    Tensor x = same_uniform(name + ".in" + std::to_string(i), c.shapes[i]);
-    if (c.positive) x = abs(x) + 0.5;
-    inputs.push_back(x.to(dtype).set_requires_grad(true));
-  }
-  const Tensor out = c.run(inputs);
-  expect_near(out, fixture().at(name + ".out"), tolerance);
-  out.backward(same_uniform(name + ".out", out.shape()).to(dtype));
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::string gradient = "grad" + std::to_string(i);
-    SCOPED_TRACE(gradient);
-    ASSERT_TRUE(inputs[i].grad().defined());
-    expect_near(inputs[i].grad(), fixture().at(name + "." + gradient),
-                tolerance);
-  }
-}
-
 class PyTorchsOperation : public testing::TestWithParam<std::string> {};
 
 TEST_P(PyTorchsOperation, ComputesTheSame) {
   const auto all = all_cases();
   const auto found = all.find(GetParam());
   ASSERT_NE(found, all.end()) << "this case of the fixture has no mirror here";
-  hold_to_pytorch(GetParam(), found->second, DType::kF32, 1e-5);
-  hold_to_pytorch(GetParam(), found->second, DType::kF64, 1e-12);
-}
-
-// The names in the fixture file, to check that no case is missing here.
-std::set<std::string> names_in_fixture() {
-  std::set<std::string> names;
-  for (const auto& [key, tensor] : fixture()) {
-    names.insert(key.substr(0, key.rfind('.')));
-  }
-  return names;
+  hold_to_pytorch(fixture(), GetParam(), found->second, DType::kF32, 1e-5);
+  hold_to_pytorch(fixture(), GetParam(), found->second, DType::kF64, 1e-12);
 }
 
 INSTANTIATE_TEST_SUITE_P(, PyTorchsOperation,
-                         testing::ValuesIn(names_in_fixture()),
+                         testing::ValuesIn(names_in(fixture())),
                          [](const auto& test) { return test.param; });
 
 TEST(PyTorchsOperations, OfThisFileAreAllInTheFixture) {
-  const auto names = names_in_fixture();
+  const auto names = names_in(fixture());
   for (const auto& [name, c] : all_cases()) {
     EXPECT_TRUE(names.contains(name)) << name;
   }

@@ -32,7 +32,9 @@ std::unique_ptr<ParameterShards> DistributedOptimizer::shards_in(
   const auto* optimizer = dynamic_cast<const StatefulOptimizer*>(&wrapped());
   if (optimizer == nullptr || !optimizer->moves_parts()) {
     refuse(
-        "goes with SGD, Adam and AdamW; this optimizer moves whole parameters");
+        "goes with optimizers that move each element by itself, such as SGD "
+        "and "
+        "AdamW; this one moves whole parameters");
   }
   if (!describe(options_.op).linear) {
     refuse(absl::StrCat("goes with op average or sum, not with op ",

@@ -70,8 +70,8 @@ struct DistributedOptions {
   // that part alone, and gets the other parts from the other ranks. Parameters
   // get the same bits (if one plane reduces all), in a fraction of the
   // optimizer's time and memory. Conditions:
-  // - SGD, Adam or AdamW, with op average or sum, without groups and
-  //   compression.
+  // - An optimizer that moves each element by itself (SGD, Adam, AdamW,
+  //   RMSprop, …), with op average or sum, without groups and compression.
   // - Parameters are moved into memory of the job. Earlier views of a parameter
   //   do not follow.
   // - Between backward and step() only this rank's part of a gradient is
