@@ -199,7 +199,7 @@ class Tensor {
   std::vector<Tensor> split(std::int64_t size, std::int64_t dim = 0) const;
   std::vector<Tensor> chunk(std::int64_t chunks, std::int64_t dim = 0) const;
   std::vector<Tensor> unbind(std::int64_t dim = 0) const;
-  // x[…] and x[…] = value: see ops/index_ops.h.
+  // x[…] and x[…] = value: see ops/indices/index_ops.h.
   Tensor index(const std::vector<autograd::Index>& indices) const;
   const Tensor& index_put_(const std::vector<autograd::Index>& indices,
                            const Tensor& value) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/index_ops.h"
+#include "horovodpp/ops/indices/index_ops.h"
 
 #include "horovodpp/core/error.h"
 #include "horovodpp/ops.h"

@@ -9,7 +9,7 @@
 #include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/ops/index_ops.h"
+#include "horovodpp/ops/indices/index_ops.h"
 #include "horovodpp/tensor/walk.h"
 #include "test/autograd/grid.h"
 

@@ -5,7 +5,7 @@
 #include "horovodpp/autograd/graph/sparse_gradient.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/nn/init.h"
-#include "horovodpp/ops/index_ops.h"
+#include "horovodpp/ops/indices/index_ops.h"
 #include "horovodpp/ops/matmul_ops.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/factories.h"

@@ -8,7 +8,7 @@
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 #include "horovodpp/ops/images/images.h"
-#include "horovodpp/ops/index_ops.h"
+#include "horovodpp/ops/indices/index_ops.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {

@@ -8,7 +8,7 @@
 #include "horovodpp/nn/init.h"
 #include "horovodpp/ops/functional/dropout.h"
 #include "horovodpp/ops/functional/lstm.h"
-#include "horovodpp/ops/index_ops.h"
+#include "horovodpp/ops/indices/index_ops.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 

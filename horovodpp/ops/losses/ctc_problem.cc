@@ -8,7 +8,7 @@
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/ops/elementwise_ops.h"
-#include "horovodpp/ops/index_ops.h"
+#include "horovodpp/ops/indices/index_ops.h"
 #include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"

@@ -9,7 +9,7 @@
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/ops/elementwise_ops.h"
-#include "horovodpp/ops/index_ops.h"
+#include "horovodpp/ops/indices/index_ops.h"
 #include "horovodpp/ops/losses/elementwise_losses.h"
 #include "horovodpp/ops/losses/loss_frame.h"
 #include "horovodpp/ops/reduce_ops.h"

@@ -6,7 +6,7 @@
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/ops/index_ops.h"
+#include "horovodpp/ops/indices/index_ops.h"
 #include "horovodpp/tensor/memory.h"
 #include "test/autograd/support.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/picks.h"
+#include "horovodpp/ops/indices/picks.h"
 
 #include <optional>
 
