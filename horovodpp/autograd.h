@@ -19,7 +19,7 @@
 #include "horovodpp/autograd/record/autocast.h"  // IWYU pragma: export
 #include "horovodpp/autograd/record/function.h"  // IWYU pragma: export
 #include "horovodpp/ops.h"                       // IWYU pragma: export
-#include "horovodpp/ops/indices/index_ops.h"             // IWYU pragma: export
+#include "horovodpp/ops/indices/index_ops.h"     // IWYU pragma: export
 #include "horovodpp/tensor/base/generator.h"     // IWYU pragma: export
 #include "horovodpp/tensor/base/thread_state.h"  // IWYU pragma: export
 #include "horovodpp/tensor/factories.h"          // IWYU pragma: export

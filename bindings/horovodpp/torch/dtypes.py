@@ -30,9 +30,6 @@ _MOVED_ONLY = {
 
 
 def _check(tensor):
-    if hasattr(tensor, "to_local"):
-        raise ValueError("A DTensor's elements lie on several ranks: give this rank's part, "
-                         "tensor.to_local(), or all of them, tensor.full_tensor().")
     if not tensor.is_contiguous():
         raise ValueError("Tensor is required to be contiguous.")
     if tensor.is_conj() or tensor.is_neg():

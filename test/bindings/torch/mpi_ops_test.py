@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from versions import needs_torch
 
 import horovodpp.torch as hvd
 from horovodpp.common.exceptions import HorovodInternalError, InvalidCallError
@@ -400,17 +399,6 @@ def test_a_name_is_a_str():
     for function in (hvd.allreduce, hvd.allgather, hvd.reducescatter):
         with pytest.raises(TypeError, match="name is 3: the name of a collective is a str"):
             function(torch.ones(1), name=3)
-
-
-@needs_torch("2.5", "torch.distributed.tensor")
-def test_a_dtensor_is_refused():
-    tensor = pytest.importorskip("torch.distributed.tensor")
-    mesh = torch.distributed.device_mesh.DeviceMesh(
-        "cpu", [0], _init_backend=False, _rank=0)
-    shared = tensor.DTensor.from_local(torch.ones(2), mesh, [tensor.Shard(0)], run_check=False)
-    for function in (hvd.allreduce, lambda x: hvd.broadcast_(x, 0)):
-        with pytest.raises(ValueError, match=r"to_local\(\)"):
-            function(shared)
 
 
 def unheard_of(tensor):
