@@ -134,8 +134,8 @@ MODIFIED = "modified by an inplace operation"
 AGAIN = "backward through the graph a second time"
 
 # Operations whose derivatives by one operand do not depend on another, or on itself.
-OF_OPERANDS = ("relu", "relu_", "relu_backward", "abs", "layer_norm", "batch_norm", "nll_loss",
-               "cross_entropy", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d",
+OF_OPERANDS = ("relu", "relu_", "relu_backward", "leaky_relu", "abs", "layer_norm", "batch_norm",
+               "nll_loss", "cross_entropy", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d",
                "scaled_dot_product_attention")
 
 KNOWN = [
