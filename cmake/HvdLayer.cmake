@@ -11,6 +11,10 @@ define_property(GLOBAL PROPERTY HVD_LAYER_TARGETS BRIEF_DOCS "Targets of all lay
 set(HVD_MECHANISMS nccl cuda nvcc dnnl prometheus)
 # If fuzzers are built (test/fuzz), these layers are instrumented for them.
 set(HVD_FUZZED_LAYERS core coordinator nn transport)
+# Where little is optimized, since compiling costs more than running (HVD_OPTIMIZE_LITTLE), these
+# layers are optimized nevertheless: fuzzers run them millions of times, or they loop over elements.
+set(HVD_BUSY_LAYERS core coordinator transport kernel tensor)
+set(HVD_BUSY_FOLDERS collective/reduce)
 set(HVD_FUZZER_COVERAGE
   -fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp,indirect-calls)
 
@@ -39,7 +43,12 @@ function(hvd_layer folder)
     if(HVD_FUZZERS AND layer IN_LIST HVD_FUZZED_LAYERS)
       target_compile_options(${target} PRIVATE ${HVD_FUZZER_COVERAGE})
     endif()
-    hvd_precompile(${target} library)
+    if(HVD_OPTIMIZE_LITTLE AND (layer IN_LIST HVD_BUSY_LAYERS OR folder IN_LIST HVD_BUSY_FOLDERS))
+      target_compile_options(${target} PRIVATE -O1)
+      hvd_precompile(${target} busy_library)
+    else()
+      hvd_precompile(${target} library)
+    endif()
     if(NOT LAYER_APART)
       set_property(GLOBAL APPEND PROPERTY HVD_LAYER_TARGETS ${target})
     endif()

@@ -11,19 +11,20 @@ set(HVD_PRECOMPILED_HEADERS
   [["absl/status/statusor.h"]] [["absl/strings/str_cat.h"]] [["absl/strings/str_join.h"]])
 
 # hvd_precompiled(<kind> [HEADERS <header>...] [USES <library>...]): the precompiled headers of
-# targets that are compiled alike: the kind `library`, or a kind of executables.
+# targets that are compiled alike: a kind of libraries, `library` or `busy_library`, or a kind of
+# executables.
 function(hvd_precompiled kind)
   set(target hvd_precompiled_${kind})
   cmake_parse_arguments(PRECOMPILED "" "" "HEADERS;USES" ${ARGN})
   set(source ${PROJECT_BINARY_DIR}/precompiled_${kind}.cc)
-  if(kind STREQUAL "library")
+  if(kind MATCHES "library$")
     file(CONFIGURE OUTPUT ${source} CONTENT "")
     add_library(${target} OBJECT ${source})
   else()
     file(CONFIGURE OUTPUT ${source} CONTENT "int main() { return 0; }\n")
     add_executable(${target} ${source})
   endif()
-  if(kind STREQUAL "library")
+  if(kind MATCHES "library$")
     set_target_properties(${target} PROPERTIES
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   endif()
@@ -39,7 +40,7 @@ function(hvd_precompile target kind)
   if(TARGET hvd_precompiled_${kind})
     target_precompile_headers(${target} REUSE_FROM hvd_precompiled_${kind})
   endif()
-  if(kind STREQUAL "library")
+  if(kind MATCHES "library$")
     set_target_properties(${target} PROPERTIES
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   endif()

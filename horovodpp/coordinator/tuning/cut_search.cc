@@ -8,7 +8,7 @@ namespace hvd::coordinator {
 namespace {
 
 // A cut wins if it saves this part of a step.
-constexpr double kLeastGain = 0.0025;
+constexpr double kWinningGain = 0.0025;
 // A cut is close to the best if its steps take at most this part more.
 constexpr double kClose = 0.03;
 constexpr int kMostLosses = 3;
@@ -47,7 +47,7 @@ std::optional<Arrangement> CutSearch::measured(const Arrangement& now,
   if (now == best_) return std::nullopt;
   const std::optional<TuningSample> best = best_sample();
   if (best &&
-      mine->fastest.step_seconds > (1 - kLeastGain) * best->step_seconds) {
+      mine->fastest.step_seconds > (1 - kWinningGain) * best->step_seconds) {
     if (mine->times == 1) ++losses_;
     return best_;
   }

@@ -173,7 +173,7 @@ TEST(EveryElementRule, MovesAPartToTheBitsOfTheWhole) {
 
 // Two ranks with halves of a batch move like one with all of it.
 TEST(EveryRule, StepsTogetherOnTwoRanks) {
-  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+  run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
     for (const Rule& r : all_rules()) {
       for (const bool shards : {false, true}) {
         const Tensor w = learnt(ones({3, 4}) * 0.5);
@@ -299,7 +299,7 @@ TEST(SharpnessAware, StepsAlongTheGradientUpTheSlope) {
 }
 
 TEST(SharpnessAware, AscendsToOnePointOnAllRanks) {
-  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+  run_world({.size = 2}, [](Runtime& job, transport::LoopbackWorld&) {
     const Tensor w = learnt(from_vector<double>({3, 4}, {2}));
     SAM optimizer(
         std::make_unique<DistributedOptimizer>(
