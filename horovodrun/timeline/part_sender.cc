@@ -23,7 +23,7 @@
 namespace hvd::launcher {
 namespace {
 
-constexpr int kUsageError = 2;
+constexpr int kNoRequest = 2;
 constexpr char kHeaderWords[] = "horovodrun timeline ";
 constexpr char kNone[] = "none";
 // For a launcher that neither reads nor answers, and whose connection is not
@@ -120,7 +120,7 @@ std::optional<PartHeader> parse_part_header(std::string_view line) {
 
 int send_parts(const std::vector<std::string>& words) {
   const auto request = parse_parts_request(words);
-  if (!request) return kUsageError;
+  if (!request) return kNoRequest;
   std::signal(SIGPIPE, SIG_IGN);
   std::vector<std::string> sent;
   for (const auto& [rank, path] : files_of(*request)) {

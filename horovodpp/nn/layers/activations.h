@@ -11,10 +11,10 @@ namespace HVD_EXPORT hvd {
 namespace nn {
 
 // A module that applies a function to its input.
-template <Tensor (*function)(const Tensor&)>
+template <Tensor (*kFunction)(const Tensor&)>
 class Activation : public Module {
  public:
-  Tensor forward(const Tensor& input) override { return function(input); }
+  Tensor forward(const Tensor& input) override { return kFunction(input); }
 };
 
 namespace activation {

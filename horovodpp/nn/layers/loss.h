@@ -19,14 +19,14 @@
 namespace HVD_EXPORT hvd {
 namespace nn {
 
-// The function `loss` with its options as an object.
-template <typename Options, auto loss>
+// The function `kLoss` with its options as an object.
+template <typename Options, auto kLoss>
 class LossWithOptions {
  public:
   explicit LossWithOptions(const Options& options = {}) : options_(options) {}
   template <typename... Tensors>
   Tensor operator()(const Tensors&... operands) const {
-    return loss(operands..., options_);
+    return kLoss(operands..., options_);
   }
 
  private:
@@ -34,13 +34,13 @@ class LossWithOptions {
 };
 
 // The same for a function whose only option is the reduction.
-template <auto loss>
+template <auto kLoss>
 class LossWithReduction {
  public:
   explicit LossWithReduction(Reduction reduction = Reduction::kMean)
       : reduction_(reduction) {}
   Tensor operator()(const Tensor& x, const Tensor& target) const {
-    return loss(x, target, reduction_);
+    return kLoss(x, target, reduction_);
   }
 
  private:

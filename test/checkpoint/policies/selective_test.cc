@@ -251,7 +251,7 @@ TEST(Selective, AWriteToAKeptResultIsAnError) {
             x, [&](const Tensor& in) { return checkpoint(f, in, options); },
             &operations),
         plain);
-    EXPECT_EQ((*operations)["sin"], 1);  // For the derivative of cos.
+    EXPECT_EQ((*operations)["sin"], 0);  // It is kept.
   }
   EXPECT_EQ(runs, 4);
 }
