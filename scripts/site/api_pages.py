@@ -43,11 +43,13 @@ INTERNAL = {f"horovodpp/{name}.h" for name in """
     autograd/graph/graph_ops autograd/graph/graph_state autograd/graph/operation_observer
     autograd/record/captured_tensors checkpoint/budgets/budget_holder checkpoint/recording
     checkpoint/region checkpoint/replay_group core/clip_findings core/thread/lockable
-    core/thread/spin_lock kernel/philox libtorch/ambient_state libtorch/gradient_home
+    core/thread/spin_lock kernel/philox libtorch/checkpoint/ambient_state
+    libtorch/checkpoint/recomputed_region libtorch/checkpoint/saved_place
+    libtorch/checkpoint/saved_tensor_hooks libtorch/checkpoint/tensors_in libtorch/gradient_home
     libtorch/gradient_hook libtorch/parameter_delta libtorch/parameter_gradient
-    libtorch/recomputed_region libtorch/reduced_parameters libtorch/reducer libtorch/saved_place
-    libtorch/saved_tensor_hooks libtorch/tensors libtorch/tensors_in libtorch/torch_version
-    libtorch/wrapped_optimizer tensor/base/intrusive_ptr tensor/base/thread_state tensor/tensor_impl
+    libtorch/reduced_parameters libtorch/reducer libtorch/tensors libtorch/torch_version
+    libtorch/wrapped_optimizer tensor/base/intrusive_ptr tensor/base/thread_state
+    tensor/tensor_impl
     """.split()}
 
 
