@@ -90,9 +90,11 @@ class TensorImpl : public Pooled {
   // Turns a weak reference into a strong one, unless the contents are gone.
   bool try_retain();
 
+  // Empty storage has no memory, yet parts of it have offsets.
   void* data() const {
-    return static_cast<std::byte*>(storage->data()) +
-           static_cast<std::size_t>(offset) * size_of(dtype);
+    auto* const memory = static_cast<std::byte*>(storage->data());
+    if (memory == nullptr) return nullptr;
+    return memory + static_cast<std::size_t>(offset) * size_of(dtype);
   }
 
   Ref<Storage> storage;
