@@ -182,10 +182,22 @@ class Reduction:
             # Other ranks used this parameter; this rank adds zeros.
             gradient = p.grad = parameters.zero_gradient(p, self._sparse_dims.get(number))
         elif gradient.is_sparse:
-            self._sparse_dims[number] = gradient.sparse_dim()
+            self._sparse_dims[number] = self._sparse_dim(number, gradient)
+            if gradient.sparse_dim() != self._sparse_dims[number]:
+                gradient = p.grad = parameters.zero_gradient(p, self._sparse_dims[number])
         elif not gradient.is_contiguous():
             gradient = p.grad = gradient.contiguous()
         return gradient
+
+    def _sparse_dim(self, number, gradient):
+        """The number of sparse dimensions; 0: of a dense gradient.
+
+        zero_() of a sparse tensor makes all of its dimensions sparse in torch 1.13.
+        """
+        known = self._sparse_dims.get(number, 0)
+        if gradient is None or not gradient.is_sparse or (known and gradient._nnz() == 0):
+            return known
+        return gradient.sparse_dim()
 
     def _start_sparse(self, number, gradient):
         p = self._parameters[number]
@@ -273,9 +285,8 @@ class Reduction:
         gradients = [self._parameters[number].grad for number in moving]
         exist = [gradient is not None for gradient in gradients] if self._finds_unused else []
         facts = self.ledger.facts(moving, exist)
-        sparse_dims = bytes(
-            gradient.sparse_dim() if gradient is not None and gradient.is_sparse
-            else self._sparse_dims.get(number, 0) for number, gradient in zip(moving, gradients))
+        sparse_dims = bytes(self._sparse_dim(number, gradient)
+                            for number, gradient in zip(moving, gradients))
         most = self._sender.most("agree." + self.wire_name(self._parameters[moving[0]]),
                                  facts + sparse_dims)
         self._sparse_dims.update(

@@ -266,7 +266,8 @@ class ProcessGroup(Reductions, Moves, Messages, dist.ProcessGroup):
         if self._is_first:
             job.leave(self.timeout)
         elif not self._is_closed and self._owns_set and _core.is_initialized():
-            with contextlib.suppress(RuntimeError):  # The job has ended.
+            # The job has ended, and perhaps another one has begun.
+            with contextlib.suppress(RuntimeError, ValueError):
                 _core.free_process_set(self.core)
         self._is_closed = True
 
