@@ -54,7 +54,7 @@ class StallReporter {
   std::vector<Stalled> report(std::vector<Waiting> waiting,
                               Clock::TimePoint now);
 
-  // Nothing that waits can stall. Sets due() as report() does.
+  // Sets due() as report() does, where all that waits may wait.
   void check_later(Clock::TimePoint now) { due_ = now + warning_; }
 
   // Adds the last submission to `state`.

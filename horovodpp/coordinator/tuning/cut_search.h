@@ -37,7 +37,7 @@ class CutSearch {
   CutSearch() = default;
   explicit CutSearch(const Limits& limits) : limits_(limits) {}
 
-  // Begins with `best`. Nothing has been measured.
+  // Begins with `best`, before any measurement.
   void begin(Arrangement best) { best_ = std::move(best); }
   bool is_measured() const { return samples_ > 0; }
 
@@ -57,7 +57,7 @@ class CutSearch {
   std::optional<Arrangement> try_close_one();
 
   // Ranks cannot follow `now`; `usual` is the cut that they can. Returns the cut
-  // to change to, if any. Nothing else is tried from now on.
+  // to change to, if any. The search ends.
   std::optional<Arrangement> could_not_follow(const Arrangement& now,
                                               const Arrangement& usual);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every rule of optim/rules promises: dtypes, layouts, parts, state, and
+// The promises of every rule of optim/rules: dtypes, layouts, parts, state, and
 // ranks that step together.
 #include <gtest/gtest.h>
 
