@@ -15,7 +15,6 @@ namespace hvd::nn {
 
 namespace activation {
 
-Tensor silu(const Tensor& x) { return x * sigmoid(x); }
 Tensor log_sigmoid(const Tensor& x) { return autograd::stable_log_sigmoid(x); }
 Tensor softplus(const Tensor& x) { return -autograd::stable_log_sigmoid(-x); }
 Tensor mish(const Tensor& x) { return x * tanh(softplus(x)); }
@@ -41,7 +40,7 @@ Tensor by_sign(const Tensor& x, Negative negative) {
 }  // namespace
 
 Tensor LeakyReLU::forward(const Tensor& input) {
-  return by_sign(input, [&](const Tensor& x) { return x * slope_; });
+  return leaky_relu(input, slope_);
 }
 
 // The exponent of a large element, which is not chosen, would overflow.

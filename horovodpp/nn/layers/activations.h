@@ -6,6 +6,7 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
+#include "horovodpp/ops/unary_ops.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {
@@ -19,7 +20,6 @@ class Activation : public Module {
 
 namespace activation {
 
-Tensor silu(const Tensor& x);         // x sigmoid(x)
 Tensor log_sigmoid(const Tensor& x);  // ln sigmoid(x)
 Tensor softplus(const Tensor& x);     // ln(1 + e^x)
 Tensor mish(const Tensor& x);         // x tanh(softplus(x))
@@ -32,7 +32,7 @@ Tensor hardswish(const Tensor& x);    // x relu6(x + 3) / 6
 
 }  // namespace activation
 
-using SiLU = Activation<activation::silu>;
+using SiLU = Activation<hvd::silu>;
 using LogSigmoid = Activation<activation::log_sigmoid>;
 using Softplus = Activation<activation::softplus>;
 using Mish = Activation<activation::mish>;
