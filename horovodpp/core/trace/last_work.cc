@@ -40,7 +40,9 @@ std::string and_more(std::size_t more) {
 class Follower {
  public:
   Follower(const RingReader& reader, std::uint64_t now)
-      : reader_(reader), moment_(Moment::now(reader.by_counter())), now_(now) {}
+      : reader_(reader),
+        time_(reader.began(), Moment::now(reader.by_counter())),
+        now_(now) {}
 
   void add(const Event& event);
   std::string describe(bool is_over) const;
@@ -72,7 +74,7 @@ class Follower {
   std::string describe_done(bool is_over) const;
 
   const RingReader& reader_;
-  const Moment moment_;
+  const SteadyTime time_;
   const std::uint64_t now_;
   std::vector<Waiting> waiting_;  // The oldest first.
   std::optional<Batch> batch_;
@@ -184,11 +186,8 @@ void Follower::batch_ends(const Event& event) {
 
 // Nanoseconds from `ticks` to the end of the work.
 std::uint64_t Follower::since(std::uint64_t ticks) const {
-  const auto at = [&](std::uint64_t other) {
-    return nanoseconds_at(other, reader_.began(), moment_);
-  };
-  const std::uint64_t end = broken_ ? at(*broken_) : now_;
-  const std::uint64_t begin = at(ticks);
+  const std::uint64_t end = broken_ ? time_.at(*broken_) : now_;
+  const std::uint64_t begin = time_.at(ticks);
   return end - std::min(end, begin);
 }
 

@@ -52,18 +52,14 @@ Moment Moment::now(bool by_counter) {
   return best;
 }
 
-std::uint64_t nanoseconds_at(std::uint64_t ticks, const Moment& earlier,
-                             const Moment& later) {
-  if (later.ticks == earlier.ticks) return earlier.nanoseconds;
-  const double rate =
+SteadyTime::SteadyTime(const Moment& earlier, const Moment& later)
+    : earlier_(earlier) {
+  if (later.ticks == earlier.ticks) return;
+  nanoseconds_of_tick_ =
       static_cast<double>(
           static_cast<std::int64_t>(later.nanoseconds - earlier.nanoseconds)) /
       static_cast<double>(
           static_cast<std::int64_t>(later.ticks - earlier.ticks));
-  const double since =
-      static_cast<double>(static_cast<std::int64_t>(ticks - earlier.ticks));
-  return earlier.nanoseconds +
-         static_cast<std::uint64_t>(static_cast<std::int64_t>(since * rate));
 }
 
 }  // namespace hvd::trace

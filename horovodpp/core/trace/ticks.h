@@ -43,9 +43,23 @@ struct Moment {
   static Moment now(bool by_counter);
 };
 
-// Nanoseconds of the steady clock at `ticks`, which lies between or near two
-// different moments. Processes of one machine may read each other's ticks.
-std::uint64_t nanoseconds_at(std::uint64_t ticks, const Moment& earlier,
-                             const Moment& later);
+// Converts ticks to nanoseconds of the steady clock, for ticks between or near
+// two moments. Processes of one machine may read each other's ticks.
+class SteadyTime {
+ public:
+  SteadyTime() = default;
+  SteadyTime(const Moment& earlier, const Moment& later);
+
+  std::uint64_t at(std::uint64_t ticks) const {
+    const auto since = static_cast<std::int64_t>(ticks - earlier_.ticks);
+    return earlier_.nanoseconds +
+           static_cast<std::uint64_t>(static_cast<std::int64_t>(
+               static_cast<double>(since) * nanoseconds_of_tick_));
+  }
+
+ private:
+  Moment earlier_;
+  double nanoseconds_of_tick_ = 0;
+};
 
 }  // namespace hvd::trace

@@ -17,6 +17,8 @@ namespace {
 using trace::Event;
 using trace::EventKind;
 
+constexpr char kWait[] = R"("WAIT")";
+
 // As in Horovod: the operation before the name.
 std::string label_of(const trace::Name& name) {
   if (name.operation.empty()) return name.text;
@@ -68,7 +70,7 @@ void EventLanes::add(const Event& event, const Operations& operations) {
       return;
     case EventKind::kBatchBegins:
       if (options_.mark_cycles && (event.detail & trace::kFirstOfCycle) != 0) {
-        tracks_.mark("CYCLE_START", event.ticks);
+        tracks_.mark(R"("CYCLE_START")", event.ticks);
       }
       return;
     case EventKind::kBatchEntry:
@@ -85,7 +87,7 @@ void EventLanes::add(const Event& event, const Operations& operations) {
     case EventKind::kCallEnds:
       if (operations.open() == nullptr) return;
       for (const Operation& operation : operations.open()->operations) {
-        call_ends(operation, event.ticks);
+        call_ends(shown(operation), event.ticks);
       }
       return;
     case EventKind::kBatchEnds:
@@ -93,7 +95,7 @@ void EventLanes::add(const Event& event, const Operations& operations) {
     case EventKind::kDoneAtOnce:
       return done_at_once(event);
     case EventKind::kStepEnds:
-      return tracks_.mark("STEP_END", event.ticks);
+      return tracks_.mark(R"("STEP_END")", event.ticks);
     case EventKind::kSpanBegins:
       return work_begins(event);
     case EventKind::kSpanEnds:
@@ -109,62 +111,72 @@ void EventLanes::skip(const Operations& operations) {
   for (const auto& [thread, open] : work_) end_work(thread, 0, last_ticks_);
 }
 
-EventLanes::Lane& EventLanes::lane(std::uint32_t name) {
-  const auto found = lanes_.find(name);
-  if (found != lanes_.end()) return found->second;
-  const trace::Name known = options_.name(name);
-  Lane& made = lanes_[name];
-  made.pid = tracks_.process(label_of(known));
-  made.kind = kind_of(known);
-  return made;
+const EventLanes::Lane& EventLanes::lane(std::uint32_t name) {
+  const auto [found, is_new] = lanes_.try_emplace(name);
+  if (is_new) {
+    const trace::Name known = options_.name(name);
+    found->second = {.pid = tracks_.process(label_of(known)),
+                     .spans = &spans(known)};
+  }
+  return found->second;
+}
+
+EventLanes::Spans& EventLanes::spans(const trace::Name& name) {
+  const std::string kind = kind_of(name);
+  const Spans made = {.kind = kind,
+                      .whole = json_string(kind),
+                      .negotiation = json_string("NEGOTIATE_" + kind)};
+  return spans_.try_emplace(kind, made).first->second;
+}
+
+// "SHM_ADASUM_ALLREDUCE" for the plane "shm-adasum".
+const std::string& EventLanes::call(Spans& spans, std::uint16_t plane) {
+  const auto [found, is_new] = spans.calls.try_emplace(plane);
+  if (is_new) {
+    std::string name = absl::AsciiStrToUpper(options_.name(plane).text);
+    std::replace(name.begin(), name.end(), '-', '_');
+    found->second = json_string(absl::StrCat(name, "_", spans.kind));
+  }
+  return found->second;
+}
+
+const std::string& EventLanes::work(std::uint16_t label) {
+  const auto [found, is_new] = work_names_.try_emplace(label);
+  if (is_new) found->second = json_string(options_.name(label).text);
+  return found->second;
 }
 
 EventLanes::Shown& EventLanes::shown(const Operation& operation) {
   const auto [found, is_new] = shown_.try_emplace(operation.id);
-  if (is_new) found->second.track = take_track(operation.name);
+  if (is_new) {
+    const Lane& of = lane(operation.name);
+    found->second = {.track = tracks_.take(of.pid), .spans = of.spans};
+  }
   return found->second;
-}
-
-std::string EventLanes::negotiation(const Operation& operation) {
-  return absl::StrCat("NEGOTIATE_", lane(operation.name).kind);
-}
-
-// "SHM_ADASUM" of "shm-adasum".
-std::string EventLanes::plane(std::uint16_t label) {
-  std::string name = absl::AsciiStrToUpper(options_.name(label).text);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
 }
 
 void EventLanes::submitted(const Operation& operation) {
   Shown& mine = shown(operation);
   mine.is_open = true;
-  tracks_.begin(mine.track, negotiation(operation), *operation.submitted);
+  tracks_.begin(mine.track, mine.spans->negotiation, *operation.submitted);
 }
 
 void EventLanes::entry(const Operation& operation, std::uint64_t ticks) {
   Shown& mine = shown(operation);
-  if (mine.is_open) tracks_.end(mine.track, negotiation(operation), ticks);
+  if (mine.is_open) tracks_.end(mine.track, mine.spans->negotiation, ticks);
   mine.is_open = true;
-  tracks_.begin(mine.track, lane(operation.name).kind, ticks);
+  tracks_.begin(mine.track, mine.spans->whole, ticks);
 }
 
 void EventLanes::call_begins(const Operation& operation, const Event& event) {
   Shown& mine = shown(operation);
-  mine.call = event.label;
-  tracks_.begin(
-      mine.track,
-      absl::StrCat(plane(event.label), "_", lane(operation.name).kind),
-      event.ticks);
+  mine.call = &call(*mine.spans, event.label);
+  tracks_.begin(mine.track, *mine.call, event.ticks);
 }
 
-void EventLanes::call_ends(const Operation& operation, std::uint64_t ticks) {
-  Shown& mine = shown(operation);
-  const auto call = std::exchange(mine.call, std::nullopt);
-  if (!call) return;
-  tracks_.end(mine.track,
-              absl::StrCat(plane(*call), "_", lane(operation.name).kind),
-              ticks);
+void EventLanes::call_ends(Shown& mine, std::uint64_t ticks) {
+  if (mine.call == nullptr) return;
+  tracks_.end(mine.track, *std::exchange(mine.call, nullptr), ticks);
 }
 
 void EventLanes::batch_ends(const Event& event, const Batch& batch) {
@@ -181,28 +193,27 @@ void EventLanes::batch_ends(const Event& event, const Batch& batch) {
 
 // Its batch was abandoned, and it comes again.
 void EventLanes::goes_back(const Operation& operation, std::uint64_t ticks) {
-  call_ends(operation, ticks);
   Shown& mine = shown(operation);
+  call_ends(mine, ticks);
   if (mine.is_open) {
-    tracks_.end(mine.track, lane(operation.name).kind, ticks,
-                R"("abandoned": true)");
+    tracks_.end(mine.track, mine.spans->whole, ticks, R"("abandoned": true)");
   }
   mine.is_open = true;
-  tracks_.begin(mine.track, negotiation(operation), ticks);
+  tracks_.begin(mine.track, mine.spans->negotiation, ticks);
 }
 
 void EventLanes::done_at_once(const Event& event) {
   const std::uint64_t began = event.ticks - trace::high_of(event.value);
   if (options_.mark_cycles && (event.detail & trace::kFirstOfCycle) != 0) {
-    tracks_.mark("CYCLE_START", began);
+    tracks_.mark(R"("CYCLE_START")", began);
   }
-  const Track track = take_track(event.name);
-  const std::string kind = lane(event.name).kind;
-  const std::string call = absl::StrCat(plane(event.label), "_", kind);
-  tracks_.begin(track, kind, began);
-  tracks_.begin(track, call, began);
-  tracks_.end(track, call, event.ticks);
-  tracks_.end(track, kind, event.ticks,
+  const Lane of = lane(event.name);
+  const Track track = tracks_.take(of.pid);
+  const std::string& name = call(*of.spans, event.label);
+  tracks_.begin(track, of.spans->whole, began);
+  tracks_.begin(track, name, began);
+  tracks_.end(track, name, event.ticks);
+  tracks_.end(track, of.spans->whole, event.ticks,
               absl::StrCat(R"("bytes": )", trace::low_of(event.value)));
   tracks_.release(track);
   if (are_awaited_) return;
@@ -211,7 +222,7 @@ void EventLanes::done_at_once(const Event& event) {
 }
 
 void EventLanes::job_breaks(const Event& event) {
-  tracks_.mark("JOB_BREAKS", event.ticks,
+  tracks_.mark(R"("JOB_BREAKS")", event.ticks,
                absl::StrCat(R"("reason": )",
                             json_string(options_.name(event.name).text)));
 }
@@ -222,18 +233,15 @@ void EventLanes::end_all(const Batch& ended, std::uint64_t ticks) {
 
 void EventLanes::end(const Operation& operation, std::uint64_t ticks,
                      const char* arguments) {
-  call_ends(operation, ticks);
-  const Shown mine = shown(operation);
-  shown_.erase(operation.id);
-  if (mine.is_open) {
-    if (operation.batch) {
-      tracks_.end(mine.track, lane(operation.name).kind, ticks,
-                  arguments_of(operation));
-    } else {
-      tracks_.end(mine.track, negotiation(operation), ticks, arguments);
-    }
+  Shown& mine = shown(operation);
+  call_ends(mine, ticks);
+  if (mine.is_open && operation.batch) {
+    tracks_.end(mine.track, mine.spans->whole, ticks, arguments_of(operation));
+  } else if (mine.is_open) {
+    tracks_.end(mine.track, mine.spans->negotiation, ticks, arguments);
   }
   tracks_.release(mine.track);
+  shown_.erase(operation.id);
 }
 
 Track EventLanes::training(std::uint8_t thread) {
@@ -248,9 +256,9 @@ Track EventLanes::training(std::uint8_t thread) {
 void EventLanes::show_wait(bool begins, std::uint64_t ticks) {
   const Track track = {.pid = tracks_.process("waits"), .thread = 1};
   if (begins) {
-    tracks_.begin(track, "WAIT", ticks);
+    tracks_.begin(track, kWait, ticks);
   } else {
-    tracks_.end(track, "WAIT", ticks);
+    tracks_.end(track, kWait, ticks);
   }
 }
 
@@ -261,16 +269,14 @@ void EventLanes::show_waits(const Operations& operations, std::uint64_t ticks) {
 }
 
 void EventLanes::work_begins(const Event& event) {
-  std::string what = options_.name(event.label).text;
-  tracks_.begin(training(event.detail), what, event.ticks);
-  work_[event.detail].push_back(std::move(what));
+  tracks_.begin(training(event.detail), work(event.label), event.ticks);
+  work_[event.detail].push_back(event.label);
 }
 
 // Its begin may be missing.
 void EventLanes::work_is_done(const Event& event) {
-  const std::string what = options_.name(event.label).text;
-  const std::vector<std::string>& open = work_[event.detail];
-  const auto last = std::find(open.rbegin(), open.rend(), what);
+  const std::vector<std::uint16_t>& open = work_[event.detail];
+  const auto last = std::find(open.rbegin(), open.rend(), event.label);
   if (last == open.rend()) return;
   end_work(event.detail, static_cast<std::size_t>(open.rend() - last) - 1,
            event.ticks);
@@ -279,9 +285,9 @@ void EventLanes::work_is_done(const Event& event) {
 // Ends a thread's spans from the innermost on, until `down_to` are open.
 void EventLanes::end_work(std::uint8_t thread, std::size_t down_to,
                           std::uint64_t ticks) {
-  std::vector<std::string>& open = work_[thread];
+  std::vector<std::uint16_t>& open = work_[thread];
   while (open.size() > down_to) {
-    tracks_.end(training(thread), open.back(), ticks);
+    tracks_.end(training(thread), work(open.back()), ticks);
     open.pop_back();
   }
 }

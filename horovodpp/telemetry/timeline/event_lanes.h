@@ -17,12 +17,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "horovodpp/core/trace/event.h"
 #include "horovodpp/core/trace/event_ring.h"
 #include "horovodpp/telemetry/timeline/tracks.h"
@@ -47,29 +48,40 @@ class EventLanes {
   // Events are missing before the next one: ends everything that is open.
   void skip(const Operations& operations);
 
-  // Takes the text of the events so far, separated by commas.
-  std::string take() { return tracks_.take_text(); }
+  // The elements since the last clear(), separated by commas.
+  std::string_view text() const { return tracks_.text(); }
+  void clear() { tracks_.clear(); }
 
  private:
+  // The names of an operation's spans, as JSON strings. They are made once, so
+  // that an event costs little.
+  struct Spans {
+    std::string kind;         // ALLREDUCE
+    std::string whole;        // "ALLREDUCE"
+    std::string negotiation;  // "NEGOTIATE_ALLREDUCE"
+    absl::node_hash_map<std::uint16_t, std::string> calls = {};  // By plane.
+  };
   struct Lane {
     int pid = 0;
-    std::string kind;  // "ALLREDUCE"
+    Spans* spans = nullptr;
   };
-
-  Lane& lane(std::uint32_t name);
-  Track take_track(std::uint32_t name) { return tracks_.take(lane(name).pid); }
   struct Shown {
     Track track = {};
-    bool is_open = false;                    // Its NEGOTIATE_ or its own span.
-    std::optional<std::uint16_t> call = {};  // The plane of an open call.
+    Spans* spans = nullptr;
+    bool is_open = false;               // Its negotiation or the whole.
+    const std::string* call = nullptr;  // Of an open call.
   };
+
+  const Lane& lane(std::uint32_t name);
+  Spans& spans(const trace::Name& name);
+  const std::string& call(Spans& spans, std::uint16_t plane);
+  // The name of a span of the program's, as a JSON string.
+  const std::string& work(std::uint16_t label);
   Shown& shown(const Operation& operation);
-  std::string negotiation(const Operation& operation);
-  std::string plane(std::uint16_t label);
   void submitted(const Operation& operation);
   void entry(const Operation& operation, std::uint64_t ticks);
   void call_begins(const Operation& operation, const trace::Event& event);
-  void call_ends(const Operation& operation, std::uint64_t ticks);
+  void call_ends(Shown& mine, std::uint64_t ticks);
   void batch_ends(const trace::Event& event, const Batch& batch);
   void goes_back(const Operation& operation, std::uint64_t ticks);
   void done_at_once(const trace::Event& event);
@@ -88,11 +100,13 @@ class EventLanes {
   const Options options_;
   Tracks tracks_;
   std::uint64_t last_ticks_ = 0;
-  absl::flat_hash_map<std::uint32_t, Lane> lanes_;   // By name.
-  absl::flat_hash_map<std::uint64_t, Shown> shown_;  // By operation.
+  absl::node_hash_map<std::string, Spans> spans_;               // By kind.
+  absl::flat_hash_map<std::uint32_t, Lane> lanes_;              // By name.
+  absl::flat_hash_map<std::uint64_t, Shown> shown_;             // By operation.
+  absl::flat_hash_map<std::uint16_t, std::string> work_names_;  // By label.
   bool are_awaited_ = false;
   // The open spans of each thread of the program, the outermost first.
-  absl::flat_hash_map<std::uint8_t, std::vector<std::string>> work_;
+  absl::flat_hash_map<std::uint8_t, std::vector<std::uint16_t>> work_;
 };
 
 }  // namespace hvd::telemetry

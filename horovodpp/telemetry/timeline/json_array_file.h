@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,7 +35,8 @@ class JsonArrayFile {
 
  private:
   JsonArrayFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
-  absl::Status write(std::string_view text);
+  // Writes the texts at end_, one after the other.
+  absl::Status write(std::array<std::string_view, 3> texts);
   const char* closing() const { return is_empty_ ? "]\n" : "\n]\n"; }
 
   const std::string path_;

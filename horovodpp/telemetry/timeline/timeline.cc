@@ -79,8 +79,13 @@ void Timeline::missed(std::uint64_t count, const Operations& operations) {
   lanes_.skip(operations);
 }
 
+void Timeline::pause() {
+  append(lanes_.text());
+  lanes_.clear();
+}
+
 // After an error the file stays as it is.
-void Timeline::append(const std::string& elements) {
+void Timeline::append(std::string_view elements) {
   if (file_ == nullptr) return;
   const absl::Status written = file_->append(elements);
   if (written.ok()) return;

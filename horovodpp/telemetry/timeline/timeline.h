@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -50,8 +51,8 @@ class Timeline final : private EventReader {
     lanes_.add(event, operations);
   }
   void missed(std::uint64_t count, const Operations& operations) override;
-  void pause() override { append(lanes_.take()); }
-  void append(const std::string& elements);
+  void pause() override;
+  void append(std::string_view elements);
   void end();
 
   const int rank_;

@@ -37,16 +37,21 @@ class Tracks {
   Track take(int pid);
   void release(const Track& track) { thread_of(track).is_used = false; }
 
-  void begin(const Track& track, std::string_view what, std::uint64_t ticks);
-  // `arguments`: JSON members, or "".
-  void end(const Track& track, std::string_view what, std::uint64_t ticks,
-           std::string_view arguments = {});
+  // `name`: a JSON string. `arguments`: JSON members, or "".
+  void begin(const Track& track, std::string_view name, std::uint64_t ticks) {
+    event(R"(, "ph": "B", "ts": )", track, name, ticks, {});
+  }
+  void end(const Track& track, std::string_view name, std::uint64_t ticks,
+           std::string_view arguments = {}) {
+    event(R"(, "ph": "E", "ts": )", track, name, ticks, arguments);
+  }
   // A moment of the whole rank.
-  void mark(std::string_view what, std::uint64_t ticks,
+  void mark(std::string_view name, std::uint64_t ticks,
             std::string_view arguments = {});
 
-  // Takes the elements so far, separated by commas.
-  std::string take_text();
+  // The elements since the last clear(), separated by commas.
+  std::string_view text() const { return text_; }
+  void clear() { text_.clear(); }
 
  private:
   struct Thread {
@@ -58,8 +63,11 @@ class Tracks {
   };
 
   Thread& thread_of(const Track& track);
-  void write(std::string_view element);
-  std::string place(const Track& track, std::uint64_t ticks);
+  void event(std::string_view phase, const Track& track, std::string_view name,
+             std::uint64_t ticks, std::string_view arguments);
+  // Begins an element with its name, a JSON string.
+  void element(std::string_view name);
+  void finish(std::string_view arguments);
 
   const Clock nanoseconds_;
   std::string text_;

@@ -66,10 +66,6 @@ void TraceFollower::flush() {
   drain();
 }
 
-std::uint64_t TraceFollower::nanoseconds(std::uint64_t ticks) const {
-  return trace::nanoseconds_at(ticks, trace_.began(), now_);
-}
-
 void TraceFollower::run() {
   auto pause = kShortestPause;
   MutexLock lock(mutex_);
@@ -88,7 +84,7 @@ void TraceFollower::run() {
 // Returns whether there were events.
 bool TraceFollower::drain() {
   if (readers_.empty()) return false;
-  now_ = trace::Moment::now(trace_.by_counter());
+  time_ = {trace_.began(), trace::Moment::now(trace_.by_counter())};
   const std::uint64_t end = trace_.written();
   const bool is_any = next_ < end;
   while (next_ < end) {

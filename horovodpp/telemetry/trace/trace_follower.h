@@ -58,7 +58,9 @@ class TraceFollower {
 
   // For a reader, during a call: nanoseconds of the steady clock, and the name
   // of a number in events.
-  std::uint64_t nanoseconds(std::uint64_t ticks) const;
+  std::uint64_t nanoseconds(std::uint64_t ticks) const {
+    return time_.at(ticks);
+  }
   trace::Name name(std::uint32_t number) const { return trace_.name(number); }
 
  private:
@@ -73,7 +75,7 @@ class TraceFollower {
   std::vector<EventReader*> readers_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   Operations operations_ ABSL_GUARDED_BY(mutex_);
-  trace::Moment now_;  // Of the present drain().
+  trace::SteadyTime time_;  // As of the present drain().
   std::thread thread_;
 };
 

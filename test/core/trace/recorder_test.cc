@@ -109,8 +109,8 @@ TEST(Recorder, TimesAreThoseOfTheSteadyClock) {
   while (steady_nanoseconds() < after + 1'000'000) {
   }
   const RingReader reader = recorder->reader();
-  const std::uint64_t time =
-      nanoseconds_at(ticks, reader.began(), Moment::now(reader.by_counter()));
+  const SteadyTime clock(reader.began(), Moment::now(reader.by_counter()));
+  const std::uint64_t time = clock.at(ticks);
   // The machine may have stopped this thread between two readings.
   const std::uint64_t slack = 10'000 + (after - before);
   EXPECT_GE(time + slack, before);
