@@ -21,4 +21,5 @@
 #include "horovodpp/nn/module.h"                      // IWYU pragma: export
 #include "horovodpp/nn/safetensors.h"                 // IWYU pragma: export
 #include "horovodpp/nn/state_dict.h"                  // IWYU pragma: export
+#include "horovodpp/nn/torch_file/torch_file.h"       // IWYU pragma: export
 #include "horovodpp/nn/weight_average.h"              // IWYU pragma: export

@@ -35,16 +35,24 @@ HVD_EXPORT InputFile::~InputFile() {
 }
 
 HVD_EXPORT void InputFile::read(void* data, std::size_t bytes) {
+  read_at(next_, data, bytes);
+  next_ += bytes;
+}
+
+HVD_EXPORT void InputFile::read_at(std::uint64_t place, void* data,
+                                   std::size_t bytes) {
   constexpr std::size_t kMost = std::size_t{1} << 30;
   char* next = static_cast<char*>(data);
   while (bytes > 0) {
-    const ssize_t got = ::read(fd_, next, std::min(bytes, kMost));
+    const ssize_t got =
+        ::pread(fd_, next, std::min(bytes, kMost), static_cast<off_t>(place));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_with(errno);
     if (got == 0) {
       fail(absl::DataLossError("it became shorter while it was read"));
     }
     next += got;
+    place += static_cast<std::uint64_t>(got);
     bytes -= static_cast<std::size_t>(got);
   }
 }
