@@ -8,16 +8,18 @@
 // InvalidArgument, with the shapes, if shapes do not fit.
 #pragma once
 
-#include "horovodpp/autograd/graph/graph_ops.h"  // IWYU pragma: export
-#include "horovodpp/ops/elementwise_ops.h"       // IWYU pragma: export
-#include "horovodpp/ops/functional/attention.h"  // IWYU pragma: export
-#include "horovodpp/ops/functional/dropout.h"    // IWYU pragma: export
-#include "horovodpp/ops/functional/losses.h"     // IWYU pragma: export
-#include "horovodpp/ops/functional/lstm.h"       // IWYU pragma: export
-#include "horovodpp/ops/functional/norms.h"      // IWYU pragma: export
-#include "horovodpp/ops/images/images.h"         // IWYU pragma: export
-#include "horovodpp/ops/indices/index_ops.h"     // IWYU pragma: export
-#include "horovodpp/ops/matmul_ops.h"            // IWYU pragma: export
-#include "horovodpp/ops/reduce_ops.h"            // IWYU pragma: export
-#include "horovodpp/ops/shape_ops.h"             // IWYU pragma: export
-#include "horovodpp/ops/unary_ops.h"             // IWYU pragma: export
+#include "horovodpp/autograd/graph/graph_ops.h"       // IWYU pragma: export
+#include "horovodpp/ops/elementwise_ops.h"            // IWYU pragma: export
+#include "horovodpp/ops/functional/attention.h"       // IWYU pragma: export
+#include "horovodpp/ops/functional/dropout.h"         // IWYU pragma: export
+#include "horovodpp/ops/functional/losses.h"          // IWYU pragma: export
+#include "horovodpp/ops/functional/lstm.h"            // IWYU pragma: export
+#include "horovodpp/ops/functional/norms.h"           // IWYU pragma: export
+#include "horovodpp/ops/images/images.h"              // IWYU pragma: export
+#include "horovodpp/ops/indices/index_ops.h"          // IWYU pragma: export
+#include "horovodpp/ops/matmul_ops.h"                 // IWYU pragma: export
+#include "horovodpp/ops/reduce_ops.h"                 // IWYU pragma: export
+#include "horovodpp/ops/reductions/scan_ops.h"        // IWYU pragma: export
+#include "horovodpp/ops/reductions/statistics_ops.h"  // IWYU pragma: export
+#include "horovodpp/ops/shape_ops.h"                  // IWYU pragma: export
+#include "horovodpp/ops/unary_ops.h"                  // IWYU pragma: export

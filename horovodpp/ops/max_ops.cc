@@ -10,6 +10,7 @@
 #include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/shape_ops.h"
+#include "horovodpp/tensor/base/named_dims.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 
@@ -142,20 +143,17 @@ MaxResult extreme(const Tensor& x, std::int64_t dim, bool keepdim) {
   return {without(values, along), without(found, along)};
 }
 
-// y = max x or min x:  dx = dy / n for each of the n elements equal to y
+// y = max x or min x over dimensions:  dx = dy / n for each of the n elements
+// equal to y
 struct ExtremeBackward : Node {
   const char* name() const override { return "ExtremeBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     const Tensor x = self.unpack(*this).detach();
-    const Tensor y = result.unpack(*this).detach();
-    Tensor equal = eq(x, y);
-    auto count = sum(equal).item<std::int64_t>();
-    if (count == 0) {  // y is NaN, so count the NaNs.
-      equal = ne(x, x);
-      count = sum(equal).item<std::int64_t>();
-    }
-    results[0] =
-        where(equal, mul(grads[0], 1.0 / static_cast<double>(count)), 0.0);
+    const Tensor y = reshape(result.unpack(*this).detach(), kept);
+    const Tensor nan = ne(x, x);  // If one is NaN, y is.
+    const Tensor equal = where(nan, nan, eq(x, y));
+    const Tensor count = sum_to(to(equal, x.dtype()), kept);
+    results[0] = where(equal, reshape(grads[0], kept) / count, 0.0);
   }
   void release_saved() override {
     self.release();
@@ -163,18 +161,48 @@ struct ExtremeBackward : Node {
   }
   SavedTensor self;
   SavedTensor result;
+  Dims kept;  // The shape of x with 1 in place of each reduced dimension.
 };
 
+// x as [..., n], where n is over all reduced dimensions.
+Tensor reduced_last(const Tensor& x, const Dims& kept) {
+  Dims order, shape;
+  std::int64_t n = 1;
+  for (std::size_t d = 0; d < kept.size(); ++d) {
+    if (kept[d] == x.shape()[d]) {
+      order.push_back(static_cast<std::int64_t>(d));
+      shape.push_back(kept[d]);
+    }
+  }
+  for (std::size_t d = 0; d < kept.size(); ++d) {
+    if (kept[d] == x.shape()[d]) continue;
+    order.push_back(static_cast<std::int64_t>(d));
+    n *= x.shape()[d];
+  }
+  shape.push_back(n);
+  return reshape(permute(x, order), shape);
+}
+
 template <typename Which>
-Tensor extreme_of_all(const Tensor& x) {
+Tensor extreme_over(const Tensor& x, const Dims& dims, bool keepdim) {
   check_defined(x, Which::kName);
+  const auto goes = named_dims(dims, x.shape().size(), Which::kName);
+  Dims kept, squeezed;
+  for (std::size_t d = 0; d < x.shape().size(); ++d) {
+    const bool is_reduced = dims.empty() || goes[d];
+    kept.push_back(is_reduced ? 1 : x.shape()[d]);
+    if (!is_reduced) squeezed.push_back(x.shape()[d]);
+  }
   Tensor out = result_of(Which::kName, [&] {
     NoGrad no_grad;
-    return clone(extreme<Which>(reshape(x.detach(), {-1}), 0, false).values);
+    const Tensor rows = reduced_last(x.detach(), kept);
+    return clone(reshape(extreme<Which>(rows, -1, false).values,
+                         keepdim ? kept : squeezed));
   });
   if (needs_grad(x)) {
     auto node = make_node<ExtremeBackward>(x);
     node->self.save(x);
+    node->kept = kept;
     set_history(out, node);
     node->result.save_output(out);
   }
@@ -188,30 +216,32 @@ MaxResult max(const Tensor& x, std::int64_t dim, bool keepdim) {
   return autograd::extreme<autograd::Largest>(x, dim, keepdim);
 }
 
-Tensor max(const Tensor& x) {
-  return autograd::extreme_of_all<autograd::Largest>(x);
+Tensor max(const Tensor& x) { return amax(x); }
+
+Tensor amax(const Tensor& x, const autograd::Dims& dims, bool keepdim) {
+  return autograd::extreme_over<autograd::Largest>(x, dims, keepdim);
 }
 
 MinResult min(const Tensor& x, std::int64_t dim, bool keepdim) {
   return autograd::extreme<autograd::Smallest>(x, dim, keepdim);
 }
 
-Tensor min(const Tensor& x) {
-  return autograd::extreme_of_all<autograd::Smallest>(x);
+Tensor min(const Tensor& x) { return amin(x); }
+
+Tensor amin(const Tensor& x, const autograd::Dims& dims, bool keepdim) {
+  return autograd::extreme_over<autograd::Smallest>(x, dims, keepdim);
 }
 
-Tensor argmax(const Tensor& x) {
-  autograd::check_defined(x, "argmax");
-  if (x.dim() == 0 || x.size(-1) == 0) {
-    throw InvalidArgument(absl::StrCat(
-        "argmax: ", x.describe(), " has no last dimension to choose from"));
-  }
-  return argmax(x, -1);
-}
+Tensor argmax(const Tensor& x) { return argmax(x, -1); }
 
 Tensor argmax(const Tensor& x, std::int64_t dim, bool keepdim) {
   autograd::check_defined(x, "argmax");
   return max(x.detach(), dim, keepdim).indices;
+}
+
+Tensor argmin(const Tensor& x, std::int64_t dim, bool keepdim) {
+  autograd::check_defined(x, "argmin");
+  return min(x.detach(), dim, keepdim).indices;
 }
 
 }  // namespace hvd

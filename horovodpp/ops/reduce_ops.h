@@ -44,11 +44,20 @@ Tensor min(const Tensor& x);
 using MinResult = MaxResult;
 MinResult min(const Tensor& x, std::int64_t dim, bool keepdim = false);
 
+// The largest and the smallest elements over `dims`, {}: all; equal elements
+// share the gradient. The dimensions are dropped unless `keepdim`.
+Tensor amax(const Tensor& x, const autograd::Dims& dims = {},
+            bool keepdim = false);
+Tensor amin(const Tensor& x, const autograd::Dims& dims = {},
+            bool keepdim = false);
+
 // The index of the largest element in the last dimension: x [..., n] -> int64
 // [...]. The first of equal elements, or the first NaN. Not differentiable.
 Tensor argmax(const Tensor& x);
 // The same along any dimension, which is dropped unless `keepdim`.
 Tensor argmax(const Tensor& x, std::int64_t dim, bool keepdim = false);
+// The index of the smallest along a dimension.
+Tensor argmin(const Tensor& x, std::int64_t dim, bool keepdim = false);
 
 // Softmax and its logarithm.
 

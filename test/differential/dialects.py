@@ -8,6 +8,8 @@ program that differs into a test.
 import json
 import math
 
+import sources_reductions
+
 # By name: Python and C++. {0}, {1} … are operands, {all} is the list of operands,
 # and other names are numbers and lists of the statement.
 SOURCES = {
@@ -183,6 +185,8 @@ SOURCES.update({name: (f"torch.{name}({{0}}, {{1}})", f"hvd::{name}({{0}}, {{1}}
 SOURCES.update({f"{name}_number": (f"torch.{name}({{0}}, {{number}})",
                                    f"hvd::{name}({{0}}, {{number}})")
                 for name in ["eq", "ne", "lt", "le", "gt", "ge"]})
+
+SOURCES.update(sources_reductions.SOURCES)
 
 TENSOR_LISTS = ("of", "gradients", "inputs")
 PAIRS = ("kernel", "stride", "padding", "dilation", "size")

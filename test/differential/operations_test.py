@@ -19,7 +19,7 @@ import generate
 OVERLOADS = {name: [name, f"{name}_number"] for name in
              ["add", "mul", "eq", "ne", "lt", "le", "gt", "ge", "where"]}
 OVERLOADS.update({name: [name, f"{name}_dims"] for name in ["sum", "mean"]})
-OVERLOADS.update({name: [name, f"{name}_dim"] for name in ["max", "min", "argmax"]})
+OVERLOADS.update({name: [name, f"{name}_dim"] for name in ["max", "min", "argmax", "prod"]})
 OVERLOADS.update({f"{name}_": [f"{name}_", f"{name}_number_"] for name in
                   ["add", "mul", "index_put"]})
 OVERLOADS["split"] = ["split", "split_size"]

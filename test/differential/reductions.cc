@@ -41,11 +41,64 @@ void add_extremes(Operations& all) {
   };
 }
 
+// Functions of `dims` and `keepdim`.
+using OverDims = Tensor (*)(const Tensor&, const autograd::Dims&, bool);
+const std::map<std::string, OverDims> kOverDims = {
+    {"amax", amax},     {"amin", amin},       {"logsumexp", logsumexp},
+    {"nansum", nansum}, {"nanmean", nanmean}, {"any", any},
+    {"all", all}};
+
+VarOptions var_options(const Statement& s) {
+  return {.correction = s.number("correction"), .keepdim = s.flag("keepdim")};
+}
+
+void add_statistics(Operations& operations) {
+  for (const auto& [name, over] : kOverDims) {
+    operations[name] = [over = over](const Statement& s) {
+      return Results{over(s[0], s.dims("dims"), s.flag("keepdim"))};
+    };
+  }
+  operations["var"] = [](const Statement& s) {
+    return Results{var(s[0], s.dims("dims"), var_options(s))};
+  };
+  operations["std"] = [](const Statement& s) {
+    return Results{hvd::std(s[0], s.dims("dims"), var_options(s))};
+  };
+  operations["vector_norm"] = [](const Statement& s) {
+    return Results{vector_norm(s[0], s.number("number"), s.dims("dims"),
+                               s.flag("keepdim"))};
+  };
+  operations["count_nonzero"] = [](const Statement& s) {
+    return Results{count_nonzero(s[0], s.dims("dims"))};
+  };
+}
+
+void add_scans(Operations& all) {
+  all["argmin"] = [](const Statement& s) {
+    return Results{argmin(s[0], s.integer("dim"), s.flag("keepdim"))};
+  };
+  all["prod"] = [](const Statement& s) { return Results{prod(s[0])}; };
+  all["prod_dim"] = [](const Statement& s) {
+    return Results{prod(s[0], s.integer("dim"), s.flag("keepdim"))};
+  };
+  all["cumsum"] = [](const Statement& s) {
+    return Results{cumsum(s[0], s.integer("dim"))};
+  };
+  all["cumprod"] = [](const Statement& s) {
+    return Results{cumprod(s[0], s.integer("dim"))};
+  };
+  all["diff"] = [](const Statement& s) {
+    return Results{diff(s[0], s.integer("dim"))};
+  };
+}
+
 }  // namespace
 
 void add_reductions(Operations& all) {
   add_sums(all);
   add_extremes(all);
+  add_statistics(all);
+  add_scans(all);
   all["softmax"] = [](const Statement& s) {
     return Results{softmax(s[0], s.integer("dim"))};
   };

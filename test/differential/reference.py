@@ -175,7 +175,7 @@ def _bytes(tensor):
 EXACT = {"leaf", "detach", "data", "get_grad", "view", "reshape", "transpose", "t", "permute",
          "expand", "squeeze", "unsqueeze", "as_strided", "narrow", "select", "slice", "split",
          "split_size", "chunk", "unbind", "contiguous", "index", "to", "dropout", "drop_path",
-         "channels_last", "neg", "abs", "relu", "clone", "max", "min", "max_dim", "min_dim",
+         "channels_last", "neg", "abs", "relu", "clone", "max", "min", "max_dim", "min_dim", "amax", "amin",
          "clone_with_strides", "flip", "roll", "pad", "cat", "stack", "gather", "index_select",
          "embedding", "where", "where_number", "masked_fill", "clamp", "enter", "leave"}
 

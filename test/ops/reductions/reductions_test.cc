@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values, derivatives and dtypes are compared with PyTorch's by the random
+// programs; here are the cases that these reach seldom.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "horovodpp/autograd.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/core/thread/threads.h"
+
+namespace hvd {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Tensor leaf(std::vector<float> values) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  Tensor x = from_vector(values, {n});
+  x.set_requires_grad(true);
+  return x;
+}
+
+std::vector<float> gradient_of(const Tensor& y, const Tensor& x) {
+  return autograd::grad({sum(y)}, {x})[0].to_vector<float>();
+}
+
+TEST(Prod, TheDerivativeIsRightForZeros) {
+  const Tensor one_zero = leaf({2, 0, 3});
+  EXPECT_THAT(gradient_of(prod(one_zero), one_zero), ElementsAre(0, 6, 0));
+  const Tensor two_zeros = leaf({0, 0, 3});
+  EXPECT_THAT(gradient_of(prod(two_zeros), two_zeros), ElementsAre(0, 0, 0));
+  EXPECT_THAT(gradient_of(cumprod(one_zero, 0), one_zero),
+              ElementsAre(1, 8, 0));
+}
+
+TEST(Prod, OfNothingIsOne) {
+  EXPECT_EQ(prod(zeros({0})).item<float>(), 1);
+  EXPECT_THAT(prod(zeros({0, 2}), 0).to_vector<float>(), ElementsAre(1, 1));
+}
+
+TEST(Std, TheDerivativeOfNoSpreadIsZero) {
+  const Tensor x = leaf({2, 2, 2});
+  EXPECT_EQ(hvd::std(x).item<float>(), 0);
+  EXPECT_THAT(gradient_of(hvd::std(x), x), ElementsAre(0, 0, 0));
+}
+
+TEST(Var, OfOneSampleIsNan) {
+  EXPECT_TRUE(std::isnan(var(ones({1})).item<float>()));
+  EXPECT_EQ(var(ones({1}), {}, {.correction = 0}).item<float>(), 0);
+}
+
+TEST(VectorNorm, OfHalvesDoesNotOverflow) {
+  const Tensor x = full({1000}, 100, {.dtype = DType::kF16});
+  EXPECT_NEAR(vector_norm(x).to(DType::kF32).item<float>(),
+              100 * std::sqrt(1000.0), 2);
+}
+
+TEST(Logsumexp, DoesNotOverflow) {
+  const Tensor x = full({2}, 1000);
+  EXPECT_FLOAT_EQ(logsumexp(x, {0}).item<float>(),
+                  static_cast<float>(1000 + std::log(2.0)));
+  const Tensor none = full({2}, -kInfinity);
+  EXPECT_EQ(logsumexp(none, {0}).item<float>(), -kInfinity);
+}
+
+TEST(Amax, EqualElementsShareTheGradient) {
+  const Tensor x = leaf({1, 3, 3});
+  EXPECT_THAT(gradient_of(amax(x), x), ElementsAre(0, 0.5, 0.5));
+  EXPECT_THROW(amax(zeros({0})), InvalidArgument);
+}
+
+TEST(Cumsum, IsTheSameForEveryNumberOfThreads) {
+  const Tensor x = arange(0, 300 * 70).reshape({300, 70}).to(DType::kF32);
+  set_num_threads(1);
+  const auto rows = cumsum(x, 1).to_vector<float>();
+  const auto columns = cumsum(x, 0).to_vector<float>();
+  set_num_threads(2);
+  EXPECT_EQ(cumsum(x, 1).to_vector<float>(), rows);
+  EXPECT_EQ(cumsum(x, 0).to_vector<float>(), columns);
+  set_num_threads(1);
+  EXPECT_EQ(rows[69], 69 * 70 / 2);
+  EXPECT_EQ(columns[299 * 70], 70 * 299 * 300 / 2);
+}
+
+}  // namespace
+}  // namespace hvd
