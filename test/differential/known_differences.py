@@ -332,6 +332,8 @@ KNOWN = [
           operation="backward", program=has_empty_tensors),
     Known("relu_backward passes no gradient where the result is NaN or 0", kind=VALUES,
           program=both(meets("relu_backward"), theirs_is_nan)),
+    Known("the differences of nothing", kind="requires_grad|is_leaf", operation="diff",
+          program=has_empty_tensors),
     Known("a norm of order 0 has a derivative of 0; PyTorch's has none", kind="gradient's presence",
           theirs="None", program=meets("vector_norm")),
     Known("a derivative of the variance of too few numbers is NaN", kind=VALUES, ours="nan",
