@@ -122,9 +122,10 @@ def allreduce_async(array, name=None, op=Average, prescale_factor=1.0, postscale
     core = member("Allreduce", process_set)
     array, described = _of(array)
     _check_reduced(array, op)
+    key = handles.claim("allreduce", name, core)
     operation = _core.allreduce(described, wire(name), op, prescale_factor,
                                 postscale_factor, core)
-    return handles.add(operation, lambda result: _result(result, array), array)
+    return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
 def allreduce(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
@@ -140,9 +141,10 @@ def allreduce_async_(array, name=None, op=Average, prescale_factor=1.0, postscal
     core = member("Allreduce", process_set)
     shown, described = _of(array, written=True)
     _check_reduced(shown, op)
+    key = handles.claim("allreduce", name, core)
     operation = _core.allreduce_(described, wire(name), op, prescale_factor,
                                  postscale_factor, core)
-    return handles.add(operation, lambda _: array, shown)
+    return handles.add(operation, lambda _: array, shown, key)
 
 
 def allreduce_(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
@@ -156,8 +158,9 @@ def allgather_async(array, name=None, process_set=global_process_set):
     """Starts an allgather. Returns a handle for poll() and synchronize()."""
     core = member("Allgather", process_set)
     array, described = _of(array, moved=True)
+    key = handles.claim("allgather", name, core)
     operation = _core.allgather(described, wire(name), core)
-    return handles.add(operation, lambda result: _result(result, array), array)
+    return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
 def allgather(array, name=None, process_set=global_process_set):
@@ -170,8 +173,9 @@ def broadcast_async(array, root_rank, name=None, process_set=global_process_set)
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     array, described = _of(array, moved=True)
+    key = handles.claim("broadcast", name, core)
     operation = _core.broadcast(described, root_rank, wire(name), core)
-    return handles.add(operation, lambda result: _result(result, array), array)
+    return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
 def broadcast(array, root_rank, name=None, process_set=global_process_set):
@@ -184,8 +188,9 @@ def broadcast_async_(array, root_rank, name=None, process_set=global_process_set
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     shown, described = _of(array, moved=True, written=True)
+    key = handles.claim("broadcast", name, core)
     operation = _core.broadcast_(described, root_rank, wire(name), core)
-    return handles.add(operation, lambda _: array, shown)
+    return handles.add(operation, lambda _: array, shown, key)
 
 
 def broadcast_(array, root_rank, name=None, process_set=global_process_set):
@@ -198,6 +203,7 @@ def alltoall_async(array, splits=None, name=None, process_set=global_process_set
     core = member("Alltoall", process_set)
     array, described = _of(array, moved=True)
     rows = splits_of(array.shape, splits, process_set)
+    key = handles.claim("alltoall", name, core)
     operation = _core.alltoall(described, rows, wire(name), core)
 
     def finish(result):
@@ -205,7 +211,7 @@ def alltoall_async(array, splits=None, name=None, process_set=global_process_set
         output = _result(output, array)
         return output if splits is None else (output, _numpy().asarray(received, "int32"))
 
-    return handles.add(operation, finish, array)
+    return handles.add(operation, finish, array, key)
 
 
 def alltoall(array, splits=None, name=None, process_set=global_process_set):
@@ -223,9 +229,10 @@ def reducescatter_async(array, name=None, op=Average, process_set=global_process
     core = member("Reducescatter", process_set)
     array, described = _of(array)
     check_scattered(array.ndim, op)
+    key = handles.claim("reducescatter", name, core)
     operation = _core.reducescatter(described, wire(name), op, prescale_factor,
                                     postscale_factor, core)
-    return handles.add(operation, lambda result: _result(result, array), array)
+    return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
 def reducescatter(array, name=None, op=Average, process_set=global_process_set,

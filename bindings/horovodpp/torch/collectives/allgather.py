@@ -17,8 +17,9 @@ def allgather_async(tensor, name=None, process_set=global_process_set):
     """Starts an allgather. Returns a handle for poll() and synchronize()."""
     core = member("Allgather", process_set)
     tensor = detached(tensor)
+    key = handles.claim("allgather", name, core)
     operation = _core.allgather(describe_moved(tensor), wire(name), core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
 class HorovodAllgather(torch.autograd.Function):
@@ -64,10 +65,11 @@ def grouped_allgather_async(tensors, name=None, process_set=global_process_set):
     """Starts one allgather of several tensors. Returns one handle; its result is a tuple."""
     core = member("Allgather", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
+    key = handles.claim("grouped_allgather", name, core)
     operation = _core.grouped_allgather([describe_moved(tensor) for tensor in tensors],
                                         wire(name), core)
     return handles.add(operation, lambda results: tuple(
-        from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors)
+        from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors, key)
 
 
 class HorovodGroupedAllgather(torch.autograd.Function):

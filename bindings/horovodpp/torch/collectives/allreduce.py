@@ -20,11 +20,12 @@ def _start(call, tensors, finish, name, op, factors, process_set):
     """
     core = member("Allreduce", process_set)
     is_group = isinstance(tensors, list)
+    key = handles.claim("grouped_allreduce" if is_group else "allreduce", name, core)
     for tensor in tensors if is_group else [tensors]:
         check_reduced(tensor, op)
     described = [describe(tensor) for tensor in tensors] if is_group else describe(tensors)
     operation = call(described, wire(name), op, *factors, core)
-    return handles.add(operation, finish, tensors)
+    return handles.add(operation, finish, tensors, key)
 
 
 def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.0,

@@ -30,6 +30,7 @@ def alltoall_async(tensor, splits=None, name=None, process_set=global_process_se
     core = member("Alltoall", process_set)
     rows = _splits_of(tensor, splits, process_set)
     tensor = detached(tensor)
+    key = handles.claim("alltoall", name, core)
     operation = _core.alltoall(describe_moved(tensor), rows, wire(name), core)
 
     def finish(result):
@@ -39,7 +40,7 @@ def alltoall_async(tensor, splits=None, name=None, process_set=global_process_se
             return output
         return output, torch.tensor(received, dtype=torch.int32)
 
-    return handles.add(operation, finish, tensor)
+    return handles.add(operation, finish, tensor, key)
 
 
 class HorovodAlltoall(torch.autograd.Function):

@@ -18,8 +18,9 @@ def broadcast_async(tensor, root_rank, name=None, process_set=global_process_set
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     tensor = detached(tensor)
+    key = handles.claim("broadcast", name, core)
     operation = _core.broadcast(describe_moved(tensor), root_rank, wire(name), core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
 def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_set):
@@ -27,8 +28,9 @@ def broadcast_async_(tensor, root_rank, name=None, process_set=global_process_se
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     check_tensor(tensor)
+    key = handles.claim("broadcast", name, core)
     operation = _core.broadcast_(describe_moved(tensor), root_rank, wire(name), core)
-    return handles.add(operation, lambda _: written(tensor), tensor)
+    return handles.add(operation, lambda _: written(tensor), tensor, key)
 
 
 def broadcast_(tensor, root_rank, name=None, process_set=global_process_set):

@@ -20,9 +20,10 @@ def reducescatter_async(tensor, name=None, op=Average, process_set=global_proces
     core = member("Reducescatter", process_set)
     tensor = detached(tensor)
     check_scattered(tensor.dim(), op)
+    key = handles.claim("reducescatter", name, core)
     operation = _core.reducescatter(describe(tensor), wire(name), op,
                                     prescale_factor, postscale_factor, core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
 def _gradient_before_scattering(grad, op, prescale_factor, postscale_factor, process_set):
@@ -66,11 +67,12 @@ def grouped_reducescatter_async(tensors, name=None, op=Average, process_set=glob
     tensors = [tensor.detach() for tensor in list_of(tensors)]
     for tensor in tensors:
         check_scattered(tensor.dim(), op)
+    key = handles.claim("grouped_reducescatter", name, core)
     operation = _core.grouped_reducescatter([describe(tensor) for tensor in tensors],
                                             wire(name), op, prescale_factor,
                                             postscale_factor, core)
     return handles.add(operation, lambda results: tuple(
-        from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors)
+        from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors, key)
 
 
 class HorovodGroupedReducescatter(torch.autograd.Function):

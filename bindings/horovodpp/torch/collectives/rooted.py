@@ -25,9 +25,10 @@ def reduce_async(tensor, root_rank, name=None, op=Average, process_set=global_pr
     core = _member("Reduce", root_rank, process_set)
     tensor = detached(tensor)
     check_reduced(tensor, op)
+    key = handles.claim("reduce", name, core)
     operation = _core.reduce(describe(tensor), root_rank, wire(name), op, prescale_factor,
                              postscale_factor, core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
 def reduce(tensor, root_rank, name=None, op=Average, process_set=global_process_set,
@@ -46,9 +47,10 @@ def reduce_async_(tensor, root_rank, name=None, op=Average, process_set=global_p
     core = _member("Reduce", root_rank, process_set)
     check_tensor(tensor)
     check_reduced(tensor, op)
+    key = handles.claim("reduce", name, core)
     operation = _core.reduce_(describe(tensor), root_rank, wire(name), op, prescale_factor,
                               postscale_factor, core)
-    return handles.add(operation, lambda _: written(tensor), tensor)
+    return handles.add(operation, lambda _: written(tensor), tensor, key)
 
 
 def reduce_(tensor, root_rank, name=None, op=Average, process_set=global_process_set,
@@ -65,8 +67,9 @@ def gather_async(tensor, root_rank, name=None, process_set=global_process_set):
     """
     core = _member("Gather", root_rank, process_set)
     tensor = detached(tensor)
+    key = handles.claim("gather", name, core)
     operation = _core.gather(describe_moved(tensor), root_rank, wire(name), core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
 def gather(tensor, root_rank, name=None, process_set=global_process_set):
@@ -85,8 +88,9 @@ def scatter_async(tensor, root_rank, splits=None, name=None, process_set=global_
     tensor = detached(tensor)
     is_given = splits is not None and basics.rank() == root_rank
     rows = check_split_rows(tensor.shape, splits, process_set) if is_given else []
+    key = handles.claim("scatter", name, core)
     operation = _core.scatter(describe_moved(tensor), root_rank, rows, wire(name), core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
 def scatter(tensor, root_rank, splits=None, name=None, process_set=global_process_set):
