@@ -284,3 +284,20 @@ def cuda_built():
 def rocm_built():
     """Always False: horovodpp does not support ROCm."""
     return False
+
+
+class HorovodBasics:
+    """The functions of this module as methods, as in Horovod. The arguments are not needed."""
+
+    def __init__(self, pkg_path=None, *args):
+        del pkg_path, args
+
+
+for _function in (
+        init, shutdown, is_initialized, start_timeline, stop_timeline, rank, size, local_rank,
+        local_size, cross_rank, cross_size, is_homogeneous, mpi_threads_supported, mpi_enabled,
+        mpi_built, gloo_enabled, gloo_built, nccl_built, ddl_built, ccl_built, cuda_built,
+        rocm_built):
+    setattr(HorovodBasics, _function.__name__, staticmethod(_function))
+for _name in ("Average", "Sum", "Adasum", "Min", "Max", "Product"):
+    setattr(HorovodBasics, _name, globals()[_name])

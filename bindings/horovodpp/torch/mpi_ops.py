@@ -24,7 +24,8 @@ from horovodpp.common.exceptions import HorovodInternalError  # noqa: F401
 from horovodpp.common.handles import poll, synchronize, wait_in_stream  # noqa: F401
 from horovodpp.common.joining import barrier  # noqa: F401
 from horovodpp.common.ops import *  # noqa: F401,F403
-from horovodpp.common.process_sets import global_process_set
+from horovodpp.common.process_sets import (  # noqa: F401
+    ProcessSet, add_process_set, global_process_set, remove_process_set)
 from horovodpp.torch.collectives.allgather import (  # noqa: F401
     HorovodAllgather, HorovodGroupedAllgather, allgather, allgather_async, grouped_allgather,
     grouped_allgather_async)
