@@ -11,13 +11,16 @@ are numpy arrays. On a GPU, an array is any object with __cuda_array_interface__
 same GPU and have __cuda_array_interface__ too (gpu_arrays.py). The functions work like
 horovodpp.torch and raise the same errors. Ranks match names, also with calls of horovodpp.torch.
 """
+from __future__ import annotations
+
 import math
+from typing import Any, Optional, Sequence, Union
 
 from horovodpp import _core, gpu_arrays
 from horovodpp.common import handles
 from horovodpp.common.arguments import check_root, check_scattered, splits_of, wire
 from horovodpp.common.ops import Adasum, Average
-from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 
 _NUMBERS = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5,
             "bfloat16": 6, "float32": 7, "float64": 8, "bool": 9}
@@ -90,7 +93,8 @@ def _result(result, like):
     return _numpy().asarray(memoryview(memory)).view(like.dtype).reshape(shape)
 
 
-def arena_empty(shape, dtype="float32", device="cpu"):
+def arena_empty(shape: Union[int, Sequence[int]], dtype: Any = "float32",
+                device: Any = "cpu") -> Any:
     """An uninitialized array for repeated reductions: its memory is reduced without a copy.
 
     On the CPU, the array lies in memory that the ranks of a node share, or in other memory if that
@@ -105,7 +109,7 @@ def arena_empty(shape, dtype="float32", device="cpu"):
     size = math.prod(shape) * dtype.itemsize
     gpu = gpu_arrays.index_of(device)
     if gpu == _core.CPU:
-        memory = _core.arena_alloc(size)
+        memory: Any = _core.arena_alloc(size)
         return numpy.asarray(memoryview(memory)).view(dtype).reshape(shape)
     memory = _core.arena_alloc_on(gpu, size)
     return gpu_arrays.GpuArray(memory, _core.address_of(memory), dtype, shape)
@@ -116,8 +120,9 @@ def _check_reduced(array, op):
         raise ValueError(f"Tensor type {array.dtype.name} is not supported.")
 
 
-def allreduce_async(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
-                    process_set=global_process_set):
+def allreduce_async(array: Any, name: Optional[str] = None, op: int = Average,
+                    prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                    process_set: ProcessSet = global_process_set) -> int:
     """Starts an allreduce into a new array. Returns a handle for poll() and synchronize()."""
     core = member("Allreduce", process_set)
     array, described = _of(array)
@@ -128,15 +133,17 @@ def allreduce_async(array, name=None, op=Average, prescale_factor=1.0, postscale
     return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
-def allreduce(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
-              process_set=global_process_set):
+def allreduce(array: Any, name: Optional[str] = None, op: int = Average,
+              prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+              process_set: ProcessSet = global_process_set) -> Any:
     """Returns the reduction over the ranks of `process_set`: a new array of the same shape."""
     return handles.wait_for(allreduce_async, array, name, op, prescale_factor,
                             postscale_factor, process_set)
 
 
-def allreduce_async_(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
-                     process_set=global_process_set):
+def allreduce_async_(array: Any, name: Optional[str] = None, op: int = Average,
+                     prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                     process_set: ProcessSet = global_process_set) -> int:
     """Starts an allreduce in place. Returns a handle for poll() and synchronize()."""
     core = member("Allreduce", process_set)
     shown, described = _of(array, written=True)
@@ -147,14 +154,16 @@ def allreduce_async_(array, name=None, op=Average, prescale_factor=1.0, postscal
     return handles.add(operation, lambda _: array, shown, key)
 
 
-def allreduce_(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
-               process_set=global_process_set):
+def allreduce_(array: Any, name: Optional[str] = None, op: int = Average,
+               prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+               process_set: ProcessSet = global_process_set) -> Any:
     """Replaces the elements by the reduction over the ranks, and returns the array."""
     return handles.wait_for(allreduce_async_, array, name, op, prescale_factor,
                             postscale_factor, process_set)
 
 
-def allgather_async(array, name=None, process_set=global_process_set):
+def allgather_async(array: Any, name: Optional[str] = None,
+                    process_set: ProcessSet = global_process_set) -> int:
     """Starts an allgather. Returns a handle for poll() and synchronize()."""
     core = member("Allgather", process_set)
     array, described = _of(array, moved=True)
@@ -163,12 +172,14 @@ def allgather_async(array, name=None, process_set=global_process_set):
     return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
-def allgather(array, name=None, process_set=global_process_set):
+def allgather(array: Any, name: Optional[str] = None,
+              process_set: ProcessSet = global_process_set) -> Any:
     """Returns the ranks' arrays, concatenated along the first dimension, which may differ."""
     return handles.wait_for(allgather_async, array, name, process_set)
 
 
-def broadcast_async(array, root_rank, name=None, process_set=global_process_set):
+def broadcast_async(array: Any, root_rank: int, name: Optional[str] = None,
+                    process_set: ProcessSet = global_process_set) -> int:
     """Starts a broadcast into a new array. Returns a handle for poll() and synchronize()."""
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
@@ -178,12 +189,14 @@ def broadcast_async(array, root_rank, name=None, process_set=global_process_set)
     return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
-def broadcast(array, root_rank, name=None, process_set=global_process_set):
+def broadcast(array: Any, root_rank: int, name: Optional[str] = None,
+              process_set: ProcessSet = global_process_set) -> Any:
     """Returns a copy of the array of rank `root_rank` of the job; shapes must be equal."""
     return handles.wait_for(broadcast_async, array, root_rank, name, process_set)
 
 
-def broadcast_async_(array, root_rank, name=None, process_set=global_process_set):
+def broadcast_async_(array: Any, root_rank: int, name: Optional[str] = None,
+                     process_set: ProcessSet = global_process_set) -> int:
     """Starts a broadcast in place. Returns a handle for poll() and synchronize()."""
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
@@ -193,12 +206,14 @@ def broadcast_async_(array, root_rank, name=None, process_set=global_process_set
     return handles.add(operation, lambda _: array, shown, key)
 
 
-def broadcast_(array, root_rank, name=None, process_set=global_process_set):
+def broadcast_(array: Any, root_rank: int, name: Optional[str] = None,
+               process_set: ProcessSet = global_process_set) -> Any:
     """Replaces the elements by the elements of rank `root_rank`, and returns the array."""
     return handles.wait_for(broadcast_async_, array, root_rank, name, process_set)
 
 
-def alltoall_async(array, splits=None, name=None, process_set=global_process_set):
+def alltoall_async(array: Any, splits: Optional[Sequence[int]] = None, name: Optional[str] = None,
+                   process_set: ProcessSet = global_process_set) -> int:
     """Starts an alltoall. Returns a handle for poll() and synchronize()."""
     core = member("Alltoall", process_set)
     array, described = _of(array, moved=True)
@@ -214,7 +229,8 @@ def alltoall_async(array, splits=None, name=None, process_set=global_process_set
     return handles.add(operation, finish, array, key)
 
 
-def alltoall(array, splits=None, name=None, process_set=global_process_set):
+def alltoall(array: Any, splits: Optional[Sequence[int]] = None, name: Optional[str] = None,
+             process_set: ProcessSet = global_process_set) -> Any:
     """Sends each rank its rows: `splits[r]` rows to rank r, or equally many.
 
     Returns the received rows, in rank order. With `splits` returns (rows, int32 array of the number
@@ -223,8 +239,9 @@ def alltoall(array, splits=None, name=None, process_set=global_process_set):
     return handles.wait_for(alltoall_async, array, splits, name, process_set)
 
 
-def reducescatter_async(array, name=None, op=Average, process_set=global_process_set,
-                        prescale_factor=1.0, postscale_factor=1.0):
+def reducescatter_async(array: Any, name: Optional[str] = None, op: int = Average,
+                        process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
+                        postscale_factor: float = 1.0) -> int:
     """Starts a reducescatter. Returns a handle for poll() and synchronize()."""
     core = member("Reducescatter", process_set)
     array, described = _of(array)
@@ -235,8 +252,9 @@ def reducescatter_async(array, name=None, op=Average, process_set=global_process
     return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
-def reducescatter(array, name=None, op=Average, process_set=global_process_set,
-                  prescale_factor=1.0, postscale_factor=1.0):
+def reducescatter(array: Any, name: Optional[str] = None, op: int = Average,
+                  process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
+                  postscale_factor: float = 1.0) -> Any:
     """Reduces over the ranks, and returns this rank's rows: a new array.
 
     Of d rows, rank r of n ranks gets d // n rows, and one more if r < d % n.

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps with collectives, recorded once as CUDA graphs and replayed many times."""
+from __future__ import annotations
+
+from typing import Any, Callable
+
 from horovodpp import _core, gpu_arrays
 from horovodpp.common import handles
-from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 
 
 class CapturedStep:
@@ -34,17 +38,18 @@ class CapturedStep:
     captured. A replay in another job also raises InvalidCallError.
     """
 
-    def __init__(self, step, name, stream, device="cuda:0", process_set=global_process_set):
+    def __init__(self, step: Callable[[], object], name: str, stream: Any, device: Any = "cuda:0",
+                 process_set: ProcessSet = global_process_set) -> None:
         core = member("CapturedStep", process_set)
         gpu = gpu_arrays.index_of(device)
         if gpu == _core.CPU:
             raise ValueError("only a step on a GPU can be captured")
         self._captured = _core.capture(step, name, gpu, handles.stream_number(stream), core)
 
-    def replay_async(self):
+    def replay_async(self) -> int:
         """Replays the step; returns a handle for wait_in_stream() and synchronize()."""
         return handles.add(self._captured.replay(), keep=self)
 
-    def replay(self):
+    def replay(self) -> None:
         """Replays the step and waits until it is done."""
         handles.synchronize(self.replay_async())

@@ -5,8 +5,11 @@ A name is taken until the program knows that its operation is done: until synchr
 returned, or poll() has returned True. So a second use is refused or not by the program's order,
 which ranks share, and never by the time that the operation took.
 """
+from __future__ import annotations
+
 import itertools
 import weakref
+from typing import Any
 
 from horovodpp import _core
 from horovodpp.common.arguments import wire
@@ -63,7 +66,7 @@ def _remove(handle):
         _free_name(handle, entry[3])
 
 
-def poll(handle):
+def poll(handle: int) -> bool:
     """Whether the operation is done, so that synchronize() returns at once.
 
     Raises ValueError for a handle that does not exist or was synchronized.
@@ -78,7 +81,7 @@ def poll(handle):
     return is_done
 
 
-def synchronize(handle):
+def synchronize(handle: int) -> Any:
     """Blocks until the operation is done, and returns its result; None for an unknown handle.
 
     Raises HorovodInternalError if the operation failed. If it would fail again, because the ranks
@@ -101,7 +104,7 @@ def synchronize(handle):
         _remove(handle)
 
 
-def wait_in_stream(handle, stream):
+def wait_in_stream(handle: int, stream: Any) -> None:
     """Makes `stream` wait for the operation on its GPU, without blocking the host for the GPU.
 
     Returns when the operation is in a stream of that GPU. Later work in `stream` may use the

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spans: how long a thread does some work, in the timeline."""
+from __future__ import annotations
+
+from typing import Iterable, Iterator, TypeVar
+
 from horovodpp import _core
+
+Item = TypeVar("Item")
 
 
 class span:
@@ -15,17 +21,17 @@ class span:
     in a thread without a job.
     """
 
-    def __init__(self, work):
+    def __init__(self, work: str) -> None:
         self._work = work
 
-    def __enter__(self):
+    def __enter__(self) -> span:
         _core.begin_span(self._work)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         _core.end_span(self._work)
 
-    def around(self, iterable):
+    def around(self, iterable: Iterable[Item]) -> Iterator[Item]:
         """Iterates over `iterable`, with a span around each wait for the next item."""
         with self:
             iterator = iter(iterable)

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a function on the ranks of a job, from a program or a notebook."""
+from __future__ import annotations
+
 import os
 import pathlib
 import pickle
 import shutil
 import subprocess
 import sys
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
 
 from horovodpp.common.pickling import dumps, is_of_main
 from horovodpp.runner import exchange, options
+
+Path = Union[str, "os.PathLike[str]"]
 
 
 class _Traceback(Exception):
@@ -19,12 +24,21 @@ class _Traceback(Exception):
         return f'\n"""\nof rank {rank}:\n{text}"""'
 
 
-def run(func, args=(), kwargs=None, num_proc=None, min_num_proc=None, max_num_proc=None, slots=None,
-        reset_limit=None, cooldown_range=None, hosts=None, hostfile=None,
-        host_discovery_script=None, start_timeout=None, ssh_port=None, ssh_identity_file=None,
-        disable_cache=None, output_filename=None, verbose=None, use_gloo=None, use_mpi=None,
-        mpi_args=None, network_interface=None, network_interfaces=None, executable=None, np=None,
-        min_np=None, max_np=None, env=None):
+def run(func: Callable[..., Any], args: Sequence[Any] = (),
+        kwargs: Optional[Mapping[str, Any]] = None, num_proc: Optional[int] = None,
+        min_num_proc: Optional[int] = None, max_num_proc: Optional[int] = None,
+        slots: Optional[int] = None, reset_limit: Optional[int] = None,
+        cooldown_range: Optional[Sequence[int]] = None,
+        hosts: Union[str, Sequence[str], None] = None, hostfile: Optional[Path] = None,
+        host_discovery_script: Optional[Path] = None, start_timeout: Optional[float] = None,
+        ssh_port: Optional[int] = None, ssh_identity_file: Optional[Path] = None,
+        disable_cache: Optional[bool] = None, output_filename: Optional[Path] = None,
+        verbose: Union[bool, int, None] = None, use_gloo: Optional[bool] = None,
+        use_mpi: Optional[bool] = None, mpi_args: Optional[str] = None,
+        network_interface: Union[str, Sequence[str], None] = None,
+        network_interfaces: Union[str, Sequence[str], None] = None,
+        executable: Optional[str] = None, np: Optional[int] = None, min_np: Optional[int] = None,
+        max_np: Optional[int] = None, env: Optional[Mapping[str, str]] = None) -> List[Any]:
     """Calls `func(*args, **kwargs)` on each rank of a new job; returns the results by rank.
 
     Example:

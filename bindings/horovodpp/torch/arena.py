@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors in memory that is reduced without a copy."""
+from __future__ import annotations
+
 import math
+from typing import Optional, Sequence, Union
 
 import torch
 
 from horovodpp import _core
 
 
-def arena_empty(size, dtype=None, device="cpu"):
+def arena_empty(size: Sequence[int], dtype: Optional[torch.dtype] = None,
+                device: Union[str, torch.device] = "cpu") -> torch.Tensor:
     """An uninitialized tensor for repeated reductions: its memory is reduced without a copy.
 
     On the CPU, the tensor lies in memory that the ranks of a node share, or in other memory if that

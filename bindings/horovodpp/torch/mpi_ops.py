@@ -14,6 +14,8 @@ All of them raise:
   InvalidCallError      the ranks disagree: names the ranks and the difference; or this rank is in
                         no job, or has joined. It is also a HorovodInternalError
 """
+from __future__ import annotations
+
 from horovodpp.common import joining
 from horovodpp.common.basics import (  # noqa: F401  (Horovod has them here, too.)
     ccl_built, cross_rank, cross_size, cuda_built, ddl_built, gloo_built, gloo_enabled, init,
@@ -45,7 +47,7 @@ from horovodpp.torch.collectives.rooted import (  # noqa: F401
 from horovodpp.torch.collectives.sparse_allreduce import sparse_allreduce_async  # noqa: F401
 
 
-def join(device=-1, process_set=global_process_set):
+def join(device: int = -1, process_set: ProcessSet = global_process_set) -> int:
     """Announces that this rank has no more data. Waits for all ranks; returns the last to join.
 
     Until then this rank takes part in the others' reductions, with values that change nothing.

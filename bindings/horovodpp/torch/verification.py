@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A dry step on all ranks, before hours are spent."""
+from __future__ import annotations
+
 import math
+from typing import Any, Callable, List, Optional
 import time
 
 import torch
@@ -20,20 +23,21 @@ class VerifyReport:
     It is true if there are no problems. str() is all of it, a line for each.
     """
 
-    def __init__(self, problems, notes, summary):
+    def __init__(self, problems: List[str], notes: List[str], summary: str) -> None:
         self.problems = problems
         self.notes = notes
         self.summary = summary
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return not self.problems
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join([*(f"problem: {text}" for text in self.problems),
                           *(f"note: {text}" for text in self.notes), self.summary])
 
 
-def verify(model, batch, loss=None):
+def verify(model: torch.nn.Module, batch: Any,
+           loss: Optional[Callable[[Any, Any], torch.Tensor]] = None) -> VerifyReport:
     """Makes a dry step on all ranks, and reports what would go wrong later.
 
         report = hvd.verify(model, batch, loss=lambda model, batch: cross_entropy(

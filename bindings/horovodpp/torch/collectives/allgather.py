@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allgather: concatenates the ranks' tensors on every rank."""
+from __future__ import annotations
+
+from typing import Iterable, Optional, Tuple
+
 import torch
 
 from horovodpp import _core
@@ -7,13 +11,14 @@ from horovodpp.common import handles
 from horovodpp.common.arguments import wire
 from horovodpp.common.ops import Average
 from horovodpp.common.handles import wait_for
-from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.allreduce import allreduce_async, grouped_allreduce_async
 from horovodpp.torch.collectives.arguments import check_tensor, detached, list_of
 from horovodpp.torch.dtypes import describe_moved, from_result
 
 
-def allgather_async(tensor, name=None, process_set=global_process_set):
+def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
+                    process_set: ProcessSet = global_process_set) -> int:
     """Starts an allgather. Returns a handle for poll() and synchronize()."""
     core = member("Allgather", process_set)
     tensor = detached(tensor)
@@ -51,7 +56,8 @@ def _check_gathered(tensor):
                          "does not have: use tensor.reshape(1)")
 
 
-def allgather(tensor, name=None, process_set=global_process_set):
+def allgather(tensor: torch.Tensor, name: Optional[str] = None,
+              process_set: ProcessSet = global_process_set) -> torch.Tensor:
     """Returns the ranks' tensors, concatenated along the first dimension in rank order.
 
     The ranks' first dimensions may differ. The gradient is this rank's rows of the mean of the
@@ -61,7 +67,8 @@ def allgather(tensor, name=None, process_set=global_process_set):
     return HorovodAllgather.apply(tensor, name, process_set)
 
 
-def grouped_allgather_async(tensors, name=None, process_set=global_process_set):
+def grouped_allgather_async(tensors: Iterable[torch.Tensor], name: Optional[str] = None,
+                            process_set: ProcessSet = global_process_set) -> int:
     """Starts one allgather of several tensors. Returns one handle; its result is a tuple."""
     core = member("Allgather", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
@@ -88,7 +95,8 @@ class HorovodGroupedAllgather(torch.autograd.Function):
                               for grad, first, rows in zip(grads, firsts, ctx.rows)))
 
 
-def grouped_allgather(tensors, name=None, process_set=global_process_set):
+def grouped_allgather(tensors: Iterable[torch.Tensor], name: Optional[str] = None,
+                      process_set: ProcessSet = global_process_set) -> Tuple[torch.Tensor, ...]:
     """As allgather(), for several tensors; returns a tuple."""
     tensors = list_of(tensors)
     for tensor in tensors:

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allreduce: reduces tensors over the ranks, on every rank."""
+from __future__ import annotations
+
+from typing import Iterable, List, Optional, Tuple, Type
+
 import torch
 
 from horovodpp import _core
 from horovodpp.common import handles
 from horovodpp.common.arguments import wire
 from horovodpp.common.handles import wait_for
-from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.arguments import (
     check_reduced, check_tensor, detached, is_recorded, list_of, op_of, written)
-from horovodpp.torch.compression import Compression
+from horovodpp.torch.compression import Compression, Compressor
 from horovodpp.torch.dtypes import describe, from_result, is_on_gpu
 
 
@@ -28,8 +32,10 @@ def _start(call, tensors, finish, name, op, factors, process_set):
     return handles.add(operation, finish, tensors, key)
 
 
-def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.0,
-                    postscale_factor=1.0, process_set=global_process_set):
+def allreduce_async(tensor: torch.Tensor, average: Optional[bool] = None,
+                    name: Optional[str] = None, op: Optional[int] = None,
+                    prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                    process_set: ProcessSet = global_process_set) -> int:
     """Starts an allreduce into a new tensor. Returns a handle for poll() and synchronize()."""
     op = op_of(average, op)
     tensor = detached(tensor)
@@ -40,8 +46,10 @@ def allreduce_async(tensor, average=None, name=None, op=None, prescale_factor=1.
                   (prescale_factor, postscale_factor), process_set)
 
 
-def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
-                     postscale_factor=1.0, process_set=global_process_set):
+def allreduce_async_(tensor: torch.Tensor, average: Optional[bool] = None,
+                     name: Optional[str] = None, op: Optional[int] = None,
+                     prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                     process_set: ProcessSet = global_process_set) -> int:
     """Starts an allreduce in place. Returns a handle for poll() and synchronize()."""
     op = op_of(average, op)
     check_tensor(tensor)
@@ -49,8 +57,10 @@ def allreduce_async_(tensor, average=None, name=None, op=None, prescale_factor=1
                   (prescale_factor, postscale_factor), process_set)
 
 
-def allreduce_(tensor, average=None, name=None, op=None, prescale_factor=1.0,
-               postscale_factor=1.0, process_set=global_process_set):
+def allreduce_(tensor: torch.Tensor, average: Optional[bool] = None, name: Optional[str] = None,
+               op: Optional[int] = None, prescale_factor: float = 1.0,
+               postscale_factor: float = 1.0,
+               process_set: ProcessSet = global_process_set) -> torch.Tensor:
     """Replaces the elements by the reduction over the ranks, and returns the tensor."""
     op = op_of(average, op)
     return wait_for(allreduce_async_, tensor, None, name, op, prescale_factor,
@@ -69,8 +79,10 @@ class HorovodAllreduce(torch.autograd.Function):
         return grad, None, None, None, None, None
 
 
-def allreduce(tensor, average=None, name=None, compression=Compression.none, op=None,
-              prescale_factor=1.0, postscale_factor=1.0, process_set=global_process_set):
+def allreduce(tensor: torch.Tensor, average: Optional[bool] = None, name: Optional[str] = None,
+              compression: Type[Compressor] = Compression.none, op: Optional[int] = None,
+              prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+              process_set: ProcessSet = global_process_set) -> torch.Tensor:
     """Returns the reduction over the ranks of `process_set`: a new tensor of the same shape.
 
     The gradient is reduced in the same way.
@@ -87,8 +99,10 @@ def allreduce(tensor, average=None, name=None, compression=Compression.none, op=
     return compression.decompress(reduced, context)
 
 
-def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_factor=1.0,
-                            postscale_factor=1.0, process_set=global_process_set):
+def grouped_allreduce_async(tensors: Iterable[torch.Tensor], average: Optional[bool] = None,
+                            name: Optional[str] = None, op: Optional[int] = None,
+                            prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                            process_set: ProcessSet = global_process_set) -> int:
     """Starts one allreduce of several tensors. Returns one handle; its result is a tuple."""
     op = op_of(average, op)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
@@ -101,8 +115,10 @@ def grouped_allreduce_async(tensors, average=None, name=None, op=None, prescale_
         (prescale_factor, postscale_factor), process_set)
 
 
-def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
-                             postscale_factor=1.0, process_set=global_process_set):
+def grouped_allreduce_async_(tensors: Iterable[torch.Tensor], average: Optional[bool] = None,
+                             name: Optional[str] = None, op: Optional[int] = None,
+                             prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                             process_set: ProcessSet = global_process_set) -> int:
     """Starts one allreduce of several tensors in place. Returns one handle."""
     op = op_of(average, op)
     tensors = list_of(tensors)
@@ -111,8 +127,10 @@ def grouped_allreduce_async_(tensors, average=None, name=None, op=None, prescale
                   (prescale_factor, postscale_factor), process_set)
 
 
-def grouped_allreduce_(tensors, average=None, name=None, op=None, prescale_factor=1.0,
-                       postscale_factor=1.0, process_set=global_process_set):
+def grouped_allreduce_(tensors: Iterable[torch.Tensor], average: Optional[bool] = None,
+                       name: Optional[str] = None, op: Optional[int] = None,
+                       prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                       process_set: ProcessSet = global_process_set) -> Tuple[torch.Tensor, ...]:
     """Reduces several tensors in place, in one operation; returns them as a tuple."""
     op = op_of(average, op)
     return wait_for(grouped_allreduce_async_, tensors, None, name, op, prescale_factor,
@@ -132,9 +150,11 @@ class HorovodGroupedAllreduce(torch.autograd.Function):
         return (None, None, None, None, None, *reduced)
 
 
-def grouped_allreduce(tensors, average=None, name=None, compression=Compression.none, op=None,
-                      prescale_factor=1.0, postscale_factor=1.0,
-                      process_set=global_process_set):
+def grouped_allreduce(tensors: Iterable[torch.Tensor], average: Optional[bool] = None,
+                      name: Optional[str] = None, compression: Type[Compressor] = Compression.none,
+                      op: Optional[int] = None, prescale_factor: float = 1.0,
+                      postscale_factor: float = 1.0,
+                      process_set: ProcessSet = global_process_set) -> List[torch.Tensor]:
     """As allreduce(), for several tensors in one operation; returns a list of new tensors."""
     op = op_of(average, op)
     compressed, contexts = zip(*(compression.compress(tensor) for tensor in list_of(tensors)))

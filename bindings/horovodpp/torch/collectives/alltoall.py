@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Alltoall: sends rows to each rank."""
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence, Tuple, Union, overload
+
 import torch
 
 from horovodpp import _core
 from horovodpp.common import handles
 from horovodpp.common.arguments import splits_of, wire
 from horovodpp.common.handles import wait_for
-from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.arguments import check_tensor, detached
 from horovodpp.torch.dtypes import describe_moved, from_result
 
@@ -22,7 +26,8 @@ def _splits_of(tensor, splits, process_set):
     return splits_of(tensor.shape, splits, process_set)
 
 
-def alltoall_async(tensor, splits=None, name=None, process_set=global_process_set):
+def alltoall_async(tensor: torch.Tensor, splits: Union[Sequence[int], torch.Tensor, None] = None,
+                   name: Optional[str] = None, process_set: ProcessSet = global_process_set) -> int:
     """Starts an alltoall. Returns a handle for poll() and synchronize().
 
     With `splits` the result is (output, received_splits), else the output alone.
@@ -67,7 +72,19 @@ class HorovodAlltoall(torch.autograd.Function):
         return grad, None, None, None
 
 
-def alltoall(tensor, splits=None, name=None, process_set=global_process_set):
+@overload
+def alltoall(tensor: torch.Tensor, splits: None = None, name: Optional[str] = None,
+             process_set: ProcessSet = global_process_set) -> torch.Tensor: ...
+
+
+@overload
+def alltoall(tensor: torch.Tensor, splits: Union[Sequence[int], torch.Tensor],
+             name: Optional[str] = None, process_set: ProcessSet = global_process_set
+             ) -> Tuple[torch.Tensor, torch.Tensor]: ...
+
+
+def alltoall(tensor: torch.Tensor, splits: Union[Sequence[int], torch.Tensor, None] = None,
+             name: Optional[str] = None, process_set: ProcessSet = global_process_set) -> Any:
     """Sends each rank its rows of `tensor`: `splits[r]` rows to rank r, or equal parts.
 
     Returns the received rows, in rank order; with `splits` also the number of rows from each rank.

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reducescatter: a reduction of which each rank gets its rows."""
+from __future__ import annotations
+
+from typing import Iterable, List, Optional, Type
+
 import torch
 
 from horovodpp import _core
@@ -7,15 +11,16 @@ from horovodpp.common import handles
 from horovodpp.common.arguments import check_scattered, wire
 from horovodpp.common.ops import Average, Sum
 from horovodpp.common.handles import wait_for
-from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.allgather import allgather_async, grouped_allgather_async
 from horovodpp.torch.collectives.arguments import check_tensor, detached, list_of
-from horovodpp.torch.compression import Compression
+from horovodpp.torch.compression import Compression, Compressor
 from horovodpp.torch.dtypes import describe, from_result
 
 
-def reducescatter_async(tensor, name=None, op=Average, process_set=global_process_set,
-                        prescale_factor=1.0, postscale_factor=1.0):
+def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None, op: int = Average,
+                        process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
+                        postscale_factor: float = 1.0) -> int:
     """Starts a reducescatter. Returns a handle for poll() and synchronize()."""
     core = member("Reducescatter", process_set)
     tensor = detached(tensor)
@@ -47,8 +52,10 @@ class HorovodReducescatter(torch.autograd.Function):
         return grad, None, None, None, None, None
 
 
-def reducescatter(tensor, name=None, compression=Compression.none, op=Average,
-                  process_set=global_process_set, prescale_factor=1.0, postscale_factor=1.0):
+def reducescatter(tensor: torch.Tensor, name: Optional[str] = None,
+                  compression: Type[Compressor] = Compression.none, op: int = Average,
+                  process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
+                  postscale_factor: float = 1.0) -> torch.Tensor:
     """Reduces over the ranks, and returns this rank's rows: a new tensor.
 
     Of d rows, rank r of n ranks gets d // n rows, and one more if r < d % n.
@@ -60,8 +67,9 @@ def reducescatter(tensor, name=None, compression=Compression.none, op=Average,
     return compression.decompress(reduced, context)
 
 
-def grouped_reducescatter_async(tensors, name=None, op=Average, process_set=global_process_set,
-                                prescale_factor=1.0, postscale_factor=1.0):
+def grouped_reducescatter_async(tensors: Iterable[torch.Tensor], name: Optional[str] = None,
+                                op: int = Average, process_set: ProcessSet = global_process_set,
+                                prescale_factor: float = 1.0, postscale_factor: float = 1.0) -> int:
     """Starts one reducescatter of several tensors. Returns one handle; its result is a tuple."""
     core = member("Reducescatter", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
@@ -89,9 +97,11 @@ class HorovodGroupedReducescatter(torch.autograd.Function):
         return (None, None, None, None, None, *gathered)
 
 
-def grouped_reducescatter(tensors, name=None, compression=Compression.none, op=Average,
-                          process_set=global_process_set, prescale_factor=1.0,
-                          postscale_factor=1.0):
+def grouped_reducescatter(tensors: Iterable[torch.Tensor], name: Optional[str] = None,
+                          compression: Type[Compressor] = Compression.none, op: int = Average,
+                          process_set: ProcessSet = global_process_set,
+                          prescale_factor: float = 1.0,
+                          postscale_factor: float = 1.0) -> List[torch.Tensor]:
     """As reducescatter(), for several tensors; returns a list."""
     compressed, contexts = zip(*(compression.compress(tensor) for tensor in list_of(tensors)))
     reduced = HorovodGroupedReducescatter.apply(name, op, process_set, prescale_factor,

@@ -3,12 +3,18 @@
 
 `root_rank` is a rank of the job, also with a process set.
 """
+from __future__ import annotations
+
+from typing import Optional, Sequence, Union
+
+import torch
+
 from horovodpp import _core
 from horovodpp.common import basics, handles
 from horovodpp.common.arguments import check_root, check_split_rows, wire
 from horovodpp.common.ops import Average
 from horovodpp.common.handles import wait_for
-from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.arguments import check_reduced, check_tensor, detached, written
 from horovodpp.torch.dtypes import describe, describe_moved, from_result
 
@@ -19,8 +25,9 @@ def _member(what, root_rank, process_set):
     return core
 
 
-def reduce_async(tensor, root_rank, name=None, op=Average, process_set=global_process_set,
-                 prescale_factor=1.0, postscale_factor=1.0):
+def reduce_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
+                 op: int = Average, process_set: ProcessSet = global_process_set,
+                 prescale_factor: float = 1.0, postscale_factor: float = 1.0) -> int:
     """Reduces for rank `root_rank`; the others get an empty tensor. Returns a handle."""
     core = _member("Reduce", root_rank, process_set)
     tensor = detached(tensor)
@@ -31,15 +38,17 @@ def reduce_async(tensor, root_rank, name=None, op=Average, process_set=global_pr
     return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
-def reduce(tensor, root_rank, name=None, op=Average, process_set=global_process_set,
-           prescale_factor=1.0, postscale_factor=1.0):
+def reduce(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None, op: int = Average,
+           process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
+           postscale_factor: float = 1.0) -> torch.Tensor:
     """Reduces for rank `root_rank`; the others get an empty tensor."""
     return wait_for(reduce_async, tensor, root_rank, name, op, process_set, prescale_factor,
                     postscale_factor)
 
 
-def reduce_async_(tensor, root_rank, name=None, op=Average, process_set=global_process_set,
-                  prescale_factor=1.0, postscale_factor=1.0):
+def reduce_async_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
+                  op: int = Average, process_set: ProcessSet = global_process_set,
+                  prescale_factor: float = 1.0, postscale_factor: float = 1.0) -> int:
     """Replaces the tensor of rank `root_rank` by the reduction; the others keep theirs.
 
     Returns a handle.
@@ -53,14 +62,16 @@ def reduce_async_(tensor, root_rank, name=None, op=Average, process_set=global_p
     return handles.add(operation, lambda _: written(tensor), tensor, key)
 
 
-def reduce_(tensor, root_rank, name=None, op=Average, process_set=global_process_set,
-            prescale_factor=1.0, postscale_factor=1.0):
+def reduce_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None, op: int = Average,
+            process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
+            postscale_factor: float = 1.0) -> torch.Tensor:
     """As reduce_async_(), and returns the tensor."""
     return wait_for(reduce_async_, tensor, root_rank, name, op, process_set, prescale_factor,
                     postscale_factor)
 
 
-def gather_async(tensor, root_rank, name=None, process_set=global_process_set):
+def gather_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
+                 process_set: ProcessSet = global_process_set) -> int:
     """Concatenates the ranks' rows on rank `root_rank`; the others get none. Returns a handle.
 
     The tensors may differ in the first dimension.
@@ -72,12 +83,15 @@ def gather_async(tensor, root_rank, name=None, process_set=global_process_set):
     return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
-def gather(tensor, root_rank, name=None, process_set=global_process_set):
+def gather(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
+           process_set: ProcessSet = global_process_set) -> torch.Tensor:
     """Concatenates the ranks' rows on rank `root_rank`; the others get none."""
     return wait_for(gather_async, tensor, root_rank, name, process_set)
 
 
-def scatter_async(tensor, root_rank, splits=None, name=None, process_set=global_process_set):
+def scatter_async(tensor: torch.Tensor, root_rank: int,
+                  splits: Union[Sequence[int], torch.Tensor, None] = None,
+                  name: Optional[str] = None, process_set: ProcessSet = global_process_set) -> int:
     """Sends each rank its rows of the tensor of rank `root_rank`; returns a handle.
 
     Rank r gets the root's `splits[r]` rows. Without splits, of d rows rank r of n ranks gets d //
@@ -93,6 +107,8 @@ def scatter_async(tensor, root_rank, splits=None, name=None, process_set=global_
     return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
-def scatter(tensor, root_rank, splits=None, name=None, process_set=global_process_set):
+def scatter(tensor: torch.Tensor, root_rank: int,
+            splits: Union[Sequence[int], torch.Tensor, None] = None, name: Optional[str] = None,
+            process_set: ProcessSet = global_process_set) -> torch.Tensor:
     """As scatter_async(), and returns this rank's rows."""
     return wait_for(scatter_async, tensor, root_rank, splits, name, process_set)

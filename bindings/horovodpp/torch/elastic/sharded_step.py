@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training over virtual shards: the weights do not depend on the number of ranks."""
+from __future__ import annotations
+
+from typing import Any, Iterable, List, Optional
+
 import hashlib
 
 import torch
@@ -39,7 +43,8 @@ class ShardedStep:
     shards: at least as many as there are ever ranks. A power of two moves the fewest bytes.
     """
 
-    def __init__(self, model, optimizer, shards, seed=0):
+    def __init__(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, shards: int,
+                 seed: int = 0) -> None:
         if hasattr(optimizer, "skip_synchronize"):
             raise ValueError("ShardedStep reduces the gradients itself: give it the optimizer that "
                              "the DistributedOptimizer was made of")
@@ -52,9 +57,9 @@ class ShardedStep:
         self._optimizer = optimizer
         self._shards = shards
         self._seed = seed
-        self._sum = None
+        self._sum: Any = None
 
-    def shards(self, step):
+    def shards(self, step: int) -> Iterable[int]:
         """The numbers of this rank's shards of a step. Call backward() for each.
 
         step: the number of the step; it selects the seeds.
@@ -77,11 +82,11 @@ class ShardedStep:
         if after_first is not None:
             self._put(self._counted, after_first)
 
-    def seed_of(self, step, shard):
+    def seed_of(self, step: int, shard: int) -> int:
         """The seed of a shard in a step."""
         return _seed_of(self._seed, step, shard)
 
-    def apply(self):
+    def apply(self) -> None:
         """Averages gradients and buffers over all shards, and makes the optimizer's step.
 
         Raises HorovodInternalError if a rank was lost; parameters and optimizer are then unchanged.
@@ -116,18 +121,18 @@ class ShardedIndices:
     of an epoch, which do not fill a step, are left out.
     """
 
-    def __init__(self, length, batch_size, shards, seed=0):
+    def __init__(self, length: int, batch_size: int, shards: int, seed: int = 0) -> None:
         self._length = length
         self._batch = batch_size
         self._shards = shards
         self._seed = seed
-        self._epoch = None
+        self._epoch: Optional[int] = None
         self.steps_per_epoch = length // (batch_size * shards)
         if self.steps_per_epoch < 1:
             raise ValueError(f"{length} samples do not fill a step of {shards} shards of "
                              f"{batch_size}")
 
-    def __call__(self, step, shard):
+    def __call__(self, step: int, shard: int) -> List[int]:
         """A list of `batch_size` indices."""
         epoch, step = divmod(step, self.steps_per_epoch)
         if epoch != self._epoch:

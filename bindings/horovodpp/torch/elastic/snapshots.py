@@ -3,7 +3,11 @@
 
 They hold the bytes of tensors, and JSON, and are loaded without unpickling.
 """
+from __future__ import annotations
+
 import json
+import os
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import torch
 
@@ -78,22 +82,23 @@ class Snapshots:
     Raises OSError if the folder cannot be created, ValueError if an argument makes no sense.
     """
 
-    def __init__(self, directory, keep=2, share_of_time=0.05, each_host=False):
+    def __init__(self, directory: Union[str, os.PathLike[str]], keep: int = 2,
+                 share_of_time: float = 0.05, each_host: bool = False) -> None:
         self._snapshots = _core.Snapshots(str(directory), each_host, keep, share_of_time)
 
-    def save(self, state, step):
+    def save(self, state: Any, step: int) -> None:
         """Begins a snapshot of `state`, unless it is too early. Every rank calls it.
 
         step: its number, equal on all ranks. A snapshot that fails later, for instance as the disk
         is full, is a warning in the log; earlier ones stay. Raises TypeError if the state has a
         value of another type than tensors, numbers, texts, None, dicts, lists and tuples.
         """
-        tensors = []
+        tensors: List[Tuple[str, torch.Tensor]] = []
         packed = _packed(state.contents(), tensors, "state")
         self._snapshots.save(step, [(name, describe(tensor)) for name, tensor in tensors],
                              json.dumps(packed).encode())
 
-    def load(self, state):
+    def load(self, state: Any) -> Optional[int]:
         """Takes over the newest snapshot. Returns its step, or None if there is none.
 
         Every rank calls it before training. In a process that joins a running job it does nothing,
@@ -101,17 +106,17 @@ class Snapshots:
         """
         if state.is_newcomer():
             return None
-        newest = self._snapshots.load_newest()
+        newest: Any = self._snapshots.load_newest()
         if newest is None:
             return None
         step, note, tensors = newest
         state.replace_contents(_unpacked(json.loads(note), iter(tensors)))
         return step
 
-    def finish(self):
+    def finish(self) -> None:
         """Waits until the last snapshot is written. Raises OSError if that failed."""
         self._snapshots.finish()
 
-    def stats(self):
+    def stats(self) -> Dict[str, Any]:
         """A dict: snapshots begun, skipped and failed, bytes, save_seconds, write_seconds."""
         return self._snapshots.stats()
