@@ -19,6 +19,7 @@ from typing import Any, Optional, Sequence, Union
 from horovodpp import _core, gpu_arrays
 from horovodpp.common import handles
 from horovodpp.common.arguments import check_root, check_scattered, splits_of, wire
+from horovodpp.common.explained import OF_A_START, explained
 from horovodpp.common.ops import Adasum, Average
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 
@@ -93,6 +94,12 @@ def _result(result, like):
     return _numpy().asarray(memoryview(memory)).view(like.dtype).reshape(shape)
 
 
+@explained(shape="a number, or a sequence of them.",
+           dtype="numpy's dtype or its name.",
+           device='"cpu", or "cuda:0" and so on.',
+           returns="The array.",
+           raises={"ValueError": "the dtype holds objects, or there is no such device."},
+           example="x = horovodpp.arena_empty((4, 25))")
 def arena_empty(shape: Union[int, Sequence[int]], dtype: Any = "float32",
                 device: Any = "cpu") -> Any:
     """An uninitialized array for repeated reductions: its memory is reduced without a copy.
@@ -120,6 +127,13 @@ def _check_reduced(array, op):
         raise ValueError(f"Tensor type {array.dtype.name} is not supported.")
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a new "
+                   "array.",
+           raises=OF_A_START,
+           example='mean = horovodpp.synchronize(horovodpp.allreduce_async(x, name="x"))')
 def allreduce_async(array: Any, name: Optional[str] = None, op: int = Average,
                     prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                     process_set: ProcessSet = global_process_set) -> int:
@@ -133,6 +147,11 @@ def allreduce_async(array: Any, name: Optional[str] = None, op: int = Average,
     return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="A new array of the same shape and dtype.",
+           example='mean = horovodpp.allreduce(numpy.array([loss]), name="loss")')
 def allreduce(array: Any, name: Optional[str] = None, op: int = Average,
               prescale_factor: float = 1.0, postscale_factor: float = 1.0,
               process_set: ProcessSet = global_process_set) -> Any:
@@ -141,6 +160,13 @@ def allreduce(array: Any, name: Optional[str] = None, op: int = Average,
                             postscale_factor, process_set)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "bool, of one shape and dtype on all ranks. Leave it alone until it is "
+                 "synchronized.",
+           returns="A handle, an int, for poll() and synchronize(), which returns the array.",
+           raises=OF_A_START,
+           example='horovodpp.synchronize(horovodpp.allreduce_async_(x, name="x"))')
 def allreduce_async_(array: Any, name: Optional[str] = None, op: int = Average,
                      prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                      process_set: ProcessSet = global_process_set) -> int:
@@ -154,6 +180,11 @@ def allreduce_async_(array: Any, name: Optional[str] = None, op: int = Average,
     return handles.add(operation, lambda _: array, shown, key)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="The array.",
+           example="horovodpp.allreduce_(x, op=horovodpp.Sum)")
 def allreduce_(array: Any, name: Optional[str] = None, op: int = Average,
                prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                process_set: ProcessSet = global_process_set) -> Any:
@@ -162,6 +193,13 @@ def allreduce_(array: Any, name: Optional[str] = None, op: int = Average,
                             postscale_factor, process_set)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, of any dtype, with at least one dimension. The first "
+                 "dimension may differ between ranks, the others not.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a new "
+                   "array.",
+           raises=OF_A_START,
+           example="rows = horovodpp.synchronize(horovodpp.allgather_async(x))")
 def allgather_async(array: Any, name: Optional[str] = None,
                     process_set: ProcessSet = global_process_set) -> int:
     """Starts an allgather. Returns a handle for poll() and synchronize()."""
@@ -172,12 +210,25 @@ def allgather_async(array: Any, name: Optional[str] = None,
     return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, of any dtype, with at least one dimension. The first "
+                 "dimension may differ between ranks, the others not.",
+           returns="A new array, whose first dimension is the sum of the ranks'.",
+           example="rows = horovodpp.allgather(x)")
 def allgather(array: Any, name: Optional[str] = None,
               process_set: ProcessSet = global_process_set) -> Any:
     """Returns the ranks' arrays, concatenated along the first dimension, which may differ."""
     return handles.wait_for(allgather_async, array, name, process_set)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a new "
+                   "array.",
+           raises=OF_A_START,
+           example="seed = horovodpp.synchronize(horovodpp.broadcast_async(seed, "
+                   "root_rank=0))")
 def broadcast_async(array: Any, root_rank: int, name: Optional[str] = None,
                     process_set: ProcessSet = global_process_set) -> int:
     """Starts a broadcast into a new array. Returns a handle for poll() and synchronize()."""
@@ -189,12 +240,24 @@ def broadcast_async(array: Any, root_rank: int, name: Optional[str] = None,
     return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="A new array.",
+           example="seed = horovodpp.broadcast(seed, root_rank=0)")
 def broadcast(array: Any, root_rank: int, name: Optional[str] = None,
               process_set: ProcessSet = global_process_set) -> Any:
     """Returns a copy of the array of rank `root_rank` of the job; shapes must be equal."""
     return handles.wait_for(broadcast_async, array, root_rank, name, process_set)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "bool, of one shape and dtype on all ranks. Leave it alone until it is "
+                 "synchronized.",
+           returns="A handle, an int, for poll() and synchronize(), which returns the array.",
+           raises=OF_A_START,
+           example="horovodpp.synchronize(horovodpp.broadcast_async_(x, root_rank=0))")
 def broadcast_async_(array: Any, root_rank: int, name: Optional[str] = None,
                      process_set: ProcessSet = global_process_set) -> int:
     """Starts a broadcast in place. Returns a handle for poll() and synchronize()."""
@@ -206,12 +269,26 @@ def broadcast_async_(array: Any, root_rank: int, name: Optional[str] = None,
     return handles.add(operation, lambda _: array, shown, key)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="The array.",
+           example="horovodpp.broadcast_(x, root_rank=0)")
 def broadcast_(array: Any, root_rank: int, name: Optional[str] = None,
                process_set: ProcessSet = global_process_set) -> Any:
     """Replaces the elements by the elements of rank `root_rank`, and returns the array."""
     return handles.wait_for(broadcast_async_, array, root_rank, name, process_set)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, of any dtype, with at least one dimension. The first "
+                 "dimension may differ between ranks, the others not.",
+           splits="a list with a number of rows for each rank of the set. By default the "
+                  "rows are shared equally.",
+           returns="A handle, an int, for poll() and synchronize(), which returns the "
+                   "rows, or a tuple of the rows and their numbers.",
+           raises=OF_A_START,
+           example="rows = horovodpp.synchronize(horovodpp.alltoall_async(x))")
 def alltoall_async(array: Any, splits: Optional[Sequence[int]] = None, name: Optional[str] = None,
                    process_set: ProcessSet = global_process_set) -> int:
     """Starts an alltoall. Returns a handle for poll() and synchronize()."""
@@ -229,6 +306,14 @@ def alltoall_async(array: Any, splits: Optional[Sequence[int]] = None, name: Opt
     return handles.add(operation, finish, array, key)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, of any dtype, with at least one dimension. The first "
+                 "dimension may differ between ranks, the others not.",
+           splits="a list with a number of rows for each rank of the set. By default the "
+                  "rows are shared equally.",
+           returns="The received rows, in rank order; with `splits` a tuple of the rows "
+                   "and their numbers.",
+           example="rows, counts = horovodpp.alltoall(x, splits=[1, 3])")
 def alltoall(array: Any, splits: Optional[Sequence[int]] = None, name: Optional[str] = None,
              process_set: ProcessSet = global_process_set) -> Any:
     """Sends each rank its rows: `splits[r]` rows to rank r, or equally many.
@@ -239,6 +324,13 @@ def alltoall(array: Any, splits: Optional[Sequence[int]] = None, name: Optional[
     return handles.wait_for(alltoall_async, array, splits, name, process_set)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns this "
+                   "rank's rows.",
+           raises=OF_A_START,
+           example="mine = horovodpp.synchronize(horovodpp.reducescatter_async(x))")
 def reducescatter_async(array: Any, name: Optional[str] = None, op: int = Average,
                         process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
                         postscale_factor: float = 1.0) -> int:
@@ -252,6 +344,11 @@ def reducescatter_async(array: Any, name: Optional[str] = None, op: int = Averag
     return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="This rank's rows of the reduction, a new array.",
+           example="mine = horovodpp.reducescatter(x, op=horovodpp.Sum)")
 def reducescatter(array: Any, name: Optional[str] = None, op: int = Average,
                   process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
                   postscale_factor: float = 1.0) -> Any:

@@ -6,12 +6,16 @@ from typing import Any, Callable
 
 from horovodpp import _core, gpu_arrays
 from horovodpp.common import handles
+from horovodpp.common.explained import explained
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 
 
+@explained(raises={"ValueError": "the stream or the device is unsuitable.",
+                   "InvalidCallError": "the step cannot be captured."})
 class CapturedStep:
     """The work that `step()` puts into a CUDA stream, collectives included.
 
+    Example:
         def step():
             forward_and_backward(x, gradient)                # Kernels in `stream`, as with cupy.
             handle = horovodpp.allreduce_async_(gradient, name="gradient")
@@ -28,11 +32,13 @@ class CapturedStep:
     Replays are collectives, matched across ranks by `name`. As long as you replay the step, keep
     its memory, including its results, alive and in place. See docs/gpu.md.
 
-    step: the function to capture, called once. An exception in it ends the capture and is raised.
-    name: the name of the replays: equal on all ranks, and used for nothing else.
-    stream: the stream to capture: a number, or a stream of torch or cupy. Not the legacy default
-        stream.
-    device: the stream's GPU.
+    Args:
+        step: the function to capture, called once. An exception in it ends the capture and is
+            raised.
+        name: the name of the replays: equal on all ranks, and used for nothing else.
+        stream: the stream to capture: a number, or a stream of torch or cupy. Not the legacy
+            default stream.
+        device: the stream's GPU.
 
     Raises ValueError for an unsuitable stream or GPU, and InvalidCallError if the step cannot be
     captured. A replay in another job also raises InvalidCallError.

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Sequence, TypeVar, Union
 from horovodpp import _core
 from horovodpp.common import handles, process_sets as sets, threads, torchrun
 from horovodpp.common.checks import check_initialized
+from horovodpp.common.explained import explained
 from horovodpp.common.ops import *  # noqa: F401,F403  (Horovod has them here.)
 
 Number = TypeVar("Number", int, bool)
@@ -19,12 +20,15 @@ _may_have_timeline = False
 _is_wanted_by_program = False  # Whether init() has been called in this job.
 
 
+@explained(raises={"ValueError": "an argument is invalid, or the job cannot start; the text says why."},
+           example="hvd.init()\nprint(hvd.rank(), hvd.size())")
 def init(comm: Any = None,
          process_sets: Union[Sequence[sets.ProcessSet], str, None] = None) -> None:
     """Enters the job in which this process was started; without a launcher, a job of one rank.
 
-    comm: None, or the list of all ranks. For some of the ranks, use a process set.
-    process_sets: a list of ProcessSet objects, which become usable; or None, or "dynamic".
+    Args:
+        comm: None, or the list of all ranks. For some of the ranks, use a process set.
+        process_sets: a list of ProcessSet objects, which become usable; or None, or "dynamic".
 
     If the process is already in a job, only looks up `process_sets`.
     Raises ValueError for invalid arguments, or if the job cannot start; the message says why.
@@ -80,6 +84,10 @@ def _note_timeline():
     _may_have_timeline = bool(os.environ.get("HOROVOD_TIMELINE"))
 
 
+@explained(file_path="the file. With {rank} in its name each rank writes one.",
+           mark_cycles="whether to mark each beginning of a cycle.",
+           raises={"ValueError": "HOROVOD_TIMELINE was not set at init()."},
+           example='hvd.start_timeline("/tmp/timeline.json")')
 def start_timeline(file_path: Union[str, os.PathLike[str]], mark_cycles: bool = False) -> None:
     """Writes the operations of rank 0 to a file for Perfetto (chrome://tracing) from here on.
 

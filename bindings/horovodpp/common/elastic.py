@@ -7,13 +7,14 @@ import contextlib
 import copy
 import functools
 import os
-from typing import Any, Callable, Iterable, List, Tuple, TypeVar
 import queue
+from typing import Any, Callable, Iterable, List, Tuple, TypeVar
 
 from horovodpp import _core
 from horovodpp.common import basics, joining
 from horovodpp.common.exceptions import (
     HorovodInternalError, HostsUpdatedInterrupt, InvalidCallError)
+from horovodpp.common.explained import explained
 
 Result = TypeVar("Result")
 
@@ -22,12 +23,14 @@ def _waiting_newcomers():
     return _core.waiting_newcomers() if basics.is_initialized() else 0
 
 
+@explained(bcast_object="a function that sends an object of rank 0 to all ranks.",
+           get_rank="a function that returns the number of this rank.",
+           raises={"TypeError": "a method is not defined: save(), restore() and sync() are."},
+           example="""
+               class MyState(hvd.elastic.State):
+                   ...                       # save(), restore(), sync()""")
 class State(abc.ABC):
-    """The data that training needs to continue from a commit.
-
-    bcast_object: a function that sends an object of rank 0 to all ranks.
-    get_rank: a function that returns the number of this rank.
-    """
+    """The data that training needs to continue from a commit."""
 
     def __init__(self, bcast_object: Callable[..., Any], get_rank: Callable[[], int]) -> None:
         self._bcast_object = bcast_object

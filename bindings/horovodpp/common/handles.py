@@ -13,6 +13,7 @@ from typing import Any
 
 from horovodpp import _core
 from horovodpp.common.arguments import wire
+from horovodpp.common.explained import explained
 
 # In its scope, this thread waits for the operations that it submits, and wakes no other thread.
 AT_ONCE = _core.AtOnce()
@@ -66,6 +67,9 @@ def _remove(handle):
         _free_name(handle, entry[3])
 
 
+@explained(returns="True once the operation is done; its name is then free.",
+           raises={"ValueError": "the handle does not exist, or was synchronized."},
+           example="while not hvd.poll(handle):\n    do_something_else()")
 def poll(handle: int) -> bool:
     """Whether the operation is done, so that synchronize() returns at once.
 
@@ -81,6 +85,10 @@ def poll(handle: int) -> bool:
     return is_done
 
 
+@explained(returns="The result of the operation; None for an unknown handle.",
+           raises={"InvalidCallError": "ranks disagree, or no plane supports the call.",
+                   "HorovodInternalError": "the job broke; the text names the rank."},
+           example="mean = hvd.synchronize(hvd.allreduce_async(loss))")
 def synchronize(handle: int) -> Any:
     """Blocks until the operation is done, and returns its result; None for an unknown handle.
 
@@ -104,14 +112,22 @@ def synchronize(handle: int) -> Any:
         _remove(handle)
 
 
+@explained(raises={"ValueError": "the handle does not exist, or was synchronized.",
+                   "HorovodInternalError": "the operation failed before."},
+           example="""
+               handle = hvd.allreduce_async_(gradient)
+               hvd.wait_in_stream(handle, torch.cuda.current_stream())""",
+           stream="a stream of the operation's GPU: a cudaStream_t as a number, or a "
+                  "stream of torch or cupy.")
 def wait_in_stream(handle: int, stream: Any) -> None:
     """Makes `stream` wait for the operation on its GPU, without blocking the host for the GPU.
 
     Returns when the operation is in a stream of that GPU. Later work in `stream` may use the
     operation's tensors. Call synchronize() afterwards in any case: it reports the outcome.
 
-    stream: a stream of the operation's GPU: a cudaStream_t as a number, or a stream of torch or
-        cupy.
+    Args:
+        stream: a stream of the operation's GPU: a cudaStream_t as a number, or a stream of torch or
+            cupy.
 
     Raises ValueError for an unknown handle, and HorovodInternalError if the operation failed
     before.

@@ -7,10 +7,14 @@ from typing import Any, Iterable, List, Optional, Union
 
 from horovodpp import _core
 from horovodpp.common.checks import check_initialized
+from horovodpp.common.explained import OUTSIDE_OF_A_JOB, explained
 
 _known: dict = {}  # Number -> ProcessSet object.
 
 
+@explained(ranks_or_comm="the ranks, in any order.",
+           raises={"ValueError": "it is a communicator of MPI, or no list of ranks."},
+           example="even = hvd.ProcessSet([0, 2])\nhvd.init(process_sets=[even])")
 class ProcessSet:
     """Some ranks of the job, by number.
 
@@ -160,6 +164,13 @@ def member(what, process_set):
     return core
 
 
+@explained(process_set="a ProcessSet, or a list of ranks; equal on all ranks.",
+           returns="The ProcessSet.",
+           raises={"ValueError": "such a set exists, or an entry is not a rank."},
+           example="""
+               even = hvd.add_process_set(range(0, hvd.size(), 2))
+               if even.included():
+                   hvd.allreduce_(x, process_set=even)""")
 def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet:
     """Makes a set usable; takes a ProcessSet or a list of ranks, and returns the ProcessSet.
 
@@ -176,6 +187,10 @@ def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet
     return process_set
 
 
+@explained(process_set="the set to remove.",
+           returns="Whether the set existed.",
+           raises=OUTSIDE_OF_A_JOB,
+           example="hvd.remove_process_set(even)")
 def remove_process_set(process_set: ProcessSet) -> bool:
     """Removes a set; False if it does not exist or is the global one. Every rank calls it."""
     check_initialized()

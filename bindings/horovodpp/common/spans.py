@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Iterable, Iterator, TypeVar
 
 from horovodpp import _core
+from horovodpp.common.explained import explained
 
 Item = TypeVar("Item")
 
 
+@explained(work="the text in the timeline.",
+           raises={"TypeError": "`work` is no str."})
 class span:
     """Shows in the timeline how long this thread does `work`.
 

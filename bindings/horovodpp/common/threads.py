@@ -7,6 +7,7 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence, TypeVar
 
 from horovodpp import _core
 from horovodpp.common import process_sets
+from horovodpp.common.explained import explained
 
 _this_thread = threading.local()
 Result = TypeVar("Result")
@@ -17,6 +18,10 @@ def is_rank():
     return getattr(_this_thread, "is_rank", False)
 
 
+@explained(ranks="the number of ranks.", func="the function that each rank calls.",
+           args="its arguments.", kwargs="its arguments by name.",
+           returns="The results, by rank.",
+           raises={"Exception": "the exception of the first rank that fails."})
 def run_ranks(ranks: int, func: Callable[..., Result], args: Sequence[Any] = (),
               kwargs: Optional[Mapping[str, Any]] = None) -> List[Result]:
     """Calls `func(*args, **kwargs)` in a thread for each rank; returns the results by rank.

@@ -51,10 +51,10 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
         func: the function, which is sent to the ranks. A lambda, and a function of a function, of a
             notebook or of a program's main file, needs cloudpickle.
         args, kwargs: its arguments.
-        num_proc: the number of ranks; np is another name. By default 1 on this machine, and as many
-            as the hosts have slots.
-        min_num_proc, max_num_proc: the least and the largest number of ranks of an elastic job;
-            min_np and max_np are other names.
+        num_proc, np: the number of ranks. By default 1 on this machine, and as many as the hosts
+            have slots.
+        min_num_proc, min_np: the least number of ranks of an elastic job.
+        max_num_proc, max_np: the largest number of ranks of an elastic job.
         hosts: "a:2,b:2", or a list ["a:2", "b:2"]; by default this machine. The ranks' Python, the
             package and the folders of sys.path are at the same paths on all hosts.
         hostfile: a file of hosts; not with `hosts`.
@@ -64,8 +64,7 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
             those of the same names.
         use_gloo: start the ranks without mpirun: the default on this machine.
         use_mpi: start the ranks by mpirun.
-        network_interfaces: names of interfaces, a list or "eth0,ib0"; network_interface is another
-            name.
+        network_interfaces, network_interface: names of interfaces, a list or "eth0,ib0".
         executable: the Python to use.
         env: the environment of the ranks; by default this process's.
         disable_cache: accepted as in Horovod; there is no cache.

@@ -9,17 +9,21 @@ from typing import Any, List, Mapping, Optional, Union
 
 import torch
 
+from horovodpp.common.explained import OF_A_CALL, explained
 from horovodpp.common.pickling import dumps
 from horovodpp.common.process_sets import ProcessSet, global_process_set
 from horovodpp.torch.mpi_ops import (
     allgather_async, broadcast_, broadcast_async_, rank, synchronize)
 
 
+@explained(raises={**OF_A_CALL, "ValueError": "`params` is of another type, or `root_rank` is no rank."},
+           example="hvd.broadcast_parameters(model.state_dict(), root_rank=0)")
 def broadcast_parameters(params: Union[Mapping[str, Any], List[Any]], root_rank: int) -> None:
     """Replaces the tensors on every rank with the tensors of rank `root_rank`.
 
-    params: a state_dict; or a list of tensors or of (name, tensor), for example
-        list(model.named_parameters()).
+    Args:
+        params: a state_dict; or a list of tensors or of (name, tensor), for example
+            list(model.named_parameters()).
 
     Raises ValueError for anything else.
     """
@@ -46,6 +50,9 @@ def broadcast_parameters(params: Union[Mapping[str, Any], List[Any]], root_rank:
             tensor.copy_(target)
 
 
+@explained(optimizer="an optimizer of torch, wrapped or not.",
+           model="accepted as in Horovod.",
+           example="hvd.broadcast_optimizer_state(optimizer, root_rank=0)")
 def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int,
                               model: Optional[torch.nn.Module] = None) -> None:
     """Replaces the optimizer's state and options with the state and options of rank `root_rank`.
@@ -112,6 +119,9 @@ def _filled(value, tensors):
     return value
 
 
+@explained(obj="the object, which pickle can send; used on rank `root_rank` only.",
+           returns="The object; on rank `root_rank` the given one.",
+           example="config = hvd.broadcast_object(config, root_rank=0)")
 def broadcast_object(obj: Any, root_rank: int = 0, name: Optional[str] = None,
                      process_set: ProcessSet = global_process_set) -> Any:
     """Returns a copy of the object of rank `root_rank`, sent as a pickle.
@@ -138,6 +148,9 @@ def _part(name, part):
     return f"{name}.{part}" if name else None
 
 
+@explained(obj="an object that pickle can send.",
+           returns="A list, by rank.",
+           example="names = hvd.allgather_object(socket.gethostname())")
 def allgather_object(obj: Any, name: Optional[str] = None) -> List[Any]:
     """The objects of all ranks, in rank order, sent as pickles."""
     data = torch.frombuffer(bytearray(dumps(obj)), dtype=torch.uint8)

@@ -10,6 +10,7 @@ from typing import Any, ContextManager, Dict, List, Optional
 import torch
 
 from horovodpp import _core
+from horovodpp.common.explained import explained
 from horovodpp.torch.functions import allgather_object
 from horovodpp.torch.parameters import HAS_POST_ACCUMULATE_HOOKS
 
@@ -23,6 +24,13 @@ def _bytes_text(count):
     return f"{count / 1e6:.2f} MB" if count >= 1e6 else f"{count / 1e3:.2f} kB"
 
 
+@explained(categories="kind -> bytes.",
+           arena_bytes="of them, the bytes in the memory that ranks share.",
+           holders="(bytes, name) of the largest.",
+           phase="the phase of the peak.",
+           milliseconds="from the beginning of the step to the peak.",
+           raises={"TypeError": "an argument is missing; MemoryWatch makes reports."},
+           example="print(watch.report())")
 class MemoryReport:
     """The moment at which a rank's tensors took the most memory.
 
@@ -62,6 +70,8 @@ class _Saved:
         self.tensor = tensor
 
 
+@explained(model="the model of this rank.", optimizer="its optimizer, or None.",
+           raises={"RuntimeError": "torch is older than 2.1."})
 class MemoryWatch:
     """Finds what takes the memory of training steps with torch.
 
@@ -240,6 +250,12 @@ class _Phase:
         self._watch._phase = self._outer
 
 
+@explained(report="this rank's MemoryReport.",
+           returns="The table, a str, the same on all ranks.",
+           example="""
+               table = hvd.memory_of_ranks(watch.report())
+               if hvd.rank() == 0:
+                   print(table)""")
 def memory_of_ranks(report: MemoryReport) -> str:
     """A table with a line for each rank, from the MemoryReport of each. Every rank calls it."""
     columns = ("peak", *CATEGORIES, "in the arena")

@@ -23,6 +23,7 @@ from horovodpp.common.basics import (  # noqa: F401  (Horovod has them here, too
     mpi_enabled, mpi_threads_supported, nccl_built, rank, reform, rocm_built, shutdown, size,
     start_timeline, stop_timeline)
 from horovodpp.common.exceptions import HorovodInternalError  # noqa: F401
+from horovodpp.common.explained import explained
 from horovodpp.common.handles import poll, synchronize, wait_in_stream  # noqa: F401
 from horovodpp.common.joining import barrier  # noqa: F401
 from horovodpp.common.ops import *  # noqa: F401,F403
@@ -47,6 +48,10 @@ from horovodpp.torch.collectives.rooted import (  # noqa: F401
 from horovodpp.torch.collectives.sparse_allreduce import sparse_allreduce_async  # noqa: F401
 
 
+@explained(device="accepted as in Horovod.",
+           returns="The rank that joined last.",
+           example="last = hvd.join()                             # After the loop over "
+                   "batches.")
 def join(device: int = -1, process_set: ProcessSet = global_process_set) -> int:
     """Announces that this rank has no more data. Waits for all ranks; returns the last to join.
 

@@ -9,6 +9,7 @@ from typing import (
 
 import torch
 
+from horovodpp.common.explained import explained
 from horovodpp.common.process_sets import ProcessSet, core_of, global_process_set
 from horovodpp.common.spans import span
 from horovodpp.torch import extended_step, parameters
@@ -237,6 +238,14 @@ def _take_over(optimizer, methods):
     return taken
 
 
+@explained(num_groups="Horovod's older name of `groups`.",
+           returns="The optimizer, with the methods of the wrapped one, and synchronize(), "
+                   "skip_synchronize() and no_sync().",
+           raises={"ValueError": "an argument makes no sense, or the optimizer is wrapped already.",
+                   "TypeError": "it is no optimizer of torch, or the set was not added."},
+           example="""
+               optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
+               optimizer = hvd.DistributedOptimizer(optimizer, model.named_parameters())""")
 def DistributedOptimizer(optimizer: torch.optim.Optimizer,
                          named_parameters: Optional[Iterable[Tuple[str, torch.Tensor]]] = None,
                          compression: Union[Type[Compressor], Exchanger] = Compression.none,
@@ -249,30 +258,32 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
                          find_unused_parameters: Optional[bool] = None) -> _DistributedOptimizer:
     """An optimizer of `optimizer`'s class and state that reduces gradients over all ranks.
 
-    optimizer: the optimizer to wrap; do not use it afterwards. Its parameter groups and state are
-        taken over.
-    named_parameters: (name, parameter) for each parameter, equal on all ranks; by default
-        parameters are numbered.
-    compression: the compression of gradients.
-    backward_passes_per_step: the number of backward passes whose sum is reduced.
-    op: Average, Sum, or Adasum.
-    gradient_predivide_factor: with Average, gradients are divided by it before the sum and
-        multiplied by it after.
-    groups: a number of groups, or lists of parameters, that are reduced together. Sparse gradients
-        are reduced separately.
-    sparse_as_dense: whether sparse gradients are reduced as dense ones.
-    process_set: the ranks whose gradients are reduced.
-    gradients_in_arena: whether a parameter's first gradient is moved to memory that the ranks of a
-        node share. While the program keeps it there, it is reduced without a copy. Not with
-        compression.
-    bucket_bytes: complete gradients on the CPU, outside groups, are held back until they have so
-        many bytes, or until the step, and then sent together. 0: none is held back. By default all
-        wait for the step if the ranks are on one node and compute on all of its cores: the
-        reduction then has no core of its own. Otherwise the default is 0. Not with compression.
-    find_unused_parameters: whether a parameter whose gradient is None on all ranks keeps it, so
-        that the step skips the parameter, as in one process: the default. False is Horovod's way:
-        its gradient is zeros, and momentum and weight decay move it. Adasum knows only Horovod's
-        way. Equal on all ranks.
+    Args:
+        optimizer: the optimizer to wrap; do not use it afterwards. Its parameter groups and state
+            are taken over.
+        named_parameters: (name, parameter) for each parameter, equal on all ranks; by default
+            parameters are numbered.
+        compression: the compression of gradients.
+        backward_passes_per_step: the number of backward passes whose sum is reduced.
+        op: Average, Sum, or Adasum.
+        gradient_predivide_factor: with Average, gradients are divided by it before the sum and
+            multiplied by it after.
+        groups: a number of groups, or lists of parameters, that are reduced together. Sparse
+            gradients are reduced separately.
+        sparse_as_dense: whether sparse gradients are reduced as dense ones.
+        process_set: the ranks whose gradients are reduced.
+        gradients_in_arena: whether a parameter's first gradient is moved to memory that the ranks
+            of a node share. While the program keeps it there, it is reduced without a copy. Not
+            with compression.
+        bucket_bytes: complete gradients on the CPU, outside groups, are held back until they have
+            so many bytes, or until the step, and then sent together. 0: none is held back. By
+            default all wait for the step if the ranks are on one node and compute on all of its
+            cores: the reduction then has no core of its own. Otherwise the default is 0. Not with
+            compression.
+        find_unused_parameters: whether a parameter whose gradient is None on all ranks keeps it, so
+            that the step skips the parameter, as in one process: the default. False is Horovod's
+            way: its gradient is zeros, and momentum and weight decay move it. Adasum knows only
+            Horovod's way. Equal on all ranks.
 
     Every rank of the process set creates the same optimizers in the same order. Raises ValueError
     for arguments that make no sense.

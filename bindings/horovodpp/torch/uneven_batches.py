@@ -6,6 +6,7 @@ from typing import Generic, Iterable, Iterator, Optional, TypeVar
 
 import torch
 
+from horovodpp.common.explained import explained
 from horovodpp.torch.functions import broadcast_optimizer_state, broadcast_parameters
 from horovodpp.torch.mpi_ops import join
 
@@ -34,6 +35,10 @@ class _Uneven(Generic[Batch]):
             broadcast_optimizer_state(self._optimizer, self.last_rank)
 
 
+@explained(batches="any iterable, such as a DataLoader.",
+           model="the model that gets the last rank's parameters and buffers.",
+           optimizer="the optimizer that gets the last rank's state.",
+           returns="An iterable over the batches.")
 def uneven(batches: Iterable[Batch], model: Optional[torch.nn.Module] = None,
            optimizer: Optional[torch.optim.Optimizer] = None) -> _Uneven[Batch]:
     """Wraps `batches`, such as a DataLoader. Ranks may have different numbers of them, or none.

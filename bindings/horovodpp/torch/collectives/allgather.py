@@ -9,6 +9,7 @@ import torch
 from horovodpp import _core
 from horovodpp.common import handles
 from horovodpp.common.arguments import wire
+from horovodpp.common.explained import OF_A_CALL, OF_A_START, explained
 from horovodpp.common.ops import Average
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
@@ -17,6 +18,12 @@ from horovodpp.torch.collectives.arguments import check_tensor, detached, list_o
 from horovodpp.torch.dtypes import describe_moved, from_result
 
 
+@explained(tensor="contiguous, of any dtype, with at least one dimension. The first "
+                  "dimension may differ between ranks, the others not.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a new "
+                   "tensor with the rows of all ranks.",
+           raises=OF_A_START,
+           example='everything = hvd.synchronize(hvd.allgather_async(rows, name="rows"))')
 def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
                     process_set: ProcessSet = global_process_set) -> int:
     """Starts an allgather. Returns a handle for poll() and synchronize()."""
@@ -56,6 +63,12 @@ def _check_gathered(tensor):
                          "does not have: use tensor.reshape(1)")
 
 
+@explained(tensor="contiguous, of any dtype, with at least one dimension. The first "
+                  "dimension may differ between ranks, the others not.",
+           returns="A new tensor, whose first dimension is the sum of the ranks'.",
+           raises={**OF_A_CALL, "IndexError": "the tensor is a scalar."},
+           example="predictions = hvd.allgather(predictions)      # (n, 10) -> (n of all "
+                   "ranks, 10)")
 def allgather(tensor: torch.Tensor, name: Optional[str] = None,
               process_set: ProcessSet = global_process_set) -> torch.Tensor:
     """Returns the ranks' tensors, concatenated along the first dimension in rank order.
@@ -67,6 +80,12 @@ def allgather(tensor: torch.Tensor, name: Optional[str] = None,
     return HorovodAllgather.apply(tensor, name, process_set)
 
 
+@explained(tensors="several such tensors, also of different dtypes; the same number on all "
+                   "ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a tuple "
+                   "of new tensors.",
+           raises=OF_A_START,
+           example='x, y = hvd.synchronize(hvd.grouped_allgather_async([x, y], name="both"))')
 def grouped_allgather_async(tensors: Iterable[torch.Tensor], name: Optional[str] = None,
                             process_set: ProcessSet = global_process_set) -> int:
     """Starts one allgather of several tensors. Returns one handle; its result is a tuple."""
@@ -95,6 +114,11 @@ class HorovodGroupedAllgather(torch.autograd.Function):
                               for grad, first, rows in zip(grads, firsts, ctx.rows)))
 
 
+@explained(tensors="several such tensors, also of different dtypes; the same number on all "
+                   "ranks.",
+           returns="A tuple of new tensors.",
+           raises={**OF_A_CALL, "IndexError": "a tensor is a scalar."},
+           example="x, y = hvd.grouped_allgather([x, y])")
 def grouped_allgather(tensors: Iterable[torch.Tensor], name: Optional[str] = None,
                       process_set: ProcessSet = global_process_set) -> Tuple[torch.Tensor, ...]:
     """As allgather(), for several tensors; returns a tuple."""

@@ -9,6 +9,7 @@ import torch
 from horovodpp import _core
 from horovodpp.common import handles
 from horovodpp.common.arguments import wire
+from horovodpp.common.explained import OF_A_START, explained
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.arguments import (
@@ -32,6 +33,14 @@ def _start(call, tensors, finish, name, op, factors, process_set):
     return handles.add(operation, finish, tensors, key)
 
 
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                  "bool, of one shape and dtype on all ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a new "
+                   "tensor of the same shape.",
+           raises=OF_A_START,
+           example="""
+               handle = hvd.allreduce_async(loss, name="loss", op=hvd.Sum)
+               loss_of_all = hvd.synchronize(handle)""")
 def allreduce_async(tensor: torch.Tensor, average: Optional[bool] = None,
                     name: Optional[str] = None, op: Optional[int] = None,
                     prescale_factor: float = 1.0, postscale_factor: float = 1.0,
@@ -46,6 +55,14 @@ def allreduce_async(tensor: torch.Tensor, average: Optional[bool] = None,
                   (prescale_factor, postscale_factor), process_set)
 
 
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                  "bool, of one shape and dtype on all ranks. Leave it alone until it is "
+                  "synchronized.",
+           returns="A handle, an int, for poll() and synchronize(), which returns the tensor.",
+           raises=OF_A_START,
+           example="""
+               handle = hvd.allreduce_async_(p.grad, name="weight")
+               hvd.synchronize(handle)                 # p.grad is the mean now.""")
 def allreduce_async_(tensor: torch.Tensor, average: Optional[bool] = None,
                      name: Optional[str] = None, op: Optional[int] = None,
                      prescale_factor: float = 1.0, postscale_factor: float = 1.0,
@@ -57,6 +74,10 @@ def allreduce_async_(tensor: torch.Tensor, average: Optional[bool] = None,
                   (prescale_factor, postscale_factor), process_set)
 
 
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                  "bool, of one shape and dtype on all ranks.",
+           returns="The tensor.",
+           example='hvd.allreduce_(counts, op=hvd.Sum, name="counts")')
 def allreduce_(tensor: torch.Tensor, average: Optional[bool] = None, name: Optional[str] = None,
                op: Optional[int] = None, prescale_factor: float = 1.0,
                postscale_factor: float = 1.0,
@@ -79,6 +100,10 @@ class HorovodAllreduce(torch.autograd.Function):
         return grad, None, None, None, None, None
 
 
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                  "bool, of one shape and dtype on all ranks.",
+           returns="A new tensor of the same shape and dtype.",
+           example='mean = hvd.allreduce(loss.detach(), name="loss")')
 def allreduce(tensor: torch.Tensor, average: Optional[bool] = None, name: Optional[str] = None,
               compression: Type[Compressor] = Compression.none, op: Optional[int] = None,
               prescale_factor: float = 1.0, postscale_factor: float = 1.0,
@@ -99,6 +124,14 @@ def allreduce(tensor: torch.Tensor, average: Optional[bool] = None, name: Option
     return compression.decompress(reduced, context)
 
 
+@explained(tensors="several such tensors, also of different dtypes; the same number on all "
+                   "ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a tuple "
+                   "of new tensors.",
+           raises=OF_A_START,
+           example="""
+               handle = hvd.grouped_allreduce_async([a, b], name="both")
+               a, b = hvd.synchronize(handle)""")
 def grouped_allreduce_async(tensors: Iterable[torch.Tensor], average: Optional[bool] = None,
                             name: Optional[str] = None, op: Optional[int] = None,
                             prescale_factor: float = 1.0, postscale_factor: float = 1.0,
@@ -115,6 +148,12 @@ def grouped_allreduce_async(tensors: Iterable[torch.Tensor], average: Optional[b
         (prescale_factor, postscale_factor), process_set)
 
 
+@explained(tensors="several such tensors, also of different dtypes; the same number on all "
+                   "ranks. Leave them alone until they are synchronized.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a tuple "
+                   "of the tensors.",
+           raises=OF_A_START,
+           example='hvd.synchronize(hvd.grouped_allreduce_async_([a, b], name="both"))')
 def grouped_allreduce_async_(tensors: Iterable[torch.Tensor], average: Optional[bool] = None,
                              name: Optional[str] = None, op: Optional[int] = None,
                              prescale_factor: float = 1.0, postscale_factor: float = 1.0,
@@ -127,6 +166,10 @@ def grouped_allreduce_async_(tensors: Iterable[torch.Tensor], average: Optional[
                   (prescale_factor, postscale_factor), process_set)
 
 
+@explained(tensors="several such tensors, also of different dtypes; the same number on all "
+                   "ranks.",
+           returns="A tuple of the tensors.",
+           example='hvd.grouped_allreduce_([a, b], op=hvd.Sum, name="both")')
 def grouped_allreduce_(tensors: Iterable[torch.Tensor], average: Optional[bool] = None,
                        name: Optional[str] = None, op: Optional[int] = None,
                        prescale_factor: float = 1.0, postscale_factor: float = 1.0,
@@ -150,6 +193,10 @@ class HorovodGroupedAllreduce(torch.autograd.Function):
         return (None, None, None, None, None, *reduced)
 
 
+@explained(tensors="several such tensors, also of different dtypes; the same number on all "
+                   "ranks.",
+           returns="A list of new tensors.",
+           example='a, b = hvd.grouped_allreduce([a, b], name="both")')
 def grouped_allreduce(tensors: Iterable[torch.Tensor], average: Optional[bool] = None,
                       name: Optional[str] = None, compression: Type[Compressor] = Compression.none,
                       op: Optional[int] = None, prescale_factor: float = 1.0,

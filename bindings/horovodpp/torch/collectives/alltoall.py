@@ -9,6 +9,7 @@ import torch
 from horovodpp import _core
 from horovodpp.common import handles
 from horovodpp.common.arguments import splits_of, wire
+from horovodpp.common.explained import OF_A_START, explained
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.arguments import check_tensor, detached
@@ -26,6 +27,14 @@ def _splits_of(tensor, splits, process_set):
     return splits_of(tensor.shape, splits, process_set)
 
 
+@explained(tensor="contiguous, of any dtype, with at least one dimension. The first "
+                  "dimension may differ between ranks, the others not.",
+           splits="a list, or a tensor of int32, with a number of rows for each rank of "
+                  "the set. By default the rows are shared equally.",
+           returns="A handle, an int, for poll() and synchronize(), which returns the "
+                   "rows, or a tuple of the rows and their numbers.",
+           raises=OF_A_START,
+           example="rows, counts = hvd.synchronize(hvd.alltoall_async(x, splits=[2, 3]))")
 def alltoall_async(tensor: torch.Tensor, splits: Union[Sequence[int], torch.Tensor, None] = None,
                    name: Optional[str] = None, process_set: ProcessSet = global_process_set) -> int:
     """Starts an alltoall. Returns a handle for poll() and synchronize().
@@ -83,6 +92,15 @@ def alltoall(tensor: torch.Tensor, splits: Union[Sequence[int], torch.Tensor],
              ) -> Tuple[torch.Tensor, torch.Tensor]: ...
 
 
+@explained(tensor="contiguous, of any dtype, with at least one dimension. The first "
+                  "dimension may differ between ranks, the others not.",
+           splits="a list, or a tensor of int32, with a number of rows for each rank of "
+                  "the set. By default the rows are shared equally.",
+           returns="The received rows, in rank order; with `splits` a tuple of the rows "
+                   "and a tensor of int32: the number of rows from each rank.",
+           example="""
+               mine = hvd.alltoall(x)                        # (4, 3) -> (4, 3) on two ranks
+               mine, counts = hvd.alltoall(x, splits=[1, 3])""")
 def alltoall(tensor: torch.Tensor, splits: Union[Sequence[int], torch.Tensor, None] = None,
              name: Optional[str] = None, process_set: ProcessSet = global_process_set) -> Any:
     """Sends each rank its rows of `tensor`: `splits[r]` rows to rank r, or equal parts.

@@ -9,6 +9,7 @@ import torch
 from horovodpp import _core
 from horovodpp.common import basics, handles
 from horovodpp.common.arguments import check_root, wire
+from horovodpp.common.explained import OF_A_START, explained
 from horovodpp.common.ops import Average
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
@@ -17,6 +18,12 @@ from horovodpp.torch.collectives.arguments import check_tensor, detached, writte
 from horovodpp.torch.dtypes import describe_moved, from_result
 
 
+@explained(tensor="contiguous, of any dtype; of one shape and dtype on all ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a new "
+                   "tensor.",
+           raises=OF_A_START,
+           example="seed = hvd.synchronize(hvd.broadcast_async(seed, root_rank=0, "
+                   "name=\"seed\"))")
 def broadcast_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
                     process_set: ProcessSet = global_process_set) -> int:
     """Starts a broadcast into a new tensor. Returns a handle for poll() and synchronize()."""
@@ -28,6 +35,11 @@ def broadcast_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = 
     return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
+@explained(tensor="contiguous, of any dtype; of one shape and dtype on all ranks. Leave "
+                  "it alone until it is synchronized.",
+           returns="A handle, an int, for poll() and synchronize(), which returns the tensor.",
+           raises=OF_A_START,
+           example='hvd.synchronize(hvd.broadcast_async_(weight, root_rank=0, name="weight"))')
 def broadcast_async_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
                      process_set: ProcessSet = global_process_set) -> int:
     """Starts a broadcast in place. Returns a handle for poll() and synchronize()."""
@@ -39,6 +51,9 @@ def broadcast_async_(tensor: torch.Tensor, root_rank: int, name: Optional[str] =
     return handles.add(operation, lambda _: written(tensor), tensor, key)
 
 
+@explained(tensor="contiguous, of any dtype; of one shape and dtype on all ranks.",
+           returns="The tensor.",
+           example='hvd.broadcast_(weight, root_rank=0, name="weight")')
 def broadcast_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
                process_set: ProcessSet = global_process_set) -> torch.Tensor:
     """Replaces the elements with the elements of rank `root_rank`, and returns the tensor."""
@@ -61,6 +76,9 @@ class HorovodBroadcast(torch.autograd.Function):
         return grad, None, None, None
 
 
+@explained(tensor="contiguous, of any dtype; of one shape and dtype on all ranks.",
+           returns="A new tensor.",
+           example="seed = hvd.broadcast(seed, root_rank=0)")
 def broadcast(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
               process_set: ProcessSet = global_process_set) -> torch.Tensor:
     """Returns a copy of the tensor of rank `root_rank` of the job; shapes must be equal.

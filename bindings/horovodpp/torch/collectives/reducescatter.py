@@ -9,6 +9,7 @@ import torch
 from horovodpp import _core
 from horovodpp.common import handles
 from horovodpp.common.arguments import check_scattered, wire
+from horovodpp.common.explained import OF_A_START, explained
 from horovodpp.common.ops import Average, Sum
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
@@ -18,6 +19,13 @@ from horovodpp.torch.compression import Compression, Compressor
 from horovodpp.torch.dtypes import describe, from_result
 
 
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                  "bool, of one shape and dtype on all ranks, with at least one "
+                  "dimension.",
+           returns="A handle, an int, for poll() and synchronize(), which returns this "
+                   "rank's rows.",
+           raises=OF_A_START,
+           example="mine = hvd.synchronize(hvd.reducescatter_async(x, op=hvd.Sum))")
 def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None, op: int = Average,
                         process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
                         postscale_factor: float = 1.0) -> int:
@@ -52,6 +60,12 @@ class HorovodReducescatter(torch.autograd.Function):
         return grad, None, None, None, None, None
 
 
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                  "bool, of one shape and dtype on all ranks, with at least one "
+                  "dimension.",
+           returns="This rank's rows of the reduction, a new tensor.",
+           example="mine = hvd.reducescatter(x)                   # (5, 3) -> (3, 3) on "
+                   "rank 0 of two")
 def reducescatter(tensor: torch.Tensor, name: Optional[str] = None,
                   compression: Type[Compressor] = Compression.none, op: int = Average,
                   process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
@@ -67,6 +81,12 @@ def reducescatter(tensor: torch.Tensor, name: Optional[str] = None,
     return compression.decompress(reduced, context)
 
 
+@explained(tensors="several such tensors, also of different dtypes; the same number on all "
+                   "ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a tuple "
+                   "of this rank's rows.",
+           raises=OF_A_START,
+           example="a, b = hvd.synchronize(hvd.grouped_reducescatter_async([a, b]))")
 def grouped_reducescatter_async(tensors: Iterable[torch.Tensor], name: Optional[str] = None,
                                 op: int = Average, process_set: ProcessSet = global_process_set,
                                 prescale_factor: float = 1.0, postscale_factor: float = 1.0) -> int:
@@ -97,6 +117,10 @@ class HorovodGroupedReducescatter(torch.autograd.Function):
         return (None, None, None, None, None, *gathered)
 
 
+@explained(tensors="several such tensors, also of different dtypes; the same number on all "
+                   "ranks.",
+           returns="A list of this rank's rows.",
+           example="a, b = hvd.grouped_reducescatter([a, b])")
 def grouped_reducescatter(tensors: Iterable[torch.Tensor], name: Optional[str] = None,
                           compression: Type[Compressor] = Compression.none, op: int = Average,
                           process_set: ProcessSet = global_process_set,

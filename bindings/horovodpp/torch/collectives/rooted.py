@@ -12,6 +12,7 @@ import torch
 from horovodpp import _core
 from horovodpp.common import basics, handles
 from horovodpp.common.arguments import check_root, check_split_rows, wire
+from horovodpp.common.explained import OF_A_START, explained
 from horovodpp.common.ops import Average
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
@@ -25,6 +26,12 @@ def _member(what, root_rank, process_set):
     return core
 
 
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                  "bool, of one shape and dtype on all ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns the "
+                   "reduction on the root, and an empty tensor elsewhere.",
+           raises=OF_A_START,
+           example="total = hvd.synchronize(hvd.reduce_async(x, root_rank=0, op=hvd.Sum))")
 def reduce_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
                  op: int = Average, process_set: ProcessSet = global_process_set,
                  prescale_factor: float = 1.0, postscale_factor: float = 1.0) -> int:
@@ -38,6 +45,10 @@ def reduce_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = Non
     return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                  "bool, of one shape and dtype on all ranks.",
+           returns="The reduction on the root; elsewhere a tensor without rows.",
+           example="total = hvd.reduce(loss, root_rank=0, op=hvd.Sum)")
 def reduce(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None, op: int = Average,
            process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
            postscale_factor: float = 1.0) -> torch.Tensor:
@@ -46,6 +57,11 @@ def reduce(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None, op:
                     postscale_factor)
 
 
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                  "bool, of one shape and dtype on all ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns the tensor.",
+           raises=OF_A_START,
+           example="hvd.synchronize(hvd.reduce_async_(x, root_rank=0))")
 def reduce_async_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
                   op: int = Average, process_set: ProcessSet = global_process_set,
                   prescale_factor: float = 1.0, postscale_factor: float = 1.0) -> int:
@@ -62,6 +78,10 @@ def reduce_async_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = No
     return handles.add(operation, lambda _: written(tensor), tensor, key)
 
 
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                  "bool, of one shape and dtype on all ranks.",
+           returns="The tensor.",
+           example="hvd.reduce_(x, root_rank=0, op=hvd.Max)")
 def reduce_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None, op: int = Average,
             process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
             postscale_factor: float = 1.0) -> torch.Tensor:
@@ -70,6 +90,12 @@ def reduce_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None, op
                     postscale_factor)
 
 
+@explained(tensor="contiguous, of any dtype, with at least one dimension. The first "
+                  "dimension may differ between ranks, the others not.",
+           returns="A handle, an int, for poll() and synchronize(), which returns the rows "
+                   "of all ranks on the root, and none elsewhere.",
+           raises=OF_A_START,
+           example="rows = hvd.synchronize(hvd.gather_async(x, root_rank=0))")
 def gather_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
                  process_set: ProcessSet = global_process_set) -> int:
     """Concatenates the ranks' rows on rank `root_rank`; the others get none. Returns a handle.
@@ -83,12 +109,24 @@ def gather_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = Non
     return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
+@explained(tensor="contiguous, of any dtype, with at least one dimension. The first "
+                  "dimension may differ between ranks, the others not.",
+           returns="The rows of all ranks on the root; elsewhere a tensor without rows.",
+           example="rows = hvd.gather(predictions, root_rank=0)")
 def gather(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
            process_set: ProcessSet = global_process_set) -> torch.Tensor:
     """Concatenates the ranks' rows on rank `root_rank`; the others get none."""
     return wait_for(gather_async, tensor, root_rank, name, process_set)
 
 
+@explained(tensor="contiguous, of any dtype, with at least one dimension. The first "
+                  "dimension may differ between ranks, the others not.",
+           splits="the number of rows for each rank, a list on the root; the others give "
+                  "none. By default the rows are shared equally.",
+           returns="A handle, an int, for poll() and synchronize(), which returns this "
+                   "rank's rows.",
+           raises=OF_A_START,
+           example="mine = hvd.synchronize(hvd.scatter_async(x, root_rank=0, splits=[1, 3]))")
 def scatter_async(tensor: torch.Tensor, root_rank: int,
                   splits: Union[Sequence[int], torch.Tensor, None] = None,
                   name: Optional[str] = None, process_set: ProcessSet = global_process_set) -> int:
@@ -107,6 +145,12 @@ def scatter_async(tensor: torch.Tensor, root_rank: int,
     return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
+@explained(tensor="contiguous, of any dtype, with at least one dimension. The first "
+                  "dimension may differ between ranks, the others not.",
+           splits="the number of rows for each rank, a list on the root; the others give "
+                  "none. By default the rows are shared equally.",
+           returns="This rank's rows, a new tensor.",
+           example="mine = hvd.scatter(x, root_rank=0)")
 def scatter(tensor: torch.Tensor, root_rank: int,
             splits: Union[Sequence[int], torch.Tensor, None] = None, name: Optional[str] = None,
             process_set: ProcessSet = global_process_set) -> torch.Tensor:

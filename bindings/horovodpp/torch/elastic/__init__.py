@@ -22,6 +22,7 @@ from typing import Any, Callable, TYPE_CHECKING, TypeVar
 
 from horovodpp.common.elastic import ObjectState as _ObjectState
 from horovodpp.common.elastic import State, run_fn
+from horovodpp.common.explained import OUTSIDE_OF_A_JOB, explained
 from horovodpp.torch.elastic.sampler import ElasticSampler
 from horovodpp.torch.elastic.sharded_step import ShardedIndices, ShardedStep
 from horovodpp.torch.elastic.snapshots import Snapshots
@@ -32,6 +33,9 @@ from horovodpp.torch.mpi_ops import rank
 Result = TypeVar("Result")
 
 
+@explained(kwargs="the values, by name.",
+           raises=OUTSIDE_OF_A_JOB,
+           example="state = hvd.elastic.ObjectState(epoch=0, batch=0)")
 class ObjectState(_ObjectState):
     """A state of attributes that can be pickled: ObjectState(epoch=0, batch=0)."""
 
@@ -42,6 +46,16 @@ class ObjectState(_ObjectState):
         def __getattr__(self, name: str) -> Any: ...
 
 
+@explained(func="a function whose first argument is a State.",
+           returns="The function that goes on: call it with a State.",
+           raises={"InvalidCallError": "the function made a call that would fail again.",
+                   "RuntimeError": "all ranks that had the state are lost."},
+           example="""
+               @hvd.elastic.run
+               def train(state):
+                   ...
+               
+               train(hvd.elastic.TorchState(model, optimizer, epoch=0))""")
 def run(func: Callable[..., Result]) -> Callable[..., Result]:
     """Makes func(state, ...) continue from the state's last commit when ranks are lost."""
     return run_fn(func)

@@ -8,9 +8,13 @@ import random
 
 import torch.utils.data
 
+from horovodpp.common.explained import OUTSIDE_OF_A_JOB, explained
 from horovodpp.torch.mpi_ops import rank, size
 
 
+@explained(dataset="the dataset, or anything with a length.",
+           shuffle="whether each epoch has an order of its own.",
+           seed="of the orders; equal on all ranks.", raises=OUTSIDE_OF_A_JOB)
 class ElasticSampler(torch.utils.data.Sampler):
     """This rank's part of the remaining indices of an epoch.
 

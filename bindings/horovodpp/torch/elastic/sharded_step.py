@@ -9,6 +9,7 @@ import hashlib
 import torch
 
 from horovodpp import _core
+from horovodpp.common.explained import explained
 from horovodpp.torch.dtypes import describe
 from horovodpp.torch.mpi_ops import size
 
@@ -18,9 +19,12 @@ def _seed_of(*parts):
     return int.from_bytes(digest, "little") >> 1
 
 
+@explained(seed="of the shards' generators; equal on all ranks.",
+           raises={"ValueError": "there are fewer shards than ranks, or the optimizer is wrapped."})
 class ShardedStep:
     """A step of training in which the global batch is cut into a fixed number of shards.
 
+    Example:
         step = hvd.elastic.ShardedStep(model, optimizer, shards=8, seed=1)
         while state.step < 1000:
             for shard in step.shards(state.step):
@@ -37,10 +41,11 @@ class ShardedStep:
     ranks compute alike: the same machine type, number of threads (torch.set_num_threads) and
     deterministic operations.
 
-    model: its parameters and buffers lie in the host's memory. Integer buffers do not depend on the
-        shard.
-    optimizer: a torch.optim.Optimizer of this rank alone, not a DistributedOptimizer.
-    shards: at least as many as there are ever ranks. A power of two moves the fewest bytes.
+    Args:
+        model: its parameters and buffers lie in the host's memory. Integer buffers do not depend on
+            the shard.
+        optimizer: a torch.optim.Optimizer of this rank alone, not a DistributedOptimizer.
+        shards: at least as many as there are ever ranks. A power of two moves the fewest bytes.
     """
 
     def __init__(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, shards: int,
@@ -111,14 +116,22 @@ class ShardedStep:
             buffer.copy_(value)
 
 
+@explained(batch_size="the number of samples of a shard.", shards="as for ShardedStep.",
+           seed="of the orders; equal on all ranks.",
+           raises={"ValueError": "the samples do not fill one step."},
+           example="""
+               indices = hvd.elastic.ShardedIndices(len(dataset), batch_size=32, shards=8)
+               batch = [dataset[i] for i in indices(step, shard)]""")
 class ShardedIndices:
     """The indices of a dataset for each step and shard: a new order in each epoch.
 
+    Example:
         batches = hvd.elastic.ShardedIndices(len(dataset), batch_size=16, shards=8)
         indices = batches(step, shard)
 
-    length: the number of samples. batch_size: the samples of a shard in a step. The last samples
-    of an epoch, which do not fill a step, are left out.
+    Args:
+        length: the number of samples. batch_size: the samples of a shard in a step. The last
+            samples of an epoch, which do not fill a step, are left out.
     """
 
     def __init__(self, length: int, batch_size: int, shards: int, seed: int = 0) -> None:

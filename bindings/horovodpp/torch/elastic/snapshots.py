@@ -12,6 +12,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 import torch
 
 from horovodpp import _core
+from horovodpp.common.explained import explained
 from horovodpp.torch.dtypes import describe
 
 _PLAIN = (bool, int, float, str, type(None))
@@ -51,9 +52,11 @@ def _unpacked(value, tensors):
     return tuple(items) if kind == "tuple" else items
 
 
+@explained(raises={"ValueError": "an option makes no sense.", "OSError": "the folder cannot be written."})
 class Snapshots:
     """Copies of a TorchState on disk, which survive all ranks of the job.
 
+    Example:
         snapshots = hvd.elastic.Snapshots("/data/run7")
         state = hvd.elastic.TorchState(model, optimizer, step=0)
         snapshots.load(state)
@@ -72,12 +75,13 @@ class Snapshots:
     Each rank copies its part of the bytes, and a thread writes them while the training goes on. A
     snapshot is complete, or it does not exist. A job of any number of ranks can load it.
 
-    directory: a folder that all ranks reach; created if it is missing.
-    each_host: the folder is each host's own, in its memory (/dev/shm) or on its disk. Each host
-        keeps whole snapshots, so they outlive all processes, and all hosts but one.
-    keep: the number of newest snapshots that stay.
-    share_of_time: the share of the time that save() may take; it skips snapshots that would take
-        more. 1: none.
+    Args:
+        directory: a folder that all ranks reach; created if it is missing.
+        each_host: the folder is each host's own, in its memory (/dev/shm) or on its disk. Each host
+            keeps whole snapshots, so they outlive all processes, and all hosts but one.
+        keep: the number of newest snapshots that stay.
+        share_of_time: the share of the time that save() may take; it skips snapshots that would
+            take more. 1: none.
 
     Raises OSError if the folder cannot be created, ValueError if an argument makes no sense.
     """

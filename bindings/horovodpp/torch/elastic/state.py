@@ -9,6 +9,7 @@ import copy
 import torch
 
 from horovodpp.common.elastic import ObjectState
+from horovodpp.common.explained import OUTSIDE_OF_A_JOB, explained
 from horovodpp.torch.elastic.sampler import ElasticSampler
 from horovodpp.torch.elastic.steps import Boundary, NewcomerWatch, furthest
 from horovodpp.torch.functions import (
@@ -118,12 +119,17 @@ def _copied(value):
     return value if type(value) in (int, float, bool, str) else copy.deepcopy(value)
 
 
+@explained(kwargs="further values, by name, such as epoch=0.",
+           raises=OUTSIDE_OF_A_JOB)
 class TorchState(ObjectState):
     """A state of models, optimizers, samplers, and other values that can be pickled.
 
+    Example:
         state = TorchState(model, optimizer, sampler=sampler, epoch=0)
 
-    model, optimizer: values to keep. Pass others as keywords. Assigning to one of them saves it.
+    Args:
+        model, optimizer: values to keep. Pass others as keywords. Assigning to one of them saves
+            it.
 
     A loop either calls commit(), as in Horovod, and goes back to the last commit after a loss; or it
     calls end_step() after each step, and then loses one step at most:
