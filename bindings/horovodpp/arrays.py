@@ -20,12 +20,14 @@ from horovodpp import _core, gpu_arrays
 from horovodpp.common import handles
 from horovodpp.common.arguments import check_root, check_scattered, splits_of, wire
 from horovodpp.common.explained import OF_A_START, explained
-from horovodpp.common.ops import Adasum, Average
+from horovodpp.common.ops import Adasum, Average, Sum
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 
 _NUMBERS = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5,
             "bfloat16": 6, "float32": 7, "float64": 8, "bool": 9}
 _UINT8 = 0
+# A complex number is reduced as a pair of these.
+_PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def _numpy():
@@ -65,6 +67,9 @@ def _of(array, moved=False, written=False):
         address, gpu, stream = array.ctypes.data, _core.CPU, 0
     number = _NUMBERS.get(array.dtype.name)
     shape = array.shape
+    if not moved and array.dtype.name in _PARTS:
+        number = _NUMBERS[_PARTS[array.dtype.name]]
+        shape += (2,)
     if number is None:
         if not moved or array.dtype.hasobject:
             raise ValueError(f"Tensor type {array.dtype.name} is not supported.")
@@ -123,12 +128,15 @@ def arena_empty(shape: Union[int, Sequence[int]], dtype: Any = "float32",
 
 
 def _check_reduced(array, op):
+    if array.dtype.name in _PARTS and op not in (Average, Sum):
+        raise ValueError(f"Tensor type {array.dtype.name} is not supported: complex numbers are "
+                         "reduced by Average or Sum")
     if op == Adasum and not array.dtype.name.endswith(("float16", "float32", "float64")):
         raise ValueError(f"Tensor type {array.dtype.name} is not supported.")
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                  "bool, of one shape and dtype on all ranks.",
            returns="A handle, an int, for poll() and synchronize(), which returns a new "
                    "array.",
@@ -148,7 +156,7 @@ def allreduce_async(array: Any, name: Optional[str] = None, op: int = Average,
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                  "bool, of one shape and dtype on all ranks.",
            returns="A new array of the same shape and dtype.",
            example='mean = horovodpp.allreduce(numpy.array([loss]), name="loss")')
@@ -161,7 +169,7 @@ def allreduce(array: Any, name: Optional[str] = None, op: int = Average,
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                  "bool, of one shape and dtype on all ranks. Leave it alone until it is "
                  "synchronized.",
            returns="A handle, an int, for poll() and synchronize(), which returns the array.",
@@ -181,7 +189,7 @@ def allreduce_async_(array: Any, name: Optional[str] = None, op: int = Average,
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                  "bool, of one shape and dtype on all ranks.",
            returns="The array.",
            example="horovodpp.allreduce_(x, op=horovodpp.Sum)")
@@ -222,7 +230,7 @@ def allgather(array: Any, name: Optional[str] = None,
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                  "bool, of one shape and dtype on all ranks.",
            returns="A handle, an int, for poll() and synchronize(), which returns a new "
                    "array.",
@@ -241,7 +249,7 @@ def broadcast_async(array: Any, root_rank: int, name: Optional[str] = None,
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                  "bool, of one shape and dtype on all ranks.",
            returns="A new array.",
            example="seed = horovodpp.broadcast(seed, root_rank=0)")
@@ -252,7 +260,7 @@ def broadcast(array: Any, root_rank: int, name: Optional[str] = None,
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                  "bool, of one shape and dtype on all ranks. Leave it alone until it is "
                  "synchronized.",
            returns="A handle, an int, for poll() and synchronize(), which returns the array.",
@@ -270,7 +278,7 @@ def broadcast_async_(array: Any, root_rank: int, name: Optional[str] = None,
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                  "bool, of one shape and dtype on all ranks.",
            returns="The array.",
            example="horovodpp.broadcast_(x, root_rank=0)")
@@ -325,7 +333,7 @@ def alltoall(array: Any, splits: Optional[Sequence[int]] = None, name: Optional[
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                  "bool, of one shape and dtype on all ranks.",
            returns="A handle, an int, for poll() and synchronize(), which returns this "
                    "rank's rows.",
@@ -338,6 +346,7 @@ def reducescatter_async(array: Any, name: Optional[str] = None, op: int = Averag
     core = member("Reducescatter", process_set)
     array, described = _of(array)
     check_scattered(array.ndim, op)
+    _check_reduced(array, op)
     key = handles.claim("reducescatter", name, core)
     operation = _core.reducescatter(described, wire(name), op, prescale_factor,
                                     postscale_factor, core)
@@ -345,7 +354,7 @@ def reducescatter_async(array: Any, name: Optional[str] = None, op: int = Averag
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                  "bool, of one shape and dtype on all ranks.",
            returns="This rank's rows of the reduction, a new array.",
            example="mine = horovodpp.reducescatter(x, op=horovodpp.Sum)")

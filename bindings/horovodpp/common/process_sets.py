@@ -144,6 +144,16 @@ def resume(before):
     _known.update(known)
 
 
+def numbered(number):
+    """The ProcessSet of this job with that process_set_id. Raises TypeError if there is none."""
+    if number == 0:
+        return global_process_set
+    if number not in _known:
+        raise TypeError(f"there is no process set {number} in this job: it was removed, or its job "
+                        "has ended")
+    return _known[number]
+
+
 def core_of(process_set):
     """The library's object for a set. Raises TypeError if the set cannot be used."""
     if not isinstance(process_set, ProcessSet) or process_set._core is None:

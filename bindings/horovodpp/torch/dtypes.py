@@ -5,6 +5,7 @@ import math
 import torch
 
 from horovodpp import _core
+from horovodpp.common.ops import Average, Sum
 
 # The numbers of hvd::DType.
 _NUMBERS = {
@@ -27,6 +28,10 @@ _MOVED_ONLY = {
                  "float8_e5m2fnuz", "float8_e8m0fnu", "complex32", "complex64", "complex128")
     if hasattr(torch, name)
 }
+# A complex number is reduced as a pair of these.
+_PARTS = {getattr(torch, name): part
+          for name, part in (("complex32", torch.float16), ("complex64", torch.float32),
+                             ("complex128", torch.float64)) if hasattr(torch, name)}
 
 
 def _check(tensor):
@@ -77,6 +82,22 @@ def describe(tensor):
     return (_address(tensor), number, tuple(tensor.shape), *place)
 
 
+def describe_reduced(tensor, op):
+    """As describe(), also for complex numbers: as real pairs, with one more dimension.
+
+    Raises ValueError for an op that is not of each part by itself.
+    """
+    part = _PARTS.get(tensor.dtype)
+    if part is None:
+        return describe(tensor)
+    if op not in (Average, Sum):
+        raise ValueError(f"Tensor type {tensor.type()} is not supported: complex numbers are "
+                         "reduced by Average or Sum")
+    place = _place(tensor)
+    _check(tensor)
+    return (_address(tensor), _NUMBERS[part], tuple(tensor.shape) + (2,), *place)
+
+
 def describe_moved(tensor):
     """As describe(), for collectives that only move elements, so any dtype will do.
 
@@ -93,7 +114,7 @@ def from_result(result, like):
     """A tensor of `like`'s dtype over the memory of a result (bytes, dtype, shape)."""
     memory, _, shape = result
     shape = tuple(shape)
-    if like.dtype in _MOVED_ONLY:
+    if like.dtype in _MOVED_ONLY and shape != (0,):  # That is a reduction for another rank.
         shape = shape[:-1]
     if math.prod(shape) == 0:
         return like.new_empty(shape)

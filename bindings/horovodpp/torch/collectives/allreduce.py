@@ -14,8 +14,9 @@ from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.arguments import (
     check_reduced, check_tensor, detached, is_recorded, list_of, op_of, written)
+from horovodpp.torch.compiled import is_compiling
 from horovodpp.torch.compression import Compression, Compressor
-from horovodpp.torch.dtypes import describe, from_result, is_on_gpu
+from horovodpp.torch.dtypes import describe_reduced, from_result, is_on_gpu
 
 
 def _start(call, tensors, finish, name, op, factors, process_set):
@@ -28,12 +29,13 @@ def _start(call, tensors, finish, name, op, factors, process_set):
     key = handles.claim("grouped_allreduce" if is_group else "allreduce", name, core)
     for tensor in tensors if is_group else [tensors]:
         check_reduced(tensor, op)
-    described = [describe(tensor) for tensor in tensors] if is_group else describe(tensors)
+    described = [describe_reduced(tensor, op) for tensor in tensors] if is_group else \
+        describe_reduced(tensors, op)
     operation = call(described, wire(name), op, *factors, core)
     return handles.add(operation, finish, tensors, key)
 
 
-@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                   "bool, of one shape and dtype on all ranks.",
            returns="A handle, an int, for poll() and synchronize(), which returns a new "
                    "tensor of the same shape.",
@@ -55,7 +57,7 @@ def allreduce_async(tensor: torch.Tensor, average: Optional[bool] = None,
                   (prescale_factor, postscale_factor), process_set)
 
 
-@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                   "bool, of one shape and dtype on all ranks. Leave it alone until it is "
                   "synchronized.",
            returns="A handle, an int, for poll() and synchronize(), which returns the tensor.",
@@ -74,7 +76,7 @@ def allreduce_async_(tensor: torch.Tensor, average: Optional[bool] = None,
                   (prescale_factor, postscale_factor), process_set)
 
 
-@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                   "bool, of one shape and dtype on all ranks.",
            returns="The tensor.",
            example='hvd.allreduce_(counts, op=hvd.Sum, name="counts")')
@@ -100,7 +102,7 @@ class HorovodAllreduce(torch.autograd.Function):
         return grad, None, None, None, None, None
 
 
-@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                   "bool, of one shape and dtype on all ranks.",
            returns="A new tensor of the same shape and dtype.",
            example='mean = hvd.allreduce(loss.detach(), name="loss")')
@@ -115,6 +117,11 @@ def allreduce(tensor: torch.Tensor, average: Optional[bool] = None, name: Option
     op = op_of(average, op)
     check_tensor(tensor)
     compressed, context = compression.compress(tensor)
+    if is_compiling is not None and is_compiling():
+        reduced = torch.ops.horovodpp.allreduce(
+            compressed, name or "", op, prescale_factor, postscale_factor,
+            process_set.process_set_id)
+        return compression.decompress(reduced, context)
     if not is_recorded(compressed):
         reduced = wait_for(allreduce_async, compressed, None, name, op, prescale_factor,
                            postscale_factor, process_set)

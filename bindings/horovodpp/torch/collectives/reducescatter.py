@@ -16,10 +16,10 @@ from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.allgather import allgather_async, grouped_allgather_async
 from horovodpp.torch.collectives.arguments import check_tensor, detached, list_of
 from horovodpp.torch.compression import Compression, Compressor
-from horovodpp.torch.dtypes import describe, from_result
+from horovodpp.torch.dtypes import describe_reduced, from_result
 
 
-@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                   "bool, of one shape and dtype on all ranks, with at least one "
                   "dimension.",
            returns="A handle, an int, for poll() and synchronize(), which returns this "
@@ -34,7 +34,7 @@ def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None, op: in
     tensor = detached(tensor)
     check_scattered(tensor.dim(), op)
     key = handles.claim("reducescatter", name, core)
-    operation = _core.reducescatter(describe(tensor), wire(name), op,
+    operation = _core.reducescatter(describe_reduced(tensor, op), wire(name), op,
                                     prescale_factor, postscale_factor, core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
@@ -60,7 +60,7 @@ class HorovodReducescatter(torch.autograd.Function):
         return grad, None, None, None, None, None
 
 
-@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                   "bool, of one shape and dtype on all ranks, with at least one "
                   "dimension.",
            returns="This rank's rows of the reduction, a new tensor.",
@@ -96,7 +96,7 @@ def grouped_reducescatter_async(tensors: Iterable[torch.Tensor], name: Optional[
     for tensor in tensors:
         check_scattered(tensor.dim(), op)
     key = handles.claim("grouped_reducescatter", name, core)
-    operation = _core.grouped_reducescatter([describe(tensor) for tensor in tensors],
+    operation = _core.grouped_reducescatter([describe_reduced(tensor, op) for tensor in tensors],
                                             wire(name), op, prescale_factor,
                                             postscale_factor, core)
     return handles.add(operation, lambda results: tuple(

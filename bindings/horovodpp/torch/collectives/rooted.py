@@ -17,7 +17,7 @@ from horovodpp.common.ops import Average
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.arguments import check_reduced, check_tensor, detached, written
-from horovodpp.torch.dtypes import describe, describe_moved, from_result
+from horovodpp.torch.dtypes import describe_moved, describe_reduced, from_result
 
 
 def _member(what, root_rank, process_set):
@@ -26,7 +26,7 @@ def _member(what, root_rank, process_set):
     return core
 
 
-@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                   "bool, of one shape and dtype on all ranks.",
            returns="A handle, an int, for poll() and synchronize(), which returns the "
                    "reduction on the root, and an empty tensor elsewhere.",
@@ -40,12 +40,12 @@ def reduce_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = Non
     tensor = detached(tensor)
     check_reduced(tensor, op)
     key = handles.claim("reduce", name, core)
-    operation = _core.reduce(describe(tensor), root_rank, wire(name), op, prescale_factor,
+    operation = _core.reduce(describe_reduced(tensor, op), root_rank, wire(name), op, prescale_factor,
                              postscale_factor, core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
-@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                   "bool, of one shape and dtype on all ranks.",
            returns="The reduction on the root; elsewhere a tensor without rows.",
            example="total = hvd.reduce(loss, root_rank=0, op=hvd.Sum)")
@@ -57,7 +57,7 @@ def reduce(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None, op:
                     postscale_factor)
 
 
-@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                   "bool, of one shape and dtype on all ranks.",
            returns="A handle, an int, for poll() and synchronize(), which returns the tensor.",
            raises=OF_A_START,
@@ -73,12 +73,12 @@ def reduce_async_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = No
     check_tensor(tensor)
     check_reduced(tensor, op)
     key = handles.claim("reduce", name, core)
-    operation = _core.reduce_(describe(tensor), root_rank, wire(name), op, prescale_factor,
+    operation = _core.reduce_(describe_reduced(tensor, op), root_rank, wire(name), op, prescale_factor,
                               postscale_factor, core)
     return handles.add(operation, lambda _: written(tensor), tensor, key)
 
 
-@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, an integer or "
+@explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
                   "bool, of one shape and dtype on all ranks.",
            returns="The tensor.",
            example="hvd.reduce_(x, root_rank=0, op=hvd.Max)")
