@@ -22,6 +22,7 @@ _numbers = itertools.count()
 # of the name).
 _under_way: dict = {}
 _taken: dict = {}  # Key of a name -> the number of the operation that has it.
+_ranks_are_threads = False
 _listeners: weakref.WeakSet = weakref.WeakSet()
 
 
@@ -33,10 +34,10 @@ def claim(what, name, core):
 
     Raises ValueError if the name is taken on this rank.
     """
-    if not wire(name):
+    if not isinstance(name, str) or not name:
+        wire(name)  # Refuses another type.
         return None
-    # Ranks may be threads of one process.
-    key = (what, name, core.id, _core.rank() if _core.is_initialized() else None)
+    key = (what, name, core, _core.rank()) if _ranks_are_threads else (what, name, core)
     if key in _taken:
         raise ValueError(
             f"{what}: the name {name!r} is taken by handle {_taken[key]} until that is "
@@ -57,7 +58,7 @@ def add(operation, finish=None, keep=None, key=None):
 
 
 def _free_name(number, key):
-    if key is not None and _taken.get(key) == number:
+    if _taken.get(key) == number:
         del _taken[key]
 
 
@@ -98,7 +99,7 @@ def synchronize(handle: int) -> Any:
     entry = _under_way.get(handle)
     if entry is None:
         return None
-    operation, finish = entry[:2]
+    operation, finish, _, key = entry
     try:
         result = operation.wait()
     except KeyboardInterrupt:
@@ -106,10 +107,10 @@ def synchronize(handle: int) -> Any:
     except BaseException:
         _remove(handle)
         raise
-    try:
-        return result if finish is None else finish(result)
-    finally:
-        _remove(handle)
+    _under_way.pop(handle, None)
+    if key is not None:
+        _free_name(handle, key)
+    return result if finish is None else finish(result)
 
 
 @explained(raises={"ValueError": "the handle does not exist, or was synchronized.",
@@ -142,6 +143,12 @@ def wait_in_stream(handle: int, stream: Any) -> None:
     except BaseException:
         _remove(handle)
         raise
+
+
+def tell_ranks_apart(are_threads):
+    """Says whether the ranks of the next calls are threads, each with names of its own."""
+    global _ranks_are_threads
+    _ranks_are_threads = are_threads
 
 
 def stream_number(stream):

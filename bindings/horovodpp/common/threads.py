@@ -6,7 +6,7 @@ import threading
 from typing import Any, Callable, List, Mapping, Optional, Sequence, TypeVar
 
 from horovodpp import _core
-from horovodpp.common import process_sets
+from horovodpp.common import handles, process_sets
 from horovodpp.common.explained import explained
 
 _this_thread = threading.local()
@@ -39,6 +39,7 @@ def run_ranks(ranks: int, func: Callable[..., Result], args: Sequence[Any] = (),
     results: List[Any] = [None] * ranks
     failures = []
     before = process_sets.suspend(ranks)
+    handles.tell_ranks_apart(are_threads=True)
 
     def body():
         _this_thread.is_rank = True
@@ -57,6 +58,7 @@ def run_ranks(ranks: int, func: Callable[..., Result], args: Sequence[Any] = (),
         failures.append(error)
     finally:
         process_sets.resume(before)
+        handles.tell_ranks_apart(are_threads=False)
     if failures:
         raise failures[0]
     return results

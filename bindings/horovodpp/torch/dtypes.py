@@ -5,7 +5,7 @@ import math
 import torch
 
 from horovodpp import _core
-from horovodpp.common.ops import Average, Sum
+from horovodpp.common.ops import Average, Max, Min, Product, Sum
 
 # The numbers of hvd::DType.
 _NUMBERS = {
@@ -21,6 +21,10 @@ _NUMBERS = {
     torch.bool: 9,
 }
 _UINT8 = 0
+_CPU = _core.CPU
+_STRIDED = torch.strided
+_PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter)
+_OPS_OF_EVERY_DTYPE = (Average, Sum, Min, Max, Product)
 # Handled as bytes, by collectives that only move elements.
 _MOVED_ONLY = {
     getattr(torch, name)
@@ -67,6 +71,21 @@ def _address(tensor):
 
 def is_on_gpu(tensor):
     return tensor.device.type == "cuda"
+
+
+def describe_plain(tensor, op):
+    """describe_reduced(), with all checks, in few steps; None where it takes more.
+
+    It takes an ordinary tensor on the CPU, and an op that takes every dtype.
+    """
+    if type(tensor) not in _PLAIN_TYPES or op not in _OPS_OF_EVERY_DTYPE:
+        return None
+    number = _NUMBERS.get(tensor.dtype)
+    if number is None or not tensor.is_cpu or tensor.layout is not _STRIDED or \
+            not tensor.is_contiguous() or tensor.is_neg():
+        return None
+    address = tensor.data_ptr()
+    return (address, number, tensor.shape, _CPU, 0) if address else None
 
 
 def describe(tensor):

@@ -41,7 +41,9 @@ def test_other_shapes_and_dtypes(size):
 
 
 def test_a_process_set(rank, size):
-    mine = hvd.add_process_set([size - 1])
+    if size == 1:
+        pytest.skip("needs a set beside the global one")
+    mine = hvd.add_process_set([0])
     try:
         if mine.included():
             for function in both(lambda x: hvd.allreduce(x, op=hvd.Sum, process_set=mine)):

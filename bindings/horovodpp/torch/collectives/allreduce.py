@@ -8,7 +8,6 @@ import torch
 
 from horovodpp import _core
 from horovodpp.common import handles
-from horovodpp.common.arguments import wire
 from horovodpp.common.explained import OF_A_START, explained
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
@@ -16,7 +15,8 @@ from horovodpp.torch.collectives.arguments import (
     check_reduced, check_tensor, detached, is_recorded, list_of, op_of, written)
 from horovodpp.torch.compiled import is_compiling
 from horovodpp.torch.compression import Compression, Compressor
-from horovodpp.torch.dtypes import describe_reduced, from_result, is_on_gpu
+from horovodpp.torch.dtypes import (
+    describe_plain, describe_reduced, from_result, is_on_gpu)
 
 
 def _start(call, tensors, finish, name, op, factors, process_set):
@@ -25,14 +25,16 @@ def _start(call, tensors, finish, name, op, factors, process_set):
     finish: converts the operation's output to the caller's result.
     """
     core = member("Allreduce", process_set)
-    is_group = isinstance(tensors, list)
-    key = handles.claim("grouped_allreduce" if is_group else "allreduce", name, core)
-    for tensor in tensors if is_group else [tensors]:
-        check_reduced(tensor, op)
-    described = [describe_reduced(tensor, op) for tensor in tensors] if is_group else \
-        describe_reduced(tensors, op)
-    operation = call(described, wire(name), op, *factors, core)
-    return handles.add(operation, finish, tensors, key)
+    if isinstance(tensors, list):
+        key = None if name is None else handles.claim("grouped_allreduce", name, core)
+        for tensor in tensors:
+            check_reduced(tensor, op)
+        described = [describe_reduced(tensor, op) for tensor in tensors]
+    else:
+        key = None if name is None else handles.claim("allreduce", name, core)
+        check_reduced(tensors, op)
+        described = describe_reduced(tensors, op)
+    return handles.add(call(described, name or "", op, *factors, core), finish, tensors, key)
 
 
 @explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
@@ -70,10 +72,19 @@ def allreduce_async_(tensor: torch.Tensor, average: Optional[bool] = None,
                      prescale_factor: float = 1.0, postscale_factor: float = 1.0,
                      process_set: ProcessSet = global_process_set) -> int:
     """Starts an allreduce in place. Returns a handle for poll() and synchronize()."""
-    op = op_of(average, op)
-    check_tensor(tensor)
-    return _start(_core.allreduce_, tensor, lambda _: written(tensor), name, op,
-                  (prescale_factor, postscale_factor), process_set)
+    if op is None or average is not None:
+        op = op_of(average, op)
+    described = describe_plain(tensor, op)
+    if described is None:
+        check_tensor(tensor)
+        return _start(_core.allreduce_, tensor, lambda _: written(tensor), name, op,
+                      (prescale_factor, postscale_factor), process_set)
+    # As _start(), for many small tensors.
+    core = process_set._core if process_set is global_process_set else \
+        member("Allreduce", process_set)
+    key = None if name is None else handles.claim("allreduce", name, core)
+    operation = _core.allreduce_(described, name or "", op, prescale_factor, postscale_factor, core)
+    return handles.add(operation, lambda _: written(tensor), tensor, key)
 
 
 @explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "

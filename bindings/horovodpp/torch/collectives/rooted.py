@@ -40,7 +40,8 @@ def reduce_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = Non
     tensor = detached(tensor)
     check_reduced(tensor, op)
     key = handles.claim("reduce", name, core)
-    operation = _core.reduce(describe_reduced(tensor, op), root_rank, wire(name), op, prescale_factor,
+    described = describe_reduced(tensor, op)
+    operation = _core.reduce(described, root_rank, wire(name), op, prescale_factor,
                              postscale_factor, core)
     return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
@@ -73,7 +74,8 @@ def reduce_async_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = No
     check_tensor(tensor)
     check_reduced(tensor, op)
     key = handles.claim("reduce", name, core)
-    operation = _core.reduce_(describe_reduced(tensor, op), root_rank, wire(name), op, prescale_factor,
+    described = describe_reduced(tensor, op)
+    operation = _core.reduce_(described, root_rank, wire(name), op, prescale_factor,
                               postscale_factor, core)
     return handles.add(operation, lambda _: written(tensor), tensor, key)
 
