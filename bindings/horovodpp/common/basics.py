@@ -20,7 +20,8 @@ _may_have_timeline = False
 _is_wanted_by_program = False  # Whether init() has been called in this job.
 
 
-@explained(raises={"ValueError": "an argument is invalid, or the job cannot start; the text says why."},
+@explained(raises={"ValueError": "an argument is invalid, or the job cannot start; the text "
+                                 "says why."},
            example="hvd.init()\nprint(hvd.rank(), hvd.size())")
 def init(comm: Any = None,
          process_sets: Union[Sequence[sets.ProcessSet], str, None] = None) -> None:

@@ -16,7 +16,8 @@ from horovodpp.torch.mpi_ops import (
     allgather_async, broadcast_, broadcast_async_, rank, synchronize)
 
 
-@explained(raises={**OF_A_CALL, "ValueError": "`params` is of another type, or `root_rank` is no rank."},
+@explained(raises={**OF_A_CALL, "ValueError": "`params` is of another type, or `root_rank` is no "
+                                              "rank."},
            example="hvd.broadcast_parameters(model.state_dict(), root_rank=0)")
 def broadcast_parameters(params: Union[Mapping[str, Any], List[Any]], root_rank: int) -> None:
     """Replaces the tensors on every rank with the tensors of rank `root_rank`.

@@ -100,7 +100,8 @@ class MemoryWatch:
                                f"{torch.__version__}")
         self._model = model
         self._optimizer = optimizer
-        self._fixed: Dict[int, Any] = {}  # Storage -> (category, name, bytes, whether it is in the arena).
+        # Storage -> (category, name, bytes, whether it is in the arena).
+        self._fixed: Dict[int, Any] = {}
         self._saved: Dict[int, Any] = {}  # Storage -> [tensors that are kept, name, bytes].
         self._bytes = 0  # Of both, about.
         self._modules: List[Any] = []  # Whose forward runs, the outermost first.

@@ -52,7 +52,8 @@ def _unpacked(value, tensors):
     return tuple(items) if kind == "tuple" else items
 
 
-@explained(raises={"ValueError": "an option makes no sense.", "OSError": "the folder cannot be written."})
+@explained(raises={"ValueError": "an option makes no sense.",
+                   "OSError": "the folder cannot be written."})
 class Snapshots:
     """Copies of a TorchState on disk, which survive all ranks of the job.
 
