@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes `horovod` another name of horovodpp, for scripts that must not be edited."""
+from __future__ import annotations
+
 import importlib
 import importlib.abc
 import importlib.util
@@ -32,7 +34,7 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__loader__ = module.__spec__.loader
 
 
-def install_as_horovod():
+def install_as_horovod() -> None:
     """Makes `import horovod`, `import horovod.torch` and so on find horovodpp from now on.
 
     An installed Horovod is no longer found. Raises ImportError if horovod was already imported.

@@ -11,17 +11,23 @@ are numpy arrays. On a GPU, an array is any object with __cuda_array_interface__
 same GPU and have __cuda_array_interface__ too (gpu_arrays.py). The functions work like
 horovodpp.torch and raise the same errors. Ranks match names, also with calls of horovodpp.torch.
 """
+from __future__ import annotations
+
 import math
+from typing import Any, Optional, Sequence, Union
 
 from horovodpp import _core, gpu_arrays
 from horovodpp.common import handles
 from horovodpp.common.arguments import check_root, check_scattered, splits_of, wire
-from horovodpp.common.ops import Adasum, Average
-from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.common.explained import OF_A_START, explained
+from horovodpp.common.ops import Adasum, Average, Sum
+from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 
 _NUMBERS = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5,
             "bfloat16": 6, "float32": 7, "float64": 8, "bool": 9}
 _UINT8 = 0
+# A complex number is reduced as a pair of these.
+_PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def _numpy():
@@ -61,6 +67,9 @@ def _of(array, moved=False, written=False):
         address, gpu, stream = array.ctypes.data, _core.CPU, 0
     number = _NUMBERS.get(array.dtype.name)
     shape = array.shape
+    if not moved and array.dtype.name in _PARTS:
+        number = _NUMBERS[_PARTS[array.dtype.name]]
+        shape += (2,)
     if number is None:
         if not moved or array.dtype.hasobject:
             raise ValueError(f"Tensor type {array.dtype.name} is not supported.")
@@ -90,7 +99,14 @@ def _result(result, like):
     return _numpy().asarray(memoryview(memory)).view(like.dtype).reshape(shape)
 
 
-def arena_empty(shape, dtype="float32", device="cpu"):
+@explained(shape="a number, or a sequence of them.",
+           dtype="numpy's dtype or its name.",
+           device='"cpu", or "cuda:0" and so on.',
+           returns="The array.",
+           raises={"ValueError": "the dtype holds objects, or there is no such device."},
+           example="x = horovodpp.arena_empty((4, 25))")
+def arena_empty(shape: Union[int, Sequence[int]], dtype: Any = "float32",
+                device: Any = "cpu") -> Any:
     """An uninitialized array for repeated reductions: its memory is reduced without a copy.
 
     On the CPU, the array lies in memory that the ranks of a node share, or in other memory if that
@@ -105,99 +121,189 @@ def arena_empty(shape, dtype="float32", device="cpu"):
     size = math.prod(shape) * dtype.itemsize
     gpu = gpu_arrays.index_of(device)
     if gpu == _core.CPU:
-        memory = _core.arena_alloc(size)
+        memory: Any = _core.arena_alloc(size)
         return numpy.asarray(memoryview(memory)).view(dtype).reshape(shape)
     memory = _core.arena_alloc_on(gpu, size)
     return gpu_arrays.GpuArray(memory, _core.address_of(memory), dtype, shape)
 
 
 def _check_reduced(array, op):
+    if array.dtype.name in _PARTS and op not in (Average, Sum):
+        raise ValueError(f"Tensor type {array.dtype.name} is not supported: complex numbers are "
+                         "reduced by Average or Sum")
     if op == Adasum and not array.dtype.name.endswith(("float16", "float32", "float64")):
         raise ValueError(f"Tensor type {array.dtype.name} is not supported.")
 
 
-def allreduce_async(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
-                    process_set=global_process_set):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a new "
+                   "array.",
+           raises=OF_A_START,
+           example='mean = horovodpp.synchronize(horovodpp.allreduce_async(x, name="x"))')
+def allreduce_async(array: Any, name: Optional[str] = None, op: int = Average,
+                    prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                    process_set: ProcessSet = global_process_set) -> int:
     """Starts an allreduce into a new array. Returns a handle for poll() and synchronize()."""
     core = member("Allreduce", process_set)
     array, described = _of(array)
     _check_reduced(array, op)
+    key = handles.claim("allreduce", name, core)
     operation = _core.allreduce(described, wire(name), op, prescale_factor,
                                 postscale_factor, core)
-    return handles.add(operation, lambda result: _result(result, array), array)
+    return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
-def allreduce(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
-              process_set=global_process_set):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="A new array of the same shape and dtype.",
+           example='mean = horovodpp.allreduce(numpy.array([loss]), name="loss")')
+def allreduce(array: Any, name: Optional[str] = None, op: int = Average,
+              prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+              process_set: ProcessSet = global_process_set) -> Any:
     """Returns the reduction over the ranks of `process_set`: a new array of the same shape."""
     return handles.wait_for(allreduce_async, array, name, op, prescale_factor,
                             postscale_factor, process_set)
 
 
-def allreduce_async_(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
-                     process_set=global_process_set):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
+                 "bool, of one shape and dtype on all ranks. Leave it alone until it is "
+                 "synchronized.",
+           returns="A handle, an int, for poll() and synchronize(), which returns the array.",
+           raises=OF_A_START,
+           example='horovodpp.synchronize(horovodpp.allreduce_async_(x, name="x"))')
+def allreduce_async_(array: Any, name: Optional[str] = None, op: int = Average,
+                     prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                     process_set: ProcessSet = global_process_set) -> int:
     """Starts an allreduce in place. Returns a handle for poll() and synchronize()."""
     core = member("Allreduce", process_set)
     shown, described = _of(array, written=True)
     _check_reduced(shown, op)
+    key = handles.claim("allreduce", name, core)
     operation = _core.allreduce_(described, wire(name), op, prescale_factor,
                                  postscale_factor, core)
-    return handles.add(operation, lambda _: array, shown)
+    return handles.add(operation, lambda _: array, shown, key)
 
 
-def allreduce_(array, name=None, op=Average, prescale_factor=1.0, postscale_factor=1.0,
-               process_set=global_process_set):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="The array.",
+           example="horovodpp.allreduce_(x, op=horovodpp.Sum)")
+def allreduce_(array: Any, name: Optional[str] = None, op: int = Average,
+               prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+               process_set: ProcessSet = global_process_set) -> Any:
     """Replaces the elements by the reduction over the ranks, and returns the array."""
     return handles.wait_for(allreduce_async_, array, name, op, prescale_factor,
                             postscale_factor, process_set)
 
 
-def allgather_async(array, name=None, process_set=global_process_set):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, of any dtype, with at least one dimension. The first "
+                 "dimension may differ between ranks, the others not.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a new "
+                   "array.",
+           raises=OF_A_START,
+           example="rows = horovodpp.synchronize(horovodpp.allgather_async(x))")
+def allgather_async(array: Any, name: Optional[str] = None,
+                    process_set: ProcessSet = global_process_set) -> int:
     """Starts an allgather. Returns a handle for poll() and synchronize()."""
     core = member("Allgather", process_set)
     array, described = _of(array, moved=True)
+    key = handles.claim("allgather", name, core)
     operation = _core.allgather(described, wire(name), core)
-    return handles.add(operation, lambda result: _result(result, array), array)
+    return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
-def allgather(array, name=None, process_set=global_process_set):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, of any dtype, with at least one dimension. The first "
+                 "dimension may differ between ranks, the others not.",
+           returns="A new array, whose first dimension is the sum of the ranks'.",
+           example="rows = horovodpp.allgather(x)")
+def allgather(array: Any, name: Optional[str] = None,
+              process_set: ProcessSet = global_process_set) -> Any:
     """Returns the ranks' arrays, concatenated along the first dimension, which may differ."""
     return handles.wait_for(allgather_async, array, name, process_set)
 
 
-def broadcast_async(array, root_rank, name=None, process_set=global_process_set):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a new "
+                   "array.",
+           raises=OF_A_START,
+           example="seed = horovodpp.synchronize(horovodpp.broadcast_async(seed, "
+                   "root_rank=0))")
+def broadcast_async(array: Any, root_rank: int, name: Optional[str] = None,
+                    process_set: ProcessSet = global_process_set) -> int:
     """Starts a broadcast into a new array. Returns a handle for poll() and synchronize()."""
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     array, described = _of(array, moved=True)
+    key = handles.claim("broadcast", name, core)
     operation = _core.broadcast(described, root_rank, wire(name), core)
-    return handles.add(operation, lambda result: _result(result, array), array)
+    return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
-def broadcast(array, root_rank, name=None, process_set=global_process_set):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="A new array.",
+           example="seed = horovodpp.broadcast(seed, root_rank=0)")
+def broadcast(array: Any, root_rank: int, name: Optional[str] = None,
+              process_set: ProcessSet = global_process_set) -> Any:
     """Returns a copy of the array of rank `root_rank` of the job; shapes must be equal."""
     return handles.wait_for(broadcast_async, array, root_rank, name, process_set)
 
 
-def broadcast_async_(array, root_rank, name=None, process_set=global_process_set):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
+                 "bool, of one shape and dtype on all ranks. Leave it alone until it is "
+                 "synchronized.",
+           returns="A handle, an int, for poll() and synchronize(), which returns the array.",
+           raises=OF_A_START,
+           example="horovodpp.synchronize(horovodpp.broadcast_async_(x, root_rank=0))")
+def broadcast_async_(array: Any, root_rank: int, name: Optional[str] = None,
+                     process_set: ProcessSet = global_process_set) -> int:
     """Starts a broadcast in place. Returns a handle for poll() and synchronize()."""
     core = member("Broadcast", process_set)
     check_root(root_rank, process_set)
     shown, described = _of(array, moved=True, written=True)
+    key = handles.claim("broadcast", name, core)
     operation = _core.broadcast_(described, root_rank, wire(name), core)
-    return handles.add(operation, lambda _: array, shown)
+    return handles.add(operation, lambda _: array, shown, key)
 
 
-def broadcast_(array, root_rank, name=None, process_set=global_process_set):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="The array.",
+           example="horovodpp.broadcast_(x, root_rank=0)")
+def broadcast_(array: Any, root_rank: int, name: Optional[str] = None,
+               process_set: ProcessSet = global_process_set) -> Any:
     """Replaces the elements by the elements of rank `root_rank`, and returns the array."""
     return handles.wait_for(broadcast_async_, array, root_rank, name, process_set)
 
 
-def alltoall_async(array, splits=None, name=None, process_set=global_process_set):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, of any dtype, with at least one dimension. The first "
+                 "dimension may differ between ranks, the others not.",
+           splits="a list with a number of rows for each rank of the set. By default the "
+                  "rows are shared equally.",
+           returns="A handle, an int, for poll() and synchronize(), which returns the "
+                   "rows, or a tuple of the rows and their numbers.",
+           raises=OF_A_START,
+           example="rows = horovodpp.synchronize(horovodpp.alltoall_async(x))")
+def alltoall_async(array: Any, splits: Optional[Sequence[int]] = None, name: Optional[str] = None,
+                   process_set: ProcessSet = global_process_set) -> int:
     """Starts an alltoall. Returns a handle for poll() and synchronize()."""
     core = member("Alltoall", process_set)
     array, described = _of(array, moved=True)
     rows = splits_of(array.shape, splits, process_set)
+    key = handles.claim("alltoall", name, core)
     operation = _core.alltoall(described, rows, wire(name), core)
 
     def finish(result):
@@ -205,10 +311,19 @@ def alltoall_async(array, splits=None, name=None, process_set=global_process_set
         output = _result(output, array)
         return output if splits is None else (output, _numpy().asarray(received, "int32"))
 
-    return handles.add(operation, finish, array)
+    return handles.add(operation, finish, array, key)
 
 
-def alltoall(array, splits=None, name=None, process_set=global_process_set):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, of any dtype, with at least one dimension. The first "
+                 "dimension may differ between ranks, the others not.",
+           splits="a list with a number of rows for each rank of the set. By default the "
+                  "rows are shared equally.",
+           returns="The received rows, in rank order; with `splits` a tuple of the rows "
+                   "and their numbers.",
+           example="rows, counts = horovodpp.alltoall(x, splits=[1, 3])")
+def alltoall(array: Any, splits: Optional[Sequence[int]] = None, name: Optional[str] = None,
+             process_set: ProcessSet = global_process_set) -> Any:
     """Sends each rank its rows: `splits[r]` rows to rank r, or equally many.
 
     Returns the received rows, in rank order. With `splits` returns (rows, int32 array of the number
@@ -217,19 +332,35 @@ def alltoall(array, splits=None, name=None, process_set=global_process_set):
     return handles.wait_for(alltoall_async, array, splits, name, process_set)
 
 
-def reducescatter_async(array, name=None, op=Average, process_set=global_process_set,
-                        prescale_factor=1.0, postscale_factor=1.0):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns this "
+                   "rank's rows.",
+           raises=OF_A_START,
+           example="mine = horovodpp.synchronize(horovodpp.reducescatter_async(x))")
+def reducescatter_async(array: Any, name: Optional[str] = None, op: int = Average,
+                        process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
+                        postscale_factor: float = 1.0) -> int:
     """Starts a reducescatter. Returns a handle for poll() and synchronize()."""
     core = member("Reducescatter", process_set)
     array, described = _of(array)
     check_scattered(array.ndim, op)
+    _check_reduced(array, op)
+    key = handles.claim("reducescatter", name, core)
     operation = _core.reducescatter(described, wire(name), op, prescale_factor,
                                     postscale_factor, core)
-    return handles.add(operation, lambda result: _result(result, array), array)
+    return handles.add(operation, lambda result: _result(result, array), array, key)
 
 
-def reducescatter(array, name=None, op=Average, process_set=global_process_set,
-                  prescale_factor=1.0, postscale_factor=1.0):
+@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
+                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
+                 "bool, of one shape and dtype on all ranks.",
+           returns="This rank's rows of the reduction, a new array.",
+           example="mine = horovodpp.reducescatter(x, op=horovodpp.Sum)")
+def reducescatter(array: Any, name: Optional[str] = None, op: int = Average,
+                  process_set: ProcessSet = global_process_set, prescale_factor: float = 1.0,
+                  postscale_factor: float = 1.0) -> Any:
     """Reduces over the ranks, and returns this rank's rows: a new array.
 
     Of d rows, rank r of n ranks gets d // n rows, and one more if r < d % n.

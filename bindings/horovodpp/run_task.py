@@ -1,27 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m horovodpp.run_task FOLDER: one rank of horovodpp.run()."""
+"""python -m horovodpp.run_task: one rank of horovodpp.run()."""
 import os
-import pathlib
 import pickle
-import sys
 import time
 import traceback
 
+from horovodpp import _core
 from horovodpp.common.pickling import dumps
+from horovodpp.runner import exchange
 
 
 def _rank():
+    """This rank's number: in an elastic job, that of its last job."""
+    if _core.is_initialized():
+        return _core.rank()
     for variable in ("HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"):
         if variable in os.environ:
             return int(os.environ[variable])
     return 0
-
-
-def _leave(folder, name, value):
-    """Writes a file atomically, even if this process ends early."""
-    part = folder / f"{name}.part"
-    part.write_bytes(value)
-    part.rename(folder / name)
 
 
 def _dumped(error):
@@ -33,16 +29,16 @@ def _dumped(error):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
     rank = _rank()
     try:
-        function, args, kwargs = pickle.loads((folder / "function").read_bytes())
+        function, args, kwargs = pickle.loads(exchange.ask("function"))
         result = dumps(function(*args, **kwargs))
+        rank = _rank()
     except BaseException as error:
-        failure = (time.monotonic(), rank, _dumped(error), traceback.format_exc())
-        _leave(folder, f"failure.{rank}", dumps(failure))
+        failure = (time.time(), rank, _dumped(error), traceback.format_exc())
+        exchange.ask("failure", rank, dumps(failure))
         raise
-    _leave(folder, f"result.{rank}", result)
+    exchange.ask("result", rank, result)
 
 
 if __name__ == "__main__":

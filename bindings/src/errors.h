@@ -16,8 +16,7 @@ void add_errors(nanobind::module_& module);
 // Raises an error that this rank found by itself, or the state of its job.
 // Needs the GIL.
 //   ValueError             InvalidArgument, Unimplemented: arguments that make
-//                          no sense here; AlreadyExists: a name that is in
-//                          flight
+//                          no sense here; AlreadyExists: a process set
 //   InvalidCallError       FailedPrecondition: outside of a job, after join(),
 //                          in a forked child; NotFound: a missing library. A
 //                          HorovodInternalError, and a ValueError

@@ -112,7 +112,7 @@ inline bool is_of_this_rank(StatusCode code) {
 }
 
 // Wraps `future` in an Operation. Raises at once the errors that this rank finds by itself: invalid
-// arguments, a call outside a job, or a name that is in flight.
+// arguments, or a call outside a job.
 template <typename T>
 std::unique_ptr<Operation> operation(Future<T> future) {
   if (future.poll()) {

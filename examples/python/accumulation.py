@@ -13,14 +13,14 @@ import torch
 import horovodpp.torch as hvd
 
 
-def arguments():
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--passes", type=int, default=4, help="backward passes per step")
     return parser.parse_args()
 
 
-def main():
+def main() -> None:
     options = arguments()
     hvd.init()
     torch.manual_seed(1)

@@ -9,6 +9,7 @@ that of any other run.
 import argparse
 import hashlib
 import time
+from typing import Tuple
 
 import torch
 import torch.nn.functional as F
@@ -19,7 +20,7 @@ SAMPLES = 4096
 CLASSES = 10
 
 
-def arguments():
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split(";")[0])
     parser.add_argument("--model", choices=["mlp", "resnet18"], default="mlp")
     parser.add_argument("--width", type=int, default=16, help="channels of the first stage")
@@ -38,7 +39,7 @@ def arguments():
 class Block(torch.nn.Module):
     """Two convolutions, and the input added to their result."""
 
-    def __init__(self, before, after, stride):
+    def __init__(self, before: int, after: int, stride: int) -> None:
         super().__init__()
         self.path = torch.nn.Sequential(
             torch.nn.Conv2d(before, after, 3, stride, padding=1, bias=False),
@@ -48,11 +49,11 @@ class Block(torch.nn.Module):
         self.shortcut = torch.nn.Identity() if before == after else torch.nn.Sequential(
             torch.nn.Conv2d(before, after, 1, stride, bias=False), torch.nn.BatchNorm2d(after))
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         return F.relu(self.path(x) + self.shortcut(x))
 
 
-def resnet18(width):
+def resnet18(width: int) -> torch.nn.Module:
     """ResNet-18 for small images: a first stage that keeps their size."""
     layers = [torch.nn.Conv2d(3, width, 3, padding=1, bias=False), torch.nn.BatchNorm2d(width),
               torch.nn.ReLU()]
@@ -65,13 +66,13 @@ def resnet18(width):
                                torch.nn.Linear(before, CLASSES))
 
 
-def mlp(pixels, width):
+def mlp(pixels: int, width: int) -> torch.nn.Module:
     return torch.nn.Sequential(
         torch.nn.Flatten(), torch.nn.Linear(3 * pixels * pixels, 4 * width), torch.nn.ReLU(),
         torch.nn.Dropout(0.2), torch.nn.Linear(4 * width, CLASSES))
 
 
-def made_up_images(pixels):
+def made_up_images(pixels: int) -> Tuple[torch.Tensor, torch.Tensor]:
     """An image of each class, with noise."""
     generator = torch.Generator().manual_seed(1)
     labels = torch.randint(CLASSES, (SAMPLES,), generator=generator)
@@ -79,7 +80,7 @@ def made_up_images(pixels):
     return of_classes[labels] + torch.randn(SAMPLES, 3, pixels, pixels, generator=generator), labels
 
 
-def checksum(model, optimizer):
+def checksum(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> str:
     """Of the bytes of all parameters, buffers and tensors of the optimizer's state."""
     digest = hashlib.blake2b(digest_size=8)
     tensors = [*model.state_dict().values()]
@@ -90,7 +91,7 @@ def checksum(model, optimizer):
     return digest.hexdigest()
 
 
-def main():
+def main() -> None:
     options = arguments()
     # The bits of torch's sums depend on the number of threads.
     torch.set_num_threads(1)
@@ -108,7 +109,7 @@ def main():
         snapshots.load(state)
 
     @hvd.elastic.run
-    def train(state):
+    def train(state: hvd.elastic.TorchState) -> None:
         # Begins again whenever the ranks have changed.
         if hvd.rank() == 0:
             print(f"step {state.step}: {hvd.size()} ranks", flush=True)

@@ -7,6 +7,7 @@ import argparse
 import gzip
 import pathlib
 import time
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -14,13 +15,13 @@ import torch.nn.functional as F
 import horovodpp.torch as hvd
 
 try:
-    from tqdm import tqdm
+    from tqdm import tqdm  # type: ignore[import-untyped, unused-ignore]
 except ImportError:
-    def tqdm(batches, **_):
+    def tqdm(batches: Any, **_: Any) -> Any:
         return batches
 
 
-def arguments():
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("--data", type=pathlib.Path, help="the folder of the .gz files",
                         default=pathlib.Path("/usr/share/datasets/fashion-mnist"))
@@ -32,8 +33,8 @@ def arguments():
     return parser.parse_args()
 
 
-def load(folder, part):
-    def content(name, header):
+def load(folder: pathlib.Path, part: str) -> torch.utils.data.TensorDataset:
+    def content(name: str, header: int) -> torch.Tensor:
         path = folder / f"{part}-{name}.gz"
         if not path.exists():
             raise SystemExit(f"there is no {path}: apt install dataset-fashion-mnist, "
@@ -45,7 +46,7 @@ def load(folder, part):
     return torch.utils.data.TensorDataset(images, content("labels-idx1-ubyte", 8).long())
 
 
-def make_model():
+def make_model() -> torch.nn.Module:
     return torch.nn.Sequential(
         torch.nn.Conv2d(1, 8, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
         torch.nn.Conv2d(8, 16, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
@@ -53,7 +54,7 @@ def make_model():
         torch.nn.Linear(64, 10))
 
 
-def accuracy_of(model, dataset):
+def accuracy_of(model: torch.nn.Module, dataset: torch.utils.data.TensorDataset) -> float:
     """The accuracy over all ranks: each rank takes every size()-th image."""
     images, labels = (tensor[hvd.rank()::hvd.size()] for tensor in dataset.tensors)
     model.eval()
@@ -64,14 +65,14 @@ def accuracy_of(model, dataset):
     return float(counts[0] / counts[1])
 
 
-def main():
+def main() -> None:
     options = arguments()
     hvd.init()
     torch.manual_seed(1)
     train, test = load(options.data, "train"), load(options.data, "t10k")
     if options.limit:
-        train = torch.utils.data.Subset(train, range(options.limit))
-    sampler = torch.utils.data.distributed.DistributedSampler(
+        train = torch.utils.data.TensorDataset(*train[:options.limit])
+    sampler: torch.utils.data.DistributedSampler[Any] = torch.utils.data.DistributedSampler(
         train, num_replicas=hvd.size(), rank=hvd.rank())
     loader = torch.utils.data.DataLoader(train, options.batch_size, sampler=sampler)
 

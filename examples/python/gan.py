@@ -15,21 +15,21 @@ import torch.nn.functional as F
 import horovodpp.torch as hvd
 
 
-def arguments():
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--batch-size", type=int, default=64, help="of each rank")
     return parser.parse_args()
 
 
-def mlp(*widths):
+def mlp(*widths: int) -> torch.nn.Module:
     layers = []
     for before, after in zip(widths, widths[1:]):
         layers += [torch.nn.Linear(before, after), torch.nn.LeakyReLU(0.2)]
     return torch.nn.Sequential(*layers[:-1])
 
 
-def main():
+def main() -> None:
     options = arguments()
     hvd.init()
     torch.manual_seed(1)

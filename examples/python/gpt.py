@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 import horovodpp.torch as hvd
 
 
-def arguments():
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=200)
@@ -30,7 +30,7 @@ def arguments():
 
 
 class Block(torch.nn.Module):
-    def __init__(self, width, heads=4):
+    def __init__(self, width: int, heads: int = 4) -> None:
         super().__init__()
         self.heads = heads
         self.norm1, self.norm2 = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
@@ -39,17 +39,18 @@ class Block(torch.nn.Module):
         self.mlp = torch.nn.Sequential(torch.nn.Linear(width, 4 * width), torch.nn.GELU(),
                                        torch.nn.Linear(4 * width, width))
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         batch, length, width = x.shape
         q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2)
                    for part in self.qkv(self.norm1(x)).chunk(3, dim=-1))
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.projection(y.transpose(1, 2).reshape(batch, length, width))
-        return x + self.mlp(self.norm2(x))
+        result: torch.Tensor = x + self.mlp(self.norm2(x))
+        return result
 
 
 class GPT(torch.nn.Module):
-    def __init__(self, options):
+    def __init__(self, options: argparse.Namespace) -> None:
         super().__init__()
         self.reentrant = options.reentrant
         self.tokens = torch.nn.Embedding(256, options.width)
@@ -58,14 +59,14 @@ class GPT(torch.nn.Module):
         self.norm = torch.nn.LayerNorm(options.width)
         torch.nn.init.normal_(self.tokens.weight, std=0.02)
 
-    def forward(self, tokens):
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         x = self.tokens(tokens) + self.positions[:tokens.shape[1]]
         for block in self.blocks:
             x = checkpoint(block, x, use_reentrant=self.reentrant)
         return F.linear(self.norm(x), self.tokens.weight)
 
 
-def main():
+def main() -> None:
     options = arguments()
     hvd.init()
     torch.manual_seed(1)

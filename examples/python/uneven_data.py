@@ -14,14 +14,14 @@ import torch
 import horovodpp.torch as hvd
 
 
-def arguments():
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batches", type=int, default=20, help="of rank 0; others have more")
     return parser.parse_args()
 
 
-def main():
+def main() -> None:
     options = arguments()
     hvd.init()
     torch.manual_seed(1)

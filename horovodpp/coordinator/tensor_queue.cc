@@ -2,6 +2,7 @@
 #include "horovodpp/coordinator/tensor_queue.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <string>
 #include <utility>
@@ -101,19 +102,26 @@ bool TensorQueue::claim(QueuedName& name) {
   return name.stage.compare_exchange_strong(queued, Stage::kTaken);
 }
 
+bool TensorQueue::take_free(QueuedName& name, Stage stage) {
+  Stage free = Stage::kFree;
+  return !name.has_followers.load() &&
+         name.stage.compare_exchange_strong(free, stage);
+}
+
 absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission,
                                        bool waits_at_once) {
   Submission& mine = *submission;
   if (mine.name == nullptr) mine.name = look_up(mine.request.key);
-  QueuedName& name = *mine.name;
-  Stage free = Stage::kFree;
-  if (!name.stage.compare_exchange_strong(free, Stage::kClaimed)) {
-    if (!mine.keeps_name) drop_name(mine);
-    return absl::AlreadyExistsError(
-        absl::StrCat("a tensor named ", mine.request.key.to_string(),
-                     " is in flight on this rank; wait for it or give this "
-                     "one another name"));
+  if (!take_free(*mine.name, Stage::kClaimed)) {
+    return follow(submission, *mine.name);
   }
+  return put_in_flight(submission, waits_at_once);
+}
+
+absl::StatusOr<bool> TensorQueue::put_in_flight(const SubmissionPtr& submission,
+                                                bool waits_at_once) {
+  Submission& mine = *submission;
+  QueuedName& name = *mine.name;
   name.holder = &mine;
   begin_flight(name);
   trace_name(name, mine.request);
@@ -136,6 +144,58 @@ absl::StatusOr<bool> TensorQueue::push(const SubmissionPtr& submission,
   // and a system call for each would be too slow.
   return !waits_at_once && (is_message || unsent >= wake_at_.load()) &&
          !is_rung_for_.load() && !is_rung_for_.exchange(true);
+}
+
+absl::StatusOr<bool> TensorQueue::follow(const SubmissionPtr& submission,
+                                         QueuedName& name) {
+  SubmissionPtr next;
+  {
+    MutexLock lock(mutex_);
+    if (!closed_.ok()) {
+      if (!submission->keeps_name) drop_name(*submission);
+      return closed_;
+    }
+    name.followers.push_back(submission);
+    name.has_followers.store(true);
+    next = next_follower(name);  // The name may have been freed meanwhile.
+  }
+  return next != nullptr && put_follower_in_flight(next, /*drives=*/false);
+}
+
+SubmissionPtr TensorQueue::next_follower(QueuedName& name) {
+  Stage free = Stage::kFree;
+  if (name.followers.empty() ||
+      !name.stage.compare_exchange_strong(free, Stage::kClaimed)) {
+    return nullptr;
+  }
+  SubmissionPtr next = std::move(name.followers.front());
+  name.followers.pop_front();
+  if (name.followers.empty()) name.has_followers.store(false);
+  return next;
+}
+
+// A caller may have begun to wait before the submission was in flight, so the
+// wait is announced again.
+bool TensorQueue::put_follower_in_flight(const SubmissionPtr& follower,
+                                         bool drives) {
+  const Key key = follower->request.key;
+  const absl::StatusOr<bool> wake = put_in_flight(follower, drives);
+  if (!wake.ok()) {
+    follower->done(wake.status());
+    return false;
+  }
+  wait_for(key);
+  return *wake;
+}
+
+// The driving thread frees names, and looks for news before it sleeps.
+void TensorQueue::push_follower(QueuedName& name) {
+  SubmissionPtr next;
+  {
+    MutexLock lock(mutex_);
+    next = next_follower(name);
+  }
+  if (next != nullptr) put_follower_in_flight(next, /*drives=*/true);
 }
 
 // The thread that closed the queue may have seen and completed the submission.
@@ -232,10 +292,17 @@ std::vector<TensorQueue::InFlight> TensorQueue::in_flight(std::size_t most) {
   return found;
 }
 
-bool TensorQueue::holds(const Submission& submission) const {
-  return submission.name != nullptr &&
-         submission.name->stage.load() == Stage::kQueued &&
-         submission.name->holder == &submission;
+bool TensorQueue::holds(const Submission& submission) {
+  const QueuedName* const name = submission.name;
+  if (name == nullptr) return false;
+  if (name->stage.load() == Stage::kQueued && name->holder == &submission) {
+    return true;
+  }
+  MutexLock lock(mutex_);
+  return std::any_of(name->followers.begin(), name->followers.end(),
+                     [&](const SubmissionPtr& follower) {
+                       return follower.get() == &submission;
+                     });
 }
 
 void TensorQueue::release_one(Submission& submission) {
@@ -245,7 +312,8 @@ void TensorQueue::release_one(Submission& submission) {
   }
   QueuedName& name = *submission.name;
   name.holder = nullptr;
-  name.stage.store(Stage::kFree, std::memory_order_release);
+  name.stage.store(Stage::kFree);
+  if (name.has_followers.load()) push_follower(name);
   if (submission.keeps_name) return;
   drop_name(submission);
   if (submission.request.once) forget(submission.request.key);
@@ -257,9 +325,8 @@ void TensorQueue::release(const std::vector<SubmissionPtr>& submissions) {
 
 bool TensorQueue::take_at_once(Submission& submission) {
   QueuedName* const name = submission.name;
-  Stage free = Stage::kFree;
   if (name == nullptr || !submission.keeps_name ||
-      !name->stage.compare_exchange_strong(free, Stage::kTaken)) {
+      !take_free(*name, Stage::kTaken)) {
     return false;
   }
   name->holder = &submission;
@@ -316,6 +383,7 @@ void TensorQueue::finish(const SubmissionPtr& held,
 
 void TensorQueue::close(const absl::Status& reason) {
   std::vector<SubmissionPtr> orphans;
+  std::vector<SubmissionPtr> followers;
   absl::Status first;
   {
     MutexLock lock(mutex_);
@@ -330,10 +398,18 @@ void TensorQueue::close(const absl::Status& reason) {
     for (const Entry& entry : names_) {
       QueuedName& name = entry.name();
       if (claim(name)) orphans.push_back(std::move(name.holder->in_flight));
+      std::move(name.followers.begin(), name.followers.end(),
+                std::back_inserter(followers));
+      name.followers.clear();
+      name.has_followers.store(false);
     }
   }
   release(orphans);
+  for (const SubmissionPtr& follower : followers) {
+    if (!follower->keeps_name) drop_name(*follower);
+  }
   for (const SubmissionPtr& orphan : orphans) orphan->done(first);
+  for (const SubmissionPtr& follower : followers) follower->done(first);
 }
 
 }  // namespace hvd::coordinator

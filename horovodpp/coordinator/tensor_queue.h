@@ -2,7 +2,10 @@
 // TensorQueue is the boundary between the threads that submit tensors and the
 // thread that drives the runtime. Submissions go in; requests come out for the
 // coordinator; each submission comes out once, to be executed or failed. The
-// queue knows which names are in flight on this rank.
+// queue knows which names are in flight on this rank. A submission whose name is
+// in flight waits, and follows the earlier ones of its name in order of pushes:
+// so the n-th submission of a name meets the n-th of other ranks, whenever each
+// has ended.
 //
 // Thread-safe. Completions are never called under its lock. Submissions with a
 // kept name (keep_name) take no lock.
@@ -11,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -44,7 +48,12 @@ struct QueuedName {
   std::atomic<Stage> stage{Stage::kFree};
   std::atomic<std::uint32_t> flight{0};  // Counts submissions of the name.
   Submission* holder = nullptr;          // While not free.
-  std::atomic<int> users{0};             // Submissions that point here.
+  // Submissions that follow, and whether there are any. Pushes read
+  // `has_followers` before they claim the name, and a release after it has freed
+  // the name. Only the queue's lock guards the list.
+  std::deque<SubmissionPtr> followers = {};
+  std::atomic<bool> has_followers{false};
+  std::atomic<int> users{0};  // Submissions that point here.
 
   // Used by the RankProtocol: the name's operation, valid while the operation
   // table has not changed since `as_of`.
@@ -70,7 +79,7 @@ class TensorQueue {
   TensorQueue(const TensorQueue&) = delete;
   TensorQueue& operator=(const TensorQueue&) = delete;
 
-  //   AlreadyExists    the name is in flight on this rank
+  // Without effect until the earlier submissions of its name are released.
   //   (as close() said)  the queue is closed
   // Returns whether to wake the driving thread: true at most once until the
   // next take_changes(). Never true if this thread `waits_at_once`, because it
@@ -125,8 +134,8 @@ class TensorQueue {
   // Names in flight, at most `most`.
   std::vector<InFlight> in_flight(std::size_t most);
 
-  // Whether `submission` is in flight and has not been taken.
-  bool holds(const Submission& submission) const;
+  // Whether `submission` is in flight and has not been taken, or follows others.
+  bool holds(const Submission& submission);
 
   // Frees the names of taken submissions that are about to complete.
   void release(const std::vector<SubmissionPtr>& submissions);
@@ -162,6 +171,23 @@ class TensorQueue {
   void forget(const Key& key);
   static void begin_flight(QueuedName& name);
   static bool claim(QueuedName& name);
+  // Makes a free name the caller's, unless others wait for it.
+  static bool take_free(QueuedName& name, Stage stage);
+  // Appends `submission` to the name's followers. Pushes the first of them if
+  // the name has become free.
+  absl::StatusOr<bool> follow(const SubmissionPtr& submission,
+                              QueuedName& name);
+  // Pushes the first follower of a free name, if there is one.
+  void push_follower(QueuedName& name);
+  // Returns whether to wake the driving thread, unless this thread `drives`.
+  bool put_follower_in_flight(const SubmissionPtr& follower, bool drives);
+  // The first follower, for which the name is claimed; nullptr without one, or
+  // if the name is not free.
+  SubmissionPtr next_follower(QueuedName& name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Puts `submission`, whose name is claimed, in flight. See push().
+  absl::StatusOr<bool> put_in_flight(const SubmissionPtr& submission,
+                                     bool waits_at_once);
   void trace_name(QueuedName& name, const Request& request) noexcept;
   // In ticks; 0 without a recorder.
   std::uint64_t now() const {

@@ -10,11 +10,12 @@
 //   hvd::Status status = done.wait();         // if OK, grad is the mean
 //
 // Ranks match collectives by name, within a process set. They may submit in
-// different orders, but must submit the same names. Unnamed calls are numbered
-// per operation and process set in call order, so ranks must make them in the
-// same order. A function whose name ends in _ works in place. A group is one
-// submission of several tensors, possibly of several dtypes. It is executed as
-// a whole, and has one future.
+// different orders, but must submit the same names. Calls of one name follow
+// each other in call order, also where the first is still in flight. Unnamed
+// calls are numbered per operation and process set in call order, so ranks must
+// make them in the same order. A function whose name ends in _ works in place.
+// A group is one submission of several tensors, possibly of several dtypes. It
+// is executed as a whole, and has one future.
 //
 // Input memory is borrowed until the future is ready. The destructor of a
 // future's last copy waits for that, unless a callback (then) is registered. If
@@ -28,7 +29,6 @@
 //   InvalidArgument     the ranks disagree (all ranks get this, and the job
 //                       goes on), or an argument is invalid, or this rank is
 //                       not in the process set
-//   AlreadyExists       a tensor of this name is in flight on this rank
 //   FailedPrecondition  this rank has joined the process set, or has shut down
 //   Unimplemented       no plane of this build reaches the memory
 //   Cancelled           a rank shut down first

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import os
 import subprocess
 import sys
 
@@ -46,6 +47,7 @@ PUBLIC = {
                              "grouped_allreduce_async_ grouped_allgather grouped_reducescatter "
                              "sparse_allreduce_async poll synchronize join barrier rocm_built "
                              "is_homogeneous mpi_threads_supported Average Sum Adasum "
+                             "ProcessSet add_process_set remove_process_set global_process_set "
                              "HorovodInternalError HorovodAllreduce HorovodAllgather",
     "horovod.torch.optimizer": "DistributedOptimizer",
     "horovod.torch.sync_batch_norm": "SyncBatchNorm",
@@ -55,17 +57,23 @@ PUBLIC = {
                                    "get_handler_registry set_handler_registry",
     "horovod.torch.elastic.sampler": "ElasticSampler",
     "horovod.common": "",
-    "horovod.common.basics": "init shutdown rank size",
+    "horovod.common.basics": "init shutdown rank size HorovodBasics",
     "horovod.common.elastic": "State ObjectState run_fn",
-    "horovod.common.exceptions": "HorovodInternalError HostsUpdatedInterrupt",
+    "horovod.common.exceptions": "HorovodInternalError HostsUpdatedInterrupt "
+                                 "HorovodVersionMismatchError",
     "horovod.common.process_sets": "ProcessSet global_process_set add_process_set "
                                    "remove_process_set",
     "horovod.common.util": "mpi_built gloo_built nccl_built ddl_built ccl_built cuda_built "
                            "rocm_built extension_available gpu_available check_extension env "
-                           "split_list is_iterable num_rank_is_power_2",
+                           "split_list is_iterable num_rank_is_power_2 check_installed_version",
     "horovod.data": "BaseDataLoader AsyncDataLoaderMixin",
     "horovod.data.data_loader_base": "BaseDataLoader AsyncDataLoaderMixin",
     "horovod.runner": "run",
+    "horovod.runner.common": "",
+    "horovod.runner.common.util": "",
+    "horovod.runner.common.util.hosts": "HostInfo SlotInfo parse_hosts parse_host_files "
+                                        "get_host_assignments",
+    "horovod.runner.common.util.timeout": "Timeout TimeoutException",
     "horovod.runner.launch": "run_commandline",
     "horovod.runner.util": "",
     "horovod.runner.util.threads": "in_thread on_event execute_function_multithreaded",
@@ -94,6 +102,18 @@ else:
 """
 
 
+BASICS = """
+import horovodpp
+horovodpp.install_as_horovod()
+from horovod.common.basics import HorovodBasics
+basics = HorovodBasics("/a/file.py", "mpi_lib_v2")
+basics.init()
+assert (basics.rank(), basics.size(), basics.Sum) == (0, 1, horovodpp.Sum)
+basics.shutdown()
+assert not basics.is_initialized()
+"""
+
+
 def run_here(program):
     """Runs in a process that is not a rank."""
     if hvd.rank() == 0:
@@ -106,6 +126,13 @@ def test_horovod_is_another_name():
 
 def test_every_public_module_of_horovod_is_found():
     run_here(EVERY_MODULE % PUBLIC)
+
+
+def test_basics_are_methods_too():
+    subprocess.run([sys.executable, "-c", BASICS], check=True, env={
+        name: value for name, value in os.environ.items()
+        if not name.startswith(("HOROVOD", "OMPI_", "PMI")) or
+        name == "HOROVODPP_MPI_MODULE"})
 
 
 def test_a_horovod_that_was_imported_is_not_replaced():

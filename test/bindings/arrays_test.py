@@ -61,8 +61,8 @@ def test_moving_calls_take_any_dtype(rank, size):
     numbers = numpy.array([rank + 1j])
     assert horovodpp.alltoall(numpy.repeat(numbers, size)).tolist() == \
         [r + 1j for r in range(size)]
-    with pytest.raises(ValueError, match="complex128 is not supported"):
-        horovodpp.allreduce(numbers)
+    with pytest.raises(ValueError, match="is not supported"):
+        horovodpp.allreduce(records)
 
 
 class Interfaced:

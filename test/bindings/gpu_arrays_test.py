@@ -94,7 +94,7 @@ def test_unsupported_arrays_are_refused(gpu):
     with pytest.raises(ValueError, match="writable"):
         horovodpp.allreduce_(constant)
     with pytest.raises(ValueError, match="not supported"):
-        horovodpp.allreduce(gpu.put(numpy.ones(4, "complex64")))
+        horovodpp.allreduce(gpu.put(numpy.ones(4, "uint16")))
     on_host = gpu.put(numpy.ones(4, "float32"))
     on_host.address = on_host.sent.ctypes.data
     with pytest.raises(ValueError, match="CUDA does not know"):

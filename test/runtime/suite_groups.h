@@ -146,24 +146,21 @@ inline void a_bad_member_leaves_no_call_queued(Runtime& job) {
   EXPECT_EQ(job.allreduce_async_(good, {.name = "g"}).wait(), absl::OkStatus());
 }
 
-inline void a_group_whose_name_is_in_flight_is_refused_whole(Runtime& job) {
-  if (size_of(job) == 1) return;
-  float a = 1;
-  float b = 1;
-  const std::vector<TensorView> group = {TensorView::of(&a, {}),
-                                         TensorView::of(&b, {})};
-  const AllreduceOptions options{.name = "g", .op = ReduceOp::kSum};
-  Future<void> first;
-  if (rank_of(job) == 0) {
-    first = job.grouped_allreduce_async_(group, options);
-    EXPECT_TRUE(absl::IsAlreadyExists(
-        job.grouped_allreduce_async_(group, options).wait()));
-  }
-  ASSERT_EQ(job.barrier_async().wait(), absl::OkStatus());
-  if (rank_of(job) != 0) first = job.grouped_allreduce_async_(group, options);
-  EXPECT_EQ(first.wait(), absl::OkStatus());
-  EXPECT_EQ(a, static_cast<float>(size_of(job)));
-  EXPECT_EQ(b, static_cast<float>(size_of(job)));
+inline void a_group_follows_another_of_its_name(Runtime& job) {
+  std::vector<float> values = {1, 2, 3, 4};
+  const auto start = [&](std::size_t first) {
+    return job.grouped_allreduce_async_(
+        {TensorView::of(&values[first], {}),
+         TensorView::of(&values[first + 1], {})},
+        {.name = "g", .op = ReduceOp::kSum});
+  };
+  const Future<void> before = start(0);
+  const Future<void> after = start(2);
+  EXPECT_EQ(before.wait(), absl::OkStatus());
+  EXPECT_EQ(after.wait(), absl::OkStatus());
+  const auto size = static_cast<float>(size_of(job));
+  EXPECT_THAT(values,
+              ::testing::ElementsAre(size, 2 * size, 3 * size, 4 * size));
 }
 
 inline void groups_that_differ_fail_everywhere_and_the_job_goes_on(
@@ -238,8 +235,7 @@ inline constexpr Case kGroupCases[] = {
     {"GathersGroupsOfUnevenRows", gathers_groups_of_uneven_rows},
     {"GroupsWithoutANameAreNumbered", groups_without_a_name_are_numbered},
     {"ABadMemberLeavesNoCallQueued", a_bad_member_leaves_no_call_queued},
-    {"AGroupWhoseNameIsInFlightIsRefusedWhole",
-     a_group_whose_name_is_in_flight_is_refused_whole},
+    {"AGroupFollowsAnotherOfItsName", a_group_follows_another_of_its_name},
     {"GroupsThatDifferFailEverywhereAndTheJobGoesOn",
      groups_that_differ_fail_everywhere_and_the_job_goes_on},
     {"GroupsAndTensorsCompleteInAnyOrder",

@@ -94,27 +94,37 @@ inline void mismatches_fail_everywhere_and_the_job_goes_on(Runtime& job) {
   }
 }
 
-inline void a_name_in_flight_is_refused_here_and_now(Runtime& job) {
-  float value = 1;
-  const TensorView view = TensorView::of(&value, {});
-  Future<void> first;
-  if (job.topology().rank() == 0) {
-    first = job.allreduce_async_(view, {.name = "twice", .op = ReduceOp::kSum});
-    if (job.topology().size() > 1) {
-      float other = 1;
-      const absl::Status refused =
-          job.allreduce_async_(TensorView::of(&other, {}), {.name = "twice"})
-              .wait();
-      EXPECT_TRUE(absl::IsAlreadyExists(refused)) << refused;
-      EXPECT_THAT(text_of(refused), ::testing::HasSubstr("'twice'"));
+// One rank has several calls of a name in flight, the others one at a time.
+inline void calls_of_one_name_match_in_call_order(Runtime& job) {
+  for (int round = 0; round < 3; ++round) {
+    std::vector<float> values = {1, 10, 100};
+    std::vector<Future<void>> calls;
+    for (float& value : values) {
+      calls.push_back(job.allreduce_async_(
+          TensorView::of(&value, {}), {.name = "again", .op = ReduceOp::kSum}));
+      if (job.topology().rank() != round) calls.back().wait().ignore_error();
     }
+    for (const Future<void>& call : calls) {
+      EXPECT_EQ(call.wait(), absl::OkStatus());
+    }
+    const auto size = static_cast<float>(job.topology().size());
+    EXPECT_THAT(values, ::testing::ElementsAre(size, 10 * size, 100 * size));
   }
-  ASSERT_EQ(job.barrier_async().wait(), absl::OkStatus());
-  if (job.topology().rank() != 0) {
-    first = job.allreduce_async_(view, {.name = "twice", .op = ReduceOp::kSum});
+}
+
+// The last of them is waited for first.
+inline void a_wait_for_a_later_call_of_a_name_ends(Runtime& job) {
+  for (int round = 0; round < 50; ++round) {
+    float first = 1;
+    float second = 2;
+    const Future<void> before = job.allreduce_async_(
+        TensorView::of(&first, {}), {.name = "again", .op = ReduceOp::kSum});
+    const Future<void> after = job.allreduce_async_(
+        TensorView::of(&second, {}), {.name = "again", .op = ReduceOp::kSum});
+    ASSERT_EQ(after.wait(), absl::OkStatus());
+    EXPECT_TRUE(before.poll());
+    EXPECT_EQ(second, 2 * static_cast<float>(job.topology().size()));
   }
-  EXPECT_EQ(first.wait(), absl::OkStatus());
-  EXPECT_EQ(value, static_cast<float>(job.topology().size()));
 }
 
 inline void unnamed_calls_match_in_call_order(Runtime& job) {
@@ -298,8 +308,8 @@ inline constexpr Case kNameCases[] = {
      completes_a_thousand_tensors_in_any_order},
     {"MismatchesFailEverywhereAndTheJobGoesOn",
      mismatches_fail_everywhere_and_the_job_goes_on},
-    {"ANameInFlightIsRefusedHereAndNow",
-     a_name_in_flight_is_refused_here_and_now},
+    {"CallsOfOneNameMatchInCallOrder", calls_of_one_name_match_in_call_order},
+    {"AWaitForALaterCallOfANameEnds", a_wait_for_a_later_call_of_a_name_ends},
     {"UnnamedCallsMatchInCallOrder", unnamed_calls_match_in_call_order},
     {"ArgumentsWithoutMeaningAreRefused",
      arguments_without_meaning_are_refused},

@@ -1,24 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """init() and shutdown(), this rank's place in the job, and the features of the build."""
+from __future__ import annotations
+
 import atexit
 import os
 import sys
+from typing import Any, Callable, Dict, List, Sequence, TypeVar, Union
 
 from horovodpp import _core
 from horovodpp.common import handles, process_sets as sets, threads, torchrun
 from horovodpp.common.checks import check_initialized
+from horovodpp.common.explained import explained
 from horovodpp.common.ops import *  # noqa: F401,F403  (Horovod has them here.)
+
+Number = TypeVar("Number", int, bool)
 
 _hooks_are_set = False
 _may_have_timeline = False
 _is_wanted_by_program = False  # Whether init() has been called in this job.
 
 
-def init(comm=None, process_sets=None):
+@explained(raises={"ValueError": "an argument is invalid, or the job cannot start; the text "
+                                 "says why."},
+           example="hvd.init()\nprint(hvd.rank(), hvd.size())")
+def init(comm: Any = None,
+         process_sets: Union[Sequence[sets.ProcessSet], str, None] = None) -> None:
     """Enters the job in which this process was started; without a launcher, a job of one rank.
 
-    comm: None, or the list of all ranks. For some of the ranks, use a process set.
-    process_sets: a list of ProcessSet objects, which become usable; or None, or "dynamic".
+    Args:
+        comm: None, or the list of all ranks. For some of the ranks, use a process set.
+        process_sets: a list of ProcessSet objects, which become usable; or None, or "dynamic".
 
     If the process is already in a job, only looks up `process_sets`.
     Raises ValueError for invalid arguments, or if the job cannot start; the message says why.
@@ -36,7 +47,7 @@ def init(comm=None, process_sets=None):
         try:
             # Rank 0's meeting is open until all ranks have entered.
             meeting, place = torchrun.meet()
-            _core.init([sorted(wanted_set.ranks) for wanted_set in wanted], place)
+            _core.init([sorted(wanted_set.ranks or ()) for wanted_set in wanted], place)
             del meeting
         except (RuntimeError, ValueError) as error:
             raise ValueError(f"Horovod initialization failed. {error}") from error
@@ -74,7 +85,11 @@ def _note_timeline():
     _may_have_timeline = bool(os.environ.get("HOROVOD_TIMELINE"))
 
 
-def start_timeline(file_path, mark_cycles=False):
+@explained(file_path="the file. With {rank} in its name each rank writes one.",
+           mark_cycles="whether to mark each beginning of a cycle.",
+           raises={"ValueError": "HOROVOD_TIMELINE was not set at init()."},
+           example='hvd.start_timeline("/tmp/timeline.json")')
+def start_timeline(file_path: Union[str, os.PathLike[str]], mark_cycles: bool = False) -> None:
     """Writes the operations of rank 0 to a file for Perfetto (chrome://tracing) from here on.
 
     Replaces a timeline that is already being written. If the path contains "{rank}", every rank
@@ -88,13 +103,13 @@ def start_timeline(file_path, mark_cycles=False):
     _core.start_timeline(os.fspath(file_path), mark_cycles)
 
 
-def stop_timeline():
+def stop_timeline() -> None:
     """Ends the timeline and closes its file. Does nothing if no timeline is being written."""
     check_initialized()
     _core.stop_timeline()
 
 
-def mark_step():
+def mark_step() -> None:
     """Says that a training step of this rank has ended, for HOROVODPP_SUMMARY_STEPS.
 
     An optimizer does so itself, when all gradients are reduced.
@@ -103,7 +118,7 @@ def mark_step():
     _core.mark_step()
 
 
-def metrics():
+def metrics() -> Dict[str, List[Dict[str, Any]]]:
     """Returns this rank's metrics: a dict from each name to the list of its series.
 
         hvd.metrics()["horovodpp_steps_total"] == [{"labels": {"rank": "0"}, "value": 12.0}]
@@ -164,7 +179,7 @@ def _set_hooks():
     atexit.register(handles.keep_until_exit)
 
 
-def shutdown():
+def shutdown() -> None:
     """Leaves the job, once every rank does. Operations in flight fail."""
     if threads.is_rank():  # The state below belongs to all rank threads.
         _core.shutdown()
@@ -174,7 +189,7 @@ def shutdown():
     handles.forget_all()
 
 
-def reform():
+def reform() -> None:
     """Continues without the lost ranks after the job broke. Every survivor calls it.
 
     Afterwards rank(), size() and so on describe the new job. Add process sets and create optimizers
@@ -202,13 +217,13 @@ def _enter_next_job():
     sets.resolve([])
 
 
-def is_initialized():
+def is_initialized() -> bool:
     """Whether this process is in a job."""
     return _core.is_initialized()
 
 
-def _of_the_job(number):
-    def get():
+def _of_the_job(number: Callable[[], Number]) -> Callable[[], Number]:
+    def get() -> Number:
         check_initialized()
         return number()
 
@@ -232,33 +247,33 @@ is_homogeneous = _of_the_job(_core.is_homogeneous)
 is_homogeneous.__doc__ = "Whether all nodes have the same number of ranks."
 
 
-def mpi_threads_supported():
+def mpi_threads_supported() -> bool:
     """Whether MPI is used from several threads."""
     check_initialized()
     return _core.mpi_built()
 
 
-def mpi_enabled():
+def mpi_enabled() -> bool:
     """Whether jobs of several processes run over MPI."""
     return _core.mpi_built()
 
 
-def mpi_built():
+def mpi_built() -> bool:
     """Whether MPI was built in."""
     return _core.mpi_built()
 
 
-def gloo_enabled():
+def gloo_enabled() -> bool:
     """Always False: horovodpp does not use Gloo."""
     return False
 
 
-def gloo_built():
+def gloo_built() -> bool:
     """Always False: horovodpp does not use Gloo."""
     return False
 
 
-def nccl_built():
+def nccl_built() -> int:
     """The version of NCCL (22703 is 2.27.3), or 0 if its library cannot be loaded.
 
     Tensors on GPUs use NCCL where possible. If torch was imported before, this is PyTorch's NCCL.
@@ -266,21 +281,38 @@ def nccl_built():
     return _core.nccl_built()
 
 
-def ddl_built():
+def ddl_built() -> bool:
     """Always False: horovodpp does not use IBM DDL."""
     return False
 
 
-def ccl_built():
+def ccl_built() -> bool:
     """Always False: horovodpp does not use oneCCL."""
     return False
 
 
-def cuda_built():
+def cuda_built() -> bool:
     """Always True: collectives accept tensors on NVIDIA GPUs, if a driver is installed."""
     return _core.cuda_built()
 
 
-def rocm_built():
+def rocm_built() -> bool:
     """Always False: horovodpp does not support ROCm."""
     return False
+
+
+class HorovodBasics:
+    """The functions of this module as methods, as in Horovod. The arguments are not needed."""
+
+    def __init__(self, pkg_path: Any = None, *args: object) -> None:
+        del pkg_path, args
+
+
+for _function in (
+        init, shutdown, is_initialized, start_timeline, stop_timeline, rank, size, local_rank,
+        local_size, cross_rank, cross_size, is_homogeneous, mpi_threads_supported, mpi_enabled,
+        mpi_built, gloo_enabled, gloo_built, nccl_built, ddl_built, ccl_built, cuda_built,
+        rocm_built):
+    setattr(HorovodBasics, _function.__name__, staticmethod(_function))
+for _name in ("Average", "Sum", "Adasum", "Min", "Max", "Product"):
+    setattr(HorovodBasics, _name, globals()[_name])

@@ -2,7 +2,8 @@
 """The exceptions, under Horovod's names."""
 from horovodpp._core import HorovodInternalError, InvalidCallError
 
-__all__ = ["HorovodInternalError", "HostsUpdatedInterrupt", "InvalidCallError"]
+__all__ = ["HorovodInternalError", "HorovodVersionMismatchError", "HostsUpdatedInterrupt",
+           "InvalidCallError"]
 
 
 class HostsUpdatedInterrupt(RuntimeError):
@@ -15,3 +16,7 @@ class HostsUpdatedInterrupt(RuntimeError):
     def __init__(self, skip_sync=False):
         super().__init__()
         self.skip_sync = skip_sync
+
+
+class HorovodVersionMismatchError(ImportError):
+    """Never raised: the module is not compiled against a version of torch. For `except` clauses."""

@@ -1,41 +1,96 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handles: numbers of operations in flight, for poll() and synchronize()."""
+"""Handles: numbers of operations in flight, for poll() and synchronize().
+
+A name is taken until the program knows that its operation is done: until synchronize() has
+returned, or poll() has returned True. So a second use is refused or not by the program's order,
+which ranks share, and never by the time that the operation took.
+"""
+from __future__ import annotations
+
 import itertools
 import weakref
+from typing import Any
 
 from horovodpp import _core
+from horovodpp.common.arguments import wire
+from horovodpp.common.explained import explained
 
 # In its scope, this thread waits for the operations that it submits, and wakes no other thread.
 AT_ONCE = _core.AtOnce()
 _numbers = itertools.count()
-# Number -> (operation, function that converts its result for the caller, objects to keep alive).
+# Number -> (operation, function that converts its result for the caller, objects to keep alive, key
+# of the name).
 _under_way: dict = {}
+_taken: dict = {}  # Key of a name -> the number of the operation that has it.
+_ranks_are_threads = False
 _listeners: weakref.WeakSet = weakref.WeakSet()
 
 
-def add(operation, finish=None, keep=None):
+def claim(what, name, core):
+    """The key of a name for add(); None without a name.
+
+    what: the collective; those of different kinds may share a name, as in Horovod.
+    core: the library's object for the process set.
+
+    Raises ValueError if the name is taken on this rank.
+    """
+    if not isinstance(name, str) or not name:
+        wire(name)  # Refuses another type.
+        return None
+    key = (what, name, core, _core.rank()) if _ranks_are_threads else (what, name, core)
+    if key in _taken:
+        raise ValueError(
+            f"{what}: the name {name!r} is taken by handle {_taken[key]} until that is "
+            "synchronized: call synchronize() first, or use another name")
+    return key
+
+
+def add(operation, finish=None, keep=None, key=None):
     """A handle of `operation`. `finish` converts the operation's result for the caller.
 
-    `keep` lives until the handle is synchronized.
+    `keep` lives until the handle is synchronized. `key` is from claim().
     """
     number = next(_numbers)
-    _under_way[number] = (operation, finish, keep)
+    _under_way[number] = (operation, finish, keep, key)
+    if key is not None:
+        _taken[key] = number
     return number
 
 
-def poll(handle):
+def _free_name(number, key):
+    if _taken.get(key) == number:
+        del _taken[key]
+
+
+def _remove(handle):
+    entry = _under_way.pop(handle, None)
+    if entry is not None:
+        _free_name(handle, entry[3])
+
+
+@explained(returns="True once the operation is done; its name is then free.",
+           raises={"ValueError": "the handle does not exist, or was synchronized."},
+           example="while not hvd.poll(handle):\n    do_something_else()")
+def poll(handle: int) -> bool:
     """Whether the operation is done, so that synchronize() returns at once.
 
     Raises ValueError for a handle that does not exist or was synchronized.
     """
     try:
-        operation = _under_way[handle][0]
+        operation, _, _, key = _under_way[handle]
     except KeyError:
         raise ValueError(f"Handle {handle} was not created or has been cleared.") from None
-    return operation.poll()
+    is_done = operation.poll()
+    if is_done:
+        _free_name(handle, key)
+    return is_done
 
 
-def synchronize(handle):
+@explained(returns="The result of the operation; None for an unknown handle.",
+           raises={"InvalidCallError": "ranks disagree, or no plane supports the call.",
+                   "HorovodInternalError": "the job broke; the text names the rank."},
+           example="mean = hvd.synchronize(hvd.allreduce_async(loss))")
+def synchronize(handle: int) -> Any:
     """Blocks until the operation is done, and returns its result; None for an unknown handle.
 
     Raises HorovodInternalError if the operation failed. If it would fail again, because the ranks
@@ -44,28 +99,36 @@ def synchronize(handle):
     entry = _under_way.get(handle)
     if entry is None:
         return None
-    operation, finish, _ = entry
+    operation, finish, _, key = entry
     try:
         result = operation.wait()
     except KeyboardInterrupt:
         raise  # The operation is still in flight.
     except BaseException:
-        _under_way.pop(handle, None)
+        _remove(handle)
         raise
-    try:
-        return result if finish is None else finish(result)
-    finally:
-        _under_way.pop(handle, None)
+    _under_way.pop(handle, None)
+    if key is not None:
+        _free_name(handle, key)
+    return result if finish is None else finish(result)
 
 
-def wait_in_stream(handle, stream):
+@explained(raises={"ValueError": "the handle does not exist, or was synchronized.",
+                   "HorovodInternalError": "the operation failed before."},
+           example="""
+               handle = hvd.allreduce_async_(gradient)
+               hvd.wait_in_stream(handle, torch.cuda.current_stream())""",
+           stream="a stream of the operation's GPU: a cudaStream_t as a number, or a "
+                  "stream of torch or cupy.")
+def wait_in_stream(handle: int, stream: Any) -> None:
     """Makes `stream` wait for the operation on its GPU, without blocking the host for the GPU.
 
     Returns when the operation is in a stream of that GPU. Later work in `stream` may use the
     operation's tensors. Call synchronize() afterwards in any case: it reports the outcome.
 
-    stream: a stream of the operation's GPU: a cudaStream_t as a number, or a stream of torch or
-        cupy.
+    Args:
+        stream: a stream of the operation's GPU: a cudaStream_t as a number, or a stream of torch or
+            cupy.
 
     Raises ValueError for an unknown handle, and HorovodInternalError if the operation failed
     before.
@@ -78,8 +141,14 @@ def wait_in_stream(handle, stream):
     except KeyboardInterrupt:
         raise  # The operation is still in flight.
     except BaseException:
-        _under_way.pop(handle, None)
+        _remove(handle)
         raise
+
+
+def tell_ranks_apart(are_threads):
+    """Says whether the ranks of the next calls are threads, each with names of its own."""
+    global _ranks_are_threads
+    _ranks_are_threads = are_threads
 
 
 def stream_number(stream):
@@ -94,7 +163,13 @@ def wait_for(start, *arguments, **options):
     """Calls an _async function with these arguments, and returns its result."""
     with AT_ONCE:
         handle = start(*arguments, **options)
-    return synchronize(handle)
+    try:
+        return synchronize(handle)
+    except KeyboardInterrupt:
+        # The operation goes on, but its caller has no handle. A later use of the name follows it.
+        if handle in _under_way:
+            _free_name(handle, _under_way[handle][3])
+        raise
 
 
 def reset_with_job(listener):
@@ -105,6 +180,7 @@ def reset_with_job(listener):
 def forget_all():
     """Drops the operations of a job that has ended."""
     _under_way.clear()
+    _taken.clear()
     for listener in list(_listeners):
         listener.reset()
 

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Process sets: collectives of some of the ranks."""
+from __future__ import annotations
+
 import operator
+from typing import Any, Iterable, List, Optional, Union
 
 from horovodpp import _core
 from horovodpp.common.checks import check_initialized
+from horovodpp.common.explained import OUTSIDE_OF_A_JOB, explained
 
 _known: dict = {}  # Number -> ProcessSet object.
 
 
+@explained(ranks_or_comm="the ranks, in any order.",
+           raises={"ValueError": "it is a communicator of MPI, or no list of ranks."},
+           example="even = hvd.ProcessSet([0, 2])\nhvd.init(process_sets=[even])")
 class ProcessSet:
     """Some ranks of the job, by number.
 
@@ -15,11 +22,11 @@ class ProcessSet:
     remove_process_set(), its process_set_id is None.
     """
 
-    process_set_id = None
-    ranks = None
-    mpi_comm = None
+    process_set_id: Optional[int] = None
+    ranks: Optional[List[int]] = None
+    mpi_comm: Any = None
 
-    def __init__(self, ranks_or_comm):
+    def __init__(self, ranks_or_comm: Iterable[int]) -> None:
         if hasattr(ranks_or_comm, "Get_size"):
             raise ValueError(
                 "Apparently you tried to build a ProcessSet from an MPI communicator: give the "
@@ -34,13 +41,13 @@ class ProcessSet:
         # The number of optimizers in this job, by rank, as ranks may be threads.
         self._optimizers: dict = {}
 
-    def size(self):
+    def size(self) -> Optional[int]:
         """The number of ranks in the set; None if the set cannot be used."""
         if self._core is None:
             return None
         return len(_core.ranks_of(self._core))
 
-    def rank(self):
+    def rank(self) -> Optional[int]:
         """The position of this rank in the set; None if the set cannot be used.
 
         Raises ValueError if this rank is not in the set.
@@ -51,7 +58,7 @@ class ProcessSet:
             raise ValueError("Process is not part of provided process set.")
         return _core.rank_in(self._core)
 
-    def included(self):
+    def included(self) -> Optional[bool]:
         """Whether this rank is in the set; None if the set has no ranks yet."""
         if self.ranks is None:
             return None
@@ -73,7 +80,7 @@ class ProcessSet:
         """Resets the count of this rank's optimizers."""
         self._optimizers.pop(_core.rank(), None)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (f"ProcessSet(process_set_id={self.process_set_id}, ranks={self.ranks}, "
                 f"mpi_comm={self.mpi_comm})")
 
@@ -137,6 +144,16 @@ def resume(before):
     _known.update(known)
 
 
+def numbered(number):
+    """The ProcessSet of this job with that process_set_id. Raises TypeError if there is none."""
+    if number == 0:
+        return global_process_set
+    if number not in _known:
+        raise TypeError(f"there is no process set {number} in this job: it was removed, or its job "
+                        "has ended")
+    return _known[number]
+
+
 def core_of(process_set):
     """The library's object for a set. Raises TypeError if the set cannot be used."""
     if not isinstance(process_set, ProcessSet) or process_set._core is None:
@@ -157,7 +174,14 @@ def member(what, process_set):
     return core
 
 
-def add_process_set(process_set):
+@explained(process_set="a ProcessSet, or a list of ranks; equal on all ranks.",
+           returns="The ProcessSet.",
+           raises={"ValueError": "such a set exists, or an entry is not a rank."},
+           example="""
+               even = hvd.add_process_set(range(0, hvd.size(), 2))
+               if even.included():
+                   hvd.allreduce_(x, process_set=even)""")
+def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet:
     """Makes a set usable; takes a ProcessSet or a list of ranks, and returns the ProcessSet.
 
     Every rank of the job calls it, members or not. Raises ValueError if the set exists already, or
@@ -169,11 +193,15 @@ def add_process_set(process_set):
     for core in _core.process_sets():
         if _core.ranks_of(core) == process_set.ranks:
             raise ValueError(f"Attempted to add a duplicate process set: {process_set}")
-    _connect(process_set, _core.add_process_set(process_set.ranks))
+    _connect(process_set, _core.add_process_set(process_set.ranks or []))
     return process_set
 
 
-def remove_process_set(process_set):
+@explained(process_set="the set to remove.",
+           returns="Whether the set existed.",
+           raises=OUTSIDE_OF_A_JOB,
+           example="hvd.remove_process_set(even)")
+def remove_process_set(process_set: ProcessSet) -> bool:
     """Removes a set; False if it does not exist or is the global one. Every rank calls it."""
     check_initialized()
     core = process_set._core

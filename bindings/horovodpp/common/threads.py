@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that are threads of this process, for tests and debuggers."""
+from __future__ import annotations
+
 import threading
+from typing import Any, Callable, List, Mapping, Optional, Sequence, TypeVar
 
 from horovodpp import _core
-from horovodpp.common import process_sets
+from horovodpp.common import handles, process_sets
+from horovodpp.common.explained import explained
 
 _this_thread = threading.local()
+Result = TypeVar("Result")
 
 
 def is_rank():
@@ -13,7 +18,12 @@ def is_rank():
     return getattr(_this_thread, "is_rank", False)
 
 
-def run_ranks(ranks, func, args=(), kwargs=None):
+@explained(ranks="the number of ranks.", func="the function that each rank calls.",
+           args="its arguments.", kwargs="its arguments by name.",
+           returns="The results, by rank.",
+           raises={"Exception": "the exception of the first rank that fails."})
+def run_ranks(ranks: int, func: Callable[..., Result], args: Sequence[Any] = (),
+              kwargs: Optional[Mapping[str, Any]] = None) -> List[Result]:
     """Calls `func(*args, **kwargs)` in a thread for each rank; returns the results by rank.
 
         losses = horovodpp.run_ranks(2, train, args=(0.1,))
@@ -26,9 +36,10 @@ def run_ranks(ranks, func, args=(), kwargs=None):
     Raises the exception of the first rank that fails. The threads add their process sets, which end
     with the threads.
     """
-    results = [None] * ranks
+    results: List[Any] = [None] * ranks
     failures = []
     before = process_sets.suspend(ranks)
+    handles.tell_ranks_apart(are_threads=True)
 
     def body():
         _this_thread.is_rank = True
@@ -47,6 +58,7 @@ def run_ranks(ranks, func, args=(), kwargs=None):
         failures.append(error)
     finally:
         process_sets.resume(before)
+        handles.tell_ranks_apart(are_threads=False)
     if failures:
         raise failures[0]
     return results

@@ -90,3 +90,8 @@ def is_iterable(x):
     except TypeError:
         return False
     return True
+
+
+def check_installed_version(name, version, exception=None):
+    """Does nothing: the module is not compiled against a version of a framework."""
+    del name, version, exception

@@ -6,8 +6,11 @@
 
     for batch in Loader(async_loader_queue_size=8): ...
 """
+from __future__ import annotations
+
 import queue
 import threading
+from typing import Any, Iterable, Iterator
 
 from horovodpp.common.spans import span
 
@@ -15,19 +18,19 @@ from horovodpp.common.spans import span
 class BaseDataLoader:
     """A source of batches; derived classes define __len__ and _iterate."""
 
-    def __len__(self):
+    def __len__(self) -> int:
         """The number of batches."""
         raise NotImplementedError
 
-    def _iterate(self):
+    def _iterate(self) -> Iterable[Any]:
         """Iterates over the batches."""
         raise NotImplementedError
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         for batch in span("data").around(self._iterate()):
             yield self._process_batch(batch)
 
-    def _process_batch(self, batch):
+    def _process_batch(self, batch: Any) -> Any:
         """Converts a batch for the user; runs in the user's thread."""
         return batch
 
@@ -46,13 +49,14 @@ class AsyncDataLoaderMixin:
 
     _END = object()
 
-    def __init__(self, async_loader_queue_size=64, debug_data_loader=False, *args, **kwargs):
+    def __init__(self, async_loader_queue_size: int = 64, debug_data_loader: bool = False,
+                 *args: Any, **kwargs: Any) -> None:
         self.async_loader_queue_size = async_loader_queue_size
         self.debug_data_loader = debug_data_loader
         self._running = None  # The thread, its queue, and the event that ends it.
         super().__init__(*args, **kwargs)
 
-    def close_async_loader(self):
+    def close_async_loader(self) -> None:
         """Ends the thread and waits for it. Prepared batches are dropped."""
         if self._running is None:
             return

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a function on several ranks of this machine, from a program or a notebook."""
+"""Runs a function on the ranks of a job, from a program or a notebook."""
+from __future__ import annotations
+
 import os
 import pathlib
 import pickle
 import shutil
 import subprocess
 import sys
-import tempfile
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
 
-from horovodpp.common.pickling import dumps
+from horovodpp.common.pickling import dumps, is_of_main
+from horovodpp.runner import exchange, options
+
+Path = Union[str, "os.PathLike[str]"]
 
 
 class _Traceback(Exception):
@@ -19,56 +24,103 @@ class _Traceback(Exception):
         return f'\n"""\nof rank {rank}:\n{text}"""'
 
 
-def run(func, args=(), kwargs=None, num_proc=None, np=None, mpi_args=None, output_filename=None,
-        verbose=False, executable=None, env=None, use_gloo=None, use_mpi=None,
-        start_timeout=None):
-    """Calls `func(*args, **kwargs)` on ranks of this machine; returns the results by rank.
+def run(func: Callable[..., Any], args: Sequence[Any] = (),
+        kwargs: Optional[Mapping[str, Any]] = None, num_proc: Optional[int] = None,
+        min_num_proc: Optional[int] = None, max_num_proc: Optional[int] = None,
+        slots: Optional[int] = None, reset_limit: Optional[int] = None,
+        cooldown_range: Optional[Sequence[int]] = None,
+        hosts: Union[str, Sequence[str], None] = None, hostfile: Optional[Path] = None,
+        host_discovery_script: Optional[Path] = None, start_timeout: Optional[float] = None,
+        ssh_port: Optional[int] = None, ssh_identity_file: Optional[Path] = None,
+        disable_cache: Optional[bool] = None, output_filename: Optional[Path] = None,
+        verbose: Union[bool, int, None] = None, use_gloo: Optional[bool] = None,
+        use_mpi: Optional[bool] = None, mpi_args: Optional[str] = None,
+        network_interface: Union[str, Sequence[str], None] = None,
+        network_interfaces: Union[str, Sequence[str], None] = None,
+        executable: Optional[str] = None, np: Optional[int] = None, min_np: Optional[int] = None,
+        max_np: Optional[int] = None, env: Optional[Mapping[str, str]] = None) -> List[Any]:
+    """Calls `func(*args, **kwargs)` on each rank of a new job; returns the results by rank.
 
+    Example:
         def train(rate): ...                    # It calls hvd.init() itself.
 
-        losses = horovodpp.run(train, args=(0.1,), np=2)
+        losses = horovodpp.run(train, args=(0.1,), num_proc=2)
+        losses = horovodpp.run(train, args=(0.1,), hosts="a:2,b:2", num_proc=4)
 
-    func: the function; it is sent to other processes. A function of a notebook, or of a program's
-        main file, needs cloudpickle.
-    num_proc: the number of ranks; np is another name.
-    mpi_args, output_filename, verbose: as horovodrun's options.
-    executable: the Python to use.
-    env: the environment of the ranks; by default this process's.
-    use_mpi: start the ranks by mpirun; by default only if mpi_args are given.
-    use_gloo: start the ranks without mpirun.
-    start_timeout: as horovodrun's option, in seconds.
+    Args:
+        func: the function, which is sent to the ranks. A lambda, and a function of a function, of a
+            notebook or of a program's main file, needs cloudpickle.
+        args, kwargs: its arguments.
+        num_proc, np: the number of ranks. By default 1 on this machine, and as many as the hosts
+            have slots.
+        min_num_proc, min_np: the least number of ranks of an elastic job.
+        max_num_proc, max_np: the largest number of ranks of an elastic job.
+        hosts: "a:2,b:2", or a list ["a:2", "b:2"]; by default this machine. The ranks' Python, the
+            package and the folders of sys.path are at the same paths on all hosts.
+        hostfile: a file of hosts; not with `hosts`.
+        host_discovery_script, slots, reset_limit, cooldown_range, start_timeout, ssh_port,
+        ssh_identity_file, output_filename, verbose, mpi_args: as horovodrun's options
+            --host-discovery-script, --slots-per-host, --reset-limit, --blacklist-cooldown-range and
+            those of the same names.
+        use_gloo: start the ranks without mpirun: the default on this machine.
+        use_mpi: start the ranks by mpirun.
+        network_interfaces, network_interface: names of interfaces, a list or "eth0,ib0".
+        executable: the Python to use.
+        env: the environment of the ranks; by default this process's.
+        disable_cache: accepted as in Horovod; there is no cache.
 
-    Raises the exception that a rank raised first, with its traceback as the cause. Raises
-    RuntimeError if a rank ended otherwise, or if horovodrun is missing.
+    Returns:
+        A list of the results, by rank. Of an elastic job, those of the ranks that ended well.
+
+    Raises:
+        ValueError: arguments that exclude each other.
+        TypeError: the function or an argument cannot be pickled.
+        RuntimeError: a rank ended otherwise, or horovodrun is missing.
+        Exception: the exception that a rank raised first, with its traceback as the cause.
     """
-    if num_proc is not None and np is not None:
-        raise ValueError("num_proc and np are the same argument: give only one")
-    if use_gloo and (use_mpi or mpi_args):
-        raise ValueError("use_gloo starts the ranks without mpirun: leave out use_mpi and mpi_args, "
-                         "or use_gloo")
-    ranks = num_proc or np or 1
-    with tempfile.TemporaryDirectory(prefix="horovodpp.run.") as name:
-        folder = pathlib.Path(name)
-        (folder / "function").write_bytes(dumps((func, args, kwargs or {})))
-        command = [launcher(), "-np", str(ranks)]
-        if verbose:
-            command.append("--verbose")
-        if output_filename:
-            command += ["--output-filename", os.fspath(output_filename)]
-        # All ranks are on this machine, which needs no mpirun.
-        command.append("--mpi" if use_mpi or mpi_args else "--no-mpi")
-        if start_timeout:
-            command += ["--start-timeout", str(start_timeout)]
-        if mpi_args:
-            command.append(f"--mpi-args={mpi_args}")
-        command += [executable or sys.executable, "-m", "horovodpp.run_task", name]
-        code = _run(command, _environment(env))
-        _raise_first_failure(folder)
-        results = [folder / f"result.{rank}" for rank in range(ranks)]
-        if code != 0 or not all(result.exists() for result in results):
-            raise RuntimeError(f"horovodrun ended with exit code {code}, and no rank raised an "
-                               "exception; see its output")
-        return [pickle.loads(result.read_bytes()) for result in results]
+    del disable_cache
+    given = dict(locals())
+    options.check_arguments(given)
+    served = exchange.Exchange(_pickled(func, args, kwargs or {}), options.uses_hosts(given),
+                               options.interfaces(given))
+    try:
+        command = [launcher(), *options.options_of(given), executable or sys.executable, "-m",
+                   "horovodpp.run_task"]
+        environment = _environment(env)
+        environment[exchange.VARIABLE] = served.place
+        code = _run(command, environment)
+    finally:
+        served.close()
+    return _results(served, code, given)
+
+
+def _pickled(func, args, kwargs):
+    """Raises TypeError with the way out if the call cannot be sent to other processes."""
+    name = getattr(func, "__qualname__", repr(func))
+    way_out = ("install cloudpickle (pip install cloudpickle), or move the function to the top "
+               "level of a module that the ranks can import")
+    try:
+        sent = dumps((func, args, kwargs))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TypeError(f"horovodpp.run() sends '{name}' and its arguments to other processes, "
+                        f"which fails: {error}; {way_out}") from error
+    if is_of_main(func):
+        raise TypeError(f"horovodpp.run() sends '{name}' to other processes, which cannot find it "
+                        f"in __main__: {way_out}")
+    return sent
+
+
+def _results(served, code, given):
+    is_elastic = options.is_elastic(given)
+    if served.failures and not (is_elastic and code == 0):
+        _, rank, error, text = min(served.failures, key=lambda failure: failure[:2])
+        raise error from _Traceback(rank, text)
+    expected = options.least_ranks(given) or 1 if is_elastic else options.ranks(given)
+    got = sorted(served.results)
+    if code != 0 or len(got) < (expected or 1) or (not is_elastic and got != list(range(len(got)))):
+        raise RuntimeError(f"horovodrun ended with exit code {code}, and no rank raised an "
+                           "exception; see its output")
+    return [pickle.loads(served.results[rank]) for rank in got]
 
 
 def launcher():
@@ -110,13 +162,3 @@ def _run(command, environment):
     finally:
         if process.stdout is not None:
             process.stdout.close()
-
-
-def _raise_first_failure(folder):
-    failures = []
-    for path in folder.glob("failure.*"):
-        if path.suffix != ".part":
-            failures.append(pickle.loads(path.read_bytes()))
-    if failures:
-        _, rank, error, text = min(failures, key=lambda failure: failure[:2])
-        raise error from _Traceback(rank, text)

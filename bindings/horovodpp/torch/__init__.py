@@ -45,3 +45,21 @@ from horovodpp.torch.optimizer import DistributedOptimizer
 from horovodpp.torch.sync_batch_norm import SyncBatchNorm
 from horovodpp.torch.uneven_batches import uneven
 from horovodpp.torch.verification import verify
+
+__all__ = ["Adasum", "Average", "Compression", "DistributedOptimizer", "HorovodInternalError",
+    "HostsUpdatedInterrupt", "InvalidCallError", "Max", "MemoryReport", "MemoryWatch", "Min",
+    "ProcessSet", "Product", "Sum", "SyncBatchNorm", "__version__", "add_process_set", "allgather",
+    "allgather_async", "allgather_object", "allreduce", "allreduce_", "allreduce_async",
+    "allreduce_async_", "alltoall", "alltoall_async", "arena_empty", "barrier", "broadcast",
+    "broadcast_", "broadcast_async", "broadcast_async_", "broadcast_object",
+    "broadcast_optimizer_state", "broadcast_parameters", "ccl_built", "cross_rank", "cross_size",
+    "cuda_built", "ddl_built", "elastic", "gather", "gather_async", "global_process_set",
+    "gloo_built", "gloo_enabled", "grouped_allgather", "grouped_allgather_async",
+    "grouped_allreduce", "grouped_allreduce_", "grouped_allreduce_async",
+    "grouped_allreduce_async_", "grouped_reducescatter", "grouped_reducescatter_async", "init",
+    "is_initialized", "join", "local_rank", "local_size", "mark_step", "memory_of_ranks", "metrics",
+    "mpi_built", "mpi_enabled", "mpi_threads_supported", "nccl_built", "poll", "rank", "reduce",
+    "reduce_", "reduce_async", "reduce_async_", "reducescatter", "reducescatter_async", "reform",
+    "remove_process_set", "rocm_built", "scatter", "scatter_async", "shutdown", "size", "span",
+    "sparse_allreduce_async", "start_timeline", "stop_timeline", "synchronize", "uneven", "verify",
+    "wait_in_stream"]

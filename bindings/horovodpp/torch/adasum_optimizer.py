@@ -10,6 +10,7 @@ from horovodpp.common.handles import reset_with_job
 from horovodpp.common.process_sets import global_process_set
 from horovodpp.torch import parameters
 from horovodpp.torch.mpi_ops import Adasum, allreduce_async_, synchronize
+from horovodpp.torch.untraced import untraced
 
 
 class DistributedAdasumOptimizer(torch.optim.Optimizer):
@@ -38,10 +39,12 @@ class DistributedAdasumOptimizer(torch.optim.Optimizer):
         self._ledger.expect_of_all(passes)
         self._ledger.forget_contributions()
 
+    @untraced
     def _before_gradient(self, number, p, _):
         if self._ledger.is_taken(number):
             parameters.refuse_another_pass()
 
+    @untraced
     def _on_gradient(self, number, p):
         if self._ledger.count(number) is _core.ContributionState.COMPLETE:
             self._start(number, p)

@@ -1,20 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors in memory that is reduced without a copy."""
+from __future__ import annotations
+
 import math
+from typing import Optional, Sequence, Union
 
 import torch
 
 from horovodpp import _core
+from horovodpp.common.explained import explained
 
 
-def arena_empty(size, dtype=None, device="cpu"):
+@explained(returns="The tensor.",
+           raises={"ValueError": "the device is neither the CPU nor an NVIDIA GPU."},
+           device='the CPU or an NVIDIA GPU, such as "cuda:0".',
+           example="gradient = hvd.arena_empty((1000, 100))")
+def arena_empty(size: Sequence[int], dtype: Optional[torch.dtype] = None,
+                device: Union[str, torch.device] = "cpu") -> torch.Tensor:
     """An uninitialized tensor for repeated reductions: its memory is reduced without a copy.
 
     On the CPU, the tensor lies in memory that the ranks of a node share, or in other memory if that
     is full. On a GPU, in a job, it lies in memory registered with NCCL (docs/gpu.md).
 
-    size: the shape.
-    dtype: the type; by default torch's default.
+    Args:
+        size: the shape.
+        dtype: the type; by default torch's default.
     """
     device = torch.device(device)
     dtype = dtype or torch.get_default_dtype()

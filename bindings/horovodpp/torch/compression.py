@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compression of tensors between ranks."""
+from __future__ import annotations
+
+from typing import Any, Callable, Tuple
+
 import torch
 
 from horovodpp import _core
@@ -12,12 +16,12 @@ class Compressor:
     """Interface of compression."""
 
     @staticmethod
-    def compress(tensor):
+    def compress(tensor: torch.Tensor) -> Tuple[torch.Tensor, Any]:
         """The tensor to send, and a context for decompress()."""
         raise NotImplementedError
 
     @staticmethod
-    def decompress(tensor, ctx):
+    def decompress(tensor: torch.Tensor, ctx: Any) -> torch.Tensor:
         """Converts a received tensor to the type that it had before compress()."""
         raise NotImplementedError
 
@@ -26,11 +30,11 @@ class NoneCompressor(Compressor):
     """Sends tensors unchanged."""
 
     @staticmethod
-    def compress(tensor):
+    def compress(tensor: torch.Tensor) -> Tuple[torch.Tensor, Any]:
         return tensor, None
 
     @staticmethod
-    def decompress(tensor, ctx):
+    def decompress(tensor: torch.Tensor, ctx: Any) -> torch.Tensor:
         return tensor
 
 
@@ -38,14 +42,14 @@ class _NarrowCompressor(Compressor):
     narrow: torch.dtype
 
     @classmethod
-    def compress(cls, tensor):
+    def compress(cls, tensor: torch.Tensor) -> Tuple[torch.Tensor, Any]:
         dtype = tensor.dtype
         if dtype.is_floating_point:
             tensor = tensor.to(cls.narrow)
         return tensor, dtype
 
     @classmethod
-    def decompress(cls, tensor, ctx):
+    def decompress(cls, tensor: torch.Tensor, ctx: Any) -> torch.Tensor:
         return tensor.to(ctx) if ctx.is_floating_point else tensor
 
 
@@ -68,7 +72,7 @@ class Exchanger(Compressor):
     its own exchanger. Gradients of other types are sent unchanged.
     """
 
-    def __init__(self, make):
+    def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
         self._core = make()
 
@@ -101,7 +105,7 @@ class Exchanger(Compressor):
         self._core.load_state([(name, describe(tensor)) for name, tensor in kept.items()])
 
     @staticmethod
-    def compress(tensor):
+    def compress(tensor: torch.Tensor) -> Tuple[torch.Tensor, Any]:
         """Raises ValueError: a single tensor cannot be compressed and then reduced."""
         raise ValueError("only a DistributedOptimizer supports this compression; for other "
                          "collectives use Compression.none, .fp16 or .bf16")
@@ -115,13 +119,14 @@ class Compression:
     bf16 = BF16Compressor
 
     @staticmethod
-    def int8():
+    def int8() -> Exchanger:
         """Numbers from -127 to 127, with a factor for every 256 of them: a quarter of the bytes."""
         return Exchanger(_core.int8_blocks)
 
     @staticmethod
-    def top_k(share=0.01, *, momentum=0.0, warmup_steps=0, warmup_share=0.25, mask_velocity=False,
-              whole_below=0, max_norm=0.0):
+    def top_k(share: float = 0.01, *, momentum: float = 0.0, warmup_steps: int = 0,
+              warmup_share: float = 0.25, mask_velocity: bool = False, whole_below: int = 0,
+              max_norm: float = 0.0) -> Exchanger:
         """The largest elements, a share of all. Sends twice that share of the bytes.
 
         The options follow Lin et al., "Deep gradient compression", 2018:
@@ -139,7 +144,7 @@ class Compression:
                                              mask_velocity, whole_below, max_norm))
 
     @staticmethod
-    def signs(*, momentum=0.0, warmup_steps=0):
+    def signs(*, momentum: float = 0.0, warmup_steps: int = 0) -> Exchanger:
         """The sign of each element, times the mean absolute value: a 32nd of the bytes.
 
         During the first `warmup_steps` steps gradients are sent whole. `momentum` is as for
@@ -150,6 +155,6 @@ class Compression:
         return Exchanger(lambda: _core.signs(momentum, warmup_steps))
 
     @staticmethod
-    def power_sgd(rank=4):
+    def power_sgd(rank: int = 4) -> Exchanger:
         """Sends an m x k matrix as rank * (m + k) numbers. Raises ValueError for a rank below 1."""
         return Exchanger(lambda: _core.power_sgd(rank))

@@ -5,6 +5,7 @@ import math
 import torch
 
 from horovodpp import _core
+from horovodpp.common.ops import Average, Max, Min, Product, Sum
 
 # The numbers of hvd::DType.
 _NUMBERS = {
@@ -20,6 +21,10 @@ _NUMBERS = {
     torch.bool: 9,
 }
 _UINT8 = 0
+_CPU = _core.CPU
+_STRIDED = torch.strided
+_PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter)
+_OPS_OF_EVERY_DTYPE = (Average, Sum, Min, Max, Product)
 # Handled as bytes, by collectives that only move elements.
 _MOVED_ONLY = {
     getattr(torch, name)
@@ -27,6 +32,10 @@ _MOVED_ONLY = {
                  "float8_e5m2fnuz", "float8_e8m0fnu", "complex32", "complex64", "complex128")
     if hasattr(torch, name)
 }
+# A complex number is reduced as a pair of these.
+_PARTS = {getattr(torch, name): part
+          for name, part in (("complex32", torch.float16), ("complex64", torch.float32),
+                             ("complex128", torch.float64)) if hasattr(torch, name)}
 
 
 def _check(tensor):
@@ -64,6 +73,21 @@ def is_on_gpu(tensor):
     return tensor.device.type == "cuda"
 
 
+def describe_plain(tensor, op):
+    """describe_reduced(), with all checks, in few steps; None where it takes more.
+
+    It takes an ordinary tensor on the CPU, and an op that takes every dtype.
+    """
+    if type(tensor) not in _PLAIN_TYPES or op not in _OPS_OF_EVERY_DTYPE:
+        return None
+    number = _NUMBERS.get(tensor.dtype)
+    if number is None or not tensor.is_cpu or tensor.layout is not _STRIDED or \
+            not tensor.is_contiguous() or tensor.is_neg():
+        return None
+    address = tensor.data_ptr()
+    return (address, number, tensor.shape, _CPU, 0) if address else None
+
+
 def describe(tensor):
     """The library's description of a tensor whose elements are reduced.
 
@@ -75,6 +99,22 @@ def describe(tensor):
     place = _place(tensor)
     _check(tensor)
     return (_address(tensor), number, tuple(tensor.shape), *place)
+
+
+def describe_reduced(tensor, op):
+    """As describe(), also for complex numbers: as real pairs, with one more dimension.
+
+    Raises ValueError for an op that is not of each part by itself.
+    """
+    part = _PARTS.get(tensor.dtype)
+    if part is None:
+        return describe(tensor)
+    if op not in (Average, Sum):
+        raise ValueError(f"Tensor type {tensor.type()} is not supported: complex numbers are "
+                         "reduced by Average or Sum")
+    place = _place(tensor)
+    _check(tensor)
+    return (_address(tensor), _NUMBERS[part], tuple(tensor.shape) + (2,), *place)
 
 
 def describe_moved(tensor):
@@ -93,7 +133,7 @@ def from_result(result, like):
     """A tensor of `like`'s dtype over the memory of a result (bytes, dtype, shape)."""
     memory, _, shape = result
     shape = tuple(shape)
-    if like.dtype in _MOVED_ONLY:
+    if like.dtype in _MOVED_ONLY and shape != (0,):  # That is a reduction for another rank.
         shape = shape[:-1]
     if math.prod(shape) == 0:
         return like.new_empty(shape)

@@ -1,22 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copies parameters, optimizer states and objects of one rank to all ranks."""
+from __future__ import annotations
+
 import collections
 import ctypes
 import pickle
+from typing import Any, List, Mapping, Optional, Union
 
 import torch
 
+from horovodpp.common.explained import OF_A_CALL, explained
 from horovodpp.common.pickling import dumps
-from horovodpp.common.process_sets import global_process_set
+from horovodpp.common.process_sets import ProcessSet, global_process_set
 from horovodpp.torch.mpi_ops import (
     allgather_async, broadcast_, broadcast_async_, rank, synchronize)
 
 
-def broadcast_parameters(params, root_rank):
+@explained(raises={**OF_A_CALL, "ValueError": "`params` is of another type, or `root_rank` is no "
+                                              "rank."},
+           example="hvd.broadcast_parameters(model.state_dict(), root_rank=0)")
+def broadcast_parameters(params: Union[Mapping[str, Any], List[Any]], root_rank: int) -> None:
     """Replaces the tensors on every rank with the tensors of rank `root_rank`.
 
-    params: a state_dict; or a list of tensors or of (name, tensor), for example
-        list(model.named_parameters()).
+    Args:
+        params: a state_dict; or a list of tensors or of (name, tensor), for example
+            list(model.named_parameters()).
 
     Raises ValueError for anything else.
     """
@@ -43,7 +51,11 @@ def broadcast_parameters(params, root_rank):
             tensor.copy_(target)
 
 
-def broadcast_optimizer_state(optimizer, root_rank, model=None):
+@explained(optimizer="an optimizer of torch, wrapped or not.",
+           model="accepted as in Horovod.",
+           example="hvd.broadcast_optimizer_state(optimizer, root_rank=0)")
+def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int,
+                              model: Optional[torch.nn.Module] = None) -> None:
     """Replaces the optimizer's state and options with the state and options of rank `root_rank`.
 
     `model` is accepted as in Horovod.
@@ -108,7 +120,11 @@ def _filled(value, tensors):
     return value
 
 
-def broadcast_object(obj, root_rank=0, name=None, process_set=global_process_set):
+@explained(obj="the object, which pickle can send; used on rank `root_rank` only.",
+           returns="The object; on rank `root_rank` the given one.",
+           example="config = hvd.broadcast_object(config, root_rank=0)")
+def broadcast_object(obj: Any, root_rank: int = 0, name: Optional[str] = None,
+                     process_set: ProcessSet = global_process_set) -> Any:
     """Returns a copy of the object of rank `root_rank`, sent as a pickle.
 
     Receive objects only from ranks you trust: unpickling can run any code.
@@ -133,7 +149,10 @@ def _part(name, part):
     return f"{name}.{part}" if name else None
 
 
-def allgather_object(obj, name=None):
+@explained(obj="an object that pickle can send.",
+           returns="A list, by rank.",
+           example="names = hvd.allgather_object(socket.gethostname())")
+def allgather_object(obj: Any, name: Optional[str] = None) -> List[Any]:
     """The objects of all ranks, in rank order, sent as pickles."""
     data = torch.frombuffer(bytearray(dumps(obj)), dtype=torch.uint8)
     sizes = allgather_async(torch.tensor([data.numel()], dtype=torch.int64), _part(name, "sz"))

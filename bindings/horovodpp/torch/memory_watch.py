@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What takes the memory of a training step with torch, on each rank."""
+from __future__ import annotations
+
 import heapq
 import time
 import weakref
+from typing import Any, ContextManager, Dict, List, Optional
 
 import torch
 
 from horovodpp import _core
+from horovodpp.common.explained import explained
 from horovodpp.torch.functions import allgather_object
 from horovodpp.torch.parameters import HAS_POST_ACCUMULATE_HOOKS
 
@@ -20,6 +24,13 @@ def _bytes_text(count):
     return f"{count / 1e6:.2f} MB" if count >= 1e6 else f"{count / 1e3:.2f} kB"
 
 
+@explained(categories="kind -> bytes.",
+           arena_bytes="of them, the bytes in the memory that ranks share.",
+           holders="(bytes, name) of the largest.",
+           phase="the phase of the peak.",
+           milliseconds="from the beginning of the step to the peak.",
+           raises={"TypeError": "an argument is missing; MemoryWatch makes reports."},
+           example="print(watch.report())")
 class MemoryReport:
     """The moment at which a rank's tensors took the most memory.
 
@@ -30,7 +41,8 @@ class MemoryReport:
     phase, milliseconds: when it was.
     """
 
-    def __init__(self, categories, arena_bytes, holders, phase, milliseconds):
+    def __init__(self, categories: Any, arena_bytes: int, holders: Any, phase: str,
+                 milliseconds: float) -> None:
         self.peak_bytes = sum(categories.values())
         self.categories = categories
         self.arena_bytes = arena_bytes
@@ -38,7 +50,7 @@ class MemoryReport:
         self.phase = phase
         self.milliseconds = milliseconds
 
-    def __str__(self):
+    def __str__(self) -> str:
         where = f", in {self.phase}" if self.phase else ""
         lines = [f"tensors took at most {_bytes_text(self.peak_bytes)}, "
                  f"{self.milliseconds:.1f} ms after the begin{where}"]
@@ -58,6 +70,8 @@ class _Saved:
         self.tensor = tensor
 
 
+@explained(model="the model of this rank.", optimizer="its optimizer, or None.",
+           raises={"RuntimeError": "torch is older than 2.1."})
 class MemoryWatch:
     """Finds what takes the memory of training steps with torch.
 
@@ -79,22 +93,24 @@ class MemoryWatch:
     torch before 2.1.
     """
 
-    def __init__(self, model, optimizer=None):
+    def __init__(self, model: torch.nn.Module,
+                 optimizer: Optional[torch.optim.Optimizer] = None) -> None:
         if not HAS_POST_ACCUMULATE_HOOKS:
             raise RuntimeError("MemoryWatch needs PyTorch 2.1 or later; this is "
                                f"{torch.__version__}")
         self._model = model
         self._optimizer = optimizer
-        self._fixed = {}  # Storage -> (category, name, bytes, whether it is in the arena).
-        self._saved = {}  # Storage -> [tensors that are kept, name, bytes].
+        # Storage -> (category, name, bytes, whether it is in the arena).
+        self._fixed: Dict[int, Any] = {}
+        self._saved: Dict[int, Any] = {}  # Storage -> [tensors that are kept, name, bytes].
         self._bytes = 0  # Of both, about.
-        self._modules = []  # Whose forward runs, the outermost first.
-        self._hooks = []
+        self._modules: List[Any] = []  # Whose forward runs, the outermost first.
+        self._hooks: List[Any] = []
         self._phase = ""
-        self._peak = None
+        self._peak: Any = None
         self._saving = torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack)
 
-    def __enter__(self):
+    def __enter__(self) -> MemoryWatch:
         self._began = time.perf_counter()
         for name, module in self._model.named_modules():
             self._hooks += [
@@ -111,20 +127,21 @@ class MemoryWatch:
         self._saving.__enter__()
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self._saving.__exit__(*error)
         self._look()
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()
 
-    def phase(self, name):
+    def phase(self, name: str) -> ContextManager[None]:
         """A context manager; the report names the phase of the peak."""
         return _Phase(self, name)
 
-    def report(self):
+    def report(self) -> MemoryReport:
         """The MemoryReport so far."""
-        return self._peak
+        report: MemoryReport = self._peak
+        return report
 
     def _entering(self, name):
         def enter(*_):
@@ -234,7 +251,13 @@ class _Phase:
         self._watch._phase = self._outer
 
 
-def memory_of_ranks(report):
+@explained(report="this rank's MemoryReport.",
+           returns="The table, a str, the same on all ranks.",
+           example="""
+               table = hvd.memory_of_ranks(watch.report())
+               if hvd.rank() == 0:
+                   print(table)""")
+def memory_of_ranks(report: MemoryReport) -> str:
     """A table with a line for each rank, from the MemoryReport of each. Every rank calls it."""
     columns = ("peak", *CATEGORIES, "in the arena")
     rows = allgather_object(

@@ -14,6 +14,8 @@ All of them raise:
   InvalidCallError      the ranks disagree: names the ranks and the difference; or this rank is in
                         no job, or has joined. It is also a HorovodInternalError
 """
+from __future__ import annotations
+
 from horovodpp.common import joining
 from horovodpp.common.basics import (  # noqa: F401  (Horovod has them here, too.)
     ccl_built, cross_rank, cross_size, cuda_built, ddl_built, gloo_built, gloo_enabled, init,
@@ -21,10 +23,12 @@ from horovodpp.common.basics import (  # noqa: F401  (Horovod has them here, too
     mpi_enabled, mpi_threads_supported, nccl_built, rank, reform, rocm_built, shutdown, size,
     start_timeline, stop_timeline)
 from horovodpp.common.exceptions import HorovodInternalError  # noqa: F401
+from horovodpp.common.explained import explained
 from horovodpp.common.handles import poll, synchronize, wait_in_stream  # noqa: F401
 from horovodpp.common.joining import barrier  # noqa: F401
 from horovodpp.common.ops import *  # noqa: F401,F403
-from horovodpp.common.process_sets import global_process_set
+from horovodpp.common.process_sets import (  # noqa: F401
+    ProcessSet, add_process_set, global_process_set, remove_process_set)
 from horovodpp.torch.collectives.allgather import (  # noqa: F401
     HorovodAllgather, HorovodGroupedAllgather, allgather, allgather_async, grouped_allgather,
     grouped_allgather_async)
@@ -44,7 +48,11 @@ from horovodpp.torch.collectives.rooted import (  # noqa: F401
 from horovodpp.torch.collectives.sparse_allreduce import sparse_allreduce_async  # noqa: F401
 
 
-def join(device=-1, process_set=global_process_set):
+@explained(device="accepted as in Horovod.",
+           returns="The rank that joined last.",
+           example="last = hvd.join()                             # After the loop over "
+                   "batches.")
+def join(device: int = -1, process_set: ProcessSet = global_process_set) -> int:
     """Announces that this rank has no more data. Waits for all ranks; returns the last to join.
 
     Until then this rank takes part in the others' reductions, with values that change nothing.

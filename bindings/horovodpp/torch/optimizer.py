@@ -1,23 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """A torch optimizer whose gradients are reduced over the ranks while backward runs."""
+from __future__ import annotations
+
 import contextlib
 import warnings
+from typing import (
+    TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, Optional, Sequence, Tuple, Type, Union)
 
 import torch
 
-from horovodpp.common.process_sets import core_of, global_process_set
+from horovodpp.common.explained import explained
+from horovodpp.common.process_sets import ProcessSet, core_of, global_process_set
 from horovodpp.common.spans import span
 from horovodpp.torch import extended_step, parameters
 from horovodpp.torch.adasum_optimizer import DistributedAdasumOptimizer
-from horovodpp.torch.compression import Compression
+from horovodpp.torch.compression import Compression, Compressor, Exchanger
 from horovodpp.torch.mpi_ops import Adasum, Average, Sum, size
 from horovodpp.torch.reduction import Reduction
 from horovodpp.torch.sending import Sender
 
+# For type checkers, the result of DistributedOptimizer() fits a variable of the wrapped class.
+if TYPE_CHECKING:
+    _Wrapped = Any
+else:
+    _Wrapped = torch.optim.Optimizer
 
-class _DistributedOptimizer(torch.optim.Optimizer):
+
+class _DistributedOptimizer(_Wrapped):
     # DistributedOptimizer() copies these methods into a class that derives from the wrapped
     # optimizer's, `_wrapped`.
+    process_set: ProcessSet
+    op: int
+    gradient_predivide_factor: float
+    sparse_as_dense: bool
+    steps_taken: int
 
     def _begin(self, named_parameters, sender, backward_passes_per_step=1, groups=None,
                sparse_as_dense=False, gradients_in_arena=True, bucket_bytes=0,
@@ -35,12 +51,12 @@ class _DistributedOptimizer(torch.optim.Optimizer):
                                     gradients_in_arena, bucket_bytes, find_unused_parameters)
 
     @property
-    def backward_passes_per_step(self):
+    def backward_passes_per_step(self) -> int:
         """The number of backward passes whose sum is reduced."""
         return self._reduction.passes
 
     @backward_passes_per_step.setter
-    def backward_passes_per_step(self, passes):
+    def backward_passes_per_step(self, passes: int) -> None:
         self._reduction.expect(passes)
 
     # Programs read these private members of Horovod's optimizer. `_parameter_names` and
@@ -71,17 +87,17 @@ class _DistributedOptimizer(torch.optim.Optimizer):
                 "this rank adds zeros to that of the other ranks. Freeze it on all ranks to leave "
                 "it out: requires_grad_(False).", stacklevel=2)
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits until all gradients are reduced. You may change gradients afterwards."""
         self._reduction.complete()
 
-    def finish_gradients(self):
+    def finish_gradients(self) -> None:
         """synchronize(), unless that was done since the last backward pass, or is skipped."""
         if self._should_synchronize and not self._reduction.is_synchronized:
             self.synchronize()
 
     @contextlib.contextmanager
-    def skip_synchronize(self):
+    def skip_synchronize(self) -> Iterator[None]:
         """In its scope step() takes the gradients as they are: use it after synchronize()."""
         previous, self._should_synchronize = self._should_synchronize, False
         try:
@@ -90,7 +106,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             self._should_synchronize = previous
 
     @contextlib.contextmanager
-    def no_sync(self):
+    def no_sync(self) -> Iterator[None]:
         """In its scope, backward adds to gradients on this rank only, as with torch's DDP.
 
         The next backward pass outside the scope, or step(), reduces the sum. Use it if the number
@@ -103,8 +119,10 @@ class _DistributedOptimizer(torch.optim.Optimizer):
         finally:
             reduction.only_accumulates = previous
 
-    def step(self, closure=None, *, weight=None, grad_scaler=None, max_norm=None,
-             update_scaler=True):
+    def step(self, closure: Optional[Callable[[], Any]] = None, *,
+             weight: Union[int, float, None] = None,
+             grad_scaler: Optional[torch.amp.GradScaler] = None, max_norm: Optional[float] = None,
+             update_scaler: bool = True) -> Any:
         """Waits for the gradients, then takes the wrapped optimizer's step.
 
         Each call of `closure` reduces the gradients that it computes. The loss that it returns is
@@ -161,19 +179,19 @@ class _DistributedOptimizer(torch.optim.Optimizer):
             return number
         return self._sender.sum(f"{name}.{self._reduction.suffix}", number)
 
-    def zero_grad(self, *args, **kwargs):
+    def zero_grad(self, *args: Any, **kwargs: Any) -> None:
         """As the wrapped optimizer's. Raises AssertionError while gradients are in flight."""
         if self._reduction.is_under_way():
             parameters.refuse_zero_grad()
         self._reduction.reset()
         return self._wrapped.zero_grad(self, *args, **kwargs)
 
-    def set_backward_passes_per_step(self, passes):
+    def set_backward_passes_per_step(self, passes: int) -> None:
         """Sets the number of backward passes whose sum is reduced, from now on."""
         self.backward_passes_per_step = passes
         self._reduction.start_anew()
 
-    def state_dict(self):
+    def state_dict(self) -> Dict[str, Any]:
         """The wrapped optimizer's state, and the state of compression as "compression".
 
         The state of compression differs between ranks, so each rank saves its own.
@@ -187,7 +205,7 @@ class _DistributedOptimizer(torch.optim.Optimizer):
                 ((_split(key), tensor) for key, tensor in self._sender.compression.state().items())}
         return state
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """As the wrapped optimizer's. Waits for gradients in flight first."""
         self._reduction.abandon()
         if self._sender.remembers():
@@ -220,37 +238,52 @@ def _take_over(optimizer, methods):
     return taken
 
 
-def DistributedOptimizer(optimizer, named_parameters=None, compression=Compression.none,
-                         backward_passes_per_step=1, op=Average, gradient_predivide_factor=1.0,
-                         num_groups=0, groups=None, sparse_as_dense=False,
-                         process_set=global_process_set, gradients_in_arena=True,
-                         bucket_bytes=None, find_unused_parameters=None):
+@explained(num_groups="Horovod's older name of `groups`.",
+           returns="The optimizer, with the methods of the wrapped one, and synchronize(), "
+                   "skip_synchronize() and no_sync().",
+           raises={"ValueError": "an argument makes no sense, or the optimizer is wrapped already.",
+                   "TypeError": "it is no optimizer of torch, or the set was not added."},
+           example="""
+               optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size())
+               optimizer = hvd.DistributedOptimizer(optimizer, model.named_parameters())""")
+def DistributedOptimizer(optimizer: torch.optim.Optimizer,
+                         named_parameters: Optional[Iterable[Tuple[str, torch.Tensor]]] = None,
+                         compression: Union[Type[Compressor], Exchanger] = Compression.none,
+                         backward_passes_per_step: int = 1, op: int = Average,
+                         gradient_predivide_factor: float = 1.0, num_groups: int = 0,
+                         groups: Union[int, Sequence[Sequence[torch.Tensor]], None] = None,
+                         sparse_as_dense: bool = False,
+                         process_set: ProcessSet = global_process_set,
+                         gradients_in_arena: bool = True, bucket_bytes: Optional[int] = None,
+                         find_unused_parameters: Optional[bool] = None) -> _DistributedOptimizer:
     """An optimizer of `optimizer`'s class and state that reduces gradients over all ranks.
 
-    optimizer: the optimizer to wrap; do not use it afterwards. Its parameter groups and state are
-        taken over.
-    named_parameters: (name, parameter) for each parameter, equal on all ranks; by default
-        parameters are numbered.
-    compression: the compression of gradients.
-    backward_passes_per_step: the number of backward passes whose sum is reduced.
-    op: Average, Sum, or Adasum.
-    gradient_predivide_factor: with Average, gradients are divided by it before the sum and
-        multiplied by it after.
-    groups: a number of groups, or lists of parameters, that are reduced together. Sparse gradients
-        are reduced separately.
-    sparse_as_dense: whether sparse gradients are reduced as dense ones.
-    process_set: the ranks whose gradients are reduced.
-    gradients_in_arena: whether a parameter's first gradient is moved to memory that the ranks of a
-        node share. While the program keeps it there, it is reduced without a copy. Not with
-        compression.
-    bucket_bytes: complete gradients on the CPU, outside groups, are held back until they have so
-        many bytes, or until the step, and then sent together. 0: none is held back. By default all
-        wait for the step if the ranks are on one node and compute on all of its cores: the
-        reduction then has no core of its own. Otherwise the default is 0. Not with compression.
-    find_unused_parameters: whether a parameter whose gradient is None on all ranks keeps it, so
-        that the step skips the parameter, as in one process: the default. False is Horovod's way:
-        its gradient is zeros, and momentum and weight decay move it. Adasum knows only Horovod's
-        way. Equal on all ranks.
+    Args:
+        optimizer: the optimizer to wrap; do not use it afterwards. Its parameter groups and state
+            are taken over.
+        named_parameters: (name, parameter) for each parameter, equal on all ranks; by default
+            parameters are numbered.
+        compression: the compression of gradients.
+        backward_passes_per_step: the number of backward passes whose sum is reduced.
+        op: Average, Sum, or Adasum.
+        gradient_predivide_factor: with Average, gradients are divided by it before the sum and
+            multiplied by it after.
+        groups: a number of groups, or lists of parameters, that are reduced together. Sparse
+            gradients are reduced separately.
+        sparse_as_dense: whether sparse gradients are reduced as dense ones.
+        process_set: the ranks whose gradients are reduced.
+        gradients_in_arena: whether a parameter's first gradient is moved to memory that the ranks
+            of a node share. While the program keeps it there, it is reduced without a copy. Not
+            with compression.
+        bucket_bytes: complete gradients on the CPU, outside groups, are held back until they have
+            so many bytes, or until the step, and then sent together. 0: none is held back. By
+            default all wait for the step if the ranks are on one node and compute on all of its
+            cores: the reduction then has no core of its own. Otherwise the default is 0. Not with
+            compression.
+        find_unused_parameters: whether a parameter whose gradient is None on all ranks keeps it, so
+            that the step skips the parameter, as in one process: the default. False is Horovod's
+            way: its gradient is zeros, and momentum and weight decay move it. Adasum knows only
+            Horovod's way. Equal on all ranks.
 
     Every rank of the process set creates the same optimizers in the same order. Raises ValueError
     for arguments that make no sense.

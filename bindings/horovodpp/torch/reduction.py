@@ -21,6 +21,7 @@ from horovodpp.torch.shared_gradients import SharedGradients
 from horovodpp.torch.mpi_ops import size
 from horovodpp.torch.passes import Passes
 from horovodpp.torch.sending import Sent
+from horovodpp.torch.untraced import untraced
 
 # Looked up once: hooks run for each gradient.
 _MORE, _COMPLETE, _HELD, _LATE = (
@@ -95,6 +96,7 @@ class Reduction:
                 self.ledger.set_in_group(number, p.requires_grad)
         return moving
 
+    @untraced
     def _before_gradient(self, number, p, _):
         """Called before a contribution to p.grad. Protects a gradient in flight from it."""
         if not self.ledger.is_taken(number):
@@ -118,6 +120,7 @@ class Reduction:
             "torch.utils.checkpoint(use_reentrant=False) for a gradient in one part.",
             stacklevel=3)
 
+    @untraced
     def _on_gradient(self, number, p):
         self.is_synchronized = False
         came = _MORE if self.only_accumulates else self.ledger.count(number)

@@ -5,9 +5,19 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from horovodpp.common.explained import explained
 from horovodpp.torch.mpi_ops import Sum, allgather_async, allreduce_, size, synchronize
 
 
+@explained(num_features="the number of channels, the second dimension.",
+           eps="added to the variance.",
+           momentum="of the running statistics; None: their mean.",
+           bias="whether the module has a bias.", affine="whether the module has weight and bias.",
+           track_running_stats="whether it has running statistics.",
+           device="of its parameters.",
+           dtype="of its parameters.",
+           process_set="the ranks whose batches are one. By default all.",
+           example="norm = hvd.SyncBatchNorm(64)")
 class SyncBatchNorm(_BatchNorm):
     """torch.nn.BatchNorm1d, 2d and 3d, over the batches of all ranks in training.
 

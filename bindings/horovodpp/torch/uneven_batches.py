@@ -1,20 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops in which ranks have different numbers of batches."""
+from __future__ import annotations
+
+from typing import Generic, Iterable, Iterator, Optional, TypeVar
+
+import torch
+
+from horovodpp.common.explained import explained
 from horovodpp.torch.functions import broadcast_optimizer_state, broadcast_parameters
 from horovodpp.torch.mpi_ops import join
 
 
-class _Uneven:
-    def __init__(self, batches, model, optimizer):
+Batch = TypeVar("Batch")
+
+
+class _Uneven(Generic[Batch]):
+    def __init__(self, batches: Iterable[Batch], model: Optional[torch.nn.Module],
+                 optimizer: Optional[torch.optim.Optimizer]) -> None:
         self._batches = batches
         self._model = model
         self._optimizer = optimizer
-        self.last_rank = None  # The last rank that had batches, after the loop.
+        self.last_rank: Optional[int] = None  # The last rank that had batches, after the loop.
 
-    def __len__(self):
-        return len(self._batches)
+    def __len__(self) -> int:
+        return len(self._batches)  # type: ignore[arg-type]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Batch]:
         yield from self._batches
         # Not if the loop is left early: an exception would then wait for the other ranks.
         self.last_rank = join()
@@ -24,7 +35,12 @@ class _Uneven:
             broadcast_optimizer_state(self._optimizer, self.last_rank)
 
 
-def uneven(batches, model=None, optimizer=None):
+@explained(batches="any iterable, such as a DataLoader.",
+           model="the model that gets the last rank's parameters and buffers.",
+           optimizer="the optimizer that gets the last rank's state.",
+           returns="An iterable over the batches.")
+def uneven(batches: Iterable[Batch], model: Optional[torch.nn.Module] = None,
+           optimizer: Optional[torch.optim.Optimizer] = None) -> _Uneven[Batch]:
     """Wraps `batches`, such as a DataLoader. Ranks may have different numbers of them, or none.
 
         for x, y in hvd.uneven(loader, model, optimizer):

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A dry step on all ranks, before hours are spent."""
+from __future__ import annotations
+
 import math
+from typing import Any, Callable, List, Optional
 import time
 
 import torch
 
 from horovodpp import _core
+from horovodpp.common.explained import explained
 from horovodpp.torch.dtypes import describe
 
 
@@ -20,22 +24,30 @@ class VerifyReport:
     It is true if there are no problems. str() is all of it, a line for each.
     """
 
-    def __init__(self, problems, notes, summary):
+    def __init__(self, problems: List[str], notes: List[str], summary: str) -> None:
         self.problems = problems
         self.notes = notes
         self.summary = summary
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return not self.problems
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join([*(f"problem: {text}" for text in self.problems),
                           *(f"note: {text}" for text in self.notes), self.summary])
 
 
-def verify(model, batch, loss=None):
+@explained(model="the model of this rank.",
+           returns="A VerifyReport, equal on all ranks: false if it has problems.",
+           example="""
+               report = hvd.verify(model, batch)
+               if not report:
+                   raise SystemExit(str(report))""")
+def verify(model: torch.nn.Module, batch: Any,
+           loss: Optional[Callable[[Any, Any], torch.Tensor]] = None) -> VerifyReport:
     """Makes a dry step on all ranks, and reports what would go wrong later.
 
+    Example:
         report = hvd.verify(model, batch, loss=lambda model, batch: cross_entropy(
             model(batch[0]), batch[1]))
         if hvd.rank() == 0:
@@ -46,9 +58,10 @@ def verify(model, batch, loss=None):
     gradient, buffer or random state, and runs no hook of a DistributedOptimizer. Every rank calls
     it; the report is the same on all.
 
-    batch: a batch of this rank. A tuple or dict holds the arguments of the model.
-    loss: a function of (model, batch) that returns a scalar tensor. Without it, the loss is the sum
-        of the means of the model's outputs, or their `loss` if they have one.
+    Args:
+        batch: a batch of this rank. A tuple or dict holds the arguments of the model.
+        loss: a function of (model, batch) that returns a scalar tensor. Without it, the loss is the
+            sum of the means of the model's outputs, or their `loss` if they have one.
 
     Returns a VerifyReport. Raises ValueError if there is no such loss.
     """

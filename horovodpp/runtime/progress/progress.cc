@@ -81,6 +81,8 @@ Quick Progress::try_at_once(const coordinator::SubmissionPtr& submission,
     }
   }
   driving_.unlock();
+  // A call of the same name may have come, which follows this one.
+  if (quick == Quick::kDone && queue_.has_changes()) bell_.ring();
   return quick;
 }
 

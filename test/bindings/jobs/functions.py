@@ -4,6 +4,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import time
 
@@ -35,6 +36,33 @@ def dies_on_rank_1():
     except horovodpp.HorovodInternalError as error:
         print(f"rank 0 was told: {error}", flush=True)
         raise
+
+
+def names_its_host():
+    horovodpp.init()
+    horovodpp.barrier()
+    return socket.gethostname()
+
+
+def loses_rank_1():
+    import torch
+
+    import horovodpp.torch as hvd
+    hvd.init()
+    state = hvd.elastic.ObjectState(step=0)
+    first = hvd.size()
+
+    @hvd.elastic.run
+    def train(state):
+        while state.step < 20:
+            hvd.allreduce(torch.ones(1), name="step")
+            if state.step == 5 and hvd.rank() == 1 and hvd.size() == first:
+                os.kill(os.getpid(), signal.SIGKILL)
+            state.step += 1
+            state.commit()
+        return "went on"
+
+    return train(state)
 
 
 def prints():

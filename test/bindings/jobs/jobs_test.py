@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole jobs: horovodpp.run(), Horovod scripts, ranks that fail, die or are interrupted."""
-import importlib.util
 import io
 import os
 import pathlib
@@ -187,28 +186,3 @@ def test_an_unwritable_timeline_is_one_warning(tmp_path):
     assert job.returncode == 0, job.stderr
     assert job.stderr.count("cannot write the timeline") == 1
     assert "No such file or directory" in job.stderr
-
-
-# --- Types ---
-
-def test_the_modules_types_are_those_that_are_checked_in(tmp_path):
-    if importlib.util.find_spec("nanobind") is None:
-        pytest.skip("needs nanobind")
-    package = pathlib.Path(horovodpp.__file__).parent
-    source = (package / "__init__.py").resolve().parents[1]
-    made = tmp_path / "_core.pyi"
-    subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "horovodpp._core",
-                    "-p", str(source / "stub_patterns.txt"), "-o", str(made)], check=True)
-    assert made.read_text() == (package / "_core.pyi").read_text()
-    assert (package / "py.typed").exists()
-
-
-def test_mypy_finds_no_error(tmp_path):
-    if importlib.util.find_spec("mypy") is None:
-        pytest.skip("needs mypy")
-    installed = pathlib.Path(horovodpp.__file__).parents[1]
-    found = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", HERE.parents[2] / "pyproject.toml",
-         "--cache-dir", tmp_path], cwd=tmp_path, capture_output=True, text=True,
-        env=dict(os.environ, MYPYPATH=str(installed)))
-    assert found.returncode == 0, found.stdout + found.stderr

@@ -133,6 +133,7 @@ class Network:
              'hostname "$0" && echo && exec sleep 1000000', host.letter],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         host.keeper.stdout.readline()
+        host.keeper.stdout.close()
 
     def add_bridge(self, host):
         inside = ["ip", "-n", host.space, "link"]

@@ -1,24 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allgather: concatenates the ranks' tensors on every rank."""
+from __future__ import annotations
+
+from typing import Iterable, Optional, Tuple
+
 import torch
 
 from horovodpp import _core
 from horovodpp.common import handles
 from horovodpp.common.arguments import wire
+from horovodpp.common.explained import OF_A_CALL, OF_A_START, explained
 from horovodpp.common.ops import Average
 from horovodpp.common.handles import wait_for
-from horovodpp.common.process_sets import global_process_set, member
+from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.allreduce import allreduce_async, grouped_allreduce_async
 from horovodpp.torch.collectives.arguments import check_tensor, detached, list_of
 from horovodpp.torch.dtypes import describe_moved, from_result
 
 
-def allgather_async(tensor, name=None, process_set=global_process_set):
+@explained(tensor="contiguous, of any dtype, with at least one dimension. The first "
+                  "dimension may differ between ranks, the others not.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a new "
+                   "tensor with the rows of all ranks.",
+           raises=OF_A_START,
+           example='everything = hvd.synchronize(hvd.allgather_async(rows, name="rows"))')
+def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
+                    process_set: ProcessSet = global_process_set) -> int:
     """Starts an allgather. Returns a handle for poll() and synchronize()."""
     core = member("Allgather", process_set)
     tensor = detached(tensor)
+    key = handles.claim("allgather", name, core)
     operation = _core.allgather(describe_moved(tensor), wire(name), core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor)
+    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
 
 
 class HorovodAllgather(torch.autograd.Function):
@@ -50,7 +63,14 @@ def _check_gathered(tensor):
                          "does not have: use tensor.reshape(1)")
 
 
-def allgather(tensor, name=None, process_set=global_process_set):
+@explained(tensor="contiguous, of any dtype, with at least one dimension. The first "
+                  "dimension may differ between ranks, the others not.",
+           returns="A new tensor, whose first dimension is the sum of the ranks'.",
+           raises={**OF_A_CALL, "IndexError": "the tensor is a scalar."},
+           example="predictions = hvd.allgather(predictions)      # (n, 10) -> (n of all "
+                   "ranks, 10)")
+def allgather(tensor: torch.Tensor, name: Optional[str] = None,
+              process_set: ProcessSet = global_process_set) -> torch.Tensor:
     """Returns the ranks' tensors, concatenated along the first dimension in rank order.
 
     The ranks' first dimensions may differ. The gradient is this rank's rows of the mean of the
@@ -60,14 +80,22 @@ def allgather(tensor, name=None, process_set=global_process_set):
     return HorovodAllgather.apply(tensor, name, process_set)
 
 
-def grouped_allgather_async(tensors, name=None, process_set=global_process_set):
+@explained(tensors="several such tensors, also of different dtypes; the same number on all "
+                   "ranks.",
+           returns="A handle, an int, for poll() and synchronize(), which returns a tuple "
+                   "of new tensors.",
+           raises=OF_A_START,
+           example='x, y = hvd.synchronize(hvd.grouped_allgather_async([x, y], name="both"))')
+def grouped_allgather_async(tensors: Iterable[torch.Tensor], name: Optional[str] = None,
+                            process_set: ProcessSet = global_process_set) -> int:
     """Starts one allgather of several tensors. Returns one handle; its result is a tuple."""
     core = member("Allgather", process_set)
     tensors = [tensor.detach() for tensor in list_of(tensors)]
+    key = handles.claim("grouped_allgather", name, core)
     operation = _core.grouped_allgather([describe_moved(tensor) for tensor in tensors],
                                         wire(name), core)
     return handles.add(operation, lambda results: tuple(
-        from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors)
+        from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors, key)
 
 
 class HorovodGroupedAllgather(torch.autograd.Function):
@@ -86,7 +114,13 @@ class HorovodGroupedAllgather(torch.autograd.Function):
                               for grad, first, rows in zip(grads, firsts, ctx.rows)))
 
 
-def grouped_allgather(tensors, name=None, process_set=global_process_set):
+@explained(tensors="several such tensors, also of different dtypes; the same number on all "
+                   "ranks.",
+           returns="A tuple of new tensors.",
+           raises={**OF_A_CALL, "IndexError": "a tensor is a scalar."},
+           example="x, y = hvd.grouped_allgather([x, y])")
+def grouped_allgather(tensors: Iterable[torch.Tensor], name: Optional[str] = None,
+                      process_set: ProcessSet = global_process_set) -> Tuple[torch.Tensor, ...]:
     """As allgather(), for several tensors; returns a tuple."""
     tensors = list_of(tensors)
     for tensor in tensors:

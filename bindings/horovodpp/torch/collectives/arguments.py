@@ -62,7 +62,22 @@ def _write_nothing(tensor):
         tensor.detach().reshape(-1)[:0].zero_()
 
 
-_increment_version = getattr(torch.autograd.graph, "increment_version", _write_nothing)
+def _version_counter():
+    """A function that counts a write to a tensor: torch's own, without its checks, if it fits."""
+    if not hasattr(torch.autograd.graph, "increment_version"):
+        return _write_nothing
+    count = getattr(torch._C, "_increment_version", None)
+    probe = torch.zeros(1)
+    before = probe._version
+    try:
+        count([probe])
+    except TypeError:  # Another version's.
+        return torch.autograd.graph.increment_version
+    return (lambda tensor: count((tensor,))) if probe._version == before + 1 else \
+        torch.autograd.graph.increment_version
+
+
+_increment_version = _version_counter()
 
 
 def written(tensor):

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training over virtual shards: the weights do not depend on the number of ranks."""
+from __future__ import annotations
+
+from typing import Any, Iterable, List, Optional
+
 import hashlib
 
 import torch
 
 from horovodpp import _core
+from horovodpp.common.explained import explained
 from horovodpp.torch.dtypes import describe
 from horovodpp.torch.mpi_ops import size
 
@@ -14,9 +19,12 @@ def _seed_of(*parts):
     return int.from_bytes(digest, "little") >> 1
 
 
+@explained(seed="of the shards' generators; equal on all ranks.",
+           raises={"ValueError": "there are fewer shards than ranks, or the optimizer is wrapped."})
 class ShardedStep:
     """A step of training in which the global batch is cut into a fixed number of shards.
 
+    Example:
         step = hvd.elastic.ShardedStep(model, optimizer, shards=8, seed=1)
         while state.step < 1000:
             for shard in step.shards(state.step):
@@ -33,13 +41,15 @@ class ShardedStep:
     ranks compute alike: the same machine type, number of threads (torch.set_num_threads) and
     deterministic operations.
 
-    model: its parameters and buffers lie in the host's memory. Integer buffers do not depend on the
-        shard.
-    optimizer: a torch.optim.Optimizer of this rank alone, not a DistributedOptimizer.
-    shards: at least as many as there are ever ranks. A power of two moves the fewest bytes.
+    Args:
+        model: its parameters and buffers lie in the host's memory. Integer buffers do not depend on
+            the shard.
+        optimizer: a torch.optim.Optimizer of this rank alone, not a DistributedOptimizer.
+        shards: at least as many as there are ever ranks. A power of two moves the fewest bytes.
     """
 
-    def __init__(self, model, optimizer, shards, seed=0):
+    def __init__(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, shards: int,
+                 seed: int = 0) -> None:
         if hasattr(optimizer, "skip_synchronize"):
             raise ValueError("ShardedStep reduces the gradients itself: give it the optimizer that "
                              "the DistributedOptimizer was made of")
@@ -52,9 +62,9 @@ class ShardedStep:
         self._optimizer = optimizer
         self._shards = shards
         self._seed = seed
-        self._sum = None
+        self._sum: Any = None
 
-    def shards(self, step):
+    def shards(self, step: int) -> Iterable[int]:
         """The numbers of this rank's shards of a step. Call backward() for each.
 
         step: the number of the step; it selects the seeds.
@@ -77,11 +87,11 @@ class ShardedStep:
         if after_first is not None:
             self._put(self._counted, after_first)
 
-    def seed_of(self, step, shard):
+    def seed_of(self, step: int, shard: int) -> int:
         """The seed of a shard in a step."""
         return _seed_of(self._seed, step, shard)
 
-    def apply(self):
+    def apply(self) -> None:
         """Averages gradients and buffers over all shards, and makes the optimizer's step.
 
         Raises HorovodInternalError if a rank was lost; parameters and optimizer are then unchanged.
@@ -106,28 +116,36 @@ class ShardedStep:
             buffer.copy_(value)
 
 
+@explained(batch_size="the number of samples of a shard.", shards="as for ShardedStep.",
+           seed="of the orders; equal on all ranks.",
+           raises={"ValueError": "the samples do not fill one step."},
+           example="""
+               indices = hvd.elastic.ShardedIndices(len(dataset), batch_size=32, shards=8)
+               batch = [dataset[i] for i in indices(step, shard)]""")
 class ShardedIndices:
     """The indices of a dataset for each step and shard: a new order in each epoch.
 
+    Example:
         batches = hvd.elastic.ShardedIndices(len(dataset), batch_size=16, shards=8)
         indices = batches(step, shard)
 
-    length: the number of samples. batch_size: the samples of a shard in a step. The last samples
-    of an epoch, which do not fill a step, are left out.
+    Args:
+        length: the number of samples. batch_size: the samples of a shard in a step. The last
+            samples of an epoch, which do not fill a step, are left out.
     """
 
-    def __init__(self, length, batch_size, shards, seed=0):
+    def __init__(self, length: int, batch_size: int, shards: int, seed: int = 0) -> None:
         self._length = length
         self._batch = batch_size
         self._shards = shards
         self._seed = seed
-        self._epoch = None
+        self._epoch: Optional[int] = None
         self.steps_per_epoch = length // (batch_size * shards)
         if self.steps_per_epoch < 1:
             raise ValueError(f"{length} samples do not fill a step of {shards} shards of "
                              f"{batch_size}")
 
-    def __call__(self, step, shard):
+    def __call__(self, step: int, shard: int) -> List[int]:
         """A list of `batch_size` indices."""
         epoch, step = divmod(step, self.steps_per_epoch)
         if epoch != self._epoch:

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of a training with torch."""
+from __future__ import annotations
+
+from typing import Any, Dict, Optional, TYPE_CHECKING
+
 import copy
 
 import torch
 
 from horovodpp.common.elastic import ObjectState
+from horovodpp.common.explained import OUTSIDE_OF_A_JOB, explained
 from horovodpp.torch.elastic.sampler import ElasticSampler
 from horovodpp.torch.elastic.steps import Boundary, NewcomerWatch, furthest
 from horovodpp.torch.functions import (
@@ -114,12 +119,17 @@ def _copied(value):
     return value if type(value) in (int, float, bool, str) else copy.deepcopy(value)
 
 
+@explained(kwargs="further values, by name, such as epoch=0.",
+           raises=OUTSIDE_OF_A_JOB)
 class TorchState(ObjectState):
     """A state of models, optimizers, samplers, and other values that can be pickled.
 
+    Example:
         state = TorchState(model, optimizer, sampler=sampler, epoch=0)
 
-    model, optimizer: values to keep. Pass others as keywords. Assigning to one of them saves it.
+    Args:
+        model, optimizer: values to keep. Pass others as keywords. Assigning to one of them saves
+            it.
 
     A loop either calls commit(), as in Horovod, and goes back to the last commit after a loss; or it
     calls end_step() after each step, and then loses one step at most:
@@ -134,7 +144,8 @@ class TorchState(ObjectState):
     a rank is lost in that call, the survivors go back to the last commit.
     """
 
-    def __init__(self, model=None, optimizer=None, **kwargs):
+    def __init__(self, model: Optional[torch.nn.Module] = None,
+                 optimizer: Optional[torch.optim.Optimizer] = None, **kwargs: Any) -> None:
         kwargs.update((name, value) for name, value in (("model", model), ("optimizer", optimizer))
                       if value is not None)
         self._handlers = {}
@@ -149,17 +160,20 @@ class TorchState(ObjectState):
         self._version = 0  # Boundaries passed,
         self._saved_version = 0  # and at the last commit.
         self._boundary = None  # With end_step() only.
-        self._at_boundary = {}  # The values without a handler.
+        self._at_boundary: Dict[str, Any] = {}  # The values without a handler.
         self._newcomers = NewcomerWatch()
         super().__init__(broadcast_object, rank, **rest)
 
-    def save(self):
+    if TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any: ...
+
+    def save(self) -> None:
         for handler in self._handlers.values():
             handler.save()
         super().save()
         self._saved_version = self._version
 
-    def end_step(self):
+    def end_step(self) -> None:
         """Ends a step: a loss from now on does not undo it.
 
         Every rank calls it, after the optimizers' steps and after all changes to the values of the
@@ -182,7 +196,7 @@ class TorchState(ObjectState):
         return [handler.value for handler in self._handlers.values()
                 if isinstance(handler.value, kind)]
 
-    def restore(self):
+    def restore(self) -> None:
         """Goes back to the last boundary, or to the last commit if it is passed."""
         if self._boundary is not None and not self._boundary.is_passed():
             self._boundary.put_back()
@@ -196,7 +210,7 @@ class TorchState(ObjectState):
         super().restore()
         self._version = self._saved_version
 
-    def sync(self):
+    def sync(self) -> None:
         """Takes the state of the rank that got furthest; moves nothing if all have the same.
 
         Raises RuntimeError if only newcomers are left, which have no state.
@@ -229,13 +243,13 @@ class TorchState(ObjectState):
         if uses_steps:
             self._begin_step()
 
-    def contents(self):
+    def contents(self) -> Dict[str, Any]:
         """All values, by name; those with a state_dict() as their state_dict()."""
         kept = {name: handler.value.state_dict() for name, handler in self._handlers.items()}
         values = {name: getattr(self, name) for name in self._saved_state}
         return {"version": self._version, "kept": kept, "values": values}
 
-    def replace_contents(self, contents):
+    def replace_contents(self, contents: Dict[str, Any]) -> None:
         """Replaces all values with contents() of another process, and saves them."""
         for name, value in contents["kept"].items():
             self._handlers[name].value.load_state_dict(value)
@@ -245,15 +259,15 @@ class TorchState(ObjectState):
         self._boundary = None
         self.save()
 
-    def on_reset(self):
+    def on_reset(self) -> None:
         self._newcomers.forget()
         super().on_reset()
 
-    def reset(self):
+    def reset(self) -> None:
         for sampler in self._values_of(ElasticSampler):
             sampler.reset()
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         handler = self.__dict__.get("_handlers", {}).get(name)
         if handler is not None:
             handler.set_value(value)

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps torch.compile out of functions that C++ calls while a compiled function runs."""
+"""Keeps torch.compile out of functions that run while a compiled function runs.
+
+torch's engine calls some of them from C++. Compiled autograd, whose backward pass is a compiled
+function, calls the hooks of gradients from there.
+"""
 import types
+
+import torch
 
 
 def _codes_of(code):
@@ -33,9 +39,29 @@ def _skipper():
     return lambda code: eval_frame.set_code_exec_strategy(code, skip)
 
 
+_skip = _skipper()
+# torch 2.1 to 2.6 skip a function, but not its calls.
+_NEEDS_WRAPPER = hasattr(torch, "compiler") and hasattr(torch.compiler, "disable") and \
+    not hasattr(torch._C._dynamo.eval_frame, "set_code_exec_strategy")
+
+
 def leave_untraced(*modules):
-    skip = _skipper()
+    """Keeps Dynamo out of the functions of these modules, and out of calls from them."""
     for module in modules:
         for function in _functions_of(module):
             for code in _codes_of(function.__code__):
-                skip(code)
+                _skip(code)
+
+
+def untraced(function):
+    """Decorates a function that compiled code calls: the call breaks the graph.
+
+    Does what torch.compiler.disable() does, without a wrapper, which would take time in each call.
+    """
+    if _NEEDS_WRAPPER:
+        return torch.compiler.disable(function)
+    function._torchdynamo_disable = True
+    function._torchdynamo_disable_msg = "it talks with other ranks"
+    for code in _codes_of(function.__code__):
+        _skip(code)
+    return function
