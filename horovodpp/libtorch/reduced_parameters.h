@@ -91,7 +91,10 @@ class ReducedParameters {
   void begin(const Options& options,
              const std::vector<std::vector<std::string>>& groups,
              std::function<void(Kind&)> contributed) {
-    if (!has_peers(options.process_set)) return;
+    if (!has_peers(options.process_set)) {
+      is_alone_ = size() == 1;
+      return;
+    }
     reducer_ = std::make_unique<Reducer>(in_words(options), groups);
     passes_ = options.backward_passes_per_step;
     contributed_ = std::move(contributed);
@@ -117,6 +120,18 @@ class ReducedParameters {
                   },
                   [this, one] { contributed_(*one); }});
     }
+  }
+
+  // An optimizer without a reducer must not train alone in a later, larger job.
+  //   Error (HVD_FAILED_PRECONDITION)  there is no job, or it has more ranks
+  void check_job() const {
+    if (!is_alone_ || size() == 1) return;
+    throw Error(HVD_FAILED_PRECONDITION,
+                "this optimizer was made in a job of one rank, and this job "
+                "has " +
+                    std::to_string(size()) +
+                    ": make a new optimizer after hvd_reform() or a new "
+                    "init(), and broadcast the parameters");
   }
 
   // From the next step on.
@@ -187,6 +202,7 @@ class ReducedParameters {
   std::vector<std::unique_ptr<Kind>> all_;
   std::function<void(Kind&)> contributed_;
   int passes_ = 1;
+  bool is_alone_ = false;  // The job had one rank.
   // Its destructor waits for users of the memory of `all_`.
   std::unique_ptr<Reducer> reducer_;
 };
