@@ -22,5 +22,6 @@
 #include "horovodpp/libtorch/collectives.h"            // IWYU pragma: export
 #include "horovodpp/libtorch/delta_optimizer.h"        // IWYU pragma: export
 #include "horovodpp/libtorch/distributed_optimizer.h"  // IWYU pragma: export
+#include "horovodpp/libtorch/frozen.h"                 // IWYU pragma: export
 #include "horovodpp/libtorch/job.h"                    // IWYU pragma: export
 #include "horovodpp/libtorch/span.h"                   // IWYU pragma: export

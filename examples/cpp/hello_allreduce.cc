@@ -6,8 +6,17 @@
 
 #include <cstdio>
 #include <exception>
+#include <string>
 
-int main() try {
+int main(int argc, char** argv) try {
+  if (argc > 1) {
+    const std::string argument = argv[1];
+    const bool asks = argument == "--help" || argument == "-h";
+    std::fprintf(asks ? stdout : stderr,
+                 "usage: [horovodrun -np N] hello_allreduce\n"
+                 "Adds up one number of each rank. Takes no arguments.\n");
+    return asks ? 0 : 2;
+  }
   hvd::throw_if_error(hvd::init());
   float number = static_cast<float>(hvd::rank() + 1);
   hvd::throw_if_error(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "progress_bar.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -14,6 +16,7 @@ constexpr std::chrono::milliseconds kRedraw(200);
 
 ProgressBar::ProgressBar(ProgressOptions options)
     : options_(std::move(options)),
+      redraws_(isatty(STDOUT_FILENO) != 0),
       begin_(std::chrono::steady_clock::now()),
       drawn_(begin_) {}
 
@@ -21,7 +24,7 @@ void ProgressBar::show(std::int64_t done, double loss, double memory) {
   const auto now = std::chrono::steady_clock::now();
   // finish() draws the last one.
   if (done >= options_.total) return;
-  if (!options_.visible || now - drawn_ < kRedraw) return;
+  if (!options_.visible || !redraws_ || now - drawn_ < kRedraw) return;
   drawn_ = now;
   draw(done, loss, memory);
 }
@@ -44,7 +47,8 @@ void ProgressBar::draw(std::int64_t done, double loss, double memory) {
   std::string bar(static_cast<std::size_t>(kWidth), ' ');
   std::fill_n(bar.begin(), filled, '=');
   if (filled < kWidth) bar[static_cast<std::size_t>(filled)] = '>';
-  std::printf("\r%s [%s] %3d%%  %.0f %s/s  tensors %.0f MiB  loss %.4f",
+  if (redraws_) std::printf("\r");
+  std::printf("%s [%s] %3d%%  %.0f %s/s  tensors %.0f MiB  loss %.4f",
               options_.label.c_str(), bar.c_str(),
               static_cast<int>(100 * done / total), rate, options_.unit.c_str(),
               memory, loss);

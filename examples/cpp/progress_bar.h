@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ProgressBar is a line on the terminal that shows the progress of an epoch:
+// A ProgressBar is a line on the terminal that shows the progress of an epoch.
+// If standard output is no terminal, only the finished line appears:
 //   epoch 1/5 [=========>          ]  48%  31204 images/s  tensors 57 MiB  loss 0.5312
 #pragma once
 
@@ -22,7 +23,7 @@ class ProgressBar {
   explicit ProgressBar(ProgressOptions options);
 
   // `done` is the number of finished steps, `loss` the current loss, `memory`
-  // the tensors' peak memory in MiB. Redraws a few times a second.
+  // the tensors' peak memory in MiB. Redraws a few times a second on a terminal.
   void show(std::int64_t done, double loss, double memory);
 
   // Redraws and ends the line.
@@ -32,6 +33,7 @@ class ProgressBar {
   void draw(std::int64_t done, double loss, double memory);
 
   const ProgressOptions options_;
+  const bool redraws_;
   const std::chrono::steady_clock::time_point begin_;
   std::chrono::steady_clock::time_point drawn_;
 };

@@ -76,21 +76,23 @@ class DeltaOptimizer {
 
   // Takes a step along zeros for parameters that no backward has reached. Every
   // rank calls it equally often.
+  //   Error (HVD_FAILED_PRECONDITION)  this rank has left the optimizer's job
   //   Error  a reduction failed: the parameters are as before the step, but the
   //          wrapped optimizer's state is not
   void step() {
+    deltas_.check_job();
     if (deltas_.reducer() == nullptr) {
       wrapped().step();
       return;
     }
     deltas_.watch();
-    for (const auto& delta : deltas_.all()) {
-      if (delta->takes_part() && !delta->is_sent()) start(*delta);
-    }
     try {
+      for (const auto& delta : deltas_.all()) {
+        if (delta->takes_part() && !delta->is_sent()) start(*delta);
+      }
       deltas_.reducer()->finish();
     } catch (...) {
-      for (const auto& delta : deltas_.all()) delta->take_back();
+      take_back();
       throw;
     }
     for (const auto& delta : deltas_.all()) delta->complete();
@@ -110,6 +112,15 @@ class DeltaOptimizer {
     deltas_.begin(options, {}, [this](internal::ParameterDelta& delta) {
       if (deltas_.reducer()->contribute(delta.key())) start(delta);
     });
+  }
+
+  void take_back() {
+    // Operations in flight still use the memory of the differences.
+    try {
+      deltas_.reducer()->discard();
+    } catch (...) {
+    }
+    for (const auto& delta : deltas_.all()) delta->take_back();
   }
 
   void start(internal::ParameterDelta& delta) {

@@ -119,6 +119,7 @@ class DistributedOptimizer {
   // gradients of each call of `closure` are reduced, and so is the loss that it
   // returns, because all ranks have to decide alike.
   torch::Tensor step(LossClosure closure = nullptr) {
+    gradients_.check_job();
     if (closure != nullptr) {
       return wrapped().step([&] { return reduced(closure); });
     }
@@ -144,6 +145,7 @@ class DistributedOptimizer {
   //   Error (HVD_FAILED_PRECONDITION)  the weights of all ranks are 0; or a weight is set
   //               while synchronize() is skipped, and it has not been called
   StepResult step(const StepOptions& options) {
+    gradients_.check_job();
     internal::check(options, options_);
     StepResult result;
     if (options.closure) {

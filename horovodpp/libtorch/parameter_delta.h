@@ -6,6 +6,8 @@
 
 #include <torch/types.h>
 
+#include <cstdint>
+
 #include "horovodpp/core/export.h"
 #include "horovodpp/libtorch/error.h"
 #include "horovodpp/libtorch/reduced_parameters.h"
@@ -20,9 +22,16 @@ namespace internal {
 class ParameterDelta : public ReducedParameter {
  public:
   static constexpr const char* kIfSurplus = "";
+  static constexpr const char* kIfCleared = "";
   using ReducedParameter::ReducedParameter;
 
   bool is_sent() const { return start_.defined(); }
+  // Whether zero_grad() of the module, or other code, has emptied the gradient
+  // since.
+  bool was_cleared() const {
+    const torch::Tensor& now = parameter().grad();
+    return is_sent() && (!now.is_same(used_) || now._version() != version_);
+  }
   void expect() {}
 
   // Takes the step, and starts to reduce the change.
@@ -37,6 +46,8 @@ class ParameterDelta : public ReducedParameter {
     const torch::Tensor start = parameter().detach().clone();
     optimizer.step_of(parameter());
     start_ = start;
+    used_ = gradient;
+    version_ = used_._version();
     wire_ = readied(parameter().detach() - start);
     reducer.add(key(), wire_);
   }
@@ -62,10 +73,13 @@ class ParameterDelta : public ReducedParameter {
   void reset() {
     start_ = torch::Tensor();
     wire_ = torch::Tensor();
+    used_ = torch::Tensor();
   }
 
   torch::Tensor start_;  // Undefined: there was no step.
   torch::Tensor wire_;
+  torch::Tensor used_;        // The gradient of the step.
+  std::int64_t version_ = 0;  // Of `used_`, after the step.
 };
 
 }  // namespace internal

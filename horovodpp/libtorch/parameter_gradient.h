@@ -29,9 +29,14 @@ class ParameterGradient : public ReducedParameter {
   static constexpr const char* kIfSurplus =
       "; if one backward pass computes a gradient in several parts, set "
       "during_backward = false";
+  static constexpr const char* kIfCleared = ", or set during_backward = false";
   using ReducedParameter::ReducedParameter;
 
   bool is_sent() const { return sent_.defined(); }
+
+  // Whether zero_grad() of the module, or other code, has emptied the gradient
+  // in flight.
+  bool was_cleared() const { return is_sent() && has_changed(); }
 
   // A contribution is about to come.
   void expect() { is_expected_ = !parameter().grad().defined(); }

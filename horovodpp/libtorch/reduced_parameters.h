@@ -49,7 +49,8 @@ class ReducedParameter {
 };
 
 // A Kind is a ReducedParameter that also has is_sent(); expect(), called before
-// a contribution; and kIfSurplus, advice for the error that refuses one.
+// a contribution; was_cleared(), whether its gradient was emptied since it was
+// sent; and kIfSurplus and kIfCleared, advice for the errors that refuse one.
 template <typename Kind>
 class ReducedParameters {
  public:
@@ -90,7 +91,10 @@ class ReducedParameters {
   void begin(const Options& options,
              const std::vector<std::vector<std::string>>& groups,
              std::function<void(Kind&)> contributed) {
-    if (!has_peers(options.process_set)) return;
+    if (!has_peers(options.process_set)) {
+      is_alone_ = size() == 1;
+      return;
+    }
     reducer_ = std::make_unique<Reducer>(in_words(options), groups);
     passes_ = options.backward_passes_per_step;
     contributed_ = std::move(contributed);
@@ -118,6 +122,18 @@ class ReducedParameters {
     }
   }
 
+  // An optimizer without a reducer must not train alone in a later, larger job.
+  //   Error (HVD_FAILED_PRECONDITION)  there is no job, or it has more ranks
+  void check_job() const {
+    if (!is_alone_ || size() == 1) return;
+    throw Error(HVD_FAILED_PRECONDITION,
+                "this optimizer was made in a job of one rank, and this job "
+                "has " +
+                    std::to_string(size()) +
+                    ": make a new optimizer after hvd_reform() or a new "
+                    "init(), and broadcast the parameters");
+  }
+
   // From the next step on.
   void expect(int passes) {
     passes_ = passes;
@@ -132,7 +148,9 @@ class ReducedParameters {
           HVD_FAILED_PRECONDITION,
           "optimizer.zero_grad() was called after loss.backward() but before "
           "optimizer.step(). This is prohibited, as the ranks are still "
-          "reducing what backward has computed.");
+          "reducing what backward has computed. If another model's loss "
+          "reached these parameters, freeze them in its backward "
+          "(hvd::libtorch::Frozen), or set during_backward = false.");
     }
     if (reducer_ != nullptr) reducer_->discard();
     optimizer_->zero_grad();
@@ -146,12 +164,25 @@ class ReducedParameters {
 
   static void refuse_surplus(const Kind& one) {
     if (!one.is_sent()) return;
-    throw Error(HVD_FAILED_PRECONDITION,
-                "Gradients of '" + one.key() +
-                    "' were computed more than backward_passes_per_step times "
-                    "before call to step(). Increase backward_passes_per_step "
-                    "to accumulate gradients locally" +
-                    Kind::kIfSurplus + ".");
+    throw Error(
+        HVD_FAILED_PRECONDITION,
+        "Gradients of '" + one.key() +
+            "' were computed more than backward_passes_per_step times before "
+            "call to step(). " +
+            (one.was_cleared()
+                 ? std::string(
+                       "The gradient was sent and then cleared, but not by "
+                       "this optimizer: the loss of another model, as of a "
+                       "GAN's generator, has reached the parameter. Freeze the "
+                       "parameter in that backward (hvd::libtorch::Frozen)") +
+                       Kind::kIfCleared
+                 : std::string("Increase backward_passes_per_step to "
+                               "accumulate gradients locally; if the backward "
+                               "of another model's loss reached the "
+                               "parameter, freeze the parameter there "
+                               "(hvd::libtorch::Frozen)") +
+                       Kind::kIfSurplus) +
+            ".");
   }
 
   void number_others() {
@@ -171,6 +202,7 @@ class ReducedParameters {
   std::vector<std::unique_ptr<Kind>> all_;
   std::function<void(Kind&)> contributed_;
   int passes_ = 1;
+  bool is_alone_ = false;  // The job had one rank.
   // Its destructor waits for users of the memory of `all_`.
   std::unique_ptr<Reducer> reducer_;
 };

@@ -5,7 +5,7 @@ Makefiles or by CMake. Compares their losses with the losses of the programs bef
 data parallelism.
 
     examples_test.py --prefix P --libdir LIB --horovodrun H --work W [--option OPTION]
-                     [--also FOLDER] [--define NAME=VALUE] FOLDER MOST
+                     [--also FOLDER] [--define NAME=VALUE] [--again PROGRAM] FOLDER MOST
 
 Removes the lines of the README's block ```diff from the program. The block has at most MOST lines.
 Two ranks with half the batch compute the same as one rank with the whole batch.
@@ -62,7 +62,19 @@ def losses(text):
     return found
 
 
-def built(folder, work, environment, program, args):
+def compared_again(program, args, environment, two):
+    """Adds the losses of a second program, which has no form without horovodpp, in two ranks to
+    `two`; returns the losses of one rank with the whole batch. The steps are negative."""
+    runs = [losses(run([args.horovodrun, args.option, "-np", str(ranks), str(program),
+                        str(BATCH // ranks), str(STEPS)], environment)) for ranks in (1, 2)]
+    if any(len(found) != STEPS for found in runs):
+        sys.exit(f"{program.name} has the steps {[sorted(found) for found in runs]}")
+    one, parallel = ({-1 - step: loss for step, loss in found.items()} for found in runs)
+    two.update(parallel)
+    return one
+
+
+def built(folder, work, environment, program, args, parallel):
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(folder, work)
     source, text = program
@@ -71,7 +83,8 @@ def built(folder, work, environment, program, args):
         run(["cmake", "-S", str(work), "-B", str(work), "-Wno-dev", "-D" + args.compiler,
              "-DCMAKE_PREFIX_PATH=" + ";".join([args.prefix, *args.also]), *("-D" + each for each in args.define)],
             environment)
-        run(["cmake", "--build", str(work)], environment)
+        targets = [source.rpartition(".")[0], *filter(None, [args.again if parallel else None])]
+        run(["cmake", "--build", str(work), "--target", *targets], environment)
     else:
         run(["make", "-s", "-C", str(work), args.compiler], environment)
     return work / source.rpartition(".")[0]
@@ -85,6 +98,7 @@ def main():
     parser.add_argument("--also", action="append", default=[],
                         help="where CMake looks besides the prefix")
     parser.add_argument("--define", action="append", default=[], help="what CMake is told")
+    parser.add_argument("--again", help="a second program of the folder, compared with itself")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("most", type=int)
     args = parser.parse_args()
@@ -107,14 +121,16 @@ def main():
     if re.search(r"hvd|include <horovodpp", alone):
         sys.exit("what was there before knows of horovodpp")
     work = pathlib.Path(args.work) / args.folder.name
-    parallel = built(args.folder, work / "parallel", environment, (source, text), args)
-    single = built(args.folder, work / "alone", environment, (source, alone), args)
+    parallel = built(args.folder, work / "parallel", environment, (source, text), args, True)
+    single = built(args.folder, work / "alone", environment, (source, alone), args, False)
 
     one = losses(run([single, str(BATCH), str(STEPS)], environment))
     two = losses(run([args.horovodrun, args.option, "-np", "2", str(parallel), str(BATCH // 2),
                       str(STEPS)], environment))
     if len(one) != STEPS or set(one) != set(two):
         sys.exit(f"one rank has the steps {sorted(one)}, two have {sorted(two)}")
+    if args.again:
+        one.update(compared_again(parallel.parent / args.again, args, environment, two))
     worst = max(abs(one[step] - two[step]) for step in one)
     print(f"{count} lines; {STEPS} losses from {one[0]} to {one[STEPS - 1]} "
           f"differ by {worst:.1e} at most")

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The symbols that the shared libraries in PREFIX export: names of hvd, and none of the
 # libraries they contain.
+# With PAGE, also compares their number with the page's table.
+set(of_both 0)
+set(of_c 0)
 file(GLOB libraries ${PREFIX}/${LIBDIR}/libhorovodpp.so ${PREFIX}/${LIBDIR}/libhorovodpp_tensors.so)
 foreach(library IN LISTS libraries)
 execute_process(COMMAND ${NM} --dynamic --defined-only --demangle ${library}
@@ -11,6 +14,11 @@ string(REPLACE "[" "(" text "${text}")
 string(REPLACE "]" ")" text "${text}")
 string(REPLACE "\n" ";" symbols "${text}")
 list(LENGTH symbols all)
+math(EXPR of_both "${of_both} + ${all}")
+set(in_c ${symbols})
+list(FILTER in_c INCLUDE REGEX "^[0-9a-f]* T hvd_[a-z_]+$")
+list(LENGTH in_c count)
+math(EXPR of_c "${of_c} + ${count}")
 set(others ${symbols})
 list(FILTER others EXCLUDE REGEX "[ (]hvd::|^[0-9a-f]* T hvd_[a-z_]+$|^[0-9a-f]* [VR] (vtable|typeinfo|typeinfo name|VTT) for hvd::")
 if(others)
@@ -45,5 +53,28 @@ if(count EQUAL 2)
     COMMAND_ERROR_IS_FATAL ANY)
   if(needed MATCHES "blas|dnnl|horovodpp_tensors")
     message(FATAL_ERROR "libhorovodpp.so loads what only tensors need:\n${needed}")
+  endif()
+endif()
+
+# The number in the last column of the page's row.
+function(number_of_row row variable)
+  file(STRINGS ${PAGE} line REGEX "^. ${row} .")
+  if(NOT line MATCHES "([0-9,]+) .$")
+    message(FATAL_ERROR "${PAGE} has no row '${row}'")
+  endif()
+  string(REPLACE "," "" number "${CMAKE_MATCH_1}")
+  set(${variable} ${number} PARENT_SCOPE)
+endfunction()
+
+# The compiler decides how many of the C++ symbols exist, so their number may differ by a tenth.
+if(PAGE)
+  number_of_row("exported symbols, all" all_of_page)
+  number_of_row("exported symbols in C" c_of_page)
+  math(EXPR difference "${of_both} - ${all_of_page}")
+  string(REPLACE "-" "" difference "${difference}")
+  math(EXPR most "${all_of_page} / 10")
+  if(difference GREATER most OR NOT of_c EQUAL c_of_page)
+    message(FATAL_ERROR "${PAGE} counts ${all_of_page} symbols, of which ${c_of_page} in C; "
+      "the libraries export ${of_both} and ${of_c}")
   endif()
 endif()

@@ -34,12 +34,33 @@ class HelloAllreduce(unittest.TestCase):
                          (0, "rank 0 of 1: the sum is 1\n", ""))
 
 
+class Arguments(unittest.TestCase):
+    def test_hello_allreduce_prints_its_help(self):
+        for option in ("--help", "-h"):
+            job = jobs.subprocess.run([HELLO, option], text=True, capture_output=True, timeout=60)
+            self.assertEqual((job.returncode, job.stderr), (0, ""))
+            self.assertIn("usage:", job.stdout)
+            self.assertNotIn("rank 0", job.stdout)
+
+    def test_hello_allreduce_refuses_other_arguments(self):
+        job = jobs.subprocess.run([HELLO, "--hello"], text=True, capture_output=True, timeout=60)
+        self.assertEqual((job.returncode, job.stdout), (2, ""))
+        self.assertIn("usage:", job.stderr)
+
+
 # Products with another number of threads add in another order, and a job of one
 # rank would use more threads.
 os.environ["HOROVODPP_NUM_THREADS"] = "1"
 
 
 class FashionMnist(unittest.TestCase):
+    def test_redraws_no_line_in_a_pipe(self):
+        job = jobs.subprocess.run([FASHION_MNIST, "--epochs", "1", "--limit", "2000"],
+                                  capture_output=True, timeout=120)
+        self.assertEqual((job.returncode, job.stderr), (0, b""))
+        self.assertNotIn(b"\r", job.stdout)
+        self.assertEqual(job.stdout.count(b"100%"), 1)
+
     def test_reports_each_epoch_once_and_learns(self):
         job = jobs.run(2, FASHION_MNIST, "--epochs", "2", "--limit", "4000")
         self.assertEqual((job.returncode, job.stderr), (0, ""))

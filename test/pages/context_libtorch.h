@@ -35,3 +35,25 @@ struct libtorch_step : libtorch_training {
 };
 
 struct libtorch_delta : libtorch_training {};
+
+struct libtorch_several_losses {
+  static torch::Tensor real(const torch::Tensor& score) {
+    return torch::softplus(-score).mean();
+  }
+  static torch::Tensor fake(const torch::Tensor& score) {
+    return torch::softplus(score).mean();
+  }
+  static hvd::libtorch::DistributedOptions named(const char* name) {
+    hvd::libtorch::DistributedOptions options;
+    options.name = name;
+    return options;
+  }
+  torch::nn::Linear generator{3, 2}, critic{2, 1};
+  torch::Tensor noise = torch::ones({2, 3}), data = torch::ones({2, 2});
+  hvd::libtorch::DistributedOptimizer of_generator{
+      torch::optim::SGD(generator->parameters(), 0.1),
+      generator->named_parameters(), named("generator")};
+  hvd::libtorch::DistributedOptimizer of_critic{
+      torch::optim::SGD(critic->parameters(), 0.1), critic->named_parameters(),
+      named("critic")};
+};

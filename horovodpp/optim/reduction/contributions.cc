@@ -76,7 +76,8 @@ void Contributions::before_zero_grad() {
     throw Error(absl::FailedPreconditionError(
         "optimizer.zero_grad() was called after loss.backward() but before "
         "optimizer.step(). This is prohibited as it can cause a race "
-        "condition."));
+        "condition. If another model's loss reached these parameters, freeze "
+        "them in its backward: requires_grad_(false)."));
   }
   attach();
 }
@@ -95,7 +96,9 @@ void Contributions::refuse_surplus(std::size_t parameter) const {
       "Gradients were computed more than backward_passes_per_step times before "
       "call to step(): '",
       parameters_[parameter].name, "' had its ", passes_,
-      ". Increase backward_passes_per_step to accumulate gradients locally.")));
+      ". Increase backward_passes_per_step to accumulate gradients locally. If "
+      "another model's loss reached the parameter, as of a GAN's generator, "
+      "freeze the parameter in that backward: requires_grad_(false).")));
 }
 
 }  // namespace hvd::optim

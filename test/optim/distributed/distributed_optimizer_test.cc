@@ -401,6 +401,30 @@ TEST(DistributedOptimizer, AddsUpThePassesOfAStep) {
   });
 }
 
+// As in a GAN: the loss of `a` passes through `b`.
+TEST(DistributedOptimizer, NamesTheOtherLossThatReachesItsParameters) {
+  run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
+    Weights w;
+    DistributedOptimizer of_b(
+        std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"b", w.b}},
+                              SGDOptions{.learning_rate = 1}),
+        {.runtime = &job});
+    w.loss(1).backward();
+    EXPECT_ERROR(Error, "freeze the parameter in that backward",
+                 w.b.sum().backward());
+    EXPECT_ERROR(Error, "freeze them in its backward", of_b.zero_grad());
+    of_b.step();
+
+    w.b.set_requires_grad(false);
+    w.loss(1).backward();
+    w.b.set_requires_grad(true);
+    of_b.zero_grad();
+    w.b.sum().backward();
+    of_b.step();
+    EXPECT_EQ(w.b.grad().item<float>(), 1.0f);
+  });
+}
+
 TEST(DistributedOptimizer, ASharedWeightIsHandedOverOnce) {
   run_world({.size = 2}, [](Runtime& job, LoopbackWorld&) {
     Weights w;
