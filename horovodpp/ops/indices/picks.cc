@@ -66,8 +66,11 @@ Places places_of(const Dims& shape, const Dims& strides, const Picks& picks) {
   }
   places.first = *first;
   places.offsets.resize(static_cast<std::size_t>(places.picked.product()));
+  // An empty selection reads no index, as in PyTorch, unless the dimension of
+  // the index is empty.
+  const bool is_empty = places.rest.product() == 0;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (!picks[d].defined()) continue;
+    if (!picks[d].defined() || (is_empty && shape[d] != 0)) continue;
     add_offsets(places.offsets, picks[d], places.picked, shape[d], strides[d],
                 d);
   }
