@@ -8,6 +8,8 @@ program that differs into a test.
 import json
 import math
 
+import sources_shapes
+
 # By name: Python and C++. {0}, {1} … are operands, {all} is the list of operands,
 # and other names are numbers and lists of the statement.
 SOURCES = {
@@ -184,7 +186,11 @@ SOURCES.update({f"{name}_number": (f"torch.{name}({{0}}, {{number}})",
                                    f"hvd::{name}({{0}}, {{number}})")
                 for name in ["eq", "ne", "lt", "le", "gt", "ge"]})
 
+SOURCES.update(sources_shapes.SOURCES)
+
 TENSOR_LISTS = ("of", "gradients", "inputs")
+# They return lists of tensors.
+SEVERAL = {"split", "split_size", "chunk", "unbind", "grad"} | sources_shapes.SEVERAL
 PAIRS = ("kernel", "stride", "padding", "dilation", "size")
 CPP_DTYPES = {"float32": "kF32", "float64": "kF64", "float16": "kF16", "bfloat16": "kBF16",
               "int64": "kI64", "bool": "kBool"}
@@ -266,6 +272,8 @@ class _Dialect:
             return self.no_value
         if isinstance(value, bool):
             return self.boolean(value)
+        if key == "equation":
+            return json.dumps(value)
         if isinstance(value, list):
             return self.list([str(v) for v in value])
         return self.number(value)
@@ -280,7 +288,7 @@ class _Python(_Dialect):
         names = s.get("as") or []
         if not names:
             return source
-        if len(names) == 1 and s["do"] not in ("split", "split_size", "chunk", "unbind", "grad"):
+        if len(names) == 1 and s["do"] not in SEVERAL:
             return f"{names[0]} = {source}"
         return f"({', '.join(names)},) = {source}"
 
@@ -338,7 +346,7 @@ class _Cpp(_Dialect):
             return source
         if not names:
             return source + ";"
-        if len(names) == 1 and s["do"] not in ("split", "split_size", "chunk", "unbind", "grad"):
+        if len(names) == 1 and s["do"] not in SEVERAL:
             return f"hvd::Tensor {names[0]} = {source};"
         return f"auto [{', '.join(names)}] = {source};"
 

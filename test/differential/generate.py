@@ -5,6 +5,7 @@ import random
 
 import recipes_elementwise
 import recipes_graphs
+import recipes_more_shapes
 import recipes_networks
 import recipes_shapes
 from builder import Builder

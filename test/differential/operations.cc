@@ -9,6 +9,7 @@ const Operations& all_operations() {
     add_elementwise_operations(operations);
     add_reductions(operations);
     add_shape_operations(operations);
+    add_more_shapes(operations);
     add_lookups(operations);
     add_network_operations(operations);
     add_inplace_operations(operations);

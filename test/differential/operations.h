@@ -18,6 +18,7 @@ using Operations = std::map<std::string, Operation>;
 void add_elementwise_operations(Operations& operations);
 void add_reductions(Operations& operations);
 void add_shape_operations(Operations& operations);
+void add_more_shapes(Operations& operations);
 void add_lookups(Operations& operations);
 void add_network_operations(Operations& operations);
 void add_inplace_operations(Operations& operations);

@@ -16,6 +16,7 @@ import torch.nn.functional as F
 
 import dialects
 import functions
+import sources_shapes
 
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore")
@@ -177,7 +178,7 @@ EXACT = {"leaf", "detach", "data", "get_grad", "view", "reshape", "transpose", "
          "split_size", "chunk", "unbind", "contiguous", "index", "to", "dropout", "drop_path",
          "channels_last", "neg", "abs", "relu", "clone", "max", "min", "max_dim", "min_dim",
          "clone_with_strides", "flip", "roll", "pad", "cat", "stack", "gather", "index_select",
-         "embedding", "where", "where_number", "masked_fill", "clamp", "enter", "leave"}
+         "embedding", "where", "where_number", "masked_fill", "clamp", "enter", "leave"} | sources_shapes.EXACT
 
 
 ROUNDS_IN_PLACE = {"add_", "sub_", "mul_", "add_number_", "mul_number_", "exp_", "sin_"}
