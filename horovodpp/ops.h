@@ -17,6 +17,8 @@
 #include "horovodpp/ops/functional/norms.h"      // IWYU pragma: export
 #include "horovodpp/ops/images/images.h"         // IWYU pragma: export
 #include "horovodpp/ops/indices/index_ops.h"     // IWYU pragma: export
+#include "horovodpp/ops/indices/mask_ops.h"      // IWYU pragma: export
+#include "horovodpp/ops/indices/scatter_ops.h"   // IWYU pragma: export
 #include "horovodpp/ops/matmul_ops.h"            // IWYU pragma: export
 #include "horovodpp/ops/reduce_ops.h"            // IWYU pragma: export
 #include "horovodpp/ops/shape_ops.h"             // IWYU pragma: export

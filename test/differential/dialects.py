@@ -8,6 +8,7 @@ program that differs into a test.
 import json
 import math
 
+import sources_scatter
 import sources_shapes
 
 # By name: Python and C++. {0}, {1} … are operands, {all} is the list of operands,
@@ -187,6 +188,7 @@ SOURCES.update({f"{name}_number": (f"torch.{name}({{0}}, {{number}})",
                 for name in ["eq", "ne", "lt", "le", "gt", "ge"]})
 
 SOURCES.update(sources_shapes.SOURCES)
+SOURCES.update(sources_scatter.SOURCES)
 
 TENSOR_LISTS = ("of", "gradients", "inputs")
 # They return lists of tensors.
@@ -272,6 +274,8 @@ class _Dialect:
             return self.no_value
         if isinstance(value, bool):
             return self.boolean(value)
+        if key == "reduce":
+            return self.reduce(value)
         if key == "equation":
             return json.dumps(value)
         if isinstance(value, list):
@@ -311,6 +315,9 @@ class _Python(_Dialect):
         return f"torch.{name}"
 
     def reduction(self, name):
+        return repr(name)
+
+    def reduce(self, name):
         return repr(name)
 
     def boolean(self, value):
@@ -367,6 +374,9 @@ class _Cpp(_Dialect):
 
     def reduction(self, name):
         return "hvd::Reduction::k" + name.capitalize()
+
+    def reduce(self, name):
+        return "hvd::ScatterReduce::" + sources_scatter.REDUCE[name]
 
     def boolean(self, value):
         return str(value).lower()

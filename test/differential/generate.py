@@ -7,6 +7,7 @@ import recipes_elementwise
 import recipes_graphs
 import recipes_more_shapes
 import recipes_networks
+import recipes_scatter
 import recipes_shapes
 from builder import Builder
 from recipes import RECIPES

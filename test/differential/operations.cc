@@ -11,6 +11,7 @@ const Operations& all_operations() {
     add_shape_operations(operations);
     add_more_shapes(operations);
     add_lookups(operations);
+    add_scatters(operations);
     add_network_operations(operations);
     add_inplace_operations(operations);
     add_graph_statements(operations);

@@ -25,6 +25,8 @@ OVERLOADS.update({f"{name}_": [f"{name}_", f"{name}_number_"] for name in
 OVERLOADS.update({"tensor_split": ["tensor_split", "tensor_split_at"],
                   "repeat_interleave": ["repeat_interleave", "repeat_interleave_tensor"],
                   "tensordot": ["tensordot", "tensordot_last"], "roll": ["roll", "roll_flat"]})
+OVERLOADS.update({"scatter": ["scatter", "scatter_number"],
+                  "masked_fill": ["masked_fill", "masked_fill_tensor"]})
 OVERLOADS["split"] = ["split", "split_size"]
 
 NO_OPERATIONS = {

@@ -42,14 +42,19 @@ Tensor lower_triangle(std::int64_t rows, std::int64_t columns,
   return mask;
 }
 
-Tensor lower_mask(const Tensor& x, std::int64_t diagonal,
-                  const char* operation) {
+void check_matrices(const Tensor& x, const char* operation) {
   autograd::check_defined(x, operation);
-  if (x.dim() < 2) {
-    throw InvalidArgument(absl::StrCat(operation, ": ", x.describe(),
-                                       " is not [..., rows, columns]"));
-  }
-  return lower_triangle(x.size(-2), x.size(-1), diagonal);
+  if (x.dim() >= 2) return;
+  throw InvalidArgument(absl::StrCat(operation, ": ", x.describe(),
+                                     " is not [..., rows, columns]"));
+}
+
+// x where `mask`, or its opposite, is true; 0 elsewhere. Not recorded.
+Tensor masked(const Tensor& x, const Tensor& mask, bool opposite) {
+  return autograd::result_of("where", [&] {
+    const NoGrad no_grad;
+    return where(opposite ? logical_not(mask) : mask, x.detach(), 0.0);
+  });
 }
 
 // The shape [...] without its last size, with two dimensions of `size` added.
@@ -65,13 +70,26 @@ Dims embedded_shape(const Dims& shape, std::int64_t size, std::size_t d1,
 }  // namespace
 
 Tensor tril(const Tensor& x, std::int64_t diagonal) {
-  return where(lower_mask(x, diagonal, "tril"), x, 0.0);
+  check_matrices(x, "tril");
+  Tensor out =
+      masked(x, lower_triangle(x.size(-2), x.size(-1), diagonal), false);
+  if (autograd::needs_grad(x)) {
+    autograd::record(out, "TrilBackward", x,
+                     [diagonal](Tensor& dy) { return tril(dy, diagonal); });
+  }
+  return out;
 }
 
 Tensor triu(const Tensor& x, std::int64_t diagonal) {
+  check_matrices(x, "triu");
   // Columns >= row + diagonal are those not <= row + diagonal - 1.
   const std::int64_t below = std::max(diagonal, INT64_MIN + 1) - 1;
-  return where(logical_not(lower_mask(x, below, "triu")), x, 0.0);
+  Tensor out = masked(x, lower_triangle(x.size(-2), x.size(-1), below), true);
+  if (autograd::needs_grad(x)) {
+    autograd::record(out, "TriuBackward", x,
+                     [diagonal](Tensor& dy) { return triu(dy, diagonal); });
+  }
+  return out;
 }
 
 const Tensor& tril_(const Tensor& x, std::int64_t diagonal) {
