@@ -24,6 +24,7 @@
 #include "horovodpp/ops/shape_ops.h"             // IWYU pragma: export
 #include "horovodpp/ops/shapes/contractions.h"   // IWYU pragma: export
 #include "horovodpp/ops/shapes/copies.h"         // IWYU pragma: export
+#include "horovodpp/ops/shapes/patches.h"        // IWYU pragma: export
 #include "horovodpp/ops/shapes/patterns.h"       // IWYU pragma: export
 #include "horovodpp/ops/shapes/views.h"          // IWYU pragma: export
 #include "horovodpp/ops/unary_ops.h"             // IWYU pragma: export

@@ -77,7 +77,20 @@ const std::map<std::string, One> kViewsAndCopies = {
     {"one_hot",
      [](const Statement& s) { return one_hot(s[0], s.integer("classes")); }}};
 
+PatchOptions patches_of(const Statement& s) {
+  return {.kernel = s.pair("kernel"),
+          .dilation = s.pair("dilation"),
+          .padding = s.pair("padding"),
+          .stride = s.pair("stride")};
+}
+
 const std::map<std::string, One> kMatrices = {
+    {"unfold_images",
+     [](const Statement& s) { return unfold(s[0], patches_of(s)); }},
+    {"fold",
+     [](const Statement& s) {
+       return fold(s[0], s.pair("size"), patches_of(s));
+     }},
     {"tril",
      [](const Statement& s) { return tril(s[0], s.integer("offset")); }},
     {"triu",

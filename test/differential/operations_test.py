@@ -24,7 +24,7 @@ OVERLOADS.update({f"{name}_": [f"{name}_", f"{name}_number_"] for name in
                   ["add", "mul", "index_put"]})
 OVERLOADS.update({"tensor_split": ["tensor_split", "tensor_split_at"],
                   "repeat_interleave": ["repeat_interleave", "repeat_interleave_tensor"],
-                  "tensordot": ["tensordot", "tensordot_last"], "roll": ["roll", "roll_flat"]})
+                  "tensordot": ["tensordot", "tensordot_last"], "roll": ["roll", "roll_flat"], "unfold": ["unfold", "unfold_images"]})
 OVERLOADS.update({"scatter": ["scatter", "scatter_number"],
                   "masked_fill": ["masked_fill", "masked_fill_tensor"]})
 OVERLOADS["split"] = ["split", "split_size"]

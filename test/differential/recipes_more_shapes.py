@@ -260,6 +260,24 @@ def one_hot(b, name):
     b.emit(name, (labels,), ((*labels.sizes, classes), "int64"), classes=classes)
 
 
+@recipe("unfold_images", "fold", weight=0.4)
+def patches(b, name):
+    pair = lambda low, high: [b.rng.randint(low, high) for _ in range(2)]
+    size, kernel, dilation = pair(3, 5), pair(1, 2), pair(1, 2)
+    padding, stride = pair(0, 1), pair(1, 2)
+    n, c = b.rng.randint(1, 2), b.rng.randint(1, 2)
+    counts = [(m + 2 * p - d * (k - 1) - 1) // s + 1
+              for m, p, d, k, s in zip(size, padding, dilation, kernel, stride)]
+    columns = [n, c * math.prod(kernel), math.prod(counts)]
+    sizes, made = [n, c, *size], columns
+    given = {}
+    if name == "fold":
+        sizes, made, given = columns, sizes, {"size": size}
+    x = b.like(sizes, b.some_dtype())
+    b.emit(name, (x,), (made, x.dtype), kernel=kernel, dilation=dilation, padding=padding,
+           stride=stride, **given)
+
+
 # --- Contractions ---
 @recipe("outer", "dot", "mv", weight=0.5)
 def vectors(b, name):

@@ -36,6 +36,12 @@ SOURCES = {
                    "hvd::diag_embed({0}, {offset}, {dim1}, {dim2})"),
     "full_like": ("torch.full_like({0}, {number})", "hvd::full_like({0}, {number})"),
     "one_hot": ("F.one_hot({0}, {classes})", "hvd::one_hot({0}, {classes})"),
+    "unfold_images": ("F.unfold({0}, {kernel}, {dilation}, {padding}, {stride})",
+                      "hvd::unfold({0}, {{.kernel = {kernel}, .dilation = {dilation}, "
+                      ".padding = {padding}, .stride = {stride}}})"),
+    "fold": ("F.fold({0}, {size}, {kernel}, {dilation}, {padding}, {stride})",
+             "hvd::fold({0}, hvd::Pair{size}, {{.kernel = {kernel}, .dilation = {dilation}, "
+             ".padding = {padding}, .stride = {stride}}})"),
     # Contractions.
     "baddbmm": ("torch.baddbmm({0}, {1}, {2}, beta={beta}, alpha={alpha})",
                 "hvd::baddbmm({0}, {1}, {2}, {{.beta = {beta}, .alpha = {alpha}}})"),
@@ -59,4 +65,4 @@ VIEWS = {"flatten", "unflatten", "movedim", "swapaxes", "diagonal", "unfold", "b
          "tensor_split_at", "meshgrid", "einsum"}
 SEVERAL = {"broadcast_tensors", "tensor_split", "tensor_split_at", "meshgrid"}
 # Their results are not rounded.
-EXACT = set(SOURCES) - {"outer", "dot", "mv", "baddbmm", "tensordot", "tensordot_last", "einsum"}
+EXACT = set(SOURCES) - {"outer", "dot", "mv", "baddbmm", "tensordot", "tensordot_last", "einsum", "fold"}
