@@ -283,6 +283,8 @@ KNOWN = [
           program=both(does("retain_grad"), does("detach_"))),
     Known("the same; PyTorch may keep it as the gradient of a leaf", kind="gradient's values",
           program=writes_given_gradient_in_place),
+    Known("take_along_dim refuses indices out of range; PyTorch takes them modulo the size",
+          kind="refused", operation="take_along_dim", ours="is not within"),
     Known("expanded tensors are not written, not even by indices", kind="refused",
           operation="index_.*_|masked_scatter_|put_|scatter_.*_", ours="several elements .* on one place",
           program=either(does("expand", "broadcast_to", "broadcast_tensors", "meshgrid", "unfold"),

@@ -205,9 +205,10 @@ Tensor pick_backward(const Tensor& grad, const Dims& shape,
 
 void IndexPutBackward::apply(std::span<Tensor> grads,
                              std::span<Tensor> results) {
+  if (wants(0) && accumulate) results[0] = grads[0];
+  if (accumulate && !wants(1)) return;
   // Unpacked once: a checkpointed region frees them.
   const Picks where = picks();
-  if (wants(0) && accumulate) results[0] = grads[0];
   if (wants(0) && !accumulate) {
     results[0] = put(grads[0], where, zeros({}, {.dtype = grads[0].dtype()}),
                      {name(), Place::kCopy});
@@ -261,8 +262,8 @@ Tensor put(const Tensor& x, const Picks& picks, const Tensor& value,
       x, options.place, "index_put", options.operation, recorded,
       [&] {
         auto node = make_node<IndexPutBackward>(x, values);
-        node->save(picks);
         node->accumulate = options.accumulate;
+        if (!options.accumulate || node->wants(1)) node->save(picks);
         return node;
       },
       [&](const Tensor& target) {

@@ -68,7 +68,8 @@ Tensor put(const Tensor& x, const Tensor& index, const Tensor& source,
            bool accumulate = false);
 const Tensor& put_(const Tensor& x, const Tensor& index, const Tensor& source,
                    bool accumulate = false);
-// gather() with x and index broadcast along the other dimensions.
+// gather() with x and index broadcast along the other dimensions. Negative
+// indices count from the end.
 Tensor take_along_dim(const Tensor& x, const Tensor& index, std::int64_t dim);
 
 }  // namespace hvd

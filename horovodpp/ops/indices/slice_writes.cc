@@ -135,6 +135,12 @@ Tensor scaled(const Tensor& source, double alpha) {
   return alpha == 1.0 ? source : mul(source, alpha);
 }
 
+// A copy of `index`, with negative indices counted from the end of `size`.
+Tensor counted_from_front(const Tensor& index, std::int64_t size) {
+  autograd::report_reads(index);
+  return where(lt(index, 0.0), add(index, static_cast<double>(size)), index);
+}
+
 Tensor put_elements(const Tensor& x, const Tensor& index, const Tensor& source,
                     const autograd::PutOptions& options) {
   autograd::check_same_dtype(x, source, "put");
@@ -230,7 +236,8 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, std::int64_t dim) {
   of_x = of_index = common;
   of_x[d] = x.shape()[d];
   of_index[d] = index.shape()[d];
-  return gather(expand(x, of_x), dim, expand(index, of_index));
+  return gather(expand(x, of_x), dim,
+                counted_from_front(expand(index, of_index), x.shape()[d]));
 }
 
 }  // namespace hvd

@@ -93,6 +93,16 @@ TEST(Scatter, TakesScalarsAndNothing) {
             Dims({0, 2}));
 }
 
+TEST(TakeAlongDim, CountsNegativeIndicesFromTheEnd) {
+  const Tensor x = from_vector<double>({1, 2, 3}, {3});
+  EXPECT_THAT(values(take_along_dim(x, at({-1, 0, -3}), 0)),
+              ElementsAre(3, 1, 1));
+  EXPECT_ERROR(InvalidArgument, "is not within the 3 elements",
+               take_along_dim(x, at({3}), 0));
+  EXPECT_ERROR(InvalidArgument, "is not within the 3 elements",
+               take_along_dim(x, at({-4}), 0));
+}
+
 TEST(Scatter, ReadsASourceThatSharesItsMemoryFirst) {
   const Tensor x = from_vector<double>({1, 2, 3}, {3});
   scatter_(x, 0, at({1, 2, 0}), x);
