@@ -5,6 +5,9 @@
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
 #include "horovodpp/nn/checkpoint.h"                  // IWYU pragma: export
+#include "horovodpp/nn/composed/bags.h"               // IWYU pragma: export
+#include "horovodpp/nn/composed/channels.h"           // IWYU pragma: export
+#include "horovodpp/nn/composed/rearranging.h"        // IWYU pragma: export
 #include "horovodpp/nn/containers.h"                  // IWYU pragma: export
 #include "horovodpp/nn/init.h"                        // IWYU pragma: export
 #include "horovodpp/nn/layers/activations.h"          // IWYU pragma: export

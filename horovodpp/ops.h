@@ -17,9 +17,16 @@
 #include "horovodpp/ops/functional/norms.h"           // IWYU pragma: export
 #include "horovodpp/ops/images/images.h"              // IWYU pragma: export
 #include "horovodpp/ops/indices/index_ops.h"          // IWYU pragma: export
+#include "horovodpp/ops/indices/mask_ops.h"           // IWYU pragma: export
+#include "horovodpp/ops/indices/scatter_ops.h"        // IWYU pragma: export
 #include "horovodpp/ops/matmul_ops.h"                 // IWYU pragma: export
 #include "horovodpp/ops/reduce_ops.h"                 // IWYU pragma: export
 #include "horovodpp/ops/reductions/scan_ops.h"        // IWYU pragma: export
 #include "horovodpp/ops/reductions/statistics_ops.h"  // IWYU pragma: export
 #include "horovodpp/ops/shape_ops.h"                  // IWYU pragma: export
+#include "horovodpp/ops/shapes/contractions.h"        // IWYU pragma: export
+#include "horovodpp/ops/shapes/copies.h"              // IWYU pragma: export
+#include "horovodpp/ops/shapes/patches.h"             // IWYU pragma: export
+#include "horovodpp/ops/shapes/patterns.h"            // IWYU pragma: export
+#include "horovodpp/ops/shapes/views.h"               // IWYU pragma: export
 #include "horovodpp/ops/unary_ops.h"                  // IWYU pragma: export

@@ -224,7 +224,7 @@ const Tensor& Tensor::exp_() const {
       [&] {
         autograd::run<functors::Exp>({.out = *this, .x = *this}, "exp_");
       });
-  if (node) node->saved.save_output(*this);
+  if (node) autograd::save_written(node->saved, *node, *this);
   return *this;
 }
 

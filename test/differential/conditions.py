@@ -346,6 +346,13 @@ def bias_is_not_of_outputs(program, difference):
     return bias is not None and difference.sizes[bias] != difference.sizes[weight][:1]
 
 
+def reduces_a_larger_source(program, difference):
+    """Whether a scatter_reduce had a source that is larger than its index."""
+    return any(s["do"] in ("scatter_reduce", "scatter_reduce_")
+               and difference.sizes.get(s["of"][1]) != difference.sizes.get(s["of"][2])
+               for s in before(program, difference))
+
+
 def numbers_in(text):
     names = {"nan": math.nan, "inf": math.inf}
     tree = ast.parse(text, mode="eval")

@@ -9,6 +9,8 @@ import json
 import math
 
 import sources_reductions
+import sources_scatter
+import sources_shapes
 
 # By name: Python and C++. {0}, {1} … are operands, {all} is the list of operands,
 # and other names are numbers and lists of the statement.
@@ -187,8 +189,12 @@ SOURCES.update({f"{name}_number": (f"torch.{name}({{0}}, {{number}})",
                 for name in ["eq", "ne", "lt", "le", "gt", "ge"]})
 
 SOURCES.update(sources_reductions.SOURCES)
+SOURCES.update(sources_shapes.SOURCES)
+SOURCES.update(sources_scatter.SOURCES)
 
 TENSOR_LISTS = ("of", "gradients", "inputs")
+# They return lists of tensors.
+SEVERAL = {"split", "split_size", "chunk", "unbind", "grad"} | sources_shapes.SEVERAL
 PAIRS = ("kernel", "stride", "padding", "dilation", "size")
 CPP_DTYPES = {"float32": "kF32", "float64": "kF64", "float16": "kF16", "bfloat16": "kBF16",
               "int64": "kI64", "bool": "kBool"}
@@ -270,6 +276,10 @@ class _Dialect:
             return self.no_value
         if isinstance(value, bool):
             return self.boolean(value)
+        if key == "reduce":
+            return self.reduce(value)
+        if key == "equation":
+            return json.dumps(value)
         if isinstance(value, list):
             return self.list([str(v) for v in value])
         return self.number(value)
@@ -284,7 +294,7 @@ class _Python(_Dialect):
         names = s.get("as") or []
         if not names:
             return source
-        if len(names) == 1 and s["do"] not in ("split", "split_size", "chunk", "unbind", "grad"):
+        if len(names) == 1 and s["do"] not in SEVERAL:
             return f"{names[0]} = {source}"
         return f"({', '.join(names)},) = {source}"
 
@@ -307,6 +317,9 @@ class _Python(_Dialect):
         return f"torch.{name}"
 
     def reduction(self, name):
+        return repr(name)
+
+    def reduce(self, name):
         return repr(name)
 
     def boolean(self, value):
@@ -342,7 +355,7 @@ class _Cpp(_Dialect):
             return source
         if not names:
             return source + ";"
-        if len(names) == 1 and s["do"] not in ("split", "split_size", "chunk", "unbind", "grad"):
+        if len(names) == 1 and s["do"] not in SEVERAL:
             return f"hvd::Tensor {names[0]} = {source};"
         return f"auto [{', '.join(names)}] = {source};"
 
@@ -363,6 +376,9 @@ class _Cpp(_Dialect):
 
     def reduction(self, name):
         return "hvd::Reduction::k" + name.capitalize()
+
+    def reduce(self, name):
+        return "hvd::ScatterReduce::" + sources_scatter.REDUCE[name]
 
     def boolean(self, value):
         return str(value).lower()

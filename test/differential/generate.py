@@ -5,8 +5,10 @@ import random
 
 import recipes_elementwise
 import recipes_graphs
+import recipes_more_shapes
 import recipes_networks
 import recipes_reductions
+import recipes_scatter
 import recipes_shapes
 from builder import Builder
 from recipes import RECIPES

@@ -9,7 +9,9 @@ const Operations& all_operations() {
     add_elementwise_operations(operations);
     add_reductions(operations);
     add_shape_operations(operations);
+    add_more_shapes(operations);
     add_lookups(operations);
+    add_scatters(operations);
     add_network_operations(operations);
     add_inplace_operations(operations);
     add_graph_statements(operations);

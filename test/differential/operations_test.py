@@ -22,12 +22,20 @@ OVERLOADS.update({name: [name, f"{name}_dims"] for name in ["sum", "mean"]})
 OVERLOADS.update({name: [name, f"{name}_dim"] for name in ["max", "min", "argmax", "prod"]})
 OVERLOADS.update({f"{name}_": [f"{name}_", f"{name}_number_"] for name in
                   ["add", "mul", "index_put"]})
+OVERLOADS.update({"tensor_split": ["tensor_split", "tensor_split_at"],
+                  "repeat_interleave": ["repeat_interleave", "repeat_interleave_tensor"],
+                  "tensordot": ["tensordot", "tensordot_last"], "roll": ["roll", "roll_flat"], "unfold": ["unfold", "unfold_images"]})
+OVERLOADS.update({"scatter": ["scatter", "scatter_number"],
+                  "masked_fill": ["masked_fill", "masked_fill_tensor"]})
 OVERLOADS["split"] = ["split", "split_size"]
 
 NO_OPERATIONS = {
     "channels_last_strides": "computes strides, not tensors",
     "is_channels_last": "asks about a layout, which PyTorch chooses otherwise",
     "empty_channels_last": "its elements are not initialized",
+    **{name: "makes a tensor from numbers; test/ops/shapes/patterns_test.cc" for name in
+       ["eye", "linspace", "logspace", "tril_indices", "triu_indices"]},
+    **{name: "draws random numbers" for name in ["rand_like", "randn_like"]},
     "resized": "for intermediate results; as reshape",
     "without": "for intermediate results; as squeeze",
 }

@@ -16,6 +16,8 @@ import torch.nn.functional as F
 
 import dialects
 import functions
+import sources_scatter
+import sources_shapes
 
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore")
@@ -177,10 +179,10 @@ EXACT = {"leaf", "detach", "data", "get_grad", "view", "reshape", "transpose", "
          "split_size", "chunk", "unbind", "contiguous", "index", "to", "dropout", "drop_path",
          "channels_last", "neg", "abs", "relu", "clone", "max", "min", "max_dim", "min_dim", "amax", "amin",
          "clone_with_strides", "flip", "roll", "pad", "cat", "stack", "gather", "index_select",
-         "embedding", "where", "where_number", "masked_fill", "clamp", "enter", "leave"}
+         "embedding", "where", "where_number", "masked_fill", "clamp", "enter", "leave"} | sources_shapes.EXACT | sources_scatter.EXACT
 
 
-ROUNDS_IN_PLACE = {"add_", "sub_", "mul_", "add_number_", "mul_number_", "exp_", "sin_"}
+ROUNDS_IN_PLACE = {"add_", "sub_", "mul_", "add_number_", "mul_number_", "exp_", "sin_"} | sources_scatter.ROUNDS_IN_PLACE
 
 
 def nudge(tensor):

@@ -41,6 +41,9 @@ struct NodeHooks {
   HookList<std::function<void(std::span<Tensor> results,
                               std::span<const Tensor> gradients)>>
       post;
+  // Of a node that runs within another: gives its saved result the history that
+  // leads to the outer node. Empty for other nodes.
+  std::function<Tensor(const Tensor& result)> attach;
   std::unique_ptr<const ForwardTrace> trace;
   SpinLock retains_lock;
   std::vector<Retain> retains ABSL_GUARDED_BY(retains_lock);

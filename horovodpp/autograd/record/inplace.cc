@@ -10,6 +10,7 @@
 #include "horovodpp/autograd/graph/autograd_meta.h"
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/autograd/graph/graph_ops.h"
+#include "horovodpp/autograd/graph/node_hooks.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/tensor/memory.h"
@@ -100,6 +101,18 @@ Ref<Node> copy_slices(const Tensor& base, const Tensor& view, Ref<Node> node,
   return slices;
 }
 
+// The view that `slices` wrote, with elements `written`, and with a history that
+// leads to `slices`.
+Tensor view_after(CopySlices& slices, const Tensor& written) {
+  auto node = Ref<Node>::adopt(new FormulaNode(
+      "AsStridedBackward", [from = slices.base, to = slices.view](Tensor& dy) {
+        return as_strided_backward(dy, from, to);
+      }));
+  node->add_edge({Ref<Node>::share(&slices), 0});
+  const std::uint32_t output_nr = node->add_input(written);
+  return with_history(written, std::move(node), output_nr);
+}
+
 }  // namespace
 
 void check_inplace(const Tensor& self, bool needs_grad, const char* operation) {
@@ -151,6 +164,17 @@ void finish_inplace(const Tensor& self, Ref<Node> node, std::size_t edge) {
   if (meta.retains_grad) {
     meta.grad_fn->retain_grad_of(root, meta.output_nr);
   }
+}
+
+void save_written(SavedTensor& saved, Node& node, const Tensor& self) {
+  saved.save_output(self);
+  const Tensor& root = root_of(self);
+  if (root.is_same(self)) return;
+  // CopySlices owns the node, so that the pointer is valid while the node runs.
+  auto* slices = static_cast<CopySlices*>(root.grad_fn().get());
+  node.make_hooks().attach = [slices](const Tensor& result) {
+    return view_after(*slices, result);
+  };
 }
 
 }  // namespace hvd::autograd

@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/saved/saved_tensor.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
@@ -31,5 +32,9 @@ void check_fill(const Tensor& self, bool needs_grad, const char* operation);
 // of the base of `self`. Edge `edge` of the node must be the edge of `self`
 // before the write.
 void finish_inplace(const Tensor& self, Ref<Node> node, std::size_t edge = 0);
+
+// As saved.save_output(self) for a node that finish_inplace() made the history
+// of `self`. The unpacked tensor has the history of `self`, also of a view.
+void save_written(SavedTensor& saved, Node& node, const Tensor& self);
 
 }  // namespace hvd::autograd

@@ -26,22 +26,29 @@ namespace hvd::autograd {
 // The names of the operations whose results a checkpointed region may keep:
 // those that compute. Views and in-place writes are excluded.
 inline constexpr auto kOperationNames = std::to_array<std::string_view>(
-    {"abs",         "add",        "attention",    "avg_pool2d",
-     "batch_norm",  "cat",        "ceil",         "clamp",
-     "clone",       "conv2d",     "cos",          "cross_entropy",
-     "cumsum",      "div",        "dropout",      "embedding",
-     "eq",          "erf",        "exp",          "flip",
-     "floor",       "gather",     "ge",           "gelu",
-     "gt",          "index",      "index_select", "layer_norm",
-     "le",          "leaky_relu", "linear",       "log",
-     "log_softmax", "lstm",       "lt",           "matmul",
-     "max",         "max_pool2d", "mean",         "min",
-     "mse_loss",    "mul",        "ne",           "neg",
-     "nll_loss",    "pad",        "pow",          "relu",
-     "roll",        "round",      "rsqrt",        "scatter_add",
-     "sigmoid",     "sign",       "silu",         "sin",
-     "softmax",     "sqrt",       "sub",          "sum",
-     "tanh",        "to",         "where"});
+    {"abs",        "add",         "attention",
+     "avg_pool2d", "batch_norm",  "cat",
+     "ceil",       "clamp",       "clone",
+     "conv2d",     "cos",         "cross_entropy",
+     "cumsum",     "diag_embed",  "div",
+     "dropout",    "embedding",   "eq",
+     "erf",        "exp",         "flip",
+     "floor",      "fold",        "gather",
+     "ge",         "gelu",        "gt",
+     "index",      "index_put",   "index_select",
+     "layer_norm", "le",          "leaky_relu",
+     "linear",     "log",         "log_softmax",
+     "lstm",       "lt",          "matmul",
+     "max",        "max_pool2d",  "mean",
+     "min",        "mse_loss",    "mul",
+     "ne",         "neg",         "nll_loss",
+     "pad",        "pow",         "relu",
+     "roll",       "round",       "rsqrt",
+     "scatter",    "scatter_add", "scatter_reduce",
+     "sigmoid",    "sign",        "silu",
+     "sin",        "softmax",     "sqrt",
+     "sub",        "sum",         "tanh",
+     "to",         "unfold",      "where"});
 
 constexpr bool is_operation_name(std::string_view name) {
   return std::find(kOperationNames.begin(), kOperationNames.end(), name) !=

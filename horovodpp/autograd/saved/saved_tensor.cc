@@ -221,6 +221,10 @@ Tensor SavedTensor::unpack(Node& node, bool with_history_of_result) {
     check_attached(tensor, node);
   }
   if (!is_output_ || !with_history_of_result) return tensor;
+  if (const NodeHooks* hooks = node.hooks();
+      hooks != nullptr && hooks->attach) {
+    return hooks->attach(tensor);
+  }
   return with_history(tensor, Ref<Node>::share(&node), output_nr_);
 }
 

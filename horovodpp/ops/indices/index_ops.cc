@@ -133,16 +133,37 @@ Tensor Tensor::index(const std::vector<autograd::Index>& indices) const {
   return view.is_same(*this) ? autograd::unchanged(view) : view;
 }
 
+const Tensor& index_put_(const Tensor& x,
+                         const std::vector<autograd::Index>& indices,
+                         const Tensor& value, bool accumulate) {
+  autograd::check_defined(value, "index_put_");
+  const auto [view, picks, any] = autograd::resolve(x, indices);
+  if (any) {
+    autograd::put(view, picks, autograd::without_leading_ones(value, 0),
+                  {.operation = "index_put_", .accumulate = accumulate});
+    return x;
+  }
+  const Tensor part = autograd::without_leading_ones(value, view.dim());
+  accumulate ? view.add_(part) : view.copy_(part);
+  return x;
+}
+
+Tensor index_put(const Tensor& x, const std::vector<autograd::Index>& indices,
+                 const Tensor& value, bool accumulate) {
+  autograd::check_defined(value, "index_put");
+  const auto [view, picks, any] = autograd::resolve(x, indices);
+  if (any && view.is_same(x)) {
+    return autograd::put(x, picks, autograd::without_leading_ones(value, 0),
+                         {"index_put", autograd::Place::kCopy, accumulate});
+  }
+  const Tensor copy = clone(x);
+  index_put_(copy, indices, value, accumulate);
+  return copy;
+}
+
 const Tensor& Tensor::index_put_(const std::vector<autograd::Index>& indices,
                                  const Tensor& value) const {
-  autograd::check_defined(value, "index_put_");
-  const auto [view, picks, any] = autograd::resolve(*this, indices);
-  if (any) {
-    autograd::put_(view, picks, autograd::without_leading_ones(value, 0));
-  } else {
-    view.copy_(autograd::without_leading_ones(value, view.dim()));
-  }
-  return *this;
+  return hvd::index_put_(*this, indices, value);
 }
 
 const Tensor& Tensor::index_put_(const std::vector<autograd::Index>& indices,

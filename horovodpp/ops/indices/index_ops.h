@@ -21,6 +21,7 @@
 #include <limits>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/tensor/tensor.h"
@@ -83,6 +84,14 @@ Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index);
 // large as `index`.
 Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index,
                    const Tensor& source);
+
+// x with x[…] = value, or += with `accumulate`, which adds for each of repeated
+// indices. (Tensor::index_put_() writes without adding.)
+Tensor index_put(const Tensor& x, const std::vector<autograd::Index>& indices,
+                 const Tensor& value, bool accumulate = false);
+const Tensor& index_put_(const Tensor& x,
+                         const std::vector<autograd::Index>& indices,
+                         const Tensor& value, bool accumulate = false);
 
 // Lookup of rows and other slices by a tensor of int64 indices, which are not
 // differentiable.

@@ -4,10 +4,11 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record/inplace.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/parallel.h"
+#include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/memory.h"
@@ -66,8 +67,11 @@ Places places_of(const Dims& shape, const Dims& strides, const Picks& picks) {
   }
   places.first = *first;
   places.offsets.resize(static_cast<std::size_t>(places.picked.product()));
+  // An empty selection reads no index, as in PyTorch, unless the dimension of
+  // the index is empty.
+  const bool is_empty = places.rest.product() == 0;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (!picks[d].defined()) continue;
+    if (!picks[d].defined() || (is_empty && shape[d] != 0)) continue;
     add_offsets(places.offsets, picks[d], places.picked, shape[d], strides[d],
                 d);
   }
@@ -81,7 +85,9 @@ Places places_of(const Dims& shape, const Dims& strides, const Picks& picks) {
 }
 
 // Calls f(at, other) for each chosen element: its offset in the tensor, and its
-// offset in a tensor with the result's shape and these strides.
+// offset in a tensor with the result's shape and these strides. Threads share
+// out the dimensions beside the picks, so that f sees one element of the tensor
+// in the order of the picks.
 template <typename F>
 void for_each_place(const Places& places, const Dims& strides, F f) {
   Dims picked_strides, rest_strides;
@@ -93,39 +99,51 @@ void for_each_place(const Places& places, const Dims& strides, F f) {
   const Walk<1> outer(places.picked, {picked_strides});
   const Walk<2> inner(places.rest, {places.rest_strides, rest_strides});
   const auto [step, other_step] = inner.row_steps();
-  std::size_t pick = 0;
-  outer.for_each_row([&, step = step, other_step = other_step](const auto& o) {
-    for (std::int64_t i = 0; i < outer.row_size(); ++i, ++pick) {
-      const std::int64_t start = places.offsets[pick];
-      const std::int64_t other = o[0] + i * outer.row_steps()[0];
-      inner.for_each_row([&](const auto& at) {
-        for (std::int64_t k = 0; k < inner.row_size(); ++k) {
-          f(start + at[0] + k * step, other + at[1] + k * other_step);
-        }
-      });
-    }
-  });
+  const std::int64_t row = inner.row_size();
+  // Rows [begin, end), or elements [begin, end) of the only row.
+  const bool by_rows = inner.rows() != 1;
+  const auto run = [&, step = step, other_step = other_step](std::int64_t begin,
+                                                             std::int64_t end) {
+    std::size_t pick = 0;
+    outer.for_each_row([&](const auto& o) {
+      for (std::int64_t i = 0; i < outer.row_size(); ++i, ++pick) {
+        const std::int64_t start = places.offsets[pick];
+        const std::int64_t other = o[0] + i * outer.row_steps()[0];
+        inner.for_rows(
+            by_rows ? begin : 0, by_rows ? end : 1, [&](const auto& at) {
+              const std::int64_t last = by_rows ? row : end;
+              for (std::int64_t k = by_rows ? 0 : begin; k < last; ++k) {
+                f(start + at[0] + k * step, other + at[1] + k * other_step);
+              }
+            });
+      }
+    });
+  };
+  const auto picks = static_cast<std::int64_t>(places.offsets.size());
+  if (by_rows) {
+    parallel_for({.count = inner.rows(), .cost = picks * row}, run);
+  } else {
+    parallel_for({.count = row, .cost = picks, .multiple = 16}, run);
+  }
 }
 
 // Writes or adds `values`, which broadcast, to the chosen elements of x.
-void put(const Tensor& x, const Picks& picks, const Tensor& values,
-         bool accumulate) {
-  const Places places = places_of(x.shape(), x.strides(), picks);
-  if (!broadcasts_to(values.shape(), places.result)) {
-    throw InvalidArgument(
-        absl::StrCat("index_put_: values of shape ", values.shape().to_string(),
-                     " do not broadcast to ", places.result.to_string(),
-                     ", the shape of the written elements"));
-  }
+void put_at(const Places& places, const Tensor& x, const Tensor& values,
+            bool accumulate) {
   visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
     T* to = x.data<T>();
     const T* from = values.data<T>();
-    for_each_place(
-        places, broadcast_strides(values, places.result),
-        [&](std::int64_t at, std::int64_t other) {
-          to[at] = accumulate ? stored<T>(loaded(to[at]) + loaded(from[other]))
-                              : from[other];
-        });
+    for_each_place(places, broadcast_strides(values, places.result),
+                   [&](std::int64_t at, std::int64_t other) {
+                     if constexpr (std::is_same_v<T, bool>) {
+                       to[at] = from[other] || (accumulate && to[at]);
+                     } else {
+                       to[at] =
+                           accumulate
+                               ? stored<T>(loaded(to[at]) + loaded(from[other]))
+                               : from[other];
+                     }
+                   });
   });
 }
 
@@ -166,16 +184,17 @@ struct IndexBackwardBackward : SavesPicks {
   }
 };
 
-// x[picks] = v:  dx = dx where not written, else 0;  dv = dx[picks]
+// x[picks] = v:  dx = dx where not written (or added), else 0;  dv = dx[picks]
 struct IndexPutBackward : SavesPicks {
   const char* name() const override { return "IndexPutBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override;
+  bool accumulate = false;
 };
 
 Tensor pick_backward(const Tensor& grad, const Dims& shape,
                      const Picks& picks) {
   Tensor out = zeros(shape, {.dtype = grad.dtype()});
-  put(out, picks, grad, true);
+  put_at(places_of(out.shape(), out.strides(), picks), out, grad, true);
   if (needs_grad(grad)) {
     auto node = make_node<IndexBackwardBackward>(grad);
     node->save(picks);
@@ -186,11 +205,13 @@ Tensor pick_backward(const Tensor& grad, const Dims& shape,
 
 void IndexPutBackward::apply(std::span<Tensor> grads,
                              std::span<Tensor> results) {
+  if (wants(0) && accumulate) results[0] = grads[0];
+  if (accumulate && !wants(1)) return;
   // Unpacked once: a checkpointed region frees them.
   const Picks where = picks();
-  if (wants(0)) {
-    results[0] = clone(grads[0]);
-    put_(results[0], where, zeros({}, {.dtype = grads[0].dtype()}));
+  if (wants(0) && !accumulate) {
+    results[0] = put(grads[0], where, zeros({}, {.dtype = grads[0].dtype()}),
+                     {name(), Place::kCopy});
   }
   if (wants(1)) results[1] = pick(grads[0], where);
 }
@@ -220,19 +241,34 @@ Tensor pick(const Tensor& x, const Picks& picks) {
   return out;
 }
 
-void put_(const Tensor& x, const Picks& picks, const Tensor& value) {
-  check_same_dtype(x, value, "index_put_");
+Tensor put(const Tensor& x, const Picks& picks, const Tensor& value,
+           const PutOptions& options) {
+  check_same_dtype(x, value, options.operation);
   for (const Tensor& indices : picks) report_reads(indices);
-  const bool recorded = needs_grad(x, value) && is_floating_point(x.dtype());
-  check_inplace(x, recorded, "index_put_");
-  const Tensor values = shares_memory(value, x) ? clone(value) : value;
-  Ref<IndexPutBackward> node;
-  if (recorded) {
-    node = make_node<IndexPutBackward>(x, values);
-    node->save(picks);
+  const bool in_place = options.place == Place::kInPlace;
+  const Tensor values =
+      in_place && shares_memory(value, x) ? clone(value) : value;
+  // Offsets in x, or in the row-major copy.
+  const Places places = places_of(
+      x.shape(), in_place ? x.strides() : contiguous_strides(x.shape()), picks);
+  if (!broadcasts_to(values.shape(), places.result)) {
+    throw InvalidArgument(absl::StrCat(
+        options.operation, ": values of shape ", values.shape().to_string(),
+        " do not broadcast to ", places.result.to_string(),
+        ", the shape of the written elements"));
   }
-  put(x, picks, values, false);
-  finish_inplace(x, std::move(node));
+  const bool recorded = needs_grad(x, values) && is_floating_point(x.dtype());
+  return written(
+      x, options.place, "index_put", options.operation, recorded,
+      [&] {
+        auto node = make_node<IndexPutBackward>(x, values);
+        node->accumulate = options.accumulate;
+        if (!options.accumulate || node->wants(1)) node->save(picks);
+        return node;
+      },
+      [&](const Tensor& target) {
+        put_at(places, target, values, options.accumulate);
+      });
 }
 
 }  // namespace hvd::autograd

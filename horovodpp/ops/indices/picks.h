@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "horovodpp/ops/indices/written.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
@@ -18,9 +19,23 @@ using Picks = std::vector<Tensor>;
 //   InvalidArgument  an index is out of range, or the picks do not broadcast
 Tensor pick(const Tensor& x, const Picks& picks);
 
-// Writes `value`, which broadcasts to the shape of pick(), to the chosen
-// elements. For repeated elements the last value wins. Errors as above and of
-// check_inplace().
-void put_(const Tensor& x, const Picks& picks, const Tensor& value);
+struct PutOptions {
+  const char* operation;  // Of errors.
+  Place place = Place::kInPlace;
+  bool accumulate = false;
+};
+
+// Writes or adds `value`, which broadcasts to the shape of pick(), to the
+// chosen elements of x or of a copy, and returns that. For repeated elements
+// the last value wins. Errors as above and of check_inplace().
+Tensor put(const Tensor& x, const Picks& picks, const Tensor& value,
+           const PutOptions& options);
+inline void put_(const Tensor& x, const Picks& picks, const Tensor& value) {
+  put(x, picks, value, {"index_put_"});
+}
+
+// The same for elements [n] that an int64 index [n] names in row-major order.
+Tensor put_flat(const Tensor& x, const Tensor& index, const Tensor& values,
+                const PutOptions& options);
 
 }  // namespace hvd::autograd

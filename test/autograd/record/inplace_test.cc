@@ -299,11 +299,26 @@ TEST(CopySlices, HasSecondDerivatives) {
     Tensor x = in[0] * in[0];
     x.narrow(1, 0, 2).mul_(in[1]);
     x.t().select(0, 2).copy_(in[1].select(0, 0));
+    x.narrow(1, 1, 2).exp_();
     return std::vector{x * x};
   };
   const std::vector<Tensor> inputs{randn64({2, 3}), randn64({2, 2})};
   autograd::gradcheck(write, inputs);
   autograd::gradgradcheck(write, inputs);
+}
+
+// The saved result of exp_ leads back to the write, which runs once.
+TEST(CopySlices, RunsOnceForTheResultThatItsOperationSaved) {
+  Tensor x = leaf({1, 1}, {2});
+  Tensor sum = x.sum({0}, true);
+  sum.squeeze(0).exp_();
+  const Tensor once =
+      autograd::grad({sum}, {x}, {sum}, {.create_graph = true})[0];
+  // sum = e^(x0 + x1):  once = sum²,  its gradient 2 sum²
+  once.sum().backward();
+  const double square = std::exp(4.0);
+  EXPECT_NEAR(value(once.select(0, 0)), square, 1e-4);
+  EXPECT_NEAR(value(x.grad().select(0, 0)), 4 * square, 1e-3);
 }
 
 // Item 73.
