@@ -65,7 +65,7 @@ enum class PadMode { kConstant, kReflect, kReplicate, kCircular };
 
 // Widths are {left, right} of the last dimension, then of the one before, and
 // so on: PyTorch's ConstantPad, ZeroPad, ReflectionPad, ReplicationPad and
-// CircularPad of any number of dimensions.
+// CircularPad of any number of dimensions. Negative widths crop.
 class Pad : public Module {
  public:
   explicit Pad(std::vector<std::int64_t> widths,
