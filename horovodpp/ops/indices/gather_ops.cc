@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/indices/index_ops.h"
 
+#include <initializer_list>
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/autocast.h"
 #include "horovodpp/autograd/record/record.h"
@@ -58,6 +60,18 @@ void for_each_named(const Tensor& index, const Dims& shape, Dims strides,
   });
 }
 
+// Whether all have at most one dimension, and some has none.
+bool has_scalar(std::initializer_list<Tensor> tensors) {
+  bool found = false;
+  for (const Tensor& x : tensors) {
+    if (!x.defined() || x.dim() > 1) return false;
+    found = found || x.dim() == 0;
+  }
+  return found;
+}
+
+Tensor as_row(const Tensor& x) { return reshape(x, {x.num_elements()}); }
+
 // y = x with s added:  dx = dy,  ds = gather(dy)
 struct ScatterAddBackward : Node {
   const char* name() const override { return "ScatterAddBackward"; }
@@ -92,9 +106,10 @@ Tensor part_for(const Tensor& index, const Tensor& source) {
 }  // namespace autograd
 
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
-  if (x.defined() && index.defined() && x.dim() == 0 && index.dim() == 0) {
-    return autograd::resized(gather(reshape(x, {1}), dim, reshape(index, {1})),
-                             {});
+  if (autograd::has_scalar({x, index})) {
+    return autograd::resized(
+        gather(autograd::as_row(x), dim, autograd::as_row(index)),
+        index.shape());
   }
   const std::size_t d = autograd::check_gather(x, dim, index, "gather");
   Tensor out = autograd::result_of("gather", [&] {
@@ -131,11 +146,11 @@ Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index,
   }
   autograd::check_same_dtype(x, whole, "scatter_add");
   autograd::check_defined(index, "scatter_add");
-  if (x.dim() == 0 && index.dim() == 0 && whole.dim() == 0) {
+  if (autograd::has_scalar({x, index, whole})) {
     return autograd::resized(
-        scatter_add(reshape(x, {1}), dim, reshape(index, {1}),
-                    reshape(whole, {1})),
-        {});
+        scatter_add(autograd::as_row(x), dim, autograd::as_row(index),
+                    autograd::as_row(whole)),
+        x.shape());
   }
   const std::size_t d = autograd::check_gather(x, dim, index, "scatter_add");
   const Tensor source = autograd::part_for(index, whole);
