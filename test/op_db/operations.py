@@ -203,6 +203,24 @@ def roll(input, shifts, dims=None):
     return call("roll", input, shifts=numbers(shifts), dims=numbers(dims))
 
 
+def upsampled(bilinear):
+    def line(input, size=None, scale_factor=None, mode=None, align_corners=None,
+             recompute_scale_factor=None):
+        need(input.dim() == 4, "images of other than two dimensions")
+        factors = [scale_factor] if isinstance(scale_factor, (int, float)) else scale_factor or [1]
+        need(all(factor == int(factor) for factor in factors), "a factor that is not whole")
+        return call("upsample", input, size=pair(size or 0),
+                    scale=pair([int(factor) for factor in factors]), bilinear=bilinear,
+                    align_corners=bool(align_corners))
+    return line
+
+
+def rsub(input, other, alpha=1):
+    need(alpha == 1, "alpha")
+    return (call("sub", other, input) if is_tensor(other) else
+            call("number_sub", input, number=number(other)))
+
+
 def plain_activation(do, **fixed):
     """An activation without options: those in `fixed` must have these values."""
     def line(input, inplace=False, **options):
@@ -228,6 +246,7 @@ OPERATIONS.update({
     "__rmul__": lambda input, other: call("mul_number", input, number=number(other)),
     "__rsub__": lambda input, other: call("number_sub", input, number=number(other)),
     "__rdiv__": lambda input, other: call("number_div", input, number=number(other)),
+    "rsub": rsub,
     "clamp": clamp,
     "where": where,
     "masked_fill": lambda input, mask, value: call("masked_fill", input, mask,
@@ -244,6 +263,7 @@ OPERATIONS.update({
     "log_softmax": softmax("log_softmax"),
     "matmul": lambda input, other: call("matmul", input, other),
     "__rmatmul__": lambda input, other: call("matmul", other, input),
+    "mm": lambda input, mat2: call("matmul", input, mat2),
     "bmm": lambda input, mat2: call("bmm", input, mat2),
     "addmm": lambda input, mat1, mat2, beta=1, alpha=1: call(
         "addmm", input, mat1, mat2, beta=number(beta), alpha=number(alpha)),
@@ -326,6 +346,11 @@ OPERATIONS.update({
     "nn.functional.max_pool2d": max_pool2d,
     "nn.functional.avg_pool2d": avg_pool2d,
     "nn.functional.adaptive_avg_pool2d": adaptive_pool,
+    "nn.functional.interpolate/nearest": upsampled(False),
+    "nn.functional.interpolate/bilinear": upsampled(True),
+    "nn.functional.upsample_nearest": upsampled(False),
+    "nn.functional.upsample_bilinear": lambda input, size=None, scale_factor=None:
+        upsampled(True)(input, size, scale_factor, align_corners=True),
     "nn.functional.pixel_shuffle": lambda input, upscale_factor: call(
         "pixel_shuffle", input, factor=upscale_factor),
     "nn.functional.pixel_unshuffle": lambda input, downscale_factor: call(

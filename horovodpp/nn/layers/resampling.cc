@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/dtype.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/nn/init.h"
 #include "horovodpp/ops/elementwise_ops.h"
@@ -123,6 +124,11 @@ Tensor Upsample::forward(const Tensor& input) {
     refuse_input("Upsample", "[n, c, h, w] with pixels", input);
   }
   const auto& [size, scale, bilinear, align_corners] = options_;
+  if (bilinear && !is_floating_point(input.dtype())) {
+    throw InvalidArgument(
+        absl::StrCat("Upsample: bilinear computes in floating point, not in ",
+                     name_of(input.dtype()), "; convert with to()"));
+  }
   const std::int64_t height =
       size.height > 0 ? size.height : input.size(2) * scale.height;
   const std::int64_t width =

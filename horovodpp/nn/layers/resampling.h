@@ -30,7 +30,8 @@ struct UpsampleOptions {
 class Upsample : public Module {
  public:
   explicit Upsample(const UpsampleOptions& options) : options_(options) {}
-  //   InvalidArgument  the input is no batch of images, or has no pixels
+  //   InvalidArgument  the input is no batch of images, or has no pixels, or is
+  //                    of integers and bilinear
   Tensor forward(const Tensor& input) override;
 
  private:

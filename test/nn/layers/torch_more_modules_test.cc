@@ -288,6 +288,9 @@ TEST(MoreModules, RefuseInputsThatDoNotFit) {
   EXPECT_THROW(Pad({4, 0}, PadMode::kReflect)(ones({1, 4})), InvalidArgument);
   EXPECT_THROW(Pad({1}, PadMode::kReflect)(ones({1, 4})), InvalidArgument);
   EXPECT_THROW(Upsample({.scale = 2})(ones({1, 4})), InvalidArgument);
+  EXPECT_THROW(Upsample({.scale = 2, .bilinear = true})(
+                   ones({1, 1, 2, 2}).to(DType::kU8)),
+               InvalidArgument);
   EXPECT_THROW(Conv1d(3, 4, 2, {.groups = 2}), InvalidArgument);
   EXPECT_THROW(ConvTranspose2d(3, 4, 2, {.stride = 0}), InvalidArgument);
   EXPECT_THROW(ConvTranspose2d(3, 4, 2)(ones({1, 2, 4, 4})), InvalidArgument);
