@@ -50,6 +50,7 @@ class Run:
         self.known = known.KNOWN
         self.interpreter = Interpreter([options.interpreter])
         self.counts = (None, None) if options.all else FEW
+        self.is_part = bool(options.only)  # Other entries may have the known differences.
         self.names = []
         self.compared = self.errors = 0
         self.failures = collections.Counter()  # By entry and kind.
@@ -103,7 +104,7 @@ class Run:
 
     def vanished(self):
         return [entry for i, entry in enumerate(self.known)
-                if not self.matched[i] and entry.concerns(self.names)
+                if not self.matched[i] and not self.is_part
                 and (self.counts[0] is None or not entry.rare)]
 
     def summary(self):
