@@ -21,4 +21,20 @@ const Operations& all_operations() {
   return all;
 }
 
+const Operations& operations_of_the_database() {
+  static const Operations all = [] {
+    Operations operations;
+    add_losses_of_the_database(operations);
+    add_layers_of_the_database(operations);
+    return operations;
+  }();
+  return all;
+}
+
+const Operation& operation_named(const std::string& name) {
+  const auto found = all_operations().find(name);
+  if (found != all_operations().end()) return found->second;
+  return operations_of_the_database().at(name);
+}
+
 }  // namespace hvd::differential

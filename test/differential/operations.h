@@ -25,8 +25,17 @@ void add_network_operations(Operations& operations);
 void add_inplace_operations(Operations& operations);
 void add_graph_statements(Operations& operations);
 void add_functions(Operations& operations);
+void add_losses_of_the_database(Operations& operations);
+void add_layers_of_the_database(Operations& operations);
 
-// All operations.
+// Those of random programs.
 const Operations& all_operations();
+
+// Those that only the comparison with PyTorch's operator database runs.
+const Operations& operations_of_the_database();
+
+// The operation of either table.
+//   std::out_of_range  there is none of this name
+const Operation& operation_named(const std::string& name);
 
 }  // namespace hvd::differential

@@ -48,7 +48,7 @@ std::vector<Tensor> Session::results_of(const nlohmann::json& statement) {
   } else if (operation == "chain") {
     results = run_chain(statement, tensors_);
   } else {
-    results = all_operations().at(operation)(Statement(statement, tensors_));
+    results = operation_named(operation)(Statement(statement, tensors_));
   }
   const std::size_t names = statement.value("as", nlohmann::json()).size();
   if (names > 0 && results.size() != names) {

@@ -118,6 +118,22 @@ TEST(Gather, TakesTheIndexedElements) {
                gather(x, 1, indices_of({0}, {1})));
 }
 
+// As torch.gather() and torch.scatter_add().
+TEST(Gather, TakesScalarsAsVectorsOfOne) {
+  const Tensor x = full({}, 3.0).set_requires_grad(true);
+  const Tensor y = gather(x, 0, indices_of({0, 0}, {2}));
+  EXPECT_EQ(y.shape(), autograd::Dims({2}));
+  EXPECT_EQ(y.to_vector<float>(), std::vector<float>({3, 3}));
+  y.sum().backward();
+  EXPECT_EQ(x.grad().shape(), autograd::Dims({}));
+  EXPECT_EQ(x.grad().item<float>(), 2.0F);
+  EXPECT_EQ(gather(ones({3}), -1, indices_of({2}, {})).shape(),
+            autograd::Dims({}));
+  const Tensor sum = scatter_add(x, 0, indices_of({0, 0}, {2}), ones({2}));
+  EXPECT_EQ(sum.shape(), autograd::Dims({}));
+  EXPECT_EQ(sum.item<float>(), 5.0F);
+}
+
 TEST(ScatterAdd, HasItsDerivatives) {
   const Tensor index = indices_of({0, 1, 1, 0}, {2, 2});
   check_grid(

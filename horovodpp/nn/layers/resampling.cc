@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/core/dtype.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/nn/init.h"
 #include "horovodpp/ops/elementwise_ops.h"
@@ -64,10 +65,14 @@ Tensor linear_along(const Tensor& x, std::int64_t dim, std::int64_t size,
 // The sources of a padded dimension.
 std::vector<std::int64_t> padded_places(std::int64_t size, std::int64_t left,
                                         std::int64_t right, PadMode mode) {
+  const std::int64_t wider = std::max(left, right);
+  // The part that negative widths leave.
+  const std::int64_t first = std::max<std::int64_t>(-left, 0);
+  const std::int64_t kept = size - first + std::min<std::int64_t>(right, 0);
   const std::int64_t room = mode == PadMode::kReflect    ? size - 1
-                            : mode == PadMode::kCircular ? size
-                                                         : left + right + size;
-  if (size <= 0 || std::max(left, right) > room || left < 0 || right < 0) {
+                            : mode == PadMode::kCircular ? kept
+                                                         : wider;
+  if (size <= 0 || wider > room || left + right + size <= 0) {
     throw InvalidArgument(absl::StrCat("Pad: widths ", left, " and ", right,
                                        " do not fit a dimension of ", size));
   }
@@ -75,7 +80,7 @@ std::vector<std::int64_t> padded_places(std::int64_t size, std::int64_t left,
   for (std::int64_t i = -left; i < size + right; ++i) {
     std::int64_t from = std::clamp<std::int64_t>(i, 0, size - 1);
     if (mode == PadMode::kReflect) from = 2 * from - i;
-    if (mode == PadMode::kCircular) from = (i + size) % size;
+    if (mode == PadMode::kCircular) from = first + (i - first + kept) % kept;
     result.push_back(from);
   }
   return result;
@@ -119,6 +124,11 @@ Tensor Upsample::forward(const Tensor& input) {
     refuse_input("Upsample", "[n, c, h, w] with pixels", input);
   }
   const auto& [size, scale, bilinear, align_corners] = options_;
+  if (bilinear && !is_floating_point(input.dtype())) {
+    throw InvalidArgument(
+        absl::StrCat("Upsample: bilinear computes in floating point, not in ",
+                     name_of(input.dtype()), "; convert with to()"));
+  }
   const std::int64_t height =
       size.height > 0 ? size.height : input.size(2) * scale.height;
   const std::int64_t width =

@@ -30,7 +30,8 @@ struct UpsampleOptions {
 class Upsample : public Module {
  public:
   explicit Upsample(const UpsampleOptions& options) : options_(options) {}
-  //   InvalidArgument  the input is no batch of images, or has no pixels
+  //   InvalidArgument  the input is no batch of images, or has no pixels, or is
+  //                    of integers and bilinear
   Tensor forward(const Tensor& input) override;
 
  private:
@@ -65,7 +66,7 @@ enum class PadMode { kConstant, kReflect, kReplicate, kCircular };
 
 // Widths are {left, right} of the last dimension, then of the one before, and
 // so on: PyTorch's ConstantPad, ZeroPad, ReflectionPad, ReplicationPad and
-// CircularPad of any number of dimensions.
+// CircularPad of any number of dimensions. Negative widths crop.
 class Pad : public Module {
  public:
   explicit Pad(std::vector<std::int64_t> widths,

@@ -10,9 +10,10 @@
 namespace hvd {
 
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
-  if (x.defined() && index.defined() && x.dim() == 0 && index.dim() == 0) {
-    return autograd::resized(gather(reshape(x, {1}), dim, reshape(index, {1})),
-                             {});
+  if (autograd::has_scalar({x, index})) {
+    return autograd::resized(
+        gather(autograd::as_row(x), dim, autograd::as_row(index)),
+        index.shape());
   }
   const std::size_t d = autograd::check_named(x, dim, index, "gather");
   Tensor out = autograd::result_of("gather", [&] {

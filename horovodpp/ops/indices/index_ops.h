@@ -73,7 +73,7 @@ class Index {
 // Operations that read or add to elements chosen by tensors of int64 indices.
 // Indices are not differentiable.
 //
-// InvalidArgument if an index is out of range.
+// InvalidArgument if an index is out of range. Scalars count as [1].
 
 // y[i, j, ...] = x[index[i, j, ...], j, ...] for dim = 0, and likewise for
 // other dims. `index` is no larger than x in any dimension but `dim`.

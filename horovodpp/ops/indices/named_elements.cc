@@ -26,6 +26,17 @@ void check_range(const Tensor& index, std::int64_t size, std::size_t dim,
 
 }  // namespace
 
+bool has_scalar(std::initializer_list<Tensor> tensors) {
+  bool found = false;
+  for (const Tensor& x : tensors) {
+    if (!x.defined() || x.dim() > 1) return false;
+    found = found || x.dim() == 0;
+  }
+  return found;
+}
+
+Tensor as_row(const Tensor& x) { return view(x, {x.num_elements()}); }
+
 std::size_t check_named(const Tensor& x, std::int64_t dim, const Tensor& index,
                         const char* operation) {
   check_defined(x, operation);

@@ -4,12 +4,18 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/tensor/tensor.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
+
+// Whether all have at most one dimension, and some has none: a scalar counts as
+// a vector of one.
+bool has_scalar(std::initializer_list<Tensor> tensors);
+Tensor as_row(const Tensor& x);
 
 // Checks shapes and indices; returns `dim` counted from the front.
 //   InvalidArgument  the index does not go with x, or is out of range

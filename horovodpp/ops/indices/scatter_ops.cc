@@ -74,10 +74,10 @@ Tensor scattered(const Tensor& x, std::int64_t dim, const Tensor& index,
   const char* name = adds ? "scatter_add" : "scatter";
   check_same_dtype(x, whole, name);
   check_defined(index, name);
-  if (x.dim() == 0 && index.dim() == 0 && whole.dim() == 0) {
-    const Tensor result = scattered(view(x, {1}), dim, reshape(index, {1}),
-                                    reshape(whole, {1}), place, adds);
-    return place == Place::kInPlace ? x : resized(result, {});
+  if (has_scalar({x, index, whole})) {
+    const Tensor result =
+        scattered(as_row(x), dim, as_row(index), as_row(whole), place, adds);
+    return place == Place::kInPlace ? x : resized(result, x.shape());
   }
   const std::size_t d = check_named(x, dim, index, name);
   if (adds && x.dtype() == DType::kBool) {

@@ -189,11 +189,11 @@ Tensor scatter_reduce(const Tensor& x, std::int64_t dim, const Tensor& index,
                       bool include_self) {
   autograd::check_same_dtype(x, source, "scatter_reduce");
   autograd::check_defined(index, "scatter_reduce");
-  if (x.dim() == 0 && index.dim() == 0 && source.dim() == 0) {
+  if (autograd::has_scalar({x, index, source})) {
     return autograd::resized(
-        scatter_reduce(reshape(x, {1}), dim, reshape(index, {1}),
-                       reshape(source, {1}), reduce, include_self),
-        {});
+        scatter_reduce(autograd::as_row(x), dim, autograd::as_row(index),
+                       autograd::as_row(source), reduce, include_self),
+        x.shape());
   }
   const std::size_t d = autograd::check_named(x, dim, index, "scatter_reduce");
   const Tensor part = autograd::part_for(index, source, "scatter_reduce");

@@ -202,6 +202,11 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive,
                            const Tensor& negative,
                            const TripletMarginOptions& options) {
   check_norm(options.p, "triplet_margin_loss");
+  if (options.margin <= 0) {
+    throw InvalidArgument(absl::StrCat("triplet_margin_loss: the margin is ",
+                                       options.margin,
+                                       "; wanted is a positive number"));
+  }
   const LossFrame frame(anchor, "triplet_margin_loss");
   const PairwiseDistanceOptions distance{.p = options.p, .eps = options.eps};
   const Tensor a = frame(anchor);

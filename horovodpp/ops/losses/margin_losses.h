@@ -57,7 +57,7 @@ Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target,
                             const HingeEmbeddingOptions& options = {});
 
 struct TripletMarginOptions {
-  double margin = 1.0;
+  double margin = 1.0;  // Above 0.
   double p = 2.0;
   double eps = 1e-6;
   // Whether the negative may also be compared with the positive.

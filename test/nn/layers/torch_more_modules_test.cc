@@ -261,6 +261,21 @@ TEST(MoreContainers, ListTheirTensorsAndModulesByName) {
   EXPECT_THROW(dict["shift"], InvalidArgument);
 }
 
+// The values of torch.nn.functional.pad(tensor([0, 1, 2, 3]), widths, mode).
+TEST(MoreModules, CropAtNegativeWidths) {
+  const Tensor x = arange(0, 4).to(DType::kF32).reshape({1, 4});
+  const auto padded = [&](PadMode mode, std::vector<std::int64_t> widths) {
+    return Pad(std::move(widths), mode)(x).to_vector<float>();
+  };
+  using Values = std::vector<float>;
+  EXPECT_EQ(padded(PadMode::kReflect, {-1, 1}), Values({1, 2, 3, 2}));
+  EXPECT_EQ(padded(PadMode::kReplicate, {2, -1}), Values({0, 0, 0, 1, 2}));
+  EXPECT_EQ(padded(PadMode::kReplicate, {-4, 5}), Values({3, 3, 3, 3, 3}));
+  EXPECT_EQ(padded(PadMode::kCircular, {-1, 1}), Values({1, 2, 3, 1}));
+  EXPECT_THROW(padded(PadMode::kReflect, {-2, -2}), InvalidArgument);
+  EXPECT_THROW(padded(PadMode::kReplicate, {-2, -3}), InvalidArgument);
+}
+
 TEST(MoreModules, RefuseInputsThatDoNotFit) {
   EXPECT_THROW(GroupNorm(3, 4), InvalidArgument);
   EXPECT_THROW(group_norm(ones({2, 3}), 2), InvalidArgument);
@@ -273,6 +288,9 @@ TEST(MoreModules, RefuseInputsThatDoNotFit) {
   EXPECT_THROW(Pad({4, 0}, PadMode::kReflect)(ones({1, 4})), InvalidArgument);
   EXPECT_THROW(Pad({1}, PadMode::kReflect)(ones({1, 4})), InvalidArgument);
   EXPECT_THROW(Upsample({.scale = 2})(ones({1, 4})), InvalidArgument);
+  EXPECT_THROW(Upsample({.scale = 2, .bilinear = true})(
+                   ones({1, 1, 2, 2}).to(DType::kU8)),
+               InvalidArgument);
   EXPECT_THROW(Conv1d(3, 4, 2, {.groups = 2}), InvalidArgument);
   EXPECT_THROW(ConvTranspose2d(3, 4, 2, {.stride = 0}), InvalidArgument);
   EXPECT_THROW(ConvTranspose2d(3, 4, 2)(ones({1, 2, 4, 4})), InvalidArgument);

@@ -239,6 +239,8 @@ TEST(EveryLoss, RefusesIntegersAndMixedDtypes) {
   EXPECT_THROW(gaussian_nll_loss(x, x, x * 0.0 - 1.0), InvalidArgument);
   EXPECT_THROW(gaussian_nll_loss(x, x, ones({3, 2})), InvalidArgument);
   EXPECT_THROW(cosine_embedding_loss(x, x, ones({2, 3})), InvalidArgument);
+  EXPECT_THROW(triplet_margin_loss(x, x, x, {.margin = -1.0}), InvalidArgument);
+  EXPECT_THROW(triplet_margin_loss(x, x, x, {.margin = 0.0}), InvalidArgument);
   EXPECT_THROW(multi_margin_loss(x, first_classes(x), {.p = 3}),
                InvalidArgument);
   EXPECT_THROW(multi_margin_loss(x, first_classes(x) + 3.0), InvalidArgument);
