@@ -17,6 +17,7 @@
 #include "horovodpp/collective/arena/arena.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/nn/state_dict.h"
+#include "horovodpp/optim/distributed/delta_optimizer.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"
 #include "horovodpp/runtime/global.h"
@@ -114,6 +115,29 @@ TEST_F(Lifetimes, AnOptimizerThroughAReform) {
   expect_left([&] { training.optimizer->step(); });
   training.optimizer = training.make_optimizer();
   training.step();
+}
+
+TEST_F(Lifetimes, DeltasThroughAReform) {
+  const Tensor weight = ones({4}).set_requires_grad(true);
+  const auto make = [&] {
+    return std::make_unique<DeltaOptimizer>(
+        std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", weight}},
+                              SGDOptions{.learning_rate = 0.5}));
+  };
+  auto optimizer = make();
+  weight.sum().backward();
+  optimizer->step();
+  const std::vector<float> before = weight.to_vector<float>();
+  current_runtime().abort("is tired");
+  ASSERT_EQ(reform(), absl::OkStatus());
+  expect_left([&] { optimizer->step(); });
+  EXPECT_EQ(weight.to_vector<float>(), before);
+  optimizer.reset();
+  optimizer = make();
+  optimizer->zero_grad();
+  weight.sum().backward();
+  optimizer->step();
+  EXPECT_NE(weight.to_vector<float>(), before);
 }
 
 TEST_F(Lifetimes, AnOptimizerThatRejoinsTheNextJob) {
