@@ -4,6 +4,9 @@
 #include <array>
 #include <cstddef>
 
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/error.h"
+
 namespace hvd {
 namespace {
 
@@ -74,14 +77,23 @@ DType result_type(const Tensor& a, const Tensor& b) {
   return ResultType().add(a).add(b).dtype();
 }
 
-DType result_type(const Tensor& a, Scalar b) {
-  return ResultType().add(a).add(b).dtype();
-}
-
 DType result_type(const std::vector<Tensor>& tensors) {
   ResultType result;
   for (const Tensor& tensor : tensors) result.add(tensor);
   return result.dtype();
 }
+
+namespace autograd {
+
+void check_castable(DType result, const Tensor& self, const char* operation) {
+  if (can_cast(result, self.dtype())) return;
+  throw InvalidArgument(
+      absl::StrCat(operation, ": a result of dtype ", name_of(result),
+                   " cannot be cast to ", self.describe(),
+                   ", the tensor written to; convert that with to(), or "
+                   "use the form that returns a new tensor"));
+}
+
+}  // namespace autograd
 
 }  // namespace hvd

@@ -40,6 +40,11 @@ class Scalar {
                   : std::is_same_v<T, bool>   ? DTypeCategory::kBool
                                               : DTypeCategory::kInteger) {}
 
+  Scalar operator-() const {
+    Scalar negative = *this;
+    negative.value_ = -value_;
+    return negative;
+  }
   double value() const { return value_; }
   DTypeCategory category() const { return category_; }
   // float32, int64 or bool.
@@ -77,7 +82,11 @@ class ResultType {
 };
 
 DType result_type(const Tensor& a, const Tensor& b);
-DType result_type(const Tensor& a, Scalar b);
+inline DType result_type(const Tensor& a, Scalar b) {
+  return b.category() <= category_of(a.dtype())
+             ? a.dtype()
+             : promote_types(a.dtype(), b.dtype());
+}
 DType result_type(const std::vector<Tensor>& tensors);
 
 namespace autograd {
@@ -87,6 +96,10 @@ namespace autograd {
 inline DType floating_result(DType dtype) {
   return is_floating_point(dtype) ? dtype : kDefaultDType;
 }
+
+// Checks that an in-place operation may write a result of this dtype to `self`.
+//   InvalidArgument  it may not (can_cast()); names `operation`
+void check_castable(DType result, const Tensor& self, const char* operation);
 
 }  // namespace autograd
 }  // namespace hvd

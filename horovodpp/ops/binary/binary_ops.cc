@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/ops/binary/binary_ops.h"
+
+#include <span>
+#include <utility>
+
+#include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/ops/binary/binary_formulas.h"
+#include "horovodpp/ops/binary/binary_loop.h"
+#include "horovodpp/ops/binary/logic_ops.h"
+#include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/shape_ops.h"
+#include "horovodpp/tensor/factories.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+// z = f(a, b). Op has its derivatives as functions of the result's gradient, a
+// and b.
+template <typename Op>
+struct BinaryBackward final : Node {
+  const char* name() const override { return Op::kNode; }
+  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
+    const Tensor x = a.unpack(*this), y = b.unpack(*this);
+    if (wants(0)) results[0] = Op::first(grads[0], x, y);
+    if (wants(1)) results[1] = Op::second(grads[0], x, y);
+  }
+  void release_saved() override {
+    a.release();
+    b.release();
+  }
+  SavedTensor a;
+  SavedTensor b;
+};
+
+template <typename Op>
+Tensor recorded_binary(const Tensor& a, const Tensor& b) {
+  Tensor out = binary<Op>(a, b);
+  if (needs_grad(a, b)) {
+    auto node = make_node<BinaryBackward<Op>>(a, b);
+    node->a.save(a);
+    node->b.save(b);
+    set_history(out, std::move(node));
+  }
+  return out;
+}
+
+// dz where `condition`, else 0.
+Tensor kept(const Tensor& condition, const Tensor& dz) {
+  return where(condition, dz, 0.0);
+}
+// dz where a is chosen, dz / 2 where a equals b, else 0.
+Tensor kept_or_shared(const Tensor& beaten, const Tensor& equal,
+                      const Tensor& dz) {
+  return where(beaten, zeros({}, {.dtype = dz.dtype()}),
+               where(equal, mul(dz, 0.5), dz));
+}
+
+struct Maximum : formulas::Maximum {
+  static constexpr const char* kNode = "MaximumBackward";
+  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return kept_or_shared(lt(a, b), eq(a, b), dz);
+  }
+  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return kept_or_shared(gt(a, b), eq(a, b), dz);
+  }
+};
+struct Minimum : formulas::Minimum {
+  static constexpr const char* kNode = "MinimumBackward";
+  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return kept_or_shared(gt(a, b), eq(a, b), dz);
+  }
+  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return kept_or_shared(lt(a, b), eq(a, b), dz);
+  }
+};
+
+// Whether a wins: unless b does, which is a number.
+struct Fmax : formulas::Fmax {
+  static constexpr const char* kNode = "FmaxBackward";
+  static Tensor wins(const Tensor& a, const Tensor& b) {
+    return logical_or(ge(a, b), ne(b, b));
+  }
+  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return kept(wins(a, b), dz);
+  }
+  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return kept(logical_not(wins(a, b)), dz);
+  }
+};
+struct Fmin : formulas::Fmin {
+  static constexpr const char* kNode = "FminBackward";
+  static Tensor wins(const Tensor& a, const Tensor& b) {
+    return logical_or(le(a, b), ne(b, b));
+  }
+  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return kept(wins(a, b), dz);
+  }
+  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return kept(logical_not(wins(a, b)), dz);
+  }
+};
+
+// z = a - b q, with a constant quotient q:  da = dz,  db = -dz q
+struct Remainder : formulas::Remainder {
+  static constexpr const char* kNode = "RemainderBackward";
+  static Tensor first(const Tensor& dz, const Tensor&, const Tensor&) {
+    return dz;
+  }
+  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return neg(mul(dz, floor_divide(a, b)));
+  }
+};
+struct Fmod : formulas::Fmod {
+  static constexpr const char* kNode = "FmodBackward";
+  static Tensor first(const Tensor& dz, const Tensor&, const Tensor&) {
+    return dz;
+  }
+  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return neg(
+        mul(dz, computed<formulas::TruncatedQuotient>(a.detach(), b.detach())));
+  }
+};
+
+// z = a^b:  da = dz b a^(b-1),  db = dz z ln a; 0 where the power is constant
+struct Power : formulas::Power {
+  static constexpr const char* kNode = "PowBackward";
+  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    const Tensor exponent = to(b, dz.dtype());
+    return where(eq(exponent, 0.0), zeros({}, {.dtype = dz.dtype()}),
+                 mul(dz, mul(exponent, pow(a, sub(exponent, 1.0)))));
+  }
+  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    const Tensor base = to(a, dz.dtype());
+    return where(logical_and(eq(base, 0.0), ge(b, 0.0)),
+                 zeros({}, {.dtype = dz.dtype()}),
+                 mul(dz, mul(pow(base, b), log(base))));
+  }
+};
+
+// z = the angle of (b, a):  da = dz b / (a^2 + b^2),  db = -dz a / (a^2 + b^2)
+struct Atan2 : formulas::Atan2 {
+  static constexpr const char* kNode = "Atan2Backward";
+  static Tensor over_square(const Tensor& dz, const Tensor& a,
+                            const Tensor& b) {
+    const Tensor x = to(a, dz.dtype()), y = to(b, dz.dtype());
+    const Tensor square = add(mul(x, x), mul(y, y));
+    return where(eq(square, 0.0), zeros({}, {.dtype = dz.dtype()}),
+                 div(dz, square));
+  }
+  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return mul(over_square(dz, a, b), b);
+  }
+  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return neg(mul(over_square(dz, a, b), a));
+  }
+};
+
+// z = sqrt(a^2 + b^2):  da = dz a / z,  db = dz b / z
+struct Hypot : formulas::Hypot {
+  static constexpr const char* kNode = "HypotBackward";
+  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return mul(dz, div(a, hypot(a, b)));
+  }
+  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
+    return mul(dz, div(b, hypot(a, b)));
+  }
+};
+
+template <typename Op>
+const Tensor& write_result(const Tensor& a, const Tensor& b,
+                           BinaryOperation operation) {
+  check_defined(a, Op::kName.text());
+  check_defined(b, Op::kName.text());
+  return assign_result(a, b, operation, dtype_of<Op>(a, b), Op::kName.text());
+}
+
+struct Quotient : OfFloated {
+  static constexpr OperationName kName = "div";
+};
+
+}  // namespace
+}  // namespace autograd
+
+using autograd::as_operand;
+using autograd::recorded_binary;
+using autograd::write_result;
+
+Tensor maximum(const Tensor& a, const Tensor& b) {
+  return recorded_binary<autograd::Maximum>(a, b);
+}
+Tensor minimum(const Tensor& a, const Tensor& b) {
+  return recorded_binary<autograd::Minimum>(a, b);
+}
+Tensor fmax(const Tensor& a, const Tensor& b) {
+  return recorded_binary<autograd::Fmax>(a, b);
+}
+Tensor fmin(const Tensor& a, const Tensor& b) {
+  return recorded_binary<autograd::Fmin>(a, b);
+}
+
+Tensor pow(const Tensor& a, const Tensor& b) {
+  return recorded_binary<autograd::Power>(autograd::autocast_wider(a),
+                                          autograd::autocast_wider(b));
+}
+Tensor pow(Scalar a, const Tensor& b) {
+  return pow(as_operand(a, b, "pow"), b);
+}
+
+Tensor floor_divide(const Tensor& a, const Tensor& b) {
+  return autograd::unrecorded_binary<autograd::formulas::FloorDivide>(a, b);
+}
+Tensor floor_divide(const Tensor& a, Scalar b) {
+  return floor_divide(a, as_operand(b, a, "floor_divide"));
+}
+Tensor remainder(const Tensor& a, const Tensor& b) {
+  return recorded_binary<autograd::Remainder>(a, b);
+}
+Tensor remainder(const Tensor& a, Scalar b) {
+  return remainder(a, as_operand(b, a, "remainder"));
+}
+Tensor fmod(const Tensor& a, const Tensor& b) {
+  return recorded_binary<autograd::Fmod>(a, b);
+}
+Tensor fmod(const Tensor& a, Scalar b) {
+  return fmod(a, as_operand(b, a, "fmod"));
+}
+
+Tensor atan2(const Tensor& a, const Tensor& b) {
+  return recorded_binary<autograd::Atan2>(a, b);
+}
+Tensor hypot(const Tensor& a, const Tensor& b) {
+  return recorded_binary<autograd::Hypot>(a, b);
+}
+
+const Tensor& div_(const Tensor& a, const Tensor& b) {
+  return write_result<autograd::Quotient>(a, b, div);
+}
+const Tensor& pow_(const Tensor& a, const Tensor& b) {
+  return write_result<autograd::Power>(a, b, recorded_binary<autograd::Power>);
+}
+const Tensor& floor_divide_(const Tensor& a, const Tensor& b) {
+  return write_result<autograd::formulas::FloorDivide>(a, b, floor_divide);
+}
+const Tensor& remainder_(const Tensor& a, const Tensor& b) {
+  return write_result<autograd::Remainder>(a, b, remainder);
+}
+const Tensor& fmod_(const Tensor& a, const Tensor& b) {
+  return write_result<autograd::Fmod>(a, b, fmod);
+}
+const Tensor& atan2_(const Tensor& a, const Tensor& b) {
+  return write_result<autograd::Atan2>(a, b, atan2);
+}
+const Tensor& hypot_(const Tensor& a, const Tensor& b) {
+  return write_result<autograd::Hypot>(a, b, hypot);
+}
+
+}  // namespace hvd
