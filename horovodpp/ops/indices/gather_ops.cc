@@ -10,6 +10,7 @@
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/promotion.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {
@@ -22,7 +23,8 @@ std::size_t check_gather(const Tensor& x, std::int64_t dim, const Tensor& index,
   check_defined(x, operation);
   check_defined(index, operation);
   const std::size_t d = checked_dim(dim, x.shape().size(), operation);
-  bool fits = index.dtype() == DType::kI64 && index.dim() == x.dim();
+  bool fits = category_of(index.dtype()) == DTypeCategory::kInteger &&
+              index.dim() == x.dim();
   for (std::size_t k = 0; fits && k < x.shape().size(); ++k) {
     fits = k == d || index.shape()[k] <= x.shape()[k];
   }
@@ -30,16 +32,17 @@ std::size_t check_gather(const Tensor& x, std::int64_t dim, const Tensor& index,
   throw InvalidArgument(absl::StrCat(
       operation, ": an index ", index.describe(), " does not go with ",
       x.describe(), " along dimension ", d,
-      "; wanted is int64 of as many dimensions, the others no larger"));
+      "; wanted are integers of as many dimensions, the others no larger"));
 }
 
 // Calls f(offset, other offset) for each index. The first offset is in the
 // tensor of this shape and these strides, the second in a tensor shaped like
-// `index` with strides `other`.
+// `indices` with strides `other`.
 template <typename F>
-void for_each_named(const Tensor& index, const Dims& shape, Dims strides,
+void for_each_named(const Tensor& indices, const Dims& shape, Dims strides,
                     const Dims& other, std::size_t dim, const char* operation,
                     F f) {
+  const Tensor index = as_int64(indices, operation);
   const std::int64_t step = strides[dim];
   strides[dim] = 0;
   const auto* named = index.data<std::int64_t>();

@@ -8,8 +8,8 @@
 //
 // Numbers, slices, kNewAxis and kEllipsis make views; a tensor [] of signed
 // integers is a number. Other tensors choose elements:
-// - an int64 tensor picks elements of one dimension;
-// - several int64 tensors broadcast together and pick points;
+// - a tensor of integers (but uint8) picks elements of one dimension;
+// - several such tensors broadcast together and pick points;
 // - a bool mask picks the places where it is true, and takes as many dimensions
 //   as it has.
 //
@@ -69,7 +69,7 @@ class Index {
 
 }  // namespace autograd
 
-// Operations that read or add to elements chosen by tensors of int64 indices.
+// Operations that read or add to elements chosen by tensors of integer indices.
 // Indices are not differentiable.
 //
 // InvalidArgument if an index is out of range.
@@ -84,7 +84,7 @@ Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index);
 Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index,
                    const Tensor& source);
 
-// Lookup of rows and other slices by a tensor of int64 indices, which are not
+// Lookup of rows and other slices by a tensor of integer indices, which are not
 // differentiable.
 //
 // InvalidArgument if an index is out of range.
