@@ -17,11 +17,14 @@ import generate
 
 # Statements of the overloaded functions.
 OVERLOADS = {name: [name, f"{name}_number"] for name in
-             ["add", "mul", "eq", "ne", "lt", "le", "gt", "ge", "where"]}
+             ["add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "where", "remainder",
+              "fmod", "floor_divide", "bitwise_and", "bitwise_or", "bitwise_xor",
+              "bitwise_left_shift", "bitwise_right_shift"]}
 OVERLOADS.update({name: [name, f"{name}_dims"] for name in ["sum", "mean"]})
 OVERLOADS.update({name: [name, f"{name}_dim"] for name in ["max", "min", "argmax"]})
 OVERLOADS.update({f"{name}_": [f"{name}_", f"{name}_number_"] for name in
                   ["add", "mul", "index_put"]})
+OVERLOADS["pow"] = ["pow", "pow_tensor", "number_pow"]
 OVERLOADS["split"] = ["split", "split_size"]
 
 NO_OPERATIONS = {

@@ -18,22 +18,40 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// z = f(a, b). Op has its derivatives as functions of the result's gradient, a
-// and b.
+// Tensors that a derivative needs.
+enum Needs : unsigned { kNothing = 0, kA = 1, kB = 2, kOut = 4 };
+
+struct Saved {
+  Tensor a;
+  Tensor b;
+  Tensor out;
+};
+
+// z = f(a, b). Op has its derivatives as functions of the result's gradient and
+// of the tensors that kFirst or kSecond name.
 template <typename Op>
 struct BinaryBackward final : Node {
   const char* name() const override { return Op::kNode; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor x = a.unpack(*this), y = b.unpack(*this);
-    if (wants(0)) results[0] = Op::first(grads[0], x, y);
-    if (wants(1)) results[1] = Op::second(grads[0], x, y);
+    const unsigned needed = needs();
+    const auto unpacked = [&](SavedTensor& tensor, Needs which) {
+      return (needed & which) != 0 ? tensor.unpack(*this) : Tensor();
+    };
+    const Saved saved = {unpacked(a, kA), unpacked(b, kB), unpacked(out, kOut)};
+    if (wants(0)) results[0] = Op::first(grads[0], saved);
+    if (wants(1)) results[1] = Op::second(grads[0], saved);
   }
   void release_saved() override {
     a.release();
     b.release();
+    out.release();
+  }
+  unsigned needs() const {
+    return (wants(0) ? Op::kFirst : 0U) | (wants(1) ? Op::kSecond : 0U);
   }
   SavedTensor a;
   SavedTensor b;
+  SavedTensor out;
 };
 
 template <typename Op>
@@ -41,9 +59,11 @@ Tensor recorded_binary(const Tensor& a, const Tensor& b) {
   Tensor out = binary<Op>(a, b);
   if (needs_grad(a, b)) {
     auto node = make_node<BinaryBackward<Op>>(a, b);
-    node->a.save(a);
-    node->b.save(b);
-    set_history(out, std::move(node));
+    const unsigned needed = node->needs();
+    if ((needed & kA) != 0) node->a.save(a);
+    if ((needed & kB) != 0) node->b.save(b);
+    set_history(out, node);
+    if ((needed & kOut) != 0) node->out.save_output(out);
   }
   return out;
 }
@@ -61,89 +81,101 @@ Tensor kept_or_shared(const Tensor& beaten, const Tensor& equal,
 
 struct Maximum : formulas::Maximum {
   static constexpr const char* kNode = "MaximumBackward";
-  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return kept_or_shared(lt(a, b), eq(a, b), dz);
+  static constexpr unsigned kFirst = kA | kB;
+  static constexpr unsigned kSecond = kA | kB;
+  static Tensor first(const Tensor& dz, const Saved& x) {
+    return kept_or_shared(lt(x.a, x.b), eq(x.a, x.b), dz);
   }
-  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return kept_or_shared(gt(a, b), eq(a, b), dz);
+  static Tensor second(const Tensor& dz, const Saved& x) {
+    return kept_or_shared(gt(x.a, x.b), eq(x.a, x.b), dz);
   }
 };
 struct Minimum : formulas::Minimum {
   static constexpr const char* kNode = "MinimumBackward";
-  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return kept_or_shared(gt(a, b), eq(a, b), dz);
+  static constexpr unsigned kFirst = kA | kB;
+  static constexpr unsigned kSecond = kA | kB;
+  static Tensor first(const Tensor& dz, const Saved& x) {
+    return kept_or_shared(gt(x.a, x.b), eq(x.a, x.b), dz);
   }
-  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return kept_or_shared(lt(a, b), eq(a, b), dz);
+  static Tensor second(const Tensor& dz, const Saved& x) {
+    return kept_or_shared(lt(x.a, x.b), eq(x.a, x.b), dz);
   }
 };
 
 // Whether a wins: unless b does, which is a number.
 struct Fmax : formulas::Fmax {
   static constexpr const char* kNode = "FmaxBackward";
+  static constexpr unsigned kFirst = kA | kB;
+  static constexpr unsigned kSecond = kA | kB;
   static Tensor wins(const Tensor& a, const Tensor& b) {
     return logical_or(ge(a, b), ne(b, b));
   }
-  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return kept(wins(a, b), dz);
+  static Tensor first(const Tensor& dz, const Saved& x) {
+    return kept(wins(x.a, x.b), dz);
   }
-  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return kept(logical_not(wins(a, b)), dz);
+  static Tensor second(const Tensor& dz, const Saved& x) {
+    return kept(logical_not(wins(x.a, x.b)), dz);
   }
 };
 struct Fmin : formulas::Fmin {
   static constexpr const char* kNode = "FminBackward";
+  static constexpr unsigned kFirst = kA | kB;
+  static constexpr unsigned kSecond = kA | kB;
   static Tensor wins(const Tensor& a, const Tensor& b) {
     return logical_or(le(a, b), ne(b, b));
   }
-  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return kept(wins(a, b), dz);
+  static Tensor first(const Tensor& dz, const Saved& x) {
+    return kept(wins(x.a, x.b), dz);
   }
-  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return kept(logical_not(wins(a, b)), dz);
+  static Tensor second(const Tensor& dz, const Saved& x) {
+    return kept(logical_not(wins(x.a, x.b)), dz);
   }
 };
 
 // z = a - b q, with a constant quotient q:  da = dz,  db = -dz q
 struct Remainder : formulas::Remainder {
   static constexpr const char* kNode = "RemainderBackward";
-  static Tensor first(const Tensor& dz, const Tensor&, const Tensor&) {
-    return dz;
-  }
-  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return neg(mul(dz, floor_divide(a, b)));
+  static constexpr unsigned kFirst = kNothing;
+  static constexpr unsigned kSecond = kA | kB;
+  static Tensor first(const Tensor& dz, const Saved&) { return dz; }
+  static Tensor second(const Tensor& dz, const Saved& x) {
+    return neg(mul(dz, floor_divide(x.a, x.b)));
   }
 };
 struct Fmod : formulas::Fmod {
   static constexpr const char* kNode = "FmodBackward";
-  static Tensor first(const Tensor& dz, const Tensor&, const Tensor&) {
-    return dz;
-  }
-  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return neg(
-        mul(dz, computed<formulas::TruncatedQuotient>(a.detach(), b.detach())));
+  static constexpr unsigned kFirst = kNothing;
+  static constexpr unsigned kSecond = kA | kB;
+  static Tensor first(const Tensor& dz, const Saved&) { return dz; }
+  static Tensor second(const Tensor& dz, const Saved& x) {
+    return neg(mul(
+        dz, computed<formulas::TruncatedQuotient>(x.a.detach(), x.b.detach())));
   }
 };
 
 // z = a^b:  da = dz b a^(b-1),  db = dz z ln a; 0 where the power is constant
 struct Power : formulas::Power {
   static constexpr const char* kNode = "PowBackward";
-  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    const Tensor exponent = to(b, dz.dtype());
+  static constexpr unsigned kFirst = kA | kB;
+  static constexpr unsigned kSecond = kA | kB | kOut;
+  static Tensor first(const Tensor& dz, const Saved& x) {
+    const Tensor exponent = to(x.b, dz.dtype());
     return where(eq(exponent, 0.0), zeros({}, {.dtype = dz.dtype()}),
-                 mul(dz, mul(exponent, pow(a, sub(exponent, 1.0)))));
+                 mul(dz, mul(exponent, pow(x.a, sub(exponent, 1.0)))));
   }
-  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    const Tensor base = to(a, dz.dtype());
-    return where(logical_and(eq(base, 0.0), ge(b, 0.0)),
+  static Tensor second(const Tensor& dz, const Saved& x) {
+    const Tensor base = to(x.a, dz.dtype());
+    return where(logical_and(eq(base, 0.0), ge(x.b, 0.0)),
                  zeros({}, {.dtype = dz.dtype()}),
-                 mul(dz, mul(pow(base, b), log(base))));
+                 mul(dz, mul(x.out, log(base))));
   }
 };
 
 // z = the angle of (b, a):  da = dz b / (a^2 + b^2),  db = -dz a / (a^2 + b^2)
 struct Atan2 : formulas::Atan2 {
   static constexpr const char* kNode = "Atan2Backward";
+  static constexpr unsigned kFirst = kA | kB;
+  static constexpr unsigned kSecond = kA | kB;
   static Tensor over_square(const Tensor& dz, const Tensor& a,
                             const Tensor& b) {
     const Tensor x = to(a, dz.dtype()), y = to(b, dz.dtype());
@@ -151,22 +183,24 @@ struct Atan2 : formulas::Atan2 {
     return where(eq(square, 0.0), zeros({}, {.dtype = dz.dtype()}),
                  div(dz, square));
   }
-  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return mul(over_square(dz, a, b), b);
+  static Tensor first(const Tensor& dz, const Saved& x) {
+    return mul(over_square(dz, x.a, x.b), x.b);
   }
-  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return neg(mul(over_square(dz, a, b), a));
+  static Tensor second(const Tensor& dz, const Saved& x) {
+    return neg(mul(over_square(dz, x.a, x.b), x.a));
   }
 };
 
 // z = sqrt(a^2 + b^2):  da = dz a / z,  db = dz b / z
 struct Hypot : formulas::Hypot {
   static constexpr const char* kNode = "HypotBackward";
-  static Tensor first(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return mul(dz, div(a, hypot(a, b)));
+  static constexpr unsigned kFirst = kA | kOut;
+  static constexpr unsigned kSecond = kB | kOut;
+  static Tensor first(const Tensor& dz, const Saved& x) {
+    return mul(dz, div(x.a, x.out));
   }
-  static Tensor second(const Tensor& dz, const Tensor& a, const Tensor& b) {
-    return mul(dz, div(b, hypot(a, b)));
+  static Tensor second(const Tensor& dz, const Saved& x) {
+    return mul(dz, div(x.b, x.out));
   }
 };
 
