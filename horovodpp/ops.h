@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The differentiable operations on tensors, to any order of derivative. The
 // comments give formulas and shapes; "~" means that shapes broadcast as in
-// NumPy. Operations on two tensors need equal dtypes.
+// NumPy. Operands of different dtypes are promoted as in PyTorch.
 //
 //   hvd::Tensor loss = hvd::cross_entropy(hvd::linear(x, w, b), labels);
 //
@@ -9,6 +9,8 @@
 #pragma once
 
 #include "horovodpp/autograd/graph/graph_ops.h"       // IWYU pragma: export
+#include "horovodpp/ops/binary/binary_ops.h"          // IWYU pragma: export
+#include "horovodpp/ops/binary/logic_ops.h"           // IWYU pragma: export
 #include "horovodpp/ops/elementwise_ops.h"            // IWYU pragma: export
 #include "horovodpp/ops/functional/attention.h"       // IWYU pragma: export
 #include "horovodpp/ops/functional/dropout.h"         // IWYU pragma: export

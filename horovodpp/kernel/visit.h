@@ -55,4 +55,16 @@ void visit_arithmetic(DType dtype, const char* operation, F f) {
   });
 }
 
+// Calls f with the TypeTag of an integer type, not bool.
+//   InvalidArgument  any other dtype; names `operation`
+template <typename F>
+void visit_integers(DType dtype, const char* operation, F f) {
+  if (dtype == DType::kBool || is_floating_point(dtype)) {
+    throw_bad_dtype(dtype, operation, "integers");
+  }
+  visit(dtype, [&]<typename T>(TypeTag<T> tag) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) f(tag);
+  });
+}
+
 }  // namespace hvd::autograd

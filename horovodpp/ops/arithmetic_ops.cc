@@ -2,9 +2,10 @@
 #include "horovodpp/ops/elementwise_ops.h"
 
 #include "horovodpp/autograd/graph/graph_ops.h"
-#include "horovodpp/autograd/record/autocast.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
+#include "horovodpp/ops/shape_ops.h"
+#include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -12,15 +13,20 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// Promotes operands to one dtype for autocast, then runs the operation.
-using BinaryOperation = Tensor (*)(const Tensor&, const Tensor&);
-Tensor promoted(BinaryOperation operation, Tensor a, Tensor b) {
-  autocast_promote(a, b);
-  return operation(a, b);
+// F of x and a number.
+template <typename F>
+Tensor with_number(const Tensor& x, Scalar c, OperationName operation) {
+  check_defined(x, operation.text());
+  const DType dtype = result_type(x, c);
+  return result_of(operation, [&] {
+    if (dtype == x.dtype()) [[likely]]
+      return elementwise<F>(x, operation.text(), c.value());
+    return elementwise<F>(in_dtype(x, dtype), operation.text(), c.value());
+  });
 }
 
-// Gradients have the shape of the result; the engine sums them down to the
-// inputs' shapes.
+// Gradients have the shape and dtype of the result; the engine sums them down
+// to the inputs' shapes, and converts them to the inputs' dtypes.
 
 // z = a + b:  da = dz,  db = dz
 struct AddBackward : Node {
@@ -83,7 +89,6 @@ using autograd::set_history;
 namespace functors = autograd::functors;
 
 Tensor add(const Tensor& a, const Tensor& b) {
-  if (autograd::autocast_promotes(a, b)) return autograd::promoted(add, a, b);
   Tensor out =
       result_of("add", [&] { return elementwise<functors::Add>(a, b, "add"); });
   if (needs_grad(a, b)) {
@@ -93,7 +98,9 @@ Tensor add(const Tensor& a, const Tensor& b) {
 }
 
 Tensor sub(const Tensor& a, const Tensor& b) {
-  if (autograd::autocast_promotes(a, b)) return autograd::promoted(sub, a, b);
+  if (a.defined() && b.defined()) {
+    autograd::check_no_bool(a.dtype(), b.dtype(), "sub");
+  }
   Tensor out =
       result_of("sub", [&] { return elementwise<functors::Sub>(a, b, "sub"); });
   if (needs_grad(a, b)) {
@@ -103,7 +110,6 @@ Tensor sub(const Tensor& a, const Tensor& b) {
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
-  if (autograd::autocast_promotes(a, b)) return autograd::promoted(mul, a, b);
   Tensor out =
       result_of("mul", [&] { return elementwise<functors::Mul>(a, b, "mul"); });
   if (needs_grad(a, b)) {
@@ -116,7 +122,6 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor div(const Tensor& a, const Tensor& b) {
-  if (autograd::autocast_promotes(a, b)) return autograd::promoted(div, a, b);
   Tensor out =
       result_of("div", [&] { return elementwise<functors::Div>(a, b, "div"); });
   if (needs_grad(a, b)) {
@@ -129,23 +134,33 @@ Tensor div(const Tensor& a, const Tensor& b) {
 }
 
 // z = a + b:  da = dz
-Tensor add(const Tensor& a, double b) {
-  Tensor out = result_of(
-      "add", [&] { return elementwise<functors::AddScalar>(a, "add", b); });
+Tensor add(const Tensor& a, Scalar b) {
+  Tensor out = autograd::with_number<functors::AddScalar>(a, b, "add");
   if (needs_grad(a)) {
     record(out, "AddBackward", a, [](Tensor& dz) { return std::move(dz); });
   }
   return out;
 }
 
+Tensor sub(const Tensor& a, Scalar b) {
+  autograd::check_defined(a, "sub");
+  autograd::check_no_bool(a.dtype(), b.dtype(), "sub");
+  return add(a, -b);
+}
+
 // z = a b:  da = dz b
-Tensor mul(const Tensor& a, double b) {
-  Tensor out = result_of(
-      "mul", [&] { return elementwise<functors::MulScalar>(a, "mul", b); });
+Tensor mul(const Tensor& a, Scalar b) {
+  Tensor out = autograd::with_number<functors::MulScalar>(a, b, "mul");
   if (needs_grad(a)) {
     record(out, "MulBackward", a, [b](Tensor& dz) { return mul(dz, b); });
   }
   return out;
+}
+
+Tensor div(const Tensor& a, Scalar b) {
+  autograd::check_defined(a, "div");
+  if (is_floating_point(a.dtype())) return mul(a, 1.0 / b.value());
+  return div(a, full({}, b.value()));
 }
 
 // y = -x:  dx = -dy
@@ -158,9 +173,17 @@ Tensor neg(const Tensor& x) {
   return out;
 }
 
-Tensor operator/(double a, const Tensor& b) {
+Tensor operator-(Scalar a, const Tensor& b) {
+  autograd::check_defined(b, "sub");
+  autograd::check_no_bool(a.dtype(), b.dtype(), "sub");
+  return add(neg(to(b, result_type(b, a))), a);
+}
+
+Tensor operator/(Scalar a, const Tensor& b) {
   autograd::check_defined(b, "div");
-  return div(full({}, a, {.dtype = b.dtype()}), b);
+  return div(full({}, a.value(),
+                  {.dtype = autograd::floating_result(result_type(b, a))}),
+             b);
 }
 
 }  // namespace hvd

@@ -5,12 +5,12 @@
 #include <cstring>
 #include <functional>
 
-#include "horovodpp/autograd/record/autocast.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/shape_ops.h"
+#include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
@@ -20,16 +20,25 @@ namespace autograd {
 namespace {
 
 template <typename F>
+Tensor compared(const Tensor& a, const Tensor& b, const char* operation, F f) {
+  if (a.dtype() != b.dtype()) [[unlikely]] {
+    const DType dtype = result_type(a, b);
+    return compared(in_dtype(a, dtype), in_dtype(b, dtype), operation, f);
+  }
+  const Tensor out = empty(broadcast(a.shape(), b.shape(), operation),
+                           {.dtype = DType::kBool});
+  visit(a.dtype(),
+        [&]<typename T>(TypeTag<T>) { map2<T, bool>(out, a, b, f); });
+  return out;
+}
+
+template <typename F>
 Tensor compare(const Tensor& a, const Tensor& b, OperationName operation, F f) {
-  check_same_dtype(a, b, operation.text());
+  check_defined(a, operation.text());
+  check_defined(b, operation.text());
   report_reads(a, b);
-  return result_of(operation, [&] {
-    const Tensor out = empty(broadcast(a.shape(), b.shape(), operation.text()),
-                             {.dtype = DType::kBool});
-    visit(a.dtype(),
-          [&]<typename T>(TypeTag<T>) { map2<T, bool>(out, a, b, f); });
-    return out;
-  });
+  return result_of(operation,
+                   [&] { return compared(a, b, operation.text(), f); });
 }
 
 template <typename F>
@@ -65,6 +74,7 @@ struct WhereBackward : Node {
   SavedTensor condition;
 };
 
+// a and b have the dtype of `out`.
 template <typename T>
 void choose(const Tensor& out, const Tensor& condition, const Tensor& a,
             const Tensor& b) {
@@ -92,6 +102,19 @@ void choose(const Tensor& out, const Tensor& condition, const Tensor& a,
     return;
   }
   for_each_row_in_parallel(walk, [&](const auto& at) { choose_row(at, 0, n); });
+}
+
+Tensor chosen(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype()) [[unlikely]] {
+    const DType dtype = result_type(a, b);
+    return chosen(condition, in_dtype(a, dtype), in_dtype(b, dtype));
+  }
+  const Tensor out = empty(broadcast(broadcast(a.shape(), b.shape(), "where"),
+                                     condition.shape(), "where"),
+                           {.dtype = a.dtype()});
+  visit(a.dtype(),
+        [&]<typename T>(TypeTag<T>) { choose<T>(out, condition, a, b); });
+  return out;
 }
 
 // out[i] = !x[i], eight at a time: a bool is a byte of 0 or 1.
@@ -167,26 +190,14 @@ Tensor logical_not(const Tensor& x) {
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   autograd::check_defined(condition, "where");
-  if (autograd::autocast_promotes(a, b)) {
-    Tensor x = a, y = b;
-    autograd::autocast_promote(x, y);
-    return where(condition, x, y);
-  }
-  autograd::check_same_dtype(a, b, "where");
+  autograd::check_defined(a, "where");
+  autograd::check_defined(b, "where");
   if (condition.dtype() != DType::kBool) {
     autograd::throw_bad_dtype(condition.dtype(), "where: its condition",
                               "bool");
   }
-  Tensor out = autograd::result_of("where", [&] {
-    const Tensor chosen = empty(
-        autograd::broadcast(autograd::broadcast(a.shape(), b.shape(), "where"),
-                            condition.shape(), "where"),
-        {.dtype = a.dtype()});
-    visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
-      autograd::choose<T>(chosen, condition, a, b);
-    });
-    return chosen;
-  });
+  Tensor out = autograd::result_of(
+      "where", [&] { return autograd::chosen(condition, a, b); });
   autograd::report_reads(condition);
   if (autograd::needs_grad(a, b)) {
     auto node = autograd::make_node<autograd::WhereBackward>(a, b);
@@ -196,10 +207,11 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return out;
 }
 
-Tensor where(const Tensor& condition, const Tensor& a, double b) {
+Tensor where(const Tensor& condition, const Tensor& a, Scalar b) {
   autograd::check_defined(a, "where");
-  autograd::check_held(b, a.dtype(), "where");
-  return where(condition, a, full({}, b, {.dtype = a.dtype()}));
+  const DType dtype = result_type(a, b);
+  autograd::check_held(b.value(), dtype, "where");
+  return where(condition, a, full({}, b.value(), {.dtype = dtype}));
 }
 
 Tensor clamp(const Tensor& x, double low, double high) {
@@ -240,7 +252,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
     autograd::throw_bad_dtype(mask.dtype(), "masked_fill: its mask", "bool");
   }
   autograd::check_held(value, x.dtype(), "masked_fill");
-  return where(logical_not(mask), x, value);
+  return where(logical_not(mask), x, full({}, value, {.dtype = x.dtype()}));
 }
 
 }  // namespace hvd

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on each element. "~" means that shapes broadcast as in NumPy.
-// Operations on two tensors need equal dtypes. add() and div() of two tensors
-// are in graph_ops.h, since the graph uses them.
+// Operands of different dtypes are promoted as in PyTorch (tensor/promotion.h),
+// and gradients have the dtypes of their operands. add() and div() of two
+// tensors are in graph_ops.h, since the graph uses them.
 #pragma once
 
 #include "horovodpp/autograd/graph/graph_ops.h"  // IWYU pragma: export
 #include "horovodpp/core/export.h"
+#include "horovodpp/tensor/promotion.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace HVD_EXPORT hvd {
 
+// The quotient of integers is float32. Bools add as `or`, multiply as `and`, and
+// have no difference.
 Tensor sub(const Tensor& a, const Tensor& b);  // a - b,  a ~ b
 Tensor mul(const Tensor& a, const Tensor& b);  // a b,    a ~ b
-// With a number, which must be whole for integer tensors.
-Tensor add(const Tensor& a, double b);
-Tensor mul(const Tensor& a, double b);
+Tensor add(const Tensor& a, Scalar b);
+Tensor sub(const Tensor& a, Scalar b);
+Tensor mul(const Tensor& a, Scalar b);
+Tensor div(const Tensor& a, Scalar b);
 
 Tensor neg(const Tensor& x);  // -x
 
@@ -22,19 +27,21 @@ inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
-inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
-inline Tensor operator-(const Tensor& a, double b) { return add(a, -b); }
-inline Tensor operator*(const Tensor& a, double b) { return mul(a, b); }
-inline Tensor operator/(const Tensor& a, double b) { return mul(a, 1.0 / b); }
-inline Tensor operator+(double a, const Tensor& b) { return add(b, a); }
-inline Tensor operator-(double a, const Tensor& b) { return add(neg(b), a); }
-inline Tensor operator*(double a, const Tensor& b) { return mul(b, a); }
-Tensor operator/(double a, const Tensor& b);
+inline Tensor operator+(const Tensor& a, Scalar b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, Scalar b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, Scalar b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, Scalar b) { return div(a, b); }
+inline Tensor operator+(Scalar a, const Tensor& b) { return add(b, a); }
+Tensor operator-(Scalar a, const Tensor& b);
+inline Tensor operator*(Scalar a, const Tensor& b) { return mul(b, a); }
+Tensor operator/(Scalar a, const Tensor& b);
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
 // Elementwise mathematical functions.
 
-Tensor pow(const Tensor& x, double exponent);
+// x^exponent. Integers to an integer power stay integers.
+//   InvalidArgument  an integer to a negative integer power
+Tensor pow(const Tensor& x, Scalar exponent);
 Tensor sqrt(const Tensor& x);
 Tensor sin(const Tensor& x);
 Tensor cos(const Tensor& x);
@@ -76,7 +83,7 @@ Tensor ge(const Tensor& a, double b);
 Tensor logical_not(const Tensor& x);
 // condition ? a : b,  all three ~, condition bool
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
-Tensor where(const Tensor& condition, const Tensor& a, double b);
+Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
 // `value` where `mask` is true, else x.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
 

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record/autocast.h"
 #include "horovodpp/autograd/record/inplace.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/error.h"
@@ -87,22 +86,31 @@ Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
   return shares_memory(self, other) ? clone(other) : other;
 }
 
-// The same in the dtype of `self`, which an in-place operation keeps, also
-// under autocast.
+// The same; the result with `self` must go into the dtype of `self`.
 Tensor arithmetic_operand(const Tensor& self, const Tensor& other,
                           const char* operation) {
-  const Tensor result = operand(self, other, operation);
-  if (autocast_promotes(self, result)) return to(result, self.dtype());
-  check_same_dtype(self, result, operation);
+  Tensor result = operand(self, other, operation);
+  if (self.dtype() != result.dtype()) {
+    check_castable(result_type(self, result), self, operation);
+  }
   return result;
 }
 
+// self = F(self, other), computed in the dtype that both promote to.
+template <typename F>
+void run_inplace(const Tensor& self, const Tensor& other, const char* operation,
+                 double c = 0.0) {
+  if (self.dtype() == other.dtype()) [[likely]] {
+    return run<F>({.out = self, .x = self, .y = &other, .c = c}, operation);
+  }
+  convert_into(self, elementwise<F>(self, other, operation, c));
+}
+
 void run_add(const Tensor& self, const Tensor& other, double alpha) {
-  const Operands operands{.out = self, .x = self, .y = &other, .c = alpha};
   if (alpha == 1.0) {
-    run<functors::Add>(operands, "add_");
+    run_inplace<functors::Add>(self, other, "add_");
   } else {
-    run<functors::AddScaled>(operands, "add_");
+    run_inplace<functors::AddScaled>(self, other, "add_", alpha);
   }
 }
 
@@ -136,6 +144,7 @@ const Tensor& Tensor::add_(const Tensor& addend, double alpha) const {
 }
 
 const Tensor& Tensor::sub_(const Tensor& other) const {
+  autograd::check_no_bool(dtype(), other.dtype(), "sub_");
   return add_(other, -1.0);
 }
 
@@ -160,7 +169,7 @@ const Tensor& Tensor::mul_(const Tensor& factor) const {
     if (node->wants(0)) node->other.save(other);
     if (node->wants(1)) node->before.save(hvd::clone(*this));
   }
-  autograd::run<functors::Mul>({.out = *this, .x = *this, .y = &other}, "mul_");
+  autograd::run_inplace<functors::Mul>(*this, other, "mul_");
   finish_inplace(*this, std::move(node));
   return *this;
 }

@@ -3,12 +3,19 @@
 #include <cmath>
 #include <numbers>
 
+#include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/autocast.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/kernel/loops/integers.h"
+#include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/shape_ops.h"
+#include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
 
 namespace hvd {
 namespace autograd {
@@ -61,6 +68,34 @@ Tensor tanh_slope(const Tensor& x) {
   const Tensor slope =
       (square * (3.0 * functors::kGeluCubic) + 1.0) * functors::kGeluScale;
   return (t + 1.0 + x * (1.0 - t * t) * slope) * 0.5;
+}
+
+// A power of integers or bools, which has no derivative.
+Tensor integer_power(const Tensor& x, Scalar c) {
+  report_reads(x);
+  const DType dtype = result_type(x, c);
+  if (is_floating_point(dtype)) return pow(to(x, dtype), c);
+  if (c.value() < 0) {
+    throw InvalidArgument(
+        absl::StrCat("pow: ", x.describe(), " and the integer ", c.value(),
+                     "; an integer to a negative power is a fraction: convert "
+                     "the tensor with to(), or write the power as a double"));
+  }
+  return result_of("pow", [&] {
+    const Tensor in = in_dtype(x, dtype);
+    const Tensor out = empty_like(in);
+    if (dtype == DType::kBool) {
+      map<bool, bool>(out, in,
+                      [all = c.value() == 0](bool v) { return all || v; });
+      return out;
+    }
+    visit_integers(dtype, "pow", [&]<typename T>(TypeTag<T>) {
+      map<T, T>(out, in, [n = scalar_to<std::int64_t>(c.value())](T v) {
+        return integers::power(v, n);
+      });
+    });
+    return out;
+  });
 }
 
 }  // namespace
@@ -118,7 +153,12 @@ Tensor relu(const Tensor& x) {
 }
 
 // y = x^c:  dx = dy c x^(c-1)
-Tensor pow(const Tensor& input, double exponent) {
+Tensor pow(const Tensor& input, Scalar c) {
+  autograd::check_defined(input, "pow");
+  const double exponent = c.value();
+  if (!is_floating_point(input.dtype())) {
+    return autograd::integer_power(input, c);
+  }
   const Tensor x = autograd::autocast_wider(input);
   Tensor out = result_of("pow", [&] {
     if (exponent == 2.0) return elementwise<functors::Mul>(x, x, "pow");

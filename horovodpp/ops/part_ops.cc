@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/autograd/record/autocast.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/promotion.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {
@@ -79,7 +79,7 @@ Dims strides_of_cat(const Tensor& first, const Dims& shape) {
 Tensor joined(const std::vector<Tensor>& tensors, const Dims& shape,
               std::size_t d) {
   Tensor out = empty_strided(shape, strides_of_cat(tensors[0], shape),
-                             tensors[0].dtype());
+                             result_type(tensors));
   std::int64_t offset = 0;
   for (const Tensor& tensor : tensors) {
     convert_into(out.alias(tensor.shape(), out.strides(), offset), tensor);
@@ -181,12 +181,7 @@ std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim) {
 
 Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
   if (tensors.empty()) throw InvalidArgument("cat: there are no tensors");
-  if (autograd::autocast_promotes(tensors)) {
-    return cat(autograd::autocast_promoted(tensors), dim);
-  }
-  for (const Tensor& tensor : tensors) {
-    autograd::check_same_dtype(tensors[0], tensor, "cat");
-  }
+  for (const Tensor& tensor : tensors) autograd::check_defined(tensor, "cat");
   const std::size_t d = checked_dim(dim, tensors[0].shape().size(), "cat");
   Dims shape = tensors[0].shape();
   shape[d] = 0;

@@ -5,10 +5,13 @@
 #include <cstddef>
 #include <cstring>
 
+#include "absl/strings/str_cat.h"
+#include "horovodpp/core/error.h"
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/memory.h"
+#include "horovodpp/tensor/promotion.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
@@ -183,12 +186,26 @@ void convert_into(const Tensor& out, const Tensor& x) {
   }
 }
 
-Tensor widened(const Tensor& x) {
-  if (!is_half(x.dtype())) return x;
-  Tensor out = empty_strided(x.shape(), strides_like(x.shape(), x.strides()),
-                             DType::kF32);
+Tensor in_dtype(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  Tensor out =
+      empty_strided(x.shape(), strides_like(x.shape(), x.strides()), dtype);
   convert_into(out, x);
   return out;
+}
+
+Tensor as_int64(const Tensor& indices, const char* operation) {
+  check_defined(indices, operation);
+  if (category_of(indices.dtype()) == DTypeCategory::kInteger) {
+    return in_dtype(indices, DType::kI64);
+  }
+  throw InvalidArgument(absl::StrCat(
+      operation, ": ", indices.describe(),
+      " are no indices; wanted are integers: convert them with to()"));
+}
+
+Tensor widened(const Tensor& x) {
+  return is_half(x.dtype()) ? in_dtype(x, DType::kF32) : x;
 }
 
 }  // namespace hvd::autograd

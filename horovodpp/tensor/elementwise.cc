@@ -110,6 +110,14 @@ void run_rows(FloatLoop loop, const Operands& operands) {
 
 }  // namespace
 
+void check_no_bool(DType a, DType b, const char* operation) {
+  if (a != DType::kBool && b != DType::kBool) return;
+  throw InvalidArgument(
+      absl::StrCat(operation,
+                   ": bools have no difference; use logical_xor(), or convert "
+                   "them with to()"));
+}
+
 void throw_fraction(const Tensor& x, double constant, const char* operation) {
   throw InvalidArgument(absl::StrCat(
       operation, ": ", x.describe(), " and ", constant,

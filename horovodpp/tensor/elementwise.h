@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs functors (functors.h) over tensors. float32 and the 16-bit types, which
 // are computed in float32, use vector loops; other dtypes run element by
-// element.
+// element. Operands of different dtypes are converted to that of the result.
 //
 //   Tensor y = elementwise<functors::Tanh>(x, "tanh");
 #pragma once
@@ -9,7 +9,9 @@
 #include "horovodpp/kernel/loops/float_loops.h"
 #include "horovodpp/kernel/loops/functors.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/promotion.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
@@ -22,6 +24,9 @@ struct Operands {
   const Tensor* y = nullptr;
   double c = 0.0;
 };
+
+// InvalidArgument if one of an operation's dtypes is bool.
+void check_no_bool(DType a, DType b, const char* operation);
 
 [[noreturn]] void throw_fraction(const Tensor& x, double constant,
                                  const char* operation);
@@ -56,6 +61,13 @@ void run_each(const Operands& operands, const char* operation) {
   }
 }
 
+// Bools add as `or`, and multiply as `and`.
+template <typename F>
+inline constexpr bool kTakesBools =
+    std::is_same_v<F, functors::Add> || std::is_same_v<F, functors::Mul> ||
+    std::is_same_v<F, functors::AddScalar> ||
+    std::is_same_v<F, functors::MulScalar>;
+
 // InvalidArgument for a dtype that F does not support, and for integers with a
 // constant that is not whole; names `operation`.
 template <typename F>
@@ -66,6 +78,9 @@ void run(const Operands& operands, const char* operation) {
   } else if (dtype == DType::kF64) {
     run_each<F, double>(operands, operation);
   } else if constexpr (F::kTakesIntegers) {
+    if constexpr (kTakesBools<F>) {
+      if (dtype == DType::kBool) return run_each<F, bool>(operands, operation);
+    }
     visit_arithmetic(dtype, operation, [&]<typename T>(TypeTag<T>) {
       if constexpr (std::is_integral_v<T>) run_each<F, T>(operands, operation);
     });
@@ -85,7 +100,14 @@ Tensor elementwise(const Tensor& x, const char* operation, double c = 0.0) {
 template <typename F>
 Tensor elementwise(const Tensor& x, const Tensor& y, const char* operation,
                    double c = 0.0) {
-  check_same_dtype(x, y, operation);
+  check_defined(x, operation);
+  check_defined(y, operation);
+  if (x.dtype() != y.dtype() ||
+      (!F::kTakesIntegers && !is_floating_point(x.dtype()))) [[unlikely]] {
+    DType dtype = result_type(x, y);
+    if (!F::kTakesIntegers) dtype = floating_result(dtype);
+    return elementwise<F>(in_dtype(x, dtype), in_dtype(y, dtype), operation, c);
+  }
   Tensor out = empty_for(x, y, operation);
   run<F>({.out = out, .x = x, .y = &y, .c = c}, operation);
   return out;

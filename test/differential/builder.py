@@ -12,15 +12,18 @@ import math
 Known = collections.namedtuple("Known", "name sizes dtype requires_grad")
 
 FLOATING = ("float32", "float64", "float16", "bfloat16")
+INTEGERS = ("uint8", "int32", "int64")
+DTYPES = ("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64")
 LARGEST = 150  # Elements.
 RECENT = 0.7  # The probability that only recent tensors are searched.
 
 
 class Builder:
-    def __init__(self, rng, dtype, mixing, spoiling):
+    def __init__(self, rng, dtype, mixing, promoting, spoiling):
         self.rng = rng
         self.dtype = dtype  # Of most of its tensors.
         self.mixing = mixing  # The probability of another dtype.
+        self.promoting = promoting  # The probability of operands of two dtypes.
         self.spoiling = spoiling  # The probability of a wrong statement.
         self.statements = []
         self.known = []
@@ -52,7 +55,7 @@ class Builder:
 
     def number(self, dtype):
         if dtype not in FLOATING:
-            return self.rng.randint(-3, 3)
+            return self.rng.randint(0 if dtype == "uint8" else -3, 3)
         if self.chance(0.02):
             return self.rng.choice(("nan", "inf", "-inf", 0.0, -0.0))
         return self.rng.randint(-12, 12) / 4
@@ -77,8 +80,8 @@ class Builder:
         rng = self.rng
         if dtype == "bool":
             return [rng.randint(0, 1) for _ in range(count)]
-        if dtype == "int64":
-            return [rng.randint(-4, 6) for _ in range(count)]
+        if dtype in INTEGERS:
+            return [rng.randint(0 if dtype == "uint8" else -4, 6) for _ in range(count)]
         kind = rng.random()
         if kind < 0.25:  # With equal numbers.
             return [rng.randint(-8, 8) / 4 for _ in range(count)]
@@ -91,10 +94,10 @@ class Builder:
         return values
 
     def indices(self, sizes, below, negative=False):
-        """int64 in [0, below) or, if negative indices are valid, in [-below, below)."""
+        """Integers in [0, below) or, if negative indices are valid, in [-below, below)."""
         low = -below if negative else 0
         values = [self.rng.randrange(low, below) if below else 0 for _ in range(math.prod(sizes))]
-        return self.leaf(sizes, "int64", values)
+        return self.leaf(sizes, "int32" if self.chance(0.2) else "int64", values)
 
     def remember(self, known):
         self.known.append(known)
@@ -112,7 +115,8 @@ class Builder:
         found = self.find(fits) if self.chance(0.8) else None
         if found:
             return found
-        dtype = self.rng.choice(("int64", "bool")) if self.chance(0.15) else self.some_dtype()
+        dtype = (self.rng.choice((*INTEGERS, "int64", "bool")) if self.chance(0.15)
+                 else self.some_dtype())
         return self.leaf(self.sizes(low, high), dtype)
 
     def floating(self, low=0, high=4, fits=lambda k: True):
@@ -132,16 +136,20 @@ class Builder:
             lambda k: k.sizes == tuple(sizes) and k.dtype == dtype)
         return found or self.leaf(sizes, dtype, requires_grad=requires_grad)
 
-    def broadcasting(self, x):
+    def partner_dtype(self, x):
+        """The dtype of an operand beside x, where operands are promoted."""
+        return self.rng.choice(DTYPES) if self.chance(self.promoting) else x.dtype
+
+    def broadcasting(self, x, dtype):
         """A tensor that broadcasts with x, and the sizes of the result."""
         if self.chance(0.4):
-            other = self.find(lambda k: k.dtype == x.dtype and together(k.sizes, x.sizes) is not None
+            other = self.find(lambda k: k.dtype == dtype and together(k.sizes, x.sizes) is not None
                               and math.prod(together(k.sizes, x.sizes)) < 400)
             if other:
                 return other, together(other.sizes, x.sizes)
         sizes = [n if self.chance(0.75) else 1 for n in x.sizes]
         other = self.like(sizes[self.rng.randint(0, len(sizes)) if self.chance(0.3) else 0:],
-                          x.dtype)
+                          dtype)
         return other, together(other.sizes, x.sizes)
 
     # --- Statements ---
@@ -181,6 +189,36 @@ class Builder:
         else:
             return False
         return True
+
+
+def promoted(a, b):
+    """The dtype that holds both."""
+    if {a, b} == {"float16", "bfloat16"}:
+        return "float32"
+    return max(a, b, key=DTYPES.index)
+
+
+def category(dtype):
+    return 0 if dtype == "bool" else 1 if dtype in INTEGERS else 2
+
+
+def result_dtype(*operands):
+    """The dtype of the result: tensors without dimensions raise only the category."""
+    dimensioned = zero_dim = None
+    for k in operands:
+        if k.sizes:
+            dimensioned = promoted(dimensioned, k.dtype) if dimensioned else k.dtype
+        else:
+            zero_dim = promoted(zero_dim, k.dtype) if zero_dim else k.dtype
+    if not dimensioned or not zero_dim:
+        return dimensioned or zero_dim
+    if category(zero_dim) <= category(dimensioned):
+        return dimensioned
+    return promoted(dimensioned, zero_dim)
+
+
+def floating_result(dtype):
+    return dtype if dtype in FLOATING else "float32"
 
 
 def together(a, b):

@@ -325,8 +325,8 @@ def one_is_not_finite(program, difference):
                 and np.allclose(ours[finite], theirs[finite], rtol=0.05, atol=0.05 * scale))
 
 
-def signs_of_infinities_differ(program, difference):
-    """Whether, where the values differ, both are infinite."""
+def signs_differ(program, difference):
+    """Whether the values differ by their signs alone."""
     ours, theirs = (numbers_in(text) for text in (difference.ours, difference.theirs))
     return ours.shape == theirs.shape and bool(
         np.allclose(np.abs(ours), np.abs(theirs), rtol=0.05, equal_nan=True))

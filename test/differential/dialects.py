@@ -11,6 +11,7 @@ import math
 import sources_reductions
 import sources_scatter
 import sources_shapes
+from builder import INTEGERS
 
 # By name: Python and C++. {0}, {1} … are operands, {all} is the list of operands,
 # and other names are numbers and lists of the statement.
@@ -191,13 +192,30 @@ SOURCES.update({f"{name}_number": (f"torch.{name}({{0}}, {{number}})",
 SOURCES.update(sources_reductions.SOURCES)
 SOURCES.update(sources_shapes.SOURCES)
 SOURCES.update(sources_scatter.SOURCES)
+SOURCES.update({name: (f"torch.{name}({{0}}, {{1}})", f"hvd::{name}({{0}}, {{1}})") for name in [
+    "maximum", "minimum", "fmax", "fmin", "hypot", "remainder", "fmod", "floor_divide", "atan2",
+    "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "bitwise_left_shift", "bitwise_right_shift"]})
+SOURCES.update({f"{name}_number": (f"torch.{name}({{0}}, {{number}})",
+                                   f"hvd::{name}({{0}}, {{number}})")
+                for name in ["remainder", "fmod", "floor_divide", "bitwise_and", "bitwise_or",
+                             "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"]})
+SOURCES.update({f"{name}_": (f"{{0}}.{name}_({{1}})", f"hvd::{name}_({{0}}, {{1}})") for name in [
+    "div", "pow", "floor_divide", "remainder", "fmod", "atan2", "hypot", "logical_and",
+    "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "bitwise_left_shift", "bitwise_right_shift"]})
+SOURCES.update({f"{name}_": (f"{{0}}.{name}_()", f"hvd::{name}_({{0}})")
+                for name in ["logical_not", "bitwise_not"]})
+SOURCES["bitwise_not"] = ("~{0}", "~{0}")
+SOURCES["pow_tensor"] = ("torch.pow({0}, {1})", "hvd::pow({0}, {1})")
+SOURCES["number_pow"] = ("torch.pow({number}, {0})", "hvd::pow({number}, {0})")
 
 TENSOR_LISTS = ("of", "gradients", "inputs")
 # They return lists of tensors.
 SEVERAL = {"split", "split_size", "chunk", "unbind", "grad"} | sources_shapes.SEVERAL
 PAIRS = ("kernel", "stride", "padding", "dilation", "size")
 CPP_DTYPES = {"float32": "kF32", "float64": "kF64", "float16": "kF16", "bfloat16": "kBF16",
-              "int64": "kI64", "bool": "kBool"}
+              "int64": "kI64", "bool": "kBool", "int32": "kI32", "uint8": "kU8"}
 
 
 def operations():
@@ -299,7 +317,7 @@ class _Python(_Dialect):
         return f"({', '.join(names)},) = {source}"
 
     def leaf(self, s):
-        sizes, whole = s["sizes"], s["dtype"] in ("int64", "bool")
+        sizes, whole = s["sizes"], s["dtype"] in (*INTEGERS, "bool")
         options = f"dtype={self.dtype(s['dtype'])}, requires_grad={s['requires_grad']}"
         if math.prod(sizes) == 0:
             return f"torch.zeros({sizes}, {options})"

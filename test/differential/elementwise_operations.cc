@@ -8,18 +8,29 @@ using Results = std::vector<Tensor>;
 
 void add_unary(Operations& all) {
   using Unary = Tensor (*)(const Tensor&);
-  const std::map<std::string, Unary> table = {
-      {"neg", neg},         {"exp", exp},
-      {"log", log},         {"relu", relu},
-      {"sqrt", sqrt},       {"sin", sin},
-      {"cos", cos},         {"tanh", tanh},
-      {"sigmoid", sigmoid}, {"erf", erf},
-      {"abs", abs},         {"clone", clone},
-      {"nonzero", nonzero}, {"logical_not", logical_not},
-      {"silu", silu},       {"rsqrt", rsqrt},
-      {"sign", sign},       {"floor", floor},
-      {"ceil", ceil},       {"round", round},
-      {"isnan", isnan},     {"isinf", isinf}};
+  const std::map<std::string, Unary> table = {{"neg", neg},
+                                              {"exp", exp},
+                                              {"log", log},
+                                              {"relu", relu},
+                                              {"sqrt", sqrt},
+                                              {"sin", sin},
+                                              {"cos", cos},
+                                              {"tanh", tanh},
+                                              {"sigmoid", sigmoid},
+                                              {"erf", erf},
+                                              {"abs", abs},
+                                              {"clone", clone},
+                                              {"nonzero", nonzero},
+                                              {"logical_not", logical_not},
+                                              {"silu", silu},
+                                              {"rsqrt", rsqrt},
+                                              {"sign", sign},
+                                              {"floor", floor},
+                                              {"ceil", ceil},
+                                              {"round", round},
+                                              {"isnan", isnan},
+                                              {"isinf", isinf},
+                                              {"bitwise_not", bitwise_not}};
   for (const auto& [name, operation] : table) {
     all[name] = [operation = operation](const Statement& s) {
       return Results{operation(s[0])};
@@ -30,8 +41,34 @@ void add_unary(Operations& all) {
 void add_binary(Operations& all) {
   using Binary = Tensor (*)(const Tensor&, const Tensor&);
   const std::map<std::string, Binary> table = {
-      {"add", add}, {"sub", sub}, {"mul", mul}, {"div", div}, {"eq", eq},
-      {"ne", ne},   {"lt", lt},   {"le", le},   {"gt", gt},   {"ge", ge}};
+      {"add", add},
+      {"sub", sub},
+      {"mul", mul},
+      {"div", div},
+      {"eq", eq},
+      {"ne", ne},
+      {"lt", lt},
+      {"le", le},
+      {"gt", gt},
+      {"ge", ge},
+      {"pow_tensor", pow},
+      {"maximum", maximum},
+      {"minimum", minimum},
+      {"fmax", fmax},
+      {"fmin", fmin},
+      {"remainder", remainder},
+      {"fmod", fmod},
+      {"floor_divide", floor_divide},
+      {"atan2", atan2},
+      {"hypot", hypot},
+      {"logical_and", logical_and},
+      {"logical_or", logical_or},
+      {"logical_xor", logical_xor},
+      {"bitwise_and", bitwise_and},
+      {"bitwise_or", bitwise_or},
+      {"bitwise_xor", bitwise_xor},
+      {"bitwise_left_shift", bitwise_left_shift},
+      {"bitwise_right_shift", bitwise_right_shift}};
   for (const auto& [name, operation] : table) {
     all[name] = [operation = operation](const Statement& s) {
       return Results{operation(s[0], s[1])};
@@ -40,22 +77,34 @@ void add_binary(Operations& all) {
 }
 
 void add_with_number(Operations& all) {
+  using WithScalar = Tensor (*)(const Tensor&, Scalar);
+  const std::map<std::string, WithScalar> scalars = {
+      {"add_number", add},
+      {"sub_number", sub},
+      {"mul_number", mul},
+      {"div_number", div},
+      {"pow", pow},
+      {"remainder_number", remainder},
+      {"fmod_number", fmod},
+      {"floor_divide_number", floor_divide},
+      {"bitwise_and_number", bitwise_and},
+      {"bitwise_or_number", bitwise_or},
+      {"bitwise_xor_number", bitwise_xor},
+      {"bitwise_left_shift_number", bitwise_left_shift},
+      {"bitwise_right_shift_number", bitwise_right_shift},
+      {"number_sub", [](const Tensor& x, Scalar n) { return n - x; }},
+      {"number_div", [](const Tensor& x, Scalar n) { return n / x; }},
+      {"number_pow", [](const Tensor& x, Scalar n) { return pow(n, x); }}};
+  for (const auto& [name, operation] : scalars) {
+    all[name] = [operation = operation](const Statement& s) {
+      return Results{operation(s[0], s.scalar("number"))};
+    };
+  }
   using WithNumber = Tensor (*)(const Tensor&, double);
   const std::map<std::string, WithNumber> table = {
-      {"add_number", add},
-      {"mul_number", mul},
-      {"eq_number", eq},
-      {"ne_number", ne},
-      {"lt_number", lt},
-      {"le_number", le},
-      {"gt_number", gt},
-      {"ge_number", ge},
-      {"pow", pow},
-      {"leaky_relu", leaky_relu},
-      {"sub_number", [](const Tensor& x, double n) { return x - n; }},
-      {"div_number", [](const Tensor& x, double n) { return x / n; }},
-      {"number_sub", [](const Tensor& x, double n) { return n - x; }},
-      {"number_div", [](const Tensor& x, double n) { return n / x; }}};
+      {"eq_number", eq},         {"ne_number", ne}, {"lt_number", lt},
+      {"le_number", le},         {"gt_number", gt}, {"ge_number", ge},
+      {"leaky_relu", leaky_relu}};
   for (const auto& [name, operation] : table) {
     all[name] = [operation = operation](const Statement& s) {
       return Results{operation(s[0], s.number("number"))};
@@ -80,7 +129,7 @@ void add_elementwise_operations(Operations& all) {
     return Results{where(s[0], s[1], s[2])};
   };
   all["where_number"] = [](const Statement& s) {
-    return Results{where(s[0], s[1], s.number("number"))};
+    return Results{where(s[0], s[1], s.scalar("number"))};
   };
   all["masked_fill"] = [](const Statement& s) {
     return Results{masked_fill(s[0], s[1], s.number("number"))};

@@ -22,6 +22,7 @@ LEAVING = 0.3  # The probability, within a scope, of leaving it next.
 def generate(seed):
     rng = random.Random(seed)
     b = Builder(rng, dtype=rng.choice(DTYPES), mixing=rng.choice((0.0, 0.0, 0.0, 0.05)),
+                promoting=rng.choice((0.0, 0.0, 0.1, 0.3)),
                 spoiling=rng.choice((0.0, 0.0, 0.05, 0.1)))
     for _ in range(rng.randint(4, 16)):
         if b.scopes and b.chance(LEAVING):

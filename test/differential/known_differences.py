@@ -7,6 +7,7 @@ An entry that a long run never meets is out of date, and the run says so.
 import dataclasses
 import re
 
+from builder import INTEGERS
 from conditions import (ON_IMAGES, SEVERAL_VIEWS, VIEWS, among_rounded_numbers, backward_to_inputs,
                         before, bias_is_not_of_outputs, both, copied_or_viewed, creates_graph,
                         does, either, every_tensor, given_gradient, writes_given_gradient_in_place,
@@ -16,7 +17,7 @@ from conditions import (ON_IMAGES, SEVERAL_VIEWS, VIEWS, among_rounded_numbers, 
                         ours_nan_theirs_zero, passes_given_gradient, reads_its_own_writes,
                         reduces_a_larger_source,
                         records_under_inference_mode, refused_inference_write, result_of,
-                        returned_gradient, signs_of_infinities_differ, stems_from_the_same,
+                        returned_gradient, signs_differ, stems_from_the_same,
                         target_is_a_view, theirs_is_nan, theirs_is_the_least, under_autocast,
                         unrecorded, values_are_not_as_many_as_keys, viewed_before_it_required_grad,
                         within, within_before)
@@ -84,7 +85,7 @@ def operands_of_several_dtypes(program, difference):
 
 
 def has_operand_that_is_no_number(program, difference):
-    return any(difference.dtypes.get(name) in ("int64", "bool")
+    return any(difference.dtypes.get(name) in (*INTEGERS, "bool")
                for name in every_tensor(difference.statement))
 
 
@@ -139,20 +140,38 @@ OF_OPERANDS = ("relu", "relu_", "relu_backward", "leaky_relu", "abs", "layer_nor
                "nll_loss", "cross_entropy", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d",
                "scaled_dot_product_attention")
 
+PROMOTING = ("add|sub|mul|div|eq|ne|lt|le|gt|ge|pow|remainder|fmod|floor_divide|maximum|minimum|fmax|"
+             "fmin|atan2|logical_.*|bitwise_.*|where|cat|stack")
+
 KNOWN = [
     # --- On purpose; see also "Differences from PyTorch" in docs/autograd.md ---
-    Known("operands have one dtype; PyTorch promotes", kind="refused",
+    Known("operands have one dtype, except of operations that promote; PyTorch has more of these",
+          kind="refused", operation=f"(?!({PROMOTING})(_tensor|_number)?_?$).*",
           ours=r"same dtype|dtypes|have one dtype|not in bool|computes in|convert",
           program=either(operands_of_several_dtypes, has_operand_that_is_no_number)),
-    Known("a number takes the dtype of the tensor; PyTorch promotes", kind="dtype",
-          operation=".*number.*", ours="int|bool", theirs="float"),
-    Known("the same, also in place; PyTorch refuses a number with a fraction's type",
+    Known("in place, a whole number counts as an integer; PyTorch refuses it if it is a float",
           kind="accepted", operation=".*number_", theirs="can't be cast to the desired output type"),
     Known("repeat_interleave and channel_shuffle return no view of a hidden copy",
           kind="accepted", operation="detach_", theirs="Can't detach views",
           program=does("repeat_interleave", "channel_shuffle")),
     Known("the same, written in place, where PyTorch's view runs again", kind="refused",
           operation="backward|grad", ours="was freed", program=does("repeat_interleave")),
+    Known("indices and classes have any integer dtype", kind="accepted",
+          operation="nll_loss|cross_entropy|index|index_put.*|index_select|gather|scatter_add|embedding",
+          theirs="expected target dtype|[Ee]xpected dtype|tensors used as indices|scalar types"),
+    Known("in place, truth values have the gradient 0; PyTorch keeps the gradient of the old values",
+          kind=f"refused|values|gradient's values|{PRESENCE}|requires_grad|is_leaf|accepted",
+          program=does("logical_and_", "logical_or_", "logical_xor_", "logical_not_")),
+    Known("a zero may have another sign, and so its angle", kind="values", operation="atan2_?",
+          program=signs_differ),
+    Known("the quotient of a remainder is a constant; PyTorch's has a gradient, which is 0",
+          kind="requires_grad|is_leaf", program=both(does("fmod", "remainder", "fmod_", "remainder_"),
+                                                     creates_graph)),
+    Known("floor_divide has no gradient; PyTorch fails when it is asked for",
+          kind="requires_grad|is_leaf", operation="floor_divide.*"),
+    Known("the same", kind="accepted", theirs="derivative for aten::floor_divide"),
+    Known("backward of layer_norm needs no bias", kind="accepted", operation="backward|grad",
+          theirs=MODIFIED, program=both(does("layer_norm"), creates_graph)),
     Known("an operation without effect returns its operand; PyTorch makes a view",
           kind="is_leaf", operation="expand|index|sum_to", ours="True", theirs="False",
           program=one_of_the_same),
@@ -366,7 +385,7 @@ KNOWN = [
                        meets("prod", "prod_dim", "cumprod", "vector_norm", "var", "std",
                              "logsumexp"))),
     Known("a zero of a sum has no sign", kind=VALUES, ours="inf", theirs="-inf",
-          operation="number_div|div", program=signs_of_infinities_differ),
+          operation="number_div|div", program=signs_differ),
     Known("gather picks from a tensor with dimensions", kind="refused", operation="gather",
           ours="out of range for a tensor of 0 dimensions"),
     Known("PyTorch's pow with an exponent of 0.5 is sqrt, of -inf NaN; C's is inf", kind=VALUES,
@@ -513,7 +532,7 @@ KNOWN = [
           operation="max_dim|min_dim|argmax|argmax_dim", program=among_rounded_numbers),
     Known("the sign of a zero is not the same everywhere, and so not that of 1 divided by it",
           kind=VALUES, ours="inf", theirs="inf", program=both(
-              meets("matmul", "bmm", "addmm", "linear", "conv2d"), signs_of_infinities_differ)),
+              meets("matmul", "bmm", "addmm", "linear", "conv2d"), signs_differ)),
     Known("an operand that shares memory with the tensor written in place is read before; "
           "PyTorch's in some order", kind="values", operation=".*_", program=reads_its_own_writes),
     Known("a backward under autocast: the products of an LSTM's are in the lower precision",

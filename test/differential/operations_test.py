@@ -17,7 +17,9 @@ import generate
 
 # Statements of the overloaded functions.
 OVERLOADS = {name: [name, f"{name}_number"] for name in
-             ["add", "mul", "eq", "ne", "lt", "le", "gt", "ge", "where"]}
+             ["add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "where", "remainder",
+              "fmod", "floor_divide", "bitwise_and", "bitwise_or", "bitwise_xor",
+              "bitwise_left_shift", "bitwise_right_shift"]}
 OVERLOADS.update({name: [name, f"{name}_dims"] for name in ["sum", "mean"]})
 OVERLOADS.update({name: [name, f"{name}_dim"] for name in ["max", "min", "argmax", "prod"]})
 OVERLOADS.update({f"{name}_": [f"{name}_", f"{name}_number_"] for name in
@@ -27,6 +29,7 @@ OVERLOADS.update({"tensor_split": ["tensor_split", "tensor_split_at"],
                   "tensordot": ["tensordot", "tensordot_last"], "roll": ["roll", "roll_flat"], "unfold": ["unfold", "unfold_images"]})
 OVERLOADS.update({"scatter": ["scatter", "scatter_number"],
                   "masked_fill": ["masked_fill", "masked_fill_tensor"]})
+OVERLOADS["pow"] = ["pow", "pow_tensor", "number_pow"]
 OVERLOADS["split"] = ["split", "split_size"]
 
 NO_OPERATIONS = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elementwise operations, reductions and products."""
 
-from builder import FLOATING, together
+from builder import FLOATING, INTEGERS, floating_result, result_dtype, together
 from recipes import recipe
 
 
@@ -10,21 +10,92 @@ def arithmetic(b, name):
     x = b.any() if b.chance(0.1) else b.floating()
     if x.dtype == "bool":
         x = b.floating()
-    y, sizes = b.broadcasting(x)
-    b.emit(name, (x, y) if b.chance(0.5) else (y, x), (sizes, x.dtype))
+    y, sizes = b.broadcasting(x, b.partner_dtype(x))
+    if y.dtype == "bool" and name == "sub":
+        return
+    b.emit(name, (x, y) if b.chance(0.5) else (y, x), (sizes, result_dtype(x, y)))
 
 
-@recipe("div")
+@recipe("div", "atan2")
 def div(b, name):
+    x = b.any() if b.chance(0.1) else b.floating()
+    y, sizes = b.broadcasting(x, b.partner_dtype(x))
+    b.emit(name, (x, y), (sizes, floating_result(result_dtype(x, y))))
+
+
+@recipe("maximum", "minimum", "fmax", "fmin", weight=0.6)
+def extremes(b, name):
+    x = b.any() if b.chance(0.15) else b.floating()
+    y, sizes = b.broadcasting(x, b.partner_dtype(x))
+    b.emit(name, (x, y), (sizes, result_dtype(x, y)))
+
+
+@recipe("hypot", "pow_tensor", "remainder", "fmod", "floor_divide", weight=0.5)
+def quotients(b, name):
     x = b.floating()
-    y, sizes = b.broadcasting(x)
-    b.emit(name, (x, y), (sizes, x.dtype))
+    y, sizes = b.broadcasting(x, b.partner_dtype(x))
+    b.emit(name, (x, y), (sizes, result_dtype(x, y)))
+
+
+@recipe("remainder_number", "fmod_number", "floor_divide_number", weight=0.4)
+def quotients_by_number(b, name):
+    x = b.any() if b.chance(0.3) else b.floating()
+    if x.dtype == "bool":
+        return
+    number = b.number(x.dtype)
+    b.emit(name, (x,), (x.sizes, x.dtype), number=number or 2)
+
+
+@recipe("number_pow", weight=0.4)
+def number_pow(b, name):
+    x = b.floating()
+    b.emit(name, (x,), (x.sizes, x.dtype), number=b.rng.choice((0.0, 0.5, 1.0, 2.0, 2, 3)))
+
+
+@recipe("logical_and", "logical_or", "logical_xor", weight=0.3)
+def logical(b, name):
+    x = b.any()
+    y, sizes = b.broadcasting(x, b.partner_dtype(x))
+    b.emit(name, (x, y), (sizes, "bool"))
+
+
+def bits(b):
+    dtype = b.rng.choice((*INTEGERS, "bool"))
+    return b.find(lambda k: k.dtype == dtype) or b.leaf(b.sizes(), dtype)
+
+
+@recipe("bitwise_and", "bitwise_or", "bitwise_xor", weight=0.3)
+def bitwise(b, name):
+    x = bits(b)
+    y, sizes = b.broadcasting(x, b.rng.choice((x.dtype, "int64", "bool")))
+    b.emit(name, (x, y), (sizes, result_dtype(x, y)))
+
+
+@recipe("bitwise_left_shift", "bitwise_right_shift", weight=0.3)
+def shift(b, name):
+    x = bits(b)
+    y, sizes = b.broadcasting(x, b.rng.choice((x.dtype, "int64")))
+    b.emit(name, (x, y), (sizes, result_dtype(x, y)))
+
+
+@recipe("bitwise_and_number", "bitwise_or_number", "bitwise_xor_number",
+        "bitwise_left_shift_number", "bitwise_right_shift_number", weight=0.2)
+def bitwise_number(b, name):
+    x = bits(b)
+    dtype = "int64" if x.dtype == "bool" else x.dtype
+    b.emit(name, (x,), (x.sizes, dtype), number=b.rng.randint(0, 9))
+
+
+@recipe("bitwise_not", weight=0.3)
+def bitwise_not(b, name):
+    x = bits(b)
+    b.emit(name, (x,), (x.sizes, x.dtype))
 
 
 @recipe("eq", "ne", "lt", "le", "gt", "ge", weight=0.3)
 def compare(b, name):
     x = b.any()
-    y, sizes = b.broadcasting(x)
+    y, sizes = b.broadcasting(x, b.partner_dtype(x))
     b.emit(name, (x, y), (sizes, "bool"))
 
 
@@ -37,7 +108,11 @@ def compare_number(b, name):
 @recipe("add_number", "mul_number")
 def with_number(b, name):
     x = b.any() if b.chance(0.15) else b.floating()
-    b.emit(name, (x,), (x.sizes, x.dtype), number=b.number(x.dtype))
+    number = b.number("float32" if b.chance(b.promoting) else x.dtype)
+    whole = isinstance(number, int)
+    dtype = x.dtype if x.dtype in FLOATING else "float32" if not whole else (
+        "int64" if x.dtype == "bool" else x.dtype)
+    b.emit(name, (x,), (x.sizes, dtype), number=number)
 
 
 @recipe("sub_number", "div_number", "number_sub", "number_div", weight=0.5)
@@ -100,9 +175,10 @@ def clamp(b, name):
 def choose(b, name):
     x = b.floating()
     if name == "where":
-        y, sizes = b.broadcasting(x)
+        y, sizes = b.broadcasting(x, b.partner_dtype(x))
         condition = mask_for(b, sizes)
-        b.emit(name, (condition, x, y), (together(condition.sizes, sizes), x.dtype))
+        b.emit(name, (condition, x, y),
+               (together(condition.sizes, sizes), result_dtype(x, y)))
     else:
         condition = mask_for(b, x.sizes)
         of = (condition, x) if name == "where_number" else (x, condition)

@@ -19,9 +19,28 @@ def write_tensor(b, name):
     x = target(b)
     if x.dtype == "bool" and name != "copy_":
         return
-    y = b.like([n if b.chance(0.75) else 1 for n in x.sizes], x.dtype)
+    y = b.like([n if b.chance(0.75) else 1 for n in x.sizes],
+               x.dtype if name == "copy_" else b.partner_dtype(x))
     given = {"alpha": b.rng.choice((1.0, 1.0, -0.5, 2.0) if x.dtype in FLOATING else (1, 2))}
     b.emit(name, (x, y), **(given if name == "add_" else {}))
+
+
+@recipe("div_", "pow_", "floor_divide_", "remainder_", "fmod_", "atan2_", "hypot_", "logical_and_",
+        "logical_or_", "logical_xor_", weight=0.15)
+def write_result(b, name):
+    x = target(b)
+    if x.dtype not in FLOATING and not name.startswith("logical"):
+        return
+    b.emit(name, (x, b.like(x.sizes, b.partner_dtype(x))))
+
+
+@recipe("bitwise_and_", "bitwise_or_", "bitwise_xor_", "bitwise_left_shift_",
+        "bitwise_right_shift_", "bitwise_not_", "logical_not_", weight=0.15)
+def write_bits(b, name):
+    x = b.find(lambda k: k.dtype in ("int64", "bool")) or b.leaf(b.sizes(), "int64")
+    if x.dtype == "bool" and "shift" in name:
+        return
+    b.emit(name, (x,) if "not" in name else (x, b.like(x.sizes, x.dtype)))
 
 
 @recipe("add_number_", "mul_number_", "fill_", weight=0.8)

@@ -7,7 +7,7 @@ from recipes import recipe
 @recipe("mse_loss")
 def mse_loss(b, name):
     x = b.floating()
-    y, sizes = (b.like(x.sizes, x.dtype), x.sizes) if b.chance(0.7) else b.broadcasting(x)
+    y, sizes = (b.like(x.sizes, x.dtype), x.sizes) if b.chance(0.7) else b.broadcasting(x, x.dtype)
     reduction = b.rng.choice(("mean", "sum", "none"))
     b.emit(name, (x, y), (sizes if reduction == "none" else (), x.dtype), reduction=reduction)
 

@@ -41,6 +41,12 @@ bool Statement::has(const char* key) const {
   return found != json_.end() && !found->is_null();
 }
 
+Scalar Statement::scalar(const char* key) const {
+  const nlohmann::json& value = json_.at(key);
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  return number_of(value);
+}
+
 double Statement::number(const char* key) const {
   return number_of(json_.at(key));
 }

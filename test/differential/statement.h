@@ -41,6 +41,8 @@ class Statement {
   std::int64_t integer(const char* key) const { return json_.at(key); }
   bool flag(const char* key) const { return json_.at(key); }
   std::string text(const char* key) const { return json_.at(key); }
+  // A number of the category that it has in Python.
+  Scalar scalar(const char* key) const;
   // May be "nan", "inf" or "-inf".
   double number(const char* key) const;
   std::vector<double> numbers(const char* key) const;

@@ -55,7 +55,8 @@ TEST(Embedding, RefusesMismatchedInputs) {
                embedding(ones({4, 2}), indices_of({4}, {1})));
   EXPECT_ERROR(InvalidArgument, "index -1 is not within",
                embedding(ones({4, 2}), indices_of({-1}, {1})));
-  EXPECT_ERROR(InvalidArgument, "int64", embedding(ones({4, 2}), ones({1})));
+  EXPECT_ERROR(InvalidArgument, "wanted are integers",
+               embedding(ones({4, 2}), ones({1})));
   EXPECT_ERROR(InvalidArgument, "[n, width]",
                embedding(ones({4}), indices_of({0}, {1})));
   EXPECT_ERROR(
@@ -151,6 +152,54 @@ TEST(ScatterAdd, AddsRepeatedIndices) {
   EXPECT_ERROR(
       InvalidArgument, "smaller than the index",
       scatter_add(ones({3}), 0, indices_of({2, 2, 0}, {3}), ones({2})));
+}
+
+// PyTorch takes int32 and int64.
+TEST(Indices, MayHaveAnyIntegerDtype) {
+  const Tensor whole = from_vector<std::int64_t>({2, 0, 2}, {3});
+  const std::map<std::string, std::function<Tensor(const Tensor&, Tensor)>>
+      lookups = {
+          {"index_select",
+           [](auto& x, auto i) { return index_select(x, 0, i); }},
+          {"embedding", [](auto& x, auto i) { return embedding(x, i); }},
+          {"gather",
+           [](auto& x, auto i) { return gather(x, 0, i.unsqueeze(1)); }},
+          {"scatter_add",
+           [](auto& x, auto i) {
+             return scatter_add(x, 0, i.unsqueeze(1), x) * x;
+           }},
+          {"nll_loss", [](auto& x, auto i) { return nll_loss(x, i); }},
+          {"cross_entropy",
+           [](auto& x, auto i) { return cross_entropy(x, i); }},
+      };
+  const auto run = [](const auto& lookup, const Tensor& indices) {
+    Tensor x = from_vector<float>({1, 2, 3, 4, 5, 6, 7, 8, 9}, {3, 3}, true);
+    const Tensor y = lookup(x, indices);
+    y.sum().backward();
+    return y.to_string() + x.grad().to_string();
+  };
+  for (const auto& [name, lookup] : lookups) {
+    SCOPED_TRACE(name);
+    const std::string expected = run(lookup, whole);
+    for (const DType dtype :
+         {DType::kU8, DType::kI8, DType::kI16, DType::kI32}) {
+      EXPECT_EQ(run(lookup, whole.to(dtype)), expected) << name_of(dtype);
+    }
+    EXPECT_THROW(run(lookup, gt(whole, 0.0)), Error);
+  }
+}
+
+TEST(Indices, InBracketsMayHaveAnySignedIntegerDtype) {
+  const Tensor x = arange(0, 4);
+  for (const DType dtype : {DType::kI8, DType::kI16, DType::kI32}) {
+    const Tensor places = from_vector<std::int64_t>({-1, 0}, {2}).to(dtype);
+    EXPECT_THAT(x.index({places}).to_vector<std::int64_t>(), ElementsAre(3, 0));
+    const Tensor y = x.clone();
+    y.index_put_({places}, 7.0);
+    EXPECT_THAT(y.to_vector<std::int64_t>(), ElementsAre(7, 1, 2, 7));
+  }
+  EXPECT_ERROR(InvalidArgument, "signed integer dtype or a bool mask",
+               x.index({x.to(DType::kU8)}));
 }
 
 }  // namespace

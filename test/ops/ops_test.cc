@@ -335,10 +335,10 @@ TEST(Ops, ComputeInFloat32AndInIntegers) {
   Tensor i = from_vector<std::int64_t>({1, 2, 3, 4}, {2, 2});
   EXPECT_THAT((i * i + i).sum({0}).to_vector<std::int64_t>(),
               ElementsAre(14, 26));
-  EXPECT_ERROR(InvalidArgument, "div: computes in floating point", i / i);
+  EXPECT_THAT((i / i).to_vector<float>(), ElementsAre(1, 1, 1, 1));
   EXPECT_ERROR(InvalidArgument, "mean: computes in", i.mean());
   EXPECT_ERROR(InvalidArgument, "not in bool",
-               zeros({2}, {.dtype = DType::kBool}) + 1.0);
+               -zeros({2}, {.dtype = DType::kBool}));
 }
 
 TEST(Ops, ALinearMapOfNoFeaturesIsZero) {
@@ -356,7 +356,6 @@ TEST(Ops, NameTheShapesThatDoNotFit) {
                "linear: input [2,3] does not go with weight "
                "[4,5] and bias [4]",
                linear(ones({2, 3}), ones({4, 5}), ones({4})));
-  EXPECT_ERROR(InvalidArgument, "differ in dtype", ones({2}) * ones64({2}));
   EXPECT_ERROR(InvalidArgument, "undefined", ones({2}) + Tensor());
   EXPECT_ERROR(InvalidArgument, "undefined", relu(Tensor()));
   EXPECT_ERROR(InvalidArgument, "sum: dimension 2", ones({2, 3}).sum({2}));
@@ -418,7 +417,7 @@ TEST(LogSoftmax, StaysFiniteForLargeInputs) {
 TEST(NllLoss, NamesATargetThatIsNoClass) {
   EXPECT_ERROR(InvalidArgument, "target 1 is 3, but there are 3 classes",
                nll_loss(ones({2, 3}), from_vector<std::int64_t>({0, 3}, {2})));
-  EXPECT_ERROR(InvalidArgument, "int64[n]",
+  EXPECT_ERROR(InvalidArgument, "integers [n]",
                nll_loss(ones({2, 3}), from_vector<float>({0, 1}, {2})));
 }
 
@@ -461,8 +460,8 @@ TEST(Ops, ComputeInEveryDtypeOfNumbers) {
     if (dtype == DType::kBool) continue;
     const Tensor a = arange(1, 5, 1, {.dtype = dtype}).view({2, 2});
     const Tensor b = full({2}, 2, {.dtype = dtype});
-    EXPECT_EQ((a * b + a - b + 1.0).dtype(), dtype);
-    EXPECT_THAT((a * b + a - b + 1.0).to(DType::kF64).to_vector<double>(),
+    EXPECT_EQ((a * b + a - b + 1).dtype(), dtype);
+    EXPECT_THAT((a * b + a - b + 1).to(DType::kF64).to_vector<double>(),
                 ElementsAre(2, 5, 8, 11))
         << name_of(dtype);
     EXPECT_THAT(gt(a, b).to_vector<bool>(),
@@ -507,10 +506,8 @@ TEST(Where, ChoosesAndTakesNumbers) {
 TEST(Where, OfIntegersTakesNumbersThatTheyHold) {
   const Tensor x = arange(1, 3);
   const Tensor first = lt(x, 2.0);
-  EXPECT_THAT(where(first, x, 7.0).to_vector<std::int64_t>(),
-              ElementsAre(1, 7));
-  EXPECT_ERROR(InvalidArgument, "where: int64 does not hold 1.5",
-               where(first, x, 1.5));
+  EXPECT_THAT(where(first, x, 7).to_vector<std::int64_t>(), ElementsAre(1, 7));
+  EXPECT_THAT(where(first, x, 1.5).to_vector<float>(), ElementsAre(1, 1.5));
   EXPECT_ERROR(InvalidArgument, "where: uint8 does not hold 300",
                where(first, to(x, DType::kU8), 300));
   EXPECT_ERROR(InvalidArgument, "masked_fill: int64 does not hold 0.5",
@@ -586,18 +583,24 @@ TEST(Max, OfAllSharesItsGradientAmongEquals) {
              {{2, 3}}, {.repeated = false});
 }
 
-TEST(Ops, OfIntegersTakeWholeNumbersOnly) {
+TEST(Ops, OfIntegersWithFractionsAreFloat32ButNotInPlace) {
   const Tensor x = arange(0, 4);
-  EXPECT_ERROR(InvalidArgument, "mul: int64[4] and 0.5", x * 0.5);
-  EXPECT_ERROR(InvalidArgument, "add: int64[4] and 0.25", x + 0.25);
-  EXPECT_ERROR(InvalidArgument, "no integer", x / 2.0);
+  EXPECT_THAT((x * 0.5).to_vector<float>(), ElementsAre(0, 0.5, 1, 1.5));
+  EXPECT_THAT((x + 0.25).to_vector<float>(),
+              ElementsAre(0.25, 1.25, 2.25, 3.25));
+  EXPECT_THAT((x / 2).to_vector<float>(), ElementsAre(0, 0.5, 1, 1.5));
   EXPECT_ERROR(InvalidArgument, "mul_", x.mul_(0.5));
   EXPECT_ERROR(InvalidArgument, "add_", x.add_(0.5));
-  EXPECT_ERROR(InvalidArgument, "no integer", x * NAN);
-  EXPECT_THAT((x * -2.0 + 1.0).to_vector<std::int64_t>(),
+  EXPECT_THAT((x * -2 + 1).to_vector<std::int64_t>(),
               ElementsAre(1, -1, -3, -5));
+  EXPECT_THAT((1 - x).to_vector<std::int64_t>(), ElementsAre(1, 0, -1, -2));
+  EXPECT_ERROR(InvalidArgument, "negative power", pow(x, -1));
+  EXPECT_THAT(pow(x, 3).to_vector<std::int64_t>(), ElementsAre(0, 1, 8, 27));
+  EXPECT_THAT(pow(x, 0.5).to_vector<float>(),
+              ElementsAre(0, 1, std::sqrt(2.0f), std::sqrt(3.0f)));
   const Tensor small = from_vector<std::uint8_t>({5, 7}, {2});
-  EXPECT_THAT((small - 1.0).to_vector<std::uint8_t>(), ElementsAre(4, 6));
+  EXPECT_THAT((small - 1).to_vector<std::uint8_t>(), ElementsAre(4, 6));
+  EXPECT_THAT((2.5 - small).to_vector<float>(), ElementsAre(-2.5, -4.5));
   EXPECT_THAT(small.add_(-1.0).to_vector<std::uint8_t>(), ElementsAre(4, 6));
 }
 

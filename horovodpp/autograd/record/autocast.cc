@@ -91,24 +91,6 @@ void autocast_promote(Tensor& a, Tensor& b) {
   b = b.to(wider);
 }
 
-bool autocast_promotes(const std::vector<Tensor>& tensors) {
-  return is_autocast_active() &&
-         std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
-           return autocast_promotes(tensors[0], tensor);
-         });
-}
-
-std::vector<Tensor> autocast_promoted(std::vector<Tensor> tensors) {
-  DType widest = DType::kF32;
-  for (const Tensor& tensor : tensors) {
-    if (tensor.dtype() == DType::kF64) widest = DType::kF64;
-  }
-  for (Tensor& tensor : tensors) {
-    if (is_floating_point(tensor.dtype())) tensor = tensor.to(widest);
-  }
-  return tensors;
-}
-
 }  // namespace autograd
 
 Autocast::Autocast(DType dtype, const AutocastOptions& options)

@@ -4,8 +4,8 @@
 // - products (matmul, linear) cast float32 operands to the lower dtype;
 // - operations that lose precision (exp, log, pow, sums, means, log_softmax,
 //   losses) cast 16-bit operands to float32;
-// - operations on two tensors, and cat, use the wider of two floating dtypes;
-// - in-place operations keep the dtype of their target.
+// - all others promote the dtypes of their operands (tensor/promotion.h), as
+//   without autocast.
 //
 //   {
 //     hvd::Autocast autocast(hvd::DType::kBF16);
@@ -75,8 +75,6 @@ Tensor autocast_lower(const Tensor& x);
 // Whether tensors must be promoted to a common dtype; and the promotion.
 bool autocast_promotes(const Tensor& a, const Tensor& b);
 void autocast_promote(Tensor& a, Tensor& b);
-bool autocast_promotes(const std::vector<Tensor>& tensors);
-std::vector<Tensor> autocast_promoted(std::vector<Tensor> tensors);
 
 }  // namespace autograd
 }  // namespace hvd

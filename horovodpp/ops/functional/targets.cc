@@ -9,6 +9,8 @@
 #include "horovodpp/ops/functional/loss_options.h"
 #include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/ops/shape_ops.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/promotion.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
@@ -36,7 +38,7 @@ Targets read_targets(const Tensor& x, const Tensor& targets,
                      const NllOptions& options, const char* operation) {
   report_reads(targets);
   Targets result;
-  result.classes = targets.to_vector<std::int64_t>();
+  result.classes = as_int64(targets, operation).to_vector<std::int64_t>();
   result.class_weights = weights_of(x, options.weight, operation);
   result.weights.resize(result.classes.size());
   result.ignored.resize(result.classes.size());
@@ -81,14 +83,15 @@ void check_targets(const Tensor& x, const Tensor& targets,
   Dims wanted = x.shape();
   if (x.dim() > 0) wanted.erase(x.dim() == 1 ? 0 : 1);
   if (x.dim() > 0 && is_floating_point(x.dtype()) &&
-      targets.dtype() == DType::kI64 && targets.shape() == wanted) {
+      category_of(targets.dtype()) == DTypeCategory::kInteger &&
+      targets.shape() == wanted) {
     return;
   }
   throw InvalidArgument(absl::StrCat(
       operation, ": predictions ", x.describe(), " and targets ",
       targets.describe(),
-      " do not go together; wanted are [n, classes] and int64[n], or with "
-      "further dimensions behind, or [classes] and int64[]"));
+      " do not go together; wanted are [n, classes] and integers [n], or "
+      "with further dimensions behind, or [classes] and []"));
 }
 
 namespace {

@@ -5,11 +5,13 @@
 #include "horovodpp/ops/indices/index_ops.h"
 #include "horovodpp/ops/indices/named_elements.h"
 #include "horovodpp/ops/shape_ops.h"
+#include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd {
 
-Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
+Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& indices) {
+  const Tensor index = autograd::as_int64(indices, "gather");
   if (autograd::has_scalar({x, index})) {
     return autograd::resized(
         gather(autograd::as_row(x), dim, autograd::as_row(index)),

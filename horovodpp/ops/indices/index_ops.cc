@@ -10,6 +10,7 @@
 #include "horovodpp/ops/indices/picks.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/promotion.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {
@@ -29,14 +30,17 @@ std::int64_t taken_by(const Index& index) {
 }
 
 void add_picks(const Tensor& tensor, const Tensor& x, Picks& picks) {
-  if (tensor.dtype() == DType::kI64) {
+  // uint8 may be a mask of an older PyTorch.
+  if (category_of(tensor.dtype()) == DTypeCategory::kInteger &&
+      tensor.dtype() != DType::kU8) {
     picks.push_back(tensor);
     return;
   }
   if (tensor.dtype() != DType::kBool || tensor.dim() == 0) {
     throw InvalidArgument(absl::StrCat(
         "index: a ", tensor.describe(),
-        " picks nothing; wanted are int64 indices or a bool mask"));
+        " picks nothing; wanted are indices of a signed integer dtype or a "
+        "bool mask: convert it with to()"));
   }
   for (std::size_t d = 0; d < tensor.shape().size(); ++d) {
     const std::size_t dim = picks.size() + d;

@@ -8,8 +8,8 @@
 //
 // Numbers, slices, kNewAxis and kEllipsis make views; a tensor [] of signed
 // integers is a number. Other tensors choose elements:
-// - an int64 tensor picks elements of one dimension;
-// - several int64 tensors broadcast together and pick points;
+// - a tensor of integers (but uint8) picks elements of one dimension;
+// - several such tensors broadcast together and pick points;
 // - a bool mask picks the places where it is true, and takes as many dimensions
 //   as it has.
 //
@@ -70,7 +70,7 @@ class Index {
 
 }  // namespace autograd
 
-// Operations that read or add to elements chosen by tensors of int64 indices.
+// Operations that read or add to elements chosen by tensors of integer indices.
 // Indices are not differentiable.
 //
 // InvalidArgument if an index is out of range. Scalars count as [1].
@@ -93,7 +93,7 @@ const Tensor& index_put_(const Tensor& x,
                          const std::vector<autograd::Index>& indices,
                          const Tensor& value, bool accumulate = false);
 
-// Lookup of rows and other slices by a tensor of int64 indices, which are not
+// Lookup of rows and other slices by a tensor of integer indices, which are not
 // differentiable.
 //
 // InvalidArgument if an index is out of range.

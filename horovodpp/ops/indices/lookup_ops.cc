@@ -31,13 +31,6 @@ struct Choice {
   OperationName operation = "index_select";
 };
 
-void check_indices(const Tensor& indices, const char* operation) {
-  check_defined(indices, operation);
-  if (indices.dtype() == DType::kI64) return;
-  throw_bad_dtype(indices.dtype(), absl::StrCat(operation, ": indices").c_str(),
-                  "int64");
-}
-
 [[noreturn]] void throw_out_of_range(std::int64_t index, std::int64_t size,
                                      const char* operation) {
   throw InvalidArgument(absl::StrCat(operation, ": index ", index,
@@ -45,10 +38,15 @@ void check_indices(const Tensor& indices, const char* operation) {
                                      " elements of the dimension"));
 }
 
+std::vector<std::int64_t> numbers(const Tensor& indices,
+                                  const char* operation) {
+  return as_int64(indices, operation).to_vector<std::int64_t>();
+}
+
 std::vector<std::int64_t> checked_indices(const Tensor& indices,
                                           std::int64_t size,
                                           const char* operation) {
-  std::vector<std::int64_t> all = indices.to_vector<std::int64_t>();
+  std::vector<std::int64_t> all = numbers(indices, operation);
   for (std::int64_t index : all) {
     if (index < 0 || index >= size) throw_out_of_range(index, size, operation);
   }
@@ -135,7 +133,7 @@ void add_row(T* to, const T* from, std::int64_t n) {
 Tensor added(const Tensor& grad, const Tensor& indices, const Choice& choice) {
   NoGrad no_grad;
   const Tensor in = widened(grad.detach()).contiguous();
-  const auto chosen = indices.to_vector<std::int64_t>();
+  const auto chosen = numbers(indices, choice.operation.text());
   Dims shape = grad.shape();
   shape[choice.dim] = choice.size;
   Tensor out = zeros(shape, {.dtype = in.dtype()});
@@ -181,7 +179,7 @@ Tensor sparse_rows(const Tensor& grad, const Tensor& indices,
   Dims shape = grad.shape();
   shape[0] = choice.size;
   const Tensor values = grad.detach().contiguous();
-  const auto rows = indices.to_vector<std::int64_t>();
+  const auto rows = numbers(indices, choice.operation.text());
   std::vector<std::int64_t> kept;
   std::vector<std::int64_t> places;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -240,7 +238,7 @@ using autograd::Dims;
 Tensor embedding(const Tensor& weight, const Tensor& indices,
                  const EmbeddingOptions& options) {
   autograd::check_defined(weight, "embedding");
-  autograd::check_indices(indices, "embedding");
+  autograd::check_defined(indices, "embedding");
   if (weight.dim() != 2) {
     throw InvalidArgument(absl::StrCat("embedding: weight ", weight.describe(),
                                        " is not [n, width]"));
@@ -268,7 +266,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices,
 
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices) {
   autograd::check_defined(x, "index_select");
-  autograd::check_indices(indices, "index_select");
+  autograd::check_defined(indices, "index_select");
   if (indices.dim() > 1 || (x.dim() == 0 && indices.num_elements() != 1)) {
     throw InvalidArgument(absl::StrCat("index_select: indices ",
                                        indices.describe(), " are not ",

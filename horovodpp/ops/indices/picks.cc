@@ -10,6 +10,7 @@
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/shape_ops.h"
+#include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/memory.h"
 #include "horovodpp/tensor/walk.h"
@@ -43,7 +44,7 @@ std::int64_t checked_index(std::int64_t index, std::int64_t size,
 void add_offsets(std::vector<std::int64_t>& offsets, const Tensor& pick,
                  const Dims& picked, std::int64_t size, std::int64_t stride,
                  std::size_t dim) {
-  const Tensor all = clone(expand(pick.detach(), picked));
+  const Tensor all = clone(expand(as_int64(pick.detach(), "index"), picked));
   const auto* indices = all.data<std::int64_t>();
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     offsets[i] += stride * checked_index(indices[i], size, dim);

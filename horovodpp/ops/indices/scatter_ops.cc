@@ -69,11 +69,11 @@ void add_named(const Tensor& x, const Tensor& index, const Tensor& source,
   if (sums.raw_data() != x.raw_data()) convert_into(x, sums);
 }
 
-Tensor scattered(const Tensor& x, std::int64_t dim, const Tensor& index,
+Tensor scattered(const Tensor& x, std::int64_t dim, const Tensor& indices,
                  const Tensor& whole, Place place, bool adds) {
   const char* name = adds ? "scatter_add" : "scatter";
   check_same_dtype(x, whole, name);
-  check_defined(index, name);
+  const Tensor index = as_int64(indices, name);
   if (has_scalar({x, index, whole})) {
     const Tensor result =
         scattered(as_row(x), dim, as_row(index), as_row(whole), place, adds);

@@ -184,11 +184,11 @@ Tensor mean_of(const Tensor& x, const Tensor& index, const Tensor& source,
 }  // namespace
 }  // namespace autograd
 
-Tensor scatter_reduce(const Tensor& x, std::int64_t dim, const Tensor& index,
+Tensor scatter_reduce(const Tensor& x, std::int64_t dim, const Tensor& indices,
                       const Tensor& source, ScatterReduce reduce,
                       bool include_self) {
   autograd::check_same_dtype(x, source, "scatter_reduce");
-  autograd::check_defined(index, "scatter_reduce");
+  const Tensor index = autograd::as_int64(indices, "scatter_reduce");
   if (autograd::has_scalar({x, index, source})) {
     return autograd::resized(
         scatter_reduce(autograd::as_row(x), dim, autograd::as_row(index),

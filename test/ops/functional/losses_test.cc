@@ -155,7 +155,7 @@ TEST(CrossEntropy, RefusesMismatchedArguments) {
   EXPECT_ERROR(InvalidArgument,
                "cross_entropy: target 1 is 3, but there are 3 classes",
                cross_entropy(x, targets_of({0, 3}, {2})));
-  EXPECT_ERROR(InvalidArgument, "wanted are [n, classes] and int64[n]",
+  EXPECT_ERROR(InvalidArgument, "wanted are [n, classes] and integers [n]",
                cross_entropy(x, targets_of({0, 1, 2}, {3})));
   EXPECT_ERROR(
       InvalidArgument, "for 3 classes",
