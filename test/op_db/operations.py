@@ -399,11 +399,3 @@ OPERATIONS.update({
     "nn.functional.pairwise_distance": lambda x1, x2, p=2.0, eps=1e-6, keepdim=False: call(
         "pairwise_distance", x1, x2, p=p, eps=eps, keepdim=keepdim),
 })
-
-
-def line_of(entry):
-    """The line of an OpInfo, or None."""
-    name, variant = entry.name, entry.variant_test_name
-    if f"{name}/{variant}" in OPERATIONS:
-        return OPERATIONS[f"{name}/{variant}"]
-    return OPERATIONS.get(name)

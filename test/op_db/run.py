@@ -43,10 +43,10 @@ class Run:
     def __init__(self, options):
         import compare
         import known
-        import operations
+        import lines
         import samples
         from interpreter import Interpreter
-        self.compare, self.samples, self.operations = compare, samples, operations
+        self.compare, self.samples, self.lines = compare, samples, lines
         self.known = known.KNOWN
         self.interpreter = Interpreter([options.interpreter])
         self.counts = (None, None) if options.all else FEW
@@ -64,7 +64,7 @@ class Run:
             for case in make(entry, self.counts):
                 try:
                     prepare(case, line)
-                except self.operations.Without as reason:
+                except self.lines.Without as reason:
                     self.skips[name_of(entry), str(reason)] += 1
                 except (RuntimeError, TypeError, ValueError, IndexError) as error:
                     reason = str(error).splitlines()[0][:60]
@@ -131,7 +131,7 @@ def run(options, database):
     made = Run(options)
     start = time.time()
     for entry in database:
-        line = made.operations.line_of(entry)
+        line = made.lines.line_of(entry)
         if line is not None and re.search(options.only, name_of(entry)):
             made.check_entry(entry, line)
     made.summary()

@@ -5,7 +5,7 @@ import difflib
 import pathlib
 import re
 
-from operations import line_of
+from lines import line_of
 
 BEGIN = "<!-- The table of functions, by test/op_db/run.py --table -->"
 END = "<!-- The end of the table of functions -->"

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The line of operations.py or more_operations.py for an entry of op_db."""
+
+import more_operations  # noqa: F401
+from operations import OPERATIONS
+
+
+def line_of(entry):
+    """The line of an OpInfo, or None."""
+    name, variant = entry.name, entry.variant_test_name
+    if f"{name}/{variant}" in OPERATIONS:
+        return OPERATIONS[f"{name}/{variant}"]
+    return OPERATIONS.get(name)
