@@ -18,6 +18,11 @@
 #include "horovodpp/ops/images/images.h"         // IWYU pragma: export
 #include "horovodpp/ops/indices/index_ops.h"     // IWYU pragma: export
 #include "horovodpp/ops/matmul_ops.h"            // IWYU pragma: export
+#include "horovodpp/ops/order/order_ops.h"       // IWYU pragma: export
+#include "horovodpp/ops/order/samples.h"         // IWYU pragma: export
+#include "horovodpp/ops/order/search.h"          // IWYU pragma: export
 #include "horovodpp/ops/reduce_ops.h"            // IWYU pragma: export
 #include "horovodpp/ops/shape_ops.h"             // IWYU pragma: export
+#include "horovodpp/ops/unary/activations.h"     // IWYU pragma: export
+#include "horovodpp/ops/unary/functions.h"       // IWYU pragma: export
 #include "horovodpp/ops/unary_ops.h"             // IWYU pragma: export

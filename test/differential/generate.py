@@ -6,6 +6,7 @@ import random
 import recipes_elementwise
 import recipes_graphs
 import recipes_networks
+import recipes_orders
 import recipes_shapes
 from builder import Builder
 from recipes import RECIPES

@@ -134,7 +134,9 @@ MODIFIED = "modified by an inplace operation"
 AGAIN = "backward through the graph a second time"
 
 # Operations whose derivatives by one operand do not depend on another, or on itself.
-OF_OPERANDS = ("relu", "relu_", "relu_backward", "leaky_relu", "abs", "layer_norm", "batch_norm",
+OF_OPERANDS = ("relu", "relu_", "relu_backward", "leaky_relu", "hardtanh", "relu6",
+               "hardsigmoid", "hardshrink", "softshrink", "threshold", "nan_to_num", "rrelu",
+               "hardswish", "elu", "celu", "selu", "softplus", "abs", "layer_norm", "batch_norm",
                "nll_loss", "cross_entropy", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d",
                "scaled_dot_product_attention")
 
@@ -445,6 +447,9 @@ KNOWN = [
     Known("log_softmax of one number is 0, and so its gradient's zeros are a leaf",
           kind="is_leaf", operation="grad", ours="True", theirs="False",
           program=both(creates_graph, meets("log_softmax"))),
+    Known("PyTorch rounds the slope of hardsigmoid, and 1 / alpha of celu's, to float32",
+          kind="(gradient's )?values", operation="grad|backward|end|get_grad",
+          program=meets("hardsigmoid", "celu")),
     Known("an overwritten tensor has a gradient of zeros, which depends on no tensor",
           kind="(gradient's )?requires_grad", program=both(creates_graph, meets(
               "zero_", "fill_", "uniform_", "normal_", "bernoulli_", "copy_", "index_put_"))),

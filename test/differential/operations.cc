@@ -8,6 +8,7 @@ const Operations& all_operations() {
     Operations operations;
     add_elementwise_operations(operations);
     add_reductions(operations);
+    add_orders(operations);
     add_shape_operations(operations);
     add_lookups(operations);
     add_network_operations(operations);
