@@ -22,6 +22,9 @@
 #include "horovodpp/ops/indices/mask_ops.h"           // IWYU pragma: export
 #include "horovodpp/ops/indices/scatter_ops.h"        // IWYU pragma: export
 #include "horovodpp/ops/matmul_ops.h"                 // IWYU pragma: export
+#include "horovodpp/ops/order/order_ops.h"            // IWYU pragma: export
+#include "horovodpp/ops/order/samples.h"              // IWYU pragma: export
+#include "horovodpp/ops/order/search.h"               // IWYU pragma: export
 #include "horovodpp/ops/reduce_ops.h"                 // IWYU pragma: export
 #include "horovodpp/ops/reductions/scan_ops.h"        // IWYU pragma: export
 #include "horovodpp/ops/reductions/statistics_ops.h"  // IWYU pragma: export
@@ -31,4 +34,6 @@
 #include "horovodpp/ops/shapes/patches.h"             // IWYU pragma: export
 #include "horovodpp/ops/shapes/patterns.h"            // IWYU pragma: export
 #include "horovodpp/ops/shapes/views.h"               // IWYU pragma: export
+#include "horovodpp/ops/unary/activations.h"          // IWYU pragma: export
+#include "horovodpp/ops/unary/functions.h"            // IWYU pragma: export
 #include "horovodpp/ops/unary_ops.h"                  // IWYU pragma: export

@@ -132,6 +132,42 @@ SOURCES = {
         "{is_causal}, .dropout_p = {dropout_p}, .scale = {scale}}})"),
     "lstm": ("lstm({0}, {1}, {2}, {3}, {4}, {5}, {6})",
              "hvd::lstm({0}, {{{1}, {2}}}, {{{3}, {4}, {5}, {6}}})"),
+    # Orders, searches, counts and draws.
+    "sort": ("torch.sort({0}, dim={dim}, descending={descending}, stable=True)",
+             "hvd::sort({0}, {{{dim}, {descending}}})"),
+    "argsort": ("torch.argsort({0}, dim={dim}, descending={descending}, stable=True)",
+                "hvd::argsort({0}, {{{dim}, {descending}}})"),
+    "topk": ("topk({0}, {k}, {dim}, {largest})", "hvd::topk({0}, {k}, {{{dim}, {largest}}})"),
+    "kthvalue": ("kthvalue({0}, {k}, {dim}, {keepdim})",
+                 "hvd::kthvalue({0}, {k}, {{{dim}, {keepdim}}})"),
+    "searchsorted": ("torch.searchsorted({0}, {1}, right={right})",
+                     "hvd::searchsorted({0}, {1}, {right})"),
+    "bucketize": ("torch.bucketize({0}, {1}, right={right})", "hvd::bucketize({0}, {1}, {right})"),
+    "unique": ("torch.unique({0}.detach(), return_inverse=True, return_counts=True)",
+               "hvd::unique({0})"),
+    "bincount": ("torch.bincount({0}, {1}, {minlength})",
+                 "hvd::bincount({0}, {1}, {minlength})"),
+    "histc": ("torch.histc({0}.detach(), {bins}, {low}, {high})",
+              "hvd::histc({0}, {{{bins}, {low}, {high}}})"),
+    "multinomial": ("torch.multinomial({0}, {samples}, {replacement})",
+                    "hvd::multinomial({0}, {samples}, {replacement})"),
+    "bernoulli": ("torch.bernoulli({0})", "hvd::bernoulli({0})"),
+    # Functions with parameters.
+    "logit": ("torch.logit({0}, {eps})", "hvd::logit({0}, {eps})"),
+    "polygamma": ("torch.polygamma({n}, {0})", "hvd::polygamma({n}, {0})"),
+    "nan_to_num": ("torch.nan_to_num({0}, {number})", "hvd::nan_to_num({0}, {{{number}}})"),
+    "isclose": ("torch.isclose({0}, {1}, equal_nan={equal_nan})",
+                "hvd::isclose({0}, {1}, {{.equal_nan = {equal_nan}}})"),
+    "allclose": ("torch.tensor(torch.allclose({0}, {1}, atol={atol}))",
+                 "hvd::allclose({0}, {1}, {{.atol = {atol}}})"),
+    "softplus": ("F.softplus({0}, {beta}, {threshold})",
+                 "hvd::softplus({0}, {beta}, {threshold})"),
+    "hardtanh": ("F.hardtanh({0}, {low}, {high})", "hvd::hardtanh({0}, {low}, {high})"),
+    "threshold": ("F.threshold({0}, {bound}, {number})",
+                  "hvd::threshold({0}, {bound}, {number})"),
+    "glu": ("F.glu({0}, {dim})", "hvd::glu({0}, {dim})"),
+    "rrelu": ("F.rrelu({0}, {lower}, {upper}, {training})",
+              "hvd::rrelu({0}, {{{lower}, {upper}, {training}}})"),
     # In place.
     "add_": ("{0}.add_({1}, alpha={alpha})", "{0}.add_({1}, {alpha})"),
     "add_number_": ("{0}.add_({number})", "{0}.add_({number})"),
@@ -179,7 +215,14 @@ SOURCES = {
 SOURCES.update({name: (f"torch.{name}({{0}})", f"hvd::{name}({{0}})") for name in [
     "exp", "log", "relu", "sqrt", "sin", "cos", "tanh", "sigmoid", "erf", "abs",
     "logical_not", "clone", "nonzero", "rsqrt", "sign", "floor", "ceil", "round", "isnan",
-    "isinf"]})
+    "isinf", "log1p", "expm1", "log2", "log10", "exp2", "reciprocal", "square", "tan", "asin",
+    "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "sinc", "erfc", "erfinv", "lgamma",
+    "digamma", "trunc", "frac", "isfinite", "selu"]})
+SOURCES.update({name: (f"F.{name}({{0}})", f"hvd::{name}({{0}})") for name in [
+    "mish", "softsign", "relu6", "hardsigmoid", "hardswish"]})
+SOURCES["log_sigmoid"] = ("F.logsigmoid({0})", "hvd::log_sigmoid({0})")
+SOURCES.update({name: (f"F.{name}({{0}}, {{number}})", f"hvd::{name}({{0}}, {{number}})")
+                for name in ["elu", "celu", "hardshrink", "softshrink"]})
 SOURCES["silu"] = ("torch.nn.functional.silu({0})", "hvd::silu({0})")
 SOURCES["leaky_relu"] = ("torch.nn.functional.leaky_relu({0}, {number})",
                          "hvd::leaky_relu({0}, {number})")

@@ -30,7 +30,38 @@ void add_unary(Operations& all) {
                                               {"round", round},
                                               {"isnan", isnan},
                                               {"isinf", isinf},
-                                              {"bitwise_not", bitwise_not}};
+                                              {"bitwise_not", bitwise_not},
+                                              {"log1p", log1p},
+                                              {"expm1", expm1},
+                                              {"log2", log2},
+                                              {"log10", log10},
+                                              {"exp2", exp2},
+                                              {"reciprocal", reciprocal},
+                                              {"square", square},
+                                              {"tan", tan},
+                                              {"asin", asin},
+                                              {"acos", acos},
+                                              {"atan", atan},
+                                              {"sinh", sinh},
+                                              {"cosh", cosh},
+                                              {"asinh", asinh},
+                                              {"acosh", acosh},
+                                              {"atanh", atanh},
+                                              {"sinc", sinc},
+                                              {"erfc", erfc},
+                                              {"erfinv", erfinv},
+                                              {"lgamma", lgamma},
+                                              {"digamma", digamma},
+                                              {"trunc", trunc},
+                                              {"frac", frac},
+                                              {"isfinite", isfinite},
+                                              {"selu", selu},
+                                              {"log_sigmoid", log_sigmoid},
+                                              {"mish", mish},
+                                              {"softsign", softsign},
+                                              {"relu6", relu6},
+                                              {"hardsigmoid", hardsigmoid},
+                                              {"hardswish", hardswish}};
   for (const auto& [name, operation] : table) {
     all[name] = [operation = operation](const Statement& s) {
       return Results{operation(s[0])};
@@ -102,9 +133,21 @@ void add_with_number(Operations& all) {
   }
   using WithNumber = Tensor (*)(const Tensor&, double);
   const std::map<std::string, WithNumber> table = {
-      {"eq_number", eq},         {"ne_number", ne}, {"lt_number", lt},
-      {"le_number", le},         {"gt_number", gt}, {"ge_number", ge},
-      {"leaky_relu", leaky_relu}};
+      {"eq_number", eq},
+      {"ne_number", ne},
+      {"lt_number", lt},
+      {"le_number", le},
+      {"gt_number", gt},
+      {"ge_number", ge},
+      {"leaky_relu", leaky_relu},
+      {"elu", elu},
+      {"celu", celu},
+      {"hardshrink", hardshrink},
+      {"softshrink", softshrink},
+      {"sub_number", [](const Tensor& x, double n) { return x - n; }},
+      {"div_number", [](const Tensor& x, double n) { return x / n; }},
+      {"number_sub", [](const Tensor& x, double n) { return n - x; }},
+      {"number_div", [](const Tensor& x, double n) { return n / x; }}};
   for (const auto& [name, operation] : table) {
     all[name] = [operation = operation](const Statement& s) {
       return Results{operation(s[0], s.number("number"))};
@@ -112,10 +155,47 @@ void add_with_number(Operations& all) {
   }
 }
 
+void add_functions_with_parameters(Operations& all) {
+  all["logit"] = [](const Statement& s) {
+    return Results{logit(s[0], s.number("eps"))};
+  };
+  all["polygamma"] = [](const Statement& s) {
+    return Results{polygamma(s.integer("n"), s[0])};
+  };
+  all["nan_to_num"] = [](const Statement& s) {
+    return Results{nan_to_num(s[0], {.nan = s.number("number")})};
+  };
+  all["isclose"] = [](const Statement& s) {
+    return Results{isclose(s[0], s[1], {.equal_nan = s.flag("equal_nan")})};
+  };
+  all["allclose"] = [](const Statement& s) {
+    const bool close = allclose(s[0], s[1], {.atol = s.number("atol")});
+    return Results{full({}, close ? 1.0 : 0.0, {.dtype = DType::kBool})};
+  };
+  all["softplus"] = [](const Statement& s) {
+    return Results{softplus(s[0], s.number("beta"), s.number("threshold"))};
+  };
+  all["hardtanh"] = [](const Statement& s) {
+    return Results{hardtanh(s[0], s.number("low"), s.number("high"))};
+  };
+  all["threshold"] = [](const Statement& s) {
+    return Results{threshold(s[0], s.number("bound"), s.number("number"))};
+  };
+  all["glu"] = [](const Statement& s) {
+    return Results{glu(s[0], s.integer("dim"))};
+  };
+  all["rrelu"] = [](const Statement& s) {
+    return Results{rrelu(s[0], {.lower = s.number("lower"),
+                                .upper = s.number("upper"),
+                                .training = s.flag("training")})};
+  };
+}
+
 }  // namespace
 
 void add_elementwise_operations(Operations& all) {
   add_unary(all);
+  add_functions_with_parameters(all);
   add_binary(all);
   add_with_number(all);
   all["gelu"] = [](const Statement& s) {

@@ -9,6 +9,7 @@ import recipes_more_shapes
 import recipes_networks
 import recipes_reductions
 import recipes_scatter
+import recipes_orders
 import recipes_shapes
 from builder import Builder
 from recipes import RECIPES

@@ -136,7 +136,9 @@ MODIFIED = "modified by an inplace operation"
 AGAIN = "backward through the graph a second time"
 
 # Operations whose derivatives by one operand do not depend on another, or on itself.
-OF_OPERANDS = ("relu", "relu_", "relu_backward", "leaky_relu", "abs", "layer_norm", "batch_norm",
+OF_OPERANDS = ("relu", "relu_", "relu_backward", "leaky_relu", "hardtanh", "relu6",
+               "hardsigmoid", "hardshrink", "softshrink", "threshold", "nan_to_num", "rrelu",
+               "hardswish", "elu", "celu", "selu", "softplus", "abs", "layer_norm", "batch_norm",
                "nll_loss", "cross_entropy", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d",
                "scaled_dot_product_attention")
 
@@ -497,6 +499,19 @@ KNOWN = [
     Known("log_softmax of one number is 0, and so its gradient's zeros are a leaf",
           kind="is_leaf", operation="grad", ours="True", theirs="False",
           program=both(creates_graph, meets("log_softmax"))),
+    Known("topk and kthvalue keep their indices, as PyTorch's; the reference copies the indices "
+          "of its sort", kind="refused", operation="backward|grad",
+          ours=MODIFIED + ".*needed by GatherBackward", program=does("topk", "kthvalue")),
+    Known("PyTorch's derivative of digamma has 10 digits in float64, and fewer in float32",
+          kind="(gradient's )?values", operation="polygamma|grad|backward|end|get_grad",
+          program=meets("polygamma", "digamma")),
+    Known("PyTorch draws no slopes in float16", kind="accepted", operation="rrelu",
+          theirs="rrelu_with_noise"),
+    Known("the dtype of weighted counts of nothing is that of others", kind="dtype",
+          operation="bincount", theirs="int64", program=has_empty_tensors),
+    Known("PyTorch rounds the slope of hardsigmoid, and 1 / alpha of celu's, to float32",
+          kind="(gradient's )?values", operation="grad|backward|end|get_grad",
+          program=meets("hardsigmoid", "celu")),
     Known("an overwritten tensor has a gradient of zeros, which depends on no tensor",
           kind="(gradient's )?requires_grad", program=both(creates_graph, meets(
               "zero_", "fill_", "uniform_", "normal_", "bernoulli_", "copy_", "index_put_"))),

@@ -8,6 +8,7 @@ const Operations& all_operations() {
     Operations operations;
     add_elementwise_operations(operations);
     add_reductions(operations);
+    add_orders(operations);
     add_shape_operations(operations);
     add_more_shapes(operations);
     add_lookups(operations);

@@ -17,6 +17,7 @@ using Operations = std::map<std::string, Operation>;
 
 void add_elementwise_operations(Operations& operations);
 void add_reductions(Operations& operations);
+void add_orders(Operations& operations);
 void add_shape_operations(Operations& operations);
 void add_more_shapes(Operations& operations);
 void add_lookups(Operations& operations);

@@ -38,6 +38,27 @@ def sum_of_squares(x):
     return x.detach().double().square().sum()
 
 
+def topk(x, k, dim, largest):
+    """PyTorch's leaves open which of equal elements it chooses; ours are the first."""
+    if not 0 <= k <= (x.shape[dim] if x.dim() else 1):
+        raise RuntimeError("topk")
+    found = torch.sort(x, dim=dim, descending=largest, stable=True)
+    if not x.dim() and not k:
+        return tuple(part.new_empty([0]) for part in found)
+    whole = not x.dim() or k == x.shape[dim]
+    return tuple(part if whole else part.narrow(dim, 0, k).clone() for part in found)
+
+
+def kthvalue(x, k, dim, keepdim):
+    if not 1 <= k <= (x.shape[dim] if x.dim() else 1):
+        raise RuntimeError("kthvalue")
+    found = torch.sort(x, dim=dim, stable=True)
+    if not x.dim():
+        return tuple(found)
+    return tuple((part.narrow(dim, k - 1, 1) if keepdim else part.select(dim, k - 1)).clone()
+                 for part in found)
+
+
 def clone_with_strides(x, strides):
     return torch.empty_strided(x.shape, strides, dtype=x.dtype).copy_(x)
 
@@ -122,7 +143,8 @@ class _Session:
         self.tensors = {}
         self.nudge = nudge
         self.base = {"torch": torch, "F": F, "math": math, "scopes": self.scopes, "gelu": gelu,
-                     "drop_path": drop_path, "sum_of_squares": sum_of_squares,
+                     "drop_path": drop_path, "topk": topk, "kthvalue": kthvalue,
+                     "sum_of_squares": sum_of_squares,
                      "clone_with_strides": clone_with_strides, "lstm": lstm,
                      "autocast": autocast, "Asking": functions.Asking,
                      "Recomputing": functions.Recomputing}
@@ -179,7 +201,9 @@ EXACT = {"leaf", "detach", "data", "get_grad", "view", "reshape", "transpose", "
          "split_size", "chunk", "unbind", "contiguous", "index", "to", "dropout", "drop_path",
          "channels_last", "neg", "abs", "relu", "clone", "max", "min", "max_dim", "min_dim", "amax", "amin",
          "clone_with_strides", "flip", "roll", "pad", "cat", "stack", "gather", "index_select",
-         "embedding", "where", "where_number", "masked_fill", "clamp", "enter", "leave"} | sources_shapes.EXACT | sources_scatter.EXACT
+         "embedding", "where", "where_number", "masked_fill", "clamp", "sort",
+         "topk", "kthvalue", "trunc", "bernoulli", "histc", "unique", "enter", "leave"}
+EXACT |= sources_shapes.EXACT | sources_scatter.EXACT
 
 
 ROUNDS_IN_PLACE = {"add_", "sub_", "mul_", "add_number_", "mul_number_", "exp_", "sin_"} | sources_scatter.ROUNDS_IN_PLACE

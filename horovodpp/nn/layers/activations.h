@@ -6,6 +6,7 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
+#include "horovodpp/ops/unary/activations.h"
 #include "horovodpp/ops/unary_ops.h"
 
 namespace HVD_EXPORT hvd {
@@ -20,47 +21,97 @@ class Activation : public Module {
 
 namespace activation {
 
-Tensor log_sigmoid(const Tensor& x);  // ln sigmoid(x)
-Tensor softplus(const Tensor& x);     // ln(1 + e^x)
-Tensor mish(const Tensor& x);         // x tanh(softplus(x))
-Tensor softsign(const Tensor& x);     // x / (1 + |x|)
-Tensor tanhshrink(const Tensor& x);   // x - tanh(x)
-Tensor relu6(const Tensor& x);        // min(max(x, 0), 6)
-Tensor hardtanh(const Tensor& x);     // min(max(x, -1), 1)
-Tensor hardsigmoid(const Tensor& x);  // relu6(x + 3) / 6
-Tensor hardswish(const Tensor& x);    // x relu6(x + 3) / 6
+Tensor tanhshrink(const Tensor& x);  // x - tanh(x)
 
 }  // namespace activation
 
 using SiLU = Activation<hvd::silu>;
-using LogSigmoid = Activation<activation::log_sigmoid>;
-using Softplus = Activation<activation::softplus>;
-using Mish = Activation<activation::mish>;
-using Softsign = Activation<activation::softsign>;
+using SELU = Activation<hvd::selu>;
+using LogSigmoid = Activation<hvd::log_sigmoid>;
+using Mish = Activation<hvd::mish>;
+using Softsign = Activation<hvd::softsign>;
 using Tanhshrink = Activation<activation::tanhshrink>;
-using ReLU6 = Activation<activation::relu6>;
-using Hardtanh = Activation<activation::hardtanh>;
-using Hardsigmoid = Activation<activation::hardsigmoid>;
-using Hardswish = Activation<activation::hardswish>;
+using ReLU6 = Activation<hvd::relu6>;
+using Hardsigmoid = Activation<hvd::hardsigmoid>;
+using Hardswish = Activation<hvd::hardswish>;
 
-// x where x > 0, else slope x.
-class LeakyReLU : public Module {
+// A module that applies a function with one number.
+template <Tensor (*kFunction)(const Tensor&, double)>
+class ActivationWithNumber : public Module {
  public:
-  explicit LeakyReLU(double slope = 1e-2) : slope_(slope) {}
-  Tensor forward(const Tensor& input) override;
+  explicit ActivationWithNumber(double number) : number_(number) {}
+  Tensor forward(const Tensor& input) override {
+    return kFunction(input, number_);
+  }
 
  private:
-  const double slope_;
+  const double number_;
 };
 
-// x where x > 0, else alpha (e^x - 1).
-class ELU : public Module {
+// A module that applies a function with two numbers.
+template <Tensor (*kFunction)(const Tensor&, double, double)>
+class ActivationWithNumbers : public Module {
  public:
-  explicit ELU(double alpha = 1.0) : alpha_(alpha) {}
+  ActivationWithNumbers(double first, double second)
+      : first_(first), second_(second) {}
+  Tensor forward(const Tensor& input) override {
+    return kFunction(input, first_, second_);
+  }
+
+ private:
+  const double first_;
+  const double second_;
+};
+
+// Constructors with PyTorch's defaults; the functions are in
+// ops/unary/activations.h.
+struct LeakyReLU : ActivationWithNumber<hvd::leaky_relu> {
+  explicit LeakyReLU(double slope = 0.01) : ActivationWithNumber(slope) {}
+};
+struct ELU : ActivationWithNumber<hvd::elu> {
+  explicit ELU(double alpha = 1.0) : ActivationWithNumber(alpha) {}
+};
+struct CELU : ActivationWithNumber<hvd::celu> {
+  explicit CELU(double alpha = 1.0) : ActivationWithNumber(alpha) {}
+};
+struct Hardshrink : ActivationWithNumber<hvd::hardshrink> {
+  explicit Hardshrink(double lambda = 0.5) : ActivationWithNumber(lambda) {}
+};
+struct Softshrink : ActivationWithNumber<hvd::softshrink> {
+  explicit Softshrink(double lambda = 0.5) : ActivationWithNumber(lambda) {}
+};
+struct Softplus : ActivationWithNumbers<hvd::softplus> {
+  explicit Softplus(double beta = 1.0, double threshold = 20.0)
+      : ActivationWithNumbers(beta, threshold) {}
+};
+struct Hardtanh : ActivationWithNumbers<hvd::hardtanh> {
+  explicit Hardtanh(double low = -1.0, double high = 1.0)
+      : ActivationWithNumbers(low, high) {}
+};
+struct Threshold : ActivationWithNumbers<hvd::threshold> {
+  Threshold(double bound, double value) : ActivationWithNumbers(bound, value) {}
+};
+
+// Negative elements times a slope: random while training, else the mean.
+class RReLU : public Module {
+ public:
+  explicit RReLU(double lower = 1.0 / 8.0, double upper = 1.0 / 3.0)
+      : lower_(lower), upper_(upper) {}
   Tensor forward(const Tensor& input) override;
 
  private:
-  const double alpha_;
+  const double lower_;
+  const double upper_;
+};
+
+// e^-x / sum e^-x along a dimension.
+class Softmin : public Module {
+ public:
+  explicit Softmin(std::int64_t dim) : dim_(dim) {}
+  Tensor forward(const Tensor& input) override;
+
+ private:
+  const std::int64_t dim_;
 };
 
 // x where x > 0, else "weight" x, with one weight or one for each channel.

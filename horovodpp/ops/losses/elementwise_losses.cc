@@ -12,6 +12,7 @@
 #include "horovodpp/ops/losses/loss_frame.h"
 #include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/ops/shape_ops.h"
+#include "horovodpp/ops/unary/activations.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -160,7 +161,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
   frame.check_same_shape(x, target);
   const Tensor logits = frame(x);
   const Tensor wanted = frame(target);
-  Tensor log_likelihood = autograd::stable_log_sigmoid(logits);
+  Tensor log_likelihood = log_sigmoid(logits);
   if (options.pos_weight.defined()) {
     log_likelihood =
         log_likelihood * ((frame(options.pos_weight) - 1.0) * wanted + 1.0);
@@ -217,8 +218,7 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target,
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target,
                         Reduction reduction) {
   const LossFrame frame(x, "soft_margin_loss");
-  return frame.finish(-autograd::stable_log_sigmoid(frame(x) * frame(target)),
-                      reduction);
+  return frame.finish(-log_sigmoid(frame(x) * frame(target)), reduction);
 }
 
 }  // namespace hvd

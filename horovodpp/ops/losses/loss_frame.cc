@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/losses/loss_frame.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/autocast.h"
-#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/ops/shape_ops.h"
-#include "horovodpp/tensor/elementwise.h"
+#include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
 namespace {
@@ -57,20 +52,6 @@ void LossFrame::check_same_shape(const Tensor& a, const Tensor& b) const {
   if (a.shape() == b.shape()) return;
   throw InvalidArgument(absl::StrCat(operation_, ": ", a.describe(), " and ",
                                      b.describe(), " differ in their shape"));
-}
-
-// dx = dy sigmoid(-x)
-Tensor stable_log_sigmoid(const Tensor& x) {
-  Tensor y = floating(x, "log_sigmoid", [](auto v) {
-    using T = decltype(v);
-    return (v < T(0) ? v : T(0)) - std::log1p(std::exp(-std::abs(v)));
-  });
-  if (needs_grad(x)) {
-    record_saving(
-        y, "LogSigmoidBackward", x, x,
-        [](Tensor& dy, const Tensor& in) { return mul(dy, sigmoid(neg(in))); });
-  }
-  return y;
 }
 
 }  // namespace hvd::autograd

@@ -33,7 +33,4 @@ class LossFrame {
   const DType result_;
 };
 
-// ln sigmoid(x) = min(x, 0) - ln(1 + e^-|x|), without overflow.
-Tensor stable_log_sigmoid(const Tensor& x);
-
 }  // namespace hvd::autograd

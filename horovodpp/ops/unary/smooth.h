@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A smooth function of each element: a struct with its value for numbers, and
+// its slope as one formula for numbers (double) and for tensors:
+//
+//   struct Log1p {
+//     static constexpr OperationName kOperation = "log1p";
+//     static constexpr bool kWidens = true;   // float32 under autocast
+//     template <typename T>
+//     static T value(T x) { return std::log1p(x); }
+//     template <typename X>
+//     static X slope(const X& x) { return 1.0 / (x + 1.0); }
+//   };
+//
+// Backward is one pass with numbers, or the formula of tensors where the
+// derivative is recorded. Parameters are fields of the struct.
+#pragma once
+
+#include "horovodpp/autograd/record/autocast.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
+#include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/unary/choices.h"
+#include "horovodpp/tensor/elementwise.h"
+
+namespace hvd::autograd {
+
+// f(dy, x) for each element, 16-bit types as float.
+template <typename F>
+Tensor floating2(const Tensor& dy, const Tensor& x, const char* operation,
+                 F f) {
+  check_same_dtype(dy, x, operation);
+  Tensor out = empty_for(dy, x, operation);
+  visit_any_floating(x.dtype(), operation,
+                     [&]<typename T>(TypeTag<T>) { map2<T>(out, dy, x, f); });
+  return out;
+}
+
+template <typename F>
+Tensor smooth_backward(const Tensor& dy, const Tensor& x, const F& f) {
+  if (is_grad_enabled()) return mul(dy, f.slope(x));
+  return floating2(dy, x, F::kOperation.text(), [f](auto grad, auto v) {
+    return static_cast<decltype(v)>(grad * f.slope(static_cast<double>(v)));
+  });
+}
+
+// y = f(x):  dx = dy f'(x)
+template <typename F>
+Tensor smooth(const Tensor& input, const F& f = {}) {
+  constexpr OperationName kOperation = F::kOperation;
+  const Tensor x = F::kWidens ? autocast_wider(input) : input;
+  auto formula = [f](Tensor& dy, const Tensor& in) {
+    return smooth_backward(dy, in, f);
+  };
+  Ref<SavingNode<decltype(formula)>> node;
+  check_defined(x, kOperation.text());
+  if (needs_grad(x)) {
+    node = make_formula<SavingNode>(F::kNode, x, formula);
+    node->saved.save(x);
+  }
+  Tensor out = result_of(kOperation, [&] {
+    return floating(x, kOperation.text(), [f](auto v) { return f.value(v); });
+  });
+  if (node) set_history(out, std::move(node));
+  return out;
+}
+
+}  // namespace hvd::autograd
