@@ -101,6 +101,14 @@ void add_reductions(Rows& rows) {
   add_forward(rows, "argmax_rows", [](auto& x) { return argmax(x, 1); });
   add_matrix(rows, "softmax", [](auto& x) { return softmax(x, -1); });
   add_matrix(rows, "log_softmax", [](auto& x) { return log_softmax(x, -1); });
+  add_matrix(rows, "sort", [](auto& x) { return sort(x).values; });
+  add_matrix(rows, "topk", [](auto& x) { return topk(x, 10).values; });
+  add_matrix(rows, "log1p", [](auto& x) { return log1p(x); });
+  add_matrix(rows, "elu", [](auto& x) { return elu(x); });
+  add_matrix(rows, "softplus", [](auto& x) { return softplus(x); });
+  add_matrix(rows, "mish", [](auto& x) { return mish(x); });
+  add_matrix(rows, "hardswish", [](auto& x) { return hardswish(x); });
+  add_matrix(rows, "hardtanh", [](auto& x) { return hardtanh(x); });
   rows["softmax_50000"] = [] {
     return Row{[](auto& x) { return softmax(x, -1); }, leaf({128, 50000})};
   };

@@ -505,6 +505,8 @@ KNOWN = [
     Known("PyTorch's derivative of digamma has 10 digits in float64, and fewer in float32",
           kind="(gradient's )?values", operation="polygamma|grad|backward|end|get_grad",
           program=meets("polygamma", "digamma")),
+    Known("gelu by tanh of far negative numbers is a tiny negative number, or -0 as PyTorch's",
+          kind=VALUES, operation="log.*", ours="nan", program=meets("gelu")),
     Known("PyTorch draws no slopes in float16", kind="accepted", operation="rrelu",
           theirs="rrelu_with_noise"),
     Known("the dtype of weighted counts of nothing is that of others", kind="dtype",

@@ -104,7 +104,8 @@ def bernoulli(b, name):
 
 # --- Functions ---
 @recipe("log1p", "expm1", "log2", "log10", "exp2", "reciprocal", "square", "tan", "asin", "acos",
-        "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "sinc", "erfc", "erfinv", "trunc", "frac", "selu", "log_sigmoid", "mish", "softsign", "relu6",
+        "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "sinc", "erfc", "erfinv", "trunc",
+        "frac", "selu", "log_sigmoid", "mish", "softsign", "relu6",
         "hardsigmoid", "hardswish", weight=0.2)
 def function(b, name):
     x = b.floating()

@@ -11,38 +11,41 @@ namespace autograd {
 namespace {
 
 // HVD_SMOOTH(struct, name, whether autocast widens, value of x as T, slope at x)
-#define HVD_SMOOTH(Name, name, widens, value_at, slope_at) \
-  struct Name {                                            \
-    static constexpr OperationName kOperation = name;      \
-    static constexpr const char* kNode = #Name "Backward"; \
-    static constexpr bool kWidens = widens;                \
-    template <typename T>                                  \
-    static T value(T x) {                                  \
-      return static_cast<T>(value_at);                     \
-    }                                                      \
-    template <typename X>                                  \
-    static X slope(const X& x) {                           \
-      using std::cos, std::sin, std::exp, std::exp2;       \
-      using std::sinh, std::cosh, std::sqrt, std::tan;     \
-      return slope_at;                                     \
-    }                                                      \
+// HVD_OF_RESULT(the same, with the slope at the result y)
+#define HVD_FORMULAS(Name, name, widens, value_at, slope_at, at) \
+  static constexpr OperationName kOperation = name;              \
+  static constexpr const char* kNode = #Name "Backward";         \
+  static constexpr bool kWidens = widens;                        \
+  template <typename T>                                          \
+  static T value(T x) {                                          \
+    return static_cast<T>(value_at);                             \
+  }                                                              \
+  template <typename X>                                          \
+  static X slope(const X& at) {                                  \
+    using std::cos, std::sin, std::exp;                          \
+    using std::sinh, std::cosh, std::sqrt;                       \
+    return slope_at;                                             \
   }
-
-template <typename X>
-X squared(const X& x) {
-  return x * x;
-}
+#define HVD_SMOOTH(Name, name, widens, value_at, slope_at)  \
+  struct Name {                                             \
+    HVD_FORMULAS(Name, name, widens, value_at, slope_at, x) \
+  }
+#define HVD_OF_RESULT(Name, name, widens, value_at, slope_at) \
+  struct Name {                                               \
+    static constexpr bool kSavesResult = true;                \
+    HVD_FORMULAS(Name, name, widens, value_at, slope_at, y)   \
+  }
 
 using std::numbers::ln10, std::numbers::ln2, std::numbers::pi;
 constexpr double kTwoOverRootPi = 2.0 * std::numbers::inv_sqrtpi;
 
 HVD_SMOOTH(Log1p, "log1p", true, std::log1p(x), 1.0 / (x + 1.0));
-HVD_SMOOTH(Expm1, "expm1", true, std::expm1(x), exp(x));
+HVD_OF_RESULT(Expm1, "expm1", true, std::expm1(x), y + 1.0);
 HVD_SMOOTH(Log2, "log2", true, std::log2(x), 1.0 / (x * ln2));
 HVD_SMOOTH(Log10, "log10", true, std::log10(x), 1.0 / (x * ln10));
-HVD_SMOOTH(Exp2, "exp2", false, std::exp2(x), exp2(x) * ln2);
-HVD_SMOOTH(Reciprocal, "reciprocal", true, T(1) / x, -(1.0 / (x * x)));
-HVD_SMOOTH(Tan, "tan", true, std::tan(x), squared(tan(x)) + 1.0);
+HVD_OF_RESULT(Exp2, "exp2", false, std::exp2(x), y* ln2);
+HVD_OF_RESULT(Reciprocal, "reciprocal", true, T(1) / x, -(y* y));
+HVD_OF_RESULT(Tan, "tan", true, std::tan(x), y* y + 1.0);
 HVD_SMOOTH(Asin, "asin", true, std::asin(x), 1.0 / sqrt(1.0 - x * x));
 HVD_SMOOTH(Acos, "acos", true, std::acos(x), -(1.0 / sqrt(1.0 - x * x)));
 HVD_SMOOTH(Atan, "atan", false, std::atan(x), 1.0 / (x * x + 1.0));
@@ -57,6 +60,8 @@ HVD_SMOOTH(Sinc, "sinc", false,
            number_at(x, 0.0, 0.0,
                      (cos(x * pi) * x * pi - sin(x * pi)) / (x * x * pi)));
 #undef HVD_SMOOTH
+#undef HVD_OF_RESULT
+#undef HVD_FORMULAS
 
 // NaN outside [0, 1].
 struct Logit {

@@ -12,7 +12,8 @@
 //   };
 //
 // Backward is one pass with numbers, or the formula of tensors where the
-// derivative is recorded. Parameters are fields of the struct.
+// derivative is recorded. Parameters are fields of the struct. With kSavesResult,
+// the slope's argument is the result.
 #pragma once
 
 #include "horovodpp/autograd/record/autocast.h"
@@ -43,24 +44,32 @@ Tensor smooth_backward(const Tensor& dy, const Tensor& x, const F& f) {
   });
 }
 
+// Whether the slope is a formula of the result, which is saved in place of x.
+template <typename F>
+inline constexpr bool kSlopeOfResult = requires {
+  requires F::kSavesResult;
+};
+
 // y = f(x):  dx = dy f'(x)
 template <typename F>
 Tensor smooth(const Tensor& input, const F& f = {}) {
   constexpr OperationName kOperation = F::kOperation;
+  check_defined(input, kOperation.text());
   const Tensor x = F::kWidens ? autocast_wider(input) : input;
-  auto formula = [f](Tensor& dy, const Tensor& in) {
-    return smooth_backward(dy, in, f);
+  auto formula = [f](Tensor& dy, const Tensor& saved) {
+    return smooth_backward(dy, saved, f);
   };
   Ref<SavingNode<decltype(formula)>> node;
-  check_defined(x, kOperation.text());
   if (needs_grad(x)) {
     node = make_formula<SavingNode>(F::kNode, x, formula);
-    node->saved.save(x);
+    if constexpr (!kSlopeOfResult<F>) node->saved.save(x);
   }
   Tensor out = result_of(kOperation, [&] {
     return floating(x, kOperation.text(), [f](auto v) { return f.value(v); });
   });
-  if (node) set_history(out, std::move(node));
+  if (!node) return out;
+  set_history(out, node);
+  if constexpr (kSlopeOfResult<F>) node->saved.save_output(out);
   return out;
 }
 
