@@ -50,6 +50,19 @@ void repeat(T value, T* out, std::size_t n) {
     std::memcpy(out + i, out, std::min(kBlock, n - i) * sizeof(T));
   }
 }
+// out[i] = from[-i], in blocks, which the compiler turns into vectors.
+template <typename To, typename From>
+void reverse(const From* from, To* out, std::size_t n) {
+  constexpr std::size_t kBlock = 16;
+  std::size_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    const From* last = from - i - (kBlock - 1);
+    for (std::size_t j = 0; j < kBlock; ++j) {
+      out[i + j] = converted<To>(last[kBlock - 1 - j]);
+    }
+  }
+  for (; i < n; ++i) out[i] = converted<To>(*(from - i));
+}
 template <typename T>
 void widen_row(const T* x, float* out, std::size_t n) {
   widen(x, out, n);
@@ -133,10 +146,7 @@ void copy_rows(const Tensor& out, const Tensor& x,
     if (so == 1 && sx == 0) {
       return repeat(converted<To>(*from), to, n);
     }
-    if (so == 1 && sx == -1) {
-      for (std::size_t i = 0; i < n; ++i) to[i] = converted<To>(*(from - i));
-      return;
-    }
+    if (so == 1 && sx == -1) return reverse(from, to, n);
     for (std::size_t i = 0; i < n; ++i, to += so, from += sx) {
       *to = converted<To>(*from);
     }
