@@ -52,15 +52,17 @@ void repeat(T value, T* out, std::size_t n) {
     std::memcpy(out + i, out, std::min(kBlock, n - i) * sizeof(T));
   }
 }
-// out[i] = from[-i], in blocks, which the compiler turns into vectors.
+// out[i] = from[-i]. The buffer, which cannot overlap `out`, lets the compiler
+// use vectors.
 template <typename To, typename From>
 void reverse(const From* from, To* out, std::size_t n) {
   constexpr std::size_t kBlock = 16;
   std::size_t i = 0;
   for (; i + kBlock <= n; i += kBlock) {
-    const From* last = from - i - (kBlock - 1);
+    From block[kBlock];
+    std::memcpy(block, from - i - (kBlock - 1), sizeof block);
     for (std::size_t j = 0; j < kBlock; ++j) {
-      out[i + j] = converted<To>(last[kBlock - 1 - j]);
+      out[i + j] = converted<To>(block[kBlock - 1 - j]);
     }
   }
   for (; i < n; ++i) out[i] = converted<To>(*(from - i));
