@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
@@ -53,6 +55,21 @@ void repeat(T value, T* out, std::size_t n) {
     std::memcpy(out + i, out, std::min(kBlock, n - i) * sizeof(T));
   }
 }
+// out[i] = from[-i]. The buffer, which cannot overlap `out`, lets the compiler
+// use vectors.
+template <typename To, typename From>
+void reverse(const From* from, To* out, std::size_t n) {
+  constexpr std::size_t kBlock = 16;
+  std::size_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    From block[kBlock];
+    std::memcpy(block, from - i - (kBlock - 1), sizeof block);
+    for (std::size_t j = 0; j < kBlock; ++j) {
+      out[i + j] = converted<To>(block[kBlock - 1 - j]);
+    }
+  }
+  for (; i < n; ++i) out[i] = converted<To>(*(from - i));
+}
 template <typename T>
 void widen_row(const T* x, float* out, std::size_t n) {
   widen(x, out, n);
@@ -62,20 +79,71 @@ void narrow_row(const float* x, T* out, std::size_t n) {
   narrow(x, out, n);
 }
 
+// Writes the transpose of 4 x 4 elements of 4 bytes. Steps are in elements.
+template <typename T>
+void transpose_four(const T* x, std::int64_t x_step, T* out,
+                    std::int64_t out_step) {
+  using Four = std::uint32_t __attribute__((vector_size(16)));
+  static_assert(sizeof(T) == 4);
+  Four x0, x1, x2, x3;
+  std::memcpy(&x0, x, sizeof x0);
+  std::memcpy(&x1, x + x_step, sizeof x1);
+  std::memcpy(&x2, x + 2 * x_step, sizeof x2);
+  std::memcpy(&x3, x + 3 * x_step, sizeof x3);
+  const Four low01 = __builtin_shufflevector(x0, x1, 0, 4, 1, 5);
+  const Four high01 = __builtin_shufflevector(x0, x1, 2, 6, 3, 7);
+  const Four low23 = __builtin_shufflevector(x2, x3, 0, 4, 1, 5);
+  const Four high23 = __builtin_shufflevector(x2, x3, 2, 6, 3, 7);
+  const Four y0 = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+  const Four y1 = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+  const Four y2 = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+  const Four y3 = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+  std::memcpy(out, &y0, sizeof y0);
+  std::memcpy(out + out_step, &y1, sizeof y1);
+  std::memcpy(out + 2 * out_step, &y2, sizeof y2);
+  std::memcpy(out + 3 * out_step, &y3, sizeof y3);
+}
+
+// The offsets of the matrix at `index`, which the walk's last two dimensions
+// form.
+Walk<2>::Offsets matrix_offsets(const Walk<2>& walk, std::int64_t index) {
+  Walk<2>::Offsets at{};
+  for (std::size_t d = walk.rank() - 2; d-- > 0; index /= walk.size(d)) {
+    const std::int64_t i = index % walk.size(d);
+    for (std::size_t k = 0; k < 2; ++k) at[k] += i * walk.steps(d)[k];
+  }
+  return at;
+}
+
 // Transposes the last two dimensions of a walk, where x runs across `out`.
 // Works in tiles through a buffer, so that each cache line of x is read once.
 template <typename To, typename From>
-void copy_across(To* out, const From* x, const Walk<2>& walk) {
+void copy_across(To* all, const From* from, const Walk<2>& walk) {
   constexpr std::int64_t kRows = 16;
   constexpr std::int64_t kColumns = 32;
   const std::size_t d = walk.rank() - 2;
   const std::int64_t out_step = walk.steps(d)[0];
   const std::int64_t x_step = walk.row_steps()[1];
-  const auto copy_strip = [&](std::int64_t r) {
+  const auto copy_strip = [&](To* out, const From* x, std::int64_t r) {
     From tile[kRows * kColumns];
     const std::int64_t rows = std::min(kRows, walk.size(d) - r);
     for (std::int64_t c = 0; c < walk.row_size(); c += kColumns) {
       const std::int64_t columns = std::min(kColumns, walk.row_size() - c);
+      if constexpr (std::is_same_v<To, From> && sizeof(To) == 4) {
+        if (rows == kRows && columns == kColumns) {
+          for (std::int64_t j = 0; j < kColumns; ++j) {
+            std::memcpy(tile + j * kRows, x + r + (c + j) * x_step,
+                        kRows * sizeof(From));
+          }
+          for (std::int64_t i = 0; i < kRows; i += 4) {
+            for (std::int64_t j = 0; j < kColumns; j += 4) {
+              transpose_four(tile + j * kRows + i, kRows,
+                             out + (r + i) * out_step + c + j, out_step);
+            }
+          }
+          continue;
+        }
+      }
       for (std::int64_t j = 0; j < columns; ++j) {
         std::copy_n(x + r + (c + j) * x_step, rows, tile + j * kRows);
       }
@@ -87,13 +155,15 @@ void copy_across(To* out, const From* x, const Walk<2>& walk) {
       }
     }
   };
-  parallel_for(
-      {.count = walk.size(d), .cost = walk.row_size(), .multiple = kRows},
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t r = begin; r < end; r += kRows) {
-          copy_strip(r);
-        }
-      });
+  const std::int64_t strips = (walk.size(d) + kRows - 1) / kRows;
+  const std::int64_t matrices = walk.rows() / walk.size(d);
+  parallel_for({.count = matrices * strips, .cost = kRows * walk.row_size()},
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const auto at = matrix_offsets(walk, i / strips);
+                   copy_strip(all + at[0], from + at[1], i % strips * kRows);
+                 }
+               });
 }
 
 // Whether the last two dimensions are transposed and large enough.
@@ -112,19 +182,7 @@ void copy_rows(const Tensor& out, const Tensor& x,
   const auto [so, sx] = walk.row_steps();
   const auto n = static_cast<std::size_t>(walk.row_size());
   if (lies_across(walk)) {
-    Dims shape, out_steps, x_steps;
-    for (std::size_t d = 0; d + 2 < walk.rank(); ++d) {
-      shape.push_back(walk.size(d));
-      out_steps.push_back(walk.steps(d)[0]);
-      x_steps.push_back(walk.steps(d)[1]);
-    }
-    const Walk<2> outer(shape, {out_steps, x_steps});
-    outer.for_each_row([&](const auto& at) {
-      for (std::int64_t i = 0; i < outer.row_size(); ++i) {
-        copy_across(out.data<To>() + at[0] + i * outer.row_steps()[0],
-                    x.data<From>() + at[1] + i * outer.row_steps()[1], walk);
-      }
-    });
+    copy_across(out.data<To>(), x.data<From>(), walk);
     return;
   }
   // For fewer elements the call costs more than the copy.
@@ -136,10 +194,7 @@ void copy_rows(const Tensor& out, const Tensor& x,
     if (so == 1 && sx == 0) {
       return repeat(converted<To>(*from), to, n);
     }
-    if (so == 1 && sx == -1) {
-      for (std::size_t i = 0; i < n; ++i) to[i] = converted<To>(*(from - i));
-      return;
-    }
+    if (so == 1 && sx == -1) return reverse(from, to, n);
     for (std::size_t i = 0; i < n; ++i, to += so, from += sx) {
       *to = converted<To>(*from);
     }

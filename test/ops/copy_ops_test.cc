@@ -33,5 +33,32 @@ TEST(Copy, BetweenAnyTwoOrdersOfDimensions) {
   }
 }
 
+// Matrices that are no multiple of a tile, and several of them.
+TEST(Contiguous, TransposesMatricesOfEveryWidth) {
+  const std::vector<autograd::Dims> shapes = {
+      {64, 32}, {32, 64}, {37, 70}, {8, 9}, {3, 40, 50}, {2, 3, 33, 65}};
+  for (const DType dtype :
+       {DType::kF32, DType::kI32, DType::kF64, DType::kI64, DType::kBF16}) {
+    for (const autograd::Dims& shape : shapes) {
+      const Tensor x =
+          reshape(arange(0, static_cast<double>(shape.product())), shape)
+              .to(dtype);
+      const std::int64_t rows = x.size(-2), columns = x.size(-1);
+      const auto from = x.to(DType::kF64).to_vector<double>();
+      const auto to =
+          transpose(x, -2, -1).contiguous().to(DType::kF64).to_vector<double>();
+      ASSERT_EQ(to.size(), from.size());
+      for (std::int64_t i = 0; i < x.num_elements(); ++i) {
+        const std::int64_t matrix = i / (rows * columns) * rows * columns;
+        const std::int64_t r = i % (rows * columns) / columns;
+        const std::int64_t at = matrix + i % columns * rows + r;
+        ASSERT_EQ(to[static_cast<std::size_t>(at)],
+                  from[static_cast<std::size_t>(i)])
+            << shape.to_string() << ' ' << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hvd

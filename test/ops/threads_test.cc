@@ -18,6 +18,7 @@ namespace hvd {
 namespace {
 
 const autograd::Dims kShape = {333, 515};
+const autograd::Dims kImages = {3, 5, 111, 103};  // As many elements.
 
 bool same_bits(const Tensor& a, const Tensor& b) {
   const Tensor x = a.contiguous(), y = b.contiguous();
@@ -60,7 +61,23 @@ TEST(Threads, ComputeTheSameBitsInAnyNumber) {
       {"layer_norm", [&](auto& x) { return layer_norm(x, {515}, weight); }},
       {"dropout", [](auto& x) { return dropout(x, 0.3); }},
       {"index_select", [&](auto& x) { return index_select(x, 1, at); }},
-      {"embedding", [&](auto& x) { return embedding(x, rows); }}};
+      {"embedding", [&](auto& x) { return embedding(x, rows); }},
+      {"batch_norm",
+       [](auto& x) {
+         return batch_norm(x, {}, {}, {}, {}, {.training = true});
+       }},
+      {"max_pool2d",
+       [](auto& x) {
+         return max_pool2d(reshape(x, kImages), {.kernel = 3, .stride = 2});
+       }},
+      {"avg_pool2d",
+       [](auto& x) {
+         return avg_pool2d(reshape(x, kImages), {.kernel = 3, .stride = 2});
+       }},
+      {"avg_pool2d_channels_last", [](auto& x) {
+         return avg_pool2d(channels_last(reshape(x, kImages)),
+                           {.kernel = 3, .stride = 2});
+       }}};
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
     const Tensor x = to(randn(kShape), dtype);
     for (const auto& [name, f] : all) {

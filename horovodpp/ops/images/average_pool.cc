@@ -2,11 +2,13 @@
 #include "horovodpp/ops/images/images.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/images/windows.h"
 #include "horovodpp/ops/shape_ops.h"
@@ -24,44 +26,88 @@ struct Grid {
   Windows rows;
   Windows columns;
   Pair image = 0;
+  bool planes = false;  // x and y are row-major; else channels-last.
+
+  std::int64_t pixels() const { return image.height * image.width; }
+  std::int64_t windows() const {
+    return static_cast<std::int64_t>(rows.size() * columns.size());
+  }
 };
 
-// Calls f(output, pixel) for each pixel of each window, with channels-last
-// offsets.
+// Calls f(row, column) for each window, in order.
 template <typename F>
-void for_each_pixel(const Grid& grid, const Dims& shape, F f) {
-  const std::int64_t channels = shape[1];
-  std::int64_t pooled = 0;
-  for (std::int64_t n = 0; n < shape[0]; ++n) {
-    for (const Window& row : grid.rows) {
-      for (const Window& column : grid.columns) {
-        for (std::int64_t h = row.begin; h < row.end; ++h) {
-          for (std::int64_t w = column.begin; w < column.end; ++w) {
-            f(pooled,
-              ((n * grid.image.height + h) * grid.image.width + w) * channels);
-          }
-        }
-        pooled += channels;
-      }
-    }
+void for_each_window(const Grid& grid, F f) {
+  for (const Window& row : grid.rows) {
+    for (const Window& column : grid.columns) f(row, column);
   }
 }
 
-// to = from / window size, for each window.
+std::int64_t divisor(const Window& row, const Window& column) {
+  return std::max<std::int64_t>(1, row.count * column.count);
+}
+
+// sum + the elements of x: a long line in lanes, which the compiler turns into
+// vectors.
 template <typename T>
-void divide_by_counts(const Grid& grid, const Dims& shape, const T* from,
-                      T* to) {
-  for (std::int64_t n = 0; n < shape[0]; ++n) {
-    for (const Window& row : grid.rows) {
-      for (const Window& column : grid.columns) {
-        const T count =
-            static_cast<T>(std::max<std::int64_t>(1, row.count * column.count));
-        for (std::int64_t c = 0; c < shape[1]; ++c) to[c] = from[c] / count;
-        from += shape[1];
-        to += shape[1];
+T with_line(T sum, const T* x, std::int64_t n) {
+  constexpr std::int64_t kLanes = 8;
+  std::int64_t i = 0;
+  if (n >= kLanes) {
+    T lanes[kLanes] = {};
+    for (; i + kLanes <= n; i += kLanes) {
+      for (std::int64_t l = 0; l < kLanes; ++l) lanes[l] += x[i + l];
+    }
+    for (T lane : lanes) sum += lane;
+  }
+  for (; i < n; ++i) sum += x[i];
+  return sum;
+}
+
+// The means of an image's windows. An image has `depth` adjacent elements for
+// each pixel: its channels, or 1 in a plane.
+template <typename T>
+void average_image(const Grid& grid, std::int64_t depth, const T* x, T* y) {
+  for_each_window(grid, [&](const Window& row, const Window& column) {
+    std::fill_n(y, depth, T(0));
+    for (std::int64_t h = row.begin; h < row.end; ++h) {
+      const T* line = x + (h * grid.image.width + column.begin) * depth;
+      const std::int64_t n = column.end - column.begin;
+      if (depth == 1) {
+        *y = with_line(*y, line, n);
+        continue;
+      }
+      for (std::int64_t w = 0; w < n; ++w, line += depth) {
+        for (std::int64_t c = 0; c < depth; ++c) y[c] += line[c];
       }
     }
-  }
+    const T count = static_cast<T>(divisor(row, column));
+    for (std::int64_t c = 0; c < depth; ++c) y[c] /= count;
+    y += depth;
+  });
+}
+
+// Adds each element of y, divided by its window's size, to the window's pixels.
+template <typename T>
+void spread_image(const Grid& grid, std::int64_t depth, const T* y, T* x) {
+  std::vector<T> share(static_cast<std::size_t>(depth));
+  std::fill_n(x, grid.pixels() * depth, T(0));
+  for_each_window(grid, [&](const Window& row, const Window& column) {
+    const T count = static_cast<T>(divisor(row, column));
+    for (std::size_t c = 0; c < share.size(); ++c) share[c] = y[c] / count;
+    for (std::int64_t h = row.begin; h < row.end; ++h) {
+      T* line = x + (h * grid.image.width + column.begin) * depth;
+      const std::int64_t n = column.end - column.begin;
+      if (depth == 1) {
+        const T value = share[0];
+        for (std::int64_t w = 0; w < n; ++w) line[w] += value;
+        continue;
+      }
+      for (std::int64_t w = 0; w < n; ++w, line += depth) {
+        for (std::size_t c = 0; c < share.size(); ++c) line[c] += share[c];
+      }
+    }
+    y += depth;
+  });
 }
 
 // averaged(): the means of windows. spread(): each element of x distributed
@@ -72,35 +118,32 @@ Tensor spread(const Tensor& x, const Grid& grid);
 // Computes either direction for x [n, c, ...]. 16-bit types use float32 sums.
 Tensor computed(const Tensor& input, const Grid& grid, bool averages) {
   NoGrad no_grad;
-  const Tensor x = channels_last(widened(input));
+  const Tensor wide = widened(input);
+  const Tensor x = grid.planes ? wide.contiguous() : channels_last(wide);
   Dims shape = x.shape();
   shape[2] = averages ? static_cast<std::int64_t>(grid.rows.size())
                       : grid.image.height;
   shape[3] = averages ? static_cast<std::int64_t>(grid.columns.size())
                       : grid.image.width;
-  const Tensor out = empty_channels_last(shape, x.dtype());
-  const std::int64_t channels = shape[1];
+  const Tensor out = grid.planes ? empty(shape, {.dtype = x.dtype()})
+                                 : empty_channels_last(shape, x.dtype());
+  const std::int64_t images = grid.planes ? shape[0] * shape[1] : shape[0];
+  const std::int64_t depth = grid.planes ? 1 : shape[1];
+  const std::int64_t from_size =
+      depth * (averages ? grid.pixels() : grid.windows());
+  const std::int64_t to_size =
+      depth * (averages ? grid.windows() : grid.pixels());
   visit_floating(x.dtype(), "avg_pool2d", [&]<typename T>(TypeTag<T>) {
+    const T* from = x.data<T>();
     T* to = out.data<T>();
-    std::fill_n(to, out.num_elements(), T(0));
-    if (averages) {
-      const T* from = x.data<T>();
-      for_each_pixel(grid, shape, [&](auto pooled, auto pixel) {
-        for (std::int64_t c = 0; c < channels; ++c) {
-          to[pooled + c] += from[pixel + c];
-        }
-      });
-      divide_by_counts(grid, shape, to, to);
-    } else {
-      const Tensor shares = empty_like(x);
-      T* from = shares.data<T>();
-      divide_by_counts(grid, shape, x.data<T>(), from);
-      for_each_pixel(grid, shape, [&](auto pooled, auto pixel) {
-        for (std::int64_t c = 0; c < channels; ++c) {
-          to[pixel + c] += from[pooled + c];
-        }
-      });
-    }
+    parallel_for({.count = images, .cost = std::max(from_size, to_size)},
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     const auto image =
+                         averages ? average_image<T> : spread_image<T>;
+                     image(grid, depth, from + i * from_size, to + i * to_size);
+                   }
+                 });
   });
   return to(out, input.dtype());
 }
@@ -147,6 +190,11 @@ Windows windows_of(const AveragedLine& line, std::int64_t count,
   return windows;
 }
 
+// Whether x is row-major and a conversion would move its elements.
+bool in_planes(const Tensor& x) {
+  return x.is_contiguous() && !is_channels_last(x);
+}
+
 Windows covering_windows(std::int64_t size, std::int64_t count) {
   Windows windows;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -173,7 +221,7 @@ Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& o) {
       autograd::windows_of(
           {image.width, o.kernel.width, stride.width, o.padding.width},
           count.width, o.count_include_pad),
-      image};
+      image, autograd::in_planes(images)};
   const Tensor y = autograd::averaged(images, grid);
   return x.dim() == 3 ? autograd::without(y, 0) : y;
 }
@@ -189,7 +237,8 @@ Tensor adaptive_avg_pool2d(const Tensor& x, Pair size) {
   const Pair image(images.size(2), images.size(3));
   const autograd::Grid grid{
       autograd::covering_windows(image.height, size.height),
-      autograd::covering_windows(image.width, size.width), image};
+      autograd::covering_windows(image.width, size.width), image,
+      autograd::in_planes(images)};
   const Tensor y = autograd::averaged(images, grid);
   return x.dim() == 3 ? autograd::without(y, 0) : y;
 }

@@ -9,6 +9,7 @@
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/images/windows.h"
 #include "horovodpp/ops/shape_ops.h"
@@ -43,22 +44,27 @@ void record_taken(const Tensor& out, const Tensor& x, const MaxPlaces& places,
 }
 
 // Calls f(output offset, offset of its place) for outputs that have a place,
-// with channels last.
+// with channels last. Images are split among threads.
 template <typename F>
 void for_each_place(const MaxPlaces& places, const Pair& image, F f) {
   const Dims& shape = places.shape();
   const auto* place = places.data<std::int32_t>();
   const std::int64_t channels = shape[1];
+  const std::int64_t windows = shape[2] * shape[3];
   const std::int64_t pixels = image.height * image.width;
-  std::int64_t at = 0;
-  for (std::int64_t n = 0; n < shape[0]; ++n) {
+  const auto for_image = [&](std::int64_t n) {
     const std::int64_t first = n * pixels * channels;
-    for (std::int64_t i = 0; i < shape[2] * shape[3]; ++i) {
+    std::int64_t at = n * windows * channels;
+    for (std::int64_t i = 0; i < windows; ++i) {
       for (std::int64_t c = 0; c < channels; ++c, ++at) {
         if (place[at] != kNowhere) f(at, first + place[at] * channels + c);
       }
     }
-  }
+  };
+  parallel_for({.count = shape[0], .cost = windows * channels},
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t n = begin; n < end; ++n) for_image(n);
+               });
 }
 
 Tensor taken(const Tensor& input, const MaxPlaces& places) {
@@ -160,16 +166,20 @@ void pool(const Tensor& x, const Pooling& p, const Tensor& y,
   const T* image = x.data<T>();
   T* out = y.data<T>();
   auto* place = places.data<std::int32_t>();
-  for (std::int64_t n = 0; n < x.size(0); ++n) {
-    for (std::int64_t i = 0; i < p.windows.height; ++i) {
-      for (std::int64_t j = 0; j < p.windows.width; ++j) {
-        pool_window(image, p, {i, j}, out, place);
-        out += p.channels;
-        place += p.channels;
-      }
+  const std::int64_t image_size = p.image.height * p.image.width * p.channels;
+  const std::int64_t line_size = p.windows.width * p.channels;
+  const auto pool_line = [&](std::int64_t line) {
+    const T* from = image + line / p.windows.height * image_size;
+    for (std::int64_t j = 0; j < p.windows.width; ++j) {
+      const std::int64_t at = line * line_size + j * p.channels;
+      pool_window(from, p, {line % p.windows.height, j}, out + at, place + at);
     }
-    image += p.image.height * p.image.width * p.channels;
-  }
+  };
+  parallel_for({.count = x.size(0) * p.windows.height,
+                .cost = line_size * p.kernel.height * p.kernel.width},
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) pool_line(i);
+               });
 }
 
 void check_reached(const Pooling& p, const Tensor& x) {

@@ -176,6 +176,22 @@ TEST(AdaptiveAvgPool2d, CoversTheImage) {
 }
 
 // Expected values are PyTorch's.
+TEST(AdaptiveAvgPool2d, SumsLongLinesInBothLayouts) {
+  const Tensor x = arange(0, 2 * 3 * 5 * 19).to(DType::kF64) * 0.25;
+  const Tensor images = reshape(x, {2, 3, 5, 19});
+  const Tensor wanted = mean(images, {2, 3}, true);
+  EXPECT_EQ(values(adaptive_avg_pool2d(images, 1)), values(wanted));
+  EXPECT_EQ(values(adaptive_avg_pool2d(channels_last(images), 1)),
+            values(wanted));
+}
+
+TEST(AvgPool2d, KeepsTheLayoutOfItsInput) {
+  const Tensor x = ones({2, 3, 6, 6});
+  EXPECT_TRUE(avg_pool2d(x, {.kernel = 2}).is_contiguous());
+  EXPECT_TRUE(
+      autograd::is_channels_last(avg_pool2d(channels_last(x), {.kernel = 2})));
+}
+
 TEST(Pool2d, AcceptsAWindowLargerThanTheImage) {
   const auto image = [](std::int64_t n) {
     return arange(1, static_cast<double>(n * n + 1), 1, {.dtype = DType::kF64})
