@@ -19,7 +19,7 @@ using testing::ElementsAre;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Tensor leaf(std::vector<float> values) {
+Tensor leaf_of(std::vector<float> values) {
   const auto n = static_cast<std::int64_t>(values.size());
   Tensor x = from_vector(values, {n});
   x.set_requires_grad(true);
@@ -31,9 +31,9 @@ std::vector<float> gradient_of(const Tensor& y, const Tensor& x) {
 }
 
 TEST(Prod, TheDerivativeIsRightForZeros) {
-  const Tensor one_zero = leaf({2, 0, 3});
+  const Tensor one_zero = leaf_of({2, 0, 3});
   EXPECT_THAT(gradient_of(prod(one_zero), one_zero), ElementsAre(0, 6, 0));
-  const Tensor two_zeros = leaf({0, 0, 3});
+  const Tensor two_zeros = leaf_of({0, 0, 3});
   EXPECT_THAT(gradient_of(prod(two_zeros), two_zeros), ElementsAre(0, 0, 0));
   EXPECT_THAT(gradient_of(cumprod(one_zero, 0), one_zero),
               ElementsAre(1, 8, 0));
@@ -45,7 +45,7 @@ TEST(Prod, OfNothingIsOne) {
 }
 
 TEST(Std, TheDerivativeOfNoSpreadIsZero) {
-  const Tensor x = leaf({2, 2, 2});
+  const Tensor x = leaf_of({2, 2, 2});
   EXPECT_EQ(hvd::std(x).item<float>(), 0);
   EXPECT_THAT(gradient_of(hvd::std(x), x), ElementsAre(0, 0, 0));
 }
@@ -70,7 +70,7 @@ TEST(Logsumexp, DoesNotOverflow) {
 }
 
 TEST(Amax, EqualElementsShareTheGradient) {
-  const Tensor x = leaf({1, 3, 3});
+  const Tensor x = leaf_of({1, 3, 3});
   EXPECT_THAT(gradient_of(amax(x), x), ElementsAre(0, 0.5, 0.5));
   EXPECT_THROW(amax(zeros({0})), InvalidArgument);
 }
