@@ -132,22 +132,17 @@ void add_with_number(Operations& all) {
     };
   }
   using WithNumber = Tensor (*)(const Tensor&, double);
-  const std::map<std::string, WithNumber> table = {
-      {"eq_number", eq},
-      {"ne_number", ne},
-      {"lt_number", lt},
-      {"le_number", le},
-      {"gt_number", gt},
-      {"ge_number", ge},
-      {"leaky_relu", leaky_relu},
-      {"elu", elu},
-      {"celu", celu},
-      {"hardshrink", hardshrink},
-      {"softshrink", softshrink},
-      {"sub_number", [](const Tensor& x, double n) { return x - n; }},
-      {"div_number", [](const Tensor& x, double n) { return x / n; }},
-      {"number_sub", [](const Tensor& x, double n) { return n - x; }},
-      {"number_div", [](const Tensor& x, double n) { return n / x; }}};
+  const std::map<std::string, WithNumber> table = {{"eq_number", eq},
+                                                   {"ne_number", ne},
+                                                   {"lt_number", lt},
+                                                   {"le_number", le},
+                                                   {"gt_number", gt},
+                                                   {"ge_number", ge},
+                                                   {"leaky_relu", leaky_relu},
+                                                   {"elu", elu},
+                                                   {"celu", celu},
+                                                   {"hardshrink", hardshrink},
+                                                   {"softshrink", softshrink}};
   for (const auto& [name, operation] : table) {
     all[name] = [operation = operation](const Statement& s) {
       return Results{operation(s[0], s.number("number"))};

@@ -9,31 +9,6 @@ namespace {
 
 using Results = std::vector<Tensor>;
 
-void add_activations(Operations& all) {
-  using Unary = Tensor (*)(const Tensor&);
-  const std::map<std::string, Unary> table = {
-      {"log_sigmoid", nn::activation::log_sigmoid},
-      {"softplus", nn::activation::softplus},
-      {"mish", nn::activation::mish},
-      {"softsign", nn::activation::softsign},
-      {"tanhshrink", nn::activation::tanhshrink},
-      {"relu6", nn::activation::relu6},
-      {"hardtanh", nn::activation::hardtanh},
-      {"hardsigmoid", nn::activation::hardsigmoid},
-      {"hardswish", nn::activation::hardswish}};
-  for (const auto& [name, operation] : table) {
-    all[name] = [operation = operation](const Statement& s) {
-      return Results{operation(s[0])};
-    };
-  }
-  all["elu"] = [](const Statement& s) {
-    return Results{nn::ELU(s.number("alpha"))(s[0])};
-  };
-  all["glu"] = [](const Statement& s) {
-    return Results{nn::GLU(s.integer("dim"))(s[0])};
-  };
-}
-
 void add_group_norms(Operations& all) {
   all["group_norm"] = [](const Statement& s) {
     return Results{
@@ -95,7 +70,9 @@ Results second_gradients(const Statement& s) {
 }  // namespace
 
 void add_layers_of_the_database(Operations& all) {
-  add_activations(all);
+  all["tanhshrink"] = [](const Statement& s) {
+    return Results{nn::activation::tanhshrink(s[0])};
+  };
   add_group_norms(all);
   add_resampling(all);
   all["second_gradients"] = second_gradients;

@@ -120,6 +120,23 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
 OPERATIONS["diff"] = diff
 
 
+# --- Functions of elements, and orders ---
+one_of(["log1p", "expm1", "log2", "log10", "exp2", "reciprocal", "square", "tan", "asin", "acos",
+        "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "sinc", "erfc", "erfinv", "lgamma",
+        "digamma", "trunc", "frac", "isfinite"], unary)
+OPERATIONS.update({
+    "nn.functional.selu": lambda input, inplace=False: call("selu", input),
+    "nn.functional.celu": lambda input, alpha=1.0, inplace=False: call(
+        "celu", input, number=number(alpha)),
+    "nn.functional.hardshrink": lambda input, lambd=0.5: call(
+        "hardshrink", input, number=number(lambd)),
+    "nn.functional.softshrink": lambda input, lambd=0.5: call(
+        "softshrink", input, number=number(lambd)),
+    "nn.functional.threshold": lambda input, threshold, value, inplace=False: call(
+        "threshold", input, bound=number(threshold), number=number(value)),
+})
+
+
 # --- Indices ---
 def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     need(reduce is None, "reduce")

@@ -329,16 +329,19 @@ OPERATIONS.update({
     "nn.functional.silu": plain_activation("silu"),
     "nn.functional.silu/complex": None,
     "nn.functional.mish": plain_activation("mish"),
-    "nn.functional.softplus": plain_activation("softplus", beta=1, threshold=20),
+    "nn.functional.softplus": lambda input, beta=1, threshold=20: call(
+        "softplus", input, beta=number(beta), threshold=number(threshold)),
     "nn.functional.softsign": unary("softsign"),
     "nn.functional.tanhshrink": unary("tanhshrink"),
     "nn.functional.logsigmoid": unary("log_sigmoid"),
-    "nn.functional.hardtanh": plain_activation("hardtanh", min_val=-1.0, max_val=1.0),
+    "nn.functional.hardtanh": lambda input, min_val=-1.0, max_val=1.0, inplace=False: call(
+        "hardtanh", input, low=number(min_val), high=number(max_val)),
     "nn.functional.hardsigmoid": plain_activation("hardsigmoid"),
     "nn.functional.hardswish": plain_activation("hardswish"),
     "nn.functional.leaky_relu": lambda input, negative_slope=0.01, inplace=False: call(
         "leaky_relu", input, number=negative_slope),
-    "nn.functional.elu": lambda input, alpha=1.0, inplace=False: call("elu", input, alpha=alpha),
+    "nn.functional.elu": lambda input, alpha=1.0, inplace=False: call(
+        "elu", input, number=number(alpha)),
     "nn.functional.glu": lambda input, dim=-1: call("glu", input, dim=dim),
     "nn.functional.gelu": gelu,
     # Images, norms, attention.
