@@ -96,7 +96,7 @@ def broadcast_to(b, name):
 @recipe("broadcast_tensors", weight=0.4)
 def broadcast_tensors(b, name):
     x = b.any(high=3)
-    other, sizes = b.broadcasting(x)
+    other, sizes = b.broadcasting(x, x.dtype)
     b.emit(name, (x, other), (sizes, x.dtype), (sizes, x.dtype))
 
 

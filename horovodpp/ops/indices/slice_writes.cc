@@ -132,13 +132,16 @@ using autograd::write_slices;
 namespace {
 
 Tensor scaled(const Tensor& source, double alpha) {
-  return alpha == 1.0 ? source : mul(source, alpha);
+  if (alpha == 1.0) return source;
+  return is_floating_point(source.dtype())
+             ? mul(source, alpha)
+             : mul(source, static_cast<std::int64_t>(alpha));
 }
 
 // A copy of `index`, with negative indices counted from the end of `size`.
 Tensor counted_from_front(const Tensor& index, std::int64_t size) {
   autograd::report_reads(index);
-  return where(lt(index, 0.0), add(index, static_cast<double>(size)), index);
+  return where(lt(index, 0.0), add(index, size), index);
 }
 
 Tensor put_elements(const Tensor& x, const Tensor& index, const Tensor& source,

@@ -106,7 +106,7 @@ Tensor cumprod(const Tensor& input, std::int64_t dim) {
   const auto along =
       static_cast<std::int64_t>(autograd::checked_dim(dim, rank, "cumprod"));
   const std::int64_t n = y.dim() == 0 ? 1 : y.size(along);
-  if (n <= 1) return mul(y, 1.0);
+  if (n <= 1) return mul(y, 1);
   for (std::int64_t step = 1; step < n; step *= 2) {
     const Tensor more =
         mul(narrow(y, along, step, n - step), narrow(y, along, 0, n - step));

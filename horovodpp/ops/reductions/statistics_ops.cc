@@ -89,11 +89,16 @@ Tensor log_of_sum(const Tensor& x, const Dims& dims, bool keepdim) {
   return add(log(total), reshape(shift, total.shape()));
 }
 
+// As PyTorch: a truth value is bool, but uint8 for a tensor of uint8.
+Tensor truth_of(const Tensor& x, const Tensor& truth) {
+  return x.dtype() == DType::kU8 ? to(truth, DType::kU8) : truth;
+}
+
 // Of dimension `dim`, which becomes 1: multiplies its halves.
 Tensor product(Tensor x, std::int64_t dim) {
   std::int64_t n = x.size(dim);
-  if (n == 0) return add(sum(x, {dim}, true), 1.0);
-  if (n == 1) return mul(x, 1.0);
+  if (n == 0) return add(sum(x, {dim}, true), 1);
+  if (n == 1) return mul(x, 1);
   Tensor odd;
   for (; n > 1; n /= 2) {
     if (n % 2 == 1) {
@@ -174,12 +179,12 @@ Tensor prod(const Tensor& x, std::int64_t dim, bool keepdim) {
 
 Tensor any(const Tensor& x, const autograd::Dims& dims, bool keepdim) {
   autograd::check_defined(x, "any");
-  return gt(sum(ne(x, 0.0), dims, keepdim), 0.0);
+  return autograd::truth_of(x, gt(sum(ne(x, 0.0), dims, keepdim), 0.0));
 }
 
 Tensor all(const Tensor& x, const autograd::Dims& dims, bool keepdim) {
   autograd::check_defined(x, "all");
-  return eq(sum(eq(x, 0.0), dims, keepdim), 0.0);
+  return autograd::truth_of(x, eq(sum(eq(x, 0.0), dims, keepdim), 0.0));
 }
 
 Tensor count_nonzero(const Tensor& x, const autograd::Dims& dims) {

@@ -44,7 +44,8 @@ Tensor nanmean(const Tensor& x, const autograd::Dims& dims = {},
 Tensor prod(const Tensor& x);
 Tensor prod(const Tensor& x, std::int64_t dim, bool keepdim = false);
 
-// Whether an element, or each, is not 0: bool. NaN is not 0.
+// Whether an element, or each, is not 0: bool, or uint8 for uint8, as PyTorch.
+// NaN is not 0.
 Tensor any(const Tensor& x, const autograd::Dims& dims = {},
            bool keepdim = false);
 Tensor all(const Tensor& x, const autograd::Dims& dims = {},

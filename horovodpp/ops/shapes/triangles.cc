@@ -53,7 +53,7 @@ void check_matrices(const Tensor& x, const char* operation) {
 Tensor masked(const Tensor& x, const Tensor& mask, bool opposite) {
   return autograd::result_of("where", [&] {
     const NoGrad no_grad;
-    return where(opposite ? logical_not(mask) : mask, x.detach(), 0.0);
+    return masked_fill(x.detach(), opposite ? mask : logical_not(mask), 0.0);
   });
 }
 

@@ -61,7 +61,7 @@ TEST(Scatter, RefusesShapesThatDoNotFit) {
   const Tensor x = zeros({3});
   EXPECT_ERROR(InvalidArgument, "is smaller than the index",
                scatter(x, 0, at({0, 1}), zeros({1})));
-  EXPECT_ERROR(InvalidArgument, "does not go with", scatter(x, 0, x, x));
+  EXPECT_ERROR(InvalidArgument, "are no indices", scatter(x, 0, x, x));
   EXPECT_ERROR(InvalidArgument, "does not fill [2]",
                index_add(x, 0, at({0, 1}), zeros({3})));
   EXPECT_ERROR(InvalidArgument, "is not [n]",
