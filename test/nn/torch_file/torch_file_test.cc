@@ -42,8 +42,8 @@ std::map<std::string, Tensor> tensors_of(const std::string& name) {
 }
 
 // The message of the error that reading the file throws, which names it.
-std::string complaint(const std::string& path,
-                      StatusCode code = StatusCode::kDataLoss) {
+std::string refusal(const std::string& path,
+                    StatusCode code = StatusCode::kDataLoss) {
   try {
     load_torch_file(path);
   } catch (const Error& error) {
@@ -115,15 +115,15 @@ TEST(TorchFile, ANewerPickleHoldsTheSame) {
 
 TEST(TorchFile, OtherFilesAreRefusedWithAWayOut) {
   constexpr auto kUnimplemented = StatusCode::kUnimplemented;
-  EXPECT_THAT(complaint(fixture("object.pt"), kUnimplemented),
+  EXPECT_THAT(refusal(fixture("object.pt"), kUnimplemented),
               HasSubstr("needs Python's 'fractions.Fraction'"));
-  EXPECT_THAT(complaint(fixture("complex.pt"), kUnimplemented),
+  EXPECT_THAT(refusal(fixture("complex.pt"), kUnimplemented),
               HasSubstr("torch.ComplexFloatStorage"));
-  EXPECT_THAT(complaint(fixture("older.pt"), kUnimplemented),
+  EXPECT_THAT(refusal(fixture("older.pt"), kUnimplemented),
               HasSubstr("before 1.6; load it in Python and save it again"));
-  EXPECT_THAT(complaint(fixture("script.pt"), kUnimplemented),
+  EXPECT_THAT(refusal(fixture("script.pt"), kUnimplemented),
               HasSubstr("TorchScript"));
-  EXPECT_THAT(complaint(fixture("nowhere.pt"), StatusCode::kNotFound),
+  EXPECT_THAT(refusal(fixture("nowhere.pt"), StatusCode::kNotFound),
               HasSubstr("cannot be read"));
 }
 
@@ -153,7 +153,7 @@ TEST(TorchFile, ATruncatedFileIsAnError) {
   const std::string whole = content_of(fixture("state_dict.pt"));
   for (std::size_t bytes = 2; bytes < whole.size(); bytes += 31) {
     std::ofstream(path, std::ios::binary) << whole.substr(0, bytes);
-    EXPECT_THAT(complaint(path), HasSubstr("truncated"));
+    EXPECT_THAT(refusal(path), HasSubstr("truncated"));
   }
 }
 
