@@ -2,6 +2,7 @@
 """The line of operations.py or more_operations.py for an entry of op_db."""
 
 import more_operations  # noqa: F401
+from calls import Without  # noqa: F401
 from operations import OPERATIONS
 
 

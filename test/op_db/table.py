@@ -21,13 +21,11 @@ OURS = {
     "broadcast_to": "`expand`", "split_with_sizes": "`split`", "constant_pad_nd": "`pad`",
     "as_strided": "`autograd::as_strided`", "sum_to_size": "`autograd::sum_to`",
     "t": "`x.t()`", "contiguous": "`x.contiguous()`",
-    "nn.functional.pad": "`pad`, `nn::Pad`", "nn.functional.elu": "`nn::ELU`",
-    "nn.functional.glu": "`nn::GLU`", "nn.functional.pixel_shuffle": "`nn::PixelShuffle`",
+    "nn.functional.pad": "`pad`, `nn::Pad`", "nn.functional.pixel_shuffle": "`nn::PixelShuffle`",
     "nn.functional.pixel_unshuffle": "`nn::PixelUnshuffle`",
-    "nn.functional.logsigmoid": "`nn::activation::log_sigmoid`",
-    **{f"nn.functional.{name}": f"`nn::activation::{name}`" for name in [
-        "relu6", "mish", "softplus", "softsign", "tanhshrink", "hardtanh", "hardsigmoid",
-        "hardswish"]},
+    "nn.functional.logsigmoid": "`log_sigmoid`",
+    "nn.functional.tanhshrink": "`nn::activation::tanhshrink`",
+    "linalg.vector_norm": "`vector_norm`",
 }
 
 # Ours in another form, with tests elsewhere: random, without a value, or a module with a state.
@@ -44,6 +42,21 @@ ELSEWHERE = {
     "uniform": "`autograd::uniform_`", "normal": "`autograd::normal_`",
     "bernoulli": "`autograd::bernoulli_`",
     **{name: f"`{name}`" for name in ["arange", "zeros", "ones", "full", "randn"]},
+    # The random programs compare these, or tests of ops/ with PyTorch's results.
+    **{name: f"`{name}`" for name in [
+        "allclose", "argsort", "bincount", "broadcast_tensors", "bucketize", "eye", "full_like",
+        "histc", "index_add", "index_copy", "index_fill", "isclose", "kthvalue", "linspace",
+        "logit", "logspace", "masked_scatter", "masked_select", "meshgrid", "multinomial",
+        "nan_to_num", "put", "rand_like", "randn_like", "repeat_interleave", "scatter_reduce",
+        "searchsorted", "sort", "take", "take_along_dim", "tensor_split", "tensordot", "topk",
+        "tril_indices", "triu_indices", "unique"]},
+    "nn.functional.bilinear": "`nn::Bilinear`", "nn.functional.embedding_bag": "`nn::EmbeddingBag`",
+    "nn.functional.one_hot": "`one_hot`", "nn.functional.softmin": "`nn::Softmin`",
+    "nn.functional.channel_shuffle": "`channel_shuffle`", "nn.functional.unfold": "`unfold`",
+    "nn.functional.local_response_norm": "`nn::LocalResponseNorm`",
+    "nn.functional.rrelu": "`rrelu`", "nn.functional.alpha_dropout": "`nn::AlphaDropout`",
+    "nn.functional.dropout2d": "`nn::Dropout2d`", "nn.functional.dropout3d": "`nn::Dropout3d`",
+    "polygamma": "`polygamma`",
     **{name: "`to`" for name in [
         "bfloat16", "half", "float", "double", "byte", "char", "short", "int", "long", "bool"]},
 }
@@ -104,11 +117,14 @@ def table(database):
     under = [n for n in compared if n.startswith("nn.functional.")
              and ours_of(n) == f"`{n.removeprefix('nn.functional.')}`"]
     others = {n: ours_of(n) for n in compared if n not in same and n not in under}
-    others.update({n: ours for n, ours in ELSEWHERE.items() if n in names and not names[n]})
+    elsewhere = {n: ours for n, ours in ELSEWHERE.items() if n in names and not names[n]}
+    alike = [n for n, ours in elsewhere.items() if ours == f"`{n.removeprefix('nn.functional.')}`"]
+    others.update({n: ours for n, ours in elsewhere.items() if n not in alike})
     lines = ["| PyTorch | ours |", "|---|---|",
              f"| `torch` or a method: {quoted(same)} | the same names |",
              f"| `torch.nn.functional`: {quoted(n.split('.')[-1] for n in under)} "
-             "| the same names |"]
+             "| the same names |",
+             f"| compared elsewhere: {quoted(sorted(alike))} | the same names |"]
     by_ours = {}
     for name, ours in others.items():
         by_ours.setdefault(ours, []).append(name)

@@ -101,7 +101,7 @@ Tensor log2(const Tensor& x) { return smooth<autograd::Log2>(x); }
 Tensor log10(const Tensor& x) { return smooth<autograd::Log10>(x); }
 Tensor exp2(const Tensor& x) { return smooth<autograd::Exp2>(x); }
 Tensor reciprocal(const Tensor& x) { return smooth<autograd::Reciprocal>(x); }
-Tensor square(const Tensor& x) { return pow(x, 2.0); }
+Tensor square(const Tensor& x) { return pow(x, 2); }
 Tensor tan(const Tensor& x) { return smooth<autograd::Tan>(x); }
 Tensor asin(const Tensor& x) { return smooth<autograd::Asin>(x); }
 Tensor acos(const Tensor& x) { return smooth<autograd::Acos>(x); }
