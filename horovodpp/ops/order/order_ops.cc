@@ -147,7 +147,8 @@ SortResult kthvalue(const Tensor& x, std::int64_t k,
       along.x, along.dim, {.first = k - 1, .end = k}, "kthvalue");
   if (options.keepdim || along.is_scalar) return along.finish(found);
   const auto dim = static_cast<std::int64_t>(along.dim);
-  return {squeeze(found.values, dim), squeeze(found.indices, dim)};
+  return {autograd::without(found.values, dim),
+          autograd::without(found.indices, dim)};
 }
 
 }  // namespace hvd

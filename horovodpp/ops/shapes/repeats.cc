@@ -8,11 +8,13 @@
 #include "horovodpp/ops/indices/index_ops.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/ops/shapes/copies.h"
+#include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {
 
+using autograd::as_int64;
 using autograd::check_defined;
 using autograd::Dims;
 
@@ -110,17 +112,17 @@ Tensor repeat_interleave(const Tensor& x, std::int64_t repeats,
   return spread_copy(x, spread, wide, shape);
 }
 
-Tensor repeat_interleave(const Tensor& x, const Tensor& repeats,
+Tensor repeat_interleave(const Tensor& x, const Tensor& counts,
                          std::optional<std::int64_t> dim) {
   check_defined(x, "repeat_interleave");
-  check_defined(repeats, "repeat_interleave");
+  const Tensor repeats = as_int64(counts, "repeat_interleave");
   if (!dim) return repeat_interleave(flat(x), repeats, 0);
   const std::int64_t size = x.size(*dim);
-  if (repeats.dtype() != DType::kI64 || repeats.dim() > 1 ||
+  if (repeats.dim() > 1 ||
       (repeats.num_elements() != 1 && repeats.num_elements() != size)) {
     throw InvalidArgument(absl::StrCat(
         "repeat_interleave: repeats ", repeats.describe(), " do not go with ",
-        size, " elements; wanted is int64 of as many, or of one"));
+        size, " elements; wanted are as many, or one"));
   }
   autograd::report_reads(repeats);
   const auto counts = repeats.to_vector<std::int64_t>();
