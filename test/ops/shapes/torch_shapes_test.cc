@@ -135,7 +135,7 @@ TEST(Shapes, HaveTheirDerivatives) {
     SCOPED_TRACE(name);
     if (c.shapes[0].product() > 50) continue;  // Finite differences take long.
     check_grid(
-        [&](const Inputs& x) {
+        [&, &c = c](const Inputs& x) {
           const Tensor y = c.run(x);
           return y * y;
         },
