@@ -112,10 +112,10 @@ Tensor repeat_interleave(const Tensor& x, std::int64_t repeats,
   return spread_copy(x, spread, wide, shape);
 }
 
-Tensor repeat_interleave(const Tensor& x, const Tensor& counts,
+Tensor repeat_interleave(const Tensor& x, const Tensor& given,
                          std::optional<std::int64_t> dim) {
   check_defined(x, "repeat_interleave");
-  const Tensor repeats = as_int64(counts, "repeat_interleave");
+  const Tensor repeats = as_int64(given, "repeat_interleave");
   if (!dim) return repeat_interleave(flat(x), repeats, 0);
   const std::int64_t size = x.size(*dim);
   if (repeats.dim() > 1 ||
