@@ -28,19 +28,20 @@ using MaxPlaces = Tensor;
 // The place for a window that misses the image.
 constexpr std::int32_t kNowhere = -1;
 
-// taken(): the elements of x at `places`, 0 for kNowhere. put(): the elements
+// taken(): the elements of x at `places`, 0 for kNowhere. put_back(): the elements
 // of y added at `places`, in images of this size. Both are linear, and
 // derivatives of each other.
 Tensor taken(const Tensor& x, const MaxPlaces& places);
-Tensor put(const Tensor& y, const MaxPlaces& places, const Pair& image);
+Tensor put_back(const Tensor& y, const MaxPlaces& places, const Pair& image);
 
 // Records `out` as taken from x.
 void record_taken(const Tensor& out, const Tensor& x, const MaxPlaces& places,
                   const Pair& image) {
   if (!needs_grad(x)) return;
-  record_saving(
-      out, "MaxPool2dBackward", x, places,
-      [image](Tensor& dy, const Tensor& at) { return put(dy, at, image); });
+  record_saving(out, "MaxPool2dBackward", x, places,
+                [image](Tensor& dy, const Tensor& at) {
+                  return put_back(dy, at, image);
+                });
 }
 
 // Calls f(output offset, offset of its place) for outputs that have a place,
@@ -82,7 +83,8 @@ Tensor taken(const Tensor& input, const MaxPlaces& places) {
   return out;
 }
 
-Tensor put(const Tensor& input, const MaxPlaces& places, const Pair& image) {
+Tensor put_back(const Tensor& input, const MaxPlaces& places,
+                const Pair& image) {
   Tensor out;
   {
     NoGrad no_grad;

@@ -19,14 +19,14 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-struct Reduction {
+struct ScatterSettings {
   std::int64_t dim;
   ScatterReduce reduce;
   bool include_self;
 };
 
 Tensor reduced(const Tensor& x, const Tensor& index, const Tensor& source,
-               const Reduction& how);
+               const ScatterSettings& how);
 
 template <typename T>
 T combined(ScatterReduce reduce, T a, T b) {
@@ -38,7 +38,7 @@ T combined(ScatterReduce reduce, T a, T b) {
 
 // Without recording. In float32 for 16-bit types.
 Tensor reduced_values(const Tensor& x, const Tensor& index,
-                      const Tensor& source, const Reduction& how) {
+                      const Tensor& source, const ScatterSettings& how) {
   const NoGrad no_grad;
   const auto dim = static_cast<std::size_t>(how.dim);
   const Tensor out = clone(widened(x.detach()));
@@ -88,7 +88,7 @@ struct ScatterExtremeBackward : Node {
     index.release();
     result.release();
   }
-  Reduction how;
+  ScatterSettings how;
   SavedTensor x;
   SavedTensor source;
   SavedTensor index;
@@ -130,7 +130,7 @@ struct ScatterProductBackward : Node {
     source.release();
     index.release();
   }
-  Reduction how;
+  ScatterSettings how;
   SavedTensor x;
   SavedTensor source;
   SavedTensor index;
@@ -138,7 +138,7 @@ struct ScatterProductBackward : Node {
 
 // A product or an extreme, recorded.
 Tensor reduced(const Tensor& x, const Tensor& index, const Tensor& source,
-               const Reduction& how) {
+               const ScatterSettings& how) {
   Tensor out = result_of("scatter_reduce",
                          [&] { return reduced_values(x, index, source, how); });
   report_reads(index);
@@ -160,7 +160,7 @@ Tensor reduced(const Tensor& x, const Tensor& index, const Tensor& source,
 }
 
 // The number of elements of each mean.
-Tensor counts(const Tensor& x, const Tensor& index, const Reduction& how,
+Tensor counts(const Tensor& x, const Tensor& index, const ScatterSettings& how,
               DType dtype) {
   const NoGrad no_grad;
   Tensor count = full(x.shape(), 1.0, {.dtype = dtype});
@@ -171,7 +171,7 @@ Tensor counts(const Tensor& x, const Tensor& index, const Reduction& how,
 }
 
 Tensor mean_of(const Tensor& x, const Tensor& index, const Tensor& source,
-               const Reduction& how) {
+               const ScatterSettings& how) {
   const Tensor base = how.include_self ? x : scatter(x, how.dim, index, 0.0);
   const Tensor sums = scatter_add(base, how.dim, index, source);
   if (is_floating_point(x.dtype())) {
@@ -197,8 +197,8 @@ Tensor scatter_reduce(const Tensor& x, std::int64_t dim, const Tensor& indices,
   }
   const std::size_t d = autograd::check_named(x, dim, index, "scatter_reduce");
   const Tensor part = autograd::part_for(index, source, "scatter_reduce");
-  const autograd::Reduction how{static_cast<std::int64_t>(d), reduce,
-                                include_self};
+  const autograd::ScatterSettings how{static_cast<std::int64_t>(d), reduce,
+                                      include_self};
   switch (reduce) {
     case ScatterReduce::kSum:
       return scatter_add(include_self ? x : scatter(x, how.dim, index, 0.0),

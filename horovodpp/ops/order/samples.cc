@@ -24,11 +24,11 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-using Row = std::span<const double>;
+using Weights = std::span<const double>;
 
 // InvalidArgument unless at least `needed` weights are positive, none is
 // negative, and all are finite.
-void check_weights(Row weights, std::int64_t needed) {
+void check_weights(Weights weights, std::int64_t needed) {
   std::int64_t positive = 0;
   for (const double weight : weights) {
     if (!(weight >= 0.0) || std::isinf(weight)) {
@@ -45,7 +45,7 @@ void check_weights(Row weights, std::int64_t needed) {
 }
 
 // Each number picks the category at its share of the weights' sum.
-void draw_repeatedly(Row weights, std::span<std::int64_t> out) {
+void draw_repeatedly(Weights weights, std::span<std::int64_t> out) {
   std::vector<double> sums(weights.size());
   std::partial_sum(weights.begin(), weights.end(), sums.begin());
   std::vector<double> at(out.size());
@@ -60,7 +60,7 @@ void draw_repeatedly(Row weights, std::span<std::int64_t> out) {
 
 // The categories whose exponential variables of rate `weight` come first
 // (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006).
-void draw_once(Row weights, std::span<std::int64_t> out) {
+void draw_once(Weights weights, std::span<std::int64_t> out) {
   std::vector<double> at(weights.size());
   default_generator().uniform(std::span(at));
   std::vector<std::pair<double, std::int64_t>> arrivals(weights.size());
@@ -87,7 +87,7 @@ Tensor drawn(const Tensor& weights, std::int64_t samples, bool replacement) {
   shape[shape.size() - 1] = samples;
   const Tensor out = empty(shape, {.dtype = DType::kI64});
   for (std::size_t r = 0; r < rows; ++r) {
-    const Row row(all.data<double>() + r * n, n);
+    const Weights row(all.data<double>() + r * n, n);
     const std::span to(out.data<std::int64_t>() + r * count, count);
     replacement ? draw_repeatedly(row, to) : draw_once(row, to);
   }

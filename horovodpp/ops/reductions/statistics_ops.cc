@@ -28,7 +28,7 @@ void check_floating(const Tensor& x, const char* operation) {
   }
 }
 
-bool is_half(DType dtype) {
+bool has_16_bits(DType dtype) {
   return is_floating_point(dtype) && size_of(dtype) == 2;
 }
 
@@ -36,7 +36,7 @@ bool is_half(DType dtype) {
 template <typename F>
 Tensor in_float32(const Tensor& input, F f) {
   const Tensor x = autocast_wider(input);
-  if (!is_half(x.dtype())) return f(x);
+  if (!has_16_bits(x.dtype())) return f(x);
   return f(x.to(DType::kF32)).to(x.dtype());
 }
 
