@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a pickle, and as the end of an archive: the readers return. What
-// they accept fits the file.
+// Any bytes as a pickle, and as the end of an archive: the readers return. The
+// accepted records fit the file.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

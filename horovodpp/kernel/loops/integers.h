@@ -42,7 +42,7 @@ T floor_quotient(T x, T y) {
   }
 }
 
-// What remains when the quotient is truncated, with the sign of x.
+// The remainder of the truncated quotient, with the sign of x.
 template <typename T>
 T truncated_remainder(T x, T y) {
   if constexpr (std::is_signed_v<T>) {
@@ -51,7 +51,7 @@ T truncated_remainder(T x, T y) {
   return static_cast<T>(x % y);
 }
 
-// What remains of the floor quotient, with the sign of y.
+// The remainder of the floor quotient, with the sign of y.
 template <typename T>
 T remainder(T x, T y) {
   const T rest = truncated_remainder(x, y);

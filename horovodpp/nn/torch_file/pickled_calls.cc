@@ -29,7 +29,7 @@ constexpr std::pair<const char*, DType> kStorages[] = {
     {"torch.FloatStorage", DType::kF32},
     {"torch.DoubleStorage", DType::kF64}};
 
-// Nothing else is copied more than once, so that a small pickle cannot grow.
+// Other values are copied once at most, so that a small pickle cannot grow.
 constexpr std::size_t kMostDimensions = 64;
 constexpr std::size_t kLongestKey = 256;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logic on truth values and bits. Tensors broadcast ("~") and are promoted as in
-// PyTorch. Nothing here is differentiable.
+// PyTorch. These are not differentiable.
 //
 //   hvd::Tensor kept = hvd::gt(x, 0.0) & ~hvd::isnan(x);
 #pragma once

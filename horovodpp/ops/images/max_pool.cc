@@ -28,7 +28,8 @@ using MaxPlaces = Tensor;
 // The place for a window that misses the image.
 constexpr std::int32_t kNowhere = -1;
 
-// taken(): the elements of x at `places`, 0 for kNowhere. put_back(): the elements
+// taken(): the elements of x at `places`, 0 for kNowhere. put_back(): the
+// elements
 // of y added at `places`, in images of this size. Both are linear, and
 // derivatives of each other.
 Tensor taken(const Tensor& x, const MaxPlaces& places);
