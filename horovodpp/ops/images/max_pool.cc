@@ -29,8 +29,7 @@ using MaxPlaces = Tensor;
 constexpr std::int32_t kNowhere = -1;
 
 // taken(): the elements of x at `places`, 0 for kNowhere. put_back(): the
-// elements
-// of y added at `places`, in images of this size. Both are linear, and
+// elements of y added at `places`, in images of this size. Both are linear, and
 // derivatives of each other.
 Tensor taken(const Tensor& x, const MaxPlaces& places);
 Tensor put_back(const Tensor& y, const MaxPlaces& places, const Pair& image);
