@@ -16,7 +16,6 @@ namespace {
 // F of x and a number.
 template <typename F>
 Tensor with_number(const Tensor& x, Scalar c, OperationName operation) {
-  check_defined(x, operation.text());
   const DType dtype = result_type(x, c);
   return result_of(operation, [&] {
     if (dtype == x.dtype()) [[likely]]

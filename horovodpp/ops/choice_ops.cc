@@ -117,6 +117,16 @@ Tensor chosen(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return out;
 }
 
+// A bound of elements of this dtype, within its range.
+double held_bound(Scalar bound, DType dtype) {
+  double held = bound.value();
+  if (category_of(dtype) != DTypeCategory::kInteger) return held;
+  visit_integers(dtype, "clamp", [&]<typename T>(TypeTag<T>) {
+    held = static_cast<double>(scalar_to<T>(held));
+  });
+  return held;
+}
+
 // out[i] = !x[i], eight at a time: a bool is a byte of 0 or 1.
 void flip_bools(const bool* x, bool* out, std::int64_t n) {
   constexpr std::int64_t kWord = sizeof(std::uint64_t);
@@ -214,7 +224,15 @@ Tensor where(const Tensor& condition, const Tensor& a, Scalar b) {
   return where(condition, a, full({}, b.value(), {.dtype = dtype}));
 }
 
-Tensor clamp(const Tensor& x, double low, double high) {
+Tensor clamp(const Tensor& x, Scalar least, Scalar most) {
+  autograd::check_defined(x, "clamp");
+  const DType dtype = result_type(x, least);
+  if (dtype != x.dtype()) return clamp(to(x, dtype), least, most);
+  if (result_type(x, most) != dtype) {
+    return clamp(to(x, result_type(x, most)), least, most);
+  }
+  const double low = autograd::held_bound(least, dtype);
+  const double high = autograd::held_bound(most, dtype);
   Tensor out = autograd::result_of("clamp", [&] {
     const Tensor clamped =
         autograd::elementwise<functors::AtLeast>(x, "clamp", low);

@@ -88,6 +88,6 @@ Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
 
 // min(max(x, low), high); NaN stays NaN. The derivative at a bound is 1.
-Tensor clamp(const Tensor& x, double low, double high);
+Tensor clamp(const Tensor& x, Scalar low, Scalar high);
 
 }  // namespace hvd

@@ -44,6 +44,8 @@ EXACT = dict.fromkeys(TOLERANCES, 0.0)
 REENTRANT = ("incompatible with .grad()", "not necessary", "does not require grad",
              "appears to not have been used", "ReentrantCheckpointBackward saved",
              "recorded, it does something else",
+             # A region reaches all its arguments, also those that its results do not need.
+             "a second time",
              # Gradients of zeros where there would be none, made under inference_mode.
              "Inplace update to inference tensor")
 

@@ -285,6 +285,12 @@ def creates_graph(program, difference):
                for s in before(program, difference))
 
 
+def refused_index_write(program, difference):
+    """Whether a write by indices was refused."""
+    return any(program["statements"][at]["do"].startswith(("index_", "put_", "scatter"))
+               and program["statements"][at]["do"].endswith("_") for at in difference.refused)
+
+
 def has_infinite_values(program, difference):
     return any(value in ("nan", "inf", "-inf") for s in program["statements"]
                for value in (*s.get("values", ()), s.get("number")) if isinstance(value, str))

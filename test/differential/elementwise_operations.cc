@@ -198,7 +198,7 @@ void add_elementwise_operations(Operations& all) {
         gelu(s[0], s.flag("tanh") ? GeluForm::kTanh : GeluForm::kExact)};
   };
   all["clamp"] = [](const Statement& s) {
-    return Results{clamp(s[0], s.number("low"), s.number("high"))};
+    return Results{clamp(s[0], s.scalar("low"), s.scalar("high"))};
   };
   all["where"] = [](const Statement& s) {
     return Results{where(s[0], s[1], s[2])};

@@ -15,10 +15,10 @@ from conditions import (ON_IMAGES, SEVERAL_VIEWS, VIEWS, among_rounded_numbers, 
                         has_operand_viewed_without_recording, has_to_do_with_gradients,
                         inference_leaf, is_unrecorded, meets, one_is_not_finite, one_of_the_same,
                         ours_nan_theirs_zero, passes_given_gradient, reads_its_own_writes,
-                        reduces_a_larger_source,
-                        records_under_inference_mode, refused_inference_write, result_of,
-                        returned_gradient, signs_differ, stems_from_the_same,
-                        target_is_a_view, theirs_is_nan, theirs_is_the_least, under_autocast,
+                        reduces_a_larger_source, records_under_inference_mode,
+                        refused_index_write, refused_inference_write, result_of,
+                        returned_gradient, signs_differ, stems_from_the_same, target_is_a_view,
+                        theirs_is_nan, theirs_is_the_least, under_autocast,
                         unrecorded, values_are_not_as_many_as_keys, viewed_before_it_required_grad,
                         within, within_before)
 
@@ -143,7 +143,7 @@ OF_OPERANDS = ("relu", "relu_", "relu_backward", "leaky_relu", "hardtanh", "relu
                "scaled_dot_product_attention")
 
 PROMOTING = ("add|sub|mul|div|eq|ne|lt|le|gt|ge|pow|remainder|fmod|floor_divide|maximum|minimum|fmax|"
-             "fmin|atan2|logical_.*|bitwise_.*|where|cat|stack")
+             "fmin|atan2|logical_.*|bitwise_.*|where|clamp|cat|stack")
 
 KNOWN = [
     # --- On purpose; see also "Differences from PyTorch" in docs/autograd.md ---
@@ -153,9 +153,9 @@ KNOWN = [
           program=either(operands_of_several_dtypes, has_operand_that_is_no_number)),
     Known("in place, a whole number counts as an integer; PyTorch refuses it if it is a float",
           kind="accepted", operation=".*number_", theirs="can't be cast to the desired output type"),
-    Known("repeat_interleave and channel_shuffle return no view of a hidden copy",
+    Known("repeat_interleave, channel_shuffle and tensordot return no view of a hidden copy",
           kind="accepted", operation="detach_", theirs="Can't detach views",
-          program=does("repeat_interleave", "channel_shuffle")),
+          program=does("repeat_interleave", "channel_shuffle", "tensordot", "tensordot_last")),
     Known("the same, written in place, where PyTorch's view runs again", kind="refused",
           operation="backward|grad", ours="was freed", program=does("repeat_interleave")),
     Known("indices and classes have any integer dtype", kind="accepted",
@@ -167,8 +167,9 @@ KNOWN = [
     Known("a zero may have another sign, and so its angle", kind="values", operation="atan2_?",
           program=signs_differ),
     Known("the quotient of a remainder is a constant; PyTorch's has a gradient, which is 0",
-          kind="requires_grad|is_leaf", program=both(does("fmod", "remainder", "fmod_", "remainder_"),
-                                                     creates_graph)),
+          kind="(gradient's )?requires_grad|is_leaf",
+          program=both(does("fmod", "remainder", "fmod_", "remainder_"),
+                       creates_graph)),
     Known("floor_divide has no gradient; PyTorch fails when it is asked for",
           kind="requires_grad|is_leaf", operation="floor_divide.*"),
     Known("the same", kind="accepted", theirs="derivative for aten::floor_divide"),
@@ -253,7 +254,7 @@ KNOWN = [
           kind="(gradient's )?requires_grad", ours="True", theirs="False", program=inference_leaf),
     Known("the same, and so inference tensors cannot be saved", kind="refused",
           ours="Inference tensors cannot be saved", program=inference_leaf),
-    Known("the same; PyTorch's mean fails", kind="accepted", operation="mean(_dims)?",
+    Known("the same; PyTorch's mean and std fail", kind="accepted", operation="mean(_dims)?|std|var",
           theirs="don't support automatic differentiation", program=inference_leaf),
     Known("the same, where gradients are recorded under inference_mode", kind="refused",
           operation="backward|grad", ours="Inference tensors cannot be saved",
@@ -264,7 +265,7 @@ KNOWN = [
           ours="True", theirs="False", program=both(within_before("inference_mode"),
                                                      does("requires_grad_"))),
     Known("an operation whose gradient needs no operand takes inference tensors", kind="accepted",
-          theirs="Inference tensors cannot be saved", operation="gather|nll_loss|cross_entropy|conv2d"),
+          theirs="Inference tensors cannot be saved", operation="gather|take|nll_loss|cross_entropy|conv2d|scatter_reduce"),
     Known("the same of an operand that is copied for its layout", kind="accepted",
           theirs="Inference tensors cannot be saved", operation="matmul|linear",
           program=meets(*ON_IMAGES)),
@@ -310,7 +311,7 @@ KNOWN = [
           operation="index_.*_|masked_scatter_|put_|scatter_.*_", ours="several elements .* on one place",
           program=either(does("expand", "broadcast_to", "broadcast_tensors", "meshgrid", "unfold"),
                          has_to_do_with_gradients)),
-    Known("the same of windows that overlap", kind="refused", operation="copy_",
+    Known("the same of windows that overlap", kind="refused", operation="copy_|masked_fill_.*",
           ours="several elements .* on one place", program=does("unfold")),
     Known("composed operations keep an operand itself, where PyTorch's keep a copy",
           kind="refused", operation="backward|grad", ours="modified by an inplace operation",
@@ -390,6 +391,14 @@ KNOWN = [
           program=has_empty_tensors),
     Known("a norm of order 0 has a derivative of 0; PyTorch's has none", kind="gradient's presence",
           theirs="None", program=meets("vector_norm")),
+    Known("the same, where the gradient is asked for", kind="presence", theirs="None",
+          operation="grad", program=meets("vector_norm")),
+    Known("index_add takes several terms for a tensor of no dimensions", kind="accepted",
+          operation="index_add_?", theirs="source tensor shape must match self tensor shape"),
+    Known("PyTorch writes a part where an index is out of range; a refused write writes nothing",
+          kind="values", program=refused_index_write),
+    Known("hardtanh passes the gradient at NaN; PyTorch only where it computes element by element",
+          kind=VALUES, program=both(has_infinite_values, meets("hardtanh", "relu6"))),
     Known("a derivative of the variance of too few numbers is NaN", kind=VALUES, ours="nan",
           program=meets("var", "std")),
     Known("the one node of an LSTM keeps its biases", kind="refused", operation="lstm",
@@ -446,7 +455,7 @@ KNOWN = [
     Known("the same; PyTorch leaves that derivative out", kind="gradient's values|values",
           operation="backward|grad|end", program=both(
               meets("layer_norm", where=has_no_weight), creates_graph)),
-    Known("the largest of bools is true", kind="accepted", operation="argmax|argmax_dim",
+    Known("the largest of bools is true", kind="accepted", operation="arg(max|min)(_dim)?",
           theirs="does not support bool"),
     Known("an attention over nothing, too, is one of its mask", kind="requires_grad",
           operation="scaled_dot_product_attention", ours="True", theirs="False",

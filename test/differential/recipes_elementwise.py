@@ -166,9 +166,14 @@ def gelu(b, name):
 
 @recipe("clamp")
 def clamp(b, name):
-    x = b.floating()
+    x = b.any() if b.chance(b.promoting) else b.floating()
+    if x.dtype in INTEGERS and b.chance(0.5):
+        low = b.rng.randint(0, 4)
+        b.emit(name, (x,), (x.sizes, x.dtype), low=low, high=low + b.rng.randint(0, 4))
+        return
     low = b.rng.randint(-8, 8) / 4
-    b.emit(name, (x,), (x.sizes, x.dtype), low=low, high=low + b.rng.randint(0, 8) / 4)
+    b.emit(name, (x,), (x.sizes, floating_result(x.dtype)), low=low,
+           high=low + b.rng.randint(0, 8) / 4)
 
 
 @recipe("where", "where_number", "masked_fill")

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses, images, norms, attention and recurrent layers."""
 
+from builder import result_dtype
 from recipes import recipe
 
 
 @recipe("mse_loss")
 def mse_loss(b, name):
     x = b.floating()
-    y, sizes = (b.like(x.sizes, x.dtype), x.sizes) if b.chance(0.7) else b.broadcasting(x, x.dtype)
+    y, sizes = (b.like(x.sizes, x.dtype), x.sizes) if b.chance(0.7) else b.broadcasting(
+        x, b.partner_dtype(x))
     reduction = b.rng.choice(("mean", "sum", "none"))
-    b.emit(name, (x, y), (sizes if reduction == "none" else (), x.dtype), reduction=reduction)
+    b.emit(name, (x, y), (sizes if reduction == "none" else (), result_dtype(x, y)),
+           reduction=reduction)
 
 
 @recipe("nll_loss", "cross_entropy", weight=1.5)

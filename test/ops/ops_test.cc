@@ -604,6 +604,25 @@ TEST(Ops, OfIntegersWithFractionsAreFloat32ButNotInPlace) {
   EXPECT_THAT(small.add_(-1.0).to_vector<std::uint8_t>(), ElementsAre(4, 6));
 }
 
+TEST(Clamp, OfIntegersStaysOrIsFloat32WithFractions) {
+  const Tensor x = from_vector<std::int8_t>({-128, 0, 127}, {3});
+  EXPECT_THAT(clamp(x, -1, 300).to_vector<std::int8_t>(),
+              ElementsAre(-1, 0, 127));
+  EXPECT_THAT(clamp(x, 0, 1.5).to_vector<float>(), ElementsAre(0, 0, 1.5));
+  EXPECT_ERROR(InvalidArgument, "not in bool", clamp(gt(x, 0.0), false, true));
+}
+
+TEST(MseLoss, PromotesItsTarget) {
+  Tensor x = from_vector<float>({1, 2}, {2}, true);
+  const Tensor loss = mse_loss(x, arange(0, 2));
+  EXPECT_EQ(loss.dtype(), DType::kF32);
+  loss.backward();
+  EXPECT_THAT(x.grad().to_vector<float>(), ElementsAre(1, 1));
+  Tensor low = ones({2}, {.dtype = DType::kBF16}).set_requires_grad(true);
+  mse_loss(low, full({2}, 3.0)).backward();
+  EXPECT_EQ(low.grad().dtype(), DType::kBF16);
+}
+
 TEST(Comparisons, RoundANumberAsElementsAre) {
   const Tensor x = from_vector<float>({0.1f, 0.2f}, {2});
   for (DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {

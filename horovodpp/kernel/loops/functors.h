@@ -109,8 +109,8 @@ HVD_FUNCTOR(Cos, false, std::cos(x));
 HVD_FUNCTOR(CosBackward, false, -(x* std::sin(y)));
 HVD_FUNCTOR(Cube, false, x* x* x);
 // The halves of clamp, which keep NaN; its gradient there is 0.
-HVD_FUNCTOR(AtLeast, false, x < c ? c : x);
-HVD_FUNCTOR(AtMost, false, x > c ? c : x);
+HVD_FUNCTOR(AtLeast, true, x < c ? c : x);
+HVD_FUNCTOR(AtMost, true, x > c ? c : x);
 HVD_FUNCTOR(AtLeastBackward, false, y >= c ? x : T(0));
 HVD_FUNCTOR(AtMostBackward, false, y <= c ? x : T(0));
 // 0 at NaN.

@@ -171,7 +171,12 @@ Tensor mse_loss(const Tensor& input, const Tensor& wanted,
                 Reduction reduction) {
   const Tensor x = autograd::autocast_wider(input);
   const Tensor target = autograd::autocast_wider(wanted);
-  autograd::check_same_dtype(x, target, "mse_loss");
+  autograd::check_defined(x, "mse_loss");
+  autograd::check_defined(target, "mse_loss");
+  if (x.dtype() != target.dtype()) {
+    const DType dtype = result_type(x, target);
+    return mse_loss(to(x, dtype), to(target, dtype), reduction);
+  }
   double share = 1.0;
   if (reduction == Reduction::kMean) {
     share = 1.0 / static_cast<double>(
