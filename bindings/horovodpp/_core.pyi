@@ -207,6 +207,16 @@ def join(process_set: ProcessSet) -> Operation: ...
 
 def barrier(process_set: ProcessSet) -> Operation: ...
 
+class PlainTensors:
+    """
+    Collectives on contiguous tensors on the CPU, of these classes of a framework and of a dtype that the library has.
+    """
+
+    def __init__(self, table: object, types: tuple, is_lazy: str) -> None: ...
+
+    def start_allreduce(self, tensor: object | None, name: str, op: int, prescale_factor: float, postscale_factor: float, process_set: ProcessSet) -> Operation:
+        """None if the tensor is another."""
+
 def arena_alloc(bytes: int) -> object:
     """
     Uninitialized bytes as a uint8 array: in the job's arena, or elsewhere without a job or room.

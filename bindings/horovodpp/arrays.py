@@ -99,6 +99,11 @@ def _result(result, like):
     return _numpy().asarray(memoryview(memory)).view(like.dtype).reshape(shape)
 
 
+def _given(_, kept):
+    """The caller's array, after an operation that wrote it."""
+    return kept[1]
+
+
 @explained(shape="a number, or a sequence of them.",
            dtype="numpy's dtype or its name.",
            device='"cpu", or "cuda:0" and so on.',
@@ -152,7 +157,7 @@ def allreduce_async(array: Any, name: Optional[str] = None, op: int = Average,
     key = handles.claim("allreduce", name, core)
     operation = _core.allreduce(described, wire(name), op, prescale_factor,
                                 postscale_factor, core)
-    return handles.add(operation, lambda result: _result(result, array), array, key)
+    return handles.add(operation, _result, array, key)
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
@@ -185,7 +190,7 @@ def allreduce_async_(array: Any, name: Optional[str] = None, op: int = Average,
     key = handles.claim("allreduce", name, core)
     operation = _core.allreduce_(described, wire(name), op, prescale_factor,
                                  postscale_factor, core)
-    return handles.add(operation, lambda _: array, shown, key)
+    return handles.add(operation, _given, (shown, array), key)
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
@@ -215,7 +220,7 @@ def allgather_async(array: Any, name: Optional[str] = None,
     array, described = _of(array, moved=True)
     key = handles.claim("allgather", name, core)
     operation = _core.allgather(described, wire(name), core)
-    return handles.add(operation, lambda result: _result(result, array), array, key)
+    return handles.add(operation, _result, array, key)
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
@@ -245,7 +250,7 @@ def broadcast_async(array: Any, root_rank: int, name: Optional[str] = None,
     array, described = _of(array, moved=True)
     key = handles.claim("broadcast", name, core)
     operation = _core.broadcast(described, root_rank, wire(name), core)
-    return handles.add(operation, lambda result: _result(result, array), array, key)
+    return handles.add(operation, _result, array, key)
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
@@ -274,7 +279,7 @@ def broadcast_async_(array: Any, root_rank: int, name: Optional[str] = None,
     shown, described = _of(array, moved=True, written=True)
     key = handles.claim("broadcast", name, core)
     operation = _core.broadcast_(described, root_rank, wire(name), core)
-    return handles.add(operation, lambda _: array, shown, key)
+    return handles.add(operation, _given, (shown, array), key)
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
@@ -306,7 +311,7 @@ def alltoall_async(array: Any, splits: Optional[Sequence[int]] = None, name: Opt
     key = handles.claim("alltoall", name, core)
     operation = _core.alltoall(described, rows, wire(name), core)
 
-    def finish(result):
+    def finish(result, array):
         output, received = result
         output = _result(output, array)
         return output if splits is None else (output, _numpy().asarray(received, "int32"))
@@ -350,7 +355,7 @@ def reducescatter_async(array: Any, name: Optional[str] = None, op: int = Averag
     key = handles.claim("reducescatter", name, core)
     operation = _core.reducescatter(described, wire(name), op, prescale_factor,
                                     postscale_factor, core)
-    return handles.add(operation, lambda result: _result(result, array), array, key)
+    return handles.add(operation, _result, array, key)
 
 
 @explained(array="an array or an object with its interfaces (see horovodpp.arrays); "

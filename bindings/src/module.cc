@@ -10,6 +10,7 @@
 #include "src/errors.h"
 #include "src/job.h"
 #include "src/operation.h"
+#include "src/plain_tensors.h"
 #include "src/process_sets.h"
 #include "src/training/compression.h"
 #include "src/training/dry_steps.h"
@@ -25,6 +26,7 @@ NB_MODULE(_core, module) {
   hvd::python::add_process_sets(module);
   hvd::python::add_job(module);
   hvd::python::add_collectives(module);
+  hvd::python::add_plain_tensors(module);
   hvd::python::add_arena(module);
   hvd::python::add_captured_steps(module);
   hvd::python::add_completions(module);

@@ -18,7 +18,7 @@ from horovodpp.common.explained import explained
 # In its scope, this thread waits for the operations that it submits, and wakes no other thread.
 AT_ONCE = _core.AtOnce()
 _numbers = itertools.count()
-# Number -> (operation, function that converts its result for the caller, objects to keep alive, key
+# Number -> (operation, function of its result and `keep` that makes the caller's result, keep, key
 # of the name).
 _under_way: dict = {}
 _taken: dict = {}  # Key of a name -> the number of the operation that has it.
@@ -46,9 +46,9 @@ def claim(what, name, core):
 
 
 def add(operation, finish=None, keep=None, key=None):
-    """A handle of `operation`. `finish` converts the operation's result for the caller.
+    """A handle of `operation`. finish(result, keep) makes the caller's result.
 
-    `keep` lives until the handle is synchronized. `key` is from claim().
+    `keep`, usually the tensor, lives until the handle is synchronized. `key` is from claim().
     """
     number = next(_numbers)
     _under_way[number] = (operation, finish, keep, key)
@@ -99,7 +99,7 @@ def synchronize(handle: int) -> Any:
     entry = _under_way.get(handle)
     if entry is None:
         return None
-    operation, finish, _, key = entry
+    operation, finish, keep, key = entry
     try:
         result = operation.wait()
     except KeyboardInterrupt:
@@ -110,7 +110,7 @@ def synchronize(handle: int) -> Any:
     _under_way.pop(handle, None)
     if key is not None:
         _free_name(handle, key)
-    return result if finish is None else finish(result)
+    return result if finish is None else finish(result, keep)
 
 
 @explained(raises={"ValueError": "the handle does not exist, or was synchronized.",

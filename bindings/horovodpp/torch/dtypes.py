@@ -24,7 +24,7 @@ _UINT8 = 0
 _CPU = _core.CPU
 _STRIDED = torch.strided
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter)
-_OPS_OF_EVERY_DTYPE = (Average, Sum, Min, Max, Product)
+OPS_OF_EVERY_DTYPE = (Average, Sum, Min, Max, Product)
 # Handled as bytes, by collectives that only move elements.
 _MOVED_ONLY = {
     getattr(torch, name)
@@ -73,19 +73,31 @@ def is_on_gpu(tensor):
     return tensor.device.type == "cuda"
 
 
-def describe_plain(tensor, op):
-    """describe_reduced(), with all checks, in few steps; None where it takes more.
+def _allreduce_plain(tensor, name, op, prescale_factor, postscale_factor, core):
+    """Starts an allreduce in place of an ordinary tensor on the CPU, with all checks, in few steps.
 
-    It takes an ordinary tensor on the CPU, and an op that takes every dtype.
+    Returns None for a tensor that takes more.
     """
-    if type(tensor) not in _PLAIN_TYPES or op not in _OPS_OF_EVERY_DTYPE:
+    if type(tensor) not in _PLAIN_TYPES:
         return None
     number = _NUMBERS.get(tensor.dtype)
     if number is None or not tensor.is_cpu or tensor.layout is not _STRIDED or \
             not tensor.is_contiguous() or tensor.is_neg():
         return None
     address = tensor.data_ptr()
-    return (address, number, tensor.shape, _CPU, 0) if address else None
+    return _core.allreduce_((address, number, tensor.shape, _CPU, 0), name, op, prescale_factor,
+                            postscale_factor, core) if address else None
+
+
+def _plain_allreduce():
+    """As _allreduce_plain(): the module reads the tensor itself if torch offers that (2.10)."""
+    table = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+    if table is None:
+        return _allreduce_plain
+    return _core.PlainTensors(table, _PLAIN_TYPES, "is_neg").start_allreduce
+
+
+allreduce_plain = _plain_allreduce()
 
 
 def describe(tensor):
@@ -127,6 +139,11 @@ def describe_moved(tensor):
     place = _place(tensor)
     _check(tensor)
     return (_address(tensor), _UINT8, tuple(tensor.shape) + (tensor.element_size(),), *place)
+
+
+def from_results(results, likes):
+    """As from_result(), of several."""
+    return tuple(map(from_result, results, likes))
 
 
 def from_result(result, like):

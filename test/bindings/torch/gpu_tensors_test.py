@@ -70,8 +70,8 @@ def one_of_two(monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "current_stream", current_stream)
     # The collectives' modules: `written` needs a real torch tensor.
-    from horovodpp.torch.collectives import allreduce, broadcast
-    for module in (allreduce, broadcast):
+    from horovodpp.torch.collectives import allreduce, arguments
+    for module in (allreduce, arguments):
         monkeypatch.setattr(module, "written", lambda tensor: tensor)
     return gpu
 

@@ -15,7 +15,7 @@ from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.allreduce import allreduce_async, grouped_allreduce_async
 from horovodpp.torch.collectives.arguments import check_tensor, detached, list_of
-from horovodpp.torch.dtypes import describe_moved, from_result
+from horovodpp.torch.dtypes import describe_moved, from_result, from_results
 
 
 @explained(tensor="contiguous, of any dtype, with at least one dimension. The first "
@@ -31,7 +31,7 @@ def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
     tensor = detached(tensor)
     key = handles.claim("allgather", name, core)
     operation = _core.allgather(describe_moved(tensor), wire(name), core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
+    return handles.add(operation, from_result, tensor, key)
 
 
 class HorovodAllgather(torch.autograd.Function):
@@ -94,8 +94,7 @@ def grouped_allgather_async(tensors: Iterable[torch.Tensor], name: Optional[str]
     key = handles.claim("grouped_allgather", name, core)
     operation = _core.grouped_allgather([describe_moved(tensor) for tensor in tensors],
                                         wire(name), core)
-    return handles.add(operation, lambda results: tuple(
-        from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors, key)
+    return handles.add(operation, from_results, tensors, key)
 
 
 class HorovodGroupedAllgather(torch.autograd.Function):

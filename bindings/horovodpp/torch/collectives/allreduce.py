@@ -12,17 +12,18 @@ from horovodpp.common.explained import OF_A_START, explained
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.arguments import (
-    check_reduced, check_tensor, detached, is_recorded, list_of, op_of, written)
+    check_reduced, check_tensor, detached, is_recorded, list_of, op_of, written,
+    written_in_place)
 from horovodpp.torch.compiled import is_compiling
 from horovodpp.torch.compression import Compression, Compressor
 from horovodpp.torch.dtypes import (
-    describe_plain, describe_reduced, from_result, is_on_gpu)
+    OPS_OF_EVERY_DTYPE, allreduce_plain, describe_reduced, from_result, from_results, is_on_gpu)
 
 
 def _start(call, tensors, finish, name, op, factors, process_set):
     """Submits a tensor, or a list of tensors as one operation; returns a handle.
 
-    finish: converts the operation's output to the caller's result.
+    finish: makes the caller's result of the operation's and the tensors.
     """
     core = member("Allreduce", process_set)
     if isinstance(tensors, list):
@@ -55,7 +56,7 @@ def allreduce_async(tensor: torch.Tensor, average: Optional[bool] = None,
     if is_on_gpu(tensor):  # torch's allocator does not wait for the GPU.
         return allreduce_async_(tensor.clone(memory_format=torch.contiguous_format), None, name,
                                 op, prescale_factor, postscale_factor, process_set)
-    return _start(_core.allreduce, tensor, lambda result: from_result(result, tensor), name, op,
+    return _start(_core.allreduce, tensor, from_result, name, op,
                   (prescale_factor, postscale_factor), process_set)
 
 
@@ -74,17 +75,17 @@ def allreduce_async_(tensor: torch.Tensor, average: Optional[bool] = None,
     """Starts an allreduce in place. Returns a handle for poll() and synchronize()."""
     if op is None or average is not None:
         op = op_of(average, op)
-    described = describe_plain(tensor, op)
-    if described is None:
+    operation = None
+    if op in OPS_OF_EVERY_DTYPE:  # As _start(), for many small tensors.
+        core = process_set._core if process_set is global_process_set else \
+            member("Allreduce", process_set)
+        key = None if name is None else handles.claim("allreduce", name, core)
+        operation = allreduce_plain(tensor, name or "", op, prescale_factor, postscale_factor, core)
+    if operation is None:
         check_tensor(tensor)
-        return _start(_core.allreduce_, tensor, lambda _: written(tensor), name, op,
+        return _start(_core.allreduce_, tensor, written_in_place, name, op,
                       (prescale_factor, postscale_factor), process_set)
-    # As _start(), for many small tensors.
-    core = process_set._core if process_set is global_process_set else \
-        member("Allreduce", process_set)
-    key = None if name is None else handles.claim("allreduce", name, core)
-    operation = _core.allreduce_(described, name or "", op, prescale_factor, postscale_factor, core)
-    return handles.add(operation, lambda _: written(tensor), tensor, key)
+    return handles.add(operation, written_in_place, tensor, key)
 
 
 @explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
@@ -161,9 +162,8 @@ def grouped_allreduce_async(tensors: Iterable[torch.Tensor], average: Optional[b
         tensors = [tensor.clone(memory_format=torch.contiguous_format) for tensor in tensors]
         return grouped_allreduce_async_(tensors, None, name, op, prescale_factor,
                                         postscale_factor, process_set)
-    return _start(_core.grouped_allreduce, tensors, lambda results: tuple(
-        from_result(result, tensor) for result, tensor in zip(results, tensors)), name, op,
-        (prescale_factor, postscale_factor), process_set)
+    return _start(_core.grouped_allreduce, tensors, from_results, name, op,
+                  (prescale_factor, postscale_factor), process_set)
 
 
 @explained(tensors="several such tensors, also of different dtypes; the same number on all "
@@ -180,7 +180,7 @@ def grouped_allreduce_async_(tensors: Iterable[torch.Tensor], average: Optional[
     op = op_of(average, op)
     tensors = list_of(tensors)
     return _start(_core.grouped_allreduce_, tensors,
-                  lambda _: tuple(written(tensor) for tensor in tensors), name, op,
+                  lambda _, kept: tuple(written(tensor) for tensor in kept), name, op,
                   (prescale_factor, postscale_factor), process_set)
 
 

@@ -47,7 +47,7 @@ def alltoall_async(tensor: torch.Tensor, splits: Union[Sequence[int], torch.Tens
     key = handles.claim("alltoall", name, core)
     operation = _core.alltoall(describe_moved(tensor), rows, wire(name), core)
 
-    def finish(result):
+    def finish(result, tensor):
         output, received = result
         output = from_result(output, tensor)
         if splits is None:

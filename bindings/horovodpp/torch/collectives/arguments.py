@@ -86,5 +86,10 @@ def written(tensor):
     return tensor
 
 
+def written_in_place(_, tensor):
+    """The result of an operation that has none but the tensor it wrote."""
+    return written(tensor)
+
+
 def is_recorded(*tensors):
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)

@@ -14,7 +14,7 @@ from horovodpp.common.ops import Average
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.allreduce import allreduce_async
-from horovodpp.torch.collectives.arguments import check_tensor, detached, written
+from horovodpp.torch.collectives.arguments import check_tensor, detached, written_in_place
 from horovodpp.torch.dtypes import describe_moved, from_result
 
 
@@ -32,7 +32,7 @@ def broadcast_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = 
     tensor = detached(tensor)
     key = handles.claim("broadcast", name, core)
     operation = _core.broadcast(describe_moved(tensor), root_rank, wire(name), core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
+    return handles.add(operation, from_result, tensor, key)
 
 
 @explained(tensor="contiguous, of any dtype; of one shape and dtype on all ranks. Leave "
@@ -48,7 +48,7 @@ def broadcast_async_(tensor: torch.Tensor, root_rank: int, name: Optional[str] =
     check_tensor(tensor)
     key = handles.claim("broadcast", name, core)
     operation = _core.broadcast_(describe_moved(tensor), root_rank, wire(name), core)
-    return handles.add(operation, lambda _: written(tensor), tensor, key)
+    return handles.add(operation, written_in_place, tensor, key)
 
 
 @explained(tensor="contiguous, of any dtype; of one shape and dtype on all ranks.",

@@ -16,7 +16,7 @@ from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.allgather import allgather_async, grouped_allgather_async
 from horovodpp.torch.collectives.arguments import check_tensor, detached, list_of
 from horovodpp.torch.compression import Compression, Compressor
-from horovodpp.torch.dtypes import describe_reduced, from_result
+from horovodpp.torch.dtypes import describe_reduced, from_result, from_results
 
 
 @explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
@@ -36,7 +36,7 @@ def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None, op: in
     key = handles.claim("reducescatter", name, core)
     operation = _core.reducescatter(describe_reduced(tensor, op), wire(name), op,
                                     prescale_factor, postscale_factor, core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
+    return handles.add(operation, from_result, tensor, key)
 
 
 def _gradient_before_scattering(grad, op, prescale_factor, postscale_factor, process_set):
@@ -99,8 +99,7 @@ def grouped_reducescatter_async(tensors: Iterable[torch.Tensor], name: Optional[
     operation = _core.grouped_reducescatter([describe_reduced(tensor, op) for tensor in tensors],
                                             wire(name), op, prescale_factor,
                                             postscale_factor, core)
-    return handles.add(operation, lambda results: tuple(
-        from_result(result, tensor) for result, tensor in zip(results, tensors)), tensors, key)
+    return handles.add(operation, from_results, tensors, key)
 
 
 class HorovodGroupedReducescatter(torch.autograd.Function):

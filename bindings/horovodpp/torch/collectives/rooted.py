@@ -16,7 +16,8 @@ from horovodpp.common.explained import OF_A_START, explained
 from horovodpp.common.ops import Average
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
-from horovodpp.torch.collectives.arguments import check_reduced, check_tensor, detached, written
+from horovodpp.torch.collectives.arguments import (
+    check_reduced, check_tensor, detached, written_in_place)
 from horovodpp.torch.dtypes import describe_moved, describe_reduced, from_result
 
 
@@ -43,7 +44,7 @@ def reduce_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = Non
     described = describe_reduced(tensor, op)
     operation = _core.reduce(described, root_rank, wire(name), op, prescale_factor,
                              postscale_factor, core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
+    return handles.add(operation, from_result, tensor, key)
 
 
 @explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
@@ -77,7 +78,7 @@ def reduce_async_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = No
     described = describe_reduced(tensor, op)
     operation = _core.reduce_(described, root_rank, wire(name), op, prescale_factor,
                               postscale_factor, core)
-    return handles.add(operation, lambda _: written(tensor), tensor, key)
+    return handles.add(operation, written_in_place, tensor, key)
 
 
 @explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
@@ -108,7 +109,7 @@ def gather_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = Non
     tensor = detached(tensor)
     key = handles.claim("gather", name, core)
     operation = _core.gather(describe_moved(tensor), root_rank, wire(name), core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
+    return handles.add(operation, from_result, tensor, key)
 
 
 @explained(tensor="contiguous, of any dtype, with at least one dimension. The first "
@@ -144,7 +145,7 @@ def scatter_async(tensor: torch.Tensor, root_rank: int,
     rows = check_split_rows(tensor.shape, splits, process_set) if is_given else []
     key = handles.claim("scatter", name, core)
     operation = _core.scatter(describe_moved(tensor), root_rank, rows, wire(name), core)
-    return handles.add(operation, lambda result: from_result(result, tensor), tensor, key)
+    return handles.add(operation, from_result, tensor, key)
 
 
 @explained(tensor="contiguous, of any dtype, with at least one dimension. The first "

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/plain_tensors.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "horovodpp/core/tensor_view.h"
+#include "horovodpp/runtime/global_collectives.h"
+#include "src/operation.h"
+#include "src/process_sets.h"
+
+namespace hvd::python {
+namespace {
+
+namespace nb = nanobind;
+using nb::arg;
+using nb::dlpack::dltensor;
+using nb::dlpack::dtype_code;
+
+// DLPack's table of functions, which a framework offers as a capsule on its
+// tensor class. It stays for the life of the process. Versions of one major
+// number only add to its end.
+struct ExchangeTable {
+  static constexpr const char* kCapsule = "dlpack_exchange_api";
+  static constexpr std::uint32_t kMajor = 1;
+
+  std::uint32_t major;
+  std::uint32_t minor;
+  const ExchangeTable* previous;
+  void* allocate;
+  void* managed_from_object;
+  void* managed_to_object;
+  // Fills a description that is valid as long as the object. Returns 0, or -1
+  // with a Python error set.
+  int (*describe)(void* object, dltensor* out);
+  void* current_stream;
+};
+
+std::optional<DType> dtype_of_dlpack(nb::dlpack::dtype dtype) {
+  if (dtype.lanes != 1) return std::nullopt;
+  const int bits = dtype.bits;
+  switch (static_cast<dtype_code>(dtype.code)) {
+    case dtype_code::UInt:
+      if (bits == 8) return DType::kU8;
+      break;
+    case dtype_code::Int:
+      if (bits == 8) return DType::kI8;
+      if (bits == 16) return DType::kI16;
+      if (bits == 32) return DType::kI32;
+      if (bits == 64) return DType::kI64;
+      break;
+    case dtype_code::Float:
+      if (bits == 16) return DType::kF16;
+      if (bits == 32) return DType::kF32;
+      if (bits == 64) return DType::kF64;
+      break;
+    case dtype_code::Bfloat:
+      if (bits == 16) return DType::kBF16;
+      break;
+    case dtype_code::Bool:
+      if (bits == 8) return DType::kBool;
+      break;
+    default:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool is_contiguous(const dltensor& tensor) {
+  std::int64_t stride = 1;
+  for (int dim = tensor.ndim - 1; dim >= 0; --dim) {
+    if (tensor.shape[dim] != 1 && tensor.strides[dim] != stride) return false;
+    stride *= tensor.shape[dim];
+  }
+  return true;
+}
+
+// Tensors of a framework's own classes, not of subclasses.
+class PlainTensors {
+ public:
+  // table: the framework's capsule. types: its classes. is_lazy: the name of a
+  // method that is true of a tensor whose memory holds other values.
+  PlainTensors(const nb::object& table, nb::tuple types, nb::str is_lazy)
+      : table_(static_cast<const ExchangeTable*>(
+            PyCapsule_GetPointer(table.ptr(), ExchangeTable::kCapsule))),
+        types_(std::move(types)),
+        is_lazy_(std::move(is_lazy)) {
+    if (table_ == nullptr) nb::raise_python_error();
+    while (table_ != nullptr && table_->major != ExchangeTable::kMajor) {
+      table_ = table_->previous;
+    }
+    if (table_ == nullptr) {
+      throw nb::value_error(
+          "the framework has no DLPack exchange table of version 1");
+    }
+  }
+
+  // The tensor's memory; nullopt if it is not a contiguous tensor on the CPU,
+  // of these classes and of a dtype that the library has.
+  std::optional<TensorView> find(nb::handle tensor) const {
+    dltensor found;
+    if (!is_plain(tensor)) return std::nullopt;
+    if (table_->describe(tensor.ptr(), &found) != 0) {
+      PyErr_Clear();  // For example of a sparse tensor.
+      return std::nullopt;
+    }
+    const auto dtype = dtype_of_dlpack(found.dtype);
+    if (!dtype || found.device.device_type != nb::device::cpu::value ||
+        found.data == nullptr || !is_contiguous(found)) {
+      return std::nullopt;
+    }
+    const auto rank = static_cast<std::size_t>(found.ndim);
+    return TensorView(static_cast<std::byte*>(found.data) + found.byte_offset,
+                      *dtype, Shape(IntSpan(found.shape, rank)));
+  }
+
+ private:
+  bool is_plain(nb::handle tensor) const {
+    bool known = false;
+    for (const nb::handle type : types_) known |= tensor.type().is(type);
+    return known && !nb::cast<bool>(nb::steal(PyObject_CallMethodNoArgs(
+                        tensor.ptr(), is_lazy_.ptr())));
+  }
+
+  const ExchangeTable* table_;
+  nb::tuple types_;
+  nb::str is_lazy_;
+};
+
+// None unless the tensor is plain.
+std::unique_ptr<Operation> start_allreduce(const PlainTensors& tensors,
+                                           nb::handle tensor, std::string name,
+                                           int op, double prescale,
+                                           double postscale,
+                                           const ProcessSet& set) {
+  std::optional<TensorView> view = tensors.find(tensor);
+  if (!view) return nullptr;
+  AllreduceOptions options;
+  options.name = std::move(name);
+  options.op = static_cast<ReduceOp>(op);
+  options.prescale_factor = prescale;
+  options.postscale_factor = postscale;
+  options.process_set = set;
+  return operation(allreduce_async_(*std::move(view), std::move(options)));
+}
+
+}  // namespace
+
+void add_plain_tensors(nb::module_& module) {
+  nb::class_<PlainTensors>(
+      module, "PlainTensors",
+      "Collectives on contiguous tensors on the CPU, of these classes of a "
+      "framework and of a dtype that the library has.")
+      .def(nb::init<const nb::object&, nb::tuple, nb::str>(), arg("table"),
+           arg("types"), arg("is_lazy"))
+      .def("start_allreduce", &start_allreduce, arg("tensor").none(),
+           arg("name"), arg("op"), arg("prescale_factor"),
+           arg("postscale_factor"), arg("process_set"),
+           "None if the tensor is another.");
+}
+
+}  // namespace hvd::python
