@@ -3,8 +3,9 @@
 
     python test/bindings/package_check.py FOLDER
 
-Builds, installs, trains as in the README, and uninstalls. The environment lies in FOLDER, and uses
-torch and the build requirements of the Python that runs this script. Exits with 77, which ctest
+Builds a wheel as those of a release, installs it, trains as in the README, and uninstalls. The
+environment lies in FOLDER, and uses torch and the build requirements of the Python that runs this
+script. Exits with 77, which ctest
 counts as skipped, if that Python lacks any of these packages.
 """
 import importlib.util
@@ -19,6 +20,8 @@ import venv
 
 TESTS = pathlib.Path(__file__).resolve().parent
 ROOT = TESTS.parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+import build_wheels  # noqa: E402
 SKIPPED = 77
 # Libraries of every system, and MPI, which is the machine's own. The package brings all
 # others.
@@ -28,7 +31,8 @@ OF_THE_SYSTEM = re.compile(r"ld-|linux-vdso|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+
 
 
 def check_dependencies():
-    missing = [module for module in ("torch", "nanobind", "scikit_build_core", "pip")
+    missing = [module for module in
+               ("torch", "nanobind", "scikit_build_core", "pip", "auditwheel")
                if importlib.util.find_spec(module) is None]
     if missing:
         print(f"SKIPPED: {sys.executable} has no {', '.join(missing)}: "
@@ -55,11 +59,10 @@ def linked_by(program):
 
 
 def check_linked_libraries(folder, package):
-    programs = [*package.glob("_core*.so"), folder / "bin" / "horovodrun"]
-    for program in programs:
+    for program in (*package.glob("_core*.so"), folder / "bin" / "horovodrun"):
         elsewhere = [name for name, path in linked_by(program)
                      if not OF_THE_SYSTEM.match(name) and
-                     not os.path.realpath(path).startswith(str(package))]
+                     not os.path.realpath(path).startswith(str(package.parent))]
         assert not elsewhere, f"{program} needs {elsewhere}, which the package does not carry"
 
 
@@ -67,7 +70,9 @@ def check_licences(package):
     """Checks the license of each library in the package."""
     texts = "".join(path.read_text() for path in
                     package.parent.glob("horovodpp-*.dist-info/**/*LICENSE*"))
-    for library in (package / "lib").glob("lib*.so*"):
+    libraries = [*package.parent.glob("horovodpp.libs/lib*.so*")]
+    assert libraries
+    for library in libraries:
         name = re.match(r"lib([a-z]+)", library.name).group(1)
         named = {"absl": "Abseil", "hwy": "Highway"}.get(name, name)
         assert named in texts, f"the package carries {library.name} without its licence"
@@ -98,9 +103,12 @@ def main():
     before = files_of(folder)
     # The GPU kernels are built as PTX, as without nvcc, which saves half a minute. Compiling
     # without optimization takes less than half the time.
-    run("python", "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation",
-        "--config-settings=cmake.define.HVD_WITH_NVCC=OFF",
-        "--config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0", str(ROOT))
+    builder = pathlib.Path(sys.executable)
+    wheel = build_wheels.repair(builder, build_wheels.build(
+        builder, folder / "raw", ["HVD_WITH_NVCC=OFF", "CMAKE_CXX_FLAGS_RELEASE=-O0"]), folder)
+    run("python", "-m", "pip", "install", "--quiet", "--no-deps", str(wheel))
+    wheel.unlink()
+    shutil.rmtree(folder / "raw")
     check_linked_libraries(folder, packages / "horovodpp")
     check_licences(packages / "horovodpp")
     run("python", "-c", "import horovodpp; horovodpp.init(); assert horovodpp.size() == 1")
