@@ -125,8 +125,11 @@ class PlainTensors {
   bool is_plain(nb::handle tensor) const {
     bool known = false;
     for (const nb::handle type : types_) known |= tensor.type().is(type);
-    return known && !nb::cast<bool>(nb::steal(PyObject_CallMethodNoArgs(
-                        tensor.ptr(), is_lazy_.ptr())));
+    if (!known) return false;
+    const nb::object lazy = nb::steal(
+        PyObject_CallMethodObjArgs(tensor.ptr(), is_lazy_.ptr(), nullptr));
+    if (!lazy.is_valid()) nb::raise_python_error();
+    return lazy.is(nb::bool_(false));
   }
 
   const ExchangeTable* table_;
