@@ -6,6 +6,10 @@
 //   Tensor y = elementwise<functors::Tanh>(x, "tanh");
 #pragma once
 
+#include <cstddef>
+#include <initializer_list>
+
+#include "absl/functional/function_ref.h"
 #include "horovodpp/kernel/loops/float_loops.h"
 #include "horovodpp/kernel/loops/functors.h"
 #include "horovodpp/kernel/visit.h"
@@ -30,6 +34,16 @@ void check_no_bool(DType a, DType b, const char* operation);
 
 [[noreturn]] void throw_fraction(const Tensor& x, double constant,
                                  const char* operation);
+
+// A loop over rows of float32: the inputs, the output, the number of elements.
+using RowLoop =
+    absl::FunctionRef<void(const float* const*, float*, std::size_t)>;
+
+// Runs `loop` over one to three inputs of the output's dtype, which broadcast to
+// its shape. `out` may be one of them. Threads call `loop` at once. For float32,
+// bfloat16 or float16.
+void run_row_loop(RowLoop loop, const Tensor& out,
+                  std::initializer_list<const Tensor*> in);
 
 // For float32, bfloat16 or float16.
 void run_loop(FloatLoop loop, const Operands& operands);
