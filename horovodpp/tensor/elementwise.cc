@@ -174,6 +174,15 @@ void run_row_loop(RowLoop loop, const Tensor& out,
   }
 }
 
+void run_function(FunctionLoop loop, const Constants& constants,
+                  const Tensor& out, std::initializer_list<const Tensor*> in) {
+  run_row_loop(
+      [loop, &constants](const float* const* rows, float* to, std::size_t n) {
+        loop(rows, constants, to, n);
+      },
+      out, in);
+}
+
 void run_loop(FloatLoop loop, const Operands& operands) {
   const auto c = static_cast<float>(operands.c);
   if (operands.y == nullptr) {

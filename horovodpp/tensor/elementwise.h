@@ -10,6 +10,8 @@
 #include <initializer_list>
 
 #include "absl/functional/function_ref.h"
+#include "horovodpp/core/dtype.h"
+#include "horovodpp/kernel/functions/loop_type.h"
 #include "horovodpp/kernel/loops/float_loops.h"
 #include "horovodpp/kernel/loops/functors.h"
 #include "horovodpp/kernel/visit.h"
@@ -44,6 +46,15 @@ using RowLoop =
 // bfloat16 or float16.
 void run_row_loop(RowLoop loop, const Tensor& out,
                   std::initializer_list<const Tensor*> in);
+
+// The same for a function of kernel/functions.
+void run_function(FunctionLoop loop, const Constants& constants,
+                  const Tensor& out, std::initializer_list<const Tensor*> in);
+
+// Whether the loops compute in float for this dtype.
+inline bool in_floats(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16;
+}
 
 // For float32, bfloat16 or float16.
 void run_loop(FloatLoop loop, const Operands& operands);
@@ -87,7 +98,7 @@ inline constexpr bool kTakesBools =
 template <typename F>
 void run(const Operands& operands, const char* operation) {
   const DType dtype = operands.out.dtype();
-  if (dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16) {
+  if (in_floats(dtype)) {
     run_loop(float_loop(F::kLoop), operands);
   } else if (dtype == DType::kF64) {
     run_each<F, double>(operands, operation);

@@ -12,8 +12,6 @@
 //   };
 #pragma once
 
-#include <cstddef>
-
 #include "horovodpp/core/dtype.h"
 #include "horovodpp/kernel/functions/function_loops.h"
 #include "horovodpp/kernel/visit.h"
@@ -43,14 +41,6 @@ Constants constants_of(const F& f) {
     return {};
   }
 }
-
-// Whether vector loops compute in float for this dtype.
-inline bool in_floats(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16;
-}
-
-void run_function(FunctionLoop loop, const Constants& constants,
-                  const Tensor& out, std::initializer_list<const Tensor*> in);
 
 // f(x). Not recorded.
 //   InvalidArgument  x is not of floating point

@@ -18,7 +18,7 @@ namespace {
 
 // A function, and the errors that its value and its gradient may have in units
 // in the last place.
-struct Function {
+struct VectorFunction {
   Tensor (*run)(const Tensor&);
   double value_ulps = 0.0;
   double slope_ulps = 0.0;
@@ -27,8 +27,8 @@ struct Function {
   double slope_absolute = 1e-18;
 };
 
-const std::map<std::string, Function>& vector_functions() {
-  static const std::map<std::string, Function> all = {
+const std::map<std::string, VectorFunction>& vector_functions() {
+  static const std::map<std::string, VectorFunction> all = {
       {"elu", {[](auto& x) { return elu(x, 0.75); }, 4, 4}},
       {"celu", {[](auto& x) { return celu(x, 0.75); }, 5, 60}},
       {"selu", {selu, 4, 4}},
@@ -69,7 +69,7 @@ const std::map<std::string, Function>& vector_functions() {
 }
 
 // Floats of every size and sign, denser where functions bend.
-std::vector<float> arguments() {
+std::vector<float> vector_arguments() {
   std::vector<float> all;
   for (double x = -100; x < 100; x += 0.0137) {
     all.push_back(static_cast<float>(x));
@@ -85,7 +85,7 @@ std::vector<float> arguments() {
 }
 
 // The bounds of pieces and domains, and numbers that are not finite.
-std::vector<float> boundaries() {
+std::vector<float> vector_boundaries() {
   const float inf = std::numeric_limits<float>::infinity();
   const float most = std::numeric_limits<float>::max();
   return {0.0f,   -0.0f, 0.25f, -0.25f, 0.5f,  -0.5f, 1.0f,   -1.0f,  1.5f,
@@ -93,12 +93,12 @@ std::vector<float> boundaries() {
           1e-38f, inf,   -inf,  most,   -most, NAN,   88.8f,  89.3f,  -104.0f};
 }
 
-struct Computed {
+struct VectorResults {
   std::vector<double> value;
   std::vector<double> slope;
 };
 
-Computed computed(const Function& function, const Tensor& x) {
+VectorResults vector_results(const VectorFunction& function, const Tensor& x) {
   const Tensor leaf = clone(x.detach()).set_requires_grad(true);
   const Tensor y = function.run(leaf);
   y.backward(ones_like(y));
@@ -106,8 +106,8 @@ Computed computed(const Function& function, const Tensor& x) {
           values(to(leaf.grad(), DType::kF64))};
 }
 
-void expect_near(double got, double exact, double ulps, double absolute,
-                 float at) {
+void expect_near_formula(double got, double exact, double ulps, double absolute,
+                         float at) {
   const auto wanted = static_cast<float>(exact);
   if (std::isnan(wanted)) {
     EXPECT_TRUE(std::isnan(got)) << "of " << at << ": " << got;
@@ -119,16 +119,17 @@ void expect_near(double got, double exact, double ulps, double absolute,
   }
 }
 
-void check(const Function& function, const std::vector<float>& at) {
+void check_vector_function(const VectorFunction& function,
+                           const std::vector<float>& at) {
   const auto size = static_cast<std::int64_t>(at.size());
   const Tensor x = from_vector<float>(at, {size});
-  const Computed got = computed(function, x);
-  const Computed exact = computed(function, to(x, DType::kF64));
+  const VectorResults got = vector_results(function, x);
+  const VectorResults exact = vector_results(function, to(x, DType::kF64));
   for (std::size_t i = 0; i < at.size(); ++i) {
-    expect_near(got.value[i], exact.value[i], function.value_ulps,
-                function.absolute, at[i]);
-    expect_near(got.slope[i], exact.slope[i], function.slope_ulps,
-                function.slope_absolute, at[i]);
+    expect_near_formula(got.value[i], exact.value[i], function.value_ulps,
+                        function.absolute, at[i]);
+    expect_near_formula(got.slope[i], exact.slope[i], function.slope_ulps,
+                        function.slope_absolute, at[i]);
     if (testing::Test::HasFailure()) return;
   }
 }
@@ -136,7 +137,7 @@ void check(const Function& function, const std::vector<float>& at) {
 TEST(VectorFunctions, AreWithinAFewUnitsInTheLastPlace) {
   for (const auto& [name, function] : vector_functions()) {
     SCOPED_TRACE(name);
-    check(function, arguments());
+    check_vector_function(function, vector_arguments());
     if (HasFailure()) return;  // The first difference says enough.
   }
 }
@@ -144,7 +145,7 @@ TEST(VectorFunctions, AreWithinAFewUnitsInTheLastPlace) {
 TEST(VectorFunctions, MeetBoundsInfinitiesAndNanAsTheFormulasDo) {
   for (const auto& [name, function] : vector_functions()) {
     SCOPED_TRACE(name);
-    check(function, boundaries());
+    check_vector_function(function, vector_boundaries());
     if (HasFailure()) return;
   }
 }
