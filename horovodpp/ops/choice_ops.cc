@@ -7,6 +7,7 @@
 
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
+#include "horovodpp/kernel/functions/choice_loop.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/shape_ops.h"
@@ -74,6 +75,12 @@ struct WhereBackward : Node {
   SavedTensor condition;
 };
 
+// A row of elements of four bytes, whose step is 0 or 1.
+template <typename T>
+ChoiceRow words_of(const T* row, std::int64_t step) {
+  return {reinterpret_cast<const std::uint32_t*>(row), step == 0};
+}
+
 // a and b have the dtype of `out`.
 template <typename T>
 void choose(const Tensor& out, const Tensor& condition, const Tensor& a,
@@ -84,24 +91,33 @@ void choose(const Tensor& out, const Tensor& condition, const Tensor& a,
               broadcast_strides(a, shape), broadcast_strides(b, shape)});
   const auto [so, sc, sa, sb] = walk.row_steps();
   const std::int64_t n = walk.row_size();
-  const auto choose_row = [&, so = so, sc = sc, sa = sa, sb = sb](
-                              const auto& at, std::int64_t begin,
-                              std::int64_t end) {
+  const bool in_words = sizeof(T) == sizeof(std::uint32_t) && so == 1 &&
+                        sc == 1 && (sa == 0 || sa == 1) && (sb == 0 || sb == 1);
+  const auto run_row = [&, so = so, sc = sc, sa = sa, sb = sb](
+                           const auto& at, std::int64_t begin,
+                           std::int64_t end) {
     T* o = out.data<T>() + at[0];
     const bool* c = condition.data<bool>() + at[1];
     const T* x = a.data<T>() + at[2];
     const T* y = b.data<T>() + at[3];
+    if (in_words) {
+      choose_row(c + begin, words_of(x + begin * sa, sa),
+                 words_of(y + begin * sb, sb),
+                 reinterpret_cast<std::uint32_t*>(o + begin),
+                 static_cast<std::size_t>(end - begin));
+      return;
+    }
     for (std::int64_t i = begin; i < end; ++i) {
       o[i * so] = c[i * sc] ? x[i * sa] : y[i * sb];
     }
   };
   if (walk.rows() == 1) {
     parallel_for({.count = n}, [&](std::int64_t begin, std::int64_t end) {
-      choose_row(Walk<4>::Offsets{}, begin, end);
+      run_row(Walk<4>::Offsets{}, begin, end);
     });
     return;
   }
-  for_each_row_in_parallel(walk, [&](const auto& at) { choose_row(at, 0, n); });
+  for_each_row_in_parallel(walk, [&](const auto& at) { run_row(at, 0, n); });
 }
 
 Tensor chosen(const Tensor& condition, const Tensor& a, const Tensor& b) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
@@ -55,57 +56,94 @@ struct Row {
 };
 
 template <typename T>
-void run_row(FloatLoop loop, const Row<T>& out, const Row<T>& x,
-             const Row<T>& y, float c, std::int64_t n, bool reads_y) {
+Row<T> row_of(const Tensor& tensor, std::int64_t offset, std::int64_t step) {
+  return {tensor.data<T>() + offset, step};
+}
+
+// The rows of a loop's inputs, and that of its output.
+template <typename T, std::size_t N>
+struct Rows {
+  Row<T> out;
+  std::array<Row<T>, N> in;
+
+  bool direct() const {
+    return out.direct() && std::all_of(in.begin(), in.end(), [](const auto& r) {
+             return r.direct();
+           });
+  }
+};
+
+template <typename T, std::size_t N>
+void run_row(RowLoop loop, const Rows<T, N>& rows, std::int64_t n) {
+  std::array<const float*, N> from;
   if constexpr (std::is_same_v<T, float>) {
-    if (out.direct() && x.direct() && (!reads_y || y.direct())) {
-      loop(x.data, y.data, c, out.data, static_cast<std::size_t>(n));
+    if (rows.direct()) {
+      for (std::size_t k = 0; k < N; ++k) from[k] = rows.in[k].data;
+      loop(from.data(), rows.out.data, static_cast<std::size_t>(n));
       return;
     }
   }
-  Block xs, ys, results;
+  std::array<Block, N> blocks;
+  Block results;
+  for (std::size_t k = 0; k < N; ++k) from[k] = blocks[k].data();
   for (std::int64_t at = 0; at < n; at += kBlock) {
     const std::int64_t count = std::min(kBlock, n - at);
-    const bool repeats = at > 0;
-    if (x.step != 0 || !repeats) x.load(at, count, xs);
-    if (reads_y && (y.step != 0 || !repeats)) y.load(at, count, ys);
-    loop(xs.data(), ys.data(), c, results.data(),
-         static_cast<std::size_t>(count));
-    out.store(at, count, results);
+    for (std::size_t k = 0; k < N; ++k) {
+      if (rows.in[k].step != 0 || at == 0)
+        rows.in[k].load(at, count, blocks[k]);
+    }
+    loop(from.data(), results.data(), static_cast<std::size_t>(count));
+    rows.out.store(at, count, results);
   }
 }
 
-template <typename T>
-void run_rows(FloatLoop loop, const Operands& operands) {
-  const Tensor& out = operands.out;
-  const Tensor& x = operands.x;
-  const bool reads_y = operands.y != nullptr;
-  const Tensor& second = reads_y ? *operands.y : x;
-  const auto constant = static_cast<float>(operands.c);
-  const bool contiguous = out.is_contiguous() && x.is_contiguous() &&
-                          second.is_contiguous() && x.shape() == out.shape() &&
-                          second.shape() == out.shape();
-  if (contiguous) {
-    // Whole blocks: a part ends as a row does only at the tensor's end.
-    parallel_for({.count = out.num_elements(), .multiple = kBlock},
-                 [&](std::int64_t begin, std::int64_t end) {
-                   run_row<T>(loop, {out.data<T>() + begin, 1},
-                              {x.data<T>() + begin, 1},
-                              {second.data<T>() + begin, 1}, constant,
-                              end - begin, reads_y);
-                 });
+template <std::size_t N>
+using Inputs = std::array<const Tensor*, N>;
+
+template <typename T, std::size_t N>
+void run_contiguous(RowLoop loop, const Tensor& out, const Inputs<N>& in) {
+  // Whole blocks: a part ends as a row does only at the tensor's end.
+  parallel_for({.count = out.num_elements(), .multiple = kBlock},
+               [&](std::int64_t begin, std::int64_t end) {
+                 Rows<T, N> rows;
+                 rows.out = row_of<T>(out, begin, 1);
+                 for (std::size_t k = 0; k < N; ++k) {
+                   rows.in[k] = row_of<T>(*in[k], begin, 1);
+                 }
+                 run_row<T, N>(loop, rows, end - begin);
+               });
+}
+
+template <typename T, std::size_t N>
+void run_rows(RowLoop loop, const Tensor& out, const Inputs<N>& in) {
+  const auto stored_alike = [&](const Tensor* x) {
+    return x->is_contiguous() && x->shape() == out.shape();
+  };
+  if (out.is_contiguous() && std::all_of(in.begin(), in.end(), stored_alike)) {
+    run_contiguous<T, N>(loop, out, in);
     return;
   }
-  const auto walk = walk_as_stored<3>(
-      out.shape(), {out.strides(), broadcast_strides(x, out.shape()),
-                    broadcast_strides(second, out.shape())});
-  const auto [so, sx, sy] = walk.row_steps();
-  for_each_row_in_parallel(
-      walk, [&, so = so, sx = sx, sy = sy](const auto& at) {
-        run_row<T>(loop, {out.data<T>() + at[0], so}, {x.data<T>() + at[1], sx},
-                   {second.data<T>() + at[2], sy}, constant, walk.row_size(),
-                   reads_y);
-      });
+  std::array<Dims, N + 1> strides = {out.strides()};
+  for (std::size_t k = 0; k < N; ++k) {
+    strides[k + 1] = broadcast_strides(*in[k], out.shape());
+  }
+  const auto walk = walk_as_stored<N + 1>(out.shape(), strides);
+  const auto& steps = walk.row_steps();
+  for_each_row_in_parallel(walk, [&](const auto& at) {
+    Rows<T, N> rows;
+    rows.out = row_of<T>(out, at[0], steps[0]);
+    for (std::size_t k = 0; k < N; ++k) {
+      rows.in[k] = row_of<T>(*in[k], at[k + 1], steps[k + 1]);
+    }
+    run_row<T, N>(loop, rows, walk.row_size());
+  });
+}
+
+template <std::size_t N>
+void run_inputs(RowLoop loop, const Tensor& out, const Inputs<N>& in) {
+  visit_any_floating(out.dtype(), "loop", [&]<typename T>(TypeTag<T>) {
+    if constexpr (!std::is_same_v<T, double>) run_rows<T, N>(loop, out, in);
+  });
 }
 
 }  // namespace
@@ -124,10 +162,38 @@ void throw_fraction(const Tensor& x, double constant, const char* operation) {
       ", which is no integer; convert the tensor with to() before"));
 }
 
+void run_row_loop(RowLoop loop, const Tensor& out,
+                  std::initializer_list<const Tensor*> in) {
+  const Tensor* const* x = in.begin();
+  if (in.size() == 1) {
+    run_inputs<1>(loop, out, {x[0]});
+  } else if (in.size() == 2) {
+    run_inputs<2>(loop, out, {x[0], x[1]});
+  } else {
+    run_inputs<3>(loop, out, {x[0], x[1], x[2]});
+  }
+}
+
+void run_function(FunctionLoop loop, const Constants& constants,
+                  const Tensor& out, std::initializer_list<const Tensor*> in) {
+  run_row_loop(
+      [loop, &constants](const float* const* rows, float* to, std::size_t n) {
+        loop(rows, constants, to, n);
+      },
+      out, in);
+}
+
 void run_loop(FloatLoop loop, const Operands& operands) {
-  visit_any_floating(operands.out.dtype(), "loop", [&]<typename T>(TypeTag<T>) {
-    if constexpr (!std::is_same_v<T, double>) run_rows<T>(loop, operands);
-  });
+  const auto c = static_cast<float>(operands.c);
+  if (operands.y == nullptr) {
+    run_row_loop([=](const float* const* in, float* out,
+                     std::size_t n) { loop(in[0], nullptr, c, out, n); },
+                 operands.out, {&operands.x});
+  } else {
+    run_row_loop([=](const float* const* in, float* out,
+                     std::size_t n) { loop(in[0], in[1], c, out, n); },
+                 operands.out, {&operands.x, operands.y});
+  }
 }
 
 }  // namespace hvd::autograd

@@ -6,6 +6,12 @@
 //   Tensor y = elementwise<functors::Tanh>(x, "tanh");
 #pragma once
 
+#include <cstddef>
+#include <initializer_list>
+
+#include "absl/functional/function_ref.h"
+#include "horovodpp/core/dtype.h"
+#include "horovodpp/kernel/functions/loop_type.h"
 #include "horovodpp/kernel/loops/float_loops.h"
 #include "horovodpp/kernel/loops/functors.h"
 #include "horovodpp/kernel/visit.h"
@@ -30,6 +36,25 @@ void check_no_bool(DType a, DType b, const char* operation);
 
 [[noreturn]] void throw_fraction(const Tensor& x, double constant,
                                  const char* operation);
+
+// A loop over rows of float32: the inputs, the output, the number of elements.
+using RowLoop =
+    absl::FunctionRef<void(const float* const*, float*, std::size_t)>;
+
+// Runs `loop` over one to three inputs of the output's dtype, which broadcast to
+// its shape. `out` may be one of them. Threads call `loop` at once. For float32,
+// bfloat16 or float16.
+void run_row_loop(RowLoop loop, const Tensor& out,
+                  std::initializer_list<const Tensor*> in);
+
+// The same for a function of kernel/functions.
+void run_function(FunctionLoop loop, const Constants& constants,
+                  const Tensor& out, std::initializer_list<const Tensor*> in);
+
+// Whether the loops compute in float for this dtype.
+inline bool in_floats(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16;
+}
 
 // For float32, bfloat16 or float16.
 void run_loop(FloatLoop loop, const Operands& operands);
@@ -73,7 +98,7 @@ inline constexpr bool kTakesBools =
 template <typename F>
 void run(const Operands& operands, const char* operation) {
   const DType dtype = operands.out.dtype();
-  if (dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16) {
+  if (in_floats(dtype)) {
     run_loop(float_loop(F::kLoop), operands);
   } else if (dtype == DType::kF64) {
     run_each<F, double>(operands, operation);

@@ -67,12 +67,46 @@ def torch_rows():
         "log_softmax": lambda x: torch.log_softmax(x, -1),
         "sort": lambda x: torch.sort(x, stable=True).values,
         "topk": lambda x: torch.topk(x, 10).values,
-        "log1p": torch.log1p,
-        "elu": F.elu,
+        "silu": F.silu,
         "softplus": F.softplus,
         "mish": F.mish,
+        "elu": F.elu,
+        "leaky_relu": F.leaky_relu,
         "hardswish": F.hardswish,
         "hardtanh": F.hardtanh,
+        "relu6": F.relu6,
+        "log_sigmoid": F.logsigmoid,
+        "celu": F.celu,
+        "selu": F.selu,
+        "softsign": F.softsign,
+        "hardsigmoid": F.hardsigmoid,
+        "hardshrink": F.hardshrink,
+        "softshrink": F.softshrink,
+        "threshold": lambda x: F.threshold(x, 0.1, 0.5),
+        "log1p": torch.log1p,
+        "expm1": torch.expm1,
+        "rsqrt": torch.rsqrt,
+        "reciprocal": torch.reciprocal,
+        "exp2": torch.exp2,
+        "log2": torch.log2,
+        "log10": torch.log10,
+        "sinh": torch.sinh,
+        "cosh": torch.cosh,
+        "tan": torch.tan,
+        "atan": torch.atan,
+        "asin": torch.asin,
+        "acos": torch.acos,
+        "asinh": torch.asinh,
+        "acosh": torch.acosh,
+        "atanh": torch.atanh,
+        "erfc": torch.erfc,
+        "erfinv": torch.erfinv,
+        "sinc": torch.sinc,
+        "sign": torch.sign,
+        "floor": torch.floor,
+        "round": torch.round,
+        "trunc": torch.trunc,
+        "frac": torch.frac,
         "dropout": lambda x: F.dropout(x, 0.1),
         "clone": torch.clone,
         "cat": lambda x: torch.cat([x, x], 1),
@@ -86,6 +120,9 @@ def torch_rows():
     forward = {
         "gt_number": lambda x: x > 0.5,
         "eq": lambda x: x == x,
+        "isnan": torch.isnan,
+        "isinf": torch.isinf,
+        "isfinite": torch.isfinite,
         "to_bf16": lambda x: x.to(torch.bfloat16),
         "to_f64": lambda x: x.to(torch.float64),
         "argmax_rows": lambda x: x.argmax(1),
@@ -126,7 +163,14 @@ def torch_rows():
     def of(function, *operands):
         return lambda x: function(x, *operands)
 
+    def where_other():
+        condition, other = torch.rand(*matrix) < 0.5, leaf(*matrix)
+        return lambda x: torch.where(condition, x, other)
+
     with_operands("where", where)
+    with_operands("where_other", where_other)
+    for name in ("maximum", "minimum", "fmax", "atan2", "hypot", "remainder", "fmod"):
+        with_operands(name, lambda f=getattr(torch, name): of(f, leaf(*matrix)))
     with_operands("add_row", lambda: of(torch.add, torch.randn(768)))
     with_operands("mul_column", lambda: of(torch.mul, torch.randn(8192, 1)))
     with_operands("layer_norm", lambda: layer_norm(torch.float32))

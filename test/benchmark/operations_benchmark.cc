@@ -91,6 +91,69 @@ void add_elementwise(Rows& rows) {
   };
 }
 
+void add_activations(Rows& rows) {
+  add_matrix(rows, "silu", [](auto& x) { return silu(x); });
+  add_matrix(rows, "softplus", [](auto& x) { return softplus(x); });
+  add_matrix(rows, "mish", [](auto& x) { return mish(x); });
+  add_matrix(rows, "elu", [](auto& x) { return elu(x); });
+  add_matrix(rows, "leaky_relu", [](auto& x) { return leaky_relu(x); });
+  add_matrix(rows, "hardswish", [](auto& x) { return hardswish(x); });
+  add_matrix(rows, "hardtanh", [](auto& x) { return hardtanh(x); });
+  add_matrix(rows, "relu6", [](auto& x) { return relu6(x); });
+  add_matrix(rows, "log_sigmoid", [](auto& x) { return log_sigmoid(x); });
+  add_matrix(rows, "celu", [](auto& x) { return celu(x); });
+  add_matrix(rows, "selu", [](auto& x) { return selu(x); });
+  add_matrix(rows, "softsign", [](auto& x) { return softsign(x); });
+  add_matrix(rows, "hardsigmoid", [](auto& x) { return hardsigmoid(x); });
+  add_matrix(rows, "hardshrink", [](auto& x) { return hardshrink(x); });
+  add_matrix(rows, "softshrink", [](auto& x) { return softshrink(x); });
+  add_matrix(rows, "threshold", [](auto& x) { return threshold(x, 0.1, 0.5); });
+}
+
+void add_functions(Rows& rows) {
+  add_matrix(rows, "log1p", [](auto& x) { return log1p(x); });
+  add_matrix(rows, "expm1", [](auto& x) { return expm1(x); });
+  add_matrix(rows, "rsqrt", [](auto& x) { return rsqrt(x); });
+  add_matrix(rows, "reciprocal", [](auto& x) { return reciprocal(x); });
+  add_matrix(rows, "exp2", [](auto& x) { return exp2(x); });
+  add_matrix(rows, "log2", [](auto& x) { return log2(x); });
+  add_matrix(rows, "log10", [](auto& x) { return log10(x); });
+  add_matrix(rows, "sinh", [](auto& x) { return sinh(x); });
+  add_matrix(rows, "cosh", [](auto& x) { return cosh(x); });
+  add_matrix(rows, "tan", [](auto& x) { return tan(x); });
+  add_matrix(rows, "atan", [](auto& x) { return atan(x); });
+  add_matrix(rows, "asin", [](auto& x) { return asin(x); });
+  add_matrix(rows, "acos", [](auto& x) { return acos(x); });
+  add_matrix(rows, "asinh", [](auto& x) { return asinh(x); });
+  add_matrix(rows, "acosh", [](auto& x) { return acosh(x); });
+  add_matrix(rows, "atanh", [](auto& x) { return atanh(x); });
+  add_matrix(rows, "erfc", [](auto& x) { return erfc(x); });
+  add_matrix(rows, "erfinv", [](auto& x) { return erfinv(x); });
+  add_matrix(rows, "sinc", [](auto& x) { return sinc(x); });
+  add_matrix(rows, "sign", [](auto& x) { return sign(x); });
+  add_matrix(rows, "floor", [](auto& x) { return floor(x); });
+  add_matrix(rows, "round", [](auto& x) { return round(x); });
+  add_matrix(rows, "trunc", [](auto& x) { return trunc(x); });
+  add_matrix(rows, "frac", [](auto& x) { return frac(x); });
+  add_forward(rows, "isnan", [](auto& x) { return isnan(x); });
+  add_forward(rows, "isinf", [](auto& x) { return isinf(x); });
+  add_forward(rows, "isfinite", [](auto& x) { return isfinite(x); });
+  using Binary = Tensor (*)(const Tensor&, const Tensor&);
+  const std::map<std::string, Binary> of_two = {
+      {"maximum", maximum}, {"minimum", minimum},    {"fmax", fmax},
+      {"atan2", atan2},     {"hypot", hypot},        {"remainder", remainder},
+      {"fmod", fmod},       {"where_other", nullptr}};
+  for (const auto& [name, run] : of_two) {
+    rows[name] = [run = run] {
+      const Tensor y = leaf(kMatrix);
+      if (run != nullptr)
+        return Row{[=](auto& x) { return run(x, y); }, leaf(kMatrix)};
+      const Tensor c = bernoulli(kMatrix, 0.5, {.dtype = DType::kBool});
+      return Row{[=](auto& x) { return where(c, x, y); }, leaf(kMatrix)};
+    };
+  }
+}
+
 void add_reductions(Rows& rows) {
   add_matrix(rows, "sum", [](auto& x) { return sum(x); });
   add_matrix(rows, "sum_rows", [](auto& x) { return sum(x, {1}); });
@@ -103,12 +166,6 @@ void add_reductions(Rows& rows) {
   add_matrix(rows, "log_softmax", [](auto& x) { return log_softmax(x, -1); });
   add_matrix(rows, "sort", [](auto& x) { return sort(x).values; });
   add_matrix(rows, "topk", [](auto& x) { return topk(x, 10).values; });
-  add_matrix(rows, "log1p", [](auto& x) { return log1p(x); });
-  add_matrix(rows, "elu", [](auto& x) { return elu(x); });
-  add_matrix(rows, "softplus", [](auto& x) { return softplus(x); });
-  add_matrix(rows, "mish", [](auto& x) { return mish(x); });
-  add_matrix(rows, "hardswish", [](auto& x) { return hardswish(x); });
-  add_matrix(rows, "hardtanh", [](auto& x) { return hardtanh(x); });
   rows["softmax_50000"] = [] {
     return Row{[](auto& x) { return softmax(x, -1); }, leaf({128, 50000})};
   };
@@ -218,6 +275,8 @@ double run(const Row& row, const Tensor& gradient) {
 int serve() {
   Rows rows;
   add_elementwise(rows);
+  add_activations(rows);
+  add_functions(rows);
   add_reductions(rows);
   add_shapes(rows);
   add_images(rows);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/kernel/allocator.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -43,6 +48,33 @@ TEST(Allocator, ServesTheChildOfAForkWhileOthersAllocate) {
   done = true;
   for (std::thread& other : others) other.join();
   EXPECT_EQ(failures, 0);
+}
+
+// The flags of the mapping that holds an address.
+std::string flags_of_mapping(std::uintptr_t address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::uintptr_t begin = 0, end = 0;
+    char dash = 0;
+    if (words >> std::hex >> begin >> dash >> end && dash == '-') {
+      inside = begin <= address && address < end;
+    } else if (inside && line.starts_with("VmFlags:")) {
+      return line;
+    }
+  }
+  return "";
+}
+
+TEST(Allocator, AsksForHugePagesForLargeBlocks) {
+  if (::access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) != 0) {
+    GTEST_SKIP() << "this kernel has no transparent huge pages";
+  }
+  const Tensor large = empty({8 * kLarge});
+  const auto middle =
+      reinterpret_cast<std::uintptr_t>(large.data<float>() + 4 * kLarge);
+  EXPECT_THAT(flags_of_mapping(middle), testing::HasSubstr(" hg"));
 }
 
 }  // namespace

@@ -75,6 +75,7 @@ inline constexpr auto kOperationNames =
                                      "fmin",
                                      "fmod",
                                      "fold",
+                                     "frac",
                                      "gather",
                                      "ge",
                                      "gelu",

@@ -69,16 +69,22 @@ HWY_INLINE hn::Vec<D> keeping_nan(D, hn::Vec<D> x, hn::Vec<D> y) {
   return hn::IfThenElse(hn::Eq(x, x), y, x);
 }
 
+// x 2^exponent, where half the exponent fits a float.
+template <class D>
+HWY_INLINE hn::Vec<D> scaled_by_power(D d, hn::Vec<D> x,
+                                      hn::Vec<hn::RebindToSigned<D>> exponent) {
+  const auto half = hn::ShiftRight<1>(exponent);
+  const auto first = hn::Mul(x, power_of_two(d, half));
+  return hn::Mul(first, power_of_two(d, hn::Sub(exponent, half)));
+}
+
 template <class D>
 HWY_INLINE hn::Vec<D> exp(D d, hn::Vec<D> x) {
-  // Beyond these bounds the result is zero or infinite. Within them, half the
-  // exponent still fits a float.
+  // Beyond these bounds the result is zero or infinite.
   const auto bounded =
       hn::Max(hn::Min(x, hn::Set(d, 90.0f)), hn::Set(d, -105.0f));
   const auto [n, fraction] = split_exponential(d, bounded);
-  const auto half = hn::ShiftRight<1>(n);
-  const auto first = hn::Mul(fraction, power_of_two(d, half));
-  return keeping_nan(d, x, hn::Mul(first, power_of_two(d, hn::Sub(n, half))));
+  return keeping_nan(d, x, scaled_by_power(d, fraction, n));
 }
 
 // exp(x) for x not above 1; 0 if the result would be below the normal range.
@@ -90,31 +96,56 @@ HWY_INLINE hn::Vec<D> exp_of_negative(D d, hn::Vec<D> x) {
   return keeping_nan(d, x, hn::IfThenZeroElse(hn::Lt(x, least), y));
 }
 
+// ln x = exponent ln 2 + near + tail: near is m - 1 for an m in
+// [sqrt(1/2), sqrt(2)), and tail the rest of ln m.
 template <class D>
-HWY_INLINE hn::Vec<D> log(D d, hn::Vec<D> x) {
+struct Logarithm {
+  hn::Vec<D> exponent;
+  hn::Vec<D> near;
+  hn::Vec<D> tail;
+};
+// Of a normal x above 0.
+template <class D>
+HWY_INLINE Logarithm<D> split_logarithm(D d, hn::Vec<D> x) {
   static constexpr float kSeries[] = {
       3.3333331174e-1f,  -2.4999993993e-1f, 2.0000714765e-1f,
       -1.6668057665e-1f, 1.4249322787e-1f,  -1.2420140846e-1f,
       1.1676998740e-1f,  -1.1514610310e-1f, 7.0376836292e-2f};
   const hn::RebindToSigned<D> i;
-  const auto one = hn::Set(d, 1.0f);
-  const auto subnormal =
-      hn::Lt(x, hn::Set(d, std::numeric_limits<float>::min()));
-  const auto scaled =
-      hn::IfThenElse(subnormal, hn::Mul(x, hn::Set(d, 0x1p23f)), x);
-  // m in [sqrt(1/2), sqrt(2)), scaled = m 2^e.
-  const auto bits = hn::BitCast(i, scaled);
+  const auto bits = hn::BitCast(i, x);
   const auto root = hn::Set(i, 0x3f3504f3);
   const auto exponent = hn::ShiftRight<23>(hn::Sub(bits, root));
   const auto m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(exponent)));
-  const auto e = hn::Sub(hn::ConvertTo(d, exponent),
-                         hn::IfThenElseZero(subnormal, hn::Set(d, 23.0f)));
-  const auto f = hn::Sub(m, one);
+  const auto f = hn::Sub(m, hn::Set(d, 1.0f));
   const auto z = hn::Mul(f, f);
-  auto y = hn::Mul(hn::Mul(f, z), polynomial(d, f, kSeries));
-  y = hn::MulAdd(e, hn::Set(d, -2.12194440e-4f), y);
-  y = hn::NegMulAdd(hn::Set(d, 0.5f), z, y);
-  y = hn::MulAdd(e, hn::Set(d, 0.693359375f), hn::Add(f, y));
+  const auto cubic = hn::Mul(hn::Mul(f, z), polynomial(d, f, kSeries));
+  return {hn::ConvertTo(d, exponent), f,
+          hn::NegMulAdd(hn::Set(d, 0.5f), z, cubic)};
+}
+
+// The same for subnormal numbers also.
+template <class D>
+HWY_INLINE Logarithm<D> split_any_logarithm(D d, hn::Vec<D> x) {
+  const auto subnormal =
+      hn::Lt(x, hn::Set(d, std::numeric_limits<float>::min()));
+  auto parts = split_logarithm(
+      d, hn::IfThenElse(subnormal, hn::Mul(x, hn::Set(d, 0x1p23f)), x));
+  parts.exponent =
+      hn::Sub(parts.exponent, hn::IfThenElseZero(subnormal, hn::Set(d, 23.0f)));
+  return parts;
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> joined_logarithm(D d, const Logarithm<D>& parts) {
+  const auto tail =
+      hn::MulAdd(parts.exponent, hn::Set(d, -2.12194440e-4f), parts.tail);
+  return hn::MulAdd(parts.exponent, hn::Set(d, 0.693359375f),
+                    hn::Add(parts.near, tail));
+}
+
+// y, a logarithm of x, where x is finite and above 0; else its limits, or NaN.
+template <class D>
+HWY_INLINE hn::Vec<D> with_limits_of_log(D d, hn::Vec<D> x, hn::Vec<D> y) {
   const auto infinity = hn::Set(d, std::numeric_limits<float>::infinity());
   const auto zero = hn::Zero(d);
   y = hn::IfThenElse(hn::Eq(x, infinity), infinity, y);
@@ -122,6 +153,12 @@ HWY_INLINE hn::Vec<D> log(D d, hn::Vec<D> x) {
   y = hn::IfThenElse(hn::Lt(x, zero),
                      hn::Set(d, std::numeric_limits<float>::quiet_NaN()), y);
   return keeping_nan(d, x, y);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> log(D d, hn::Vec<D> x) {
+  const auto y = joined_logarithm(d, split_any_logarithm(d, x));
+  return with_limits_of_log(d, x, y);
 }
 
 template <class D>

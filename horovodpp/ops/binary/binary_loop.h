@@ -16,8 +16,10 @@
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/dtype.h"
+#include "horovodpp/kernel/functions/pair_loops.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/promotion.h"
 #include "horovodpp/tensor/tensor.h"
@@ -81,6 +83,13 @@ inline constexpr bool kDivides = requires {
 [[noreturn]] void throw_zero_divisor(const char* operation);
 bool has_zero_integer(const Tensor& divisor);
 
+// A description may name vector loops (kernel/functions), which compute it and
+// its derivatives in float32 and the 16-bit types.
+template <typename Op>
+concept PairInVectors = requires {
+  Op::kVector;
+};
+
 // The dtype in which Op computes.
 template <typename Op>
 DType dtype_of(const Tensor& a, const Tensor& b) {
@@ -93,6 +102,12 @@ void run_binary(const Tensor& out, const Tensor& x, const Tensor& y) {
   constexpr const char* kOperation = Op::kName.text();
   if constexpr (kDivides<Op>) {
     if (has_zero_integer(y)) throw_zero_divisor(kOperation);
+  }
+  if constexpr (PairInVectors<Op>) {
+    if (in_floats(x.dtype())) {
+      run_function(pair_value_loop(Op::kVector), {}, out, {&x, &y});
+      return;
+    }
   }
   Op::visit(x.dtype(), kOperation, [&]<typename T>(TypeTag<T>) {
     using Out = std::conditional_t<kToBool<Op>, bool, T>;

@@ -27,6 +27,40 @@ struct Saved {
   Tensor out;
 };
 
+// A derivative by one vector loop, of dz and the two tensors that `needed`
+// names; undefined where the loop does not serve them.
+Tensor in_one_loop(FunctionLoop loop, unsigned needed, const Tensor& dz,
+                   const Saved& saved) {
+  const Tensor& x = (needed & kA) != 0 ? saved.a : saved.b;
+  const Tensor& y = (needed & kOut) != 0 ? saved.out : saved.b;
+  if (is_grad_enabled() || !in_floats(dz.dtype()) || x.dtype() != dz.dtype() ||
+      y.dtype() != dz.dtype()) {
+    return {};
+  }
+  Tensor out = empty_like(dz);
+  run_function(loop, {}, out, {&dz, &x, &y});
+  return out;
+}
+
+template <typename Op>
+Tensor first_of(const Tensor& dz, const Saved& saved) {
+  if constexpr (PairInVectors<Op> && Op::kFirst != kNothing) {
+    Tensor da =
+        in_one_loop(pair_first_loop(Op::kVector), Op::kFirst, dz, saved);
+    if (da.defined()) return da;
+  }
+  return Op::first(dz, saved);
+}
+template <typename Op>
+Tensor second_of(const Tensor& dz, const Saved& saved) {
+  if constexpr (PairInVectors<Op>) {
+    Tensor db =
+        in_one_loop(pair_second_loop(Op::kVector), Op::kSecond, dz, saved);
+    if (db.defined()) return db;
+  }
+  return Op::second(dz, saved);
+}
+
 // z = f(a, b). Op has its derivatives as functions of the result's gradient and
 // of the tensors that kFirst or kSecond name.
 template <typename Op>
@@ -38,8 +72,8 @@ struct BinaryBackward final : Node {
       return (needed & which) != 0 ? tensor.unpack(*this) : Tensor();
     };
     const Saved saved = {unpacked(a, kA), unpacked(b, kB), unpacked(out, kOut)};
-    if (wants(0)) results[0] = Op::first(grads[0], saved);
-    if (wants(1)) results[1] = Op::second(grads[0], saved);
+    if (wants(0)) results[0] = first_of<Op>(grads[0], saved);
+    if (wants(1)) results[1] = second_of<Op>(grads[0], saved);
   }
   void release_saved() override {
     a.release();
@@ -80,6 +114,7 @@ Tensor kept_or_shared(const Tensor& beaten, const Tensor& equal,
 }
 
 struct Maximum : formulas::Maximum {
+  static constexpr PairId kVector = PairId::kMaximum;
   static constexpr const char* kNode = "MaximumBackward";
   static constexpr unsigned kFirst = kA | kB;
   static constexpr unsigned kSecond = kA | kB;
@@ -91,6 +126,7 @@ struct Maximum : formulas::Maximum {
   }
 };
 struct Minimum : formulas::Minimum {
+  static constexpr PairId kVector = PairId::kMinimum;
   static constexpr const char* kNode = "MinimumBackward";
   static constexpr unsigned kFirst = kA | kB;
   static constexpr unsigned kSecond = kA | kB;
@@ -104,6 +140,7 @@ struct Minimum : formulas::Minimum {
 
 // Whether a wins: unless b does, which is a number.
 struct Fmax : formulas::Fmax {
+  static constexpr PairId kVector = PairId::kFmax;
   static constexpr const char* kNode = "FmaxBackward";
   static constexpr unsigned kFirst = kA | kB;
   static constexpr unsigned kSecond = kA | kB;
@@ -118,6 +155,7 @@ struct Fmax : formulas::Fmax {
   }
 };
 struct Fmin : formulas::Fmin {
+  static constexpr PairId kVector = PairId::kFmin;
   static constexpr const char* kNode = "FminBackward";
   static constexpr unsigned kFirst = kA | kB;
   static constexpr unsigned kSecond = kA | kB;
@@ -134,6 +172,7 @@ struct Fmin : formulas::Fmin {
 
 // z = a - b q, with a constant quotient q:  da = dz,  db = -dz q
 struct Remainder : formulas::Remainder {
+  static constexpr PairId kVector = PairId::kRemainder;
   static constexpr const char* kNode = "RemainderBackward";
   static constexpr unsigned kFirst = kNothing;
   static constexpr unsigned kSecond = kA | kB;
@@ -143,6 +182,7 @@ struct Remainder : formulas::Remainder {
   }
 };
 struct Fmod : formulas::Fmod {
+  static constexpr PairId kVector = PairId::kFmod;
   static constexpr const char* kNode = "FmodBackward";
   static constexpr unsigned kFirst = kNothing;
   static constexpr unsigned kSecond = kA | kB;
@@ -173,6 +213,7 @@ struct Power : formulas::Power {
 
 // z = the angle of (b, a):  da = dz b / (a^2 + b^2),  db = -dz a / (a^2 + b^2)
 struct Atan2 : formulas::Atan2 {
+  static constexpr PairId kVector = PairId::kAtan2;
   static constexpr const char* kNode = "Atan2Backward";
   static constexpr unsigned kFirst = kA | kB;
   static constexpr unsigned kSecond = kA | kB;
@@ -193,6 +234,7 @@ struct Atan2 : formulas::Atan2 {
 
 // z = sqrt(a^2 + b^2):  da = dz a / z,  db = dz b / z
 struct Hypot : formulas::Hypot {
+  static constexpr PairId kVector = PairId::kHypot;
   static constexpr const char* kNode = "HypotBackward";
   static constexpr unsigned kFirst = kA | kOut;
   static constexpr unsigned kSecond = kB | kOut;

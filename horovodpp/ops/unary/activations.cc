@@ -25,6 +25,7 @@ using hvd::sigmoid;
 struct Elu {
   static constexpr OperationName kOperation = "elu";
   static constexpr const char* kNode = "EluBackward";
+  static constexpr FunctionId kVector = FunctionId::kElu;
   static constexpr bool kWidens = false;
   template <typename T>
   T value(T x) const {
@@ -36,6 +37,7 @@ struct Elu {
     return number_unless_up_to(
         x, 0.0, positive, exp(at_most(x, 0.0) * inner) * (negative * inner));
   }
+  Constants constants() const { return numbers_of(positive, negative, inner); }
   double positive = 1.0;
   double negative = 1.0;
   double inner = 1.0;
@@ -44,6 +46,7 @@ struct Elu {
 struct Softplus {
   static constexpr OperationName kOperation = "softplus";
   static constexpr const char* kNode = "SoftplusBackward";
+  static constexpr FunctionId kVector = FunctionId::kSoftplus;
   static constexpr bool kWidens = true;
   template <typename T>
   T value(T x) const {
@@ -55,6 +58,9 @@ struct Softplus {
   X slope(const X& x) const {
     return number_above(x * beta, threshold, 1.0, sigmoid(x * beta));
   }
+  Constants constants() const {
+    return numbers_of(beta, threshold, 1.0 / beta);
+  }
   double beta = 1.0;
   double threshold = 20.0;
 };
@@ -62,6 +68,7 @@ struct Softplus {
 struct LogSigmoid {
   static constexpr OperationName kOperation = "log_sigmoid";
   static constexpr const char* kNode = "LogSigmoidBackward";
+  static constexpr FunctionId kVector = FunctionId::kLogSigmoid;
   static constexpr bool kWidens = false;
   template <typename T>
   static T value(T x) {
@@ -82,6 +89,7 @@ Tensor tanh_of_softplus(const Tensor& x) { return tanh(softplus(x)); }
 struct Mish {
   static constexpr OperationName kOperation = "mish";
   static constexpr const char* kNode = "MishBackward";
+  static constexpr FunctionId kVector = FunctionId::kMish;
   static constexpr bool kWidens = false;
   template <typename T>
   static T value(T x) {
@@ -97,6 +105,7 @@ struct Mish {
 struct Softsign {
   static constexpr OperationName kOperation = "softsign";
   static constexpr const char* kNode = "SoftsignBackward";
+  static constexpr FunctionId kVector = FunctionId::kSoftsign;
   static constexpr bool kWidens = false;
   template <typename T>
   static T value(T x) {
@@ -113,6 +122,7 @@ struct Softsign {
 struct Hardswish {
   static constexpr OperationName kOperation = "hardswish";
   static constexpr const char* kNode = "HardswishBackward";
+  static constexpr FunctionId kVector = FunctionId::kHardswish;
   static constexpr bool kWidens = false;
   template <typename T>
   static T value(T x) {
@@ -130,6 +140,7 @@ struct Hardswish {
 struct Hardtanh {
   static constexpr OperationName kOperation = "hardtanh";
   static constexpr const char* kNode = "HardtanhBackward";
+  static constexpr FunctionId kVector = FunctionId::kHardtanh;
   template <typename T>
   T value(T x) const {
     return x < T(low) ? T(low) : x > T(high) ? T(high) : x;
@@ -138,6 +149,7 @@ struct Hardtanh {
   T pass(T dy, T x) const {
     return x <= T(low) || x >= T(high) ? T(0) : dy;
   }
+  Constants constants() const { return numbers_of(low, high); }
   double low = -1.0;
   double high = 1.0;
 };
@@ -145,6 +157,7 @@ struct Hardtanh {
 struct Hardsigmoid {
   static constexpr OperationName kOperation = "hardsigmoid";
   static constexpr const char* kNode = "HardsigmoidBackward";
+  static constexpr FunctionId kVector = FunctionId::kHardsigmoid;
   template <typename T>
   static T value(T x) {
     const T shifted = x + T(3);
@@ -159,6 +172,7 @@ struct Hardsigmoid {
 struct Hardshrink {
   static constexpr OperationName kOperation = "hardshrink";
   static constexpr const char* kNode = "HardshrinkBackward";
+  static constexpr FunctionId kVector = FunctionId::kHardshrink;
   template <typename T>
   T value(T x) const {
     return pass(x, x);
@@ -167,12 +181,14 @@ struct Hardshrink {
   T pass(T dy, T x) const {
     return x >= T(-lambda) && x <= T(lambda) ? T(0) : dy;
   }
+  Constants constants() const { return numbers_of(lambda); }
   double lambda = 0.5;
 };
 
 struct Softshrink {
   static constexpr OperationName kOperation = "softshrink";
   static constexpr const char* kNode = "SoftshrinkBackward";
+  static constexpr FunctionId kVector = FunctionId::kSoftshrink;
   // The product keeps NaN and the sign of 0.
   template <typename T>
   T value(T x) const {
@@ -183,12 +199,14 @@ struct Softshrink {
   T pass(T dy, T x) const {
     return x >= T(-lambda) && x <= T(lambda) ? T(0) : dy;
   }
+  Constants constants() const { return numbers_of(lambda); }
   double lambda = 0.5;
 };
 
 struct Threshold {
   static constexpr OperationName kOperation = "threshold";
   static constexpr const char* kNode = "ThresholdBackward";
+  static constexpr FunctionId kVector = FunctionId::kThreshold;
   template <typename T>
   T value(T x) const {
     return x <= T(bound) ? T(replacement) : x;
@@ -197,6 +215,7 @@ struct Threshold {
   T pass(T dy, T x) const {
     return x <= T(bound) ? T(0) : dy;
   }
+  Constants constants() const { return numbers_of(bound, replacement); }
   double bound = 0.0;
   double replacement = 0.0;
 };

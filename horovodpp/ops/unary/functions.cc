@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "horovodpp/ops/unary/smooth.h"
 
@@ -15,6 +16,7 @@ namespace {
 #define HVD_FORMULAS(Name, name, widens, value_at, slope_at, at) \
   static constexpr OperationName kOperation = name;              \
   static constexpr const char* kNode = #Name "Backward";         \
+  static constexpr FunctionId kVector = FunctionId::k##Name;     \
   static constexpr bool kWidens = widens;                        \
   template <typename T>                                          \
   static T value(T x) {                                          \
@@ -80,15 +82,22 @@ struct Logit {
   }
 };
 
-Tensor truncated(const Tensor& x, OperationName operation) {
-  Tensor out = result_of(operation, [&] {
-    return floating(x, "trunc", [](auto v) { return std::trunc(v); });
-  });
-  if (needs_grad(x)) {
-    record(out, "TruncBackward", x, [](Tensor& dy) { return zeros_like(dy); });
+struct Trunc {
+  static constexpr OperationName kOperation = "trunc";
+  static constexpr FunctionId kVector = FunctionId::kTrunc;
+  template <typename T>
+  static T value(T x) {
+    return std::trunc(x);
   }
-  return out;
-}
+};
+struct Frac {
+  static constexpr OperationName kOperation = "frac";
+  static constexpr FunctionId kVector = FunctionId::kFrac;
+  template <typename T>
+  static T value(T x) {
+    return x - std::trunc(x);
+  }
+};
 
 }  // namespace
 }  // namespace autograd
@@ -118,7 +127,24 @@ Tensor logit(const Tensor& x, std::optional<double> eps) {
   return smooth<autograd::Logit>(eps ? clamp(x, *eps, 1.0 - *eps) : x);
 }
 
-Tensor trunc(const Tensor& x) { return autograd::truncated(x, "trunc"); }
-Tensor frac(const Tensor& x) { return sub(x, trunc(x.detach())); }
+Tensor trunc(const Tensor& x) {
+  Tensor out = autograd::result_of(
+      "trunc", [&] { return autograd::values_of(x, autograd::Trunc()); });
+  if (autograd::needs_grad(x)) {
+    autograd::record(out, "TruncBackward", x,
+                     [](Tensor& dy) { return zeros_like(dy); });
+  }
+  return out;
+}
+
+Tensor frac(const Tensor& x) {
+  Tensor out = autograd::result_of(
+      "frac", [&] { return autograd::values_of(x, autograd::Frac()); });
+  if (autograd::needs_grad(x)) {
+    autograd::record(out, "FracBackward", x,
+                     [](Tensor& dy) { return std::move(dy); });
+  }
+  return out;
+}
 
 }  // namespace hvd

@@ -15,6 +15,7 @@ namespace {
 struct ErrorInverse {
   static constexpr OperationName kOperation = "erfinv";
   static constexpr const char* kNode = "ErfinvBackward";
+  static constexpr FunctionId kVector = FunctionId::kErfinv;
   static constexpr bool kWidens = true;
   template <typename T>
   static T value(T x) {

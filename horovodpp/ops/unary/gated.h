@@ -10,8 +10,8 @@ namespace hvd::autograd {
 // ddy = pass(ddx, x)
 template <typename F>
 Tensor gated_backward(const Tensor& dy, const Tensor& x, const F& f) {
-  Tensor out = floating2(dy, x, F::kOperation.text(),
-                         [f](auto grad, auto v) { return f.pass(grad, v); });
+  Tensor out = gradients_of(dy, x, f,
+                            [f](auto grad, auto v) { return f.pass(grad, v); });
   if (needs_grad(dy)) {
     record_saving(out, F::kNode, dy, x.detach(),
                   [f](Tensor& ddx, const Tensor& at) {
@@ -26,9 +26,7 @@ template <typename F>
 Tensor gated(const Tensor& x, const F& f = {}) {
   constexpr OperationName kOperation = F::kOperation;
   check_defined(x, kOperation.text());
-  Tensor out = result_of(kOperation, [&] {
-    return floating(x, kOperation.text(), [f](auto v) { return f.value(v); });
-  });
+  Tensor out = result_of(kOperation, [&] { return values_of(x, f); });
   if (needs_grad(x)) {
     record_saving(out, F::kNode, x, x, [f](Tensor& dy, const Tensor& in) {
       return gated_backward(dy, in, f);

@@ -9,11 +9,13 @@
 //     static T value(T x) { return std::log1p(x); }
 //     template <typename X>
 //     static X slope(const X& x) { return 1.0 / (x + 1.0); }
+//     static constexpr FunctionId kVector = FunctionId::kLog1p;
 //   };
 //
 // Backward is one pass with numbers, or the formula of tensors where the
 // derivative is recorded. Parameters are fields of the struct. With kSavesResult,
-// the slope's argument is the result.
+// the slope's argument is the result. With kVector, float32 and the 16-bit types
+// use vector loops, with the parameters that constants() returns.
 #pragma once
 
 #include "horovodpp/autograd/record/autocast.h"
@@ -21,25 +23,15 @@
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/unary/choices.h"
+#include "horovodpp/ops/unary/vector_functions.h"
 #include "horovodpp/tensor/elementwise.h"
 
 namespace hvd::autograd {
 
-// f(dy, x) for each element, 16-bit types as float.
-template <typename F>
-Tensor floating2(const Tensor& dy, const Tensor& x, const char* operation,
-                 F f) {
-  check_same_dtype(dy, x, operation);
-  Tensor out = empty_for(dy, x, operation);
-  visit_any_floating(x.dtype(), operation,
-                     [&]<typename T>(TypeTag<T>) { map2<T>(out, dy, x, f); });
-  return out;
-}
-
 template <typename F>
 Tensor smooth_backward(const Tensor& dy, const Tensor& x, const F& f) {
   if (is_grad_enabled()) return mul(dy, f.slope(x));
-  return floating2(dy, x, F::kOperation.text(), [f](auto grad, auto v) {
+  return gradients_of(dy, x, f, [f](auto grad, auto v) {
     return static_cast<decltype(v)>(grad * f.slope(static_cast<double>(v)));
   });
 }
@@ -64,9 +56,7 @@ Tensor smooth(const Tensor& input, const F& f = {}) {
     node = make_formula<SavingNode>(F::kNode, x, formula);
     if constexpr (!kSlopeOfResult<F>) node->saved.save(x);
   }
-  Tensor out = result_of(kOperation, [&] {
-    return floating(x, kOperation.text(), [f](auto v) { return f.value(v); });
-  });
+  Tensor out = result_of(kOperation, [&] { return values_of(x, f); });
   if (!node) return out;
   set_history(out, node);
   if constexpr (kSlopeOfResult<F>) node->saved.save_output(out);
