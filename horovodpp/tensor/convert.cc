@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/fill.h"
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/factories.h"
@@ -46,21 +47,30 @@ template <typename T>
 void copy_row(const T* x, T* out, std::size_t n) {
   std::memcpy(out, x, n * sizeof(T));
 }
-// Fills `out`, at the speed of a copy.
+// out[i] = from[-i] for 4 elements of 4 bytes.
 template <typename T>
-void repeat(T value, T* out, std::size_t n) {
-  constexpr std::size_t kBlock = 64;
-  std::fill_n(out, std::min(n, kBlock), value);
-  for (std::size_t i = kBlock; i < n; i += kBlock) {
-    std::memcpy(out + i, out, std::min(kBlock, n - i) * sizeof(T));
-  }
+void reverse_four(const T* from, T* out) {
+  using Four = std::uint32_t __attribute__((vector_size(16)));
+  static_assert(sizeof(T) == 4);
+  Four x;
+  std::memcpy(&x, from - 3, sizeof x);
+  x = __builtin_shufflevector(x, x, 3, 2, 1, 0);
+  std::memcpy(out, &x, sizeof x);
 }
+
 // out[i] = from[-i]. The buffer, which cannot overlap `out`, lets the compiler
 // use vectors.
 template <typename To, typename From>
 void reverse(const From* from, To* out, std::size_t n) {
   constexpr std::size_t kBlock = 16;
   std::size_t i = 0;
+  if constexpr (std::is_same_v<To, From> && sizeof(To) == 4) {
+    for (; i + kBlock <= n; i += kBlock) {
+      for (std::size_t k = 0; k < kBlock; k += 4) {
+        reverse_four(from - i - k, out + i + k);
+      }
+    }
+  }
   for (; i + kBlock <= n; i += kBlock) {
     From block[kBlock];
     std::memcpy(block, from - i - (kBlock - 1), sizeof block);
@@ -119,7 +129,7 @@ Walk<2>::Offsets matrix_offsets(const Walk<2>& walk, std::int64_t index) {
 // Works in tiles through a buffer, so that each cache line of x is read once.
 template <typename To, typename From>
 void copy_across(To* all, const From* from, const Walk<2>& walk) {
-  constexpr std::int64_t kRows = 16;
+  constexpr std::int64_t kRows = 32;
   constexpr std::int64_t kColumns = 32;
   const std::size_t d = walk.rank() - 2;
   const std::int64_t out_step = walk.steps(d)[0];
@@ -166,9 +176,11 @@ void copy_across(To* all, const From* from, const Walk<2>& walk) {
                });
 }
 
-// Whether the last two dimensions are transposed and large enough.
+// Whether the last two dimensions are transposed and large enough. A row that
+// repeats an element of x is faster by itself.
 bool lies_across(const Walk<2>& walk) {
-  if (walk.rank() < 2 || walk.row_steps()[0] != 1) return false;
+  const auto [so, sx] = walk.row_steps();
+  if (walk.rank() < 2 || so != 1 || sx == 0) return false;
   const std::size_t d = walk.rank() - 2;
   return walk.steps(d)[1] == 1 && walk.size(d) >= 8 && walk.row_size() >= 8;
 }
@@ -185,6 +197,10 @@ void copy_rows(const Tensor& out, const Tensor& x,
     copy_across(out.data<To>(), x.data<From>(), walk);
     return;
   }
+  if (walk.rows() == 1 && so == 1 && sx == 0) {
+    return fill(out.data<To>(), walk.row_size(),
+                converted<To>(*x.data<From>()));
+  }
   // For fewer elements the call costs more than the copy.
   const bool adjacent = so == 1 && sx == 1 && n >= 8;
   for_each_row_in_parallel(walk, [&, so = so, sx = sx](const auto& at) {
@@ -192,7 +208,7 @@ void copy_rows(const Tensor& out, const Tensor& x,
     const From* from = x.data<From>() + at[1];
     if (adjacent) return row(from, to, n);
     if (so == 1 && sx == 0) {
-      return repeat(converted<To>(*from), to, n);
+      return fill_row(to, n, converted<To>(*from));
     }
     if (so == 1 && sx == -1) return reverse(from, to, n);
     for (std::size_t i = 0; i < n; ++i, to += so, from += sx) {

@@ -2,8 +2,8 @@
 // Operations on images [n, channels, height, width]: convolution, pooling, and
 // the layout in memory.
 //
-// Results on images are channels-last for any operand, the fastest layout for
-// convolutions; elementwise operations keep it. So use reshape() on them;
+// Results of conv2d() and max_pool2d() are channels-last for any operand, the
+// fastest layout for convolutions; averages of row-major images are row-major; elementwise operations keep it. So use reshape() on them;
 // view() throws where it would have to copy. Operands in another layout are
 // copied.
 #pragma once
