@@ -11,6 +11,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/fill.h"
 #include "horovodpp/kernel/halves.h"
+#include "horovodpp/kernel/loops/transpose.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/memory.h"
@@ -89,31 +90,6 @@ void narrow_row(const float* x, T* out, std::size_t n) {
   narrow(x, out, n);
 }
 
-// Writes the transpose of 4 x 4 elements of 4 bytes. Steps are in elements.
-template <typename T>
-void transpose_four(const T* x, std::int64_t x_step, T* out,
-                    std::int64_t out_step) {
-  using Four = std::uint32_t __attribute__((vector_size(16)));
-  static_assert(sizeof(T) == 4);
-  Four x0, x1, x2, x3;
-  std::memcpy(&x0, x, sizeof x0);
-  std::memcpy(&x1, x + x_step, sizeof x1);
-  std::memcpy(&x2, x + 2 * x_step, sizeof x2);
-  std::memcpy(&x3, x + 3 * x_step, sizeof x3);
-  const Four low01 = __builtin_shufflevector(x0, x1, 0, 4, 1, 5);
-  const Four high01 = __builtin_shufflevector(x0, x1, 2, 6, 3, 7);
-  const Four low23 = __builtin_shufflevector(x2, x3, 0, 4, 1, 5);
-  const Four high23 = __builtin_shufflevector(x2, x3, 2, 6, 3, 7);
-  const Four y0 = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
-  const Four y1 = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
-  const Four y2 = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
-  const Four y3 = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
-  std::memcpy(out, &y0, sizeof y0);
-  std::memcpy(out + out_step, &y1, sizeof y1);
-  std::memcpy(out + 2 * out_step, &y2, sizeof y2);
-  std::memcpy(out + 3 * out_step, &y3, sizeof y3);
-}
-
 // The offsets of the matrix at `index`, which the walk's last two dimensions
 // form.
 Walk<2>::Offsets matrix_offsets(const Walk<2>& walk, std::int64_t index) {
@@ -135,25 +111,20 @@ void copy_across(To* all, const From* from, const Walk<2>& walk) {
   const std::int64_t out_step = walk.steps(d)[0];
   const std::int64_t x_step = walk.row_steps()[1];
   const auto copy_strip = [&](To* out, const From* x, std::int64_t r) {
-    From tile[kRows * kColumns];
     const std::int64_t rows = std::min(kRows, walk.size(d) - r);
+    if constexpr (std::is_same_v<To, From> && sizeof(To) == 4) {
+      transpose_words(
+          {.x = reinterpret_cast<const std::uint32_t*>(x + r),
+           .x_step = x_step,
+           .out = reinterpret_cast<std::uint32_t*>(out + r * out_step),
+           .out_step = out_step,
+           .rows = rows,
+           .columns = walk.row_size()});
+      return;
+    }
+    From tile[kRows * kColumns];
     for (std::int64_t c = 0; c < walk.row_size(); c += kColumns) {
       const std::int64_t columns = std::min(kColumns, walk.row_size() - c);
-      if constexpr (std::is_same_v<To, From> && sizeof(To) == 4) {
-        if (rows == kRows && columns == kColumns) {
-          for (std::int64_t j = 0; j < kColumns; ++j) {
-            std::memcpy(tile + j * kRows, x + r + (c + j) * x_step,
-                        kRows * sizeof(From));
-          }
-          for (std::int64_t i = 0; i < kRows; i += 4) {
-            for (std::int64_t j = 0; j < kColumns; j += 4) {
-              transpose_four(tile + j * kRows + i, kRows,
-                             out + (r + i) * out_step + c + j, out_step);
-            }
-          }
-          continue;
-        }
-      }
       for (std::int64_t j = 0; j < columns; ++j) {
         std::copy_n(x + r + (c + j) * x_step, rows, tile + j * kRows);
       }
