@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/reduce_ops.h"
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +10,7 @@
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/loops/rows.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/base/named_dims.h"
@@ -143,6 +146,33 @@ MaxResult extreme(const Tensor& x, std::int64_t dim, bool keepdim) {
   return {without(values, along), without(found, along)};
 }
 
+// The gradient of x, row-major, from those of its only extreme y.
+template <typename T>
+void spread_to_equal(const Tensor& x, T y, T gradient, const Tensor& out) {
+  const T* from = x.data<T>();
+  T* to = out.data<T>();
+  const auto wanted = loaded(y);
+  const bool is_nan = wanted != wanted;  // If an element of x is NaN, y is.
+  const auto is_extreme = [=](T element) {
+    const auto value = loaded(element);
+    return is_nan ? value != value : value == wanted;
+  };
+  std::atomic<std::int64_t> found{0};
+  const LoopSize loop{.count = x.num_elements()};
+  parallel_for(loop, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t count = 0;
+    for (std::int64_t i = begin; i < end; ++i) count += is_extreme(from[i]);
+    found += count;
+  });
+  const auto share = stored<T>(
+      loaded(gradient) / static_cast<decltype(loaded(gradient))>(found.load()));
+  parallel_for(loop, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      to[i] = is_extreme(from[i]) ? share : T(0.0F);
+    }
+  });
+}
+
 // y = max x or min x over dimensions:  dx = dy / n for each of the n elements
 // equal to y
 struct ExtremeBackward : Node {
@@ -150,6 +180,14 @@ struct ExtremeBackward : Node {
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     const Tensor x = self.unpack(*this).detach();
     const Tensor y = reshape(result.unpack(*this).detach(), kept);
+    if (!is_grad_enabled() && y.num_elements() == 1 && x.is_contiguous()) {
+      results[0] = empty_like(x);
+      const Tensor gradient = reshape(grads[0], {1});
+      visit_any_floating(x.dtype(), name(), [&]<typename T>(TypeTag<T>) {
+        spread_to_equal(x, *y.data<T>(), *gradient.data<T>(), results[0]);
+      });
+      return;
+    }
     const Tensor nan = ne(x, x);  // If one is NaN, y is.
     const Tensor equal = where(nan, nan, eq(x, y));
     const Tensor count = sum_to(to(equal, x.dtype()), kept);

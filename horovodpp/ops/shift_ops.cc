@@ -34,6 +34,36 @@ void copy_part(const Tensor& out, const Dims& to, const Tensor& x,
                x.alias(shape, x.strides(), offset_of(x, from)));
 }
 
+// The part of a padded tensor that holds elements of x.
+struct Inside {
+  Dims start;
+  Dims shape;
+};
+
+// Fills `out` with `value` outside of this part, dimension by dimension: what
+// lies beside it in one dimension is as wide as `out` in the next ones.
+void fill_outside(const Tensor& out, const Inside& inside, double value) {
+  const Tensor one = full({}, value, {.dtype = out.dtype()});
+  const Dims none = Dims::filled(out.shape().size(), 0);
+  Dims start = none, shape = out.shape();
+  const auto fill_slab = [&](std::size_t d, std::int64_t from,
+                             std::int64_t to) {
+    Dims at = start, size = shape;
+    at[d] = from;
+    size[d] = to - from;
+    if (size.product() == 0) return;
+    convert_into(out.alias(size, out.strides(), offset_of(out, at)),
+                 one.alias(size, none, one.storage_offset()));
+  };
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::int64_t end = inside.start[d] + inside.shape[d];
+    fill_slab(d, 0, inside.start[d]);
+    fill_slab(d, end, out.shape()[d]);
+    start[d] = inside.start[d];
+    shape[d] = inside.shape[d];
+  }
+}
+
 // The total shift of each dimension, in [0, size).
 Dims total_shifts(const Dims& shape, const Widths& shifts, const Dims& dims) {
   Dims total = Dims::filled(shape.size(), 0);
@@ -131,7 +161,9 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
     part[d] += std::min<std::int64_t>(widths[i], 0);
   }
   Tensor out = autograd::result_of("pad", [&] {
-    const Tensor padded = full(shape, value, {.dtype = x.dtype()});
+    NoGrad no_grad;
+    const Tensor padded = empty(shape, {.dtype = x.dtype()});
+    autograd::fill_outside(padded, {to, part}, value);
     autograd::copy_part(padded, to, x, from, part);
     return padded;
   });

@@ -9,7 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/fill.h"
 #include "horovodpp/kernel/halves.h"
+#include "horovodpp/kernel/loops/transpose.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/memory.h"
@@ -46,21 +48,30 @@ template <typename T>
 void copy_row(const T* x, T* out, std::size_t n) {
   std::memcpy(out, x, n * sizeof(T));
 }
-// Fills `out`, at the speed of a copy.
+// out[i] = from[-i] for 4 elements of 4 bytes.
 template <typename T>
-void repeat(T value, T* out, std::size_t n) {
-  constexpr std::size_t kBlock = 64;
-  std::fill_n(out, std::min(n, kBlock), value);
-  for (std::size_t i = kBlock; i < n; i += kBlock) {
-    std::memcpy(out + i, out, std::min(kBlock, n - i) * sizeof(T));
-  }
+void reverse_four(const T* from, T* out) {
+  using Four = std::uint32_t __attribute__((vector_size(16)));
+  static_assert(sizeof(T) == 4);
+  Four x;
+  std::memcpy(&x, from - 3, sizeof x);
+  x = __builtin_shufflevector(x, x, 3, 2, 1, 0);
+  std::memcpy(out, &x, sizeof x);
 }
+
 // out[i] = from[-i]. The buffer, which cannot overlap `out`, lets the compiler
 // use vectors.
 template <typename To, typename From>
 void reverse(const From* from, To* out, std::size_t n) {
   constexpr std::size_t kBlock = 16;
   std::size_t i = 0;
+  if constexpr (std::is_same_v<To, From> && sizeof(To) == 4) {
+    for (; i + kBlock <= n; i += kBlock) {
+      for (std::size_t k = 0; k < kBlock; k += 4) {
+        reverse_four(from - i - k, out + i + k);
+      }
+    }
+  }
   for (; i + kBlock <= n; i += kBlock) {
     From block[kBlock];
     std::memcpy(block, from - i - (kBlock - 1), sizeof block);
@@ -79,31 +90,6 @@ void narrow_row(const float* x, T* out, std::size_t n) {
   narrow(x, out, n);
 }
 
-// Writes the transpose of 4 x 4 elements of 4 bytes. Steps are in elements.
-template <typename T>
-void transpose_four(const T* x, std::int64_t x_step, T* out,
-                    std::int64_t out_step) {
-  using Four = std::uint32_t __attribute__((vector_size(16)));
-  static_assert(sizeof(T) == 4);
-  Four x0, x1, x2, x3;
-  std::memcpy(&x0, x, sizeof x0);
-  std::memcpy(&x1, x + x_step, sizeof x1);
-  std::memcpy(&x2, x + 2 * x_step, sizeof x2);
-  std::memcpy(&x3, x + 3 * x_step, sizeof x3);
-  const Four low01 = __builtin_shufflevector(x0, x1, 0, 4, 1, 5);
-  const Four high01 = __builtin_shufflevector(x0, x1, 2, 6, 3, 7);
-  const Four low23 = __builtin_shufflevector(x2, x3, 0, 4, 1, 5);
-  const Four high23 = __builtin_shufflevector(x2, x3, 2, 6, 3, 7);
-  const Four y0 = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
-  const Four y1 = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
-  const Four y2 = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
-  const Four y3 = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
-  std::memcpy(out, &y0, sizeof y0);
-  std::memcpy(out + out_step, &y1, sizeof y1);
-  std::memcpy(out + 2 * out_step, &y2, sizeof y2);
-  std::memcpy(out + 3 * out_step, &y3, sizeof y3);
-}
-
 // The offsets of the matrix at `index`, which the walk's last two dimensions
 // form.
 Walk<2>::Offsets matrix_offsets(const Walk<2>& walk, std::int64_t index) {
@@ -119,31 +105,26 @@ Walk<2>::Offsets matrix_offsets(const Walk<2>& walk, std::int64_t index) {
 // Works in tiles through a buffer, so that each cache line of x is read once.
 template <typename To, typename From>
 void copy_across(To* all, const From* from, const Walk<2>& walk) {
-  constexpr std::int64_t kRows = 16;
+  constexpr std::int64_t kRows = 32;
   constexpr std::int64_t kColumns = 32;
   const std::size_t d = walk.rank() - 2;
   const std::int64_t out_step = walk.steps(d)[0];
   const std::int64_t x_step = walk.row_steps()[1];
   const auto copy_strip = [&](To* out, const From* x, std::int64_t r) {
-    From tile[kRows * kColumns];
     const std::int64_t rows = std::min(kRows, walk.size(d) - r);
+    if constexpr (std::is_same_v<To, From> && sizeof(To) == 4) {
+      transpose_words(
+          {.x = reinterpret_cast<const std::uint32_t*>(x + r),
+           .x_step = x_step,
+           .out = reinterpret_cast<std::uint32_t*>(out + r * out_step),
+           .out_step = out_step,
+           .rows = rows,
+           .columns = walk.row_size()});
+      return;
+    }
+    From tile[kRows * kColumns];
     for (std::int64_t c = 0; c < walk.row_size(); c += kColumns) {
       const std::int64_t columns = std::min(kColumns, walk.row_size() - c);
-      if constexpr (std::is_same_v<To, From> && sizeof(To) == 4) {
-        if (rows == kRows && columns == kColumns) {
-          for (std::int64_t j = 0; j < kColumns; ++j) {
-            std::memcpy(tile + j * kRows, x + r + (c + j) * x_step,
-                        kRows * sizeof(From));
-          }
-          for (std::int64_t i = 0; i < kRows; i += 4) {
-            for (std::int64_t j = 0; j < kColumns; j += 4) {
-              transpose_four(tile + j * kRows + i, kRows,
-                             out + (r + i) * out_step + c + j, out_step);
-            }
-          }
-          continue;
-        }
-      }
       for (std::int64_t j = 0; j < columns; ++j) {
         std::copy_n(x + r + (c + j) * x_step, rows, tile + j * kRows);
       }
@@ -166,9 +147,11 @@ void copy_across(To* all, const From* from, const Walk<2>& walk) {
                });
 }
 
-// Whether the last two dimensions are transposed and large enough.
+// Whether the last two dimensions are transposed and large enough. A row that
+// repeats an element of x is faster by itself.
 bool lies_across(const Walk<2>& walk) {
-  if (walk.rank() < 2 || walk.row_steps()[0] != 1) return false;
+  const auto [so, sx] = walk.row_steps();
+  if (walk.rank() < 2 || so != 1 || sx == 0) return false;
   const std::size_t d = walk.rank() - 2;
   return walk.steps(d)[1] == 1 && walk.size(d) >= 8 && walk.row_size() >= 8;
 }
@@ -185,6 +168,10 @@ void copy_rows(const Tensor& out, const Tensor& x,
     copy_across(out.data<To>(), x.data<From>(), walk);
     return;
   }
+  if (walk.rows() == 1 && so == 1 && sx == 0) {
+    return fill(out.data<To>(), walk.row_size(),
+                converted<To>(*x.data<From>()));
+  }
   // For fewer elements the call costs more than the copy.
   const bool adjacent = so == 1 && sx == 1 && n >= 8;
   for_each_row_in_parallel(walk, [&, so = so, sx = sx](const auto& at) {
@@ -192,7 +179,7 @@ void copy_rows(const Tensor& out, const Tensor& x,
     const From* from = x.data<From>() + at[1];
     if (adjacent) return row(from, to, n);
     if (so == 1 && sx == 0) {
-      return repeat(converted<To>(*from), to, n);
+      return fill_row(to, n, converted<To>(*from));
     }
     if (so == 1 && sx == -1) return reverse(from, to, n);
     for (std::size_t i = 0; i < n; ++i, to += so, from += sx) {

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <span>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/fill.h"
 #include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/gradient_home.h"
@@ -99,8 +101,8 @@ Tensor empty(const Dims& shape, const TensorOptions& options) {
 
 Tensor zeros(const Dims& shape, const TensorOptions& options) {
   Tensor tensor = empty(shape, {.dtype = options.dtype});
-  std::fill_n(static_cast<std::byte*>(tensor.raw_data()), tensor.bytes(),
-              std::byte{0});
+  autograd::fill(static_cast<std::uint8_t*>(tensor.raw_data()),
+                 static_cast<std::int64_t>(tensor.bytes()), std::uint8_t{0});
   return with_options(std::move(tensor), options);
 }
 
@@ -112,7 +114,8 @@ Tensor full(const Dims& shape, double value, const TensorOptions& options) {
   autograd::check_held(value, options.dtype, "full");
   Tensor tensor = empty(shape, {.dtype = options.dtype});
   visit(options.dtype, [&]<typename T>(TypeTag<T>) {
-    std::ranges::fill(elements<T>(tensor), autograd::scalar_to<T>(value));
+    autograd::fill(tensor.data<T>(), tensor.num_elements(),
+                   autograd::scalar_to<T>(value));
   });
   return with_options(std::move(tensor), options);
 }

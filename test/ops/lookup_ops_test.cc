@@ -120,6 +120,40 @@ TEST(Gather, TakesTheIndexedElements) {
 }
 
 // As torch.gather() and torch.scatter_add().
+TEST(Gather, NamesTheIndexThatIsOutOfRange) {
+  const Tensor x = randn({70, 1000});
+  for (const std::int64_t bad : {-1, 70, 1000}) {
+    const Tensor index = zeros({70, 1000}, {.dtype = DType::kI64});
+    index.select(0, 69).select(0, 999).fill_(static_cast<double>(bad));
+    for (const std::int64_t dim : {0, 1}) {
+      if (bad < x.size(dim) && bad >= 0) continue;
+      EXPECT_ERROR(InvalidArgument, absl::StrCat("index ", bad, " is not"),
+                   gather(x, dim, index));
+    }
+  }
+  EXPECT_ERROR(InvalidArgument, "the 0 elements",
+               gather(zeros({2, 0}), 1, zeros({2, 1}, {.dtype = DType::kI64})));
+}
+
+TEST(Gather, EqualsASelectionOfColumnsInEachDtypeAndLayout) {
+  const Tensor places = to(rand({301}) * 77.0, DType::kI64);
+  const Tensor index = expand(places, {203, 301});
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+    const Tensor x = to(floor(randn({203, 77}) * 4.0), dtype);
+    for (const Tensor& at : {index, clone(index),
+                             transpose(clone(transpose(index, 0, 1)), 0, 1)}) {
+      const Tensor a = x.detach().set_requires_grad(true);
+      const Tensor b = x.detach().set_requires_grad(true);
+      const Tensor y = gather(a, 1, at), wanted = index_select(b, 1, places);
+      EXPECT_TRUE(all(eq(y, wanted)).item<bool>());
+      const Tensor grad = to(floor(randn({203, 301}) * 4.0), dtype);
+      y.backward(grad);
+      wanted.backward(grad);
+      EXPECT_TRUE(all(eq(a.grad(), b.grad())).item<bool>());
+    }
+  }
+}
+
 TEST(Gather, TakesScalarsAsVectorsOfOne) {
   const Tensor x = full({}, 3.0).set_requires_grad(true);
   const Tensor y = gather(x, 0, indices_of({0, 0}, {2}));

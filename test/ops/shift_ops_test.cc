@@ -52,6 +52,16 @@ TEST(Pad, PutsTheValueAroundAndCutsOff) {
               ElementsAre(9, 0, 1, 9, 2, 3, 9, 9, 9));
   EXPECT_THAT(pad(numbers({2, 3}), {-1, -1}).to_vector<std::int64_t>(),
               ElementsAre(1, 4));
+  // Every side of every dimension, some of them cut off.
+  const Tensor x = numbers({2, 3, 4});
+  const Tensor padded = pad(x, {2, 1, -1, 2, 1, 3}, 7);
+  EXPECT_EQ(padded.shape(), Dims({6, 4, 7}));
+  EXPECT_TRUE(all(eq(narrow(narrow(narrow(padded, 0, 1, 2), 1, 0, 2), 2, 2, 4),
+                     narrow(x, 1, 1, 2)))
+                  .item<bool>());
+  EXPECT_EQ(sum(padded).item<std::int64_t>(),
+            sum(narrow(x, 1, 1, 2)).item<std::int64_t>() +
+                7 * (6 * 4 * 7 - 2 * 2 * 4));
   EXPECT_EQ(pad(numbers({2, 3}), {-1, -2}).shape(), Dims({2, 0}));
   EXPECT_ERROR(InvalidArgument, "more is cut off than there is",
                pad(numbers({2, 3}), {-2, -2}));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "horovodpp/core/thread/threads.h"
+#include "horovodpp/kernel/products/blas.h"
 #include "horovodpp/ops.h"
 #include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/factories.h"
@@ -62,6 +63,17 @@ TEST(Threads, ComputeTheSameBitsInAnyNumber) {
       {"dropout", [](auto& x) { return dropout(x, 0.3); }},
       {"index_select", [&](auto& x) { return index_select(x, 1, at); }},
       {"embedding", [&](auto& x) { return embedding(x, rows); }},
+      {"attention",
+       [](auto& x) {
+         const Tensor heads = reshape(x, kImages);
+         return scaled_dot_product_attention(heads, heads, heads,
+                                             {.is_causal = true});
+       }},
+      {"batch_norm_planes",
+       [](auto& x) {
+         return batch_norm(reshape(x, kImages), {}, {}, {}, {},
+                           {.training = true});
+       }},
       {"batch_norm",
        [](auto& x) {
          return batch_norm(x, {}, {}, {}, {}, {.training = true});
@@ -82,6 +94,12 @@ TEST(Threads, ComputeTheSameBitsInAnyNumber) {
     const Tensor x = to(randn(kShape), dtype);
     for (const auto& [name, f] : all) {
       if (dtype != DType::kF32 && (name == "row" || name == "layer_norm")) {
+        continue;
+      }
+      // The BLAS has threads of its own.
+      if (name == "attention" &&
+          (dtype == DType::kF64 ||
+           !autograd::blas::float_products_share_openmp())) {
         continue;
       }
       const auto one = computed(f, x, 1);

@@ -60,6 +60,10 @@ struct Factors {
 Multiply<float> multiply_by(const Factors& factors, Matrix<const float> b);
 Multiply<double> multiply_by(const Factors& factors, Matrix<const double> b);
 
+// Whether products of float32 matrices of some size use OpenMP's threads: one
+// within a loop of parallel.h. The BLAS has threads of its own.
+bool float_products_share_openmp();
+
 // The same by oneDNN. Returns false or null, with no effect, without oneDNN or
 // if the BLAS would be faster.
 bool gemm_with_dnnl(const GemmSize& size, Matrix<const float> a,

@@ -80,6 +80,8 @@ DnnlCache::Routine make_packing(const memory::desc& from,
 
 }  // namespace
 
+bool blas::float_products_share_openmp() { return has_vectors_of_512_bits(); }
+
 // Returns false where oneDNN was slower than OpenBLAS, as measured on a Zen 4:
 // small matrices, and few rows times a column-major matrix.
 bool blas::gemm_with_dnnl(const GemmSize& size, Matrix<const float> a,

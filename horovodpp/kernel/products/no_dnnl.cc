@@ -14,6 +14,8 @@ bool blas::gemm(const GemmSize&, Matrix<const bf16>, Matrix<const bf16>,
   return false;
 }
 
+bool blas::float_products_share_openmp() { return false; }
+
 bool blas::gemm_with_dnnl(const GemmSize&, Matrix<const float>,
                           Matrix<const float>, Matrix<float>, bool) {
   return false;

@@ -2,12 +2,15 @@
 #include "horovodpp/ops/functional/attention_heads.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/products/blas.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/kernel/workers.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/attention_scores.h"
 #include "horovodpp/tensor/factories.h"
@@ -49,32 +52,28 @@ void weigh_again(T* row, std::size_t n, const T* kept) {
   }
 }
 
-// Calls f(head, begin, end) for each block of queries.
-template <typename T, typename F>
-void for_each_block(const Scores<T>& scores, std::int64_t queries, F f) {
-  for (std::int64_t head = 0; head < scores.heads(); ++head) {
-    for (std::int64_t at = 0; at < queries; at += scores.block()) {
-      f(head, at, std::min(at + scores.block(), queries));
-    }
-  }
+// Several workers need products on one thread each, and a loop on several
+// threads must not throw, as a product does that is too large.
+template <typename T>
+std::int64_t most_workers(const Scores<T>& scores) {
+  const bool several = std::is_same_v<T, float> &&
+                       blas::float_products_share_openmp() &&
+                       scores.fits_blas();
+  return several ? std::numeric_limits<std::int64_t>::max() : 1;
 }
 
 template <typename T>
 class Forward {
  public:
-  Forward(AttentionCall& call, const AttentionResult& result)
-      : scores_(call),
+  Forward(const Scores<T>& scores, const AttentionCall& call,
+          const AttentionResult& result)
+      : scores_(scores),
         call_(call),
         result_(result),
-        block_(scores_.block(), call.keys()) {}
+        queries_(static_cast<std::size_t>(scores.block() * call.width())),
+        block_(scores.block(), call.keys()) {}
 
-  void run() {
-    for_each_block(scores_, call_.queries(),
-                   [&](std::int64_t head, std::int64_t begin,
-                       std::int64_t end) { run_block(head, begin, end); });
-  }
-
- private:
+  // Attention of queries [begin, end), of at most one block.
   void run_block(std::int64_t head, std::int64_t begin, std::int64_t end) {
     const std::int64_t keys = scores_.seen(end);
     const std::int64_t values = call_.values();
@@ -82,7 +81,8 @@ class Forward {
     T* sums = result_.sums.data<T>() + 2 * first;
     T* out = result_.out.data<T>() + first * values;
     const blas::Matrix<T> powers{block_.data(), block_.stride()};
-    scores_.compute(head, begin, end, scores_.scaled_queries(head, begin, end),
+    scores_.compute(head, begin, end,
+                    scores_.scaled_queries(head, begin, end, queries_.data()),
                     powers);
     for (std::int64_t i = 0; i < end - begin; ++i) {
       T* row = powers.data + i * powers.stride;
@@ -105,33 +105,52 @@ class Forward {
     }
   }
 
-  Scores<T> scores_;
+  const Scores<T>& scores_;
   const AttentionCall& call_;
   const AttentionResult& result_;
+  std::vector<T> queries_;
   ScoreBlock<T> block_;
 };
+
+template <typename T>
+void run_forward(AttentionCall& call, const AttentionResult& result) {
+  const Scores<T> scores(call);
+  const std::int64_t queries = call.queries(), block = scores.block();
+  const std::int64_t blocks = (queries + block - 1) / block;
+  run_tasks(
+      {.count = scores.heads() * blocks, .cost = block * call.keys()},
+      scores.fits_blas(), [&] { return Forward<T>(scores, call, result); },
+      [&](Forward<T>& worker, std::int64_t i) {
+        const std::int64_t begin = i % blocks * block;
+        worker.run_block(i / blocks, begin, std::min(begin + block, queries));
+      });
+}
 
 // The gradients of one block of queries. With weights P and their gradient D,
 // the scores have the gradient S = P (D - sum D P).
 template <typename T>
 class Backward {
  public:
-  Backward(AttentionCall& call, const AttentionResult& saved,
-           const Tensor& grad, const AttentionGradients& result)
-      : scores_(call),
+  Backward(const Scores<T>& scores, const AttentionCall& call,
+           const AttentionResult& saved, const Tensor& grad,
+           const AttentionGradients& result)
+      : scores_(scores),
         call_(call),
         saved_(saved),
         grad_(grad.data<T>()),
         result_(result),
-        weights_(scores_.block(), call.keys()),
-        gradients_(scores_.block(), call.keys()) {
-    if (call.dropout) dropped_ = {scores_.block(), call.keys()};
+        queries_(static_cast<std::size_t>(scores.block() * call.width())),
+        weights_(scores.block(), call.keys()),
+        gradients_(scores.block(), call.keys()) {
+    if (call.dropout) dropped_ = {scores.block(), call.keys()};
   }
 
-  void run() {
-    for_each_block(scores_, call_.queries(),
-                   [&](std::int64_t head, std::int64_t begin,
-                       std::int64_t end) { run_block(head, begin, end); });
+  // Blocks in order: all add to the gradients of the head's keys.
+  void run_head(std::int64_t head) {
+    const std::int64_t queries = call_.queries(), block = scores_.block();
+    for (std::int64_t at = 0; at < queries; at += block) {
+      run_block(head, at, std::min(at + block, queries));
+    }
   }
 
  private:
@@ -141,7 +160,7 @@ class Backward {
     const std::int64_t width = call_.width();
     const std::int64_t values = call_.values();
     const std::int64_t first = head * call_.queries() + begin;
-    const auto q = scores_.scaled_queries(head, begin, end);
+    const auto q = scores_.scaled_queries(head, begin, end, queries_.data());
     const std::int64_t stride = gradients_.stride();
     const blas::Matrix<const T> weights = weigh(head, begin, end, q);
     T* d = gradients_.data();
@@ -206,15 +225,27 @@ class Backward {
     rows::apply<functors::SoftmaxBackward>(d, weights, sum, d, n);
   }
 
-  Scores<T> scores_;
+  const Scores<T>& scores_;
   const AttentionCall& call_;
   const AttentionResult& saved_;
   const T* grad_;
   const AttentionGradients& result_;
+  std::vector<T> queries_;
   ScoreBlock<T> weights_;
   ScoreBlock<T> gradients_;
   ScoreBlock<T> dropped_;
 };
+
+template <typename T>
+void run_backward(AttentionCall& call, const AttentionResult& saved,
+                  const Tensor& grad, const AttentionGradients& result) {
+  const Scores<T> scores(call);
+  run_tasks(
+      {.count = scores.heads(), .cost = call.queries() * call.keys()},
+      scores.fits_blas(),
+      [&] { return Backward<T>(scores, call, saved, grad, result); },
+      [](Backward<T>& worker, std::int64_t head) { worker.run_head(head); });
+}
 
 }  // namespace
 
@@ -245,9 +276,8 @@ AttentionResult attention_forward(AttentionCall call, bool keeps) {
   if (keeps && call.keys() <= kFewKeys) {
     result.weights = empty(with_last(call.keys()), {.dtype = dtype});
   }
-  visit_floating(dtype, "attention", [&]<typename T>(TypeTag<T>) {
-    Forward<T>(call, result).run();
-  });
+  visit_floating(dtype, "attention",
+                 [&]<typename T>(TypeTag<T>) { run_forward<T>(call, result); });
   return result;
 }
 
@@ -263,7 +293,7 @@ AttentionGradients attention_backward(AttentionCall call,
   const AttentionGradients result{room(call.q), room(call.k), room(call.v)};
   const Tensor rows = grad.contiguous();
   visit_floating(call.q.dtype(), "attention", [&]<typename T>(TypeTag<T>) {
-    Backward<T>(call, saved, rows, result).run();
+    run_backward<T>(call, saved, rows, result);
   });
   return {mul(result.q, call.scale), result.k, result.v};
 }

@@ -107,8 +107,7 @@ class Scores {
         k_offsets_(offsets_of(call.k)),
         v_offsets_(offsets_of(call.v)),
         call_(call),
-        block_(block_of(call.keys())),
-        queries_(static_cast<std::size_t>(block_ * call.width())) {
+        block_(block_of(call.keys())) {
     if (call.mask.defined()) mask_offsets_ = offsets_of(call.mask);
   }
 
@@ -123,19 +122,28 @@ class Scores {
     return v_.at(offset(v_offsets_, head));
   }
 
+  // Whether products of these matrices cannot exceed the integers of the BLAS.
+  bool fits_blas() const {
+    const std::int64_t largest =
+        std::max({call_.keys() + 32, call_.width(), call_.values(),
+                  q_.at(0).layout.stride, k_.at(0).layout.stride,
+                  v_.at(0).layout.stride});
+    return largest <= std::numeric_limits<std::int32_t>::max();
+  }
+
   // The number of keys that queries below `end` see.
   std::int64_t seen(std::int64_t end) const {
     return call_.is_causal ? std::min(call_.keys(), end) : call_.keys();
   }
 
-  // The scaled queries [begin, end) of a head, row-major.
+  // Writes the scaled queries [begin, end) of a head to `room`, row-major.
   blas::Matrix<const T> scaled_queries(std::int64_t head, std::int64_t begin,
-                                       std::int64_t end) {
+                                       std::int64_t end, T* room) const {
     const Head<const T> q = q_.at(offset(q_offsets_, head));
     const std::int64_t width = call_.width();
     const std::int64_t step = call_.q.strides().back();
     const T scale = static_cast<T>(call_.scale);
-    T* to = queries_.data();
+    T* to = room;
     for (std::int64_t i = begin; i < end; ++i, to += width) {
       const T* from = q.data + i * q.row_step;
       if (step == 1) {
@@ -145,7 +153,7 @@ class Scores {
       }
       for (std::int64_t d = 0; d < width; ++d) to[d] = scale * from[d * step];
     }
-    return {queries_.data(), std::max<std::int64_t>(width, 1)};
+    return {room, std::max<std::int64_t>(width, 1)};
   }
 
   // Writes the masked scores of `queries` and the first seen(end) keys to
@@ -205,7 +213,6 @@ class Scores {
   std::vector<std::int64_t> mask_offsets_;
   const AttentionCall& call_;
   std::int64_t block_;
-  std::vector<T> queries_;
 };
 
 }  // namespace hvd::autograd

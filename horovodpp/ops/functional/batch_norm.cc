@@ -9,7 +9,7 @@
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/kernel/loops/norm_loops.h"
+#include "horovodpp/kernel/loops/plane_loops.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/norm_nodes.h"
@@ -35,7 +35,7 @@ ChannelStatistics statistics_of(const std::vector<double>& mean,
           to(from_vector(rstd, shape), dtype)};
 }
 
-// x, which is widened, normalized, scaled and shifted.
+// x, which is widened and laid out, normalized, scaled and shifted.
 Tensor normalized(const Tensor& x, const ChannelStatistics& statistics,
                   const Tensor& weight, const Tensor& bias) {
   const DType dtype = x.dtype();
@@ -44,12 +44,10 @@ Tensor normalized(const Tensor& x, const ChannelStatistics& statistics,
       mul(parameter_in(dtype, weight, channels, 1.0), statistics.rstd);
   const Tensor shift = sub(parameter_in(dtype, bias, channels, 0.0),
                            mul(statistics.mean, scale));
-  Tensor out =
-      empty_strided(x.shape(), channels_last_strides(x.shape()), dtype);
-  const Tensor matrix = as_channel_matrix(x);
+  Tensor out = empty_like(x);
   visit_floating(dtype, "batch_norm", [&]<typename T>(TypeTag<T>) {
-    scale_columns(channel_matrix_size(x), {matrix.data<T>(), scale.data<T>(),
-                                           shift.data<T>(), out.data<T>()});
+    scale_channels(channel_size(x), {x.data<T>(), scale.data<T>(),
+                                     shift.data<T>(), out.data<T>()});
   });
   return out;
 }
@@ -103,25 +101,24 @@ struct Running {
 ChannelStatistics statistics_while_training(const Tensor& x,
                                             const Running& running,
                                             const BatchNormOptions& options) {
-  const MatrixSize size = channel_matrix_size(x);
-  if (size.rows <= 1) {
+  const ChannelSize size = channel_size(x);
+  if (size.count() <= 1) {
     throw InvalidArgument(absl::StrCat(
         "batch_norm: Expected more than 1 value per channel when training, but "
         "the input is ",
         x.describe()));
   }
-  const Tensor matrix = as_channel_matrix(x);
-  std::vector<double> mean(static_cast<std::size_t>(size.columns));
+  std::vector<double> mean(static_cast<std::size_t>(size.channels));
   std::vector<double> variance = mean;
   visit_floating(x.dtype(), "batch_norm", [&]<typename T>(TypeTag<T>) {
-    column_moments(size, matrix.data<T>(), mean.data(), variance.data());
+    channel_moments(size, x.data<T>(), mean.data(), variance.data());
   });
   ChannelStatistics result =
       statistics_of(mean, variance, x.dtype(), options.eps);
   if (is_recomputing()) return result;
   if (running.mean.defined()) update(running.mean, mean, options.momentum);
   if (running.variance.defined()) {
-    const auto rows = static_cast<double>(size.rows);
+    const auto rows = static_cast<double>(size.count());
     for (double& v : variance) v *= rows / (rows - 1);
     update(running.variance, variance, options.momentum);
   }
@@ -154,7 +151,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean,
     NoGrad no_grad;
     // Laid out once for both passes.
     const Tensor wide =
-        autograd::as_channel_matrix(autograd::widened(x.detach()));
+        autograd::for_channel_loops(autograd::widened(x.detach()));
     const autograd::Running running{running_mean, running_var};
     const autograd::ChannelStatistics statistics =
         options.training

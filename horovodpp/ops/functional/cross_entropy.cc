@@ -4,6 +4,8 @@
 #include "horovodpp/ops/functional/losses.h"
 
 #include <cmath>
+#include <cstdint>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/autocast.h"
@@ -11,6 +13,7 @@
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/loops/rows.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/targets.h"
@@ -60,6 +63,19 @@ class Rows {
   }
   double weight(std::size_t c) const { return targets_.class_weights[c]; }
   double share() const { return share_; }
+
+  // Calls f(row) for each row, on the operation's threads.
+  template <typename F>
+  void for_each(F f) const {
+    const auto classes =
+        static_cast<std::int64_t>(targets_.class_weights.size());
+    parallel_for({.count = static_cast<std::int64_t>(size()), .cost = classes},
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     f(static_cast<std::size_t>(i));
+                   }
+                 });
+  }
 
   Coefficients coefficients(std::size_t row) const {
     if (ignored(row)) return {};
@@ -161,11 +177,11 @@ struct CrossEntropyBackward : Node {
     const auto classes = static_cast<std::size_t>(x.size(1));
     Tensor out = empty_like(in);
     visit_floating(in.dtype(), name(), [&]<typename T>(TypeTag<T>) {
-      for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows.for_each([&](std::size_t i) {
         backward_row(in.data<T>() + i * classes, kept.data<T>() + 2 * i,
                      static_cast<double>(grad.data<T>()[i * step]), i, classes,
                      rows, out.data<T>() + i * classes);
-      }
+      });
     });
     return to(out, x.dtype());
   }
@@ -192,19 +208,20 @@ CrossEntropyForward forward(const Tensor& x, const Rows& rows,
       empty(each ? Dims({x.size(0)}) : Dims(), {.dtype = in.dtype()}),
       empty({x.size(0), 2}, {.dtype = in.dtype()})};
   visit_floating(in.dtype(), "cross_entropy", [&]<typename T>(TypeTag<T>) {
-    double total = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::vector<double> losses(rows.size());
+    rows.for_each([&](std::size_t i) {
       const T* row = in.data<T>() + i * classes;
       const T largest = rows::max(row, classes);
       const double total_exp = rows::exp_sum(row, largest, classes);
       const double lse = static_cast<double>(largest) + std::log(total_exp);
       result.sums.data<T>()[2 * i] = largest;
       result.sums.data<T>()[2 * i + 1] = static_cast<T>(total_exp);
-      const double loss =
-          rows.ignored(i) ? 0.0 : loss_of(row, lse, i, classes, rows);
-      total += loss;
-      if (each) result.loss.data<T>()[i] = static_cast<T>(loss);
-    }
+      losses[i] = rows.ignored(i) ? 0.0 : loss_of(row, lse, i, classes, rows);
+      if (each) result.loss.data<T>()[i] = static_cast<T>(losses[i]);
+    });
+    // In order, for any number of threads.
+    double total = 0;
+    for (const double loss : losses) total += loss;
     if (!each) *result.loss.data<T>() = static_cast<T>(total * rows.share());
   });
   result.loss = to(result.loss, x.dtype());

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/functional/norms.h"
 
+#include <array>
+#include <type_traits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/loops/half_norms.h"
 #include "horovodpp/kernel/loops/norm_loops.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
@@ -34,6 +37,28 @@ const T* data_or_null(const Tensor& tensor) {
   return tensor.defined() ? tensor.data<T>() : nullptr;
 }
 
+template <typename X>
+using Gradients =
+    std::conditional_t<std::is_same_v<X, Loaded<X>>, RowNormGradient<Loaded<X>>,
+                       HalfRowNormGradient<X>>;
+
+// y, and the mean and rstd of each row, for x of type X, computed in T.
+template <typename X, typename T>
+void normalize(const MatrixSize& size, const NormOperands& operands, double eps,
+               const std::array<Tensor, 3>& results) {
+  const auto& [y, mean, rstd] = results;
+  const X* x = operands.x.data<X>();
+  const T* w = data_or_null<T>(operands.weight);
+  const T* b = data_or_null<T>(operands.bias);
+  if constexpr (std::is_same_v<X, T>) {
+    normalize_rows(size, RowNorm<T>{x, w, b, eps, y.data<T>(), mean.data<T>(),
+                                    rstd.data<T>()});
+  } else {
+    normalize_half_rows(size, HalfRowNorm<X>{x, w, b, eps, y.data<X>(),
+                                             mean.data<T>(), rstd.data<T>()});
+  }
+}
+
 // z = (x - mean) rstd, y = z w + b, means over the last dimensions:
 //   dx = rstd (w dy - mean w dy - z mean w dy z),  dw = sum dy z,  db = sum dy
 struct LayerNormBackward : NormNode {
@@ -43,32 +68,39 @@ struct LayerNormBackward : NormNode {
     if (is_grad_enabled()) {
       apply_recorded(grads[0], results);
     } else {
-      visit_floating(computed_in, "layer_norm", [&]<typename T>(TypeTag<T>) {
-        apply_fused<T>(grads[0], results);
-      });
+      visit_any_floating(grads[0].dtype(), "layer_norm",
+                         [&]<typename X>(TypeTag<X>) {
+                           apply_fused<X, Loaded<X>>(grads[0], results);
+                         });
     }
   }
 
-  template <typename T>
+  // Computes in T, float or double; x and the gradient are of type X.
+  template <typename X, typename T>
   void apply_fused(const Tensor& grad, std::span<Tensor> results) {
-    const Tensor x = widened(input.unpack(*this).detach()).contiguous();
-    const Tensor g = widened(grad).contiguous();
-    const Tensor w = parameter_as(x.dtype(), weight.unpack(*this));
+    const Tensor x = input.unpack(*this).detach().contiguous();
+    const Tensor g = grad.detach().contiguous();
+    const Tensor w = parameter_as(computed_in, weight.unpack(*this));
     const MatrixSize size = matrix_size(x, shape);
     const auto columns = static_cast<std::size_t>(size.columns);
     std::vector<double> dw(wants(1) ? columns : 0);
     std::vector<double> db(wants(2) ? columns : 0);
     const Tensor out = wants(0) ? empty_like(x) : Tensor();
-    normalize_rows_backward(size,
-                            {.x = x.data<T>(),
-                             .g = g.data<T>(),
-                             .weight = data_or_null<T>(w),
-                             .mean = mean.unpack(*this).data<T>(),
-                             .rstd = rstd.unpack(*this).data<T>(),
-                             .x_gradient = wants(0) ? out.data<T>() : nullptr,
-                             .weight_gradient = wants(1) ? dw.data() : nullptr,
-                             .bias_gradient = wants(2) ? db.data() : nullptr});
-    if (wants(0)) results[0] = to(out, grad.dtype());
+    const Gradients<X> gradients{
+        .x = x.data<X>(),
+        .g = g.data<X>(),
+        .weight = data_or_null<T>(w),
+        .mean = mean.unpack(*this).data<T>(),
+        .rstd = rstd.unpack(*this).data<T>(),
+        .x_gradient = wants(0) ? out.data<X>() : nullptr,
+        .weight_gradient = wants(1) ? dw.data() : nullptr,
+        .bias_gradient = wants(2) ? db.data() : nullptr};
+    if constexpr (std::is_same_v<X, T>) {
+      normalize_rows_backward(size, gradients);
+    } else {
+      normalize_half_rows_backward(size, gradients);
+    }
+    if (wants(0)) results[0] = out;
     if (wants(1)) results[1] = to(from_vector(dw, shape), dtypes[0]);
     if (wants(2)) results[2] = to(from_vector(db, shape), dtypes[1]);
   }
@@ -140,21 +172,20 @@ Tensor layer_norm(const Tensor& x, const autograd::Dims& shape,
   autograd::check_layer_norm(x, shape, weight, bias);
   auto [out, mean, rstd] = autograd::result_of("layer_norm", [&] {
     NoGrad no_grad;
-    const Tensor rows = autograd::widened(x.detach()).contiguous();
-    const DType dtype = rows.dtype();
+    const Tensor rows = x.detach().contiguous();
+    const DType dtype = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
     const Tensor w = autograd::parameter_as(dtype, weight);
     const Tensor b = autograd::parameter_as(dtype, bias);
     const autograd::MatrixSize size = autograd::matrix_size(rows, shape);
-    const Tensor means = empty({size.rows}, {.dtype = dtype});
-    const Tensor rstds = empty({size.rows}, {.dtype = dtype});
-    const Tensor y = empty(x.shape(), {.dtype = dtype});
-    autograd::visit_floating(dtype, "layer_norm", [&]<typename T>(TypeTag<T>) {
-      autograd::normalize_rows(size,
-                               {rows.data<T>(), autograd::data_or_null<T>(w),
-                                autograd::data_or_null<T>(b), eps, y.data<T>(),
-                                means.data<T>(), rstds.data<T>()});
-    });
-    return std::array{to(y, x.dtype()), means, rstds};
+    const std::array results{empty(x.shape(), {.dtype = x.dtype()}),
+                             empty({size.rows}, {.dtype = dtype}),
+                             empty({size.rows}, {.dtype = dtype})};
+    autograd::visit_any_floating(x.dtype(), "layer_norm",
+                                 [&]<typename X>(TypeTag<X>) {
+                                   autograd::normalize<X, autograd::Loaded<X>>(
+                                       size, {rows, w, b}, eps, results);
+                                 });
+    return results;
   });
   const autograd::NormOperands operands{x, weight, bias};
   if (autograd::needs_grad(operands)) {

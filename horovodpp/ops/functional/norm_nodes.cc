@@ -63,15 +63,26 @@ Dims all_but_channels(const Tensor& x) {
 
 }  // namespace
 
-Tensor as_channel_matrix(const Tensor& x) {
-  const Dims strides = channels_last_strides(x.shape());
-  if (same_layout(x.shape(), x.strides(), strides)) return x;
-  return clone_with_strides(x.detach(), strides);
+namespace {
+
+bool has_channels_last(const Tensor& x) {
+  return same_layout(x.shape(), x.strides(), channels_last_strides(x.shape()));
 }
 
-MatrixSize channel_matrix_size(const Tensor& x) {
-  const std::int64_t channels = x.size(1);
-  return {channels == 0 ? 0 : x.num_elements() / channels, channels};
+}  // namespace
+
+Tensor for_channel_loops(const Tensor& x) {
+  if (x.is_contiguous() || has_channels_last(x)) return x;
+  return clone_with_strides(x.detach(), channels_last_strides(x.shape()));
+}
+
+ChannelSize channel_size(const Tensor& x) {
+  const std::int64_t images = x.size(0), channels = x.size(1);
+  const bool is_empty = images * channels == 0;
+  return {.images = images,
+          .channels = channels,
+          .pixels = is_empty ? 0 : x.num_elements() / (images * channels),
+          .channels_last = has_channels_last(x)};
 }
 
 Tensor parameter_in(DType dtype, const Tensor& parameter, std::int64_t channels,
@@ -90,37 +101,45 @@ void BatchNormBackward::parameter_gradients(const std::vector<double>& sum,
   if (wants(2)) results[2] = to(from_vector(sum, shape), dtypes[1]);
 }
 
+namespace {
+
+Tensor in_layout_of(const Tensor& x, const Tensor& gradient) {
+  if (same_layout(x.shape(), x.strides(), gradient.strides())) return gradient;
+  return clone_with_strides(gradient.detach(), x.strides());
+}
+
+}  // namespace
+
 template <typename T>
 void BatchNormBackward::apply_fused(const ChannelStatistics& s,
                                     const Tensor& grad,
                                     std::span<Tensor> results) {
-  const Tensor x = as_channel_matrix(widened(input.unpack(*this).detach()));
-  const Tensor g = as_channel_matrix(widened(grad));
-  const MatrixSize size = channel_matrix_size(x);
-  const auto channels = static_cast<std::size_t>(size.columns);
+  const Tensor x = for_channel_loops(widened(input.unpack(*this).detach()));
+  const ChannelSize size = channel_size(x);
+  const Tensor g = in_layout_of(x, widened(grad));
+  const auto channels = static_cast<std::size_t>(size.channels);
   std::vector<double> sum(channels), dot(channels);
-  sum_columns(size, {x.data<T>(), g.data<T>(), s.mean.data<T>(), sum.data(),
-                     dot.data()});
+  sum_channels(size, {x.data<T>(), g.data<T>(), s.mean.data<T>(), sum.data(),
+                      dot.data()});
   parameter_gradients(sum, dot, s.rstd.data<T>(), results);
   if (!wants(0)) return;
   const Tensor w =
-      parameter_in(x.dtype(), weight.unpack(*this), size.columns, 1.0);
+      parameter_in(x.dtype(), weight.unpack(*this), size.channels, 1.0);
   std::vector<T> a(channels), b(channels), c(channels);
   for (std::size_t i = 0; i < channels; ++i) {
     const double r = s.rstd.data<T>()[i];
     const double factor = r * w.data<T>()[i];
-    const double count = static_cast<double>(size.rows);
+    const double count = static_cast<double>(size.count());
     a[i] = static_cast<T>(factor);
     b[i] = training ? static_cast<T>(-factor * r * r * dot[i] / count) : T(0);
     c[i] = training ? static_cast<T>(-factor * sum[i] / count) : T(0);
   }
-  const Tensor out =
-      empty_strided(x.shape(), channels_last_strides(x.shape()), x.dtype());
+  const Tensor out = empty_like(x);
   if (training) {
-    blend_columns(size, {x.data<T>(), g.data<T>(), s.mean.data<T>(), a.data(),
-                         b.data(), c.data(), out.data<T>()});
+    blend_channels(size, {x.data<T>(), g.data<T>(), s.mean.data<T>(), a.data(),
+                          b.data(), c.data(), out.data<T>()});
   } else {  // Avoids x, which may be infinite.
-    scale_columns(size, {g.data<T>(), a.data(), c.data(), out.data<T>()});
+    scale_channels(size, {g.data<T>(), a.data(), c.data(), out.data<T>()});
   }
   results[0] = to(out, grad.dtype());
 }

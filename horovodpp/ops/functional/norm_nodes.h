@@ -9,7 +9,7 @@
 #include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/saved/saved_tensor.h"
-#include "horovodpp/kernel/loops/norm_loops.h"
+#include "horovodpp/kernel/loops/plane_loops.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
@@ -42,10 +42,11 @@ void save_norm(NormNode& node, const NormOperands& operands, const Tensor& mean,
 
 // The operands and the graph node of batch_norm.
 
-// x [n, c, ...] as a matrix with one column per channel: x itself or a copy,
-// not recorded.
-Tensor as_channel_matrix(const Tensor& x);
-MatrixSize channel_matrix_size(const Tensor& x);
+// x [n, c, ...] for the loops over channels, not recorded: x itself if it is
+// row-major, else with the channels last.
+Tensor for_channel_loops(const Tensor& x);
+// `x` in a layout of for_channel_loops().
+ChannelSize channel_size(const Tensor& x);
 
 // `parameter` in this dtype; if undefined, [channels] filled with `otherwise`.
 Tensor parameter_in(DType dtype, const Tensor& parameter, std::int64_t channels,

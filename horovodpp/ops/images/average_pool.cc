@@ -2,7 +2,6 @@
 #include "horovodpp/ops/images/images.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/record.h"
@@ -10,6 +9,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/images/average_loops.h"
 #include "horovodpp/ops/images/windows.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
@@ -19,96 +19,6 @@
 namespace hvd {
 namespace autograd {
 namespace {
-
-// The windows of both dimensions: the window of output (i, j) is rows[i] times
-// columns[j].
-struct Grid {
-  Windows rows;
-  Windows columns;
-  Pair image = 0;
-  bool planes = false;  // x and y are row-major; else channels-last.
-
-  std::int64_t pixels() const { return image.height * image.width; }
-  std::int64_t windows() const {
-    return static_cast<std::int64_t>(rows.size() * columns.size());
-  }
-};
-
-// Calls f(row, column) for each window, in order.
-template <typename F>
-void for_each_window(const Grid& grid, F f) {
-  for (const Window& row : grid.rows) {
-    for (const Window& column : grid.columns) f(row, column);
-  }
-}
-
-std::int64_t divisor(const Window& row, const Window& column) {
-  return std::max<std::int64_t>(1, row.count * column.count);
-}
-
-// sum + the elements of x: a long line in lanes, which the compiler turns into
-// vectors.
-template <typename T>
-T with_line(T sum, const T* x, std::int64_t n) {
-  constexpr std::int64_t kLanes = 8;
-  std::int64_t i = 0;
-  if (n >= kLanes) {
-    T lanes[kLanes] = {};
-    for (; i + kLanes <= n; i += kLanes) {
-      for (std::int64_t l = 0; l < kLanes; ++l) lanes[l] += x[i + l];
-    }
-    for (T lane : lanes) sum += lane;
-  }
-  for (; i < n; ++i) sum += x[i];
-  return sum;
-}
-
-// The means of an image's windows. An image has `depth` adjacent elements for
-// each pixel: its channels, or 1 in a plane.
-template <typename T>
-void average_image(const Grid& grid, std::int64_t depth, const T* x, T* y) {
-  for_each_window(grid, [&](const Window& row, const Window& column) {
-    std::fill_n(y, depth, T(0));
-    for (std::int64_t h = row.begin; h < row.end; ++h) {
-      const T* line = x + (h * grid.image.width + column.begin) * depth;
-      const std::int64_t n = column.end - column.begin;
-      if (depth == 1) {
-        *y = with_line(*y, line, n);
-        continue;
-      }
-      for (std::int64_t w = 0; w < n; ++w, line += depth) {
-        for (std::int64_t c = 0; c < depth; ++c) y[c] += line[c];
-      }
-    }
-    const T count = static_cast<T>(divisor(row, column));
-    for (std::int64_t c = 0; c < depth; ++c) y[c] /= count;
-    y += depth;
-  });
-}
-
-// Adds each element of y, divided by its window's size, to the window's pixels.
-template <typename T>
-void spread_image(const Grid& grid, std::int64_t depth, const T* y, T* x) {
-  std::vector<T> share(static_cast<std::size_t>(depth));
-  std::fill_n(x, grid.pixels() * depth, T(0));
-  for_each_window(grid, [&](const Window& row, const Window& column) {
-    const T count = static_cast<T>(divisor(row, column));
-    for (std::size_t c = 0; c < share.size(); ++c) share[c] = y[c] / count;
-    for (std::int64_t h = row.begin; h < row.end; ++h) {
-      T* line = x + (h * grid.image.width + column.begin) * depth;
-      const std::int64_t n = column.end - column.begin;
-      if (depth == 1) {
-        const T value = share[0];
-        for (std::int64_t w = 0; w < n; ++w) line[w] += value;
-        continue;
-      }
-      for (std::int64_t w = 0; w < n; ++w, line += depth) {
-        for (std::size_t c = 0; c < share.size(); ++c) line[c] += share[c];
-      }
-    }
-    y += depth;
-  });
-}
 
 // averaged(): the means of windows. spread(): each element of x distributed
 // over its window. Both are linear, and derivatives of each other.
@@ -138,9 +48,9 @@ Tensor computed(const Tensor& input, const Grid& grid, bool averages) {
     T* to = out.data<T>();
     parallel_for({.count = images, .cost = std::max(from_size, to_size)},
                  [&](std::int64_t begin, std::int64_t end) {
+                   const auto image =
+                       averages ? average_image<T> : spread_image<T>;
                    for (std::int64_t i = begin; i < end; ++i) {
-                     const auto image =
-                         averages ? average_image<T> : spread_image<T>;
                      image(grid, depth, from + i * from_size, to + i * to_size);
                    }
                  });

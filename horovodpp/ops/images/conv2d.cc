@@ -95,7 +95,10 @@ struct ConvNode : Node {
   }
 
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const Tensor& grad = grads[0];
+    // Both gradients of a forward pass read it in the kernels' layout.
+    const bool is_read_twice = pass == ConvPass::kForward && wants(0) &&
+                               wants(1) && !is_grad_enabled();
+    const Tensor grad = is_read_twice ? channels_last(grads[0]) : grads[0];
     // Parameters first: their gradients go to leaves.
     if (wants(1)) results[1] = second_gradient(grad);
     if (next_edges().size() > 2 && wants(2)) {

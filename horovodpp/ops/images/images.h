@@ -2,10 +2,10 @@
 // Operations on images [n, channels, height, width]: convolution, pooling, and
 // the layout in memory.
 //
-// Results on images are channels-last for any operand, the fastest layout for
-// convolutions; elementwise operations keep it. So use reshape() on them;
-// view() throws where it would have to copy. Operands in another layout are
-// copied.
+// Results of conv2d() and max_pool2d() are channels-last for any operand, the
+// fastest layout for convolutions; elementwise operations keep it. Averages of
+// row-major images are row-major. So use reshape() on results; view() throws
+// where it would have to copy. Operands in another layout are copied.
 #pragma once
 
 #include "horovodpp/core/export.h"

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/loops/pool_loops.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/images/windows.h"
@@ -120,38 +122,35 @@ struct Pooling {
 };
 
 // The first element inside the image of a dilated window that begins at
-// `start`.
-std::int64_t first_inside(std::int64_t start, std::int64_t dilation) {
-  return start < 0 ? (dilation - 1 - start) / dilation : 0;
-}
+// `start`, and the number of the following ones.
+struct Inside {
+  Inside(std::int64_t start, std::int64_t kernel, std::int64_t dilation,
+         std::int64_t size)
+      : first(start < 0 ? (dilation - 1 - start) / dilation : 0),
+        begin(start + first * dilation) {
+    if (first >= kernel || begin >= size) return;
+    count = std::min(kernel - first, (size - 1 - begin) / dilation + 1);
+  }
+  std::int64_t first;  // Counted in the window,
+  std::int64_t begin;  // and in the image.
+  std::int64_t count = 0;
+};
 
-// The largest pixels of one window, per channel.
+// As max_of_window() of pool_loops.h, for other types.
 template <typename T>
-void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
-                 std::int32_t* places) {
-  const std::int64_t top = window.height * p.stride.height - p.padding.height;
-  const std::int64_t left = window.width * p.stride.width - p.padding.width;
-  // A dilated window may miss the image.
-  std::fill_n(y, p.channels, T(-std::numeric_limits<float>::infinity()));
-  std::fill_n(places, p.channels, kNowhere);
-  bool first = true;
-  const std::int64_t top_inside = first_inside(top, p.dilation.height);
-  const std::int64_t left_inside = first_inside(left, p.dilation.width);
-  for (std::int64_t kh = top_inside; kh < p.kernel.height; ++kh) {
-    const std::int64_t h = top + kh * p.dilation.height;
-    if (h >= p.image.height) break;
-    for (std::int64_t kw = left_inside; kw < p.kernel.width; ++kw) {
-      const std::int64_t w = left + kw * p.dilation.width;
-      if (w >= p.image.width) break;
-      const auto place = static_cast<std::int32_t>(h * p.image.width + w);
-      const T* pixel = x + place * p.channels;
-      if (first) {
-        std::copy_n(pixel, p.channels, y);
-        std::fill_n(places, p.channels, place);
-        first = false;
+void max_of_any_window(const PoolWindow& window, std::int64_t channels,
+                       const T* x, T* y, std::int32_t* places) {
+  for (std::int64_t i = 0; i < window.rows; ++i) {
+    for (std::int64_t j = 0; j < window.columns; ++j) {
+      const std::int64_t at = window.pixel(i, j);
+      const auto place = static_cast<std::int32_t>(at);
+      const T* pixel = x + at * channels;
+      if (i == 0 && j == 0) {
+        std::copy_n(pixel, channels, y);
+        std::fill_n(places, channels, place);
         continue;
       }
-      for (std::int64_t c = 0; c < p.channels; ++c) {
+      for (std::int64_t c = 0; c < channels; ++c) {
         const auto value = loaded(pixel[c]);
         const auto found = loaded(y[c]);
         const bool larger = value > found || value != value;
@@ -159,6 +158,34 @@ void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
         places[c] = larger ? place : places[c];
       }
     }
+  }
+}
+
+// The largest pixels of one window, per channel.
+template <typename T>
+void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
+                 std::int32_t* places) {
+  const Inside rows(window.height * p.stride.height - p.padding.height,
+                    p.kernel.height, p.dilation.height, p.image.height);
+  const Inside columns(window.width * p.stride.width - p.padding.width,
+                       p.kernel.width, p.dilation.width, p.image.width);
+  if (rows.count == 0 || columns.count == 0) {
+    // A dilated window may miss the image.
+    std::fill_n(y, p.channels, T(-std::numeric_limits<float>::infinity()));
+    std::fill_n(places, p.channels, kNowhere);
+    return;
+  }
+  const PoolWindow inside{.top = rows.begin,
+                          .left = columns.begin,
+                          .rows = rows.count,
+                          .columns = columns.count,
+                          .row_gap = p.dilation.height,
+                          .column_gap = p.dilation.width,
+                          .width = p.image.width};
+  if constexpr (std::is_same_v<T, float>) {
+    max_of_window(inside, p.channels, x, y, places);
+  } else {
+    max_of_any_window(inside, p.channels, x, y, places);
   }
 }
 

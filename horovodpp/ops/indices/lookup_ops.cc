@@ -69,13 +69,16 @@ void take_elements(const T* x, T* out, std::int64_t outer,
                    const std::vector<std::int64_t>& chosen,
                    const Choice& choice) {
   const auto n = static_cast<std::int64_t>(chosen.size());
+  const std::int64_t* places = chosen.data();
   parallel_for({.count = outer, .cost = n},
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t o = begin; o < end; ++o) {
                    const T* from = x + o * choice.size;
                    T* to = out + o * n;
-                   for (const std::int64_t index : chosen) {
-                     *to++ = index == choice.skipped ? T(0) : from[index];
+                   for (std::int64_t i = 0; i < n; ++i) to[i] = from[places[i]];
+                   if (choice.skipped < 0) continue;
+                   for (std::int64_t i = 0; i < n; ++i) {
+                     if (places[i] == choice.skipped) to[i] = T(0);
                    }
                  }
                });
@@ -130,6 +133,15 @@ void add_row(T* to, const T* from, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(to[i] + from[i]);
 }
 
+// Adds the elements of a row to the places that `chosen` names.
+template <typename T>
+void add_elements(const T* from, const std::vector<std::int64_t>& chosen,
+                  std::int64_t skipped, T* to) {
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i] != skipped) to[chosen[i]] += from[i];
+  }
+}
+
 Tensor added(const Tensor& grad, const Tensor& indices, const Choice& choice) {
   NoGrad no_grad;
   const Tensor in = widened(grad.detach()).contiguous();
@@ -146,6 +158,9 @@ Tensor added(const Tensor& grad, const Tensor& indices, const Choice& choice) {
     const auto add = [&](std::int64_t o, std::int64_t begin, std::int64_t end) {
       const T* rows = from + o * count * blocks.inner + begin;
       T* sums = to + o * choice.size * blocks.inner + begin;
+      if (blocks.inner == 1) {
+        return add_elements(rows, chosen, choice.skipped, sums);
+      }
       for (std::int64_t index : chosen) {
         if (index != choice.skipped) {
           add_row(sums + index * blocks.inner, rows, end - begin);

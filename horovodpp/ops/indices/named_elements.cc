@@ -1,27 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/indices/named_elements.h"
 
+#include <atomic>
+#include <cstdint>
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/shape_ops.h"
+#include "horovodpp/tensor/convert.h"
 
 namespace hvd::autograd {
 namespace {
 
-void check_range(const Tensor& index, std::int64_t size, std::size_t dim,
+// Whether n indices, `step` apart, are all within `size`. Without branches, so
+// that the loop is short.
+bool are_within(const std::int64_t* named, std::int64_t n, std::int64_t step,
+                std::int64_t size) {
+  // A negative index counts as a very large one.
+  const auto limit = static_cast<std::uint64_t>(size);
+  bool within = true;
+  for (std::int64_t i = 0; i < n; ++i) {
+    within &= static_cast<std::uint64_t>(named[i * step]) < limit;
+  }
+  return within;
+}
+
+void check_range(const Tensor& index, const NamedDim& along,
                  const char* operation) {
+  const std::int64_t size = along.size;
   const auto* named = index.data<std::int64_t>();
   const auto walk = walk_as_stored<1>(index.shape(), {index.strides()});
-  const std::int64_t step = walk.row_steps()[0];
-  walk.for_each_row([&](const auto& at) {
-    for (std::int64_t i = 0; i < walk.row_size(); ++i) {
-      const std::int64_t k = named[at[0] + i * step];
-      if (k >= 0 && k < size) continue;
-      throw InvalidArgument(absl::StrCat(operation, ": index ", k,
-                                         " is not within the ", size,
-                                         " elements of dimension ", dim));
-    }
-  });
+  const std::int64_t n = walk.row_size(), step = walk.row_steps()[0];
+  std::atomic<bool> within{true};
+  if (walk.rows() == 1) {
+    parallel_for({.count = n}, [&](std::int64_t begin, std::int64_t end) {
+      if (!are_within(named + begin * step, end - begin, step, size)) {
+        within = false;
+      }
+    });
+  } else {
+    for_each_row_in_parallel(walk, [&](const auto& at) {
+      if (!are_within(named + at[0], n, step, size)) within = false;
+    });
+  }
+  if (!within) throw_outside(index, along, operation);
 }
 
 }  // namespace
@@ -37,8 +60,21 @@ bool has_scalar(std::initializer_list<Tensor> tensors) {
 
 Tensor as_row(const Tensor& x) { return view(x, {x.num_elements()}); }
 
-std::size_t check_named(const Tensor& x, std::int64_t dim, const Tensor& index,
-                        const char* operation) {
+void throw_outside(const Tensor& index, const NamedDim& along,
+                   const char* operation) {
+  std::int64_t found = along.size;
+  for (const std::int64_t k : index.to_vector<std::int64_t>()) {
+    if (k >= 0 && k < along.size) continue;
+    found = k;
+    break;
+  }
+  throw InvalidArgument(absl::StrCat(operation, ": index ", found,
+                                     " is not within the ", along.size,
+                                     " elements of dimension ", along.dim));
+}
+
+NamedDim check_named_shape(const Tensor& x, std::int64_t dim,
+                           const Tensor& index, const char* operation) {
   check_defined(x, operation);
   check_defined(index, operation);
   const std::size_t d = checked_dim(dim, x.shape().size(), operation);
@@ -52,8 +88,37 @@ std::size_t check_named(const Tensor& x, std::int64_t dim, const Tensor& index,
         x.describe(), " along dimension ", d,
         "; wanted is int64 of as many dimensions, the others no larger"));
   }
-  check_range(index, x.shape()[d], d, operation);
-  return d;
+  const NamedDim along{d, x.shape()[d]};
+  if (along.size == 0 && index.num_elements() != 0) {
+    throw_outside(index, along, operation);
+  }
+  return along;
+}
+
+std::size_t check_named(const Tensor& x, std::int64_t dim, const Tensor& index,
+                        const char* operation) {
+  const NamedDim along = check_named_shape(x, dim, index, operation);
+  check_range(index, along, operation);
+  return along.dim;
+}
+
+bool add_named(const Tensor& x, const Tensor& index, const Tensor& source,
+               std::size_t dim) {
+  const Tensor sums = widened(x.detach());
+  const Tensor wide = widened(source.detach());
+  bool within = true;
+  visit_arithmetic(sums.dtype(), "scatter_add", [&]<typename T>(TypeTag<T>) {
+    if constexpr (sizeof(Loaded<T>) == sizeof(T)) {
+      T* to = sums.data<T>();
+      const T* from = wide.data<T>();
+      within = for_each_named(index, sums.strides(), wide.strides(),
+                              {dim, x.shape()[dim]}, [=](auto at, auto other) {
+                                to[at] = static_cast<T>(to[at] + from[other]);
+                              });
+    }
+  });
+  if (sums.raw_data() != x.raw_data()) convert_into(x, sums);
+  return within;
 }
 
 Tensor part_for(const Tensor& index, const Tensor& source,

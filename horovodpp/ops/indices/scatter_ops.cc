@@ -46,27 +46,9 @@ void write_named(const Tensor& x, const Tensor& index, const Tensor& source,
   visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
     T* to = x.data<T>();
     const T* from = source.data<T>();
-    for_each_named(index, x.strides(), source.strides(), dim,
+    for_each_named(index, x.strides(), source.strides(), {dim, x.shape()[dim]},
                    [=](auto at, auto other) { to[at] = from[other]; });
   });
-}
-
-// Adds in float32 for 16-bit types.
-void add_named(const Tensor& x, const Tensor& index, const Tensor& source,
-               std::size_t dim) {
-  const Tensor sums = widened(x.detach());
-  const Tensor wide = widened(source.detach());
-  visit_arithmetic(sums.dtype(), "scatter_add", [&]<typename T>(TypeTag<T>) {
-    if constexpr (sizeof(Loaded<T>) == sizeof(T)) {
-      T* to = sums.data<T>();
-      const T* from = wide.data<T>();
-      for_each_named(index, sums.strides(), wide.strides(), dim,
-                     [=](auto at, auto other) {
-                       to[at] = static_cast<T>(to[at] + from[other]);
-                     });
-    }
-  });
-  if (sums.raw_data() != x.raw_data()) convert_into(x, sums);
 }
 
 Tensor scattered(const Tensor& x, std::int64_t dim, const Tensor& indices,
@@ -103,8 +85,11 @@ Tensor scattered(const Tensor& x, std::int64_t dim, const Tensor& indices,
         return node;
       },
       [&](const Tensor& target) {
-        adds ? add_named(target, places, source, d)
-             : write_named(target, places, source, d);
+        if (adds) {
+          add_named(target, places, source, d);
+        } else {
+          write_named(target, places, source, d);
+        }
       });
 }
 

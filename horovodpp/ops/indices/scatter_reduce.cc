@@ -43,18 +43,19 @@ Tensor reduced_values(const Tensor& x, const Tensor& index,
   const auto dim = static_cast<std::size_t>(how.dim);
   const Tensor out = clone(widened(x.detach()));
   const Tensor wide = widened(source.detach());
+  const NamedDim named{dim, x.shape()[dim]};
   visit_arithmetic(out.dtype(), "scatter_reduce", [&]<typename T>(TypeTag<T>) {
     if constexpr (sizeof(Loaded<T>) == sizeof(T)) {
       T* to = out.data<T>();
       const T* from = wide.data<T>();
       if (!how.include_self) {
         for_each_named(
-            index, out.strides(), wide.strides(), dim,
+            index, out.strides(), wide.strides(), named,
             [=](auto at, auto other) {
               to[at] = how.reduce == ScatterReduce::kProd ? T(1) : from[other];
             });
       }
-      for_each_named(index, out.strides(), wide.strides(), dim,
+      for_each_named(index, out.strides(), wide.strides(), named,
                      [=](auto at, auto other) {
                        to[at] = combined(how.reduce, to[at], from[other]);
                      });

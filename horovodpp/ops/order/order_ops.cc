@@ -25,6 +25,24 @@ struct Ranks {
   bool descending = false;
 };
 
+// The first items of a row in order. A heap holds the best ones so far, with the
+// last of them on top; of equal elements the first precedes.
+template <typename T>
+void select_first(const T* row, std::int64_t n, const Ranks& ranks,
+                  std::vector<Item<KeyOf<T>>>& items) {
+  items.resize(static_cast<std::size_t>(ranks.end));
+  load_row(row, ranks.descending, items);
+  std::make_heap(items.begin(), items.end());
+  for (std::int64_t i = ranks.end; i < n; ++i) {
+    const KeyOf<T> key = key_in_order(row[i], ranks.descending);
+    if (key >= items.front().key) continue;
+    std::pop_heap(items.begin(), items.end());
+    items.back() = {key, i};
+    std::push_heap(items.begin(), items.end());
+  }
+  std::sort_heap(items.begin(), items.end());
+}
+
 // Moves the items of these ranks to their places.
 template <typename Key>
 void arrange(std::vector<Item<Key>>& items, std::vector<Item<Key>>& spare,
@@ -47,6 +65,8 @@ Tensor ranked_rows(const Tensor& in, const Ranks& ranks) {
   shape[shape.size() - 1] = count;
   const Tensor out = empty(shape, {.dtype = DType::kI64});
   if (out.num_elements() == 0) return out;
+  constexpr std::int64_t kFewOf = 16;
+  const bool are_few = ranks.first == 0 && count * kFewOf <= n;
   auto* places = out.data<std::int64_t>();
   visit(in.dtype(), [&]<typename T>(TypeTag<T>) {
     const T* rows = in.data<T>();
@@ -55,9 +75,13 @@ Tensor ranked_rows(const Tensor& in, const Ranks& ranks) {
         [&](std::int64_t begin, std::int64_t end) {
           std::vector<Item<KeyOf<T>>> items, spare;
           for (std::int64_t r = begin; r < end; ++r) {
-            items.resize(static_cast<std::size_t>(n));
-            load_row(rows + r * n, ranks.descending, items);
-            arrange(items, spare, ranks);
+            if (are_few) {
+              select_first(rows + r * n, n, ranks, items);
+            } else {
+              items.resize(static_cast<std::size_t>(n));
+              load_row(rows + r * n, ranks.descending, items);
+              arrange(items, spare, ranks);
+            }
             for (std::int64_t i = 0; i < count; ++i) {
               places[r * count + i] =
                   items[static_cast<std::size_t>(ranks.first + i)].index;

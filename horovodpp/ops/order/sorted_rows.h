@@ -46,14 +46,19 @@ struct Item {
   }
 };
 
+// The key of an element in the wanted order.
+template <typename T>
+KeyOf<T> key_in_order(T element, bool descending) {
+  const KeyOf<T> key = key_of(element);
+  return descending ? static_cast<KeyOf<T>>(~key) : key;
+}
+
 // The elements of a row as items that ascend in the wanted order.
 template <typename T>
 void load_row(const T* row, bool descending,
               std::vector<Item<KeyOf<T>>>& items) {
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const KeyOf<T> key = key_of(row[i]);
-    items[i] = {descending ? static_cast<KeyOf<T>>(~key) : key,
-                static_cast<std::int64_t>(i)};
+    items[i] = {key_in_order(row[i], descending), static_cast<std::int64_t>(i)};
   }
 }
 

@@ -5,6 +5,7 @@
 #include "horovodpp/autograd/engine.h"
 #include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/core/thread/threads.h"
 #include "horovodpp/ops/functional/norms.h"
 #include "test/autograd/near.h"
 #include "test/autograd/support.h"
@@ -114,6 +115,43 @@ TEST(LayerNorm, IsExactFarFromZero) {
   const Tensor x = randn({8, 1000}) + 1000.0;
   expect_near(layer_norm(x, {1000}), layer_norm(to(x, DType::kF64), {1000}),
               5e-5);
+}
+
+// y and the gradients of x, weight and bias.
+std::vector<Tensor> results_of(const Tensor& x, const Tensor& grad,
+                               DType parameters) {
+  const std::int64_t n = x.size(-1);
+  const Tensor leaf = x.detach().set_requires_grad(true);
+  const Tensor weight =
+      full({n}, 1.5, {.dtype = parameters, .requires_grad = true});
+  const Tensor bias =
+      full({n}, 0.5, {.dtype = parameters, .requires_grad = true});
+  const Tensor y = layer_norm(leaf, {n}, weight, bias);
+  y.backward(grad);
+  return {y, leaf.grad(), weight.grad(), bias.grad()};
+}
+
+TEST(LayerNorm, ConvertsHalvesInPartsOnAnyNumberOfThreads) {
+  for (const Dims& shape :
+       {Dims{700, 515}, Dims{3, 40000}, Dims{2000, 33}, Dims{1, 17}}) {
+    for (const DType dtype : {DType::kBF16, DType::kF16}) {
+      SCOPED_TRACE(shape.to_string());
+      const Tensor x = to(randn(shape) + 1.0, dtype);
+      const Tensor grad = to(randn(shape), dtype);
+      set_num_threads(1);
+      const auto one = results_of(x, grad, DType::kF32);
+      set_num_threads(3);
+      const auto three = results_of(x, grad, DType::kF32);
+      const auto wanted =
+          results_of(to(x, DType::kF64), to(grad, DType::kF64), DType::kF64);
+      for (std::size_t i = 0; i < one.size(); ++i) {
+        SCOPED_TRACE(i);
+        expect_near(three[i], one[i], 0.0);
+        // The parameters' gradients are sums in float32.
+        expect_near(one[i], wanted[i], i < 2 ? 2e-2 : 2e-3);
+      }
+    }
+  }
 }
 
 TEST(LayerNorm, OfAnEmptyInputIsEmpty) {

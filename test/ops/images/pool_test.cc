@@ -258,6 +258,55 @@ TEST(Pool2d, RefusesOverflowingSizes) {
   EXPECT_EQ(y.num_elements(), 1);
 }
 
+// The values of run(x) and of the gradient of x.
+std::vector<std::vector<double>> results_of(const Tensor& x,
+                                            const PoolCase& kind) {
+  const Tensor leaf = x.detach().set_requires_grad(true);
+  const Tensor y = kind.run(leaf);
+  y.backward(to(arange(0, static_cast<double>(y.num_elements())), x.dtype())
+                 .reshape(y.shape()));
+  return {values(to(y, DType::kF64)), values(to(leaf.grad(), DType::kF64))};
+}
+
+TEST(Pool2d, ComputesAnyNumberOfChannelsInVectors) {
+  for (const std::int64_t channels : {1, 2, 8, 15, 16, 17, 40}) {
+    for (const std::int64_t width : {5, 18, 41}) {
+      const Dims shape{2, channels, 6, width};
+      // Halves, which sums of float32 hold exactly, with many equal ones.
+      const Tensor x = floor(randn(shape) * 4.0) * 0.5;
+      const Tensor wide = to(x, DType::kF64);
+      for (const PoolCase& kind :
+           {max_case("Max", shape, {.kernel = 3, .stride = 2, .padding = 1}),
+            max_case("Dilated", shape, {.kernel = 2, .dilation = {2, 3}}),
+            average_case("Average", shape, {.kernel = 2, .stride = 1}),
+            average_case("Apart", shape, {.kernel = 2, .stride = 3}),
+            adaptive_case("Adaptive", shape, {4, 2})}) {
+        SCOPED_TRACE(testing::Message() << kind.name << shape.to_string());
+        const auto wanted = results_of(wide, kind);
+        for (const Tensor& images : {x, channels_last(x)}) {
+          const auto found = results_of(images, kind);
+          for (std::size_t k = 0; k < 2; ++k) {
+            ASSERT_EQ(found[k].size(), wanted[k].size());
+            for (std::size_t i = 0; i < found[k].size(); ++i) {
+              ASSERT_NEAR(found[k][i], wanted[k][i],
+                          1e-5 * (1.0 + std::abs(wanted[k][i])));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Pool2d, FindsNanInAVectorOfChannels) {
+  Tensor x = channels_last(randn({1, 19, 3, 3}));
+  x.select(1, 17).select(1, 1).select(1, 2).fill_(NAN);
+  const auto y = max_pool2d(x, {.kernel = 3}).to_vector<float>();
+  for (std::size_t c = 0; c < y.size(); ++c) {
+    EXPECT_EQ(std::isnan(y[c]), c == 17) << c;
+  }
+}
+
 TEST(Pool2d, OfNoImagesIsEmpty) {
   Tensor x = randn64({0, 2, 4, 4});
   const Tensor y = max_pool2d(x, {.kernel = 2});

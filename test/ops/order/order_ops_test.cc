@@ -111,6 +111,23 @@ TEST(Topk, FindsTheLargestOrSmallestInOrder) {
   EXPECT_EQ(value(topk(constant(3), 1).values), 3);
 }
 
+TEST(Topk, EqualsTheBeginningOfASortedRow) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kI32}) {
+    // Few different values, so that many are equal.
+    Tensor x = to(floor(randn({5, 999}) * 3.0), dtype);
+    if (dtype != DType::kI32) x.select(0, 2).select(0, 500).fill_(NAN);
+    for (const bool largest : {true, false}) {
+      const SortResult sorted = sort(x, {.descending = largest});
+      for (const std::int64_t k : {1, 2, 17, 62, 63, 999}) {
+        const SortResult found = topk(x, k, {.largest = largest});
+        EXPECT_TRUE(all(eq(found.indices, narrow(sorted.indices, 1, 0, k)))
+                        .item<bool>())
+            << k << largest;
+      }
+    }
+  }
+}
+
 TEST(Kthvalue, CountsFromOne) {
   const Tensor x = constant({4, 9, 1, 3, 8, 2}, {2, 3});
   const auto [values_of, places] = kthvalue(x, 2);
