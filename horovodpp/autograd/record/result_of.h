@@ -128,6 +128,7 @@ inline constexpr auto kOperationNames =
                                      "relu",
                                      "remainder",
                                      "roll",
+                                     "rotary_embedding",
                                      "round",
                                      "rsqrt",
                                      "scatter",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/functional/attention_heads.h"
+#include "horovodpp/ops/attention/attention_heads.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,8 +8,8 @@
 #include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/products/blas.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/attention/attention_scores.h"
 #include "horovodpp/ops/elementwise_ops.h"
-#include "horovodpp/ops/functional/attention_scores.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 
@@ -66,7 +66,7 @@ class Forward {
       : scores_(call),
         call_(call),
         result_(result),
-        block_(scores_.block(), call.keys()) {}
+        block_(scores_.block(), scores_.most_keys()) {}
 
   void run() {
     for_each_block(scores_, call_.queries(),
@@ -76,7 +76,8 @@ class Forward {
 
  private:
   void run_block(std::int64_t head, std::int64_t begin, std::int64_t end) {
-    const std::int64_t keys = scores_.seen(end);
+    const KeyRange read = scores_.read(begin, end);
+    const std::int64_t keys = read.size();
     const std::int64_t values = call_.values();
     const std::int64_t first = head * call_.queries() + begin;
     T* sums = result_.sums.data<T>() + 2 * first;
@@ -93,11 +94,12 @@ class Forward {
                                          kept, static_cast<std::size_t>(keys));
         std::fill(kept + keys, kept + call_.keys(), T{0});
       }
-      if (call_.dropout) scores_.drop(row, head, begin + i, keys);
+      if (call_.dropout) scores_.drop(row, head, begin + i, read);
     }
     blas::gemm({end - begin, values, keys},
                blas::Matrix<const T>{powers.data, powers.stride},
-               scores_.v(head).rows_from(0), blas::Matrix<T>{out, values});
+               scores_.v(head).rows_from(read.begin),
+               blas::Matrix<T>{out, values});
     for (std::int64_t i = 0; i < end - begin; ++i) {
       T* row = out + i * values;
       rows::apply<functors::MulScalar>(row, nullptr, factor(sums + 2 * i), row,
@@ -123,9 +125,9 @@ class Backward {
         saved_(saved),
         grad_(grad.data<T>()),
         result_(result),
-        weights_(scores_.block(), call.keys()),
-        gradients_(scores_.block(), call.keys()) {
-    if (call.dropout) dropped_ = {scores_.block(), call.keys()};
+        weights_(scores_.block(), scores_.most_keys()),
+        gradients_(scores_.block(), scores_.most_keys()) {
+    if (call.dropout) dropped_ = {scores_.block(), scores_.most_keys()};
   }
 
   void run() {
@@ -136,7 +138,8 @@ class Backward {
 
  private:
   void run_block(std::int64_t head, std::int64_t begin, std::int64_t end) {
-    const std::int64_t keys = scores_.seen(end);
+    const KeyRange read = scores_.read(begin, end);
+    const std::int64_t keys = read.size();
     const std::int64_t count = end - begin;
     const std::int64_t width = call_.width();
     const std::int64_t values = call_.values();
@@ -146,32 +149,38 @@ class Backward {
     const blas::Matrix<const T> weights = weigh(head, begin, end, q);
     T* d = gradients_.data();
     const blas::Matrix<const T> grad{grad_ + first * values, values};
-    blas::gemm({count, keys, values}, grad, scores_.v(head).transposed(),
+    blas::gemm({count, keys, values}, grad,
+               scores_.v(head).transposed_from(read.begin),
                blas::Matrix<T>{d, stride});
     for (std::int64_t i = 0; i < count; ++i) {
-      finish_row(head, begin + i, weights.data + i * weights.stride, i, keys);
+      finish_row(head, begin + i, weights.data + i * weights.stride, i, read);
     }
     // The gradient of v needs all rows of P, before S replaces D for q and k.
     blas::Matrix<const T> used = weights;
     if (call_.dropout) used = {dropped_.data(), dropped_.stride()};
     used.transposed = true;
-    add_to_keys({keys, values, count}, used, grad, begin,
-                result_.v.data<T>() + head * call_.keys() * values);
+    const bool is_first = begin == 0 && head % call_.groups == 0;
+    const std::int64_t first_key = head / call_.groups * call_.keys();
+    add_to_keys({keys, values, count}, used, grad, read, is_first,
+                result_.v.data<T>() + first_key * values);
     blas::gemm({count, width, keys}, blas::Matrix<const T>{d, stride},
-               scores_.k(head).rows_from(0),
+               scores_.k(head).rows_from(read.begin),
                blas::Matrix<T>{result_.q.data<T>() + first * width, width});
     add_to_keys({keys, width, count}, blas::Matrix<const T>{d, stride, true}, q,
-                begin, result_.k.data<T>() + head * call_.keys() * width);
+                read, is_first, result_.k.data<T>() + first_key * width);
   }
 
-  // Adds the contribution of the block that starts at query `begin` to all
-  // keys.
+  // Adds the contribution of a block to the keys that it reads. The first block
+  // of a head of k and v writes all keys of `out`.
   void add_to_keys(const blas::GemmSize& size, blas::Matrix<const T> a,
-                   blas::Matrix<const T> b, std::int64_t begin, T* out) const {
-    const blas::Matrix<T> c{out, size.n};
-    if (begin > 0) return blas::gemm_add(size, a, b, c);
+                   blas::Matrix<const T> b, const KeyRange& read, bool is_first,
+                   T* out) const {
+    T* const begin = out + read.begin * size.n;
+    const blas::Matrix<T> c{begin, size.n};
+    if (!is_first) return blas::gemm_add(size, a, b, c);
+    std::fill(out, begin, T(0));
     blas::gemm(size, a, b, c);
-    std::fill(out + size.m * size.n, out + call_.keys() * size.n, T(0));
+    std::fill(out + read.end * size.n, out + call_.keys() * size.n, T(0));
   }
 
   // P, row-major: the kept weights, or recomputed.
@@ -186,15 +195,16 @@ class Backward {
     const T* kept = saved_.sums.data<T>() + 2 * first;
     for (std::int64_t i = 0; i < end - begin; ++i) {
       weigh_again(weights.data + i * weights.stride,
-                  static_cast<std::size_t>(scores_.seen(end)), kept + 2 * i);
+                  static_cast<std::size_t>(scores_.read(begin, end).size()),
+                  kept + 2 * i);
     }
     return {weights.data, weights.stride};
   }
 
   // Applies the dropout, and turns D into S in row i of the block.
   void finish_row(std::int64_t head, std::int64_t query, const T* weights,
-                  std::int64_t i, std::int64_t keys) {
-    const auto n = static_cast<std::size_t>(keys);
+                  std::int64_t i, const KeyRange& keys) {
+    const auto n = static_cast<std::size_t>(keys.size());
     T* d = gradients_.data() + i * gradients_.stride();
     if (call_.dropout) {
       T* dropped = dropped_.data() + i * dropped_.stride();
@@ -222,6 +232,23 @@ std::int64_t AttentionCall::heads() const {
   std::int64_t count = 1;
   for (std::size_t d = 0; d + 2 < q.shape().size(); ++d) count *= q.shape()[d];
   return count;
+}
+
+std::vector<std::int64_t> matrix_offsets(const Tensor& x) {
+  Dims shape = x.shape();
+  Dims strides = x.strides();
+  for (int i = 0; i < 2; ++i) {
+    shape.erase(shape.size() - 1);
+    strides.erase(strides.size() - 1);
+  }
+  std::vector<std::int64_t> offsets;
+  const Walk<1> walk(shape, {strides});
+  walk.for_each_row([&](const auto& at) {
+    for (std::int64_t i = 0; i < walk.row_size(); ++i) {
+      offsets.push_back(at[0] + i * walk.row_steps()[0]);
+    }
+  });
+  return offsets;
 }
 
 std::int64_t dropout_row(std::int64_t keys) { return (keys + 63) / 64 * 64; }
