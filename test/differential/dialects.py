@@ -130,6 +130,9 @@ SOURCES = {
         "scale={scale})",
         "hvd::scaled_dot_product_attention({0}, {1}, {2}, {{.mask = {3}, .is_causal = "
         "{is_causal}, .dropout_p = {dropout_p}, .scale = {scale}}})"),
+    "rotary_embedding": ("rotary_embedding({0}, {base}, {offset}, {interleaved})",
+                         "hvd::rotary_embedding({0}, {{.base = {base}, .offset = {offset}, "
+                         ".interleaved = {interleaved}}})"),
     "lstm": ("lstm({0}, {1}, {2}, {3}, {4}, {5}, {6})",
              "hvd::lstm({0}, {{{1}, {2}}}, {{{3}, {4}, {5}, {6}}})"),
     # Orders, searches, counts and draws.

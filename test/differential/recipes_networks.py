@@ -134,6 +134,13 @@ def attention(b, name):
            dropout_p=0.0, scale=b.rng.choice((None, None, 0.5, 2.0)))
 
 
+@recipe("rotary_embedding")
+def rotary_embedding(b, name):
+    x = b.floating(low=2, fits=lambda k: k.sizes[-1] % 2 == 0)
+    b.emit(name, (x,), (x.sizes, x.dtype), base=b.rng.choice((2.0, 10000.0)),
+           offset=b.rng.randint(0, 3), interleaved=b.chance(0.5))
+
+
 @recipe("lstm", weight=1.5)
 def lstm(b, name):
     x = b.floating(low=3, high=3)
