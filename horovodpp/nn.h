@@ -9,6 +9,11 @@
 #include "horovodpp/nn/composed/channels.h"           // IWYU pragma: export
 #include "horovodpp/nn/composed/rearranging.h"        // IWYU pragma: export
 #include "horovodpp/nn/containers.h"                  // IWYU pragma: export
+#include "horovodpp/nn/decoder/causal_attention.h"    // IWYU pragma: export
+#include "horovodpp/nn/decoder/generate.h"            // IWYU pragma: export
+#include "horovodpp/nn/decoder/key_value_cache.h"     // IWYU pragma: export
+#include "horovodpp/nn/decoder/sampling.h"            // IWYU pragma: export
+#include "horovodpp/nn/decoder/swiglu.h"              // IWYU pragma: export
 #include "horovodpp/nn/init.h"                        // IWYU pragma: export
 #include "horovodpp/nn/layers/activations.h"          // IWYU pragma: export
 #include "horovodpp/nn/layers/functions.h"            // IWYU pragma: export

@@ -9,10 +9,11 @@
 #pragma once
 
 #include "horovodpp/autograd/graph/graph_ops.h"       // IWYU pragma: export
+#include "horovodpp/ops/attention/attention.h"        // IWYU pragma: export
+#include "horovodpp/ops/attention/rotary.h"           // IWYU pragma: export
 #include "horovodpp/ops/binary/binary_ops.h"          // IWYU pragma: export
 #include "horovodpp/ops/binary/logic_ops.h"           // IWYU pragma: export
 #include "horovodpp/ops/elementwise_ops.h"            // IWYU pragma: export
-#include "horovodpp/ops/functional/attention.h"       // IWYU pragma: export
 #include "horovodpp/ops/functional/dropout.h"         // IWYU pragma: export
 #include "horovodpp/ops/functional/losses.h"          // IWYU pragma: export
 #include "horovodpp/ops/functional/lstm.h"            // IWYU pragma: export

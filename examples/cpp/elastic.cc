@@ -7,8 +7,8 @@
 // checksum of the parameters at the end is that of any other run.
 #include <horovodpp/core/thread/threads.h>
 #include <horovodpp/horovodpp.h>
-#include <models/gpt.h>
-#include <models/mlp.h>
+#include <models/language/gpt.h>
+#include <models/vision/mlp.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -3,6 +3,7 @@
 //
 //   horovodrun -np 2 build/release/examples/cpp/fashion_mnist --epochs 5
 //   ... --model resnet18 --augment --epochs 10 --save resnet.safetensors
+//   ... --model unet --epochs 2          # Learns to remove noise.
 #include <horovodpp/horovodpp.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "denoising_images.h"
 #include "fashion_mnist_data.h"
 #include "models/catalog.h"
 #include "trainer.h"
@@ -40,7 +42,16 @@ const std::map<std::string, Recipe>& recipes() {
        {.optimizer = "adamw",
         .learning_rate = 1e-3,
         .weight_decay = 0.05,
-        .warmup_epochs = 1}}};
+        .warmup_epochs = 1}},
+      {"vit",
+       {.optimizer = "adamw",
+        .learning_rate = 1e-3,
+        .weight_decay = 0.05,
+        .warmup_epochs = 1}},
+      {"gru",
+       {.optimizer = "adamw", .learning_rate = 2e-3, .weight_decay = 0.01}},
+      {"unet",
+       {.optimizer = "adamw", .learning_rate = 1e-3, .warmup_epochs = 0.2}}};
   return all;
 }
 
@@ -53,7 +64,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option(
          "--width", options.width,
          "channels of a ResNet's stem, growth of a DenseNet, width of a "
-         "Swin's first stage; 0: 64, 12, 48")
+         "Swin's first stage or of a ViT, size of a GRU's state, channels of a "
+         "U-Net's largest scale; 0: 64, 12, 48, 64, 128, 32")
       ->check(CLI::NonNegativeNumber);
   add_options(app, options.training);
   app.add_flag("--augment", options.images.augment,
@@ -64,27 +76,58 @@ void add_options(CLI::App& app, Options& options) {
       ->check(CLI::NonNegativeNumber);
 }
 
-// The fraction of correctly classified images, over all ranks.
-double accuracy(hvd::nn::Module& model, const FashionMnist& images) {
+// The mean over all items, and all ranks, of a score that `sum` adds up over a
+// batch's outputs and targets.
+template <typename Sum>
+double mean_score(hvd::nn::Module& model, const hvd::data::Dataset& items,
+                  Sum sum) {
   constexpr std::int64_t kBatch = 100;
   const hvd::NoGrad no_grad;
   std::vector<std::int64_t> mine;
-  for (std::int64_t i = hvd::rank(); i < images.size(); i += hvd::size()) {
+  for (std::int64_t i = hvd::rank(); i < items.size(); i += hvd::size()) {
     mine.push_back(i);
   }
   const std::span<const std::int64_t> all(mine);
-  double right = 0;
+  double total = 0;
   for (std::size_t first = 0; first < all.size(); first += kBatch) {
-    const auto batch = images.get_batch(
+    const auto batch = items.get_batch(
         all.subspan(first, std::min<std::size_t>(kBatch, all.size() - first)));
-    const auto guesses = model(batch[0]).argmax().to_vector<std::int64_t>();
-    const auto labels = batch[1].to_vector<std::int64_t>();
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      right += guesses[i] == labels[i];
-    }
+    total += sum(model(batch[0]), batch[1]);
   }
-  return sum_over_ranks(right, "right guesses") /
-         static_cast<double>(images.size());
+  return sum_over_ranks(total, "score") / static_cast<double>(items.size());
+}
+
+// The number of correctly classified images.
+double right_guesses(const hvd::Tensor& outputs, const hvd::Tensor& targets) {
+  const auto guesses = outputs.argmax().to_vector<std::int64_t>();
+  const auto labels = targets.to_vector<std::int64_t>();
+  double right = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    right += guesses[i] == labels[i];
+  }
+  return right;
+}
+
+hvd::Tensor noise_loss(const hvd::Tensor& outputs, const hvd::Tensor& noise) {
+  return hvd::mse_loss(outputs, noise);
+}
+
+// The loss of each image, added up.
+double noise_losses(const hvd::Tensor& outputs, const hvd::Tensor& noise) {
+  return static_cast<double>(noise_loss(outputs, noise).item<float>()) *
+         static_cast<double>(outputs.size(0));
+}
+
+void report(double score, bool denoises) {
+  const double memory = max_over_ranks(peak_memory(), "memory");
+  if (hvd::rank() != 0) return;
+  if (denoises) {
+    std::printf("  test error of the noise %.4f of its variance, ", score);
+  } else {
+    std::printf("  test accuracy %.2f %%, ", 100 * score);
+  }
+  std::printf("peak memory of a rank %.0f MiB\n", memory);
+  std::fflush(stdout);
 }
 
 void run(const Options& options) {
@@ -94,15 +137,19 @@ void run(const Options& options) {
   const FashionMnist test(options.data, "t10k",
                           {.limit = options.images.limit});
   const auto model = models::make_image_model(options.model, options.width);
-  Trainer trainer(*model, train, options.training);
-  trainer.run([&](std::int64_t) {
-    const double right = accuracy(*model, test);
-    const double memory = max_over_ranks(peak_memory(), "memory");
-    if (hvd::rank() != 0) return;
-    std::printf("  test accuracy %.2f %%, peak memory of a rank %.0f MiB\n",
-                100 * right, memory);
-    std::fflush(stdout);
-  });
+  const bool denoises = options.model == "unet";
+  const DenoisingImages noisy_train(train);
+  const DenoisingImages noisy_test(test);
+  if (denoises) {
+    Trainer(*model, noisy_train, options.training, noise_loss)
+        .run([&](std::int64_t) {
+          report(mean_score(*model, noisy_test, noise_losses), denoises);
+        });
+  } else {
+    Trainer(*model, train, options.training).run([&](std::int64_t) {
+      report(mean_score(*model, test, right_guesses), denoises);
+    });
+  }
   hvd::throw_if_error(hvd::shutdown());
 }
 

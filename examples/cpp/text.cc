@@ -4,16 +4,20 @@
 //
 //   horovodrun -np 2 build/release/examples/cpp/text README.md
 //   ... --model lstm --save lstm.safetensors
+//   ... --model llama --generate 500 --prompt "The " --top-p 0.9
 #include <horovodpp/horovodpp.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "masked_windows.h"
 #include "models/catalog.h"
 #include "text_samples.h"
 #include "trainer.h"
@@ -28,6 +32,9 @@ struct Options {
   double validation = 0.1;
   std::int64_t stride = 16;
   SampleOptions samples;
+  std::int64_t generated = 0;  // Bytes, at the end.
+
+  bool masks() const { return model == "bert"; }
 };
 
 const std::map<std::string, Recipe>& recipes() {
@@ -37,6 +44,21 @@ const std::map<std::string, Recipe>& recipes() {
         .learning_rate = 1e-3,
         .weight_decay = 0.1,
         .warmup_epochs = 1}},
+      {"llama",
+       {.optimizer = "adamw",
+        .learning_rate = 2e-3,
+        .weight_decay = 0.1,
+        .warmup_epochs = 1}},
+      {"llama-15m",
+       {.optimizer = "adamw",
+        .learning_rate = 1e-3,
+        .weight_decay = 0.1,
+        .warmup_epochs = 0.1}},
+      {"bert",
+       {.optimizer = "adamw",
+        .learning_rate = 1e-3,
+        .weight_decay = 0.01,
+        .warmup_epochs = 1}},
       {"lstm",
        {.optimizer = "adamw", .learning_rate = 3e-3, .weight_decay = 0.01}}};
   return all;
@@ -45,19 +67,30 @@ const std::map<std::string, Recipe>& recipes() {
 void add_options(CLI::App& app, Options& options) {
   app.option_defaults()->always_capture_default();
   app.add_option("file", options.file, "the file to learn, of any kind");
-  app.add_option("--model", options.model, "gpt or lstm")
-      ->check(CLI::IsMember({"gpt", "lstm"}));
-  app.add_option(
-         "--width", options.size.width,
-         "width of a GPT, a multiple of 32, or size of an LSTM's state; "
-         "0: 128, 256")
+  std::vector<std::string> names;
+  for (const auto& [name, recipe] : recipes()) names.push_back(name);
+  app.add_option("--model", options.model,
+                 "the model to train; bert predicts masked bytes, the others "
+                 "the next one")
+      ->check(CLI::IsMember(names));
+  app.add_option("--width", options.size.width,
+                 "width of a transformer, a multiple of 32, of llama-15m of "
+                 "64; or size of an LSTM's state; 0: 128, 384, 256")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--layers", options.size.layers,
-                 "number of layers; 0: 4 for a GPT, 1 for an LSTM")
+                 "number of layers; 0: 4 for a transformer, 9 for llama-15m, "
+                 "1 for an LSTM")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--context", options.size.context, "bytes in a window")
       ->check(CLI::PositiveNumber);
-  app.add_option("--dropout", options.size.dropout, "dropout of a GPT")
+  app.add_option("--key-heads", options.size.key_heads,
+                 "heads of keys and values of a Llama, which divide its heads; "
+                 "0: half of these")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--window", options.size.window,
+                 "bytes that a byte sees in a Llama's attention; 0: all")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--dropout", options.size.dropout, "dropout of a GPT or BERT")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--stride", options.stride,
                  "bytes from the start of a window to that of the next")
@@ -70,24 +103,34 @@ void add_options(CLI::App& app, Options& options) {
                  "length of the samples")
       ->check(CLI::NonNegativeNumber);
   app.add_option(
-         "--temperature", options.samples.temperature,
-         "temperature of the samples: the lower, the less random they are")
-      ->check(CLI::PositiveNumber);
+         "--temperature", options.samples.sampling.temperature,
+         "temperature of generated text: the lower, the less random it is; 0: "
+         "the likeliest byte")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--top-k", options.samples.sampling.top_k,
+                 "draw only from this many bytes, the likeliest; 0: from all")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--top-p", options.samples.sampling.top_p,
+                 "draw only from the likeliest bytes that together have this "
+                 "probability")
+      ->check(CLI::Range(1e-9, 1.0));
+  app.add_option("--generate", options.generated,
+                 "at the end, generate this many bytes after the prompt")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--prompt", options.samples.prompt,
+                 "the beginning of generated text");
   add_options(app, options.training);
 }
 
 // The mean loss per byte, in nats, over all ranks.
 double validation_loss(hvd::nn::Module& model,
-                       const hvd::data::TextWindows& windows) {
+                       const hvd::data::Dataset& windows) {
   const hvd::NoGrad no_grad;
   double sum = 0;
   for (std::int64_t i = hvd::rank(); i < windows.size(); i += hvd::size()) {
     const auto batch = windows.get_batch(std::span(&i, 1));
-    const hvd::Tensor logits = model(batch[0]);
     sum += static_cast<double>(
-        hvd::cross_entropy(logits.reshape({-1, logits.size(-1)}),
-                           batch[1].reshape({-1}))
-            .item<float>());
+        classification_loss(model(batch[0]), batch[1]).item<float>());
   }
   return sum_over_ranks(sum, "validation loss") /
          static_cast<double>(windows.size());
@@ -103,12 +146,28 @@ void report(hvd::nn::Module& model, std::int64_t epoch, double loss,
     std::printf("  ");
   }
   std::printf("peak memory of a rank %.0f MiB\n", memory);
-  if (options.samples.length > 0) {
+  if (options.samples.length > 0 && !options.masks()) {
     SampleOptions samples = options.samples;
     samples.seed = options.training.seed + static_cast<std::uint64_t>(epoch);
     std::printf("--- sample ---\n%s\n--------------\n",
                 sample_text(model, samples).c_str());
   }
+  std::fflush(stdout);
+}
+
+void show_generated(hvd::nn::Module& model, const Options& options) {
+  SampleOptions samples = options.samples;
+  samples.length = options.generated;
+  samples.seed = options.training.seed;
+  model.eval();
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string text = sample_text(model, samples);
+  const std::chrono::duration<double> took =
+      std::chrono::steady_clock::now() - begin;
+  std::printf("--- generated ---\n%s%s\n-----------------\n",
+              samples.prompt.c_str(), text.c_str());
+  std::printf("  %.0f bytes/s\n",
+              static_cast<double>(options.generated) / took.count());
   std::fflush(stdout);
 }
 
@@ -126,25 +185,45 @@ std::string fingerprint(const hvd::data::ByteText& text) {
 void run(const Options& options) {
   hvd::throw_if_error(hvd::init());
   hvd::manual_seed(options.training.seed);
+  if (options.masks() && options.generated > 0) {
+    throw std::runtime_error(
+        "bert predicts masked bytes, and generates no text; leave out "
+        "--generate");
+  }
+  if (options.samples.prompt.empty()) {
+    throw std::runtime_error("the prompt is empty; wanted is a byte or more");
+  }
   const auto text = hvd::data::ByteText::read(
       options.file, {.validation_fraction = options.validation});
   const hvd::data::TextWindows train(
       text.train(), {.length = options.size.context, .stride = options.stride});
-  std::unique_ptr<hvd::data::TextWindows> validation;
+  std::unique_ptr<hvd::data::TextWindows> held_out;
   if (options.validation > 0) {
-    validation = std::make_unique<hvd::data::TextWindows>(
+    held_out = std::make_unique<hvd::data::TextWindows>(
         text.validation(),
         hvd::data::TextWindowsOptions{.length = options.size.context});
   }
+  const MaskedWindows masked(train);
+  const auto dataset =
+      [&](const hvd::data::TextWindows& windows,
+          const MaskedWindows& with_masks) -> const hvd::data::Dataset& {
+    if (options.masks()) return with_masks;
+    return windows;
+  };
   const auto model = models::make_text_model(options.model, options.size);
   TrainerOptions training = options.training;
   training.settings["text"] = fingerprint(text);
-  Trainer trainer(*model, train, training);
+  Trainer trainer(*model, dataset(train, masked), training);
   trainer.run([&](std::int64_t epoch) {
-    const double loss =
-        validation == nullptr ? 0 : validation_loss(*model, *validation);
+    double loss = 0;
+    if (held_out != nullptr) {
+      const MaskedWindows with_masks(*held_out);
+      loss = validation_loss(*model, dataset(*held_out, with_masks));
+    }
     report(*model, epoch, loss, options);
   });
+  if (options.generated > 0 && hvd::rank() == 0)
+    show_generated(*model, options);
   hvd::throw_if_error(hvd::shutdown());
 }
 
@@ -167,6 +246,10 @@ int main(int argc, char** argv) {
                        {"dropout", std::to_string(options.size.dropout)},
                        {"stride", std::to_string(options.stride)},
                        {"validation", std::to_string(options.validation)}};
+  if (options.model.starts_with("llama")) {
+    training.settings["key-heads"] = std::to_string(options.size.key_heads);
+    training.settings["window"] = std::to_string(options.size.window);
+  }
   try {
     run(options);
     return 0;

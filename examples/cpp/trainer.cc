@@ -108,9 +108,16 @@ double peak_tensor_memory() {
   return static_cast<double>(bytes) / (1 << 20);
 }
 
+hvd::Tensor classification_loss(const hvd::Tensor& outputs,
+                                const hvd::Tensor& targets) {
+  return hvd::cross_entropy(outputs.reshape({-1, outputs.size(-1)}),
+                            targets.reshape({-1}));
+}
+
 Trainer::Trainer(models::ChainModel& model, const hvd::data::Dataset& dataset,
-                 const TrainerOptions& options)
+                 const TrainerOptions& options, Loss loss)
     : options_(options),
+      loss_(std::move(loss)),
       model_(model),
       sampler_(checked(dataset, options).size(), {.num_replicas = hvd::size(),
                                                   .rank = hvd::rank(),
@@ -242,9 +249,7 @@ void Trainer::show_checkpointing(const hvd::Tensor& input) {
 
 double Trainer::train_step(const hvd::data::Batch& batch) {
   optimizer_->zero_grad();
-  const hvd::Tensor outputs = model_(batch[0]);
-  const hvd::Tensor loss = hvd::cross_entropy(
-      outputs.reshape({-1, outputs.size(-1)}), batch[1].reshape({-1}));
+  const hvd::Tensor loss = loss_(model_(batch[0]), batch[1]);
   loss.backward();
   if (options_.clip_norm > 0) {
     optimizer_->synchronize();

@@ -6,9 +6,7 @@
 //   Trainer trainer(model, dataset, {.epochs = 5, .batch_size = 64});
 //   trainer.run([&](std::int64_t epoch) { report(test(model)); });
 //
-// Model and data set outlive the trainer. A batch is {inputs, targets}, and the
-// loss the cross entropy of the model's outputs, whose last dimension is the
-// classes.
+// Model and data set outlive the trainer. A batch is {inputs, targets}.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +30,20 @@ double peak_memory();
 // The peak memory of its tensors, since reset_peak() of their allocator.
 double peak_tensor_memory();
 
+// The mean loss of a batch.
+using Loss = std::function<hvd::Tensor(const hvd::Tensor& outputs,
+                                       const hvd::Tensor& targets)>;
+// Of outputs whose last dimension is the classes.
+hvd::Tensor classification_loss(const hvd::Tensor& outputs,
+                                const hvd::Tensor& targets);
+
 class Trainer {
  public:
   //   std::runtime_error  there are fewer items than one step takes
   //   hvd::Error, InvalidArgument  a file cannot be read or written, or options
   //                                are invalid
   Trainer(models::ChainModel& model, const hvd::data::Dataset& dataset,
-          const TrainerOptions& options);
+          const TrainerOptions& options, Loss loss = classification_loss);
 
   // Trains from the current state to the end. After each epoch the model is the
   // same on all ranks, running moments included. Then calls `after_epoch` with
@@ -55,6 +60,7 @@ class Trainer {
   std::int64_t step_of_epoch() const;
 
   const TrainerOptions options_;
+  const Loss loss_;
   models::ChainModel& model_;
   hvd::data::DistributedSampler sampler_;
   hvd::data::DataLoader loader_;

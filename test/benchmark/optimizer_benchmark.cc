@@ -38,7 +38,7 @@
 #include <horovodpp/autograd/warning.h>
 #include <horovodpp/horovodpp.h>
 
-#include "models/resnet.h"
+#include "models/vision/resnet.h"
 #include "test/benchmark/model_shapes.h"
 #include "test/benchmark/quartiles.h"
 

@@ -6,7 +6,7 @@
 #include "horovodpp/checkpoint/checkpoint.h"
 #include "horovodpp/checkpoint/planned_chain.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/ops/functional/attention.h"
+#include "horovodpp/ops/attention/attention.h"
 #include "test/autograd/support.h"
 
 namespace hvd {

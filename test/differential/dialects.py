@@ -127,9 +127,12 @@ SOURCES = {
                    "hvd::layer_norm({0}, {normalized_shape}, {1}, {2}, {eps})"),
     "scaled_dot_product_attention": (
         "F.scaled_dot_product_attention({0}, {1}, {2}, {3}, {dropout_p}, {is_causal}, "
-        "scale={scale})",
+        "scale={scale}, enable_gqa={enable_gqa})",
         "hvd::scaled_dot_product_attention({0}, {1}, {2}, {{.mask = {3}, .is_causal = "
-        "{is_causal}, .dropout_p = {dropout_p}, .scale = {scale}}})"),
+        "{is_causal}, .dropout_p = {dropout_p}, .scale = {scale}, .enable_gqa = {enable_gqa}}})"),
+    "rotary_embedding": ("rotary_embedding({0}, {base}, {offset}, {interleaved})",
+                         "hvd::rotary_embedding({0}, {{.base = {base}, .offset = {offset}, "
+                         ".interleaved = {interleaved}}})"),
     "lstm": ("lstm({0}, {1}, {2}, {3}, {4}, {5}, {6})",
              "hvd::lstm({0}, {{{1}, {2}}}, {{{3}, {4}, {5}, {6}}})"),
     # Orders, searches, counts and draws.

@@ -569,6 +569,8 @@ KNOWN = [
               meets("gelu", "lstm"), meets("number_div", "div", "pow", "log"))),
     Known("a number within a rounding of another may compare otherwise", kind="values",
           operation="(eq|ne|lt|le|gt|ge)(_number)?", program=among_rounded_numbers),
+    Known("a number within a rounding of an integer may be rounded to another", kind="values",
+          operation="floor|ceil|trunc", program=among_rounded_numbers),
     Known("a number within a rounding of another may be the largest", kind="values",
           operation="max_dim|min_dim|argmax|argmax_dim", program=among_rounded_numbers),
     Known("the sign of a zero is not the same everywhere, and so not that of 1 divided by it",

@@ -84,7 +84,14 @@ void add_network_operations(Operations& all) {
                              .is_causal = s.flag("is_causal"),
                              .dropout_p = s.number("dropout_p")};
     if (s.has("scale")) options.scale = s.number("scale");
+    options.enable_gqa = s.has("enable_gqa") && s.flag("enable_gqa");
     return Results{scaled_dot_product_attention(s[0], s[1], s[2], options)};
+  };
+  all["rotary_embedding"] = [](const Statement& s) {
+    return Results{rotary_embedding(
+        s[0], {.base = s.number("base"),
+               .offset = static_cast<std::int64_t>(s.number("offset")),
+               .interleaved = s.flag("interleaved")})};
   };
   all["lstm"] = [](const Statement& s) {
     const LstmResult result =

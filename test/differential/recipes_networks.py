@@ -126,15 +126,27 @@ def layer_norm(b, name):
 def attention(b, name):
     q = b.floating(low=2, high=4)
     keys, width, batch = b.size(), b.size(), q.sizes[:-2]
-    k = b.like((*batch, keys, q.sizes[-1]), q.dtype)
-    v = b.like((*batch, keys, width), q.dtype)
+    gqa = len(batch) > 0 and b.chance(0.3)
+    heads = batch
+    if gqa:
+        divisors = [n for n in range(1, batch[-1] + 1) if batch[-1] % n == 0] or [0]
+        heads = (*batch[:-1], b.rng.choice(divisors))
+    k = b.like((*heads, keys, q.sizes[-1]), q.dtype)
+    v = b.like((*heads, keys, width), q.dtype)
     causal = b.chance(0.3)
     mask = None
     if not causal and b.chance(0.5):
         lead = [n if b.chance(0.5) else 1 for n in batch] if b.chance(0.5) else []
         mask = b.like((*lead, q.sizes[-2], keys), b.rng.choice(("bool", q.dtype)))
     b.emit(name, (q, k, v, mask), ((*batch, q.sizes[-2], width), q.dtype), is_causal=causal,
-           dropout_p=0.0, scale=b.rng.choice((None, None, 0.5, 2.0)))
+           dropout_p=0.0, scale=b.rng.choice((None, None, 0.5, 2.0)), enable_gqa=gqa)
+
+
+@recipe("rotary_embedding")
+def rotary_embedding(b, name):
+    x = b.floating(low=2, fits=lambda k: k.sizes[-1] % 2 == 0)
+    b.emit(name, (x,), (x.sizes, x.dtype), base=b.rng.choice((2.0, 10000.0)),
+           offset=b.rng.randint(0, 3), interleaved=b.chance(0.5))
 
 
 @recipe("lstm", weight=1.5)

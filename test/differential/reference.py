@@ -63,6 +63,22 @@ def clone_with_strides(x, strides):
     return torch.empty_strided(x.shape, strides, dtype=x.dtype).copy_(x)
 
 
+def rotary_embedding(x, base, offset, interleaved):
+    """As transformers' apply_rotary_pos_emb, with angles in float64."""
+    rows, width = x.shape[-2:]
+    if width % 2 or not x.is_floating_point():
+        raise RuntimeError("rotary_embedding")
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    steps = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / max(width, 1))
+    angles = torch.arange(offset, offset + rows, dtype=torch.float64)[:, None] * steps
+    cos, sin = angles.cos().to(wide.dtype), angles.sin().to(wide.dtype)
+    if interleaved:
+        a, b = wide[..., ::2], wide[..., 1::2]
+        return torch.stack((a * cos - b * sin, b * cos + a * sin), -1).reshape(x.shape).to(x.dtype)
+    a, b = wide[..., :width // 2], wide[..., width // 2:]
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), -1).to(x.dtype)
+
+
 def lstm(x, h, c, w_ih, w_hh, b_ih, b_hh):
     weights = [w_ih, w_hh] if b_ih is None else [w_ih, w_hh, b_ih, b_hh]
     output, h, c = torch.lstm(x, [h.unsqueeze(0), c.unsqueeze(0)], weights,
@@ -146,6 +162,7 @@ class _Session:
                      "drop_path": drop_path, "topk": topk, "kthvalue": kthvalue,
                      "sum_of_squares": sum_of_squares,
                      "clone_with_strides": clone_with_strides, "lstm": lstm,
+                     "rotary_embedding": rotary_embedding,
                      "autocast": autocast, "Asking": functions.Asking,
                      "Recomputing": functions.Recomputing}
 

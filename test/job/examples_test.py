@@ -71,7 +71,7 @@ class FashionMnist(unittest.TestCase):
 
     def test_trains_every_model(self):
         for model, *width in (["lenet"], ["resnet18", "4"], ["resnet50", "4"],
-                              ["densenet", "4"], ["swin", "16"]):
+                              ["densenet", "4"], ["swin", "16"], ["vit", "16"], ["gru", "16"]):
             options = ["--width", *width] if width else []
             job = jobs.run(2, FASHION_MNIST, "--model", model, *options, "--augment",
                            "--epochs", "1", "--limit", "256", "--batch-size", "32")
@@ -79,6 +79,34 @@ class FashionMnist(unittest.TestCase):
             self.assertRegex(job.stdout, r"100%  \d+ images/s  tensors \d+ MiB  loss")
             self.assertRegex(job.stdout,
                              r"test accuracy [0-9.]+ %, peak memory of a rank \d+ MiB")
+
+    def test_learns_to_remove_noise(self):
+        job = jobs.run(2, FASHION_MNIST, "--model", "unet", "--width", "8", "--epochs", "2",
+                       "--limit", "512", "--batch-size", "16")
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        errors = re.findall(r"test error of the noise ([0-9.]+) of its variance", job.stdout)
+        self.assertEqual(len(errors), 2, job.stdout)
+        self.assertLess(float(errors[-1]), 0.6)
+
+    def test_other_models_learn_along_the_same_curve_in_two_ranks(self):
+        for model, width in (("vit", "16"), ("gru", "16"), ("unet", "8")):
+            curves = []
+            for ranks, how in ((1, "none"), (2, "none"), (2, "block"), (2, "budget=75%")):
+                if (model, how) == ("gru", "budget=75%"):
+                    continue  # It has too few stages.
+                with tempfile.NamedTemporaryFile() as file:
+                    job = jobs.run(ranks, FASHION_MNIST, "--model", model, "--width", width,
+                                   "--epochs", "1", "--limit", "320", "--batch-size",
+                                   str(16 // ranks), "--checkpoint", how,
+                                   "--loss-file", file.name)
+                    self.assertEqual((job.returncode, job.stderr), (0, ""), (model, how))
+                    with open(file.name) as lines:
+                        curves.append([float.fromhex(line) for line in lines])
+            one, two, *checkpointed = curves
+            self.assertEqual(len(one), 20)
+            worst = max(abs(a - b) / a for a, b in zip(one, two, strict=True))
+            self.assertLessEqual(worst, 1e-4, model)
+            self.assertEqual(checkpointed, [two] * len(checkpointed), model)
 
     def losses(self, ranks, global_batch):
         # A small learning rate: at large ones, rounding alone can flip a ReLU,
@@ -174,19 +202,20 @@ class FashionMnist(unittest.TestCase):
 
 
 class Text(unittest.TestCase):
-    def run_on(self, text, *options):
+    def run_on(self, text, *options, ranks=2):
         with tempfile.NamedTemporaryFile() as file:
             file.write(text)
             file.flush()
-            return jobs.run(2, TEXT, file.name, *options)
+            return jobs.run(ranks, TEXT, file.name, *options)
 
     def test_learns_a_text_and_writes_a_similar_one(self):
         for model, options in (("gpt", ["--width", "32", "--layers", "1"]),
+                               ("llama", ["--width", "64", "--layers", "1"]),
                                ("lstm", ["--width", "64"])):
             job = self.run_on(b"abcdefgh" * 400, "--model", model, *options,
                               "--context", "16", "--stride", "5", "--epochs", "8",
                               "--batch-size", "8", "--learning-rate", "0.005",
-                              "--sample-bytes", "24", "--temperature", "0.1")
+                              "--sample-bytes", "48", "--temperature", "0.1")
             self.assertEqual((job.returncode, job.stderr), (0, ""))
             losses = [float(loss) for loss in
                       re.findall(r"validation loss ([0-9.]+) nats", job.stdout)]
@@ -195,8 +224,56 @@ class Text(unittest.TestCase):
             self.assertRegex(job.stdout, r"100%  \d+ tokens/s  tensors \d+ MiB  loss")
             # The beginning of the sample is random; the end depends on the model.
             sample = job.stdout.split("--- sample ---\n")[-1].split("\n")[0]
-            self.assertEqual(len(sample), 24)
+            self.assertEqual(len(sample), 48)
             self.assertIn(sample[-12:], "abcdefgh" * 3)
+
+    def test_generates_text_after_a_prompt(self):
+        for options in (["--temperature", "0"], ["--top-k", "1"], ["--top-p", "0.01"]):
+            job = self.run_on(b"abcdefgh" * 400, "--model", "llama", "--width", "32",
+                              "--layers", "1", "--context", "16", "--stride", "5",
+                              "--epochs", "8", "--batch-size", "8", "--learning-rate", "0.005",
+                              "--sample-bytes", "0", "--prompt", "cdefghab", "--generate", "24",
+                              *options)
+            self.assertEqual((job.returncode, job.stderr), (0, ""))
+            self.assertNotIn("--- sample ---", job.stdout)
+            text = job.stdout.split("--- generated ---\n")[1].split("\n")[0]
+            self.assertEqual(text, "cdefghab" * 4)
+
+    def test_a_masked_model_learns_and_generates_no_text(self):
+        options = ["--model", "bert", "--width", "32", "--layers", "1", "--context", "16"]
+        text = b"".join(bytes([letter]) * 64 for letter in b"abcdefgh") * 8
+        job = self.run_on(text, *options, "--stride", "5", "--epochs", "10",
+                          "--batch-size", "8", "--learning-rate", "0.005")
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        losses = [float(loss) for loss in
+                  re.findall(r"validation loss ([0-9.]+) nats", job.stdout)]
+        self.assertLess(losses[-1], 0.3)
+        self.assertNotIn("--- sample ---", job.stdout)
+        job = self.run_on(b"abcdefgh" * 400, *options, "--generate", "5")
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("leave out --generate", job.stderr)
+        job = self.run_on(b"abcdefgh" * 400, "--prompt", "")
+        self.assertEqual(job.returncode, 1)
+        self.assertIn("the prompt is empty", job.stderr)
+
+    def test_other_models_learn_along_the_same_curve_in_two_ranks(self):
+        for model in ("llama", "bert"):
+            curves = []
+            for ranks, how in ((1, "none"), (2, "none"), (2, "block"), (2, "budget=60%"),
+                               (2, "online=60%")):
+                with tempfile.NamedTemporaryFile() as file:
+                    job = self.run_on(b"abcdefgh" * 200, "--model", model, "--width", "32",
+                                      "--layers", "3", "--context", "16", "--epochs", "1",
+                                      "--batch-size", str(8 // ranks), "--sample-bytes", "0",
+                                      "--checkpoint", how, "--loss-file", file.name, ranks=ranks)
+                    self.assertEqual((job.returncode, job.stderr), (0, ""), (model, how))
+                    with open(file.name) as lines:
+                        curves.append([float.fromhex(line) for line in lines])
+            one, two, *checkpointed = curves
+            self.assertGreater(len(one), 10)
+            worst = max(abs(a - b) / a for a, b in zip(one, two, strict=True))
+            self.assertLessEqual(worst, 1e-4, model)
+            self.assertEqual(checkpointed, [two] * 3, model)
 
     def test_learns_the_same_with_every_way_of_checkpointing(self):
         losses = set()

@@ -17,14 +17,20 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/allocator.h"
 #include "horovodpp/optim/sgd.h"
-#include "models/char_lstm.h"
-#include "models/densenet.h"
-#include "models/gpt.h"
-#include "models/lenet.h"
-#include "models/mlp.h"
-#include "models/resnet.h"
-#include "models/swin.h"
+#include "models/language/bert.h"
+#include "models/language/char_lstm.h"
+#include "models/language/gpt.h"
+#include "models/language/llama.h"
+#include "models/vision/densenet.h"
+#include "models/vision/image_gru.h"
+#include "models/vision/lenet.h"
+#include "models/vision/mlp.h"
+#include "models/vision/resnet.h"
+#include "models/vision/swin.h"
+#include "models/vision/unet.h"
+#include "models/vision/vit.h"
 #include "test/models/same_numbers.h"
+#include "test/models/tasks.h"
 
 namespace hvd {
 namespace {
@@ -91,6 +97,7 @@ struct CheckpointedCase {
   std::string name;
   std::function<std::unique_ptr<ChainModel>()> make;
   bool reads_text = false;
+  bool denoises = false;
   bool is_flat = false;  // Too few stages to recompute any.
   friend void PrintTo(const CheckpointedCase& c, std::ostream* out) {
     *out << c.name;
@@ -104,31 +111,60 @@ auto making(Options... options) {
 
 // With random numbers in every model that can draw some.
 std::vector<CheckpointedCase> checkpointed_cases() {
-  return {{.name = "mlp", .make = making<models::Mlp>(), .is_flat = true},
-          {.name = "lenet", .make = making<models::LeNet>(), .is_flat = true},
-          {.name = "resnet18",
-           .make = making<models::ResNet18>(models::ResNetOptions{.width = 4})},
-          {.name = "resnet50",
-           .make = making<models::ResNet50>(models::ResNetOptions{.width = 4})},
-          {.name = "densenet",
-           .make = making<models::DenseNetBC>(models::DenseNetOptions{
-               .growth = 4, .layers = {3, 3, 3}, .dropout = 0.2})},
-          {.name = "swin",
-           .make = making<models::Swin>(models::SwinOptions{
-               .width = 8, .heads = 2, .depths = {2, 2}, .drop_path = 0.4})},
-          {.name = "gpt",
-           .make = making<models::GPT>(models::GPTOptions{.width = 16,
+  return {
+      {.name = "mlp", .make = making<models::Mlp>(), .is_flat = true},
+      {.name = "lenet", .make = making<models::LeNet>(), .is_flat = true},
+      {.name = "resnet18",
+       .make = making<models::ResNet18>(models::ResNetOptions{.width = 4})},
+      {.name = "resnet50",
+       .make = making<models::ResNet50>(models::ResNetOptions{.width = 4})},
+      {.name = "densenet",
+       .make = making<models::DenseNetBC>(models::DenseNetOptions{
+           .growth = 4, .layers = {3, 3, 3}, .dropout = 0.2})},
+      {.name = "swin",
+       .make = making<models::Swin>(models::SwinOptions{
+           .width = 8, .heads = 2, .depths = {2, 2}, .drop_path = 0.4})},
+      {.name = "gpt",
+       .make = making<models::GPT>(models::GPTOptions{.width = 16,
+                                                      .layers = 4,
+                                                      .heads = 2,
+                                                      .context = 12,
+                                                      .vocabulary = 32,
+                                                      .dropout = 0.2}),
+       .reads_text = true},
+      {.name = "lstm",
+       .make = making<models::CharLSTM>(models::CharLSTMOptions{
+           .width = 8, .hidden = 16, .layers = 2, .vocabulary = 32}),
+       .reads_text = true,
+       .is_flat = true},
+      {.name = "llama",
+       .make = making<models::Llama>(models::LlamaOptions{.width = 16,
+                                                          .hidden = 24,
                                                           .layers = 4,
-                                                          .heads = 2,
-                                                          .context = 12,
-                                                          .vocabulary = 32,
-                                                          .dropout = 0.2}),
-           .reads_text = true},
-          {.name = "lstm",
-           .make = making<models::CharLSTM>(models::CharLSTMOptions{
-               .width = 8, .hidden = 16, .layers = 2, .vocabulary = 32}),
-           .reads_text = true,
-           .is_flat = true}};
+                                                          .heads = 4,
+                                                          .key_heads = 2,
+                                                          .window = 5,
+                                                          .vocabulary = 32}),
+       .reads_text = true},
+      {.name = "bert",
+       .make = making<models::Bert>(models::BertOptions{.width = 16,
+                                                        .layers = 4,
+                                                        .heads = 2,
+                                                        .context = 12,
+                                                        .vocabulary = 32,
+                                                        .dropout = 0.2}),
+       .reads_text = true},
+      {.name = "vit",
+       .make = making<models::Vit>(models::VitOptions{
+           .width = 16, .layers = 4, .heads = 2, .patch = 7, .dropout = 0.2})},
+      {.name = "gru",
+       .make = making<models::ImageGRU>(
+           models::ImageGRUOptions{.hidden = 16, .layers = 2}),
+       .is_flat = true},
+      {.name = "unet",
+       .make =
+           making<models::UNet>(models::UNetOptions{.width = 8, .groups = 4}),
+       .denoises = true}};
 }
 
 struct Batch {
@@ -141,12 +177,15 @@ Batch batch_of(const CheckpointedCase& c) {
     return {same_integers("tokens", {8, 12}, 32),
             same_integers("targets", {8 * 12}, 32)};
   }
+  if (c.denoises) {
+    return {same_noisy_images(4).to(DType::kF32),
+            same_noise(4).to(DType::kF32)};
+  }
   return {randn({4, 1, 28, 28}), same_integers("labels", {4}, 10)};
 }
 
 Tensor loss_of(ChainModel& model, const Batch& batch) {
-  const Tensor logits = model(batch.inputs);
-  return cross_entropy(logits.reshape({-1, logits.size(-1)}), batch.targets);
+  return task_loss(model(batch.inputs), batch.targets);
 }
 
 // The outcome of a training: its losses, then all parameters and moments.

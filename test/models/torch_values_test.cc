@@ -15,14 +15,20 @@
 #include <set>
 
 #include "horovodpp/optim/sgd.h"
-#include "models/char_lstm.h"
-#include "models/densenet.h"
-#include "models/gpt.h"
-#include "models/lenet.h"
-#include "models/mlp.h"
-#include "models/resnet.h"
-#include "models/swin.h"
+#include "models/language/bert.h"
+#include "models/language/char_lstm.h"
+#include "models/language/gpt.h"
+#include "models/language/llama.h"
+#include "models/vision/densenet.h"
+#include "models/vision/image_gru.h"
+#include "models/vision/lenet.h"
+#include "models/vision/mlp.h"
+#include "models/vision/resnet.h"
+#include "models/vision/swin.h"
+#include "models/vision/unet.h"
+#include "models/vision/vit.h"
 #include "test/models/same_numbers.h"
+#include "test/models/tasks.h"
 
 namespace hvd {
 namespace {
@@ -35,6 +41,7 @@ struct Case {
   std::string name;
   std::function<std::unique_ptr<nn::Module>()> make;
   bool reads_text = false;
+  bool denoises = false;
   double rate = 0.005;  // As RATES in the script.
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
@@ -66,7 +73,33 @@ std::vector<Case> all_cases() {
            .reads_text = true},
           {.name = "swin",
            .make = maker<models::Swin>(
-               models::SwinOptions{.width = 8, .heads = 2, .depths = {2, 2}})}};
+               models::SwinOptions{.width = 8, .heads = 2, .depths = {2, 2}})},
+          {.name = "llama",
+           .make = maker<models::Llama>(models::LlamaOptions{.width = 16,
+                                                             .hidden = 24,
+                                                             .layers = 2,
+                                                             .heads = 4,
+                                                             .key_heads = 2,
+                                                             .window = 5,
+                                                             .vocabulary = 32}),
+           .reads_text = true},
+          {.name = "bert",
+           .make = maker<models::Bert>(models::BertOptions{.width = 16,
+                                                           .layers = 2,
+                                                           .heads = 2,
+                                                           .context = 12,
+                                                           .vocabulary = 32}),
+           .reads_text = true},
+          {.name = "vit",
+           .make = maker<models::Vit>(models::VitOptions{
+               .width = 16, .layers = 2, .heads = 2, .patch = 7})},
+          {.name = "gru",
+           .make = maker<models::ImageGRU>(
+               models::ImageGRUOptions{.hidden = 16, .layers = 2})},
+          {.name = "unet",
+           .make = maker<models::UNet>(
+               models::UNetOptions{.width = 8, .groups = 4}),
+           .denoises = true}};
 }
 
 struct Step {
@@ -78,6 +111,9 @@ Step make_batch(const Case& c, DType dtype) {
   if (c.reads_text) {
     const Tensor tokens = same_integers("tokens", {kBatch, 13}, 32);
     return {tokens.narrow(1, 0, 12), tokens.narrow(1, 1, 12).reshape({-1})};
+  }
+  if (c.denoises) {
+    return {same_noisy_images(kBatch).to(dtype), same_noise(kBatch).to(dtype)};
   }
   // The perceptron's images are [n, 784]: the same name, so the same numbers.
   return {same_uniform("images", {kBatch, 1, 28, 28}).to(dtype),
@@ -158,8 +194,7 @@ class PyTorchsModel : public testing::TestWithParam<Case> {
     for (std::size_t i = 0; i < curve.size(); ++i) {
       optimizer.zero_grad();
       const Tensor logits = (*model)(step.inputs);
-      const Tensor loss =
-          cross_entropy(logits.reshape({-1, logits.size(-1)}), step.targets);
+      const Tensor loss = task_loss(logits, step.targets);
       loss.backward();
       const double found = loss.detach().to(DType::kF64).item<double>();
       if (i == 0) {

@@ -54,10 +54,9 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
               enable_gqa=False):
-    need(not enable_gqa, "enable_gqa")
     need(dropout_p == 0.0, "random results")
     return call("scaled_dot_product_attention", query, key, value, attn_mask, dropout_p=dropout_p,
-                is_causal=is_causal, scale=scale)
+                is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)
 
 
 def embedding(weight, input, padding_idx=None, max_norm=None, norm_type=2.0,

@@ -129,6 +129,7 @@ inline constexpr auto kOperationNames =
                                      "relu",
                                      "remainder",
                                      "roll",
+                                     "rotary_embedding",
                                      "round",
                                      "rsqrt",
                                      "scatter",

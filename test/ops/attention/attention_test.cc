@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention: compares the blocked computation with matmul and softmax.
-#include "horovodpp/ops/functional/attention.h"
+#include "horovodpp/ops/attention/attention.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/char_lstm.h"
+#include "models/language/char_lstm.h"
 
 #include <memory>
 

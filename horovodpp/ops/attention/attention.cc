@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/functional/attention.h"
+#include "horovodpp/ops/attention/attention.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/graph_ops.h"
@@ -11,8 +14,8 @@
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/attention/attention_heads.h"
 #include "horovodpp/ops/elementwise_ops.h"
-#include "horovodpp/ops/functional/attention_heads.h"
 #include "horovodpp/ops/functional/composed.h"
 #include "horovodpp/ops/functional/dropout.h"
 #include "horovodpp/ops/matmul_ops.h"
@@ -28,7 +31,8 @@ namespace {
 
 // The settings of a call, without q, k, v and the mask.
 struct Settings {
-  bool is_causal = false;
+  VisibleKeys visible = {};
+  std::int64_t groups = 1;
   double scale = 1.0;
   std::optional<DropoutMask> dropout = std::nullopt;
 };
@@ -47,22 +51,47 @@ Tensor kept_weights(const Dims& shape, DType dtype, const DropoutMask& mask) {
   return to(out, dtype);
 }
 
+// [..., heads, rows, columns] -> [..., groups heads, rows, columns]: each head
+// `groups` times in a row.
+Tensor repeated_heads(const Tensor& x, std::int64_t groups) {
+  if (groups == 1) return x;
+  Dims shape = x.shape();
+  shape[shape.size() - 3] *= groups;
+  const Tensor apart = unsqueeze(x, -3);
+  Dims repeated = apart.shape();
+  repeated[repeated.size() - 3] = groups;
+  return reshape(expand(apart, repeated), shape);
+}
+
+// bool [queries, keys]: true where a query sees a key.
+Tensor visible_mask(const VisibleKeys& visible, std::int64_t queries,
+                    std::int64_t keys) {
+  const Tensor mask = zeros({queries, keys}, {.dtype = DType::kBool});
+  bool* row = mask.data<bool>();
+  for (std::int64_t i = 0; i < queries; ++i, row += keys) {
+    const KeyRange sees = visible.of(i, keys);
+    if (sees.size() > 0) std::fill(row + sees.begin, row + sees.end, true);
+  }
+  return mask;
+}
+
 // Attention from simpler operations. A softmax over no keys is NaN, so a row
 // without keys uses scores of 0 and weights of 0.
 Tensor composed_in_its_dtype(const Tensor& q, const Tensor& k, const Tensor& v,
                              const Tensor& mask, const Settings& settings) {
   constexpr double kNever = -std::numeric_limits<double>::infinity();
-  Tensor scores = matmul(q * settings.scale, transpose(k, -2, -1));
+  const Tensor keys = repeated_heads(k, settings.groups);
+  const Tensor values = repeated_heads(v, settings.groups);
+  Tensor scores = matmul(q * settings.scale, transpose(keys, -2, -1));
   Tensor counts = mask;
-  if (settings.is_causal) {
-    const Tensor i = unsqueeze(arange(0, static_cast<double>(q.size(-2))), 1);
-    counts = ge(i, arange(0, static_cast<double>(k.size(-2))));
+  if (!settings.visible.are_all()) {
+    counts = visible_mask(settings.visible, q.size(-2), k.size(-2));
   }
   if (counts.defined()) {
     scores = counts.dtype() == DType::kBool ? where(counts, scores, kNever)
                                             : add(scores, counts);
   }
-  if (scores.size(-1) == 0) return matmul(scores, v);
+  if (scores.size(-1) == 0) return matmul(scores, values);
   const Tensor sees = ne(max(scores.detach(), -1, true).values, kNever);
   Tensor weights = softmax(where(sees, scores, 0.0), -1);
   weights = where(sees, weights, 0.0);
@@ -70,7 +99,7 @@ Tensor composed_in_its_dtype(const Tensor& q, const Tensor& k, const Tensor& v,
     weights = weights *
               kept_weights(weights.shape(), weights.dtype(), *settings.dropout);
   }
-  return matmul(weights, v);
+  return matmul(weights, values);
 }
 
 // The same; 16-bit types compute in float and round once.
@@ -93,7 +122,8 @@ AttentionCall call_of(const Tensor& q, const Tensor& k, const Tensor& v,
                      .k = widened(k.detach()),
                      .v = widened(v.detach()),
                      .mask = mask,
-                     .is_causal = settings.is_causal,
+                     .visible = settings.visible,
+                     .groups = settings.groups,
                      .scale = settings.scale,
                      .dropout = settings.dropout};
   if (mask.defined() && mask.dtype() != DType::kBool) {
@@ -136,6 +166,51 @@ struct AttentionBackward : Node {
   Settings settings;
 };
 
+void check_heads(const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionOptions& options) {
+  if (!options.enable_gqa) return;
+  const bool fits =
+      q.dim() >= 3 && k.dim() >= 3 && v.dim() >= 3 &&
+      k.size(-3) == v.size(-3) &&
+      (k.size(-3) == 0 ? q.size(-3) == 0 : q.size(-3) % k.size(-3) == 0);
+  if (fits) return;
+  throw InvalidArgument(absl::StrCat(
+      "attention: q ", q.describe(), ", k ", k.describe(), " and v ",
+      v.describe(),
+      " have no groups of heads; wanted are [..., heads, rows, width], and a "
+      "multiple of the heads of k and v in q"));
+}
+
+// Whether `bounds` rises from 0 to `rows`.
+bool are_bounds(const std::vector<std::int64_t>& bounds, std::int64_t rows) {
+  return bounds.size() >= 2 && bounds.front() == 0 && bounds.back() == rows &&
+         std::is_sorted(bounds.begin(), bounds.end());
+}
+
+void check_visible(const Tensor& q, const Tensor& k,
+                   const AttentionOptions& options) {
+  if (options.window < 0 || options.query_offset < 0 ||
+      ((options.window > 0 || options.query_offset > 0) &&
+       !options.is_causal)) {
+    throw InvalidArgument(absl::StrCat(
+        "attention: a window of ", options.window, " and a query_offset of ",
+        options.query_offset,
+        "; wanted are numbers that are not negative, with is_causal"));
+  }
+  if (options.cumulative_lengths.empty()) return;
+  if (options.mask.defined() || options.query_offset > 0) {
+    throw InvalidArgument(
+        "attention: cumulative_lengths exclude a mask and a query_offset");
+  }
+  if (q.size(-2) != k.size(-2) ||
+      !are_bounds(options.cumulative_lengths, k.size(-2))) {
+    throw InvalidArgument(absl::StrCat(
+        "attention: cumulative_lengths do not rise from 0 to the number of "
+        "rows, for q ",
+        q.describe(), " and k ", k.describe()));
+  }
+}
+
 void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                      const AttentionOptions& options) {
   check_same_dtype(q, k, "attention");
@@ -156,6 +231,8 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
   if (options.mask.defined() && options.mask.dtype() != DType::kBool) {
     check_same_dtype(q, options.mask, "attention: its mask");
   }
+  check_heads(q, k, v, options);
+  check_visible(q, k, options);
   if (!(options.dropout_p >= 0.0 && options.dropout_p <= 1.0)) {
     throw InvalidArgument(absl::StrCat("attention: dropout_p is ",
                                        options.dropout_p,
@@ -163,19 +240,37 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
   }
 }
 
-Dims leading(const Tensor& x) {
+// The dimensions that operands broadcast: all but the last two or, with groups
+// of heads, three.
+Dims leading(const Tensor& x, bool without_heads) {
   Dims shape = x.shape();
-  shape.erase(shape.size() - 1);
-  shape.erase(shape.size() - 1);
+  for (int i = without_heads ? 3 : 2; i > 0; --i) {
+    shape.erase(shape.size() - 1);
+  }
   return shape;
 }
 
-Tensor expanded(const Tensor& x, const Dims& batch, std::int64_t rows,
-                std::int64_t columns) {
-  Dims shape = batch;
-  shape.push_back(rows);
-  shape.push_back(columns);
+Tensor expanded(const Tensor& x, Dims shape, std::int64_t kept) {
+  for (std::int64_t d = -kept; d < 0; ++d) shape.push_back(x.size(d));
   return x.shape() == shape ? x : expand(x, shape);
+}
+
+// Broadcasts the leading dimensions of q, k, v and the mask; returns the heads
+// of q for each head of k.
+std::int64_t broadcast_operands(Tensor& q, Tensor& k, Tensor& v, Tensor& mask,
+                                bool gqa) {
+  const Dims batch =
+      broadcast(broadcast(leading(q, gqa), leading(k, gqa), "attention"),
+                leading(v, gqa), "attention");
+  for (Tensor* x : {&q, &k, &v}) *x = expanded(*x, batch, gqa ? 3 : 2);
+  if (mask.defined()) {
+    Dims shape = leading(q, false);
+    shape.push_back(q.size(-2));
+    shape.push_back(k.size(-2));
+    if (mask.shape() != shape) mask = expand(mask, shape);
+  }
+  const bool shares = gqa && k.size(-3) > 0 && q.size(-3) > 0;
+  return shares ? q.size(-3) / k.size(-3) : 1;
 }
 
 Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -207,27 +302,25 @@ Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v,
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key,
                                     const Tensor& value,
                                     const AttentionOptions& given) {
-  using autograd::expanded;
   AttentionOptions options = given;
   options.mask = autograd::autocast_lower(given.mask);
   Tensor q = autograd::autocast_lower(query);
   Tensor k = autograd::autocast_lower(key);
   Tensor v = autograd::autocast_lower(value);
   autograd::check_attention(q, k, v, options);
-  const autograd::Dims batch = autograd::broadcast(
-      autograd::broadcast(autograd::leading(q), autograd::leading(k),
-                          "attention"),
-      autograd::leading(v), "attention");
-  q = expanded(q, batch, q.size(-2), q.size(-1));
-  k = expanded(k, batch, k.size(-2), k.size(-1));
-  v = expanded(v, batch, v.size(-2), v.size(-1));
   Tensor mask = options.mask;
-  if (mask.defined()) mask = expanded(mask, batch, q.size(-2), k.size(-2));
-  autograd::Settings settings{.is_causal = options.is_causal};
+  autograd::Settings settings{
+      .visible = {.is_causal = options.is_causal,
+                  .window = options.window,
+                  .query_offset = options.query_offset,
+                  .bounds = options.cumulative_lengths}};
+  settings.groups =
+      autograd::broadcast_operands(q, k, v, mask, options.enable_gqa);
   settings.scale =
       options.scale.value_or(1.0 / std::sqrt(static_cast<double>(q.size(-1))));
   if (options.dropout_p > 0.0) {
-    const std::int64_t rows = batch.product() * q.size(-2);
+    const std::int64_t rows =
+        autograd::leading(q, false).product() * q.size(-2);
     settings.dropout.emplace(autograd::default_generator(),
                              rows * autograd::dropout_row(k.size(-2)),
                              options.dropout_p);

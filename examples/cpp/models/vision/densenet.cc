@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/densenet.h"
+#include "models/vision/densenet.h"
 
 #include <horovodpp/ops.h>
 

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/ops/functional/attention_heads.h"
+#include "horovodpp/ops/attention/attention_heads.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/products/blas.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/kernel/workers.h"
+#include "horovodpp/ops/attention/attention_scores.h"
 #include "horovodpp/ops/elementwise_ops.h"
-#include "horovodpp/ops/functional/attention_scores.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 
@@ -52,16 +51,6 @@ void weigh_again(T* row, std::size_t n, const T* kept) {
   }
 }
 
-// Several workers need products on one thread each, and a loop on several
-// threads must not throw, as a product does that is too large.
-template <typename T>
-std::int64_t most_workers(const Scores<T>& scores) {
-  const bool several = std::is_same_v<T, float> &&
-                       blas::float_products_share_openmp() &&
-                       scores.fits_blas();
-  return several ? std::numeric_limits<std::int64_t>::max() : 1;
-}
-
 template <typename T>
 class Forward {
  public:
@@ -71,11 +60,12 @@ class Forward {
         call_(call),
         result_(result),
         queries_(static_cast<std::size_t>(scores.block() * call.width())),
-        block_(scores.block(), call.keys()) {}
+        block_(scores.block(), scores.most_keys()) {}
 
   // Attention of queries [begin, end), of at most one block.
   void run_block(std::int64_t head, std::int64_t begin, std::int64_t end) {
-    const std::int64_t keys = scores_.seen(end);
+    const KeyRange read = scores_.read(begin, end);
+    const std::int64_t keys = read.size();
     const std::int64_t values = call_.values();
     const std::int64_t first = head * call_.queries() + begin;
     T* sums = result_.sums.data<T>() + 2 * first;
@@ -93,11 +83,12 @@ class Forward {
                                          kept, static_cast<std::size_t>(keys));
         std::fill(kept + keys, kept + call_.keys(), T{0});
       }
-      if (call_.dropout) scores_.drop(row, head, begin + i, keys);
+      if (call_.dropout) scores_.drop(row, head, begin + i, read);
     }
     blas::gemm({end - begin, values, keys},
                blas::Matrix<const T>{powers.data, powers.stride},
-               scores_.v(head).rows_from(0), blas::Matrix<T>{out, values});
+               scores_.v(head).rows_from(read.begin),
+               blas::Matrix<T>{out, values});
     for (std::int64_t i = 0; i < end - begin; ++i) {
       T* row = out + i * values;
       rows::apply<functors::MulScalar>(row, nullptr, factor(sums + 2 * i), row,
@@ -140,22 +131,27 @@ class Backward {
         grad_(grad.data<T>()),
         result_(result),
         queries_(static_cast<std::size_t>(scores.block() * call.width())),
-        weights_(scores.block(), call.keys()),
-        gradients_(scores.block(), call.keys()) {
-    if (call.dropout) dropped_ = {scores.block(), call.keys()};
+        weights_(scores.block(), scores.most_keys()),
+        gradients_(scores.block(), scores.most_keys()) {
+    if (call.dropout) dropped_ = {scores.block(), scores.most_keys()};
   }
 
-  // Blocks in order: all add to the gradients of the head's keys.
-  void run_head(std::int64_t head) {
+  // All heads of a head of keys, and their blocks, in order: all add to the
+  // gradients of its keys.
+  void run_head_of_keys(std::int64_t head_of_keys) {
     const std::int64_t queries = call_.queries(), block = scores_.block();
-    for (std::int64_t at = 0; at < queries; at += block) {
-      run_block(head, at, std::min(at + block, queries));
+    const std::int64_t first = head_of_keys * call_.groups;
+    for (std::int64_t head = first; head < first + call_.groups; ++head) {
+      for (std::int64_t at = 0; at < queries; at += block) {
+        run_block(head, at, std::min(at + block, queries));
+      }
     }
   }
 
  private:
   void run_block(std::int64_t head, std::int64_t begin, std::int64_t end) {
-    const std::int64_t keys = scores_.seen(end);
+    const KeyRange read = scores_.read(begin, end);
+    const std::int64_t keys = read.size();
     const std::int64_t count = end - begin;
     const std::int64_t width = call_.width();
     const std::int64_t values = call_.values();
@@ -165,32 +161,38 @@ class Backward {
     const blas::Matrix<const T> weights = weigh(head, begin, end, q);
     T* d = gradients_.data();
     const blas::Matrix<const T> grad{grad_ + first * values, values};
-    blas::gemm({count, keys, values}, grad, scores_.v(head).transposed(),
+    blas::gemm({count, keys, values}, grad,
+               scores_.v(head).transposed_from(read.begin),
                blas::Matrix<T>{d, stride});
     for (std::int64_t i = 0; i < count; ++i) {
-      finish_row(head, begin + i, weights.data + i * weights.stride, i, keys);
+      finish_row(head, begin + i, weights.data + i * weights.stride, i, read);
     }
     // The gradient of v needs all rows of P, before S replaces D for q and k.
     blas::Matrix<const T> used = weights;
     if (call_.dropout) used = {dropped_.data(), dropped_.stride()};
     used.transposed = true;
-    add_to_keys({keys, values, count}, used, grad, begin,
-                result_.v.data<T>() + head * call_.keys() * values);
+    const bool is_first = begin == 0 && head % call_.groups == 0;
+    const std::int64_t first_key = head / call_.groups * call_.keys();
+    add_to_keys({keys, values, count}, used, grad, read, is_first,
+                result_.v.data<T>() + first_key * values);
     blas::gemm({count, width, keys}, blas::Matrix<const T>{d, stride},
-               scores_.k(head).rows_from(0),
+               scores_.k(head).rows_from(read.begin),
                blas::Matrix<T>{result_.q.data<T>() + first * width, width});
     add_to_keys({keys, width, count}, blas::Matrix<const T>{d, stride, true}, q,
-                begin, result_.k.data<T>() + head * call_.keys() * width);
+                read, is_first, result_.k.data<T>() + first_key * width);
   }
 
-  // Adds the contribution of the block that starts at query `begin` to all
-  // keys.
+  // Adds the contribution of a block to the keys that it reads. The first block
+  // of a head of k and v writes all keys of `out`.
   void add_to_keys(const blas::GemmSize& size, blas::Matrix<const T> a,
-                   blas::Matrix<const T> b, std::int64_t begin, T* out) const {
-    const blas::Matrix<T> c{out, size.n};
-    if (begin > 0) return blas::gemm_add(size, a, b, c);
+                   blas::Matrix<const T> b, const KeyRange& read, bool is_first,
+                   T* out) const {
+    T* const begin = out + read.begin * size.n;
+    const blas::Matrix<T> c{begin, size.n};
+    if (!is_first) return blas::gemm_add(size, a, b, c);
+    std::fill(out, begin, T(0));
     blas::gemm(size, a, b, c);
-    std::fill(out + size.m * size.n, out + call_.keys() * size.n, T(0));
+    std::fill(out + read.end * size.n, out + call_.keys() * size.n, T(0));
   }
 
   // P, row-major: the kept weights, or recomputed.
@@ -205,15 +207,16 @@ class Backward {
     const T* kept = saved_.sums.data<T>() + 2 * first;
     for (std::int64_t i = 0; i < end - begin; ++i) {
       weigh_again(weights.data + i * weights.stride,
-                  static_cast<std::size_t>(scores_.seen(end)), kept + 2 * i);
+                  static_cast<std::size_t>(scores_.read(begin, end).size()),
+                  kept + 2 * i);
     }
     return {weights.data, weights.stride};
   }
 
   // Applies the dropout, and turns D into S in row i of the block.
   void finish_row(std::int64_t head, std::int64_t query, const T* weights,
-                  std::int64_t i, std::int64_t keys) {
-    const auto n = static_cast<std::size_t>(keys);
+                  std::int64_t i, const KeyRange& keys) {
+    const auto n = static_cast<std::size_t>(keys.size());
     T* d = gradients_.data() + i * gradients_.stride();
     if (call_.dropout) {
       T* dropped = dropped_.data() + i * dropped_.stride();
@@ -241,10 +244,13 @@ void run_backward(AttentionCall& call, const AttentionResult& saved,
                   const Tensor& grad, const AttentionGradients& result) {
   const Scores<T> scores(call);
   run_tasks(
-      {.count = scores.heads(), .cost = call.queries() * call.keys()},
+      {.count = scores.heads() / call.groups,
+       .cost = call.groups * call.queries() * call.keys()},
       scores.fits_blas(),
       [&] { return Backward<T>(scores, call, saved, grad, result); },
-      [](Backward<T>& worker, std::int64_t head) { worker.run_head(head); });
+      [](Backward<T>& worker, std::int64_t head) {
+        worker.run_head_of_keys(head);
+      });
 }
 
 }  // namespace
@@ -253,6 +259,23 @@ std::int64_t AttentionCall::heads() const {
   std::int64_t count = 1;
   for (std::size_t d = 0; d + 2 < q.shape().size(); ++d) count *= q.shape()[d];
   return count;
+}
+
+std::vector<std::int64_t> matrix_offsets(const Tensor& x) {
+  Dims shape = x.shape();
+  Dims strides = x.strides();
+  for (int i = 0; i < 2; ++i) {
+    shape.erase(shape.size() - 1);
+    strides.erase(strides.size() - 1);
+  }
+  std::vector<std::int64_t> offsets;
+  const Walk<1> walk(shape, {strides});
+  walk.for_each_row([&](const auto& at) {
+    for (std::int64_t i = 0; i < walk.row_size(); ++i) {
+      offsets.push_back(at[0] + i * walk.row_steps()[0]);
+    }
+  });
+  return offsets;
 }
 
 std::int64_t dropout_row(std::int64_t keys) { return (keys + 63) / 64 * 64; }

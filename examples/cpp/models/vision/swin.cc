@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/swin.h"
+#include "models/vision/swin.h"
 
 #include <horovodpp/autograd.h>
 

@@ -3,7 +3,7 @@
 // float or double. Not recorded.
 #pragma once
 
-#include "horovodpp/ops/functional/attention_call.h"
+#include "horovodpp/ops/attention/attention_call.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/mlp.h"
+#include "models/vision/mlp.h"
 
 #include <horovodpp/ops.h>
 

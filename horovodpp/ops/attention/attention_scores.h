@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "horovodpp/kernel/loops/rows.h"
-#include "horovodpp/ops/functional/attention_call.h"
+#include "horovodpp/ops/attention/attention_call.h"
 #include "horovodpp/ops/products.h"
-#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
 
@@ -27,8 +25,8 @@ struct Head {
   blas::Matrix<const T> rows_from(std::int64_t row) const {
     return {data + row * row_step, layout.stride, layout.transposed};
   }
-  blas::Matrix<const T> transposed() const {
-    return {data, layout.stride, !layout.transposed};
+  blas::Matrix<const T> transposed_from(std::int64_t row) const {
+    return {data + row * row_step, layout.stride, !layout.transposed};
   }
 };
 
@@ -51,24 +49,6 @@ class Operand {
  private:
   Head<const T> first_{};
 };
-
-// The offset of each head's matrix.
-inline std::vector<std::int64_t> offsets_of(const Tensor& x) {
-  Dims shape = x.shape();
-  Dims strides = x.strides();
-  for (int i = 0; i < 2; ++i) {
-    shape.erase(shape.size() - 1);
-    strides.erase(strides.size() - 1);
-  }
-  std::vector<std::int64_t> offsets;
-  const Walk<1> walk(shape, {strides});
-  walk.for_each_row([&](const auto& at) {
-    for (std::int64_t i = 0; i < walk.row_size(); ++i) {
-      offsets.push_back(at[0] + i * walk.row_steps()[0]);
-    }
-  });
-  return offsets;
-}
 
 // Queries per block, chosen so that the scores fit the L2 cache.
 inline std::int64_t block_of(std::int64_t keys) {
@@ -103,12 +83,14 @@ class Scores {
       : q_(call.q),
         k_(call.k),
         v_(call.v),
-        q_offsets_(offsets_of(call.q)),
-        k_offsets_(offsets_of(call.k)),
-        v_offsets_(offsets_of(call.v)),
+        q_offsets_(matrix_offsets(call.q)),
+        k_offsets_(matrix_offsets(call.k)),
+        v_offsets_(matrix_offsets(call.v)),
         call_(call),
-        block_(block_of(call.keys())) {
-    if (call.mask.defined()) mask_offsets_ = offsets_of(call.mask);
+        block_(block_of(call.visible.window > 0
+                            ? std::min(call.keys(), call.visible.window)
+                            : call.keys())) {
+    if (call.mask.defined()) mask_offsets_ = matrix_offsets(call.mask);
   }
 
   std::int64_t heads() const {
@@ -116,10 +98,10 @@ class Scores {
   }
   std::int64_t block() const { return block_; }
   Head<const T> k(std::int64_t head) const {
-    return k_.at(offset(k_offsets_, head));
+    return k_.at(offset(k_offsets_, head / call_.groups));
   }
   Head<const T> v(std::int64_t head) const {
-    return v_.at(offset(v_offsets_, head));
+    return v_.at(offset(v_offsets_, head / call_.groups));
   }
 
   // Whether products of these matrices cannot exceed the integers of the BLAS.
@@ -131,9 +113,13 @@ class Scores {
     return largest <= std::numeric_limits<std::int32_t>::max();
   }
 
-  // The number of keys that queries below `end` see.
-  std::int64_t seen(std::int64_t end) const {
-    return call_.is_causal ? std::min(call_.keys(), end) : call_.keys();
+  // The keys that the queries [begin, end) read.
+  KeyRange read(std::int64_t begin, std::int64_t end) const {
+    return call_.visible.of_block(begin, end, call_.keys());
+  }
+  // The most keys that a block reads.
+  std::int64_t most_keys() const {
+    return call_.visible.most_of_block(block_, call_.keys());
   }
 
   // Writes the scaled queries [begin, end) of a head to `room`, row-major.
@@ -156,35 +142,44 @@ class Scores {
     return {room, std::max<std::int64_t>(width, 1)};
   }
 
-  // Writes the masked scores of `queries` and the first seen(end) keys to
-  // `scores`, whose rows are `stride` elements apart.
+  // Writes the masked scores of `queries` and the keys of read(begin, end) to
+  // `scores`.
   void compute(std::int64_t head, std::int64_t begin, std::int64_t end,
                blas::Matrix<const T> queries, blas::Matrix<T> scores) const {
-    const std::int64_t keys = seen(end);
-    blas::gemm({end - begin, keys, call_.width()}, queries,
-               k(head).transposed(), scores);
+    const KeyRange keys = read(begin, end);
+    blas::gemm({end - begin, keys.size(), call_.width()}, queries,
+               k(head).transposed_from(keys.begin), scores);
     for (std::int64_t i = begin; i < end; ++i) {
       T* row = scores.data + (i - begin) * scores.stride;
-      if (call_.is_causal) {
-        constexpr T kNever = -std::numeric_limits<T>::infinity();
-        std::fill(row + std::min(i + 1, keys), row + keys, kNever);
-      } else if (call_.mask.defined()) {
-        add_mask(row, head, i, keys);
-      }
+      hide(row, i, keys);
+      if (call_.mask.defined()) add_mask(row, head, i, keys.size());
     }
   }
 
-  // Applies the dropout to row i of a head.
-  void drop(T* row, std::int64_t head, std::int64_t i, std::int64_t n) const {
+  // Applies the dropout to these keys of row i of a head.
+  void drop(T* row, std::int64_t head, std::int64_t i,
+            const KeyRange& keys) const {
     const std::int64_t first =
-        (head * call_.queries() + i) * dropout_row(call_.keys());
-    call_.dropout->apply(row, row, first, n);
+        (head * call_.queries() + i) * dropout_row(call_.keys()) + keys.begin;
+    call_.dropout->apply(row, row, first, keys.size());
   }
 
  private:
   static std::int64_t offset(const std::vector<std::int64_t>& offsets,
                              std::int64_t head) {
     return offsets[static_cast<std::size_t>(head)];
+  }
+
+  // Row i, with the scores of `keys`, loses those that its query does not see.
+  void hide(T* row, std::int64_t i, const KeyRange& keys) const {
+    if (call_.visible.are_all()) return;
+    constexpr T kNever = -std::numeric_limits<T>::infinity();
+    const KeyRange sees = call_.visible.of(i, call_.keys());
+    const auto place = [&](std::int64_t key) {
+      return row + std::clamp(key, keys.begin, keys.end) - keys.begin;
+    };
+    std::fill(row, place(sees.begin), kNever);
+    std::fill(place(sees.end), row + keys.size(), kNever);
   }
 
   void add_mask(T* row, std::int64_t head, std::int64_t i,

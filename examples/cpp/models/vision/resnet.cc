@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/resnet.h"
+#include "models/vision/resnet.h"
 
 #include <horovodpp/ops.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/gpt.h"
+#include "models/language/gpt.h"
 
 #include <horovodpp/autograd.h>
 

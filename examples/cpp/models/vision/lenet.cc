@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/lenet.h"
+#include "models/vision/lenet.h"
 
 #include <horovodpp/ops.h>
 

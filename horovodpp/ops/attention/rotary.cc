@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/ops/attention/rotary.h"
+
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/autograd/record/result_of.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/kernel/parallel.h"
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/attention/attention_call.h"
+#include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
+
+namespace hvd {
+namespace autograd {
+namespace {
+
+// The rotations of all rows: cosine and sine of each angle, [rows, width / 2].
+struct Turns {
+  std::vector<double> cosines;
+  std::vector<double> sines;
+  bool interleaved = false;
+};
+
+std::shared_ptr<const Turns> turns_of(std::int64_t rows, std::int64_t width,
+                                      const RotaryOptions& options) {
+  auto turns = std::make_shared<Turns>();
+  turns->interleaved = options.interleaved;
+  std::vector<double> steps;
+  for (std::int64_t i = 0; i < width / 2; ++i) {
+    steps.push_back(std::pow(options.base, -2.0 * static_cast<double>(i) /
+                                               static_cast<double>(width)));
+  }
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t position =
+        options.positions.empty()
+            ? options.offset + row
+            : options.positions[static_cast<std::size_t>(row)];
+    for (const double step : steps) {
+      const double angle = static_cast<double>(position) * step;
+      turns->cosines.push_back(std::cos(angle));
+      turns->sines.push_back(std::sin(angle));
+    }
+  }
+  return turns;
+}
+
+// Places of one row's pairs, in elements.
+struct Pairs {
+  std::int64_t step;    // From a pair to the next.
+  std::int64_t second;  // From a pair's first element to its second.
+};
+
+Pairs pairs_of(std::int64_t width, std::int64_t step, bool interleaved) {
+  return interleaved ? Pairs{2 * step, step} : Pairs{step, width / 2 * step};
+}
+
+// One row: (a, b) -> (a cos - b sin, b cos + a sin).
+template <typename T>
+void turn_row(const T* in, const Pairs& from, T* out, const Pairs& to,
+              const T* cosines, const T* sines, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T a = in[i * from.step];
+    const T b = in[i * from.step + from.second];
+    out[i * to.step] = a * cosines[i] - b * sines[i];
+    out[i * to.step + to.second] = b * cosines[i] + a * sines[i];
+  }
+}
+
+// `x` is float32 or float64, of any strides.
+template <typename T>
+void turn_all(const Tensor& x, const Tensor& out, const Turns& turns,
+              bool back) {
+  const std::int64_t rows = x.size(-2);
+  const std::int64_t width = x.size(-1);
+  const std::vector<T> cosines(turns.cosines.begin(), turns.cosines.end());
+  std::vector<T> sines(turns.sines.begin(), turns.sines.end());
+  if (back) {
+    for (T& sine : sines) sine = -sine;
+  }
+  const std::vector<std::int64_t> offsets = matrix_offsets(x);
+  const std::int64_t row_step = x.strides()[x.shape().size() - 2];
+  const Pairs from = pairs_of(width, x.strides().back(), turns.interleaved);
+  const Pairs to = pairs_of(width, 1, turns.interleaved);
+  const T* in = x.data<T>();
+  T* results = out.data<T>();
+  const std::int64_t matrices = static_cast<std::int64_t>(offsets.size());
+  parallel_for({.count = matrices * rows, .cost = width},
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t at = begin; at < end; ++at) {
+                   const std::int64_t row = at % rows;
+                   const std::int64_t matrix =
+                       offsets[static_cast<std::size_t>(at / rows)];
+                   turn_row(in + matrix + row * row_step, from,
+                            results + at * width, to,
+                            cosines.data() + row * (width / 2),
+                            sines.data() + row * (width / 2), width / 2);
+                 }
+               });
+}
+
+// Turns x by the angles, or back by them.
+Tensor turn(const Tensor& x, const std::shared_ptr<const Turns>& turns,
+            bool back) {
+  Tensor out = result_of("rotary_embedding", [&] {
+    NoGrad no_grad;
+    const Tensor in = widened(x.detach());
+    const Tensor result = empty(x.shape(), {.dtype = in.dtype()});
+    if (x.num_elements() > 0) {
+      visit_floating(in.dtype(), "rotary_embedding",
+                     [&]<typename T>(TypeTag<T>) {
+                       turn_all<T>(in, result, *turns, back);
+                     });
+    }
+    return to(result, x.dtype());
+  });
+  if (needs_grad(x)) {
+    record(out, "RotaryEmbeddingBackward", x,
+           [turns, back](Tensor& dy) { return turn(dy, turns, !back); });
+  }
+  return out;
+}
+
+void check_rotary(const Tensor& x, const RotaryOptions& options) {
+  check_defined(x, "rotary_embedding");
+  if (x.dim() < 2 || x.size(-1) % 2 != 0 || !is_floating_point(x.dtype())) {
+    throw InvalidArgument(absl::StrCat(
+        "rotary_embedding: x ", x.describe(),
+        " is not floating point [..., rows, width] with an even width"));
+  }
+  const auto given = static_cast<std::int64_t>(options.positions.size());
+  if (given > 0 && given != x.size(-2)) {
+    throw InvalidArgument(
+        absl::StrCat("rotary_embedding: ", given, " positions for ", x.size(-2),
+                     " rows; wanted is one for each, or none"));
+  }
+  if (!(options.base > 0)) {
+    throw InvalidArgument(absl::StrCat("rotary_embedding: the base ",
+                                       options.base, " is not positive"));
+  }
+}
+
+}  // namespace
+}  // namespace autograd
+
+Tensor rotary_embedding(const Tensor& x, const RotaryOptions& options) {
+  autograd::check_rotary(x, options);
+  return autograd::turn(x, autograd::turns_of(x.size(-2), x.size(-1), options),
+                        false);
+}
+
+}  // namespace hvd

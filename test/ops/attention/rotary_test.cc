@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "horovodpp/ops/attention/rotary.h"
+
+#include <gmock/gmock.h>
+
+#include "horovodpp/checkpoint.h"
+#include "horovodpp/core/error.h"
+#include "horovodpp/ops.h"
+#include "test/autograd/grid.h"
+
+namespace hvd {
+namespace {
+
+TEST(RotaryEmbedding, HasItsDerivatives) {
+  for (const bool interleaved : {false, true}) {
+    const RotaryOptions options{
+        .base = 10, .offset = 2, .interleaved = interleaved};
+    check_grid([&](const Inputs& x) { return rotary_embedding(x[0], options); },
+               {{2, 3, 4}});
+    // Its square has a second derivative that is not 0.
+    check_grid(
+        [&](const Inputs& x) {
+          const Tensor y = rotary_embedding(x[0], options);
+          return y * y * y;
+        },
+        {{3, 2}});
+  }
+}
+
+TEST(RotaryEmbedding, DependsOnDistancesAlone) {
+  manual_seed(2);
+  const Tensor q = randn({1, 8}), k = randn({1, 8});
+  const auto score = [&](std::int64_t at, std::int64_t to) {
+    return (rotary_embedding(q, {.offset = at}) *
+            rotary_embedding(k, {.offset = to}))
+        .sum()
+        .item<float>();
+  };
+  EXPECT_NEAR(score(7, 3), score(104, 100), 1e-4);
+  EXPECT_GT(std::abs(score(7, 3) - score(7, 5)), 1e-3);
+}
+
+TEST(RotaryEmbedding, ContinuesAtItsOffset) {
+  manual_seed(2);
+  const Tensor x = randn({2, 9, 6});
+  const Tensor all = rotary_embedding(x);
+  const Tensor later = rotary_embedding(x.narrow(1, 4, 5), {.offset = 4});
+  EXPECT_EQ(later.to_vector<float>(),
+            all.narrow(1, 4, 5).contiguous().to_vector<float>());
+}
+
+// Enough elements for several threads.
+TEST(RotaryEmbedding, HasTheSameBitsForAnyStridesAndInACheckpoint) {
+  manual_seed(2);
+  const Tensor x = randn({4, 300, 8, 32}).set_requires_grad(true);
+  const auto run = [](const Tensor& in) {
+    return rotary_embedding(in.transpose(1, 2));
+  };
+  const Tensor plain = rotary_embedding(x.transpose(1, 2).contiguous());
+  const Tensor replayed = checkpoint(run, x);
+  EXPECT_EQ(replayed.to_vector<float>(), plain.to_vector<float>());
+  const Tensor seed = randn(plain.shape());
+  EXPECT_EQ(autograd::grad({replayed}, {x}, {seed})[0].to_vector<float>(),
+            autograd::grad({plain}, {x}, {seed})[0].to_vector<float>());
+}
+
+TEST(RotaryEmbedding, TakesHalvesAndNothing) {
+  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+    const Tensor x = to(randn({3, 4}), dtype).set_requires_grad(true);
+    const Tensor y = rotary_embedding(x);
+    const Tensor wide =
+        to(rotary_embedding(to(x.detach(), DType::kF32)), dtype);
+    EXPECT_EQ(values(to(y, DType::kF64)), values(to(wide, DType::kF64)));
+    y.sum().backward();
+    EXPECT_EQ(x.grad().dtype(), dtype);
+  }
+  for (const autograd::Dims& shape :
+       {autograd::Dims{0, 4}, autograd::Dims{2, 0, 4}, autograd::Dims{3, 0}}) {
+    const Tensor x = zeros(shape, {.requires_grad = true});
+    const Tensor y = rotary_embedding(x);
+    EXPECT_EQ(y.shape(), x.shape());
+    y.sum().backward();
+    EXPECT_EQ(x.grad().shape(), x.shape());
+  }
+}
+
+TEST(RotaryEmbedding, RefusesWhatDoesNotFit) {
+  EXPECT_ERROR(InvalidArgument, "even width", rotary_embedding(ones({2, 3})));
+  EXPECT_ERROR(InvalidArgument, "even width", rotary_embedding(ones({4})));
+  EXPECT_ERROR(InvalidArgument, "even width",
+               rotary_embedding(zeros({2, 4}, {.dtype = DType::kI64})));
+  EXPECT_ERROR(InvalidArgument, "1 positions for 2 rows",
+               rotary_embedding(ones({2, 4}), {.positions = {3}}));
+  EXPECT_ERROR(InvalidArgument, "is not positive",
+               rotary_embedding(ones({2, 4}), {.base = 0}));
+}
+
+}  // namespace
+}  // namespace hvd
