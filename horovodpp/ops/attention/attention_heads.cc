@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "horovodpp/kernel/loops/rows.h"
@@ -49,6 +50,16 @@ void weigh_again(T* row, std::size_t n, const T* kept) {
   } else {
     rows::scaled_exp(row, kept[0], factor(kept), row, n);
   }
+}
+
+// Several workers need products on one thread each, and a loop on several
+// threads must not throw, as a product does that is too large.
+template <typename T>
+std::int64_t most_workers(const Scores<T>& scores) {
+  const bool several = std::is_same_v<T, float> &&
+                       blas::float_products_share_openmp() &&
+                       scores.fits_blas();
+  return several ? std::numeric_limits<std::int64_t>::max() : 1;
 }
 
 template <typename T>
@@ -110,7 +121,7 @@ void run_forward(AttentionCall& call, const AttentionResult& result) {
   const std::int64_t blocks = (queries + block - 1) / block;
   run_tasks(
       {.count = scores.heads() * blocks, .cost = block * call.keys()},
-      scores.fits_blas(), [&] { return Forward<T>(scores, call, result); },
+      most_workers(scores), [&] { return Forward<T>(scores, call, result); },
       [&](Forward<T>& worker, std::int64_t i) {
         const std::int64_t begin = i % blocks * block;
         worker.run_block(i / blocks, begin, std::min(begin + block, queries));
@@ -246,7 +257,7 @@ void run_backward(AttentionCall& call, const AttentionResult& saved,
   run_tasks(
       {.count = scores.heads() / call.groups,
        .cost = call.groups * call.queries() * call.keys()},
-      scores.fits_blas(),
+      most_workers(scores),
       [&] { return Backward<T>(scores, call, saved, grad, result); },
       [](Backward<T>& worker, std::int64_t head) {
         worker.run_head_of_keys(head);
