@@ -397,8 +397,11 @@ KNOWN = [
           operation="index_add_?", theirs="source tensor shape must match self tensor shape"),
     Known("PyTorch writes a part where an index is out of range; a refused write writes nothing",
           kind="values", program=refused_index_write),
-    Known("hardtanh passes the gradient at NaN; PyTorch only where it computes element by element",
-          kind=VALUES, program=both(has_infinite_values, meets("hardtanh", "relu6"))),
+    Known("these pass the gradient at NaN; PyTorch only where it computes element by element",
+          kind=VALUES, program=both(has_infinite_values, meets(
+              "hardtanh", "relu6", "softshrink", "hardshrink", "threshold"))),
+    Known("PyTorch's softsign is a quotient, whose gradient has an infinity less an infinity",
+          kind=VALUES, program=both(has_infinite_values, meets("softsign"), theirs_is_nan)),
     Known("a derivative of the variance of too few numbers is NaN", kind=VALUES, ours="nan",
           program=meets("var", "std")),
     Known("the one node of an LSTM keeps its biases", kind="refused", operation="lstm",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses, images, norms, attention and recurrent layers."""
 
-from builder import result_dtype
+from builder import promoted
 from recipes import recipe
 
 
@@ -11,7 +11,7 @@ def mse_loss(b, name):
     y, sizes = (b.like(x.sizes, x.dtype), x.sizes) if b.chance(0.7) else b.broadcasting(
         x, b.partner_dtype(x))
     reduction = b.rng.choice(("mean", "sum", "none"))
-    b.emit(name, (x, y), (sizes if reduction == "none" else (), result_dtype(x, y)),
+    b.emit(name, (x, y), (sizes if reduction == "none" else (), promoted(x.dtype, y.dtype)),
            reduction=reduction)
 
 

@@ -173,8 +173,9 @@ Tensor mse_loss(const Tensor& input, const Tensor& wanted,
   const Tensor target = autograd::autocast_wider(wanted);
   autograd::check_defined(x, "mse_loss");
   autograd::check_defined(target, "mse_loss");
-  if (x.dtype() != target.dtype()) {
-    const DType dtype = result_type(x, target);
+  if (x.dtype() !=
+      target.dtype()) {  // A number counts as a tensor, as in PyTorch.
+    const DType dtype = promote_types(x.dtype(), target.dtype());
     return mse_loss(to(x, dtype), to(target, dtype), reduction);
   }
   double share = 1.0;
