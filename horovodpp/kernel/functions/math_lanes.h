@@ -73,8 +73,9 @@ HVD_LANES(Atanh, atanh(d, x), x,
 HVD_LANES(Erfc, erfc(d, x), x,
           hn::Mul(dy, hn::Mul(exp(d, hn::Neg(square(x))),
                               number(-1.1283791670955126f))));
-HVD_LANES(Erfinv, erfinv(d, x), y,
-          hn::Mul(dy, hn::Mul(number(kHalfRootPi), exp(d, square(y)))));
+HVD_LANES(Erfinv, erfinv(d, x), x,
+          hn::Mul(dy,
+                  hn::Mul(number(kHalfRootPi), exp(d, square(erfinv(d, x))))));
 HVD_LANES(Trunc, hn::Trunc(x), x, hn::Zero(d));
 HVD_LANES(Frac, hn::Sub(x, hn::Trunc(x)), x, dy);
 #undef HVD_LANES

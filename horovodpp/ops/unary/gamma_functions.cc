@@ -16,16 +16,17 @@ struct ErrorInverse {
   static constexpr OperationName kOperation = "erfinv";
   static constexpr const char* kNode = "ErfinvBackward";
   static constexpr FunctionId kVector = FunctionId::kErfinv;
-  static constexpr bool kSavesResult = true;
   static constexpr bool kWidens = true;
   template <typename T>
   static T value(T x) {
     return static_cast<T>(inverse_erf(static_cast<double>(x)));
   }
-  static double slope(double y) {
+  static double slope(double x) {
+    const double y = inverse_erf(x);
     return 0.5 / std::numbers::inv_sqrtpi * std::exp(y * y);
   }
-  static Tensor slope(const Tensor& y) {
+  static Tensor slope(const Tensor& x) {
+    const Tensor y = erfinv(x);
     return exp(y * y) * (0.5 / std::numbers::inv_sqrtpi);
   }
 };
