@@ -101,6 +101,8 @@ def torch_rows():
         "atanh": torch.atanh,
         "erfc": torch.erfc,
         "erfinv": torch.erfinv,
+        "logit": torch.logit,
+        "nan_to_num": torch.nan_to_num,
         "sinc": torch.sinc,
         "sign": torch.sign,
         "floor": torch.floor,

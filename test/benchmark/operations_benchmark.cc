@@ -135,6 +135,8 @@ void add_functions(Rows& rows) {
   add_matrix(rows, "round", [](auto& x) { return round(x); });
   add_matrix(rows, "trunc", [](auto& x) { return trunc(x); });
   add_matrix(rows, "frac", [](auto& x) { return frac(x); });
+  add_matrix(rows, "logit", [](auto& x) { return logit(x); });
+  add_matrix(rows, "nan_to_num", [](auto& x) { return nan_to_num(x); });
   add_forward(rows, "isnan", [](auto& x) { return isnan(x); });
   add_forward(rows, "isinf", [](auto& x) { return isinf(x); });
   add_forward(rows, "isfinite", [](auto& x) { return isfinite(x); });

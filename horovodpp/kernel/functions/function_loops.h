@@ -45,6 +45,8 @@ namespace hvd::autograd {
   X(Erfc)                       \
   X(Erfinv)                     \
   X(Sinc)                       \
+  X(Logit)                      \
+  X(NanToNum)                   \
   X(Trunc)                      \
   X(Frac)
 

@@ -13,6 +13,7 @@
 
 #include <hwy/highway.h>
 
+#include <limits>
 #include <numbers>
 
 #include "horovodpp/kernel/functions/lane_loop.h"
@@ -78,6 +79,34 @@ HVD_LANES(Erfinv, erfinv(d, x), x,
 HVD_LANES(Trunc, hn::Trunc(x), x, hn::Zero(d));
 HVD_LANES(Frac, hn::Sub(x, hn::Trunc(x)), x, dy);
 #undef HVD_LANES
+
+// NaN outside [0, 1].
+struct Logit {
+  static HWY_INLINE Floats value(Floats x, const Numbers&) {
+    return log(FloatTag(), hn::Div(x, hn::Sub(one(), x)));
+  }
+  static HWY_INLINE Floats slope(Floats dy, Floats x, const Numbers&) {
+    const auto inside =
+        hn::And(hn::Ge(x, hn::Zero(FloatTag())), hn::Le(x, one()));
+    const Floats slope = hn::Div(dy, hn::Mul(x, hn::Sub(one(), x)));
+    return hn::IfThenElse(inside, slope,
+                          number(std::numeric_limits<float>::quiet_NaN()));
+  }
+};
+
+// Numbers: those in place of NaN, infinity, and -infinity.
+struct NanToNum {
+  static HWY_INLINE Floats value(Floats x, const Numbers& c) {
+    const Floats infinity = number(std::numeric_limits<float>::infinity());
+    Floats y = hn::IfThenElse(hn::Eq(x, infinity), c.b, x);
+    y = hn::IfThenElse(hn::Eq(x, hn::Neg(infinity)), c.c, y);
+    return hn::IfThenElse(hn::Eq(x, x), y, c.a);
+  }
+  static HWY_INLINE Floats slope(Floats dy, Floats x, const Numbers&) {
+    const Floats infinity = number(std::numeric_limits<float>::infinity());
+    return hn::IfThenElseZero(hn::Lt(hn::Abs(x), infinity), dy);
+  }
+};
 
 // With p = pi x: sin(p) / p, and its derivative pi (p cos p - sin p) / p^2. Near
 // 0 the difference cancels; a series replaces it.

@@ -121,7 +121,7 @@ HVD_LANES(kCeil, OfX, hn::Ceil(x));
 HVD_LANES(kRound, OfX, hn::Round(x));
 HVD_LANES(kLeakyRelu, OfX, leaky(x, x, c));
 HVD_LANES(kLeakyReluBackward, OfXAndY, leaky(y, x, c));
-HVD_LANES(kSilu, OfX, hn::Div(x, hn::Add(constant(1.0f), exp(d, hn::Neg(x)))));
+HVD_LANES(kSilu, OfX, hn::Div(x, one_plus_exp(d, hn::Neg(x))));
 HVD_LANES(kSiluBackward, OfXAndY, silu_backward(x, y));
 HVD_LANES(kRsqrt, OfX, hn::Div(constant(1.0f), hn::Sqrt(x)));
 HVD_LANES(kRsqrtBackward, OfXAndY, rsqrt_backward(x, y));

@@ -36,7 +36,7 @@ HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, const float (&c)[N]) {
   return sum;
 }
 
-// 2^n for whole n in [-126, 127].
+// 2^n for whole n in [-126, 127]; infinity for 128.
 template <class D>
 HWY_INLINE hn::Vec<D> power_of_two(D d,
                                    hn::Vec<hn::RebindToSigned<D>> exponent) {
@@ -161,10 +161,19 @@ HWY_INLINE hn::Vec<D> log(D d, hn::Vec<D> x) {
   return with_limits_of_log(d, x, y);
 }
 
+// 1 + e^x; infinite already where its inverse is below the normal range.
+template <class D>
+HWY_INLINE hn::Vec<D> one_plus_exp(D d, hn::Vec<D> x) {
+  const auto bounded =
+      hn::Max(hn::Min(x, hn::Set(d, 88.8f)), hn::Set(d, -87.3f));
+  const auto [n, fraction] = split_exponential(d, bounded);
+  const auto y = hn::MulAdd(fraction, power_of_two(d, n), hn::Set(d, 1.0f));
+  return keeping_nan(d, x, y);
+}
+
 template <class D>
 HWY_INLINE hn::Vec<D> sigmoid(D d, hn::Vec<D> x) {
-  const auto one = hn::Set(d, 1.0f);
-  return hn::Div(one, hn::Add(one, exp(d, hn::Neg(x))));
+  return hn::Div(hn::Set(d, 1.0f), one_plus_exp(d, hn::Neg(x)));
 }
 
 // An odd polynomial near 0, elsewhere by e^(-2|x|).

@@ -18,6 +18,8 @@ namespace {
 struct NanToNum {
   static constexpr OperationName kOperation = "nan_to_num";
   static constexpr const char* kNode = "NanToNumBackward";
+  static constexpr FunctionId kVector = FunctionId::kNanToNum;
+  Constants constants() const { return numbers_of(nan, posinf, neginf); }
   template <typename T>
   T value(T x) const {
     if (std::isnan(x)) return static_cast<T>(nan);

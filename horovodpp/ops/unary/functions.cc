@@ -69,6 +69,7 @@ HVD_SMOOTH(Sinc, "sinc", false,
 struct Logit {
   static constexpr OperationName kOperation = "logit";
   static constexpr const char* kNode = "LogitBackward";
+  static constexpr FunctionId kVector = FunctionId::kLogit;
   static constexpr bool kWidens = false;
   template <typename T>
   static T value(T x) {

@@ -63,6 +63,11 @@ const std::map<std::string, VectorFunction>& vector_functions() {
       // The square of x within the slope is rounded.
       {"erfc", {erfc, 5, 90}},
       {"erfinv", {erfinv, 4, 60}},
+      // The logarithm of a rounded quotient.
+      {"logit", {[](auto& x) { return logit(x); }, 4, 4, 3e-7}},
+      {"nan_to_num", {[](auto& x) {
+         return nan_to_num(x, {1.5, 2, -3});
+       }}},
       {"trunc", {trunc}},
       {"frac", {frac}}};
   return all;
