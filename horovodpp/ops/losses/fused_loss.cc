@@ -37,7 +37,7 @@ void for_each_block(std::int64_t n, F f) {
 }
 
 // The factor of each loss in the result.
-double share_of(const FusedLoss& loss, std::int64_t n) {
+double factor_of_each(const FusedLoss& loss, std::int64_t n) {
   return loss.reduction == Reduction::kMean
              ? loss.factor / static_cast<double>(n)
              : loss.factor;
@@ -72,7 +72,7 @@ Tensor sum_of_losses(const Tensor& x, const Tensor& target,
   });
   double total = 0;
   for (const double sum : sums) total += sum;
-  return full({}, total * share_of(loss, n), {.dtype = x.dtype()});
+  return full({}, total * factor_of_each(loss, n), {.dtype = x.dtype()});
 }
 
 struct FusedLossBackward : Node {
@@ -100,7 +100,7 @@ struct FusedLossBackward : Node {
   Tensor slopes(const Tensor& in, const Tensor& wanted, const Tensor& grad) {
     const Tensor out = empty(in.shape(), {.dtype = in.dtype()});
     const bool each = loss.reduction == Reduction::kNone;
-    const double share = share_of(loss, in.num_elements());
+    const double share = factor_of_each(loss, in.num_elements());
     const T* g = grad.data<T>();
     T* to = out.data<T>();
     for_each_block(in.num_elements(), [&](auto at, std::size_t n, std::size_t) {
