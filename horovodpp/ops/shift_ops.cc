@@ -35,14 +35,14 @@ void copy_part(const Tensor& out, const Dims& to, const Tensor& x,
 }
 
 // The part of a padded tensor that holds elements of x.
-struct Inside {
+struct KeptPart {
   Dims start;
   Dims shape;
 };
 
 // Fills `out` with `value` outside of this part, dimension by dimension: what
 // lies beside it in one dimension is as wide as `out` in the next ones.
-void fill_outside(const Tensor& out, const Inside& inside, double value) {
+void fill_outside(const Tensor& out, const KeptPart& inside, double value) {
   const Tensor one = full({}, value, {.dtype = out.dtype()});
   const Dims none = Dims::filled(out.shape().size(), 0);
   Dims start = none, shape = out.shape();

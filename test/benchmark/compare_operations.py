@@ -116,6 +116,12 @@ def torch_rows():
         "roll": lambda x: torch.roll(x, 5, 1),
         "flip": lambda x: torch.flip(x, [1]),
         "pad": lambda x: F.pad(x, (1, 1, 1, 1)),
+        "cumsum": lambda x: torch.cumsum(x, 1),
+        "cumsum_columns": lambda x: torch.cumsum(x, 0),
+        "prod_rows": lambda x: torch.prod(x, 1),
+        "var_rows": lambda x: torch.var(x, 1),
+        "std_rows": lambda x: torch.std(x, 1),
+        "norm": torch.linalg.vector_norm,
     }
     for name, function in simple.items():
         rows[name] = lambda f=function: (leaf(*matrix), f, True)
@@ -178,6 +184,30 @@ def torch_rows():
     with_operands("layer_norm", lambda: layer_norm(torch.float32))
     with_operands("softmax_50000", lambda: of(torch.softmax, -1), (128, 50000))
     with_operands("cross_entropy", lambda: of(F.cross_entropy, indices(768, 8192)))
+    losses = {
+        "mse_loss": F.mse_loss,
+        "l1_loss": F.l1_loss,
+        "smooth_l1_loss": F.smooth_l1_loss,
+        "bce_with_logits": F.binary_cross_entropy_with_logits,
+        "kl_div": F.kl_div,
+    }
+    for name, function in losses.items():
+        with_operands(name, lambda f=function: of(f, torch.rand(*matrix)))
+    with_operands(
+        "cross_entropy_50000", lambda: of(F.cross_entropy, indices(50000, 128)), (128, 50000)
+    )
+    with_operands(
+        "scatter_add",
+        lambda: lambda x, base=torch.zeros(*matrix), at=indices(768, *matrix): torch.scatter_add(
+            base, 1, at, x
+        ),
+    )
+    with_operands(
+        "index_add",
+        lambda: lambda x, base=torch.zeros(*matrix), at=indices(8192, 8192): torch.index_add(
+            base, 0, at, x
+        ),
+    )
     with_operands("batch_norm", batch_norm, images)
     with_operands("index_select_rows", lambda: of(torch.index_select, 0, indices(8192, 8192)))
     with_operands("index_select_columns", lambda: of(torch.index_select, 1, indices(768, 768)))

@@ -15,6 +15,7 @@
 
 #include "horovodpp/core/thread/threads.h"
 #include "horovodpp/ops.h"
+#include "horovodpp/ops/losses/elementwise_losses.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd {
@@ -190,6 +191,51 @@ void add_reductions(Rows& rows) {
   };
 }
 
+void add_losses(Rows& rows) {
+  using Loss = std::function<Tensor(const Tensor&, const Tensor&)>;
+  const auto add = [&](const std::string& name, const Loss& loss) {
+    rows[name] = [loss] {
+      const Tensor target = rand(kMatrix);
+      return Row{[=](auto& x) { return loss(x, target); }, leaf(kMatrix)};
+    };
+  };
+  add("mse_loss", [](auto& x, auto& t) { return mse_loss(x, t); });
+  add("l1_loss", [](auto& x, auto& t) { return l1_loss(x, t); });
+  add("smooth_l1_loss", [](auto& x, auto& t) { return smooth_l1_loss(x, t); });
+  add("bce_with_logits",
+      [](auto& x, auto& t) { return binary_cross_entropy_with_logits(x, t); });
+  add("kl_div", [](auto& x, auto& t) { return kl_div(x, t); });
+  rows["cross_entropy_50000"] = [] {
+    const Tensor targets = to(rand({128}) * 50000.0, DType::kI64);
+    return Row{[targets](auto& x) { return cross_entropy(x, targets); },
+               leaf({128, 50000})};
+  };
+}
+
+void add_statistics(Rows& rows) {
+  add_matrix(rows, "cumsum", [](auto& x) { return cumsum(x, 1); });
+  add_matrix(rows, "cumsum_columns", [](auto& x) { return cumsum(x, 0); });
+  add_matrix(rows, "prod_rows", [](auto& x) { return prod(x, 1); });
+  add_matrix(rows, "var_rows", [](auto& x) { return var(x, {1}); });
+  add_matrix(rows, "std_rows", [](auto& x) { return std(x, {1}); });
+  add_matrix(rows, "norm", [](auto& x) { return vector_norm(x); });
+  const auto rows_of = [](std::int64_t n, const Dims& shape) {
+    return to(rand(shape) * static_cast<double>(n), DType::kI64);
+  };
+  rows["scatter_add"] = [=] {
+    const Tensor at = rows_of(768, kMatrix);
+    const Tensor base = zeros(kMatrix);
+    return Row{[=](auto& x) { return scatter_add(base, 1, at, x); },
+               leaf(kMatrix)};
+  };
+  rows["index_add"] = [=] {
+    const Tensor at = rows_of(8192, {8192});
+    const Tensor base = zeros(kMatrix);
+    return Row{[=](auto& x) { return index_add(base, 0, at, x); },
+               leaf(kMatrix)};
+  };
+}
+
 void add_shapes(Rows& rows) {
   add_matrix(rows, "clone", [](auto& x) { return clone(x); });
   add_forward(rows, "t_contiguous",
@@ -280,6 +326,8 @@ int serve() {
   add_activations(rows);
   add_functions(rows);
   add_reductions(rows);
+  add_losses(rows);
+  add_statistics(rows);
   add_shapes(rows);
   add_images(rows);
   std::string line, current;

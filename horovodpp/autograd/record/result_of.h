@@ -60,6 +60,7 @@ inline constexpr auto kOperationNames =
                                      "div",
                                      "dropout",
                                      "elu",
+                                     "elementwise_loss",
                                      "embedding",
                                      "eq",
                                      "erf",

@@ -115,7 +115,7 @@ class Forward {
 };
 
 template <typename T>
-void run_forward(AttentionCall& call, const AttentionResult& result) {
+void forward_of_type(AttentionCall& call, const AttentionResult& result) {
   const Scores<T> scores(call);
   const std::int64_t queries = call.queries(), block = scores.block();
   const std::int64_t blocks = (queries + block - 1) / block;
@@ -251,8 +251,8 @@ class Backward {
 };
 
 template <typename T>
-void run_backward(AttentionCall& call, const AttentionResult& saved,
-                  const Tensor& grad, const AttentionGradients& result) {
+void backward_of_type(AttentionCall& call, const AttentionResult& saved,
+                      const Tensor& grad, const AttentionGradients& result) {
   const Scores<T> scores(call);
   run_tasks(
       {.count = scores.heads() / call.groups,
@@ -310,8 +310,9 @@ AttentionResult attention_forward(AttentionCall call, bool keeps) {
   if (keeps && call.keys() <= kFewKeys) {
     result.weights = empty(with_last(call.keys()), {.dtype = dtype});
   }
-  visit_floating(dtype, "attention",
-                 [&]<typename T>(TypeTag<T>) { run_forward<T>(call, result); });
+  visit_floating(dtype, "attention", [&]<typename T>(TypeTag<T>) {
+    forward_of_type<T>(call, result);
+  });
   return result;
 }
 
@@ -327,7 +328,7 @@ AttentionGradients attention_backward(AttentionCall call,
   const AttentionGradients result{room(call.q), room(call.k), room(call.v)};
   const Tensor rows = grad.contiguous();
   visit_floating(call.q.dtype(), "attention", [&]<typename T>(TypeTag<T>) {
-    run_backward<T>(call, saved, rows, result);
+    backward_of_type<T>(call, saved, rows, result);
   });
   return {mul(result.q, call.scale), result.k, result.v};
 }

@@ -9,7 +9,7 @@
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/kernel/loops/plane_loops.h"
+#include "horovodpp/kernel/norms/plane_loops.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/norm_nodes.h"

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/kernel/loops/half_norms.h"
-#include "horovodpp/kernel/loops/norm_loops.h"
+#include "horovodpp/kernel/norms/half_norms.h"
+#include "horovodpp/kernel/norms/norm_loops.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/functional/norm_nodes.h"
@@ -38,7 +38,7 @@ const T* data_or_null(const Tensor& tensor) {
 }
 
 template <typename X>
-using Gradients =
+using RowGradients =
     std::conditional_t<std::is_same_v<X, Loaded<X>>, RowNormGradient<Loaded<X>>,
                        HalfRowNormGradient<X>>;
 
@@ -87,7 +87,7 @@ struct LayerNormBackward : NormNode {
     std::vector<double> dw(wants(1) ? columns : 0);
     std::vector<double> db(wants(2) ? columns : 0);
     const Tensor out = wants(0) ? empty_like(x) : Tensor();
-    const Gradients<X> gradients{
+    const RowGradients<X> gradients{
         .x = x.data<X>(),
         .g = g.data<X>(),
         .weight = data_or_null<T>(w),

@@ -139,10 +139,9 @@ struct MseLossBackward : Node {
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     const Tensor a = x.unpack(*this);
     const Tensor b = target.unpack(*this);
-    const Tensor slope = is_grad_enabled() ? mul(sub(a, b), 2.0 * share)
-                                           : elementwise<functors::SubScaled>(
-                                                 a, b, name(), 2.0 * share);
-    const Tensor grad = mul(slope, grads[0]);
+    const Tensor grad = is_grad_enabled()
+                            ? mul(mul(sub(a, b), 2.0 * share), grads[0])
+                            : fused(a, b, grads[0]);
     if (wants(0)) results[0] = grad;
     if (wants(1)) results[1] = neg(grad);
   }
@@ -150,6 +149,17 @@ struct MseLossBackward : Node {
     x.release();
     target.release();
   }
+
+  // The gradient of a reduced loss is a factor.
+  Tensor fused(const Tensor& a, const Tensor& b, const Tensor& gradient) {
+    double factor = 2.0 * share;
+    if (gradient.dim() == 0) {
+      factor *= to(gradient.detach(), DType::kF64).item<double>();
+    }
+    const Tensor slope = elementwise<functors::SubScaled>(a, b, name(), factor);
+    return gradient.dim() == 0 ? slope : mul(slope, gradient);
+  }
+
   SavedTensor x;
   SavedTensor target;
   double share = 1.0;

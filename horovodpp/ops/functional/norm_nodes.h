@@ -9,7 +9,7 @@
 #include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/saved/saved_tensor.h"
-#include "horovodpp/kernel/loops/plane_loops.h"
+#include "horovodpp/kernel/norms/plane_loops.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {

@@ -52,7 +52,7 @@ void average_pixels(const T* x, std::int64_t pixels, std::int64_t depth,
 }
 
 template <typename T>
-void add_row(const T* x, T* to, std::int64_t n) {
+void add_line(const T* x, T* to, std::int64_t n) {
   rows::apply<functors::Add>(to, x, T(0), to, static_cast<std::size_t>(n));
 }
 
@@ -68,7 +68,7 @@ void spread_pixels(const T* y, T count, std::int64_t pixels, std::int64_t depth,
   }
   for (std::int64_t c = 0; c < depth; ++c) share[c] = y[c] / count;
   for (std::int64_t w = 0; w < pixels; ++w)
-    add_row(share, to + w * depth, depth);
+    add_line(share, to + w * depth, depth);
 }
 
 // The means of an image's windows. An image has `depth` adjacent elements for
@@ -110,7 +110,7 @@ void spread_image(const Grid& grid, std::int64_t depth, const T* y, T* x) {
       y += depth;
     }
     for (std::int64_t h = row.begin; h < std::min(row.end, written); ++h) {
-      add_row(line.data(), x + h * width, width);
+      add_line(line.data(), x + h * width, width);
     }
     for (; written < row.end; ++written) {
       T* to = x + written * width;

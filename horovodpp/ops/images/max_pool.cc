@@ -123,9 +123,9 @@ struct Pooling {
 
 // The first element inside the image of a dilated window that begins at
 // `start`, and the number of the following ones.
-struct Inside {
-  Inside(std::int64_t start, std::int64_t kernel, std::int64_t dilation,
-         std::int64_t size)
+struct InsideLine {
+  InsideLine(std::int64_t start, std::int64_t kernel, std::int64_t dilation,
+             std::int64_t size)
       : first(start < 0 ? (dilation - 1 - start) / dilation : 0),
         begin(start + first * dilation) {
     if (first >= kernel || begin >= size) return;
@@ -165,10 +165,10 @@ void max_of_any_window(const PoolWindow& window, std::int64_t channels,
 template <typename T>
 void pool_window(const T* x, const Pooling& p, const Pair& window, T* y,
                  std::int32_t* places) {
-  const Inside rows(window.height * p.stride.height - p.padding.height,
-                    p.kernel.height, p.dilation.height, p.image.height);
-  const Inside columns(window.width * p.stride.width - p.padding.width,
-                       p.kernel.width, p.dilation.width, p.image.width);
+  const InsideLine rows(window.height * p.stride.height - p.padding.height,
+                        p.kernel.height, p.dilation.height, p.image.height);
+  const InsideLine columns(window.width * p.stride.width - p.padding.width,
+                           p.kernel.width, p.dilation.width, p.image.width);
   if (rows.count == 0 || columns.count == 0) {
     // A dilated window may miss the image.
     std::fill_n(y, p.channels, T(-std::numeric_limits<float>::infinity()));

@@ -134,17 +134,21 @@ void put_at(const Places& places, const Tensor& x, const Tensor& values,
   visit(x.dtype(), [&]<typename T>(TypeTag<T>) {
     T* to = x.data<T>();
     const T* from = values.data<T>();
-    for_each_place(places, broadcast_strides(values, places.result),
-                   [&](std::int64_t at, std::int64_t other) {
-                     if constexpr (std::is_same_v<T, bool>) {
-                       to[at] = from[other] || (accumulate && to[at]);
-                     } else {
-                       to[at] =
-                           accumulate
-                               ? stored<T>(loaded(to[at]) + loaded(from[other]))
-                               : from[other];
-                     }
-                   });
+    const Dims strides = broadcast_strides(values, places.result);
+    // Two loops without a branch inside.
+    if (accumulate) {
+      for_each_place(places, strides, [=](std::int64_t at, std::int64_t other) {
+        if constexpr (std::is_same_v<T, bool>) {
+          to[at] = from[other] || to[at];
+        } else {
+          to[at] = stored<T>(loaded(to[at]) + loaded(from[other]));
+        }
+      });
+    } else {
+      for_each_place(places, strides, [=](std::int64_t at, std::int64_t other) {
+        to[at] = from[other];
+      });
+    }
   });
 }
 

@@ -9,6 +9,7 @@
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/losses/fused_loss.h"
 #include "horovodpp/ops/losses/loss_frame.h"
 #include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/ops/shape_ops.h"
@@ -19,6 +20,9 @@
 namespace hvd {
 namespace {
 
+using autograd::can_fuse;
+using autograd::fused_loss;
+using autograd::LossFormula;
 using autograd::LossFrame;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -119,7 +123,13 @@ Tensor checked_variance(const Tensor& x, const Tensor& var) {
 
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   const LossFrame frame(x, "l1_loss");
-  return frame.finish(abs(frame(x) - frame(target)), reduction);
+  const auto composed = [=](const Tensor& p, const Tensor& t) {
+    return frame.finish(abs(frame(p) - frame(t)), reduction);
+  };
+  if (!can_fuse(x, target)) return composed(x, target);
+  return fused_loss(x, target,
+                    {.formula = LossFormula::kL1, .reduction = reduction},
+                    composed);
 }
 
 Tensor huber_loss(const Tensor& x, const Tensor& target,
@@ -129,8 +139,16 @@ Tensor huber_loss(const Tensor& x, const Tensor& target,
                                        "; wanted is a positive number"));
   }
   const LossFrame frame(x, "huber_loss");
-  return frame.finish(huber_of(frame(x) - frame(target), options.delta),
-                      options.reduction);
+  const auto composed = [=](const Tensor& p, const Tensor& t) {
+    return frame.finish(huber_of(frame(p) - frame(t), options.delta),
+                        options.reduction);
+  };
+  if (!can_fuse(x, target)) return composed(x, target);
+  return fused_loss(x, target,
+                    {.formula = LossFormula::kHuber,
+                     .c = options.delta,
+                     .reduction = options.reduction},
+                    composed);
 }
 
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target,
@@ -141,8 +159,18 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target,
   }
   if (options.beta == 0.0) return l1_loss(x, target, options.reduction);
   const LossFrame frame(x, "smooth_l1_loss");
-  const Tensor losses = huber_of(frame(x) - frame(target), options.beta);
-  return frame.finish(losses * (1.0 / options.beta), options.reduction);
+  const double factor = 1.0 / options.beta;
+  const auto composed = [=](const Tensor& p, const Tensor& t) {
+    const Tensor losses = huber_of(frame(p) - frame(t), options.beta);
+    return frame.finish(losses * factor, options.reduction);
+  };
+  if (!can_fuse(x, target)) return composed(x, target);
+  return fused_loss(x, target,
+                    {.formula = LossFormula::kHuber,
+                     .c = options.beta,
+                     .factor = factor,
+                     .reduction = options.reduction},
+                    composed);
 }
 
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target,
@@ -159,6 +187,16 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
                                         const BceWithLogitsOptions& options) {
   const LossFrame frame(x, "binary_cross_entropy_with_logits");
   frame.check_same_shape(x, target);
+  if (!options.weight.defined() && !options.pos_weight.defined() &&
+      can_fuse(x, target)) {
+    return fused_loss(x, target,
+                      {.formula = LossFormula::kBceWithLogits,
+                       .reduction = options.reduction},
+                      [=](const Tensor& p, const Tensor& t) {
+                        return frame.finish((1.0 - t) * p - log_sigmoid(p),
+                                            options.reduction);
+                      });
+  }
   const Tensor logits = frame(x);
   const Tensor wanted = frame(target);
   Tensor log_likelihood = log_sigmoid(logits);
@@ -174,6 +212,14 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
 Tensor kl_div(const Tensor& x, const Tensor& target,
               const KlDivOptions& options) {
   const LossFrame frame(x, "kl_div");
+  if (!options.log_target && !options.batch_mean && can_fuse(x, target)) {
+    return fused_loss(
+        x, target,
+        {.formula = LossFormula::kKlDiv, .reduction = options.reduction},
+        [=](const Tensor& p, const Tensor& t) {
+          return frame.finish(self_entropy(t) - t * p, options.reduction);
+        });
+  }
   const Tensor log_probabilities = frame(x);
   const Tensor wanted = frame(target);
   const Tensor losses = options.log_target

@@ -27,10 +27,10 @@ class LossFrame {
   void check_same_shape(const Tensor& a, const Tensor& b) const;
 
  private:
-  const char* const operation_;
-  const DType given_;    // Of the operands.
-  const DType compute_;  // float32 or float64.
-  const DType result_;
+  const char* operation_;
+  DType given_;    // Of the operands.
+  DType compute_;  // float32 or float64.
+  DType result_;
 };
 
 }  // namespace hvd::autograd

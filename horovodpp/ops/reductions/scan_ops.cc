@@ -35,12 +35,47 @@ ScanShape scan_shape(const Dims& shape, std::size_t dim) {
   return result;
 }
 
-// Adds up kColumns columns at a time.
 template <typename T>
-void add_up(const T* x, T* y, const ScanShape& shape) {
-  using Sum = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+using ScanSum = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+
+// Rows of n elements, from the first or from the last. Several rows at a time
+// hide the latency of an addition.
+template <typename T>
+void add_up_rows(const T* x, T* y, const ScanShape& shape, bool reversed) {
+  constexpr std::int64_t kRows = 4;
+  const std::int64_t n = shape.n;
+  const std::int64_t step = reversed ? -1 : 1;
+  const auto add_up = [&]<std::int64_t kCount>(
+                          std::int64_t row,
+                          std::integral_constant<std::int64_t, kCount>) {
+    std::int64_t at = row * n + (reversed ? n - 1 : 0);
+    ScanSum<T> sums[kCount] = {};
+    for (std::int64_t i = 0; i < n; ++i, at += step) {
+      for (std::int64_t k = 0; k < kCount; ++k) {
+        sums[k] += static_cast<ScanSum<T>>(loaded(x[at + k * n]));
+        y[at + k * n] = stored<T>(sums[k]);
+      }
+    }
+  };
+  parallel_for({.count = shape.outer, .cost = n, .multiple = kRows},
+               [&](std::int64_t begin, std::int64_t end) {
+                 std::int64_t row = begin;
+                 for (; row + kRows <= end; row += kRows) {
+                   add_up(row, std::integral_constant<std::int64_t, kRows>());
+                 }
+                 for (; row < end; ++row) {
+                   add_up(row, std::integral_constant<std::int64_t, 1>());
+                 }
+               });
+}
+
+// Columns of n elements, kColumns at a time.
+template <typename T>
+void add_up_columns(const T* x, T* y, const ScanShape& shape, bool reversed) {
   constexpr std::int64_t kColumns = 64;
   const std::int64_t strips = (shape.inner + kColumns - 1) / kColumns;
+  const std::int64_t step = reversed ? -shape.inner : shape.inner;
+  const std::int64_t start = reversed ? (shape.n - 1) * shape.inner : 0;
   parallel_for(
       {.count = shape.outer * strips,
        .cost = shape.n * std::min(kColumns, shape.inner)},
@@ -49,17 +84,25 @@ void add_up(const T* x, T* y, const ScanShape& shape) {
           const std::int64_t first = strip % strips * kColumns;
           const auto columns =
               static_cast<std::size_t>(std::min(kColumns, shape.inner - first));
-          std::int64_t at = strip / strips * shape.n * shape.inner + first;
-          std::array<Sum, kColumns> sums{};
-          for (std::int64_t i = 0; i < shape.n; ++i, at += shape.inner) {
+          std::int64_t at =
+              strip / strips * shape.n * shape.inner + first + start;
+          std::array<ScanSum<T>, kColumns> sums{};
+          for (std::int64_t i = 0; i < shape.n; ++i, at += step) {
             for (std::size_t c = 0; c < columns; ++c) {
               const std::int64_t here = at + static_cast<std::int64_t>(c);
-              sums[c] += static_cast<Sum>(loaded(x[here]));
+              sums[c] += static_cast<ScanSum<T>>(loaded(x[here]));
               y[here] = stored<T>(sums[c]);
             }
           }
         }
       });
+}
+
+template <typename T>
+void add_up(const T* x, T* y, const ScanShape& shape, bool reversed) {
+  if (shape.outer * shape.n * shape.inner == 0) return;
+  if (shape.inner == 1) return add_up_rows(x, y, shape, reversed);
+  add_up_columns(x, y, shape, reversed);
 }
 
 // Sums and products of integers are int64.
@@ -68,20 +111,22 @@ Tensor wide_enough(const Tensor& input) {
   return is_floating_point(x.dtype()) ? x : x.to(DType::kI64);
 }
 
-Tensor cumsum_along(const Tensor& x, std::size_t dim) {
+// From the first element, or reversed, from the last; each is the derivative of
+// the other.
+Tensor cumsum_along(const Tensor& x, std::size_t dim, bool reversed) {
   Tensor out = result_of("cumsum", [&] {
     NoGrad no_grad;
     const Tensor in = x.detach().contiguous();
     const Tensor sums = empty(in.shape(), {.dtype = in.dtype()});
     visit(in.dtype(), [&]<typename T>(TypeTag<T>) {
-      add_up(in.data<T>(), sums.data<T>(), scan_shape(in.shape(), dim));
+      add_up(in.data<T>(), sums.data<T>(), scan_shape(in.shape(), dim),
+             reversed);
     });
     return sums;
   });
   if (needs_grad(x)) {
-    record(out, "CumsumBackward", x, [dim](Tensor& dy) {
-      const Dims along = {static_cast<std::int64_t>(dim)};
-      return flip(cumsum_along(flip(dy, along), dim), along);
+    record(out, "CumsumBackward", x, [dim, reversed](Tensor& dy) {
+      return cumsum_along(dy, dim, !reversed);
     });
   }
   return out;
@@ -95,7 +140,7 @@ Tensor cumsum(const Tensor& input, std::int64_t dim) {
   const Tensor x = autograd::wide_enough(input);
   const std::size_t rank = std::max<std::size_t>(x.shape().size(), 1);
   const std::size_t along = autograd::checked_dim(dim, rank, "cumsum");
-  return autograd::cumsum_along(x, along);
+  return autograd::cumsum_along(x, along, false);
 }
 
 // After the step of size s, y[i] is the product of x[i - 2 s + 1] to x[i].

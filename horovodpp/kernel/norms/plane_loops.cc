@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/kernel/loops/plane_loops.h"
+#include "horovodpp/kernel/norms/plane_loops.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "horovodpp/kernel/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "horovodpp/kernel/loops/plane_loops.cc"
+#define HWY_TARGET_INCLUDE "horovodpp/kernel/norms/plane_loops.cc"
 #include <hwy/foreach_target.h>
 // Must follow foreach_target.h and precede the headers below.
 #include <hwy/highway.h>

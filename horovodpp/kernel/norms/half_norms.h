@@ -5,8 +5,8 @@
 // Results do not depend on the number of threads.
 #pragma once
 
-#include "horovodpp/core/half.h"
-#include "horovodpp/kernel/loops/norm_loops.h"
+#include "horovodpp/kernel/halves.h"
+#include "horovodpp/kernel/norms/norm_loops.h"
 
 namespace hvd::autograd {
 

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "horovodpp/kernel/loops/norm_loops.h"
+#include "horovodpp/kernel/norms/norm_loops.h"
 #include "horovodpp/kernel/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "horovodpp/kernel/loops/norm_rows.cc"
+#define HWY_TARGET_INCLUDE "horovodpp/kernel/norms/norm_rows.cc"
 #include <hwy/foreach_target.h>
 // Must follow foreach_target.h and precede the headers below.
 #include <hwy/highway.h>

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "horovodpp/kernel/loops/norm_loops.h"
+#include "horovodpp/kernel/norms/norm_loops.h"
 
 namespace hvd::autograd {
 

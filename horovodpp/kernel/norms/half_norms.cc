@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "horovodpp/kernel/loops/half_norms.h"
+#include "horovodpp/kernel/norms/half_norms.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,11 +22,11 @@ std::int64_t rows_at_once(const MatrixSize& size) {
       1, kElements / std::max<std::int64_t>(size.columns, 1));
 }
 
-std::int64_t divided_up(std::int64_t a, std::int64_t b) {
+std::int64_t parts_of(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-constexpr std::int64_t kAnyNumber = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kAnyWorkers = std::numeric_limits<std::int64_t>::max();
 
 // The rows of one thread in float32.
 template <typename H>
@@ -65,8 +65,8 @@ template <typename H>
 void forward(const MatrixSize& size, const HalfRowNorm<H>& s) {
   const std::int64_t rows = rows_at_once(size);
   run_tasks(
-      {.count = divided_up(size.rows, rows), .cost = rows * size.columns},
-      kAnyNumber, [&] { return Forward<H>(size, s); },
+      {.count = parts_of(size.rows, rows), .cost = rows * size.columns},
+      kAnyWorkers, [&] { return Forward<H>(size, s); },
       [&](Forward<H>& worker, std::int64_t i) {
         worker.run(i * rows, std::min((i + 1) * rows, size.rows));
       });
@@ -143,15 +143,15 @@ void backward(const MatrixSize& size, const HalfRowNormGradient<H>& s) {
   // sums.
   constexpr std::int64_t kMostParts = 16;
   const std::int64_t rows = std::max<std::int64_t>(
-      rows_at_once(size), divided_up(size.rows, kMostParts));
-  const std::int64_t parts = divided_up(size.rows, rows);
+      rows_at_once(size), parts_of(size.rows, kMostParts));
+  const std::int64_t parts = parts_of(size.rows, rows);
   const auto columns = static_cast<std::size_t>(size.columns);
   const ParameterSums none{
       std::vector<double>(s.weight_gradient == nullptr ? 0 : columns),
       std::vector<double>(s.bias_gradient == nullptr ? 0 : columns)};
   std::vector<ParameterSums> sums(static_cast<std::size_t>(parts), none);
   run_tasks(
-      {.count = parts, .cost = rows * size.columns}, kAnyNumber,
+      {.count = parts, .cost = rows * size.columns}, kAnyWorkers,
       [&] { return Backward<H>(size, s); },
       [&](Backward<H>& worker, std::int64_t i) {
         worker.run(i * rows, std::min((i + 1) * rows, size.rows),
