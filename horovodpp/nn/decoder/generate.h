@@ -43,7 +43,9 @@ std::vector<std::int64_t> generate(const NextLogits& next,
                                    const GenerateOptions& options = {});
 
 // The logits of a model without a cache, int64 [1, t] -> [1, t, vocabulary],
-// from at most the last `context` tokens. The model lives as long.
+// from at most the last `context` tokens. The function is for one text, whose
+// tokens it keeps. The model lives as long.
+//   InvalidArgument  the context is not positive
 NextLogits without_cache(Module& model, std::int64_t context);
 
 }  // namespace nn

@@ -11,6 +11,7 @@
 #include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/ops/attention/attention_call.h"
 #include "horovodpp/ops/products.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 
 namespace hvd::autograd {

@@ -14,6 +14,7 @@
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/attention/attention_call.h"
 #include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"

@@ -25,14 +25,18 @@ struct VisibleKeys {
 
   bool are_all() const { return !is_causal && bounds.empty(); }
 
+  // Beyond all keys, and far from the largest number.
+  static constexpr std::int64_t kFar = std::int64_t{1} << 62;
+
   // The keys that `query` sees.
   KeyRange of(std::int64_t query, std::int64_t keys) const {
     KeyRange range{0, keys};
     if (is_causal) {
-      const std::int64_t end = query + query_offset + 1;
+      const std::int64_t end = query + std::min(query_offset, kFar) + 1;
       range.end = std::min(keys, end);
-      if (window > 0)
+      if (window > 0) {
         range.begin = std::clamp<std::int64_t>(end - window, 0, keys);
+      }
     }
     if (!bounds.empty()) {
       const auto next = std::upper_bound(bounds.begin(), bounds.end(), query);
@@ -56,7 +60,8 @@ struct VisibleKeys {
 
   // The most keys that a block of this many queries reads.
   std::int64_t most_of_block(std::int64_t queries, std::int64_t keys) const {
-    return window > 0 ? std::min(keys, window + queries + kStep) : keys;
+    const bool is_narrow = window > 0 && window < keys;
+    return is_narrow ? std::min(keys, window + queries + kStep) : keys;
   }
 };
 

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
 
 #include "horovodpp/checkpoint.h"
 #include "horovodpp/core/error.h"
@@ -39,6 +42,10 @@ TEST(VisibleKeys, AreARange) {
   EXPECT_THAT(range({.is_causal = true, .window = 2}, 3), ElementsAre(2, 4));
   EXPECT_THAT(range({.is_causal = true, .window = 2, .query_offset = 5}, 3),
               ElementsAre(7, 9));
+  const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT(range({.is_causal = true, .window = huge}, 3), ElementsAre(0, 4));
+  EXPECT_THAT(range({.is_causal = true, .window = 2, .query_offset = huge}, 3),
+              ElementsAre(10, 10));
   EXPECT_THAT(range({.bounds = {0, 2, 2, 10}}, 1), ElementsAre(0, 2));
   EXPECT_THAT(range({.is_causal = true, .bounds = {0, 2, 2, 10}}, 3),
               ElementsAre(2, 4));
@@ -50,6 +57,8 @@ TEST(VisibleKeys, OfABlockLeaveOutKeysOutsideItsWindows) {
   EXPECT_EQ(read.begin, 896);
   EXPECT_EQ(read.end, 1032);
   EXPECT_LE(read.size(), keys.most_of_block(32, 4096));
+  const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(VisibleKeys{.window = huge}.most_of_block(32, 4096), 4096);
 }
 
 TEST(GroupedAttention, HasItsDerivatives) {
