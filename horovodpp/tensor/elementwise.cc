@@ -146,6 +146,19 @@ void run_inputs(RowLoop loop, const Tensor& out, const Inputs<N>& in) {
   });
 }
 
+// Whether one call of a loop does it all: small tensors of float32, stored
+// alike. Their operations should cost little more than the call.
+bool is_one_row(const Tensor& out, std::initializer_list<const Tensor*> in) {
+  if (out.dtype() != DType::kF32 || !out.is_contiguous() ||
+      out.num_elements() >= 2 * kElementsPerThread) {
+    return false;
+  }
+  for (const Tensor* x : in) {
+    if (!x->is_contiguous() || x->shape() != out.shape()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void check_no_bool(DType a, DType b, const char* operation) {
@@ -165,6 +178,13 @@ void throw_fraction(const Tensor& x, double constant, const char* operation) {
 void run_row_loop(RowLoop loop, const Tensor& out,
                   std::initializer_list<const Tensor*> in) {
   const Tensor* const* x = in.begin();
+  if (is_one_row(out, in)) {
+    std::array<const float*, 3> rows;
+    for (std::size_t k = 0; k < in.size(); ++k) rows[k] = x[k]->data<float>();
+    loop(rows.data(), out.data<float>(),
+         static_cast<std::size_t>(out.num_elements()));
+    return;
+  }
   if (in.size() == 1) {
     run_inputs<1>(loop, out, {x[0]});
   } else if (in.size() == 2) {
