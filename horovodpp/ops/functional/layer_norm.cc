@@ -81,6 +81,9 @@ struct LayerNormBackward : NormNode {
     const Tensor x = input.unpack(*this).detach().contiguous();
     const Tensor g = grad.detach().contiguous();
     const Tensor w = parameter_as(computed_in, weight.unpack(*this));
+    // Held while the loop reads them: a checkpoint's may have no other owner.
+    const Tensor means = mean.unpack(*this);
+    const Tensor rstds = rstd.unpack(*this);
     const MatrixSize size = matrix_size(x, shape);
     const auto columns = static_cast<std::size_t>(size.columns);
     std::vector<double> dw(wants(1) ? columns : 0);
@@ -90,8 +93,8 @@ struct LayerNormBackward : NormNode {
         .x = x.data<X>(),
         .g = g.data<X>(),
         .weight = data_or_null<T>(w),
-        .mean = mean.unpack(*this).data<T>(),
-        .rstd = rstd.unpack(*this).data<T>(),
+        .mean = means.data<T>(),
+        .rstd = rstds.data<T>(),
         .x_gradient = wants(0) ? out.data<X>() : nullptr,
         .weight_gradient = wants(1) ? dw.data() : nullptr,
         .bias_gradient = wants(2) ? db.data() : nullptr};
