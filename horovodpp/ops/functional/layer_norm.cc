@@ -81,7 +81,9 @@ struct LayerNormBackward : NormNode {
     const Tensor x = input.unpack(*this).detach().contiguous();
     const Tensor g = grad.detach().contiguous();
     const Tensor w = parameter_as(computed_in, weight.unpack(*this));
-    const Tensor means = mean.unpack(*this), rstds = rstd.unpack(*this);
+    // Held while the loop reads them: a checkpoint's may have no other owner.
+    const Tensor means = mean.unpack(*this);
+    const Tensor rstds = rstd.unpack(*this);
     const MatrixSize size = matrix_size(x, shape);
     const auto columns = static_cast<std::size_t>(size.columns);
     std::vector<double> dw(wants(1) ? columns : 0);

@@ -88,5 +88,32 @@ TEST(Cumsum, IsTheSameForEveryNumberOfThreads) {
   EXPECT_EQ(columns[299 * 70], 70 * 299 * 300 / 2);
 }
 
+TEST(Cumsum, AddsUpAnyNumberOfRowsFromBothEnds) {
+  for (const autograd::Dims& shape :
+       {autograd::Dims{1, 5}, autograd::Dims{7, 1}, autograd::Dims{9, 33},
+        autograd::Dims{67, 2000}, autograd::Dims{0, 3}, autograd::Dims{3, 0}}) {
+    // Whole numbers, whose sums are exact.
+    const Tensor x = floor(randn(shape) * 4.0).set_requires_grad(true);
+    for (const std::int64_t dim : {0, 1}) {
+      SCOPED_TRACE(shape.to_string());
+      x.set_grad({});
+      const Tensor y = cumsum(x, dim);
+      const Tensor grad = floor(randn(shape) * 4.0);
+      y.backward(grad);
+      const std::int64_t n = shape[static_cast<std::size_t>(dim)];
+      Tensor sum_before = zeros({}), sum_after = zeros({});
+      for (std::int64_t i = 0; i < n; ++i) {
+        sum_before = sum_before + x.detach().select(dim, i);
+        EXPECT_EQ(y.detach().select(dim, i).to_vector<float>(),
+                  sum_before.to_vector<float>());
+        sum_after = sum_after + grad.select(dim, n - 1 - i);
+        EXPECT_EQ(x.grad().select(dim, n - 1 - i).to_vector<float>(),
+                  sum_after.to_vector<float>());
+      }
+      EXPECT_EQ(x.grad().shape(), shape);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hvd
