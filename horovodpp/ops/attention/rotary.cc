@@ -30,27 +30,54 @@ struct Turns {
   bool interleaved = false;
 };
 
-std::shared_ptr<const Turns> turns_of(std::int64_t rows, std::int64_t width,
-                                      const RotaryOptions& options) {
+// What a table of turns depends on.
+struct TurnsKey {
+  std::int64_t rows = 0;
+  std::int64_t width = 0;
+  double base = 0;
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> positions = {};
+  bool interleaved = false;
+  friend bool operator==(const TurnsKey&, const TurnsKey&) = default;
+};
+
+std::shared_ptr<const Turns> make_turns(const TurnsKey& key) {
   auto turns = std::make_shared<Turns>();
-  turns->interleaved = options.interleaved;
+  turns->interleaved = key.interleaved;
   std::vector<double> steps;
-  for (std::int64_t i = 0; i < width / 2; ++i) {
-    steps.push_back(std::pow(options.base, -2.0 * static_cast<double>(i) /
-                                               static_cast<double>(width)));
+  for (std::int64_t i = 0; i < key.width / 2; ++i) {
+    steps.push_back(std::pow(key.base, -2.0 * static_cast<double>(i) /
+                                           static_cast<double>(key.width)));
   }
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t position =
-        options.positions.empty()
-            ? options.offset + row
-            : options.positions[static_cast<std::size_t>(row)];
+  for (std::int64_t row = 0; row < key.rows; ++row) {
+    const double position =
+        key.positions.empty()
+            ? static_cast<double>(key.offset) + static_cast<double>(row)
+            : static_cast<double>(key.positions[static_cast<std::size_t>(row)]);
     for (const double step : steps) {
-      const double angle = static_cast<double>(position) * step;
-      turns->cosines.push_back(std::cos(angle));
-      turns->sines.push_back(std::sin(angle));
+      turns->cosines.push_back(std::cos(position * step));
+      turns->sines.push_back(std::sin(position * step));
     }
   }
   return turns;
+}
+
+// A thread keeps its last table, since all layers of a decoder use the same.
+std::shared_ptr<const Turns> turns_of(const Tensor& x,
+                                      const RotaryOptions& options) {
+  thread_local TurnsKey last;
+  thread_local std::shared_ptr<const Turns> table;
+  TurnsKey key{.rows = x.size(-2),
+               .width = x.size(-1),
+               .base = options.base,
+               .offset = options.offset,
+               .positions = options.positions,
+               .interleaved = options.interleaved};
+  if (table == nullptr || key != last) {
+    table = make_turns(key);
+    last = std::move(key);
+  }
+  return table;
 }
 
 // Places of one row's pairs, in elements.
@@ -153,8 +180,7 @@ void check_rotary(const Tensor& x, const RotaryOptions& options) {
 
 Tensor rotary_embedding(const Tensor& x, const RotaryOptions& options) {
   autograd::check_rotary(x, options);
-  return autograd::turn(x, autograd::turns_of(x.size(-2), x.size(-1), options),
-                        false);
+  return autograd::turn(x, autograd::turns_of(x, options), false);
 }
 
 }  // namespace hvd

@@ -49,6 +49,21 @@ TEST(RotaryEmbedding, ContinuesAtItsOffset) {
             all.narrow(1, 4, 5).contiguous().to_vector<float>());
 }
 
+TEST(RotaryEmbedding, FollowsEachOptionAlone) {
+  manual_seed(2);
+  const Tensor x = randn({3, 4});
+  const auto first = rotary_embedding(x).to_vector<float>();
+  for (const RotaryOptions& options :
+       {RotaryOptions{.base = 9}, RotaryOptions{.offset = 1},
+        RotaryOptions{.positions = {0, 2, 1}},
+        RotaryOptions{.interleaved = true}}) {
+    EXPECT_NE(rotary_embedding(x, options).to_vector<float>(), first);
+    EXPECT_EQ(rotary_embedding(x).to_vector<float>(), first);
+  }
+  EXPECT_EQ(rotary_embedding(x, {.positions = {0, 1, 2}}).to_vector<float>(),
+            first);
+}
+
 // Enough elements for several threads.
 TEST(RotaryEmbedding, HasTheSameBitsForAnyStridesAndInACheckpoint) {
   manual_seed(2);
