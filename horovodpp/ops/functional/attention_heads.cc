@@ -119,7 +119,7 @@ void forward_of_type(AttentionCall& call, const AttentionResult& result) {
   const std::int64_t blocks = (queries + block - 1) / block;
   run_tasks(
       {.count = scores.heads() * blocks, .cost = block * call.keys()},
-      scores.fits_blas(), [&] { return Forward<T>(scores, call, result); },
+      most_workers(scores), [&] { return Forward<T>(scores, call, result); },
       [&](Forward<T>& worker, std::int64_t i) {
         const std::int64_t begin = i % blocks * block;
         worker.run_block(i / blocks, begin, std::min(begin + block, queries));
@@ -242,7 +242,7 @@ void backward_of_type(AttentionCall& call, const AttentionResult& saved,
   const Scores<T> scores(call);
   run_tasks(
       {.count = scores.heads(), .cost = call.queries() * call.keys()},
-      scores.fits_blas(),
+      most_workers(scores),
       [&] { return Backward<T>(scores, call, saved, grad, result); },
       [](Backward<T>& worker, std::int64_t head) { worker.run_head(head); });
 }
