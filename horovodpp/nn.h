@@ -11,6 +11,7 @@
 #include "horovodpp/nn/containers.h"                  // IWYU pragma: export
 #include "horovodpp/nn/init.h"                        // IWYU pragma: export
 #include "horovodpp/nn/layers/activations.h"          // IWYU pragma: export
+#include "horovodpp/nn/layers/cells.h"                // IWYU pragma: export
 #include "horovodpp/nn/layers/functions.h"            // IWYU pragma: export
 #include "horovodpp/nn/layers/group_norms.h"          // IWYU pragma: export
 #include "horovodpp/nn/layers/linear.h"               // IWYU pragma: export
