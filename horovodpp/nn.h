@@ -16,6 +16,7 @@
 #include "horovodpp/nn/decoder/swiglu.h"              // IWYU pragma: export
 #include "horovodpp/nn/init.h"                        // IWYU pragma: export
 #include "horovodpp/nn/layers/activations.h"          // IWYU pragma: export
+#include "horovodpp/nn/layers/cells.h"                // IWYU pragma: export
 #include "horovodpp/nn/layers/functions.h"            // IWYU pragma: export
 #include "horovodpp/nn/layers/group_norms.h"          // IWYU pragma: export
 #include "horovodpp/nn/layers/linear.h"               // IWYU pragma: export
@@ -27,6 +28,9 @@
 #include "horovodpp/nn/layers/resampling.h"           // IWYU pragma: export
 #include "horovodpp/nn/layers/transformer.h"          // IWYU pragma: export
 #include "horovodpp/nn/module.h"                      // IWYU pragma: export
+#include "horovodpp/nn/parametrization.h"             // IWYU pragma: export
+#include "horovodpp/nn/parametrize/spectral_norm.h"   // IWYU pragma: export
+#include "horovodpp/nn/parametrize/weight_norm.h"     // IWYU pragma: export
 #include "horovodpp/nn/safetensors.h"                 // IWYU pragma: export
 #include "horovodpp/nn/state_dict.h"                  // IWYU pragma: export
 #include "horovodpp/nn/torch_file/torch_file.h"       // IWYU pragma: export

@@ -13,6 +13,9 @@
 #include "horovodpp/ops/attention/rotary.h"           // IWYU pragma: export
 #include "horovodpp/ops/binary/binary_ops.h"          // IWYU pragma: export
 #include "horovodpp/ops/binary/logic_ops.h"           // IWYU pragma: export
+#include "horovodpp/ops/composed/matrices.h"          // IWYU pragma: export
+#include "horovodpp/ops/composed/measures.h"          // IWYU pragma: export
+#include "horovodpp/ops/composed/parts.h"             // IWYU pragma: export
 #include "horovodpp/ops/elementwise_ops.h"            // IWYU pragma: export
 #include "horovodpp/ops/functional/dropout.h"         // IWYU pragma: export
 #include "horovodpp/ops/functional/losses.h"          // IWYU pragma: export

@@ -34,6 +34,7 @@ struct CheckpointOptions;
 namespace nn {
 
 class ModuleHooks;
+class Parametrization;
 
 class Module {
  public:
@@ -141,6 +142,13 @@ class Module {
   Tensor register_parameter(const std::string& name, Tensor tensor);
   Tensor register_buffer(const std::string& name, Tensor tensor,
                          bool persistent = true);
+  // register_parameter() for a tensor that a Parametrization may replace
+  // (parametrization.h). forward() reads the tensor by effective().
+  Tensor register_weight(const std::string& name, Tensor tensor);
+  // The value of a weight: `weight` itself, or its parametrization's result.
+  Tensor effective(const Tensor& weight) const {
+    return parametrizations_ == nullptr ? weight : computed(weight);
+  }
   template <typename M>
   std::shared_ptr<M> register_module(const std::string& name,
                                      std::shared_ptr<M> module) {
@@ -176,6 +184,9 @@ class Module {
   autograd::HookHandle add_forward_hook(TwoTensorHook hook);
   autograd::HookHandle add_full_backward_hook(TwoTensorHook hook);
 
+  friend class Parametrization;
+  Tensor computed(const Tensor& weight) const;
+
   void add_module(const std::string& name, std::shared_ptr<Module> module);
   Tensor add_tensor(std::vector<NamedTensor>& list, const std::string& name,
                     Tensor tensor);
@@ -193,6 +204,8 @@ class Module {
   std::vector<NamedTensor> buffers_;
   std::vector<std::string> transient_;  // Non-persistent buffers.
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> modules_;
+  std::vector<std::string> weights_;  // Names given to register_weight().
+  std::shared_ptr<Module> parametrizations_;  // Null until the first.
   bool training_ = true;
   std::shared_ptr<ModuleHooks> hooks_;  // Null until the first hook.
 };

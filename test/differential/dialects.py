@@ -8,6 +8,7 @@ program that differs into a test.
 import json
 import math
 
+import sources_composed
 import sources_reductions
 import sources_scatter
 import sources_shapes
@@ -235,6 +236,7 @@ SOURCES.update({f"{name}_number": (f"torch.{name}({{0}}, {{number}})",
                                    f"hvd::{name}({{0}}, {{number}})")
                 for name in ["eq", "ne", "lt", "le", "gt", "ge"]})
 
+SOURCES.update(sources_composed.SOURCES)
 SOURCES.update(sources_reductions.SOURCES)
 SOURCES.update(sources_shapes.SOURCES)
 SOURCES.update(sources_scatter.SOURCES)

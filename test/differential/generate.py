@@ -3,6 +3,7 @@
 
 import random
 
+import recipes_composed
 import recipes_elementwise
 import recipes_graphs
 import recipes_more_shapes

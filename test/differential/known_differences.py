@@ -62,6 +62,9 @@ def has_beta_zero(statement):
     return statement["beta"] == 0
 
 
+ADDED_PRODUCTS = ("addmm", "addmv", "addr", "addbmm")
+
+
 def has_alpha_zero(statement):
     return statement["alpha"] == 0
 
@@ -265,7 +268,8 @@ KNOWN = [
           ours="True", theirs="False", program=both(within_before("inference_mode"),
                                                      does("requires_grad_"))),
     Known("an operation whose gradient needs no operand takes inference tensors", kind="accepted",
-          theirs="Inference tensors cannot be saved", operation="gather|take|nll_loss|cross_entropy|conv2d|scatter_reduce"),
+          theirs="Inference tensors cannot be saved", operation="gather|take|nll_loss|scatter_reduce|"
+          "cross_entropy|conv2d|dist|trapezoid|kron|inner|.*_scatter|addr"),
     Known("the same of an operand that is copied for its layout", kind="accepted",
           theirs="Inference tensors cannot be saved", operation="matmul|linear",
           program=meets(*ON_IMAGES)),
@@ -311,11 +315,11 @@ KNOWN = [
           operation="index_.*_|masked_scatter_|put_|scatter_.*_", ours="several elements .* on one place",
           program=either(does("expand", "broadcast_to", "broadcast_tensors", "meshgrid", "unfold"),
                          has_to_do_with_gradients)),
-    Known("the same of windows that overlap", kind="refused", operation="copy_|masked_fill_.*",
+    Known("the same of windows that overlap", kind="refused", operation="(copy|add|sub|mul)_|masked_fill_.*",
           ours="several elements .* on one place", program=does("unfold")),
     Known("composed operations keep an operand itself, where PyTorch's keep a copy",
           kind="refused", operation="backward|grad", ours="modified by an inplace operation",
-          program=does("take_along_dim", "einsum", "tensordot", "tensordot_last")),
+          program=does("take_along_dim", "einsum", "tensordot", "tensordot_last", "kron", "inner")),
     Known("a gradient may be an expanded tensor, and is then not written", kind="refused",
           operation=".*_", ours="several elements .* on one place", program=writes_gradient),
     Known("nor are tensors whose elements overlap otherwise; PyTorch writes them twice",
@@ -387,12 +391,12 @@ KNOWN = [
     Known("comparisons of transposed tensors lie in memory row by row", kind="accepted",
           operation="view", theirs="view size is not compatible",
           program=does("eq", "ne", "lt", "le", "gt", "ge")),
-    Known("the differences of nothing", kind="requires_grad|is_leaf", operation="diff",
+    Known("the differences of nothing", kind="requires_grad|is_leaf", operation="diff|trapezoid",
           program=has_empty_tensors),
     Known("a norm of order 0 has a derivative of 0; PyTorch's has none", kind="gradient's presence",
-          theirs="None", program=meets("vector_norm")),
+          theirs="None", program=meets("vector_norm", "dist", "normalize")),
     Known("the same, where the gradient is asked for", kind="presence", theirs="None",
-          operation="grad", program=meets("vector_norm")),
+          operation="grad", program=meets("vector_norm", "dist", "normalize")),
     Known("index_add takes several terms for a tensor of no dimensions", kind="accepted",
           operation="index_add_?", theirs="source tensor shape must match self tensor shape"),
     Known("PyTorch writes a part where an index is out of range; a refused write writes nothing",
@@ -403,11 +407,12 @@ KNOWN = [
     Known("PyTorch's softsign is a quotient, whose gradient has an infinity less an infinity",
           kind=VALUES, program=both(has_infinite_values, meets("softsign"), theirs_is_nan)),
     Known("a derivative of the variance of too few numbers is NaN", kind=VALUES, ours="nan",
-          program=meets("var", "std")),
+          program=meets("var", "std", "var_mean", "std_mean")),
     Known("the one node of an LSTM keeps its biases", kind="refused", operation="lstm",
           ours="Inference tensors cannot be saved"),
     Known("elements that are not the largest get no gradient; PyTorch multiplies it by 0",
-          kind=VALUES, program=both(has_infinite_values, meets("amax", "amin", "vector_norm"),
+          kind=VALUES, program=both(has_infinite_values, meets(
+              "amax", "amin", "aminmax", "vector_norm", "dist", "normalize"),
                                     theirs_is_nan)),
     Known("the order of factors and terms, of which one is infinite", kind=VALUES,
           program=both(has_infinite_values, one_is_not_finite,
@@ -483,18 +488,32 @@ KNOWN = [
               in_16_bits, meets("conv2d"), one_is_not_finite)),
     Known("a tensor multiplied by a beta of 0 has no effect in addmm, nor the result of relu in "
           "relu_backward", kind="refused", operation="grad", ours="appears to not have been used",
-          program=either(meets("addmm", where=has_beta_zero), meets("relu_backward"))),
+          program=either(meets(*ADDED_PRODUCTS, where=has_beta_zero), meets("relu_backward"))),
     Known("a tensor multiplied by a beta of 0 may have another dtype in addmm", kind="accepted",
-          operation="addmm", theirs="must have the same dtype", program=meets(
-              "addmm", where=has_beta_zero)),
+          operation="addmm|addmv|addr|addbmm", theirs="must have the same dtype", program=meets(
+              *ADDED_PRODUCTS, where=has_beta_zero)),
     Known("a tensor multiplied by a beta of 0 has no effect in addmm",
           kind=f"(gradient's )?requires_grad|is_leaf|{PRESENCE}",
-          program=meets("addmm", where=has_beta_zero)),
+          program=meets(*ADDED_PRODUCTS, where=has_beta_zero)),
     Known("the same, and so its NaN", kind=VALUES, program=both(
-          meets("addmm", where=has_beta_zero), one_is_not_finite)),
+          meets(*ADDED_PRODUCTS, where=has_beta_zero), one_is_not_finite)),
+    Known("addmv has a result for each row; PyTorch's has the size of what is added if the matrix "
+          "is empty", kind="sizes", operation="addmv", program=has_empty_tensors),
+    Known("dist of order 0 has a derivative of 0; PyTorch fails", kind="accepted",
+          operation="backward|grad", theirs="Expected a proper Tensor", program=meets("dist")),
+    Known("a trace of bools counts them, as their sum", kind="accepted", operation="trace",
+          theirs='"trace" not implemented'),
+    Known("a mean of infinities is infinite; PyTorch's var_mean has NaN", kind=VALUES, ours="inf",
+          theirs="nan", program=meets("var_mean", "std_mean")),
+    Known("open: hardswish multiplies an infinite gradient by 0; PyTorch passes 0 below -3",
+          kind=VALUES, ours="nan", program=meets("hardswish")),
+    Known("kron takes any strides", kind="accepted", operation="kron",
+          theirs="view size is not compatible"),
+    Known("the gradient of dist with order 1 does not depend on the operands", kind="gradient's "
+          "requires_grad", ours="False", theirs="True", program=meets("dist")),
     Known("addmm multiplies by an alpha of 0, also NaN; PyTorch passes over the product",
           kind=VALUES, ours="nan", program=both(
-              meets("addmm", where=has_alpha_zero), one_is_not_finite)),
+              meets(*ADDED_PRODUCTS, where=has_alpha_zero), one_is_not_finite)),
     Known("the one node of an attention, an LSTM or a cross_entropy keeps its tensors until "
           "backward", kind="refused",
           ours=MODIFIED + ".*needed by (Attention|Lstm|CrossEntropy)Backward"),

@@ -11,6 +11,7 @@ const Operations& all_operations() {
     add_orders(operations);
     add_shape_operations(operations);
     add_more_shapes(operations);
+    add_composed(operations);
     add_lookups(operations);
     add_scatters(operations);
     add_network_operations(operations);

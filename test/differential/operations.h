@@ -20,6 +20,7 @@ void add_reductions(Operations& operations);
 void add_orders(Operations& operations);
 void add_shape_operations(Operations& operations);
 void add_more_shapes(Operations& operations);
+void add_composed(Operations& operations);
 void add_lookups(Operations& operations);
 void add_scatters(Operations& operations);
 void add_network_operations(Operations& operations);

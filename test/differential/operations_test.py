@@ -50,7 +50,7 @@ NO_METHODS = {
     "set_requires_grad": "requires_grad_",
 }
 
-RESULT = r"(?:Tensor|std::vector<Tensor>|MaxResult|MinResult|SortResult|UniqueResult|LstmResult|double|bool|Dims|void)"
+RESULT = r"(?:Tensor|std::vector<Tensor>|MaxResult|MinResult|SortResult|UniqueResult|LstmResult|SpreadResult|ExtremesResult|double|bool|Dims|void)"
 
 
 def headers(root):

@@ -32,15 +32,15 @@ Bilinear::Bilinear(std::int64_t in1, std::int64_t in2, std::int64_t out,
                                        " features; all are positive"));
   }
   const double bound = 1 / std::sqrt(static_cast<double>(in1));
-  weight_ = register_parameter("weight",
-                               uniform({out, in1, in2}, bound, options.dtype));
+  weight_ =
+      register_weight("weight", uniform({out, in1, in2}, bound, options.dtype));
   if (options.bias) {
     bias_ = register_parameter("bias", uniform({out}, bound, options.dtype));
   }
 }
 
 Tensor Bilinear::run(const Tensor& a, const Tensor& b) {
-  const Tensor y = einsum("...i,oij,...j->...o", {a, weight_, b});
+  const Tensor y = einsum("...i,oij,...j->...o", {a, effective(weight_), b});
   return bias_.defined() ? add(y, bias_) : y;
 }
 

@@ -20,7 +20,7 @@ Linear::Linear(std::int64_t in_features, std::int64_t out_features,
                                        " features; both must be positive"));
   }
   const double bound = kaiming_uniform_bound(in_features);
-  weight_ = register_parameter(
+  weight_ = register_weight(
       "weight", uniform({out_features, in_features}, bound, options.dtype));
   if (options.bias) {
     bias_ = register_parameter("bias",
@@ -29,7 +29,7 @@ Linear::Linear(std::int64_t in_features, std::int64_t out_features,
 }
 
 Tensor Linear::forward(const Tensor& input) {
-  return linear(input, weight_, bias_);
+  return linear(input, effective(weight_), bias_);
 }
 
 Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, Pair kernel,
@@ -54,7 +54,7 @@ Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, Pair kernel,
   const std::int64_t inputs = in_channels / groups;
   const double bound =
       kaiming_uniform_bound(inputs * kernel.height * kernel.width);
-  weight_ = register_parameter(
+  weight_ = register_weight(
       "weight", uniform({out_channels, inputs, kernel.height, kernel.width},
                         bound, options.dtype));
   if (options.bias) {
@@ -64,7 +64,7 @@ Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, Pair kernel,
 }
 
 Tensor Conv2d::forward(const Tensor& input) {
-  return conv2d(input, weight_, bias_, options_);
+  return conv2d(input, effective(weight_), bias_, options_);
 }
 
 Embedding::Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim,

@@ -33,7 +33,7 @@ class Linear : public Module {
 
   Tensor forward(const Tensor& input) override;
 
-  const Tensor& weight() const { return weight_; }
+  Tensor weight() const { return effective(weight_); }
   const Tensor& bias() const { return bias_; }  // Undefined without bias.
 
  private:
@@ -66,7 +66,7 @@ class Conv2d : public Module {
 
   Tensor forward(const Tensor& input) override;
 
-  const Tensor& weight() const { return weight_; }
+  Tensor weight() const { return effective(weight_); }
   const Tensor& bias() const { return bias_; }  // Undefined without bias.
 
  private:

@@ -105,6 +105,10 @@ Recurrent::Result Recurrent::run(const Tensor& input, const Tensor& start) {
 
 Tensor GRU::advance(const Tensor& in, const Tensor& own,
                     const Tensor& h) const {
+  return step(in, own, h);
+}
+
+Tensor GRU::step(const Tensor& in, const Tensor& own, const Tensor& h) {
   const std::vector<Tensor> x = in.chunk(3, -1);
   const std::vector<Tensor> y = own.chunk(3, -1);
   const Tensor r = sigmoid(x[0] + y[0]);

@@ -86,6 +86,9 @@ class GRU : public Recurrent {
       const RecurrentOptions& options = {})
       : Recurrent("GRU", 3, input_size, hidden_size, options) {}
 
+  // The next state, as of advance().
+  static Tensor step(const Tensor& in, const Tensor& own, const Tensor& h);
+
  protected:
   Tensor advance(const Tensor& in, const Tensor& own,
                  const Tensor& h) const override;

@@ -209,7 +209,7 @@ Conv1d::Conv1d(std::int64_t in_channels, std::int64_t out_channels,
   }
   const std::int64_t inputs = in_channels / groups;
   const double bound = kaiming_uniform_bound(inputs * kernel);
-  weight_ = register_parameter(
+  weight_ = register_weight(
       "weight", uniform({out_channels, inputs, kernel}, bound, options.dtype));
   if (options.bias) {
     bias_ = register_parameter("bias",
@@ -219,7 +219,7 @@ Conv1d::Conv1d(std::int64_t in_channels, std::int64_t out_channels,
 
 Tensor Conv1d::forward(const Tensor& input) {
   return as_rows(input, "Conv1d", [&](const Tensor& x) {
-    return conv2d(x, unsqueeze(weight_, 2), bias_, options_);
+    return conv2d(x, unsqueeze(effective(weight_), 2), bias_, options_);
   });
 }
 
@@ -241,7 +241,7 @@ ConvTranspose2d::ConvTranspose2d(std::int64_t in_channels,
   const std::int64_t outputs = out_channels / groups;
   const double bound =
       kaiming_uniform_bound(outputs * kernel.height * kernel.width);
-  weight_ = register_parameter(
+  weight_ = register_weight(
       "weight", uniform({in_channels, outputs, kernel.height, kernel.width},
                         bound, options.dtype));
   if (options.bias) {
@@ -262,7 +262,7 @@ Tensor ConvTranspose2d::forward(const Tensor& input) {
   const Tensor x = spread(spread(input, 2, o.stride.height), 3, o.stride.width);
   return conv2d(pad(x, {left, left + o.output_padding.width, top,
                         top + o.output_padding.height}),
-                turned(weight_, o.groups), bias_,
+                turned(effective(weight_), o.groups), bias_,
                 {.dilation = o.dilation, .groups = o.groups});
 }
 

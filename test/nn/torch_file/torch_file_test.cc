@@ -28,7 +28,7 @@ std::string fixture(const std::string& name) {
   return std::string(HVD_FIXTURES "/torch_files/") + name;
 }
 
-std::string bytes_in(const std::string& path) {
+std::string file_content(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -132,7 +132,7 @@ TEST(TorchFile, OtherFilesAreRefusedWithAWayOut) {
 TEST(TorchFile, DamageIsAnErrorOrHarmless) {
   const TemporaryFolder folder;
   const std::string path = folder.path("damaged.pt");
-  const std::string whole = bytes_in(fixture("state_dict.pt"));
+  const std::string whole = file_content(fixture("state_dict.pt"));
   std::size_t noticed = 0;
   for (std::size_t at = 0; at < whole.size(); at += 29) {
     std::string bytes = whole;
@@ -150,7 +150,7 @@ TEST(TorchFile, DamageIsAnErrorOrHarmless) {
 TEST(TorchFile, ATruncatedFileIsAnError) {
   const TemporaryFolder folder;
   const std::string path = folder.path("short.pt");
-  const std::string whole = bytes_in(fixture("state_dict.pt"));
+  const std::string whole = file_content(fixture("state_dict.pt"));
   for (std::size_t bytes = 2; bytes < whole.size(); bytes += 31) {
     std::ofstream(path, std::ios::binary) << whole.substr(0, bytes);
     EXPECT_THAT(refusal(path), HasSubstr("truncated"));
