@@ -108,6 +108,12 @@ struct tokenizer : Common {
   }
 };
 
+struct token_file : tokenizer {
+  hvd::data::Tokenizer tokenizer = hvd::data::Tokenizer::read(path);
+  // One file for all ranks.
+  token_file() { path = hvd::broadcast_object(path + ".ids", 0); }
+};
+
 struct worked_example : Common {
   static hvd::Tensor leaf(double value) {
     return hvd::full({}, value,
