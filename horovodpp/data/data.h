@@ -9,3 +9,5 @@
 #include "horovodpp/data/dataset.h"              // IWYU pragma: export
 #include "horovodpp/data/distributed_sampler.h"  // IWYU pragma: export
 #include "horovodpp/data/idx_reader.h"           // IWYU pragma: export
+#include "horovodpp/data/token_file.h"           // IWYU pragma: export
+#include "horovodpp/data/tokenizer/tokenizer.h"  // IWYU pragma: export

@@ -99,6 +99,21 @@ struct step_in_one_call : Text {
       model.named_parameters(), hvd::optim::SGDOptions{.learning_rate = 0.1})};
 };
 
+struct tokenizer : Common {
+  tokenizer() {
+    std::ofstream file(path = "tokenizer." + std::to_string(getpid()));
+    file << R"({"model":{"type":"BPE","vocab":{"Ġ":0,"b":1,"e":2,"n":3,"o":4,)"
+         << R"("r":5,"t":6,"to":7},"merges":["t o"]},)"
+         << R"("pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false}})";
+  }
+};
+
+struct token_file : tokenizer {
+  hvd::data::Tokenizer tokenizer = hvd::data::Tokenizer::read(path);
+  // One file for all ranks.
+  token_file() { path = hvd::broadcast_object(path + ".ids", 0); }
+};
+
 struct worked_example : Common {
   static hvd::Tensor leaf(double value) {
     return hvd::full({}, value,
