@@ -36,4 +36,5 @@ SOURCES.update({name: (f"torch.{name}({{0}}, {{1}})", f"hvd::{name}({{0}}, {{1}}
 SOURCES.update({name: (f"torch.{name}({{0}}, {{sections}})", f"hvd::{name}({{0}}, {{sections}})")
                 for name in ["hsplit", "vsplit", "dsplit"]})
 SOURCES.update({name: (f"torch.{name}({{0}})", f"hvd::{name}({{0}})")
-                for name in ["trace", "ravel", "deg2rad", "rad2deg", "isposinf", "isneginf"]})
+                for name in ["ravel", "deg2rad", "rad2deg", "isposinf", "isneginf"]})
+SOURCES["trace"] = ("torch.trace({0})", "hvd::matrix_trace({0})")

@@ -57,6 +57,7 @@ ELSEWHERE = {
     "nn.functional.rrelu": "`rrelu`", "nn.functional.alpha_dropout": "`nn::AlphaDropout`",
     "nn.functional.dropout2d": "`nn::Dropout2d`", "nn.functional.dropout3d": "`nn::Dropout3d`",
     "polygamma": "`polygamma`",
+    "trace": "`matrix_trace`",
     **{name: "`to`" for name in [
         "bfloat16", "half", "float", "double", "byte", "char", "short", "int", "long", "bool"]},
 }

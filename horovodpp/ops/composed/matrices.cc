@@ -68,11 +68,11 @@ Tensor kron(const Tensor& a, const Tensor& b) {
   return reshape(mul(reshape(a, of_a), reshape(b, of_b)), result);
 }
 
-Tensor trace(const Tensor& x) {
-  autograd::check_defined(x, "trace");
+Tensor matrix_trace(const Tensor& x) {
+  autograd::check_defined(x, "matrix_trace");
   if (x.dim() != 2) {
     throw InvalidArgument(
-        absl::StrCat("trace: ", x.describe(), " is not a matrix"));
+        absl::StrCat("matrix_trace: ", x.describe(), " is not a matrix"));
   }
   return sum(diagonal(x));
 }

@@ -19,7 +19,7 @@ Tensor inner(const Tensor& a, const Tensor& b);
 // Each element of `a` times all of `b`, in blocks. At most 4 dimensions.
 Tensor kron(const Tensor& a, const Tensor& b);
 // The sum of a matrix's diagonal.
-Tensor trace(const Tensor& x);
+Tensor matrix_trace(const Tensor& x);
 
 // beta x + alpha m v:  x ~ [n], m [n, k], v [k] -> [n]
 Tensor addmv(const Tensor& x, const Tensor& m, const Tensor& v,

@@ -43,7 +43,7 @@ TEST(ComposedOps, HaveTwoDerivatives) {
             block_diag({x[0], x[1]}),
             addmv(x[1], x[0], x[1], {.beta = 0.5, .alpha = 2}),
             addr(x[0], x[1], x[1]),
-            trace(x[0])};
+            matrix_trace(x[0])};
       },
       {random({3, 3}), random({3}), random({2, 3})});
   expect_two_derivatives(
@@ -64,7 +64,7 @@ TEST(ComposedOps, TakeEmptyTensors) {
   EXPECT_EQ(kron(zeros({0, 2}), zeros({3, 2})).shape(), Shape({0, 4}));
   EXPECT_EQ(block_diag({zeros({0}), ones({2, 1})}).shape(), Shape({3, 1}));
   EXPECT_EQ(trapezoid(zeros({2, 0}), 1, 1).shape(), Shape({2}));
-  EXPECT_EQ(trace(zeros({0, 3})).item<float>(), 0);
+  EXPECT_EQ(matrix_trace(zeros({0, 3})).item<float>(), 0);
   EXPECT_EQ(addbmm(ones({2, 3}), zeros({0, 2, 4}), zeros({0, 4, 3})).shape(),
             Shape({2, 3}));
   EXPECT_EQ(hsplit(zeros({2, 0}), 2).size(), 2);
@@ -72,7 +72,7 @@ TEST(ComposedOps, TakeEmptyTensors) {
 
 TEST(ComposedOps, RefuseShapesThatDoNotFit) {
   const Tensor m = zeros({2, 3});
-  EXPECT_THROW(trace(zeros({3})), InvalidArgument);
+  EXPECT_THROW(matrix_trace(zeros({3})), InvalidArgument);
   EXPECT_THROW(inner(m, zeros({2})), InvalidArgument);
   EXPECT_THROW(kron(zeros({1, 1, 1, 1, 1}), m), InvalidArgument);
   EXPECT_THROW(addmv(zeros({2}), m, zeros({2})), InvalidArgument);
