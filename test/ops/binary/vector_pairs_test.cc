@@ -112,8 +112,8 @@ TEST(VectorPairs, TakeEveryLayoutAndDtype) {
     const Tensor column = to(randn({20, 1}), dtype);
     for (const auto& [name, pair] : vector_pairs()) {
       SCOPED_TRACE(name);
-      const auto run = [&](const Tensor& a, const Tensor& b) {
-        return values(to(pair.run(a, b), DType::kF64).contiguous());
+      const auto run = [&p = pair](const Tensor& a, const Tensor& b) {
+        return values(to(p.run(a, b), DType::kF64).contiguous());
       };
       const Tensor a = wide.slice(1, 0, 40, 2).t();  // {20, 6}
       EXPECT_EQ(run(a, column),

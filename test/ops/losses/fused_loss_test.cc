@@ -100,8 +100,8 @@ TEST(FusedLoss, HasItsSecondDerivatives) {
     SCOPED_TRACE(name);
     const Tensor target = to(rand({11}), DType::kF64);
     for (const Reduction reduction : {Reduction::kNone, Reduction::kMean}) {
-      const auto run = [&](const std::vector<Tensor>& v) {
-        return std::vector{loss(v[0], target, reduction)};
+      const auto run = [&, &f = loss](const std::vector<Tensor>& v) {
+        return std::vector{f(v[0], target, reduction)};
       };
       const Tensor x =
           to(randn({11}) * 2.0, DType::kF64).set_requires_grad(true);
