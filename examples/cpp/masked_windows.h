@@ -20,12 +20,12 @@ class MaskedWindows : public hvd::data::Dataset {
   static constexpr std::int64_t kMask = 256;
 
   // `windows` outlives this.
-  explicit MaskedWindows(const hvd::data::TextWindows& windows)
+  explicit MaskedWindows(const hvd::data::Dataset& windows)
       : windows_(windows) {}
 
   std::int64_t size() const override { return windows_.size(); }
   hvd::data::Item get(std::int64_t index) const override;
 
  private:
-  const hvd::data::TextWindows& windows_;
+  const hvd::data::Dataset& windows_;
 };

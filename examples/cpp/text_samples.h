@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generates text with a language model of bytes.
+// Generates text with a language model.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,18 @@
 
 #include <horovodpp/nn.h>
 
+#include "text_corpus.h"
+
 struct SampleOptions {
-  std::int64_t length = 200;   // Bytes to draw.
-  std::int64_t context = 128;  // The most earlier bytes that the model gets.
+  std::int64_t length = 200;   // Bytes or tokens to draw.
+  std::int64_t context = 128;  // The most earlier ones that the model gets.
   hvd::nn::SamplingOptions sampling = {.temperature = 0.8};
   std::uint64_t seed = 0;     // Gives the same text for the same model.
   std::string prompt = "\n";  // Not empty.
 };
 
-// The bytes after the prompt; "?" replaces bytes that a terminal would not
-// show. Uses only random numbers of the seed. `model` turns int64 [1, t] into
-// [1, t, 256]. A Llama generates with its key-value cache, and so sees all
-// earlier bytes.
-std::string sample_text(hvd::nn::Module& model, const SampleOptions& options);
+// The text after the prompt, decoded for a terminal. Uses only random numbers of
+// the seed. `model` turns int64 [1, t] into [1, t, vocabulary]. A Llama
+// generates with its key-value cache, and so sees all earlier tokens.
+std::string sample_text(hvd::nn::Module& model, const TextCorpus& corpus,
+                        const SampleOptions& options);

@@ -4,9 +4,9 @@
     compare_operations.py build/dev/test/benchmark/operations_benchmark
     compare_operations.py PROGRAM --rows sin,softmax --threads 1 --rounds 15
 
-Both processes have the same rows on operands of the same sizes and take turns. Prints the
-medians (or --quantile) in milliseconds, their ratio, and the geometric mean of the ratios, for each number of
-threads.
+Both processes have the same rows on operands of the same sizes and take turns. For each number of
+threads, prints the medians (or --quantile) in milliseconds, their ratio, and the geometric mean of
+the ratios.
 """
 
 import argparse

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -15,6 +16,8 @@ import jobs
 HELLO = os.environ["HELLO_ALLREDUCE"]
 FASHION_MNIST = os.environ["FASHION_MNIST"]
 TEXT = os.environ["TEXT"]
+TOKENIZE = os.environ["TOKENIZE"]
+TOKENIZER = pathlib.Path(__file__).parent.parent / "fixtures" / "tokenizers" / "gpt2.json"
 DATA = "/usr/share/datasets/fashion-mnist"
 
 
@@ -238,6 +241,29 @@ class Text(unittest.TestCase):
             self.assertNotIn("--- sample ---", job.stdout)
             text = job.stdout.split("--- generated ---\n")[1].split("\n")[0]
             self.assertEqual(text, "cdefghab" * 4)
+
+    def test_learns_tokens(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text, tokens = pathlib.Path(folder, "text"), pathlib.Path(folder, "tokens")
+            text.write_text("one two three four, and again\n" * 120)
+            subprocess.run([TOKENIZE, TOKENIZER, text, tokens], check=True, capture_output=True)
+            options = [tokens, "--tokenizer", TOKENIZER]
+            job = jobs.run(2, TEXT, *options, "--model", "llama", "--width", "64", "--layers", "1",
+                           "--context", "16", "--stride", "3", "--epochs", "5", "--batch-size", "8",
+                           "--learning-rate", "0.005", "--sample-bytes", "0", "--prompt",
+                           "again\none two", "--generate", "4", "--temperature", "0")
+            self.assertEqual((job.returncode, job.stderr), (0, ""))
+            losses = [float(loss) for loss in
+                      re.findall(r"validation loss ([0-9.]+) nats per token", job.stdout)]
+            self.assertLess(losses[-1], 0.5)
+            written = job.stdout.split("--- generated ---\nagain\none two")[1]
+            self.assertTrue(written.startswith(" th"), written)
+            for wrong, message in (([text, *options[1:]], str(text)),
+                                   ([*options, "--model", "bert"], "leave out --tokenizer"),
+                                   ([*options, "--context", "5000"], "5000")):
+                job = jobs.run(2, TEXT, *wrong)
+                self.assertEqual(job.returncode, 1)
+                self.assertIn(message, job.stderr)
 
     def test_a_masked_model_learns_and_generates_no_text(self):
         options = ["--model", "bert", "--width", "32", "--layers", "1", "--context", "16"]

@@ -80,6 +80,7 @@ LlamaOptions llama_options(const std::string& name,
                std::to_string(llama.key_heads));
   }
   llama.window = options.window;
+  llama.vocabulary = options.vocabulary;
   return llama;
 }
 
@@ -129,6 +130,7 @@ std::shared_ptr<ChainModel> make_text_model(const std::string& name,
   }
   if (name == "gpt") {
     GPTOptions gpt{.context = options.context, .dropout = options.dropout};
+    gpt.vocabulary = options.vocabulary;
     if (options.width > 0) gpt.width = options.width;
     if (options.layers > 0) gpt.layers = options.layers;
     gpt.heads = heads_of(name, gpt.width, kTextHead);
@@ -144,6 +146,7 @@ std::shared_ptr<ChainModel> make_text_model(const std::string& name,
   if (name == "bert") return make_bert(options);
   if (name == "lstm") {
     CharLSTMOptions lstm;
+    lstm.vocabulary = options.vocabulary;
     if (options.width > 0) lstm.hidden = options.width;
     if (options.layers > 0) lstm.layers = options.layers;
     return std::make_shared<CharLSTM>(lstm);

@@ -22,14 +22,15 @@ std::shared_ptr<ChainModel> make_image_model(const std::string& name,
                                              std::int64_t width = 0);
 
 struct TextModelOptions {
-  std::int64_t width = 0;      // Of an LSTM: of its state. 0: the default.
-  std::int64_t layers = 0;     // 0: the default.
-  std::int64_t context = 128;  // Bytes that a GPT or BERT sees.
-  double dropout = 0.0;        // Of a GPT or BERT.
-  std::int64_t key_heads = 0;  // Of a Llama; 0: half of its heads, if even.
-  std::int64_t window = 0;     // Of a Llama's attention; 0: none.
+  std::int64_t width = 0;         // Of an LSTM: of its state. 0: the default.
+  std::int64_t layers = 0;        // 0: the default.
+  std::int64_t context = 128;     // Bytes that a GPT or BERT sees.
+  double dropout = 0.0;           // Of a GPT or BERT.
+  std::int64_t key_heads = 0;     // Of a Llama; 0: half of its heads, if even.
+  std::int64_t window = 0;        // Of a Llama's attention; 0: none.
+  std::int64_t vocabulary = 256;  // Of a BERT always 257.
 };
-// Models for int64 [n, t] -> [n, t, 256]: "gpt", "llama", "lstm", and
+// Models for int64 [n, t] -> [n, t, vocabulary]: "gpt", "llama", "lstm", and
 // "llama-15m", a Llama of 15 million parameters; and "bert", for tokens up to
 // 256, the mask: [n, t] -> [n, t, 257]. Heads are 32 wide, of "llama-15m" 64.
 //   InvalidArgument  no such model, or not of that width
