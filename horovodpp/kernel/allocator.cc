@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <vector>
@@ -36,10 +37,10 @@ constexpr std::size_t kHugeBytes = std::size_t{1} << 22;
 void ask_for_huge_pages(void* memory, std::size_t bytes) {
   constexpr std::uintptr_t kPage = 4096;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const auto first = (begin + kPage - 1) / kPage * kPage;
+  const std::uintptr_t before = (kPage - begin % kPage) % kPage;
   // Where the system refuses, the block is as good.
-  static_cast<void>(::madvise(reinterpret_cast<void*>(first),
-                              begin + bytes - first, MADV_HUGEPAGE));
+  static_cast<void>(::madvise(static_cast<std::byte*>(memory) + before,
+                              bytes - before, MADV_HUGEPAGE));
 }
 
 void* system_allocate(std::size_t bytes) {

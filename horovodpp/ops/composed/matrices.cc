@@ -65,7 +65,7 @@ Tensor kron(const Tensor& a, const Tensor& b) {
     of_b.push_back(n);
     result.push_back(m * n);
   }
-  return reshape(mul(reshape(a, of_a), reshape(b, of_b)), result);
+  return autograd::resized(mul(reshape(a, of_a), reshape(b, of_b)), result);
 }
 
 Tensor matrix_trace(const Tensor& x) {
