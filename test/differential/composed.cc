@@ -64,7 +64,7 @@ void add_matrices(Operations& all) {
 void add_parts(Operations& all) {
   using One = Tensor (*)(const Tensor&);
   for (const auto& [name, one] :
-       std::map<std::string, One>{{"matrix_trace", matrix_trace},
+       std::map<std::string, One>{{"trace", matrix_trace},
                                   {"ravel", ravel},
                                   {"deg2rad", deg2rad},
                                   {"rad2deg", rad2deg},

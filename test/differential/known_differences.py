@@ -383,7 +383,7 @@ KNOWN = [
           program=both(meets("relu_backward"), theirs_is_nan)),
     Known("functions in place that copy a result refuse tensors with several elements in one place",
           kind="refused", operation="tril_|triu_|(bitwise|logical)_.*_|floor_divide_.*|remainder_.*|"
-          "fmod_.*|atan2_|hypot_|div_|pow_", ours="lie on one place in memory"),
+          "fmod_.*|atan2_|hypot_|div_|pow_|masked_fill_.*", ours="lie on one place in memory"),
     Known("indices are integers, also where there are none", kind="refused",
           operation="scatter.*|gather|take.*|index_.*", ours="are no indices",
           program=has_empty_tensors),
@@ -506,7 +506,7 @@ KNOWN = [
           "is empty", kind="sizes", operation="addmv", program=has_empty_tensors),
     Known("dist of order 0 has a derivative of 0; PyTorch fails", kind="accepted",
           operation="backward|grad", theirs="Expected a proper Tensor", program=meets("dist")),
-    Known("a trace of bools counts them, as their sum", kind="accepted", operation="matrix_trace",
+    Known("a trace of bools counts them, as their sum", kind="accepted", operation="trace",
           theirs='"trace" not implemented'),
     Known("a mean of infinities is infinite; PyTorch's var_mean has NaN", kind=VALUES, ours="inf",
           theirs="nan", program=meets("var_mean", "std_mean")),

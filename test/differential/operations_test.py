@@ -30,6 +30,7 @@ OVERLOADS.update({"tensor_split": ["tensor_split", "tensor_split_at"],
 OVERLOADS.update({"scatter": ["scatter", "scatter_number"],
                   "masked_fill": ["masked_fill", "masked_fill_tensor"]})
 OVERLOADS["pow"] = ["pow", "pow_tensor", "number_pow"]
+OVERLOADS["matrix_trace"] = ["trace"]
 OVERLOADS["split"] = ["split", "split_size"]
 
 NO_OPERATIONS = {

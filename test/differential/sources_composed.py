@@ -37,4 +37,4 @@ SOURCES.update({name: (f"torch.{name}({{0}}, {{sections}})", f"hvd::{name}({{0}}
                 for name in ["hsplit", "vsplit", "dsplit"]})
 SOURCES.update({name: (f"torch.{name}({{0}})", f"hvd::{name}({{0}})")
                 for name in ["ravel", "deg2rad", "rad2deg", "isposinf", "isneginf"]})
-SOURCES["matrix_trace"] = ("torch.trace({0})", "hvd::matrix_trace({0})")
+SOURCES["trace"] = ("torch.trace({0})", "hvd::matrix_trace({0})")

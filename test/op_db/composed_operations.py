@@ -5,8 +5,7 @@ from calls import call, need, number
 from more_operations import alike, one_of, spread
 from operations import OPERATIONS, is_tensor, unary
 
-one_of(["ravel", "deg2rad", "rad2deg", "isposinf", "isneginf"], unary)
-OPERATIONS["trace"] = unary("matrix_trace")
+one_of(["trace", "ravel", "deg2rad", "rad2deg", "isposinf", "isneginf"], unary)
 one_of(["inner", "kron"], alike)
 one_of(["std_mean", "var_mean"], spread)
 

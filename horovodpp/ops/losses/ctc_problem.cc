@@ -18,7 +18,7 @@ namespace {
 
 // The logarithm of a probability of 0. It is finite, so that differences of two
 // are no NaN.
-constexpr double kImpossible = -1e30;
+constexpr double kLogOfZero = -1e30;
 
 // The tables of all sequences, for their longest one.
 struct CtcTables {
@@ -133,28 +133,28 @@ Tensor composed_ctc(const Tensor& log_probabilities,
   const std::int64_t steps = log_probabilities.size(0);
   const Tensor zero = zeros({}, {.dtype = log_probabilities.dtype()});
   // The logarithm of the probability to be in a state; at first, to begin there.
-  Tensor state = where(tables.starts, zero, kImpossible);
+  Tensor state = where(tables.starts, zero, kLogOfZero);
   for (std::int64_t t = 0; t < steps; ++t) {
     const Tensor emitted =
         gather(select(log_probabilities, 0, t), 1, tables.classes);
     Tensor next = state;
     if (t > 0) {
       const Tensor skipped =
-          where(tables.skips, pad(state, {2, -2}, kImpossible), kImpossible);
+          where(tables.skips, pad(state, {2, -2}, kLogOfZero), kLogOfZero);
       next = log_sum_exp(
-          stack({state, pad(state, {1, -1}, kImpossible), skipped}), 0);
+          stack({state, pad(state, {1, -1}, kLogOfZero), skipped}), 0);
     }
     const Tensor runs = gt(tables.steps, static_cast<double>(t));
     state = where(runs, next + emitted, state);
   }
-  const Tensor ended = where(tables.ends, state, kImpossible);
+  const Tensor ended = where(tables.ends, state, kLogOfZero);
   Tensor losses = -log_sum_exp(ended, 1);
   // Without steps only a sequence without labels is possible.
   const Tensor no_steps = eq(squeeze(tables.steps, 1), 0.0);
   losses = masked_fill(losses, no_steps, 0.0);
   const Tensor impossible =
       where(no_steps, gt(sum(to(tables.ends, DType::kI64), {1}), 1.0),
-            gt(losses.detach(), -0.5 * kImpossible));
+            gt(losses.detach(), -0.5 * kLogOfZero));
   return masked_fill(losses, impossible,
                      std::numeric_limits<double>::infinity());
 }
