@@ -367,4 +367,4 @@ def numbers_in(text):
 
 ON_IMAGES = {"conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "batch_norm",
              "channels_last"}
-SEVERAL_VIEWS = {"split", "split_size", "chunk", "unbind"}
+SEVERAL_VIEWS = {"split", "split_size", "chunk", "unbind", "hsplit", "vsplit", "dsplit"}

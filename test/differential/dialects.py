@@ -260,7 +260,8 @@ SOURCES["number_pow"] = ("torch.pow({number}, {0})", "hvd::pow({number}, {0})")
 
 TENSOR_LISTS = ("of", "gradients", "inputs")
 # They return lists of tensors.
-SEVERAL = {"split", "split_size", "chunk", "unbind", "grad"} | sources_shapes.SEVERAL
+SEVERAL = {"split", "split_size", "chunk", "unbind", "grad", "hsplit", "vsplit", "dsplit"} | \
+    sources_shapes.SEVERAL
 PAIRS = ("kernel", "stride", "padding", "dilation", "size")
 CPP_DTYPES = {"float32": "kF32", "float64": "kF64", "float16": "kF16", "bfloat16": "kBF16",
               "int64": "kI64", "bool": "kBool", "int32": "kI32", "uint8": "kU8"}

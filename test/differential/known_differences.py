@@ -396,6 +396,8 @@ KNOWN = [
     Known("comparisons of transposed tensors lie in memory row by row", kind="accepted",
           operation="view", theirs="view size is not compatible",
           program=does("eq", "ne", "lt", "le", "gt", "ge")),
+    Known("a mean of nothing keeps nothing for its gradient", kind="accepted", theirs=MODIFIED,
+          operation="backward|grad", program=both(has_empty_tensors, meets("nanmean", "normalize"))),
     Known("the differences of nothing", kind="requires_grad|is_leaf", operation="diff|trapezoid",
           program=has_empty_tensors),
     Known("a norm of order 0 has a derivative of 0; PyTorch's has none", kind="gradient's presence",
