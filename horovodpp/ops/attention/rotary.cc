@@ -30,7 +30,7 @@ struct Turns {
   bool interleaved = false;
 };
 
-// What a table of turns depends on.
+// The inputs of a table of turns.
 struct TurnsKey {
   std::int64_t rows = 0;
   std::int64_t width = 0;
