@@ -12,6 +12,7 @@ the ratios.
 import argparse
 import json
 import math
+import os
 import statistics
 import sys
 import time
@@ -297,6 +298,8 @@ def main():
         return
     if not options.program:
         parser.error("where is operations_benchmark?")
+    # The threads of one process would spin while the other computes.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     rows = options.rows.split(",") if options.rows else list(torch_rows())
     contenders = [Contender([options.program]), Contender([sys.executable, __file__, "--serve"])]
     for threads in options.threads.split(","):
