@@ -16,4 +16,17 @@ void apply_threads_to_openmp();
 // if the BLAS has none of the known functions for that.
 bool set_blas_threads(int threads);
 
+// In its scope, each BLAS product of the process uses one thread: for loops
+// whose threads compute products. Nothing happens if `applies` is false.
+class BlasOnOneThread {
+ public:
+  explicit BlasOnOneThread(bool applies);
+  ~BlasOnOneThread();
+  BlasOnOneThread(const BlasOnOneThread&) = delete;
+  BlasOnOneThread& operator=(const BlasOnOneThread&) = delete;
+
+ private:
+  int before_ = 0;  // 0: unchanged.
+};
+
 }  // namespace hvd::autograd

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "horovodpp/core/thread/threads.h"
+#include "horovodpp/kernel/intra_op.h"
 #include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/products/blas.h"
 #include "horovodpp/kernel/visit.h"
@@ -119,9 +121,11 @@ void forward_of_type(AttentionCall& call, const AttentionResult& result) {
   const Scores<T> scores(call);
   const std::int64_t queries = call.queries(), block = scores.block();
   const std::int64_t blocks = (queries + block - 1) / block;
+  const std::int64_t most = most_workers(scores);
+  const BlasOnOneThread one_each(most > 1 && get_num_threads() > 1);
   run_tasks(
-      {.count = scores.heads() * blocks, .cost = block * call.keys()},
-      most_workers(scores), [&] { return Forward<T>(scores, call, result); },
+      {.count = scores.heads() * blocks, .cost = block * call.keys()}, most,
+      [&] { return Forward<T>(scores, call, result); },
       [&](Forward<T>& worker, std::int64_t i) {
         const std::int64_t begin = i % blocks * block;
         worker.run_block(i / blocks, begin, std::min(begin + block, queries));
@@ -254,11 +258,12 @@ template <typename T>
 void backward_of_type(AttentionCall& call, const AttentionResult& saved,
                       const Tensor& grad, const AttentionGradients& result) {
   const Scores<T> scores(call);
+  const std::int64_t most = most_workers(scores);
+  const BlasOnOneThread one_each(most > 1 && get_num_threads() > 1);
   run_tasks(
       {.count = scores.heads() / call.groups,
        .cost = call.groups * call.queries() * call.keys()},
-      most_workers(scores),
-      [&] { return Backward<T>(scores, call, saved, grad, result); },
+      most, [&] { return Backward<T>(scores, call, saved, grad, result); },
       [](Backward<T>& worker, std::int64_t head) {
         worker.run_head_of_keys(head);
       });
