@@ -283,4 +283,16 @@ Allocator& host_allocator() {
   return *allocator;
 }
 
+namespace {
+
+// Made at load. If a process forked while a thread made them, the child would
+// wait for that thread for good.
+[[gnu::constructor]] void make_allocators() {
+  cpu_allocator();
+  host_allocator();
+  large_cache();
+}
+
+}  // namespace
+
 }  // namespace hvd::autograd
