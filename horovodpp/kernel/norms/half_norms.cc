@@ -32,7 +32,7 @@ constexpr std::int64_t kAnyWorkers = std::numeric_limits<std::int64_t>::max();
 template <typename H>
 class Forward {
  public:
-  Forward(const MatrixSize& size, const HalfRowNorm<H>& s)
+  Forward(const MatrixSize& size, const RowNorm<H, float>& s)
       : size_(size),
         s_(s),
         x_(static_cast<std::size_t>(rows_at_once(size) * size.columns)),
@@ -56,13 +56,13 @@ class Forward {
 
  private:
   const MatrixSize& size_;
-  const HalfRowNorm<H>& s_;
+  const RowNorm<H, float>& s_;
   Floats x_;
   Floats y_;
 };
 
 template <typename H>
-void forward(const MatrixSize& size, const HalfRowNorm<H>& s) {
+void forward(const MatrixSize& size, const RowNorm<H, float>& s) {
   const std::int64_t rows = rows_at_once(size);
   run_tasks(
       {.count = parts_of(size.rows, rows), .cost = rows * size.columns},
@@ -81,7 +81,7 @@ struct ParameterSums {
 template <typename H>
 class Backward {
  public:
-  Backward(const MatrixSize& size, const HalfRowNormGradient<H>& s)
+  Backward(const MatrixSize& size, const RowNormGradient<H, float>& s)
       : size_(size),
         s_(s),
         x_(static_cast<std::size_t>(rows_at_once(size) * size.columns)),
@@ -129,7 +129,7 @@ class Backward {
   }
 
   const MatrixSize& size_;
-  const HalfRowNormGradient<H>& s_;
+  const RowNormGradient<H, float>& s_;
   Floats x_;
   Floats g_;
   Floats out_;
@@ -138,7 +138,7 @@ class Backward {
 };
 
 template <typename H>
-void backward(const MatrixSize& size, const HalfRowNormGradient<H>& s) {
+void backward(const MatrixSize& size, const RowNormGradient<H, float>& s) {
   // Parts that do not depend on the number of threads, so that neither do the
   // sums.
   constexpr std::int64_t kMostParts = 16;
@@ -172,18 +172,18 @@ void backward(const MatrixSize& size, const HalfRowNormGradient<H>& s) {
 
 }  // namespace
 
-void normalize_half_rows(const MatrixSize& size, const HalfRowNorm<f16>& s) {
+void normalize_rows(const MatrixSize& size, const RowNorm<f16, float>& s) {
   forward(size, s);
 }
-void normalize_half_rows(const MatrixSize& size, const HalfRowNorm<bf16>& s) {
+void normalize_rows(const MatrixSize& size, const RowNorm<bf16, float>& s) {
   forward(size, s);
 }
-void normalize_half_rows_backward(const MatrixSize& size,
-                                  const HalfRowNormGradient<f16>& s) {
+void normalize_rows_backward(const MatrixSize& size,
+                             const RowNormGradient<f16, float>& s) {
   backward(size, s);
 }
-void normalize_half_rows_backward(const MatrixSize& size,
-                                  const HalfRowNormGradient<bf16>& s) {
+void normalize_rows_backward(const MatrixSize& size,
+                             const RowNormGradient<bf16, float>& s) {
   backward(size, s);
 }
 

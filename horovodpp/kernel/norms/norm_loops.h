@@ -58,14 +58,15 @@ void blend_columns(const MatrixSize& size, const ColumnBlend<float>& s);
 void blend_columns(const MatrixSize& size, const ColumnBlend<double>& s);
 
 // y = (x - mean) rstd weight + bias, where mean and rstd = 1 / sqrt(variance +
-// eps) of each row are outputs; weight and bias are rows, or null.
-template <typename T>
+// eps) of each row are outputs; weight and bias are rows, or null. x and y are
+// of type X, the others of T; half_norms.h has 16-bit types.
+template <typename X, typename T = X>
 struct RowNorm {
-  const T* x;
+  const X* x;
   const T* weight;
   const T* bias;
   double eps;
-  T* y;
+  X* y;
   T* mean;
   T* rstd;
 };
@@ -74,14 +75,14 @@ void normalize_rows(const MatrixSize& size, const RowNorm<double>& s);
 
 // The gradients of normalize_rows() from g, the gradient of y. Null outputs are
 // skipped. The gradients of weight and bias are in double.
-template <typename T>
+template <typename X, typename T = X>
 struct RowNormGradient {
-  const T* x;
-  const T* g;
+  const X* x;
+  const X* g;
   const T* weight;
   const T* mean;
   const T* rstd;
-  T* x_gradient;
+  X* x_gradient;
   double* weight_gradient;
   double* bias_gradient;
 };

@@ -2,7 +2,6 @@
 #include "horovodpp/ops/functional/norms.h"
 
 #include <array>
-#include <type_traits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -37,26 +36,16 @@ const T* data_or_null(const Tensor& tensor) {
   return tensor.defined() ? tensor.data<T>() : nullptr;
 }
 
-template <typename X>
-using RowGradients =
-    std::conditional_t<std::is_same_v<X, Loaded<X>>, RowNormGradient<Loaded<X>>,
-                       HalfRowNormGradient<X>>;
-
 // y, and the mean and rstd of each row, for x of type X, computed in T.
 template <typename X, typename T>
 void normalize(const MatrixSize& size, const NormOperands& operands, double eps,
                const std::array<Tensor, 3>& results) {
   const auto& [y, mean, rstd] = results;
-  const X* x = operands.x.data<X>();
-  const T* w = data_or_null<T>(operands.weight);
-  const T* b = data_or_null<T>(operands.bias);
-  if constexpr (std::is_same_v<X, T>) {
-    normalize_rows(size, RowNorm<T>{x, w, b, eps, y.data<T>(), mean.data<T>(),
-                                    rstd.data<T>()});
-  } else {
-    normalize_half_rows(size, HalfRowNorm<X>{x, w, b, eps, y.data<X>(),
-                                             mean.data<T>(), rstd.data<T>()});
-  }
+  normalize_rows(
+      size,
+      RowNorm<X, T>{operands.x.data<X>(), data_or_null<T>(operands.weight),
+                    data_or_null<T>(operands.bias), eps, y.data<X>(),
+                    mean.data<T>(), rstd.data<T>()});
 }
 
 // z = (x - mean) rstd, y = z w + b, means over the last dimensions:
@@ -89,7 +78,7 @@ struct LayerNormBackward : NormNode {
     std::vector<double> dw(wants(1) ? columns : 0);
     std::vector<double> db(wants(2) ? columns : 0);
     const Tensor out = wants(0) ? empty_like(x) : Tensor();
-    const RowGradients<X> gradients{
+    const RowNormGradient<X, T> gradients{
         .x = x.data<X>(),
         .g = g.data<X>(),
         .weight = data_or_null<T>(w),
@@ -98,11 +87,7 @@ struct LayerNormBackward : NormNode {
         .x_gradient = wants(0) ? out.data<X>() : nullptr,
         .weight_gradient = wants(1) ? dw.data() : nullptr,
         .bias_gradient = wants(2) ? db.data() : nullptr};
-    if constexpr (std::is_same_v<X, T>) {
-      normalize_rows_backward(size, gradients);
-    } else {
-      normalize_half_rows_backward(size, gradients);
-    }
+    normalize_rows_backward(size, gradients);
     if (wants(0)) results[0] = out;
     if (wants(1)) results[1] = to(from_vector(dw, shape), dtypes[0]);
     if (wants(2)) results[2] = to(from_vector(db, shape), dtypes[1]);
