@@ -17,7 +17,7 @@ void apply_threads_to_openmp();
 bool set_blas_threads(int threads);
 
 // In its scope, each BLAS product of the process uses one thread: for loops
-// whose threads compute products. Nothing happens if `applies` is false.
+// whose threads compute products. If `applies` is false, it changes nothing.
 class BlasOnOneThread {
  public:
   explicit BlasOnOneThread(bool applies);

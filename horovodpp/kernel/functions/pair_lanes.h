@@ -59,8 +59,9 @@ struct Minimum {
   }
 };
 
-// a wins unless b does, which is a number.
-struct Fmax {
+// a wins unless b does, which is a number. F::wins(a, b) compares.
+template <class F>
+struct NumberThatWins {
   static HWY_INLINE Floats value(Floats a, Floats b) {
     return chosen(a, a, b, b);
   }
@@ -73,24 +74,14 @@ struct Fmax {
 
  private:
   static HWY_INLINE Floats chosen(Floats yes, Floats a, Floats b, Floats no) {
-    return hn::IfThenElse(hn::Or(hn::Ge(a, b), hn::IsNaN(b)), yes, no);
+    return hn::IfThenElse(hn::Or(F::wins(a, b), hn::IsNaN(b)), yes, no);
   }
 };
-struct Fmin {
-  static HWY_INLINE Floats value(Floats a, Floats b) {
-    return chosen(a, a, b, b);
-  }
-  static HWY_INLINE Floats first(Floats dz, Floats a, Floats b) {
-    return chosen(dz, a, b, none());
-  }
-  static HWY_INLINE Floats second(Floats dz, Floats a, Floats b) {
-    return chosen(none(), a, b, dz);
-  }
-
- private:
-  static HWY_INLINE Floats chosen(Floats yes, Floats a, Floats b, Floats no) {
-    return hn::IfThenElse(hn::Or(hn::Le(a, b), hn::IsNaN(b)), yes, no);
-  }
+struct Fmax : NumberThatWins<Fmax> {
+  static HWY_INLINE auto wins(Floats a, Floats b) { return hn::Ge(a, b); }
+};
+struct Fmin : NumberThatWins<Fmin> {
+  static HWY_INLINE auto wins(Floats a, Floats b) { return hn::Le(a, b); }
 };
 
 // f lane by lane, for arguments that the vectors do not serve.

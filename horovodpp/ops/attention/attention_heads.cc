@@ -54,14 +54,18 @@ void weigh_again(T* row, std::size_t n, const T* kept) {
   }
 }
 
-// Several workers need products on one thread each, and a loop on several
-// threads must not throw, as a product does that is too large.
-template <typename T>
-std::int64_t most_workers(const Scores<T>& scores) {
-  const bool several = std::is_same_v<T, float> &&
+// run_tasks() for workers that compute products. Several workers need products
+// on one thread each, and a loop on several threads must not throw, as a
+// product does that is too large.
+template <typename T, typename Make, typename Run>
+void run_product_tasks(const Scores<T>& scores, const LoopSize& tasks,
+                       Make make, Run run) {
+  const bool several = std::is_same_v<T, float> && get_num_threads() > 1 &&
                        blas::float_products_share_openmp() &&
                        scores.fits_blas();
-  return several ? std::numeric_limits<std::int64_t>::max() : 1;
+  const BlasOnOneThread one_each(several);
+  run_tasks(tasks, several ? std::numeric_limits<std::int64_t>::max() : 1, make,
+            run);
 }
 
 template <typename T>
@@ -121,10 +125,8 @@ void forward_of_type(AttentionCall& call, const AttentionResult& result) {
   const Scores<T> scores(call);
   const std::int64_t queries = call.queries(), block = scores.block();
   const std::int64_t blocks = (queries + block - 1) / block;
-  const std::int64_t most = most_workers(scores);
-  const BlasOnOneThread one_each(most > 1 && get_num_threads() > 1);
-  run_tasks(
-      {.count = scores.heads() * blocks, .cost = block * call.keys()}, most,
+  run_product_tasks(
+      scores, {.count = scores.heads() * blocks, .cost = block * call.keys()},
       [&] { return Forward<T>(scores, call, result); },
       [&](Forward<T>& worker, std::int64_t i) {
         const std::int64_t begin = i % blocks * block;
@@ -258,12 +260,11 @@ template <typename T>
 void backward_of_type(AttentionCall& call, const AttentionResult& saved,
                       const Tensor& grad, const AttentionGradients& result) {
   const Scores<T> scores(call);
-  const std::int64_t most = most_workers(scores);
-  const BlasOnOneThread one_each(most > 1 && get_num_threads() > 1);
-  run_tasks(
+  run_product_tasks(
+      scores,
       {.count = scores.heads() / call.groups,
        .cost = call.groups * call.queries() * call.keys()},
-      most, [&] { return Backward<T>(scores, call, saved, grad, result); },
+      [&] { return Backward<T>(scores, call, saved, grad, result); },
       [](Backward<T>& worker, std::int64_t head) {
         worker.run_head_of_keys(head);
       });
