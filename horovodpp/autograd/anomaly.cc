@@ -18,6 +18,7 @@
 #include "horovodpp/autograd/graph/node_hooks.h"
 #include "horovodpp/autograd/warning.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {

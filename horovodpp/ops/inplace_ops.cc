@@ -14,6 +14,7 @@
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/memory.h"
 #include "horovodpp/tensor/walk.h"
 

@@ -15,6 +15,7 @@
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/base/named_dims.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {

@@ -9,6 +9,7 @@
 #include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {

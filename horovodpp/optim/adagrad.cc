@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/optim/gradients.h"
+#include "horovodpp/tensor/map.h"
 
 namespace hvd::optim {
 namespace {

@@ -10,7 +10,7 @@
 #include "horovodpp/optim/grouped_optimizer.h"
 #include "horovodpp/optim/vector_updates.h"
 #include "horovodpp/tensor/base/thread_state.h"
-#include "horovodpp/tensor/walk.h"
+#include "horovodpp/tensor/map.h"
 
 namespace hvd::optim {
 namespace {

@@ -10,6 +10,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/optim/vector_updates.h"
 #include "horovodpp/tensor/base/thread_state.h"
+#include "horovodpp/tensor/map.h"
 
 namespace hvd::optim {
 namespace {

@@ -14,6 +14,7 @@
 #include "horovodpp/kernel/loops/transpose.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/memory.h"
 #include "horovodpp/tensor/promotion.h"
 #include "horovodpp/tensor/walk.h"

@@ -17,6 +17,7 @@
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/promotion.h"
 #include "horovodpp/tensor/walk.h"
 

@@ -5,6 +5,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 
 namespace hvd::autograd {
 
@@ -51,8 +52,9 @@ void scatter_add(const Tensor& places, const Tensor& values) {
                          broadcast_strides(values, places.shape())});
     T* to = places.data<T>();
     walk.for_each_row([&](const auto& at) {
-      map_row(to + at[0], to + at[1], values.data<T>() + at[2], walk.row_size(),
-              walk.row_steps(), [](auto a, auto b) { return a + b; });
+      map_row(to, to, values.data<T>(),
+              {.at = at, .steps = walk.row_steps(), .size = walk.row_size()},
+              [](auto a, auto b) { return a + b; });
     });
   });
 }

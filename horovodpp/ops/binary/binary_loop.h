@@ -21,6 +21,7 @@
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/promotion.h"
 #include "horovodpp/tensor/tensor.h"
 #include "horovodpp/tensor/walk.h"

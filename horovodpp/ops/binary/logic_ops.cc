@@ -8,6 +8,7 @@
 #include "horovodpp/ops/binary/binary_loop.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {

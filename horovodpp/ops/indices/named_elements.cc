@@ -9,6 +9,7 @@
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/map.h"
 
 namespace hvd::autograd {
 namespace {

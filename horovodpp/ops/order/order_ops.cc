@@ -13,6 +13,7 @@
 #include "horovodpp/ops/order/sorted_rows.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/walk.h"
 
 namespace hvd {
 namespace autograd {

@@ -18,6 +18,7 @@
 #include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "horovodpp/tensor/walk.h"
+#include "horovodpp/tensor/map.h"
 
 namespace hvd::autograd {
 

@@ -14,6 +14,7 @@
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {

@@ -9,6 +9,7 @@
 #include "horovodpp/ops/unary/functions.h"
 #include "horovodpp/ops/unary/gated.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {

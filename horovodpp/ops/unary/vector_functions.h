@@ -17,6 +17,7 @@
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/tensor.h"
 #include "horovodpp/tensor/walk.h"
 

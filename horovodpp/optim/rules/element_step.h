@@ -19,9 +19,10 @@
 #include <utility>
 #include <vector>
 
+#include "horovodpp/kernel/visit.h"
 #include "horovodpp/optim/grouped_optimizer.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/tensor.h"
-#include "horovodpp/tensor/walk.h"
 
 namespace hvd::optim {
 
