@@ -6,10 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/map.h"
+#include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
 namespace {
@@ -101,6 +103,48 @@ std::size_t check_named(const Tensor& x, std::int64_t dim, const Tensor& index,
   const NamedDim along = check_named_shape(x, dim, index, operation);
   check_range(index, along, operation);
   return along.dim;
+}
+
+bool for_each_named_row(const Tensor& index, Dims strides, const Dims& other,
+                        const NamedDim& along,
+                        absl::FunctionRef<bool(const NamedRow&)> loop) {
+  const Dims& shape = index.shape();
+  if (shape.product() == 0) return true;
+  const std::size_t dim = along.dim;
+  NamedRow first{};
+  first.step = strides[dim];
+  first.limit = static_cast<std::uint64_t>(along.size);
+  strides[dim] = 0;
+  // Threads share out the largest other dimension.
+  std::size_t shared = dim;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d != dim && (shared == dim || shape[d] > shape[shared])) shared = d;
+  }
+  const auto* named = index.data<std::int64_t>();
+  std::atomic<bool> all_within{true};
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    Dims part = shape;
+    part[shared] = end - begin;
+    const Walk<3> walk(part, {strides, index.strides(), other});
+    NamedRow row = first;
+    row.size = walk.row_size();
+    row.x_step = walk.row_steps()[0];
+    row.index_step = walk.row_steps()[1];
+    row.other_step = walk.row_steps()[2];
+    walk.for_each_row([&](const auto& at) {
+      row.x = begin * strides[shared] + at[0];
+      row.named = named + begin * index.strides()[shared] + at[1];
+      row.other = begin * other[shared] + at[2];
+      if (!loop(row)) all_within = false;
+    });
+  };
+  const std::int64_t count = shape[shared];
+  if (shared == dim) {
+    run(0, count);
+  } else {
+    parallel_for({.count = count, .cost = shape.product() / count}, run);
+  }
+  return all_within;
 }
 
 bool add_named(const Tensor& x, const Tensor& index, const Tensor& source,

@@ -3,13 +3,12 @@
 // along one dimension.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 
-#include "horovodpp/kernel/parallel.h"
+#include "absl/functional/function_ref.h"
+#include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/tensor.h"
-#include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
 
@@ -41,65 +40,60 @@ std::size_t check_named(const Tensor& x, std::int64_t dim, const Tensor& index,
 Tensor part_for(const Tensor& index, const Tensor& source,
                 const char* operation);
 
-// Calls f(offset, other offset) for each index. The first offset is in a tensor
-// of these strides, the second in a tensor shaped like `index` with strides
-// `other`. Threads call f at once, but for one element of the first tensor in
-// the order of the index. Returns false if an index is not below `size`, which
-// is positive; it then counted as 0.
+// Indices of one row, and where their elements lie.
+struct NamedRow {
+  const std::int64_t* named;  // The first index.
+  std::int64_t index_step;
+  std::int64_t x;  // Offset of the element that index 0 names.
+  std::int64_t x_step;
+  std::int64_t other;  // Offset in a tensor shaped like the index.
+  std::int64_t other_step;
+  std::int64_t size;  // Indices.
+  std::int64_t step;  // Between the elements of x that indices name.
+  std::uint64_t limit;
+};
+
+// Calls `loop` for rows of a tensor of these strides and of one shaped like
+// `index` with strides `other`. Threads call it at once, but for one element of
+// the first tensor in the order of the index. Returns false if a loop did.
+bool for_each_named_row(const Tensor& index, Dims strides, const Dims& other,
+                        const NamedDim& along,
+                        absl::FunctionRef<bool(const NamedRow&)> loop);
+
+// Calls f(offset in x, other offset) for each index of the row. Returns false
+// if one is not below `limit`; it then counted as 0.
 template <typename F>
-bool for_each_named(const Tensor& index, Dims strides, const Dims& other,
-                    const NamedDim& along, F f) {
-  const Dims& shape = index.shape();
-  const std::size_t dim = along.dim;
-  const std::int64_t step = strides[dim];
-  strides[dim] = 0;
-  // Threads share out the largest other dimension.
-  std::size_t shared = dim;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (d != dim && (shared == dim || shape[d] > shape[shared])) shared = d;
-  }
-  const auto* named = index.data<std::int64_t>();
-  const auto limit = static_cast<std::uint64_t>(along.size);
-  std::atomic<bool> all_within{true};
-  const auto run = [&](std::int64_t begin, std::int64_t end) {
-    Dims part = shape;
-    part[shared] = end - begin;
-    const Walk<3> walk(part, {strides, index.strides(), other});
-    const auto [sx, si, so] = walk.row_steps();
-    const std::int64_t first_x = begin * strides[shared];
-    const std::int64_t first_i = begin * index.strides()[shared];
-    const std::int64_t first_o = begin * other[shared];
-    bool within = true;
-    const auto checked = [&](std::int64_t k) {
-      // A negative index counts as a very large one.
-      const bool is_within = static_cast<std::uint64_t>(k) < limit;
-      within &= is_within;
-      return is_within ? k : 0;
-    };
-    const bool is_plain = sx == 0 && si == 1 && so == 1 && step == 1;
-    walk.for_each_row([&, sx = sx, si = si, so = so](const auto& at) {
-      const std::int64_t x = first_x + at[0], o = first_o + at[2];
-      const std::int64_t* row = named + first_i + at[1];
-      if (is_plain) {  // Along the last dimension.
-        for (std::int64_t i = 0; i < walk.row_size(); ++i) {
-          f(x + checked(row[i]), o + i);
-        }
-        return;
-      }
-      for (std::int64_t i = 0; i < walk.row_size(); ++i) {
-        f(x + i * sx + checked(row[i * si]) * step, o + i * so);
-      }
-    });
-    if (!within) all_within = false;
+bool for_each_named(const NamedRow& row, F f) {
+  bool within = true;
+  const auto checked = [&](std::int64_t k) {
+    // A negative index counts as a very large one.
+    const bool is_within = static_cast<std::uint64_t>(k) < row.limit;
+    within &= is_within;
+    return is_within ? k : 0;
   };
-  const std::int64_t count = shape[shared];
-  if (shape.product() == 0) return true;
-  if (shared == dim) {
-    run(0, count);
-  } else {
-    parallel_for({.count = count, .cost = shape.product() / count}, run);
+  if (row.x_step == 0 && row.index_step == 1 && row.other_step == 1 &&
+      row.step == 1) {  // Along the last dimension.
+    for (std::int64_t i = 0; i < row.size; ++i) {
+      f(row.x + checked(row.named[i]), row.other + i);
+    }
+    return within;
   }
-  return all_within;
+  for (std::int64_t i = 0; i < row.size; ++i) {
+    f(row.x + i * row.x_step +
+          checked(row.named[i * row.index_step]) * row.step,
+      row.other + i * row.other_step);
+  }
+  return within;
+}
+
+// The same for all indices of a tensor, whose size along the dimension is
+// positive.
+template <typename F>
+bool for_each_named(const Tensor& index, const Dims& strides, const Dims& other,
+                    const NamedDim& along, F f) {
+  return for_each_named_row(
+      index, strides, other, along,
+      [&](const NamedRow& row) { return for_each_named(row, f); });
 }
 
 // Adds the elements of `source`, shaped like `index`, to the named ones of x,

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
@@ -86,12 +87,23 @@ Places places_of(const Dims& shape, const Dims& strides, const Picks& picks) {
   return places;
 }
 
-// Calls f(at, other) for each chosen element: its offset in the tensor, and its
-// offset in a tensor with the result's shape and these strides. Threads share
-// out the dimensions beside the picks, so that f sees one element of the tensor
-// in the order of the picks.
-template <typename F>
-void for_each_place(const Places& places, const Dims& strides, F f) {
+// Chosen elements that lie in rows of equal steps: one row for each pick.
+struct PickedRows {
+  const std::int64_t* starts;  // Offset of each pick in the tensor.
+  std::int64_t picks;
+  std::int64_t pick_step;  // Between the picks in the other tensor.
+  std::int64_t at;         // Offset of the row behind a pick's start.
+  std::int64_t other;      // Offset of the first row in the other tensor.
+  std::int64_t step;       // Between the elements of a row.
+  std::int64_t other_step;
+  std::int64_t size;  // Elements of a row.
+};
+
+// Calls `loop` for all chosen elements; the other tensor has the result's shape
+// and these strides. Threads share out the dimensions beside the picks, so that
+// a loop sees one element of the tensor in the order of the picks.
+void for_each_picked_rows(const Places& places, const Dims& strides,
+                          absl::FunctionRef<void(const PickedRows&)> loop) {
   Dims picked_strides, rest_strides;
   for (std::size_t d = 0; d < strides.size(); ++d) {
     const bool picked =
@@ -100,33 +112,49 @@ void for_each_place(const Places& places, const Dims& strides, F f) {
   }
   const Walk<1> outer(places.picked, {picked_strides});
   const Walk<2> inner(places.rest, {places.rest_strides, rest_strides});
-  const auto [step, other_step] = inner.row_steps();
-  const std::int64_t row = inner.row_size();
+  PickedRows first{};
+  first.picks = outer.row_size();
+  first.pick_step = outer.row_steps()[0];
+  first.step = inner.row_steps()[0];
+  first.other_step = inner.row_steps()[1];
+  first.size = inner.row_size();
   // Rows [begin, end), or elements [begin, end) of the only row.
   const bool by_rows = inner.rows() != 1;
-  const auto run = [&, step = step, other_step = other_step](std::int64_t begin,
-                                                             std::int64_t end) {
-    std::size_t pick = 0;
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    PickedRows rows = first;
+    rows.starts = places.offsets.data();
+    const std::int64_t skipped = by_rows ? 0 : begin;
+    if (!by_rows) rows.size = end - begin;
     outer.for_each_row([&](const auto& o) {
-      for (std::int64_t i = 0; i < outer.row_size(); ++i, ++pick) {
-        const std::int64_t start = places.offsets[pick];
-        const std::int64_t other = o[0] + i * outer.row_steps()[0];
-        inner.for_rows(
-            by_rows ? begin : 0, by_rows ? end : 1, [&](const auto& at) {
-              const std::int64_t last = by_rows ? row : end;
-              for (std::int64_t k = by_rows ? 0 : begin; k < last; ++k) {
-                f(start + at[0] + k * step, other + at[1] + k * other_step);
-              }
-            });
-      }
+      inner.for_rows(by_rows ? begin : 0, by_rows ? end : 1,
+                     [&](const auto& at) {
+                       rows.at = at[0] + skipped * rows.step;
+                       rows.other = o[0] + at[1] + skipped * rows.other_step;
+                       loop(rows);
+                     });
+      rows.starts += rows.picks;
     });
   };
   const auto picks = static_cast<std::int64_t>(places.offsets.size());
   if (by_rows) {
-    parallel_for({.count = inner.rows(), .cost = picks * row}, run);
+    parallel_for({.count = inner.rows(), .cost = picks * first.size}, run);
   } else {
-    parallel_for({.count = row, .cost = picks, .multiple = 16}, run);
+    parallel_for({.count = first.size, .cost = picks, .multiple = 16}, run);
   }
+}
+
+// Calls f(at, other) for each chosen element: its offsets in both tensors.
+template <typename F>
+void for_each_place(const Places& places, const Dims& strides, F f) {
+  for_each_picked_rows(places, strides, [&](const PickedRows& rows) {
+    for (std::int64_t i = 0; i < rows.picks; ++i) {
+      const std::int64_t at = rows.starts[i] + rows.at;
+      const std::int64_t other = rows.other + i * rows.pick_step;
+      for (std::int64_t k = 0; k < rows.size; ++k) {
+        f(at + k * rows.step, other + k * rows.other_step);
+      }
+    }
+  });
 }
 
 // Writes or adds `values`, which broadcast, to the chosen elements of x.
