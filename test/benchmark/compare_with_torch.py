@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times training steps of the example models against PyTorch, on one thread.
+"""Times training steps of the example models against PyTorch.
 
     compare_with_torch.py build/dev/test/benchmark/model_benchmark [--models gpt,lstm]
+    compare_with_torch.py build/dev/test/benchmark/model_benchmark --threads 2 --compile
     compare_with_torch.py build/dev/test/benchmark/model_benchmark --checkpoint
 
 Processes take turns of one step, in another order in each round; the others wait. All
 start with the same weights, use the same batch, and must reach the same loss. Prints
 medians and quartiles, the ratio of the medians, and the peak memory above that before
-the model was made.
+the model was made. With --compile a third process trains by torch.compile.
 
 With --checkpoint each side has two processes: one keeps all tensors, the other
 recomputes each block in backward (torch.utils.checkpoint, non-reentrant). Prints the processor time
@@ -34,8 +35,12 @@ SETTINGS = {
     "swin": (64, None),
     "gpt": (16, 128),
     "lstm": (32, 64),
+    "llama": (16, 128),
+    "bert": (16, 128),
+    "vit": (64, None),
+    "gru": (64, None),
+    "unet": (16, None),
 }
-DEFAULT = "mlp,lenet,resnet18,gpt,lstm"
 CHECKPOINTED = "gpt,swin,densenet"
 
 
@@ -60,8 +65,8 @@ def most_held(work):
     return most
 
 
-def serve_torch(kind, checkpointing):
-    """Does the work of model_benchmark, in PyTorch."""
+def serve_torch(kind, checkpointing, threads):
+    """Does the work of model_benchmark, in PyTorch; checkpointing "compile": by torch.compile."""
     import resource
 
     import torch
@@ -69,12 +74,14 @@ def serve_torch(kind, checkpointing):
     sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "fixtures"))
     import torch_models
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     before = present_bytes()
     model = torch_models.build(kind)
     torch_models.fill(model)
     if checkpointing == "block":
         torch_models.checkpoint_blocks(model)
+    elif checkpointing == "compile":
+        model.compile()
     size, length = SETTINGS[kind]
     inputs, targets = torch_models.batch(kind, {}, size=size, length=length)
     if length:
@@ -110,26 +117,27 @@ def serve_torch(kind, checkpointing):
         print(json.dumps(answer), flush=True)
 
 
-def compare(kind, program, seconds):
-    both = [Contender([program, kind]), Contender([sys.executable, __file__, "--serve", kind])]
-    contend(kind, both, seconds)
-    for contender in both:
+def compare(kind, options):
+    """The contenders: horovodpp, PyTorch, and PyTorch compiled if asked for."""
+    threads = str(options.threads)
+    commands = [[options.program, kind, "none", threads]]
+    for way in ("none", "compile") if options.compile else ("none",):
+        commands.append([sys.executable, __file__, "--serve", kind, way, threads])
+    contenders = [Contender(command, options.threads) for command in commands]
+    contend(kind, contenders, options.seconds)
+    for contender in contenders:
         contender.finish()
-    return both
+    return contenders
 
 
-def row(kind, both):
-    quartiles = [statistics.quantiles(contender.seconds, n=4) for contender in both]
-    memory = [contender.answer["peak_bytes"] / 2**20 for contender in both]
-
-    def shown(q):
-        return f"{q[1] * 1e3:.2f} ({q[0] * 1e3:.2f}-{q[2] * 1e3:.2f})"
-
-    return (
-        f"| {kind} | {shown(quartiles[0])} | {shown(quartiles[1])} | "
-        f"{quartiles[0][1] / quartiles[1][1]:.2f} | {memory[0]:.0f} | {memory[1]:.0f} | "
-        f"{memory[0] / memory[1]:.2f} |"
-    )
+def row(kind, contenders):
+    quartiles = [statistics.quantiles(contender.seconds, n=4) for contender in contenders]
+    memory = [contender.answer["peak_bytes"] / 2**20 for contender in contenders]
+    times = [f"{q[1] * 1e3:.2f} ({q[0] * 1e3:.2f}-{q[2] * 1e3:.2f})" for q in quartiles]
+    ratios = [f"{quartiles[0][1] / q[1]:.2f}" for q in quartiles[1:]]
+    cells = [kind, *times, *ratios, f"{memory[0]:.0f}", f"{memory[1]:.0f}",
+             f"{memory[0] / memory[1]:.2f}"]
+    return f"| {' | '.join(cells)} |"
 
 
 def checkpointed_row(kind, program, seconds):
@@ -158,10 +166,13 @@ def main():
     parser.add_argument(
         "--checkpoint", action="store_true", help="the cost of recomputing each block on both sides"
     )
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--compile", action="store_true", help="also torch.compile")
     parser.add_argument("--serve", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve_torch(*options.serve, *["none"] * (2 - len(options.serve)))
+        kind, way, threads = [*options.serve, *["none", "1"][len(options.serve) - 1:]]
+        serve_torch(kind, way, int(threads))
         return
     if not options.program:
         parser.error("where is model_benchmark?")
@@ -180,10 +191,14 @@ def main():
         for kind in kinds:
             print(checkpointed_row(kind, options.program, options.seconds), flush=True)
         return
-    print("| model | horovodpp ms | PyTorch ms | time | horovodpp MiB | PyTorch MiB | memory |")
-    print("|---|---|---|---|---|---|---|", flush=True)
+    columns = ["model", "horovodpp ms", "PyTorch ms", "time", "horovodpp MiB", "PyTorch MiB",
+               "memory"]
+    if options.compile:
+        columns[3:4] = ["compiled ms", "time", "time of compiled"]
+    print(f"| {' | '.join(columns)} |")
+    print("|---" * len(columns) + "|", flush=True)
     for kind in kinds:
-        print(row(kind, compare(kind, options.program, options.seconds)), flush=True)
+        print(row(kind, compare(kind, options)), flush=True)
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ import subprocess
 import tempfile
 import time
 
-ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "KINETO_LOG_LEVEL": "99",
-}
+
+def environment(threads):
+    """Idle threads sleep, since they would take time from the other contender."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    return {**os.environ, **dict.fromkeys(names, str(threads)), "OMP_WAIT_POLICY": "passive",
+            "KINETO_LOG_LEVEL": "99"}
 
 
 class Ended(SystemExit):
@@ -26,7 +26,7 @@ class Ended(SystemExit):
 
 
 class Contender:
-    def __init__(self, command):
+    def __init__(self, command, threads=1):
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command,
@@ -34,7 +34,7 @@ class Contender:
             stdout=subprocess.PIPE,
             stderr=self.errors,
             text=True,
-            env={**os.environ, **ENVIRONMENT},
+            env=environment(threads),
         )
         self.seconds = []
         self.cpu_seconds = []  # Of forward and backward.

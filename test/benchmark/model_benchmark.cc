@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training steps of an example model on one thread, on request.
+// Training steps of an example model, on request.
 //
 //   echo 10 | model_benchmark gpt
 //   echo 10 | model_benchmark gpt budget=50%    (as --checkpoint of the examples)
+//   echo 10 | model_benchmark gpt none 2        (on two threads)
 //
 // Reads numbers from standard input, makes that many steps for each, and
 // answers with a line of JSON:
@@ -42,14 +43,20 @@
 #include "horovodpp/optim/adam.h"
 #include "horovodpp/optim/sgd.h"
 #include "models/chain_model.h"
+#include "models/language/bert.h"
 #include "models/language/char_lstm.h"
 #include "models/language/gpt.h"
+#include "models/language/llama.h"
 #include "models/vision/densenet.h"
+#include "models/vision/image_gru.h"
 #include "models/vision/lenet.h"
 #include "models/vision/mlp.h"
 #include "models/vision/resnet.h"
 #include "models/vision/swin.h"
+#include "models/vision/unet.h"
+#include "models/vision/vit.h"
 #include "test/models/same_numbers.h"
+#include "test/models/tasks.h"
 
 namespace hvd {
 namespace {
@@ -66,6 +73,7 @@ struct Contest {
   std::int64_t batch;
   std::int64_t length = 0;  // Tokens; 0: images.
   autograd::Dims image = {1, 28, 28};
+  bool predicts_noise = false;  // In images that have a channel of time.
 };
 
 template <typename M, typename... Options>
@@ -93,7 +101,13 @@ std::map<std::string, Contest> contests() {
             models::GPTOptions{.width = 256, .layers = 12, .heads = 4}),
         .batch = 8,
         .length = 128}},
-      {"lstm", {.make = make<models::CharLSTM>(), .batch = 32, .length = 64}}};
+      {"lstm", {.make = make<models::CharLSTM>(), .batch = 32, .length = 64}},
+      {"llama", {.make = make<models::Llama>(), .batch = 16, .length = 128}},
+      {"bert", {.make = make<models::Bert>(), .batch = 16, .length = 128}},
+      {"vit", {.make = make<models::Vit>(), .batch = 64}},
+      {"gru", {.make = make<models::ImageGRU>(), .batch = 64}},
+      {"unet",
+       {.make = make<models::UNet>(), .batch = 16, .predicts_noise = true}}};
 }
 
 struct Sample {
@@ -107,6 +121,10 @@ Sample sample_of(const Contest& contest) {
         same_integers("tokens", {contest.batch, contest.length + 1}, 256);
     return {tokens.narrow(1, 0, contest.length).contiguous(),
             tokens.narrow(1, 1, contest.length).reshape({-1})};
+  }
+  if (contest.predicts_noise) {
+    return {same_noisy_images(contest.batch).to(DType::kF32),
+            same_noise(contest.batch).to(DType::kF32)};
   }
   const auto& [channels, height, width] =
       std::tuple(contest.image[0], contest.image[1], contest.image[2]);
@@ -226,13 +244,8 @@ class Trainer {
 
  private:
   // The logits are freed before backward, as in a PyTorch function.
-  Tensor loss_of(const Tensor& logits) const {
-    return cross_entropy(logits.reshape({-1, logits.size(-1)}),
-                         sample_.targets);
-  }
-
   void compute_gradients() {
-    const Tensor loss = loss_of((*model_)(sample_.inputs));
+    const Tensor loss = task_loss((*model_)(sample_.inputs), sample_.targets);
     loss.backward();
     loss_ = loss.detach();
   }
@@ -267,14 +280,15 @@ void make_steps(Trainer& trainer, int count, std::int64_t before) {
             << std::endl;
 }
 
-int serve(const std::string& name, const std::string& checkpointing) {
+int serve(const std::string& name, const std::string& checkpointing,
+          int threads) {
   const auto all = contests();
   const auto found = all.find(name);
   if (found == all.end()) {
     std::cerr << "model_benchmark: no model " << name << '\n';
     return 2;
   }
-  set_num_threads(1);
+  set_num_threads(threads);
   const std::int64_t before = present_bytes();
   Trainer trainer(found->second, checkpointing);
   std::string line;
@@ -292,14 +306,14 @@ int serve(const std::string& name, const std::string& checkpointing) {
 }  // namespace hvd
 
 int main(int argc, char** argv) {
-  if (argc != 2 && argc != 3) {
-    std::cerr
-        << "usage: model_benchmark MODEL [CHECKPOINTING], with numbers of "
-           "steps on standard input\n";
+  if (argc < 2 || argc > 4) {
+    std::cerr << "usage: model_benchmark MODEL [CHECKPOINTING [THREADS]], with "
+                 "numbers of steps on standard input\n";
     return 2;
   }
   try {
-    return hvd::serve(argv[1], argc == 3 ? argv[2] : "none");
+    return hvd::serve(argv[1], argc > 2 ? argv[2] : "none",
+                      argc > 3 ? std::stoi(argv[3]) : 1);
   } catch (const std::exception& error) {
     std::cerr << "model_benchmark: " << error.what() << '\n';
     return 1;
