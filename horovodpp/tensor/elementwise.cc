@@ -15,7 +15,7 @@ namespace hvd::autograd {
 namespace {
 
 // Large enough to amortize a call, small enough for the L1 cache.
-constexpr std::int64_t kBlock = 512;
+constexpr std::int64_t kBlock = 256;
 using Block = std::array<float, kBlock>;
 
 // One tensor's part of a row: elements of type T, `step` apart.
@@ -27,22 +27,32 @@ struct Row {
   // Whether a loop can run in place on it.
   bool direct() const { return std::is_same_v<T, float> && step == 1; }
 
-  // Loads n elements from `at` on into `block`.
-  void load(std::int64_t at, std::int64_t n, Block& block) const {
+  // n elements from `at` on: in place, or in `block`, which is filled.
+  const float* load(std::int64_t at, std::int64_t n, Block& block) const {
+    if (const float* place = in_place(at)) return place;
     const T* from = data + at * step;
     const auto count = static_cast<std::size_t>(n);
     if (step == 1) {
       widen(from, block.data(), count);
     } else if (step == 0) {
-      std::fill_n(block.data(), n, static_cast<float>(*from));
+      // Longer blocks come first.
+      if (at == 0) std::fill_n(block.data(), n, static_cast<float>(*from));
     } else {
       for (std::size_t i = 0; i < count; ++i, from += step) {
         block[i] = static_cast<float>(*from);
       }
     }
+    return block.data();
+  }
+
+  // Where to write the elements from `at` on, before store().
+  float* target(std::int64_t at, Block& block) const {
+    float* place = in_place(at);
+    return place != nullptr ? place : block.data();
   }
 
   void store(std::int64_t at, std::int64_t n, const Block& block) const {
+    if (direct()) return;
     T* to = data + at * step;
     if (step == 1) {
       narrow(block.data(), to, static_cast<std::size_t>(n));
@@ -52,6 +62,14 @@ struct Row {
         to += step;
       }
     }
+  }
+
+ private:
+  float* in_place(std::int64_t at) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (step == 1) return data + at;
+    }
+    return nullptr;
   }
 };
 
@@ -85,14 +103,13 @@ void run_row(RowLoop loop, const Rows<T, N>& rows, std::int64_t n) {
   }
   std::array<Block, N> blocks;
   Block results;
-  for (std::size_t k = 0; k < N; ++k) from[k] = blocks[k].data();
   for (std::int64_t at = 0; at < n; at += kBlock) {
     const std::int64_t count = std::min(kBlock, n - at);
     for (std::size_t k = 0; k < N; ++k) {
-      if (rows.in[k].step != 0 || at == 0)
-        rows.in[k].load(at, count, blocks[k]);
+      from[k] = rows.in[k].load(at, count, blocks[k]);
     }
-    loop(from.data(), results.data(), static_cast<std::size_t>(count));
+    loop(from.data(), rows.out.target(at, results),
+         static_cast<std::size_t>(count));
     rows.out.store(at, count, results);
   }
 }
