@@ -9,5 +9,8 @@
 #include "horovodpp/data/dataset.h"              // IWYU pragma: export
 #include "horovodpp/data/distributed_sampler.h"  // IWYU pragma: export
 #include "horovodpp/data/idx_reader.h"           // IWYU pragma: export
+#include "horovodpp/data/image_folder.h"         // IWYU pragma: export
+#include "horovodpp/data/images/image_file.h"    // IWYU pragma: export
+#include "horovodpp/data/item_random.h"          // IWYU pragma: export
 #include "horovodpp/data/token_file.h"           // IWYU pragma: export
 #include "horovodpp/data/tokenizer/tokenizer.h"  // IWYU pragma: export
