@@ -66,7 +66,9 @@ class LoaderPass::Plan {
     NoGrad no_grad;
     autograd::Generator generator(seed_of(number));
     const GeneratorScope scope(generator);
-    const PassScope pass({.seed = options_.seed, .epoch = epoch_});
+    const PassScope pass({.seed = options_.seed,
+                          .epoch = epoch_,
+                          .has_workers = options_.workers > 0});
     const auto begin = static_cast<std::size_t>(number * options_.batch_size);
     const auto count = std::min(static_cast<std::size_t>(options_.batch_size),
                                 indices_.size() - begin);

@@ -18,6 +18,10 @@ PassScope::PassScope(const PassSeed& pass)
 
 PassScope::~PassScope() { current_pass_ = before_; }
 
+bool pass_has_workers() {
+  return current_pass_ != nullptr && current_pass_->has_workers;
+}
+
 autograd::Generator item_generator(std::int64_t index) {
   const PassSeed pass =
       current_pass_ != nullptr

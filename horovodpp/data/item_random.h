@@ -24,7 +24,10 @@ autograd::Generator item_generator(std::int64_t index);
 struct PassSeed {
   std::uint64_t seed = 0;
   std::int64_t epoch = 0;
+  // Whether a worker of a DataLoader makes batches, beside others.
+  bool has_workers = false;
 };
+bool pass_has_workers();
 
 // Makes item_generator() follow `pass` on this thread while it lives.
 // DataLoaders have one.
