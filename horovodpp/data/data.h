@@ -9,6 +9,7 @@
 #include "horovodpp/data/augment/transforms.h"   // IWYU pragma: export
 #include "horovodpp/data/augmented_dataset.h"    // IWYU pragma: export
 #include "horovodpp/data/byte_text.h"            // IWYU pragma: export
+#include "horovodpp/data/csv_file.h"             // IWYU pragma: export
 #include "horovodpp/data/data_loader.h"          // IWYU pragma: export
 #include "horovodpp/data/dataset.h"              // IWYU pragma: export
 #include "horovodpp/data/distributed_sampler.h"  // IWYU pragma: export
