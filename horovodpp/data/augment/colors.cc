@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <type_traits>
@@ -87,6 +88,30 @@ void check_list(const char* name, const std::vector<double>& values,
       channels, " channels; give one, or one per channel"));
 }
 
+// (value - mean) / std; of a byte from a table.
+template <typename T>
+class Normalized {
+ public:
+  Normalized(float mean, float std) : mean_(mean), std_(std) {}
+  float operator()(float value) const { return (value - mean_) / std_; }
+
+ private:
+  const float mean_, std_;
+};
+template <>
+class Normalized<std::uint8_t> {
+ public:
+  Normalized(float mean, float std) {
+    for (std::size_t i = 0; i < table_.size(); ++i) {
+      table_[i] = (static_cast<float>(i) / kWhiteByte - mean) / std;
+    }
+  }
+  float operator()(std::uint8_t byte) const { return table_[byte]; }
+
+ private:
+  std::array<float, 256> table_;
+};
+
 }  // namespace
 
 Tensor adjust_brightness(const Tensor& image, double factor) {
@@ -132,13 +157,12 @@ Tensor normalize(const Tensor& image, const NormalizeOptions& options) {
     Tensor result = empty(image.shape());
     const auto from = view_of<const T>(image);
     auto* to = result.template data<float>();
-    const float white = std::is_same_v<T, float> ? 1.0f : kWhiteByte;
     for (std::int64_t c = 0; c < from.channels; ++c) {
-      const float mean = value_of(options.mean, c);
-      const float std = value_of(options.std, c);
+      const Normalized<T> normalized(value_of(options.mean, c),
+                                     value_of(options.std, c));
       for (std::int64_t y = 0; y < from.height; ++y) {
         for (std::int64_t x = 0; x < from.width; ++x) {
-          *to++ = (static_cast<float>(from.at(c, y, x)) / white - mean) / std;
+          *to++ = normalized(from.at(c, y, x));
         }
       }
     }

@@ -10,10 +10,21 @@
 namespace hvd::data::augment {
 namespace {
 
-// Result i is the sum of weights[i][k] * source[first[i] + k].
+// Result i is the sum of source[begin[i].source + k] * weight(i)[k].
 struct Taps {
-  std::vector<std::int64_t> first;
-  std::vector<std::vector<float>> weights;
+  struct Begin {
+    std::int64_t source = 0;
+    std::int64_t weight = 0;
+  };
+  std::int64_t count(std::size_t i) const {
+    return begin[i + 1].weight - begin[i].weight;
+  }
+  const float* weight(std::size_t i) const {
+    return weights.data() + begin[i].weight;
+  }
+
+  std::vector<Begin> begin;  // One more than there are results.
+  std::vector<float> weights;
 };
 
 Taps make_taps(std::int64_t from, std::int64_t to, bool antialias) {
@@ -26,6 +37,9 @@ Taps make_taps(std::int64_t from, std::int64_t to, bool antialias) {
         static_cast<std::int64_t>(center - support + 0.5), 0);
     const auto end = std::min<std::int64_t>(
         static_cast<std::int64_t>(center + support + 0.5), from);
+    taps.begin.push_back(
+        {.source = first,
+         .weight = static_cast<std::int64_t>(taps.weights.size())});
     std::vector<double> weights;
     double sum = 0;
     for (std::int64_t k = first; k < end; ++k) {
@@ -34,12 +48,13 @@ Taps make_taps(std::int64_t from, std::int64_t to, bool antialias) {
       weights.push_back(std::max(1.0 - distance, 0.0));
       sum += weights.back();
     }
-    std::vector<float>& rounded = taps.weights.emplace_back();
     for (const double w : weights) {
-      rounded.push_back(static_cast<float>(w / sum));
+      taps.weights.push_back(static_cast<float>(w / sum));
     }
-    taps.first.push_back(first);
   }
+  taps.begin.push_back(
+      {.source = from,
+       .weight = static_cast<std::int64_t>(taps.weights.size())});
   return taps;
 }
 
@@ -52,22 +67,47 @@ T rounded(float value) {
   }
 }
 
-// One row of the source, resized to `to`, [width, channels].
+// One row of the source as floats, [width, channels].
 template <typename T>
-void resample_row(const ImageView<const T>& from, std::int64_t y,
-                  const Taps& taps, float* to) {
-  for (std::size_t x = 0; x < taps.first.size(); ++x) {
-    const std::vector<float>& weights = taps.weights[x];
-    const T* pixel = &from.at(0, y, taps.first[x]);
+void read_row(const ImageView<const T>& from, std::int64_t y, float* to) {
+  if (from.channel_stride == 1 && from.column_stride == from.channels) {
+    const T* row = &from.at(0, y, 0);
+    std::copy(row, row + from.width * from.channels, to);
+    return;
+  }
+  for (std::int64_t x = 0; x < from.width; ++x) {
     for (std::int64_t c = 0; c < from.channels; ++c) {
-      float sum = 0;
-      for (std::size_t k = 0; k < weights.size(); ++k) {
-        sum += weights[k] *
-               static_cast<float>(
-                   pixel[static_cast<std::int64_t>(k) * from.column_stride]);
+      *to++ = static_cast<float>(from.at(c, y, x));
+    }
+  }
+}
+
+// `row`, [width, channels], resized to `to`. kChannels: of RGB, which the
+// compiler keeps in registers; 0: any.
+template <typename T, std::int64_t kChannels>
+void resample_row(const float* row, std::int64_t channels, const Taps& taps,
+                  float* to) {
+  if constexpr (kChannels > 0) channels = kChannels;
+  for (std::size_t x = 0; x + 1 < taps.begin.size(); ++x) {
+    const float* weight = taps.weight(x);
+    const std::int64_t count = taps.count(x);
+    const float* pixel = row + taps.begin[x].source * channels;
+    if constexpr (kChannels > 0) {
+      float sums[kChannels] = {};
+      for (std::int64_t k = 0; k < count; ++k, pixel += kChannels) {
+        for (std::int64_t c = 0; c < kChannels; ++c) {
+          sums[c] += weight[k] * pixel[c];
+        }
       }
-      *to++ = static_cast<float>(rounded<T>(sum));
-      pixel += from.channel_stride;
+      for (const float sum : sums) *to++ = static_cast<float>(rounded<T>(sum));
+    } else {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        float sum = 0;
+        for (std::int64_t k = 0; k < count; ++k) {
+          sum += weight[k] * pixel[k * channels + c];
+        }
+        *to++ = static_cast<float>(rounded<T>(sum));
+      }
     }
   }
 }
@@ -81,31 +121,35 @@ void resample(const ImageView<const T>& from, const ImageView<T>& to,
               bool antialias) {
   const Taps columns = make_taps(from.width, to.width, antialias);
   const Taps rows = make_taps(from.height, to.height, antialias);
-  std::size_t most = 1;
-  for (const auto& weights : rows.weights) {
-    most = std::max(most, weights.size());
+  const auto results = static_cast<std::size_t>(to.height);
+  std::int64_t most = 1;
+  for (std::size_t y = 0; y < results; ++y) {
+    most = std::max(most, rows.count(y));
   }
-  const auto row = static_cast<std::size_t>(to.width * to.channels);
-  std::vector<float> window(most * row);
-  std::vector<float> sum(row);
+  const std::int64_t length = to.width * to.channels;
+  std::vector<float> source(
+      static_cast<std::size_t>(from.width * from.channels));
+  std::vector<float> window(static_cast<std::size_t>(most * length));
+  std::vector<float> sum(static_cast<std::size_t>(length));
+  const auto resample_one =
+      from.channels == 3 ? resample_row<T, 3> : resample_row<T, 0>;
   std::int64_t next = 0;  // The first row that is not in the window.
-  for (std::int64_t y = 0; y < to.height; ++y) {
-    const auto i = static_cast<std::size_t>(y);
-    const std::int64_t first = rows.first[i];
-    const std::vector<float>& weights = rows.weights[i];
-    const auto end = first + static_cast<std::int64_t>(weights.size());
-    for (next = std::max(next, first); next < end; ++next) {
-      resample_row(from, next, columns,
-                   &window[static_cast<std::size_t>(next) % most * row]);
+  for (std::size_t y = 0; y < results; ++y) {
+    const std::int64_t first = rows.begin[y].source;
+    const std::int64_t count = rows.count(y);
+    for (next = std::max(next, first); next < first + count; ++next) {
+      read_row(from, next, source.data());
+      resample_one(source.data(), from.channels, columns,
+                   window.data() + next % most * length);
     }
     std::fill(sum.begin(), sum.end(), 0.0f);
-    for (std::size_t k = 0; k < weights.size(); ++k) {
-      const float* source =
-          &window[(static_cast<std::size_t>(first) + k) % most * row];
-      for (std::size_t x = 0; x < row; ++x) sum[x] += weights[k] * source[x];
+    for (std::int64_t k = 0; k < count; ++k) {
+      const float weight = rows.weight(y)[k];
+      const float* row = window.data() + (first + k) % most * length;
+      for (std::size_t x = 0; x < sum.size(); ++x) sum[x] += weight * row[x];
     }
-    T* out = &to.at(0, y, 0);
-    for (std::size_t x = 0; x < row; ++x) out[x] = rounded<T>(sum[x]);
+    std::transform(sum.begin(), sum.end(),
+                   &to.at(0, static_cast<std::int64_t>(y), 0), rounded<T>);
   }
 }
 
