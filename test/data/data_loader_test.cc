@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
+#include <span>
 #include <stdexcept>
 
 #include "horovodpp/autograd.h"

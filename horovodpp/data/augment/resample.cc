@@ -34,9 +34,9 @@ Taps make_taps(std::int64_t from, std::int64_t to, bool antialias) {
   for (std::int64_t i = 0; i < to; ++i) {
     const double center = scale * (static_cast<double>(i) + 0.5);
     const auto first = std::max<std::int64_t>(
-        static_cast<std::int64_t>(center - support + 0.5), 0);
+        static_cast<std::int64_t>(std::floor(center - support + 0.5)), 0);
     const auto end = std::min<std::int64_t>(
-        static_cast<std::int64_t>(center + support + 0.5), from);
+        static_cast<std::int64_t>(std::floor(center + support + 0.5)), from);
     taps.begin.push_back(
         {.source = first,
          .weight = static_cast<std::int64_t>(taps.weights.size())});
