@@ -40,7 +40,11 @@ class PngReader {
                                               : PixelKind::kRgb;
   }
 
-  // Fills the rows, and reads to the end of the image.
+  std::int64_t bytes_of_row() const {
+    return static_cast<std::int64_t>(png_get_rowbytes(png_, info_));
+  }
+
+  // Fills the rows, of bytes_of_row() each, and reads to the end of the image.
   bool read_rows(png_bytepp rows) {
     if (setjmp(jump_.place) != 0) return false;
     png_read_image(png_, rows);
@@ -90,6 +94,7 @@ Pixels decode_png(const EncodedImage& image) {
   Pixels pixels = make_pixels(image, reader.size(), reader.kind());
   auto* data = pixels.samples.data<std::uint8_t>();
   const std::int64_t row = pixels.samples.size(1) * pixels.samples.size(2);
+  if (row != reader.bytes_of_row()) fail_damaged(image, "its samples are odd");
   std::vector<png_bytep> rows;
   for (std::int64_t y = 0; y < pixels.samples.size(0); ++y) {
     rows.push_back(data + y * row);
