@@ -199,7 +199,7 @@ TEST_F(CsvFiles, AnyTextIsReadOrRefused) {
   std::mt19937 random(1);
   const std::string alphabet = "12,,\"\"\n\r .x-e";
   int rows = 0;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 600; ++i) {
     std::string text = i % 2 == 0 ? "a,b\n1,2\n" : "";
     for (unsigned k = 0; k < random() % 30; ++k) {
       text += alphabet[random() % alphabet.size()];
@@ -212,7 +212,7 @@ TEST_F(CsvFiles, AnyTextIsReadOrRefused) {
       ASSERT_THAT(error.what(), testing::Not(HasSubstr("has changed"))) << text;
     }
   }
-  EXPECT_GT(rows, 500);
+  EXPECT_GT(rows, 150);
 }
 
 }  // namespace
