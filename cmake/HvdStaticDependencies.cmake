@@ -49,6 +49,12 @@ hvd_prefer_archives(Abseil absl::status absl::statusor absl::strings absl::str_f
   absl::flat_hash_map absl::flat_hash_set)
 hvd_prefer_archives(Highway hwy::hwy)
 hvd_prefer_archives(zlib ZLIB::ZLIB)
+if(PNG_FOUND)
+  hvd_prefer_archives(libpng PNG::PNG)
+endif()
+if(JPEG_FOUND)
+  hvd_prefer_archives(libjpeg JPEG::JPEG)
+endif()
 hvd_prefer_archives(libsodium Sodium::Sodium)
 
 find_library(HVD_BLAS_ARCHIVE NAMES libopenblas.a libblas.a)

@@ -13,8 +13,9 @@
 
 class DenoisingImages : public hvd::data::Dataset {
  public:
-  // `images` outlives this.
-  explicit DenoisingImages(const FashionMnist& images) : images_(images) {}
+  // `images`, whose items begin with float32[1, 28, 28], outlives this.
+  explicit DenoisingImages(const hvd::data::Dataset& images)
+      : images_(images) {}
 
   std::int64_t size() const override { return images_.size(); }
   hvd::data::Item get(std::int64_t index) const override;
@@ -22,5 +23,5 @@ class DenoisingImages : public hvd::data::Dataset {
       std::span<const std::int64_t> indices) const override;
 
  private:
-  const FashionMnist& images_;
+  const hvd::data::Dataset& images_;
 };

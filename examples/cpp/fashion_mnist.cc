@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a model on Fashion-MNIST over all ranks.
+// Trains a model on Fashion-MNIST, or on a folder of images, over all ranks.
 //
 //   horovodrun -np 2 build/release/examples/cpp/fashion_mnist --epochs 5
 //   ... --model resnet18 --augment --epochs 10 --save resnet.safetensors
@@ -10,11 +10,14 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "denoising_images.h"
 #include "fashion_mnist_data.h"
+#include "folder_images.h"
 #include "models/catalog.h"
 #include "trainer.h"
 
@@ -25,6 +28,7 @@ struct Options {
   std::string model = "mlp";
   std::int64_t width = 0;
   std::string data = "/usr/share/datasets/fashion-mnist";
+  std::string image_folder;  // Empty: Fashion-MNIST.
   FashionMnistOptions images;
 };
 
@@ -71,9 +75,14 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--augment", options.images.augment,
                "shift and mirror images at random");
   app.add_option("--data", options.data, "directory with the four .gz files");
-  app.add_option("--limit", options.images.limit,
-                 "use only this many images; 0: all")
-      ->check(CLI::NonNegativeNumber);
+  auto* limit = app.add_option("--limit", options.images.limit,
+                               "use only this many images; 0: all")
+                    ->check(CLI::NonNegativeNumber);
+  app.add_option("--image-folder", options.image_folder,
+                 "learn the PNG and JPEG files in DIR/train/CLASS/, and test "
+                 "with those in DIR/test/CLASS/, gray and of 28x28 pixels")
+      ->type_name("DIR")
+      ->excludes(limit);
 }
 
 // The mean over all items, and all ranks, of a score that `sum` adds up over a
@@ -130,24 +139,48 @@ void report(double score, bool denoises) {
   std::fflush(stdout);
 }
 
+struct Images {
+  std::unique_ptr<hvd::data::Dataset> train;
+  std::unique_ptr<hvd::data::Dataset> test;
+};
+
+Images open_files(const Options& options) {
+  return {.train = std::make_unique<FashionMnist>(options.data, "train",
+                                                  options.images),
+          .test = std::make_unique<FashionMnist>(
+              options.data, "t10k",
+              FashionMnistOptions{.limit = options.images.limit})};
+}
+
+Images open_folders(const Options& options) {
+  auto train = std::make_unique<FolderImages>(
+      options.image_folder + "/train",
+      FolderImagesOptions{.augment = options.images.augment});
+  auto test = std::make_unique<FolderImages>(options.image_folder + "/test");
+  if (train->classes() != test->classes()) {
+    throw std::runtime_error("'" + options.image_folder +
+                             "': train and test have other subfolders");
+  }
+  return {.train = std::move(train), .test = std::move(test)};
+}
+
 void run(const Options& options) {
   hvd::throw_if_error(hvd::init());
   hvd::manual_seed(options.training.seed);
-  const FashionMnist train(options.data, "train", options.images);
-  const FashionMnist test(options.data, "t10k",
-                          {.limit = options.images.limit});
+  const Images images = options.image_folder.empty() ? open_files(options)
+                                                     : open_folders(options);
   const auto model = models::make_image_model(options.model, options.width);
   const bool denoises = options.model == "unet";
-  const DenoisingImages noisy_train(train);
-  const DenoisingImages noisy_test(test);
+  const DenoisingImages noisy_train(*images.train);
+  const DenoisingImages noisy_test(*images.test);
   if (denoises) {
     Trainer(*model, noisy_train, options.training, noise_loss)
         .run([&](std::int64_t) {
           report(mean_score(*model, noisy_test, noise_losses), denoises);
         });
   } else {
-    Trainer(*model, train, options.training).run([&](std::int64_t) {
-      report(mean_score(*model, test, right_guesses), denoises);
+    Trainer(*model, *images.train, options.training).run([&](std::int64_t) {
+      report(mean_score(*model, *images.test, right_guesses), denoises);
     });
   }
   hvd::throw_if_error(hvd::shutdown());
@@ -166,6 +199,9 @@ int main(int argc, char** argv) {
       {"width", std::to_string(options.width)},
       {"limit", std::to_string(options.images.limit)},
       {"augment", options.images.augment ? "yes" : "no"}};
+  if (!options.image_folder.empty()) {
+    options.training.settings["image-folder"] = options.image_folder;
+  }
   try {
     run(options);
     return 0;

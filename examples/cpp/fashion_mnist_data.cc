@@ -8,13 +8,9 @@
 
 namespace {
 
-// The mean of the 60,000 training images, as a fraction of white, and their
-// deviation.
-constexpr float kMean = 0.2860f;
-constexpr float kDeviation = 0.3530f;
-
 float normalized(std::uint8_t grey) {
-  return (static_cast<float>(grey) / 255.0f - kMean) / kDeviation;
+  return (static_cast<float>(grey) / 255.0f - FashionMnist::kMean) /
+         FashionMnist::kDeviation;
 }
 
 // An augmentation: the shift of an image in pixels, and whether it is mirrored.

@@ -27,6 +27,10 @@ class FashionMnist : public hvd::data::Dataset {
  public:
   static constexpr std::int64_t kSide = 28;
   static constexpr std::int64_t kPixels = kSide * kSide;
+  // The mean of the 60,000 training images, as a fraction of white, and their
+  // deviation.
+  static constexpr float kMean = 0.2860f;
+  static constexpr float kDeviation = 0.3530f;
 
   // Reads "<directory>/<split>-images-idx3-ubyte.gz" and
   // "-labels-idx1-ubyte.gz", for split "train" or "t10k".

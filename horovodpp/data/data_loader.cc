@@ -13,6 +13,7 @@
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/core/thread/thread_start.h"
 #include "horovodpp/core/trace/span.h"
+#include "horovodpp/data/item_random.h"
 #include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/base/thread_state.h"
 
@@ -65,6 +66,9 @@ class LoaderPass::Plan {
     NoGrad no_grad;
     autograd::Generator generator(seed_of(number));
     const GeneratorScope scope(generator);
+    const PassScope pass({.seed = options_.seed,
+                          .epoch = epoch_,
+                          .has_workers = options_.workers > 0});
     const auto begin = static_cast<std::size_t>(number * options_.batch_size);
     const auto count = std::min(static_cast<std::size_t>(options_.batch_size),
                                 indices_.size() - begin);

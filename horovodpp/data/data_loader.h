@@ -9,7 +9,8 @@
 //
 // Batches come in order for any number of workers. The random numbers that a
 // data set draws depend only on the loader's seed, the epoch, the rank and the
-// batch's index. Each returned batch advances the sampler's position, so a
+// batch's index; those of item_generator() (item_random.h) on the loader's
+// seed, the epoch and the item. Each returned batch advances the sampler's position, so a
 // saved sampler state resumes with the next batch.
 //
 // Data set and sampler outlive the loader and its passes. The loader is not

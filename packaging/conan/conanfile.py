@@ -20,8 +20,8 @@ class Horovodpp(ConanFile):
     topics = ("machine-learning", "distributed", "mpi")
     package_type = "library"
     settings = "os", "compiler", "build_type", "arch"
-    options = {"shared": [True, False], "with_mpi": [True, False]}
-    default_options = {"shared": True, "with_mpi": False}
+    options = {"shared": [True, False], "with_mpi": [True, False], "with_images": [True, False]}
+    default_options = {"shared": True, "with_mpi": False, "with_images": True}
     generators = "CMakeDeps"
 
     @property
@@ -45,6 +45,9 @@ class Horovodpp(ConanFile):
         self.requires("zlib/[>=1.2.11 <2]")
         self.requires("libsodium/[>=1.0.18 <2]")
         self.requires("yaml-cpp/[>=0.7 <1]")
+        if self.options.with_images:
+            self.requires("libpng/[>=1.6 <2]")
+            self.requires("libjpeg-turbo/[>=2.1 <4]")
         if self.options.with_mpi:
             self.requires("openmpi/[>=4.1]")
 
@@ -57,7 +60,8 @@ class Horovodpp(ConanFile):
     def generate(self):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables.update(
-            HVD_WITH_MPI=bool(self.options.with_mpi), HVD_WITH_UCX=False, HVD_WITH_DNNL=False,
+            HVD_WITH_MPI=bool(self.options.with_mpi), HVD_WITH_IMAGES=bool(self.options.with_images),
+            HVD_WITH_UCX=False, HVD_WITH_DNNL=False,
             HVD_WITH_PROMETHEUS=False, HVD_BUILD_TESTS=False, HVD_BUILD_EXAMPLES=False, CMAKE_UNITY_BUILD=True, CMAKE_UNITY_BUILD_BATCH_SIZE="8")
         toolchain.generate()
 

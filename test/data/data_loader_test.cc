@@ -6,11 +6,14 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
+#include <span>
 #include <stdexcept>
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/thread/mutex.h"
+#include "horovodpp/data/item_random.h"
 #include "test/support/expect_error.h"
 #include "test/support/no_threads.h"
 
@@ -165,6 +168,45 @@ TEST_P(DataLoaderWith, RandomNumbersBelongToTheBatch) {
   EXPECT_EQ(all.back(), numbers(GetParam(), 0, 6).back());
   EXPECT_NE(all, numbers(GetParam(), 1, 0));
   EXPECT_NE(all[0], all[1]);
+}
+
+// Whatever ranks, batches and workers there are.
+TEST_P(DataLoaderWith, RandomNumbersBelongToTheItem) {
+  struct Noise : Dataset {
+    std::int64_t size() const override { return 8; }
+    Item get(std::int64_t i) const override {
+      double draw = 0;
+      item_generator(i).uniform(std::span(&draw, 1));
+      return {full({}, static_cast<double>(i)), full({}, draw)};
+    }
+  };
+  const Noise dataset;
+  const auto numbers = [&](int ranks, std::int64_t batch, std::int64_t epoch,
+                           std::uint64_t seed) {
+    std::map<float, float> all;
+    for (int rank = 0; rank < ranks; ++rank) {
+      DistributedSampler sampler(8, {.num_replicas = ranks, .rank = rank});
+      sampler.set_epoch(epoch);
+      DataLoader loader(
+          dataset, sampler,
+          {.batch_size = batch, .workers = GetParam(), .seed = seed});
+      for (const Batch& part : loader.iterate()) {
+        const auto items = part[0].to_vector<float>();
+        const auto draws = part[1].to_vector<float>();
+        for (std::size_t i = 0; i < items.size(); ++i) {
+          all[items[i]] = draws[i];
+        }
+      }
+    }
+    return all;
+  };
+  const auto all = numbers(1, 8, 2, 3);
+  EXPECT_EQ(all.size(), 8u);
+  EXPECT_EQ(all, numbers(2, 2, 2, 3));
+  EXPECT_EQ(all, numbers(4, 1, 2, 3));
+  EXPECT_NE(all, numbers(1, 8, 1, 3));
+  EXPECT_NE(all, numbers(1, 8, 2, 4));
+  EXPECT_NE(all.at(0), all.at(1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, DataLoaderWith, testing::Values(0, 1, 2, 5));

@@ -17,6 +17,7 @@ HELLO = os.environ["HELLO_ALLREDUCE"]
 FASHION_MNIST = os.environ["FASHION_MNIST"]
 TEXT = os.environ["TEXT"]
 TOKENIZE = os.environ["TOKENIZE"]
+FILES = pathlib.Path(__file__).parents[2] / "examples" / "cpp" / "fashion_mnist_files.py"
 TOKENIZER = pathlib.Path(__file__).parent.parent / "fixtures" / "tokenizers" / "gpt2.json"
 DATA = "/usr/share/datasets/fashion-mnist"
 
@@ -166,6 +167,19 @@ class FashionMnist(unittest.TestCase):
         self.assertIn("'/nonexistent/train-images-idx3-ubyte.gz' cannot be opened",
                       job.stderr)
         self.assertIn("dataset-fashion-mnist", job.stderr)
+
+    def test_a_folder_of_png_files_is_learned_as_well(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, FILES, folder, "--limit", "2000"], check=True)
+            job = jobs.run(2, FASHION_MNIST, "--epochs", "2", "--augment", "--image-folder", folder)
+            if "cannot read" in job.stderr:
+                self.skipTest("the library was built without libpng")
+            self.assertEqual((job.returncode, job.stderr), (0, ""))
+            accuracies = re.findall(r"test accuracy ([0-9.]+) %", job.stdout)
+            self.assertGreater(float(accuracies[-1]), 60)
+            shutil.rmtree(pathlib.Path(folder, "test", "bag"))
+            job = jobs.run(1, FASHION_MNIST, "--image-folder", folder)
+            self.assertIn("train and test have other subfolders", job.stderr)
 
     def test_a_damaged_file_is_named(self):
         images = "train-images-idx3-ubyte.gz"

@@ -114,6 +114,31 @@ struct token_file : tokenizer {
   token_file() { path = hvd::broadcast_object(path + ".ids", 0); }
 };
 
+struct image_folder : Common {
+  image_folder() {
+    // One gray pixel.
+    const std::string png(
+        "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\b\0\0\0\0:~"
+        "\x9bU\0\0\0\n"
+        "IDATx\x9c"
+        "ch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xae"
+        "B`\x82",
+        67);
+    path = "photos." + std::to_string(getpid());
+    for (const char* name : {"/cat", "/dog"}) {
+      std::filesystem::create_directories(path + name);
+      std::ofstream(path + name + "/1.png", std::ios::binary) << png;
+    }
+  }
+};
+
+struct csv_file : Common {
+  csv_file() {
+    std::ofstream(path = "houses.csv." + std::to_string(getpid()))
+        << "area;rooms;price;city\n90.5;3;1e5;Rome\n120;;2e5;\"Bonn\"\n";
+  }
+};
+
 struct worked_example : Common {
   static hvd::Tensor leaf(double value) {
     return hvd::full({}, value,

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The channels that an image is asked for.
+#pragma once
+
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+namespace data {
+
+enum class Colors { kRgb, kGray };
+
+}  // namespace data
+}  // namespace hvd
