@@ -4,14 +4,12 @@
 // loop over one row, which the compiler vectorizes in the common cases.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-#include "absl/functional/function_ref.h"
 #include "horovodpp/core/half.h"
 #include "horovodpp/tensor/tensor.h"
+#include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
 
@@ -35,22 +33,6 @@ T stored(V value) {
     return static_cast<T>(value);
   }
 }
-
-// Elements at equal distances in each of N tensors.
-template <std::size_t N>
-struct StridedRow {
-  std::array<std::int64_t, N> at{};     // Offsets of the first elements.
-  std::array<std::int64_t, N> steps{};  // Strides.
-  std::int64_t size = 0;                // Elements.
-};
-
-// Calls `loop` for rows that together are all elements of the tensors: in any
-// order, on the operation's threads, which call it at once. `a` and `b`
-// broadcast to `out`.
-void for_each_row(const Tensor& out, const Tensor& a,
-                  absl::FunctionRef<void(const StridedRow<2>&)> loop);
-void for_each_row(const Tensor& out, const Tensor& a, const Tensor& b,
-                  absl::FunctionRef<void(const StridedRow<3>&)> loop);
 
 template <typename Out, typename In, typename F>
 void map_row(Out* o, const In* x, const StridedRow<2>& row, F f) {

@@ -6,6 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/map.h"
+#include "horovodpp/tensor/walk.h"
+
 namespace hvd::autograd {
 namespace {
 
@@ -62,6 +66,24 @@ bool repeats_places(const Tensor& tensor) {
     if (strides[i] == 0 && shape[i] > 1) return true;
   }
   return !lies_apart(shape, strides) && some_places_are_one(shape, strides);
+}
+
+void scatter_add(const Tensor& places, const Tensor& values) {
+  visit_arithmetic(places.dtype(), "scatter_add", [&]<typename T>(TypeTag<T>) {
+    // In order, on one thread: rows may share addresses.
+    const auto walk = walk_as_stored<2>(
+        places.shape(),
+        {places.strides(), broadcast_strides(values, places.shape())});
+    const auto [step, from_step] = walk.row_steps();
+    walk.for_each_row([&, step = step, from_step = from_step](const auto& at) {
+      T* to = places.data<T>() + at[0];
+      const T* from = values.data<T>() + at[1];
+      for (std::int64_t i = 0; i < walk.row_size(); ++i) {
+        T& sum = to[i * step];
+        sum = stored<T>(loaded(sum) + loaded(from[i * from_step]));
+      }
+    });
+  });
 }
 
 }  // namespace hvd::autograd

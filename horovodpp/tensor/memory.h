@@ -13,4 +13,8 @@ bool shares_memory(const Tensor& a, const Tensor& b);
 // Whether several elements of `tensor` share one address.
 bool repeats_places(const Tensor& tensor);
 
+// places += values, element by element in order; several places may share an
+// address.
+void scatter_add(const Tensor& places, const Tensor& values);
+
 }  // namespace hvd::autograd

@@ -3,11 +3,45 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/kernel/visit.h"
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/tensor/factories.h"
-#include "horovodpp/tensor/map.h"
 
 namespace hvd::autograd {
+namespace {
+
+template <std::size_t N>
+using StridedLoop = absl::FunctionRef<void(const StridedRow<N>&)>;
+
+// One row, in parts.
+template <std::size_t N>
+void split_row(const StridedRow<N>& row, StridedLoop<N> loop) {
+  parallel_for({.count = row.size}, [&](std::int64_t begin, std::int64_t end) {
+    StridedRow<N> part = row;
+    for (std::size_t k = 0; k < N; ++k) part.at[k] += begin * row.steps[k];
+    part.size = end - begin;
+    loop(part);
+  });
+}
+
+template <std::size_t N>
+void walk_rows(const Dims& shape, const std::array<Dims, N>& strides,
+               StridedLoop<N> loop) {
+  const auto walk = walk_as_stored<N>(shape, strides);
+  const StridedRow<N> first = {
+      .at = {}, .steps = walk.row_steps(), .size = walk.row_size()};
+  if (walk.rows() == 1) return split_row(first, loop);
+  for_each_row_in_parallel(walk, [&](const auto& at) {
+    StridedRow<N> row = first;
+    row.at = at;
+    loop(row);
+  });
+}
+
+bool stored_alike(const Tensor& out, const Tensor& x) {
+  return x.is_contiguous() && x.shape() == out.shape();
+}
+
+}  // namespace
 
 Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& to) {
   Dims result = Dims::filled(to.size(), 0);
@@ -44,19 +78,23 @@ void check_same_dtype(const Tensor& a, const Tensor& b, const char* operation) {
   }
 }
 
-void scatter_add(const Tensor& places, const Tensor& values) {
-  visit_arithmetic(places.dtype(), "scatter_add", [&]<typename T>(TypeTag<T>) {
-    // In order, on one thread: rows may share addresses.
-    const auto walk = walk_as_stored<3>(
-        places.shape(), {places.strides(), places.strides(),
-                         broadcast_strides(values, places.shape())});
-    T* to = places.data<T>();
-    walk.for_each_row([&](const auto& at) {
-      map_row(to, to, values.data<T>(),
-              {.at = at, .steps = walk.row_steps(), .size = walk.row_size()},
-              [](auto a, auto b) { return a + b; });
-    });
-  });
+void for_each_row(const Tensor& out, const Tensor& a, StridedLoop<2> loop) {
+  if (out.is_contiguous() && stored_alike(out, a)) {
+    return split_row<2>({.steps = {1, 1}, .size = out.num_elements()}, loop);
+  }
+  walk_rows<2>(out.shape(), {out.strides(), broadcast_strides(a, out.shape())},
+               loop);
+}
+
+void for_each_row(const Tensor& out, const Tensor& a, const Tensor& b,
+                  StridedLoop<3> loop) {
+  if (out.is_contiguous() && stored_alike(out, a) && stored_alike(out, b)) {
+    return split_row<3>({.steps = {1, 1, 1}, .size = out.num_elements()}, loop);
+  }
+  walk_rows<3>(out.shape(),
+               {out.strides(), broadcast_strides(a, out.shape()),
+                broadcast_strides(b, out.shape())},
+               loop);
 }
 
 }  // namespace hvd::autograd

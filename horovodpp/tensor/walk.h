@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "absl/strings/str_cat.h"
+#include "absl/functional/function_ref.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/tensor/base/dims.h"
@@ -161,6 +161,22 @@ void for_each_row_in_parallel(const Walk<N>& walk, const Row& row) {
                });
 }
 
+// Elements at equal distances in each of N tensors.
+template <std::size_t N>
+struct StridedRow {
+  std::array<std::int64_t, N> at{};     // Offsets of the first elements.
+  std::array<std::int64_t, N> steps{};  // Strides.
+  std::int64_t size = 0;                // Elements.
+};
+
+// Calls `loop` for rows that together are all elements of the tensors: in any
+// order, on the operation's threads, which call it at once. `a` and `b`
+// broadcast to `out`.
+void for_each_row(const Tensor& out, const Tensor& a,
+                  absl::FunctionRef<void(const StridedRow<2>&)> loop);
+void for_each_row(const Tensor& out, const Tensor& a, const Tensor& b,
+                  absl::FunctionRef<void(const StridedRow<3>&)> loop);
+
 void check_defined(const Tensor& tensor, const char* operation);
 
 // InvalidArgument if a tensor is undefined or the dtypes differ.
@@ -170,9 +186,5 @@ void check_same_dtype(const Tensor& a, const Tensor& b, const char* operation);
 // layout is that of an input with that shape, if any.
 //   InvalidArgument  they do not broadcast; names `operation`
 Tensor empty_for(const Tensor& a, const Tensor& b, const char* operation);
-
-// places += values, element by element in order; several places may share an
-// address.
-void scatter_add(const Tensor& places, const Tensor& values);
 
 }  // namespace hvd::autograd

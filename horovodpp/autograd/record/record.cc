@@ -11,6 +11,7 @@
 #include "horovodpp/autograd/graph/error.h"
 #include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/memory.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd::autograd {
