@@ -25,6 +25,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/runtime/gpu/gpu_clip.h
   horovodpp/runtime/meeting.h
   horovodpp/runtime/run_ranks.h
+  horovodpp/runtime/settings/interruptible.h
   horovodpp/runtime/settings/waits_at_once.h
   horovodpp/snapshot/snapshots.h
   horovodpp/tensor/dlpack.h)

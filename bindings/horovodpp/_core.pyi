@@ -217,6 +217,9 @@ class PlainTensors:
     def start_allreduce(self, tensor: object | None, name: str, op: int, prescale_factor: float, postscale_factor: float, process_set: ProcessSet) -> Operation:
         """None if the tensor is another."""
 
+    def start_grouped_allreduce(self, tensors: list, name: str, op: int, prescale_factor: float, postscale_factor: float, process_set: ProcessSet) -> Operation:
+        """None if a tensor is another."""
+
 def arena_alloc(bytes: int) -> object:
     """
     Uninitialized bytes as a uint8 array: in the job's arena, or elsewhere without a job or room.
@@ -287,6 +290,9 @@ def power_sgd(rank: int) -> Compressor: ...
 def compare_dry_steps(parameters: Sequence[tuple[str, str, tuple[int, int, Sequence[int], int, int], tuple[int, int, Sequence[int], int, int] | None, bool, bool, int]], buffers: Sequence[tuple[str, str, tuple[int, int, Sequence[int], int, int], tuple[int, int, Sequence[int], int, int] | None, bool, bool, int]], loss: float, is_loss_reproduced: bool, seconds: float, peak_bytes: int) -> tuple[list[str], list[str], str]:
     """(problems, notes, summary). All ranks call it."""
 
+def most(numbers: bytes, name: str, process_set: ProcessSet) -> bytes:
+    """Waits for the maximum over the set's ranks of each byte."""
+
 class ContributionState(enum.Enum):
     """The state of a gradient after a contribution."""
 
@@ -354,7 +360,7 @@ class GradientLedger:
 
     def facts(self, gradients: Sequence[int], exist: Sequence[int]) -> bytes: ...
 
-    def agree(self, gradients: Sequence[int], facts: Sequence[int]) -> tuple:
+    def agree(self, gradients: Sequence[int], facts: bytes) -> tuple:
         """
         Returns (gradients with a late part on some rank, whether every rank holds all complete gradients).
         """

@@ -28,6 +28,15 @@ _NUMBERS = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16"
 _UINT8 = 0
 # A complex number is reduced as a pair of these.
 _PARTS = {"complex64": "float32", "complex128": "float64"}
+# Of arguments, for help().
+_ARRAY = "an array or an object with its interfaces (see horovodpp.arrays); contiguous, "
+_EQUAL = _ARRAY + ("on the CPU or on an NVIDIA GPU; of a float, complex, an integer or bool, of "
+                   "one shape and dtype on all ranks.")
+_LEFT_ALONE = " Leave it alone until it is synchronized."
+_ROWS = _ARRAY + ("of any dtype, with at least one dimension. The first dimension may differ "
+                  "between ranks, the others not.")
+_SPLITS = ("a list with a number of rows for each rank of the set. By default the rows are shared "
+           "equally.")
 
 
 def _numpy():
@@ -140,9 +149,7 @@ def _check_reduced(array, op):
         raise ValueError(f"Tensor type {array.dtype.name} is not supported.")
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
-                 "bool, of one shape and dtype on all ranks.",
+@explained(array=_EQUAL,
            returns="A handle, an int, for poll() and synchronize(), which returns a new "
                    "array.",
            raises=OF_A_START,
@@ -160,9 +167,7 @@ def allreduce_async(array: Any, name: Optional[str] = None, op: int = Average,
     return handles.add(operation, _result, array, key)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
-                 "bool, of one shape and dtype on all ranks.",
+@explained(array=_EQUAL,
            returns="A new array of the same shape and dtype.",
            example='mean = horovodpp.allreduce(numpy.array([loss]), name="loss")')
 def allreduce(array: Any, name: Optional[str] = None, op: int = Average,
@@ -173,10 +178,7 @@ def allreduce(array: Any, name: Optional[str] = None, op: int = Average,
                             postscale_factor, process_set)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
-                 "bool, of one shape and dtype on all ranks. Leave it alone until it is "
-                 "synchronized.",
+@explained(array=_EQUAL + _LEFT_ALONE,
            returns="A handle, an int, for poll() and synchronize(), which returns the array.",
            raises=OF_A_START,
            example='horovodpp.synchronize(horovodpp.allreduce_async_(x, name="x"))')
@@ -193,9 +195,7 @@ def allreduce_async_(array: Any, name: Optional[str] = None, op: int = Average,
     return handles.add(operation, _given, (shown, array), key)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
-                 "bool, of one shape and dtype on all ranks.",
+@explained(array=_EQUAL,
            returns="The array.",
            example="horovodpp.allreduce_(x, op=horovodpp.Sum)")
 def allreduce_(array: Any, name: Optional[str] = None, op: int = Average,
@@ -206,9 +206,7 @@ def allreduce_(array: Any, name: Optional[str] = None, op: int = Average,
                             postscale_factor, process_set)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, of any dtype, with at least one dimension. The first "
-                 "dimension may differ between ranks, the others not.",
+@explained(array=_ROWS,
            returns="A handle, an int, for poll() and synchronize(), which returns a new "
                    "array.",
            raises=OF_A_START,
@@ -223,9 +221,7 @@ def allgather_async(array: Any, name: Optional[str] = None,
     return handles.add(operation, _result, array, key)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, of any dtype, with at least one dimension. The first "
-                 "dimension may differ between ranks, the others not.",
+@explained(array=_ROWS,
            returns="A new array, whose first dimension is the sum of the ranks'.",
            example="rows = horovodpp.allgather(x)")
 def allgather(array: Any, name: Optional[str] = None,
@@ -234,9 +230,7 @@ def allgather(array: Any, name: Optional[str] = None,
     return handles.wait_for(allgather_async, array, name, process_set)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
-                 "bool, of one shape and dtype on all ranks.",
+@explained(array=_EQUAL,
            returns="A handle, an int, for poll() and synchronize(), which returns a new "
                    "array.",
            raises=OF_A_START,
@@ -253,9 +247,7 @@ def broadcast_async(array: Any, root_rank: int, name: Optional[str] = None,
     return handles.add(operation, _result, array, key)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
-                 "bool, of one shape and dtype on all ranks.",
+@explained(array=_EQUAL,
            returns="A new array.",
            example="seed = horovodpp.broadcast(seed, root_rank=0)")
 def broadcast(array: Any, root_rank: int, name: Optional[str] = None,
@@ -264,10 +256,7 @@ def broadcast(array: Any, root_rank: int, name: Optional[str] = None,
     return handles.wait_for(broadcast_async, array, root_rank, name, process_set)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
-                 "bool, of one shape and dtype on all ranks. Leave it alone until it is "
-                 "synchronized.",
+@explained(array=_EQUAL + _LEFT_ALONE,
            returns="A handle, an int, for poll() and synchronize(), which returns the array.",
            raises=OF_A_START,
            example="horovodpp.synchronize(horovodpp.broadcast_async_(x, root_rank=0))")
@@ -282,9 +271,7 @@ def broadcast_async_(array: Any, root_rank: int, name: Optional[str] = None,
     return handles.add(operation, _given, (shown, array), key)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
-                 "bool, of one shape and dtype on all ranks.",
+@explained(array=_EQUAL,
            returns="The array.",
            example="horovodpp.broadcast_(x, root_rank=0)")
 def broadcast_(array: Any, root_rank: int, name: Optional[str] = None,
@@ -293,11 +280,8 @@ def broadcast_(array: Any, root_rank: int, name: Optional[str] = None,
     return handles.wait_for(broadcast_async_, array, root_rank, name, process_set)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, of any dtype, with at least one dimension. The first "
-                 "dimension may differ between ranks, the others not.",
-           splits="a list with a number of rows for each rank of the set. By default the "
-                  "rows are shared equally.",
+@explained(array=_ROWS,
+           splits=_SPLITS,
            returns="A handle, an int, for poll() and synchronize(), which returns the "
                    "rows, or a tuple of the rows and their numbers.",
            raises=OF_A_START,
@@ -319,11 +303,8 @@ def alltoall_async(array: Any, splits: Optional[Sequence[int]] = None, name: Opt
     return handles.add(operation, finish, array, key)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, of any dtype, with at least one dimension. The first "
-                 "dimension may differ between ranks, the others not.",
-           splits="a list with a number of rows for each rank of the set. By default the "
-                  "rows are shared equally.",
+@explained(array=_ROWS,
+           splits=_SPLITS,
            returns="The received rows, in rank order; with `splits` a tuple of the rows "
                    "and their numbers.",
            example="rows, counts = horovodpp.alltoall(x, splits=[1, 3])")
@@ -337,9 +318,7 @@ def alltoall(array: Any, splits: Optional[Sequence[int]] = None, name: Optional[
     return handles.wait_for(alltoall_async, array, splits, name, process_set)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
-                 "bool, of one shape and dtype on all ranks.",
+@explained(array=_EQUAL,
            returns="A handle, an int, for poll() and synchronize(), which returns this "
                    "rank's rows.",
            raises=OF_A_START,
@@ -358,9 +337,7 @@ def reducescatter_async(array: Any, name: Optional[str] = None, op: int = Averag
     return handles.add(operation, _result, array, key)
 
 
-@explained(array="an array or an object with its interfaces (see horovodpp.arrays); "
-                 "contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
-                 "bool, of one shape and dtype on all ranks.",
+@explained(array=_EQUAL,
            returns="This rank's rows of the reduction, a new array.",
            example="mine = horovodpp.reducescatter(x, op=horovodpp.Sum)")
 def reducescatter(array: Any, name: Optional[str] = None, op: int = Average,

@@ -24,8 +24,10 @@
 #include "horovodpp/runtime/run_ranks.h"
 #include "horovodpp/runtime/runtime.h"
 #include "horovodpp/runtime/settings/config.h"
+#include "horovodpp/runtime/settings/interruptible.h"
 #include "src/described.h"
 #include "src/errors.h"
+#include "src/operation.h"
 
 namespace hvd::python {
 namespace {
@@ -57,11 +59,13 @@ void enter(std::vector<std::vector<int>> process_sets, const Place& place) {
     if (config.ok()) {
       config->process_sets = std::move(process_sets);
       set_place(place, *config);
+      const Interruptible scope(&handler_has_raised);
       status = init(*config);
     } else {
       status = config.status();
     }
   }
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
   raise_if_error(status);
 }
 

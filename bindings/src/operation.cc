@@ -37,13 +37,12 @@ class AtOnce {
   static inline thread_local std::optional<WaitsAtOnce> inside_;
 };
 
-// Runs on a thread that has released the GIL; the exception stays set.
+}  // namespace
+
 bool handler_has_raised() {
   const nb::gil_scoped_acquire with_gil;
   return PyErr_CheckSignals() != 0;
 }
-
-}  // namespace
 
 nb::object bytes_over(void* memory, std::size_t bytes,
                       std::shared_ptr<const void> owner, const Device& device) {

@@ -133,6 +133,10 @@ nanobind::object wait(Operation& operation);
 nanobind::object wait_within(Operation& operation,
                              std::optional<double> seconds);
 
+// Whether a signal handler of Python has raised; the exception stays set. Call
+// without the GIL.
+bool handler_has_raised();
+
 void add_operation(nanobind::module_& module);
 
 }  // namespace hvd::python

@@ -10,7 +10,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "horovodpp/core/memory/dlpack_type.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/global_collectives.h"
 #include "src/operation.h"
@@ -22,7 +24,6 @@ namespace {
 namespace nb = nanobind;
 using nb::arg;
 using nb::dlpack::dltensor;
-using nb::dlpack::dtype_code;
 
 // DLPack's table of functions, which a framework offers as a capsule on its
 // tensor class. It stays for the life of the process. Versions of one major
@@ -42,36 +43,6 @@ struct ExchangeTable {
   int (*describe)(void* object, dltensor* out);
   void* current_stream;
 };
-
-std::optional<DType> dtype_of_dlpack(nb::dlpack::dtype dtype) {
-  if (dtype.lanes != 1) return std::nullopt;
-  const int bits = dtype.bits;
-  switch (static_cast<dtype_code>(dtype.code)) {
-    case dtype_code::UInt:
-      if (bits == 8) return DType::kU8;
-      break;
-    case dtype_code::Int:
-      if (bits == 8) return DType::kI8;
-      if (bits == 16) return DType::kI16;
-      if (bits == 32) return DType::kI32;
-      if (bits == 64) return DType::kI64;
-      break;
-    case dtype_code::Float:
-      if (bits == 16) return DType::kF16;
-      if (bits == 32) return DType::kF32;
-      if (bits == 64) return DType::kF64;
-      break;
-    case dtype_code::Bfloat:
-      if (bits == 16) return DType::kBF16;
-      break;
-    case dtype_code::Bool:
-      if (bits == 8) return DType::kBool;
-      break;
-    default:
-      break;
-  }
-  return std::nullopt;
-}
 
 bool is_contiguous(const dltensor& tensor) {
   std::int64_t stride = 1;
@@ -111,7 +82,8 @@ class PlainTensors {
       PyErr_Clear();  // For example of a sparse tensor.
       return std::nullopt;
     }
-    const auto dtype = dtype_of_dlpack(found.dtype);
+    const auto dtype = dtype_of_dlpack(
+        {found.dtype.code, found.dtype.bits, found.dtype.lanes});
     if (!dtype || found.device.device_type != nb::device::cpu::value ||
         found.data == nullptr || !is_contiguous(found)) {
       return std::nullopt;
@@ -137,6 +109,17 @@ class PlainTensors {
   nb::str is_lazy_;
 };
 
+AllreduceOptions options_of(std::string name, int op, double prescale,
+                            double postscale, const ProcessSet& set) {
+  AllreduceOptions options;
+  options.name = std::move(name);
+  options.op = static_cast<ReduceOp>(op);
+  options.prescale_factor = prescale;
+  options.postscale_factor = postscale;
+  options.process_set = set;
+  return options;
+}
+
 // None unless the tensor is plain.
 std::unique_ptr<Operation> start_allreduce(const PlainTensors& tensors,
                                            nb::handle tensor, std::string name,
@@ -145,13 +128,24 @@ std::unique_ptr<Operation> start_allreduce(const PlainTensors& tensors,
                                            const ProcessSet& set) {
   std::optional<TensorView> view = tensors.find(tensor);
   if (!view) return nullptr;
-  AllreduceOptions options;
-  options.name = std::move(name);
-  options.op = static_cast<ReduceOp>(op);
-  options.prescale_factor = prescale;
-  options.postscale_factor = postscale;
-  options.process_set = set;
-  return operation(allreduce_async_(*std::move(view), std::move(options)));
+  return operation(allreduce_async_(
+      *std::move(view),
+      options_of(std::move(name), op, prescale, postscale, set)));
+}
+
+// None unless all tensors of the group are plain.
+std::unique_ptr<Operation> start_grouped_allreduce(
+    const PlainTensors& tensors, const nb::list& group, std::string name,
+    int op, double prescale, double postscale, const ProcessSet& set) {
+  std::vector<TensorView> views;
+  for (const nb::handle tensor : group) {
+    std::optional<TensorView> view = tensors.find(tensor);
+    if (!view) return nullptr;
+    views.push_back(*std::move(view));
+  }
+  return operation(grouped_allreduce_async_(
+      std::move(views),
+      options_of(std::move(name), op, prescale, postscale, set)));
 }
 
 }  // namespace
@@ -166,7 +160,11 @@ void add_plain_tensors(nb::module_& module) {
       .def("start_allreduce", &start_allreduce, arg("tensor").none(),
            arg("name"), arg("op"), arg("prescale_factor"),
            arg("postscale_factor"), arg("process_set"),
-           "None if the tensor is another.");
+           "None if the tensor is another.")
+      .def("start_grouped_allreduce", &start_grouped_allreduce, arg("tensors"),
+           arg("name"), arg("op"), arg("prescale_factor"),
+           arg("postscale_factor"), arg("process_set"),
+           "None if a tensor is another.");
 }
 
 }  // namespace hvd::python

@@ -430,7 +430,10 @@ typedef struct hvd_reducer_options {
   int64_t top_k_whole_below;
   double top_k_max_norm;
   int32_t top_k_mask_velocity; /* 1 or 0. */
-  int32_t reserved_too;        /* 0. */
+  /* The threads with which each rank computes while gradients become final. If they
+   * leave no core for the reduction, added gradients wait until they have 16 MiB, or
+   * for hvd_reducer_finish(), and are sent together. 0: each is sent at once. */
+  int32_t compute_threads;
 } hvd_reducer_options;
 #define HVD_REDUCER_OPTIONS                                                    \
   {                                                                            \

@@ -75,16 +75,25 @@ absl::StatusOr<std::shared_ptr<compression::Compressor>> compressor_of(
   }
 }
 
-absl::StatusOr<ReducerOptions> reducer_options(
-    const hvd_reducer_options* given) {
+absl::StatusOr<ReducerOptions> reducer_options(const hvd_reducer_options* given,
+                                               const Runtime& job) {
   HVD_ASSIGN_OR_RETURN(const hvd_reducer_options read,
                        read_options(given, HVD_REDUCER_OPTIONS));
-  if (read.reserved != 0 || read.reserved_too != 0) {
+  if (read.reserved != 0) {
     return absl::InvalidArgumentError(
         "a reserved field of the options is not 0; initialize them with "
         "HVD_REDUCER_OPTIONS");
   }
+  if (read.compute_threads < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("compute_threads is ", read.compute_threads,
+                     "; give a number of threads, or 0"));
+  }
   ReducerOptions options;
+  if (read.compute_threads > 0) {
+    options.bucket_bytes =
+        replica::best_bucket_bytes(job, read.compute_threads);
+  }
   HVD_ASSIGN_OR_RETURN(options.op, op_of(read.op));
   HVD_ASSIGN_OR_RETURN(options.process_set, set_of(read.process_set));
   HVD_ASSIGN_OR_RETURN(options.groups, groups_of(read));
@@ -122,8 +131,8 @@ std::int32_t hvd_reducer_create(const hvd_reducer_options* options,
                                 hvd_reducer* reducer) {
   return call([&]() -> Status {
     HVD_RETURN_IF_ERROR(check_not_null(reducer, "reducer"));
-    HVD_ASSIGN_OR_RETURN(auto read, hvd::c::reducer_options(options));
     HVD_ASSIGN_OR_RETURN(const auto runtime, hvd::find_runtime());
+    HVD_ASSIGN_OR_RETURN(auto read, hvd::c::reducer_options(options, *runtime));
     *reducer = hvd::c::reducers().add(
         std::make_shared<GradientReducer>(*runtime, std::move(read)));
     return {};

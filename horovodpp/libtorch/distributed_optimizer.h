@@ -115,7 +115,7 @@ class DistributedOptimizer {
     is_synchronized_ = true;
   }
 
-  // synchronize(), unless skipped; then a step of the wrapped optimizer. The
+  // synchronize(), unless skipped or done; then a step of the wrapped optimizer. The
   // gradients of each call of `closure` are reduced, and so is the loss that it
   // returns, because all ranks have to decide alike.
   torch::Tensor step(LossClosure closure = nullptr) {
@@ -127,11 +127,12 @@ class DistributedOptimizer {
       if (is_synchronized_) {
         TORCH_WARN(
             "optimizer.step() called without optimizer.skip_synchronize() "
-            "after optimizer.synchronize(). This can cause training slowdown: "
-            "the gradients are reduced twice. Call step() while "
-            "skip_synchronize() is in scope.");
+            "after optimizer.synchronize(). The gradients are not reduced "
+            "again; say so with skip_synchronize(), or leave synchronize() to "
+            "step().");
+      } else {
+        synchronize();
       }
-      synchronize();
     }
     is_synchronized_ = false;
     const Span span("optimizer");

@@ -5,6 +5,7 @@
 #include "horovodpp/core/needs_cxx17.h"  // Comes first.
 
 #include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cmath>
 #include <cstdint>
@@ -80,6 +81,11 @@ struct DistributedOptions : OptimizerOptions {
   // Otherwise at step(). Set it to false if one backward pass gives a parameter
   // its gradient in several parts, as custom functions that run backward do.
   bool during_backward = true;
+  // The threads with which each rank computes. If all ranks are on one node and
+  // the threads leave no core for the reduction, final gradients wait until
+  // they have 16 MiB, or for the step, and are sent together. 0: each is sent
+  // at once.
+  int compute_threads = torch::get_num_threads();
 };
 
 struct StepOptions {

@@ -50,6 +50,7 @@ inline hvd_reducer_options in_words(const DistributedOptions& options) {
   words.top_k_whole_below = options.top_k_whole_below;
   words.top_k_max_norm = options.top_k_max_norm;
   words.top_k_mask_velocity = options.top_k_mask_velocity ? 1 : 0;
+  words.compute_threads = options.compute_threads;
   return words;
 }
 

@@ -71,6 +71,12 @@ class GradientSlot {
   HandedGradient* gradient_ = nullptr;
 };
 
+// The best ReducerOptions::bucket_bytes if each rank computes with `threads`
+// threads. Reducing a gradient as soon as it is complete overlaps with backward
+// if the reduction has a free core. If all cores compute, each reduction
+// interrupts the computation.
+std::size_t best_bucket_bytes(const Runtime& job, int threads);
+
 class GradientReducer {
  public:
   //   hvd::Error (InvalidArgument)     the predivide factor is not a positive

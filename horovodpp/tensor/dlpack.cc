@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/core/memory/dlpack_type.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {
@@ -15,29 +16,12 @@ namespace {
 constexpr std::int32_t kCpu = 1;
 
 DLDataType to_dl(DType dtype) {
-  const auto bits = static_cast<std::uint8_t>(size_of(dtype) * 8);
-  switch (dtype) {
-    case DType::kBool:
-      return {.code = 6, .bits = bits};
-    case DType::kBF16:
-      return {.code = 4, .bits = bits};
-    case DType::kU8:
-      return {.code = 1, .bits = bits};
-    default:
-      return {
-          .code = static_cast<std::uint8_t>(is_floating_point(dtype) ? 2 : 0),
-          .bits = bits};
-  }
+  const DlpackType type = dlpack_type(dtype);
+  return {.code = type.code, .bits = type.bits, .lanes = type.lanes};
 }
 
 std::optional<DType> from_dl(const DLDataType& type) {
-  for (DType dtype : kAllDTypes) {
-    const DLDataType known = to_dl(dtype);
-    if (known.code == type.code && known.bits == type.bits && type.lanes == 1) {
-      return dtype;
-    }
-  }
-  return std::nullopt;
+  return dtype_of_dlpack({type.code, type.bits, type.lanes});
 }
 
 struct Exported {

@@ -71,11 +71,37 @@ PUBLIC = {
     "horovod.runner": "run",
     "horovod.runner.common": "",
     "horovod.runner.common.util": "",
+    "horovod.runner.common.util.codec": "dumps_base64 loads_base64",
+    "horovod.runner.common.util.env": "get_env_rank_and_size is_exportable",
+    "horovod.runner.common.util.host_hash": "host_hash",
     "horovod.runner.common.util.hosts": "HostInfo SlotInfo parse_hosts parse_host_files "
                                         "get_host_assignments",
+    "horovod.runner.common.util.network": "BasicService BasicClient NoValidAddressesFound "
+                                          "find_port resolve_host_address",
+    "horovod.runner.common.util.safe_shell_exec": "execute GRACEFUL_TERMINATION_TIME_S "
+                                                  "terminate_executor_shell_and_children",
+    "horovod.runner.common.util.secret": "make_secret_key compute_digest check_digest "
+                                         "HOROVOD_SECRET_KEY",
+    "horovod.runner.common.util.settings": "BaseSettings Settings",
     "horovod.runner.common.util.timeout": "Timeout TimeoutException",
+    "horovod.runner.common.util.tiny_shell_exec": "execute",
+    "horovod.runner.driver.driver_service": "HorovodRunDriverService HorovodRunDriverClient "
+                                            "get_common_interfaces",
+    "horovod.runner.elastic.discovery": "HostDiscovery HostDiscoveryScript FixedHosts HostManager",
+    "horovod.runner.elastic.driver": "ElasticDriver",
+    "horovod.runner.elastic.registration": "WorkerStateRegistry",
+    "horovod.runner.elastic.rendezvous": "create_rendezvous_handler",
+    "horovod.runner.elastic.settings": "ElasticSettings",
+    "horovod.runner.elastic.worker": "HostUpdateResult WorkerNotificationManager",
+    "horovod.runner.gloo_run": "gloo_run launch_gloo launch_gloo_elastic",
+    "horovod.runner.http.http_client": "read_data_from_kvstore put_data_into_kvstore",
+    "horovod.runner.http.http_server": "KVStoreHandler KVStoreServer RendezvousServer",
+    "horovod.runner.js_run": "js_run",
     "horovod.runner.launch": "run_commandline",
+    "horovod.runner.mpi_run": "mpi_run",
     "horovod.runner.util": "",
+    "horovod.runner.util.network": "get_local_host_addresses filter_local_addresses "
+                                   "get_driver_ip",
     "horovod.runner.util.threads": "in_thread on_event execute_function_multithreaded",
 }
 TOO_LATE = """

@@ -62,7 +62,7 @@ int main(void) {
   FIELD(hvd_reducer_options, top_k_whole_below);
   FIELD(hvd_reducer_options, top_k_max_norm);
   FIELD(hvd_reducer_options, top_k_mask_velocity);
-  FIELD(hvd_reducer_options, reserved_too);
+  FIELD(hvd_reducer_options, compute_threads);
   STRUCT(hvd_reducer_stats);
   FIELD(hvd_reducer_stats, size);
   FIELD(hvd_reducer_stats, gradients);

@@ -228,9 +228,9 @@ static void refuses_invalid_numbers(void) {
   reducing.compression_momentum = 0.0;
   reducing.top_k_max_norm = -1.0;
   REFUSED("norm", hvd_reducer_create(&reducing, &reducer));
-  reducing.reserved_too = 1;
-  REFUSED("reserved", hvd_reducer_create(&reducing, &reducer));
-  reducing.reserved_too = 0;
+  reducing.compute_threads = -1;
+  REFUSED("compute_threads", hvd_reducer_create(&reducing, &reducer));
+  reducing.compute_threads = 2;
   reducing.compression = HVD_COMPRESSION_POWER_SGD;
   reducing.power_sgd_rank = 0;
   REFUSED("rank", hvd_reducer_create(&reducing, &reducer));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of a batch with a DistributedOptimizer give the same result as the
 // whole batch in one process, for every model and option.
+#include <thread>
+
 #include "test/libtorch/checks.h"
 #include "test/libtorch/model.h"
 
@@ -75,6 +77,26 @@ TEST(RanksTogetherEqualOneRank) {
     options.num_groups = 3;
     EXPECT_TRAINING(options, forward, 1e-6);
   }
+}
+
+// Each rank's gradient is its number plus 1, and the mean after the reduction.
+void check_moment_of_sending(int compute_threads, bool waits) {
+  Tensor weight = torch::zeros({64}, torch::requires_grad());
+  lt::DistributedOptions options;
+  options.compute_threads = compute_threads;
+  lt::DistributedOptimizer optimizer(torch::optim::SGD({weight}, 0.1), options);
+  (weight * (lt::rank() + 1)).sum().backward();
+  const auto first = [&weight] { return weight.grad()[0].item<double>(); };
+  lt::barrier();  // All ranks have sent what they send during backward.
+  while (!waits && first() != (lt::size() + 1) / 2.0) std::this_thread::yield();
+  if (waits) EXPECT(first() == lt::rank() + 1);
+  optimizer.step();
+  EXPECT(first() == (lt::size() + 1) / 2.0);
+}
+
+TEST(GradientsWaitForTheStepIfTheReductionHasNoCore) {
+  check_moment_of_sending(/*compute_threads=*/1000, /*waits=*/true);
+  check_moment_of_sending(/*compute_threads=*/0, /*waits=*/false);
 }
 
 TEST(CompressedGradientsComeClose) {

@@ -45,6 +45,17 @@ class Warnings : public c10::WarningHandler {
   c10::WarningHandler* const before_;
 };
 
+TEST(StepsAfterSynchronizeReduceNothingAgain) {
+  const Tensor weight = torch::zeros({2}, torch::requires_grad());
+  lt::DistributedOptions options;
+  options.op = lt::ReduceOp::kSum;
+  lt::DistributedOptimizer optimizer(torch::optim::SGD({weight}, 1), options);
+  weight.sum().backward();
+  optimizer.synchronize();
+  optimizer.step();
+  EXPECT(torch::equal(weight.detach(), torch::full({2}, -1.0 * lt::size())));
+}
+
 TEST(StepsAfterSynchronizeAreWarnedOf) {
   Model model;
   torch::optim::SGD sgd(model->parameters(), 0.1);

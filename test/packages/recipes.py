@@ -56,10 +56,35 @@ def mistakes(root):
     for kind, name in (("conan", "conan/conanfile.py"), ("spack", "spack/package.py"),
                        ("bazel", "bazel/MODULE.bazel"), ("bazel", "bazel/BUILD.bazel")):
         ast.parse((root / "packaging" / name).read_text(), name)  # Starlark is Python here.
-    json.loads((root / "packaging/vcpkg/vcpkg.json").read_text())
+    yield from mistakes_of_vcpkg(root)
+    for kind, path in listed_paths(texts):
+        if not list(root.glob(path)):
+            yield f"{kind} lists {path}, which does not exist"
+    libraries = (root / "horovodpp/CMakeLists.txt").read_text()
+    for name in sorted(set(re.findall(r'"lib(\w+)\.so', texts["bazel"]))):
+        if not re.search(rf"(_library\(|OUTPUT_NAME ){name}\b", libraries):
+            yield f"bazel names lib{name}.so, which the build does not make"
     soversion = ".".join(version.split(".")[:2])
     if f"libhorovodpp.so.{soversion}" not in texts["bazel"]:
         yield f"bazel does not name libhorovodpp.so.{soversion}"
+
+
+def mistakes_of_vcpkg(root):
+    features = set(json.loads((root / "packaging/vcpkg/vcpkg.json").read_text())["features"])
+    port = (root / "packaging/vcpkg/portfile.cmake").read_text()
+    switched = set(re.findall(r"(\w+) HVD_WITH_\w+", port))
+    for name in sorted(features ^ switched):
+        yield f"vcpkg has the feature {name} in only one of vcpkg.json and portfile.cmake"
+
+
+def listed_paths(texts):
+    """(recipe, path or pattern) of the project's files that the recipes name."""
+    conan = re.search(r"SOURCES = \(([^)]*)\)", texts["conan"])[1]
+    bazel = re.search(r"glob\(\s*\[([^]]*)\]", texts["bazel"])[1]
+    for kind, text in (("conan", conan), ("bazel", bazel)):
+        yield from ((kind, path) for path in re.findall(r'"([^"]+)"', text))
+    yield from (("vcpkg", path) for path in re.findall(r'"\$\{SOURCE_PATH\}/([^"]+)"',
+                                                      texts["vcpkg"]))
 
 
 def main():

@@ -20,8 +20,11 @@ class Recipes(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             shutil.copytree(ROOT / "packaging", root / "packaging")
-            (root / "horovodrun").mkdir()
-            for name in ("CMakeLists.txt", "horovodrun/CMakeLists.txt"):
+            for name in ("horovodrun", "horovodpp", "cmake"):
+                (root / name).mkdir()
+                shutil.copy(ROOT / "CMakeLists.txt", root / name / "a_file")
+            for name in ("CMakeLists.txt", "horovodrun/CMakeLists.txt",
+                         "horovodpp/CMakeLists.txt", "LICENSE", "NOTICE", "THIRD_PARTY.md"):
                 shutil.copy(ROOT / name, root / name)
             path = root / file
             self.assertIn(text, path.read_text())
@@ -31,6 +34,21 @@ class Recipes(unittest.TestCase):
     def test_an_unknown_option(self):
         found, = self.mistakes("packaging/bazel/BUILD.bazel", "HVD_WITH_MPI", "HVD_WITH_PMI")
         self.assertIn("bazel sets HVD_WITH_PMI", found)
+
+    def test_a_file_that_does_not_exist(self):
+        found, = self.mistakes("packaging/conan/conanfile.py", '"cmake/*"', '"make/*"')
+        self.assertIn("conan lists make/*, which does not exist", found)
+        found, = self.mistakes("packaging/vcpkg/portfile.cmake", "/NOTICE", "/NOTICES")
+        self.assertIn("vcpkg lists NOTICES, which does not exist", found)
+
+    def test_a_feature_of_one_file(self):
+        found, = self.mistakes("packaging/vcpkg/portfile.cmake", " dnnl HVD_WITH_DNNL", "")
+        self.assertIn("vcpkg has the feature dnnl in only one", found)
+
+    def test_a_library_that_the_build_does_not_make(self):
+        found, = self.mistakes("packaging/bazel/BUILD.bazel", '"libhorovodpp_tensors.so",',
+                               '"libhorovodpp_graphs.so",')
+        self.assertIn("bazel names libhorovodpp_graphs.so", found)
 
     def test_a_library_that_is_left_out(self):
         found, = self.mistakes("packaging/vcpkg/vcpkg.json", '"zlib",', "")

@@ -10,6 +10,11 @@ from horovodpp.common.checks import check_initialized
 from horovodpp.common.explained import OUTSIDE_OF_A_JOB, explained
 
 _known: dict = {}  # Number -> ProcessSet object.
+# Why a set cannot be used.
+_NOT_ADDED = "add it first, with hvd.add_process_set() or hvd.init(process_sets=[...])"
+_REMOVED = "hvd.remove_process_set() has removed it; add it again, with hvd.add_process_set()"
+_JOB_ENDED = ("it was one of a job that has ended; add it to this job, with "
+              "hvd.add_process_set() or hvd.init(process_sets=[...])")
 
 
 @explained(ranks_or_comm="the ranks, in any order.",
@@ -38,6 +43,7 @@ class ProcessSet:
                              "an mpi4py Comm object") from None
         self.ranks = sorted(ranks)
         self._core = None
+        self._why_not = _NOT_ADDED  # Said while `_core` is None.
         # The number of optimizers in this job, by rank, as ranks may be threads.
         self._optimizers: dict = {}
 
@@ -79,6 +85,11 @@ class ProcessSet:
     def begin_job(self):
         """Resets the count of this rank's optimizers."""
         self._optimizers.pop(_core.rank(), None)
+
+    def _disconnect(self, why):
+        self._core = None
+        self.process_set_id = None
+        self._why_not = why
 
     def __str__(self) -> str:
         return (f"ProcessSet(process_set_id={self.process_set_id}, ranks={self.ranks}, "
@@ -122,8 +133,7 @@ def resolve(wanted):
 def forget():
     """Disconnects all sets when their job ends."""
     for process_set in _known.values():
-        process_set._core = None
-        process_set.process_set_id = None
+        process_set._disconnect(_JOB_ENDED)
     _known.clear()
     global_process_set.ranks = None
 
@@ -156,9 +166,11 @@ def numbered(number):
 
 def core_of(process_set):
     """The library's object for a set. Raises TypeError if the set cannot be used."""
-    if not isinstance(process_set, ProcessSet) or process_set._core is None:
-        raise TypeError(f"{process_set} is no process set of this job: add it first, with "
-                        "hvd.add_process_set() or hvd.init(process_sets=[...])")
+    if not isinstance(process_set, ProcessSet):
+        raise TypeError(f"{process_set!r} is no process set: give what hvd.add_process_set() "
+                        "returns")
+    if process_set._core is None:
+        raise TypeError(f"{process_set} is no process set of this job: {process_set._why_not}")
     return process_set._core
 
 
@@ -207,8 +219,7 @@ def remove_process_set(process_set: ProcessSet) -> bool:
     core = process_set._core
     if core is None or core.id == 0:
         return False
-    process_set._core = None
-    process_set.process_set_id = None
+    process_set._disconnect(_REMOVED)
     _known.pop(core.id, None)
     _core.remove_process_set(core).wait()
     return True

@@ -11,7 +11,8 @@ import sys
 from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
 
 from horovodpp.common.pickling import dumps, is_of_main
-from horovodpp.runner import exchange, options
+from horovodpp.runner import discovered, exchange, options
+from horovodpp.runner.elastic.discovery import HostDiscovery
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -30,7 +31,8 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
         slots: Optional[int] = None, reset_limit: Optional[int] = None,
         cooldown_range: Optional[Sequence[int]] = None,
         hosts: Union[str, Sequence[str], None] = None, hostfile: Optional[Path] = None,
-        host_discovery_script: Optional[Path] = None, start_timeout: Optional[float] = None,
+        host_discovery_script: Union[Path, HostDiscovery, None] = None,
+        start_timeout: Optional[float] = None,
         ssh_port: Optional[int] = None, ssh_identity_file: Optional[Path] = None,
         disable_cache: Optional[bool] = None, output_filename: Optional[Path] = None,
         verbose: Union[bool, int, None] = None, use_gloo: Optional[bool] = None,
@@ -58,10 +60,11 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
         hosts: "a:2,b:2", or a list ["a:2", "b:2"]; by default this machine. The ranks' Python, the
             package and the folders of sys.path are at the same paths on all hosts.
         hostfile: a file of hosts; not with `hosts`.
-        host_discovery_script, slots, reset_limit, cooldown_range, start_timeout, ssh_port,
-        ssh_identity_file, output_filename, verbose, mpi_args: as horovodrun's options
-            --host-discovery-script, --slots-per-host, --reset-limit, --blacklist-cooldown-range and
-            those of the same names.
+        host_discovery_script: a program that prints the hosts of an elastic job, or a
+            HostDiscovery of horovodpp.runner.elastic.discovery.
+        slots, reset_limit, cooldown_range, start_timeout, ssh_port, ssh_identity_file,
+        output_filename, verbose, mpi_args: as horovodrun's options --slots-per-host, --reset-limit,
+            --blacklist-cooldown-range and those of the same names.
         use_gloo: start the ranks without mpirun: the default on this machine.
         use_mpi: start the ranks by mpirun.
         network_interfaces, network_interface: names of interfaces, a list or "eth0,ib0".
@@ -81,12 +84,17 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
     del disable_cache
     given = dict(locals())
     options.check_arguments(given)
-    served = exchange.Exchange(_pickled(func, args, kwargs or {}), options.uses_hosts(given),
-                               options.interfaces(given))
+    with discovered.script_of(host_discovery_script) as given["host_discovery_script"]:
+        return _run_job(given, _pickled(func, args, kwargs or {}))
+
+
+def _run_job(given, call):
+    """Runs a pickled call on the ranks of a job; returns the results by rank."""
+    served = exchange.Exchange(call, options.uses_hosts(given), options.interfaces(given))
     try:
-        command = [launcher(), *options.options_of(given), executable or sys.executable, "-m",
-                   "horovodpp.run_task"]
-        environment = _environment(env)
+        command = [launcher(), *options.options_of(given),
+                   given["executable"] or sys.executable, "-m", "horovodpp.run_task"]
+        environment = _environment(given["env"])
         environment[exchange.VARIABLE] = served.place
         code = _run(command, environment)
     finally:

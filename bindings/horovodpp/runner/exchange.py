@@ -29,8 +29,9 @@ class Exchange:
         self._key = secrets.token_hex(16)
         self._listener = multiprocessing.connection.Listener(
             ("" if hosts else "127.0.0.1", 0), backlog=1024, authkey=self._key.encode())
-        addresses = [*_addresses(interfaces), "127.0.0.1"] if hosts else ["127.0.0.1"]
-        self.place = f"{self._key}@{','.join(addresses)}:{self._listener.address[1]}"
+        own = [address for name, address in addresses_of().items()
+               if hosts and (not interfaces or name in interfaces)]
+        self.place = f"{self._key}@{','.join([*own, '127.0.0.1'])}:{self._listener.address[1]}"
         self._lock = threading.Lock()
         self._is_open = True
         threading.Thread(target=self._serve, name="horovodpp.run", daemon=True).start()
@@ -86,17 +87,15 @@ def ask(kind, rank=-1, value=b""):
                           "network with network_interfaces")
 
 
-def _addresses(interfaces):
-    """The IPv4 addresses of these interfaces, or of all but the loopback's."""
-    found = []
+def addresses_of():
+    """{interface: its IPv4 address}, without the loopback's."""
+    found = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         for _, name in socket.if_nameindex():
-            if interfaces and name not in interfaces:
-                continue
             try:
                 answer = fcntl.ioctl(any_socket.fileno(), _SIOCGIFADDR,
                                      struct.pack("256s", name.encode()[:15]))
             except OSError:
                 continue  # It has no address.
-            found.append(socket.inet_ntoa(answer[20:24]))
-    return [address for address in found if not address.startswith("127.")]
+            found[name] = socket.inet_ntoa(answer[20:24])
+    return {name: address for name, address in found.items() if not address.startswith("127.")}

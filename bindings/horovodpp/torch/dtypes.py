@@ -89,15 +89,19 @@ def _allreduce_plain(tensor, name, op, prescale_factor, postscale_factor, core):
                             postscale_factor, core) if address else None
 
 
-def _plain_allreduce():
-    """As _allreduce_plain(): the module reads the tensor itself if torch offers that (2.10)."""
+def _plain_allreduces():
+    """_allreduce_plain(), and the same for a list of tensors.
+
+    The module reads the tensors itself if torch offers that (2.10).
+    """
     table = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
     if table is None:
-        return _allreduce_plain
-    return _core.PlainTensors(table, _PLAIN_TYPES, "is_neg").start_allreduce
+        return _allreduce_plain, lambda *_: None
+    plain = _core.PlainTensors(table, _PLAIN_TYPES, "is_neg")
+    return plain.start_allreduce, plain.start_grouped_allreduce
 
 
-allreduce_plain = _plain_allreduce()
+allreduce_plain, grouped_allreduce_plain = _plain_allreduces()
 
 
 def describe(tensor):

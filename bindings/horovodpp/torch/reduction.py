@@ -20,7 +20,7 @@ from horovodpp.torch import parameters
 from horovodpp.torch.shared_gradients import SharedGradients
 from horovodpp.torch.mpi_ops import size
 from horovodpp.torch.passes import Passes
-from horovodpp.torch.sending import Sent
+from horovodpp.torch.sending import Held, Sent
 from horovodpp.torch.untraced import untraced
 
 # Looked up once: hooks run for each gradient.
@@ -55,12 +55,13 @@ class Reduction:
         self._watched = parameters.Watched(optimizer, names, self.ledger, self._before_gradient,
                                            self._on_gradient)
         self._parameters = self._watched.parameters  # By number in the ledger.
-        self._sent = {}  # Number -> Sent, of gradients that were sent or wait to be.
+        self._sent = {}  # Number -> Sent, or Held.
         self._late = {}  # Number -> gradient in flight when another part came.
         self._sparse_dims = {}  # Number -> sparse_dim(), of parameters with sparse gradients.
         self._may_wait = bool(bucket_bytes)
         self._passes = Passes()
-        self._shared_gradients = SharedGradients(gradients_in_arena and sender.sends_in_place())
+        self._sends_in_place = sender.sends_in_place()
+        self._shared_gradients = SharedGradients(gradients_in_arena and self._sends_in_place)
         self._finds_unused = find_unused_parameters
         self._has_warned_of_changes = self._has_warned_of_parts = False
         self.expect(passes)
@@ -130,7 +131,7 @@ class Reduction:
         if came is _COMPLETE:
             self._complete(number, p)
         elif came is _HELD:
-            self._sent[number] = Sent([(number, p.grad)], None)
+            self._sent[number] = Held(p.grad)
 
     # --- Sending ---
 
@@ -146,7 +147,7 @@ class Reduction:
         elif due is _GROUP:
             self._start_group(self.ledger.group_of(number))
         elif due is not _NOTHING:
-            self._sent[number] = Sent([(number, gradient)], None)
+            self._sent[number] = Held(gradient)
             if due is _BUCKET:
                 self._start_held()
 
@@ -171,8 +172,9 @@ class Reduction:
                     self._sent[number] = Sent([], self._start_sparse(number, gradient))
                     self.ledger.mark_sent(number)
         if dense:
+            named = dense[:1] if self._sends_in_place else dense
             finish = self._sender.start(
-                [self.wire_name(self._parameters[number]) for number, _ in dense],
+                [self.wire_name(self._parameters[number]) for number, _ in named],
                 [gradient for _, gradient in dense])
             sent = Sent(dense, finish)
             for number, _ in dense:
@@ -247,7 +249,7 @@ class Reduction:
         self.reset()
 
     def on_their_way(self):
-        """Parameter -> Sent, for gradients in flight or waiting to be sent."""
+        """Parameter -> Sent or Held, for gradients in flight or waiting to be sent."""
         return {self._parameters[number]: sent for number, sent in self._sent.items()}
 
     def is_under_way(self):
@@ -270,11 +272,13 @@ class Reduction:
         self.ledger.release()
         self._sent.clear()
         gradients = self._gradients_of(self.ledger.rest(moving))
+        together, others = [], []
+        for pair in gradients:
+            (together if _is_dense_on_cpu(pair[1]) else others).append(pair)
         with AT_ONCE:
-            self._start([pair for pair in gradients if _is_dense_on_cpu(pair[1])])
-            for number, gradient in gradients:
-                if not _is_dense_on_cpu(gradient):
-                    self._start([(number, gradient)])
+            self._start(together)
+            for pair in others:
+                self._start([pair])
 
     def _agree(self, moving):
         """Returns the gradients with a late part on a rank, and whether all ranks hold everything.
@@ -288,12 +292,13 @@ class Reduction:
         gradients = [self._parameters[number].grad for number in moving]
         exist = [gradient is not None for gradient in gradients] if self._finds_unused else []
         facts = self.ledger.facts(moving, exist)
-        sparse_dims = bytes(self._sparse_dim(number, gradient)
-                            for number, gradient in zip(moving, gradients))
+        sparse_dims = bytes([self._sparse_dim(number, gradient)
+                             for number, gradient in zip(moving, gradients)])
         most = self._sender.most("agree." + self.wire_name(self._parameters[moving[0]]),
                                  facts + sparse_dims)
-        self._sparse_dims.update(
-            (number, dim) for number, dim in zip(moving, most[len(facts):]) if dim)
+        if any(most[len(facts):]):
+            self._sparse_dims.update(
+                (number, dim) for number, dim in zip(moving, most[len(facts):]) if dim)
         return self.ledger.agree(moving, most[:len(facts)])
 
     def _wait(self, late):

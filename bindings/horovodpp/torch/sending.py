@@ -5,34 +5,55 @@ import sys
 import torch
 
 from horovodpp import _core
+from horovodpp.common.process_sets import member
 from horovodpp.torch.compression import Exchanger, NoneCompressor
 from horovodpp.torch.mpi_ops import (
-    Average, Max, Sum, allreduce_, allreduce_async_, grouped_allreduce_async_, local_size, size,
+    Average, Sum, allreduce_, allreduce_async_, grouped_allreduce_async_, local_size, size,
     sparse_allreduce_async, synchronize)
 from horovodpp.torch.parameters import call_name
 
 
+class Held:
+    """A gradient that waits to be sent."""
+
+    __slots__ = ("_tensor", "_version")
+    finish = None
+
+    def __init__(self, tensor):
+        self._tensor = tensor
+        self._version = _version_of(tensor)
+
+    def has_changed(self, _, p):
+        """Whether p's gradient was written to, or replaced, since then."""
+        return _has_changed(p, self._tensor, self._version)
+
+
 class Sent:
-    """Gradients that were sent together and are in flight, or a gradient that waits to be sent."""
+    """Gradients that were sent together and are in flight."""
+
+    __slots__ = ("_gradients", "finish")
 
     def __init__(self, gradients, finish):
-        # Number -> (tensor in flight, its version). Views of one buffer share a version, which
-        # says nothing about a single view.
-        self._gradients = {number: (tensor, None if tensor._is_view() else tensor._version)
-                           for number, tensor in gradients}
-        # Waits, and writes the result into the parameters' grads. None: not sent yet.
-        self.finish = finish
+        # Number -> (tensor in flight, its version).
+        self._gradients = {number: (tensor, _version_of(tensor)) for number, tensor in gradients}
+        self.finish = finish  # Waits, and writes the result into the parameters' grads.
 
     def has_changed(self, number, p):
         """Whether p's gradient was written to, or replaced, since then."""
-        if number not in self._gradients:
-            return False
-        tensor, version = self._gradients[number]
-        gradient = p.grad
-        if gradient is not tensor and \
-                (gradient is None or gradient.data_ptr() != tensor.data_ptr()):
-            return True
-        return version not in (None, tensor._version)
+        return number in self._gradients and _has_changed(p, *self._gradients[number])
+
+
+def _version_of(tensor):
+    # Views of one buffer share a version, which says nothing about a single view.
+    return None if tensor._is_view() else tensor._version
+
+
+def _has_changed(p, tensor, version):
+    gradient = p.grad
+    if gradient is not tensor and \
+            (gradient is None or gradient.data_ptr() != tensor.data_ptr()):
+        return True
+    return version is not None and version != tensor._version
 
 
 class Sender:
@@ -70,7 +91,10 @@ class Sender:
         return isinstance(self.compression, Exchanger)
 
     def start(self, names, tensors):
-        """Sends dense tensors in one operation. Returns a function that waits for the results."""
+        """Sends dense tensors in one operation. Returns a function that waits for the results.
+
+        If sends_in_place(), the first name is enough.
+        """
         if self.sends_in_place():
             handle = self._submit(names[0], tensors)
             return lambda: synchronize(handle)
@@ -101,7 +125,7 @@ class Sender:
         if len(tensors) == 1:
             return allreduce_async_(tensors[0], name=call_name(name), op=self.op,
                                     process_set=self.process_set, **self._factors)
-        return grouped_allreduce_async_(list(tensors), name=call_name(name), op=self.op,
+        return grouped_allreduce_async_(tensors, name=call_name(name), op=self.op,
                                         process_set=self.process_set, **self._factors)
 
     def start_sparse(self, name, tensor):
@@ -114,10 +138,8 @@ class Sender:
                           **self._factors)
 
     def most(self, name, numbers):
-        """The maximum over all ranks of each of these small numbers, as a list."""
-        facts = torch.frombuffer(bytearray(numbers), dtype=torch.uint8)
-        name = call_name(name)
-        return allreduce_(facts, name=name, op=Max, process_set=self.process_set).tolist()
+        """The maximum over all ranks of each byte of `numbers`, as bytes."""
+        return _core.most(numbers, call_name(name), member("Allreduce", self.process_set))
 
     def mean(self, name, number):
         """The mean of the ranks' numbers, a tensor."""

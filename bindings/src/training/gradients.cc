@@ -7,9 +7,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "horovodpp/core/tensor_view.h"
 #include "horovodpp/replica/gradient_ledger.h"
+#include "horovodpp/runtime/global_collectives.h"
+#include "horovodpp/runtime/settings/waits_at_once.h"
+#include "src/operation.h"
+#include "src/process_sets.h"
 
 namespace hvd::python {
 namespace {
@@ -28,15 +36,41 @@ nb::bytes facts(const GradientLedger& ledger, const Indices& gradients,
   return nb::bytes(facts.data(), facts.size());
 }
 
+Facts numbers_of(const nb::bytes& bytes) {
+  const auto* const first = static_cast<const std::uint8_t*>(bytes.data());
+  return Facts(first, first + bytes.size());
+}
+
 nb::tuple agree(GradientLedger& ledger, const Indices& gradients,
-                const Facts& facts) {
-  const auto agreement = ledger.agree(gradients, facts);
+                const nb::bytes& facts) {
+  const auto agreement = ledger.agree(gradients, numbers_of(facts));
   return nb::make_tuple(nb::cast(agreement.late), agreement.all_held);
+}
+
+nb::bytes most(const nb::bytes& numbers, std::string name,
+               const ProcessSet& set) {
+  const auto kept = std::make_shared<Facts>(numbers_of(numbers));
+  const auto count = static_cast<std::int64_t>(kept->size());
+  AllreduceOptions options;
+  options.name = std::move(name);
+  options.op = ReduceOp::kMax;
+  options.process_set = set;
+  options.keep_alive = kept;  // An interrupt ends the wait alone.
+  std::unique_ptr<Operation> reduced;
+  {
+    const WaitsAtOnce at_once;
+    reduced = operation(allreduce_async_(
+        TensorView::of(kept->data(), Shape{count}), std::move(options)));
+  }
+  wait(*reduced);
+  return nb::bytes(kept->data(), kept->size());
 }
 
 }  // namespace
 
 void add_gradients(nb::module_& module) {
+  module.def("most", &most, arg("numbers"), arg("name"), arg("process_set"),
+             "Waits for the maximum over the set's ranks of each byte.");
   nb::enum_<ContributionState>(module, "ContributionState",
                                "The state of a gradient after a contribution.")
       .value("MORE", ContributionState::kMore)

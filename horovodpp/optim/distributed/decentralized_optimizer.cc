@@ -43,9 +43,10 @@ DecentralizedOptimizer::DecentralizedOptimizer(
 }
 
 void DecentralizedOptimizer::step() {
+  // Before the step: a rank that has left its job would train alone.
+  const std::shared_ptr<Runtime> job = value_or_throw(membership_.enter());
   wrapped().step();
   ++steps_;
-  const std::shared_ptr<Runtime> job = value_or_throw(membership_.enter());
   NoGrad no_grad;
   strategy_->exchange(weights(*job), steps_);
 }

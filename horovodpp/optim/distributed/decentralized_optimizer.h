@@ -55,8 +55,8 @@ class DecentralizedOptimizer : public OptimizerWrapper {
 
   // Makes a step of the wrapped optimizer, then the strategy's exchange. All
   // ranks call it equally often.
-  //   hvd::Error  see WeightStrategy::exchange; or this rank has left the job:
-  //               this rank's own step is made
+  //   hvd::Error  see WeightStrategy::exchange: this rank's own step is made;
+  //               or this rank has left the job: nothing has changed
   void step() override;
 
   // Gives all ranks the mean of their weights. All ranks call it.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/optim/distributed/job_parts.h"
 
-#include <cstddef>
 #include <utility>
 
 #include "horovodpp/core/thread/threads.h"
@@ -10,20 +9,6 @@
 
 namespace hvd::optim {
 namespace {
-
-// Reducing a gradient as soon as it is complete overlaps with backward if the
-// reduction has a free core. If all cores compute, each reduction interrupts
-// the computation.
-std::size_t bucket_bytes_of(const Runtime& job,
-                            const DistributedOptions& options) {
-  constexpr std::size_t kBucketBytes = std::size_t{16} << 20;
-  if (options.bucket_bytes) return *options.bucket_bytes;
-  const Topology& topology = job.topology();
-  const int ranks = topology.local_size();
-  const bool hides_nothing =
-      ranks == topology.size() && !have_spare_cores(ranks, get_num_threads());
-  return hides_nothing ? kBucketBytes : 0;
-}
 
 replica::ReducerOptions reducer_options(
     const Runtime& job, const std::vector<nn::NamedTensor>& parameters,
@@ -34,7 +19,8 @@ replica::ReducerOptions reducer_options(
       .scale =
           options.average_passes ? 1.0 / options.backward_passes_per_step : 1.0,
       .groups = options.groups.names_in(parameters),
-      .bucket_bytes = bucket_bytes_of(job, options),
+      .bucket_bytes = options.bucket_bytes.value_or(
+          replica::best_bucket_bytes(job, get_num_threads())),
       .scattered = shards == nullptr ? std::vector<replica::ScatteredGroup>()
                                      : shards->groups(),
       .compressor = options.compression,

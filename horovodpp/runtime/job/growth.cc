@@ -13,6 +13,7 @@
 #include "horovodpp/core/thread/clock.h"
 #include "horovodpp/runtime/channels/launcher_channel.h"
 #include "horovodpp/runtime/job/start_up.h"
+#include "horovodpp/runtime/settings/interruptible.h"
 #include "horovodpp/transport/tcp/card.h"
 
 namespace hvd::runtime {
@@ -221,9 +222,14 @@ absl::StatusOr<std::unique_ptr<Job>> Growth::grow(const Admission& admission,
 }
 
 absl::StatusOr<Admission> Growth::wait_to_be_admitted() {
+  const auto unless_interrupted = [] {
+    return Interruptible::is_interrupted()
+               ? absl::CancelledError("a signal has ended the wait for the job")
+               : absl::OkStatus();
+  };
   guest_->send(message_of(MeetingMessage::kWait));
   while (true) {
-    absl::StatusOr<std::string> message = guest_->wait(never);
+    absl::StatusOr<std::string> message = guest_->wait(unless_interrupted);
     if (absl::IsUnavailable(message.status())) {
       return absl::CancelledError(
           "the job has ended before this process could join it");

@@ -399,7 +399,7 @@ std::optional<Clock::TimePoint> Messenger::due() const {
 
 absl::Status Messenger::report_stalls(std::vector<std::string>& warnings) {
   const Clock::TimePoint now = means_.clock.now();
-  std::vector<Wanted> waiting = matches_.all_wanted();
+  std::vector<Wanted> waiting;
   for (const auto& [name, outgoing] : outgoing_) {
     waiting.push_back({outgoing.submission, outgoing.since});
   }
@@ -407,9 +407,9 @@ absl::Status Messenger::report_stalls(std::vector<std::string>& warnings) {
     waiting.push_back(incoming.wanted);
   }
   due_ = now + means_.stall_warning;
-  if (waiting.empty()) return absl::OkStatus();
-  std::sort(waiting.begin(), waiting.end(),
-            [](const Wanted& a, const Wanted& b) { return a.since < b.since; });
+  const auto is_older = [](const Wanted& a, const Wanted& b) {
+    return a.since < b.since;
+  };
   const auto seconds_of = [&](const Wanted& one) {
     return std::chrono::round<std::chrono::seconds>(now - one.since).count();
   };
@@ -417,15 +417,23 @@ absl::Status Messenger::report_stalls(std::vector<std::string>& warnings) {
     return absl::StrCat(wait_text(*one.submission, rank(), means_.describe),
                         ", since ", seconds_of(one), " s");
   };
-  const Wanted& oldest = waiting.front();
   const Clock::Duration shutdown = means_.stall_shutdown;
-  if (shutdown.count() > 0) {
+  if (shutdown.count() > 0 && !waiting.empty()) {
+    const Wanted& oldest =
+        *std::min_element(waiting.begin(), waiting.end(), is_older);
     if (now - oldest.since >= shutdown) {
       return absl::AbortedError(absl::StrCat(
           "the job has stalled, and is given up: ", text_of_wait(oldest)));
     }
     due_ = std::min(*due_, oldest.since + shutdown);
   }
+  // A receive may wait for work on purpose: it is reported when it is young.
+  for (const Wanted& receive : matches_.all_wanted()) {
+    if (now - receive.since < 2 * means_.stall_warning) {
+      waiting.push_back(receive);
+    }
+  }
+  std::sort(waiting.begin(), waiting.end(), is_older);
   for (std::size_t i = 0; i < std::min(kMaxStalled, waiting.size()); ++i) {
     if (now - waiting[i].since < means_.stall_warning) {
       due_ = std::min(*due_, waiting[i].since + means_.stall_warning);

@@ -45,8 +45,10 @@ def test_cannot_be_used_before_it_is_added():
     assert unknown.size() is None and unknown.rank() is None
     assert not hvd.remove_process_set(unknown)
     for collective in COLLECTIVES.values():
-        with pytest.raises(TypeError, match="hvd.add_process_set"):
+        with pytest.raises(TypeError, match="add it first, with hvd.add_process_set"):
             collective(torch.ones(4), unknown)
+        with pytest.raises(TypeError, match=r"\[0, 1\] is no process set: give what"):
+            collective(torch.ones(4), [0, 1])
 
 
 def test_refuses_a_set_that_exists(size):
@@ -95,7 +97,7 @@ def test_cannot_be_used_when_it_is_removed(size):
     assert hvd.remove_process_set(first)
     assert first.process_set_id is None
     assert not hvd.remove_process_set(first)
-    with pytest.raises(TypeError, match="no process set of this job"):
+    with pytest.raises(TypeError, match=r"hvd.remove_process_set\(\) has removed it; add it again"):
         hvd.allreduce(torch.ones(1), process_set=first)
 
 

@@ -186,3 +186,30 @@ def test_an_unwritable_timeline_is_one_warning(tmp_path):
     assert job.returncode == 0, job.stderr
     assert job.stderr.count("cannot write the timeline") == 1
     assert "No such file or directory" in job.stderr
+
+
+WAITS_AS_A_SPARE = """
+import os, pathlib, signal, sys, time
+import horovodpp
+heard = pathlib.Path(sys.argv[1])
+if os.environ.get("HOROVODPP_JOIN"):
+    signal.signal(signal.SIGALRM, signal.default_int_handler)  # As Ctrl-C's.
+    signal.setitimer(signal.ITIMER_REAL, 1)
+    try:
+        horovodpp.init()
+    except KeyboardInterrupt:
+        heard.touch()
+    sys.exit()
+horovodpp.init()
+while not heard.exists():
+    time.sleep(0.05)
+"""
+
+
+def test_a_process_that_waits_to_join_hears_a_signal(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(WAITS_AS_A_SPARE)
+    job = subprocess.run([os.environ["HOROVODRUN"], "--no-mpi", "-np", "1", "--spares", "1",
+                          sys.executable, script, tmp_path / "heard"], capture_output=True,
+                         text=True, timeout=100)
+    assert job.returncode == 0, job.stderr

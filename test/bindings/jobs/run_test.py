@@ -12,6 +12,8 @@ import functions
 import pytest
 
 import horovodpp
+from horovodpp.runner.elastic.discovery import FixedHosts
+from horovodpp.runner.elastic.settings import ElasticSettings
 from horovodpp.runner.exchange import Exchange
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -60,6 +62,11 @@ def test_an_elastic_job_returns_the_results_of_those_that_ended_well():
     results = horovodpp.run(functions.loses_rank_1, num_proc=3, min_num_proc=1, max_num_proc=3,
                             reset_limit=4)
     assert len(results) >= 1 and set(results) == {"went on"}
+
+
+def test_an_object_finds_the_hosts_of_an_elastic_job():
+    settings = ElasticSettings(FixedHosts({"localhost": 2}), 2, 2)
+    assert horovodpp.run(functions.places, (5,), **settings.run_arguments()) == [(5, 1), (6, 1)]
 
 
 def test_a_stranger_gets_no_answer():

@@ -172,12 +172,12 @@ sys.stdout.write(
 
 
 def test_lightning_trains(script):
-    pytest.importorskip("lightning", reason="pip install lightning")
+    pytest.importorskip("pytorch_lightning", reason="pip install lightning")
     check_trained(torchrun(script("""
-import lightning
-from lightning.pytorch.strategies import DDPStrategy
+import pytorch_lightning  # The same as lightning.pytorch.
+from pytorch_lightning.strategies import DDPStrategy
 
-class Model(lightning.LightningModule):
+class Model(pytorch_lightning.LightningModule):
     def __init__(self):
         super().__init__()
         torch.manual_seed(0)
@@ -193,7 +193,7 @@ class Model(lightning.LightningModule):
 
 model = Model()
 data = torch.utils.data.DataLoader(torch.arange(24.0).view(8, 3) / 24, batch_size=2)
-trainer = lightning.Trainer(
+trainer = pytorch_lightning.Trainer(
     accelerator="cpu", devices=2, max_epochs=1, logger=False, enable_checkpointing=False,
     enable_progress_bar=False, strategy=DDPStrategy(process_group_backend="horovodpp"))
 trainer.fit(model, data)

@@ -206,7 +206,7 @@ def test_gradients_that_all_wait_are_sent_as_one(freezes, rank, size, monkeypatc
     sent = []
     start = optimizer._sender.start
     monkeypatch.setattr(optimizer._sender, "start",
-                        lambda names, tensors: sent.append(len(names)) or start(names, tensors))
+                        lambda names, tensors: sent.append(len(tensors)) or start(names, tensors))
     models.loss_of(functools.partial(model, which=0 if freezes else rank % 2),
                    models.batch_of(rank)).backward()
     own = [torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in model.parameters()]

@@ -17,6 +17,7 @@
 #include "horovodpp/collective/arena/arena.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/nn/state_dict.h"
+#include "horovodpp/optim/distributed/decentralized_optimizer.h"
 #include "horovodpp/optim/distributed/delta_optimizer.h"
 #include "horovodpp/optim/distributed/distributed_optimizer.h"
 #include "horovodpp/optim/sgd.h"
@@ -221,6 +222,20 @@ TEST_F(Lifetimes, ASkippedSynchronizationThatOutlivesItsOptimizer) {
   Training training;
   const auto skip = training.optimizer->skip_synchronize();
   training.optimizer.reset();
+}
+
+// As after reform(): the ranks would drift apart unnoticed.
+TEST_F(Lifetimes, ADecentralizedOptimizerOfAnEarlierJobMovesNothing) {
+  const Tensor weight = ones({2}).set_requires_grad(true);
+  DecentralizedOptimizer optimizer(
+      std::make_unique<SGD>(std::vector<nn::NamedTensor>{{"w", weight}},
+                            SGDOptions{.learning_rate = 1}),
+      ring_average());
+  weight.sum().backward();
+  EXPECT_EQ(shutdown(), absl::OkStatus());
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(failure_of([&] { optimizer.step(); })));
+  EXPECT_EQ(weight.sum().item<float>(), 2);
 }
 
 TEST_F(Lifetimes, AnOptimizerOfAProcessSetThatIsRemoved) {

@@ -18,6 +18,7 @@
 namespace hvd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using transport::LoopbackWorld;
 
@@ -92,14 +93,33 @@ TEST_P(Messages, AreNamedWhereTheyStall) {
     const auto view = TensorView::of(&value, {});
     absl::Status status;
     if (job.topology().rank() == 1) {
-      status = job.receive_async(view, 0, {.tag = 3}).wait().status();
+      status = job.send_async(view, 0, {.tag = 3}).wait();
     } else {
       while (status.ok()) status = job.status();
     }
     EXPECT_TRUE(absl::IsAborted(status)) << status;
-    EXPECT_THAT(
-        suite::text_of(status),
-        HasSubstr("rank 1 waits for a message with tag 3 from rank 0 (host"));
+    EXPECT_THAT(suite::text_of(status),
+                AllOf(HasSubstr("rank 1 waits"), HasSubstr("with tag 3")));
+  });
+}
+
+TEST_P(Messages, AreAwaitedBeyondTheLimitOfStalls) {
+  WorldOptions options = two();
+  options.config.stall_warning_time = std::chrono::milliseconds(5);
+  options.config.stall_shutdown_time = std::chrono::milliseconds(20);
+  run_world(options, [](Runtime& job, LoopbackWorld&) {
+    float value = 1;
+    const auto view = TensorView::of(&value, {});
+    if (job.topology().rank() == 1) {
+      EXPECT_EQ(job.receive_async(view, 0).wait().status(), absl::OkStatus());
+      return;
+    }
+    const auto limit_has_passed =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
+    while (std::chrono::steady_clock::now() < limit_has_passed) {
+      ASSERT_EQ(job.status(), absl::OkStatus());
+    }
+    EXPECT_EQ(job.send_async(view, 1).wait(), absl::OkStatus());
   });
 }
 

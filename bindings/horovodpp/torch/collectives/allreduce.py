@@ -12,12 +12,13 @@ from horovodpp.common.explained import OF_A_START, explained
 from horovodpp.common.handles import wait_for
 from horovodpp.common.process_sets import ProcessSet, global_process_set, member
 from horovodpp.torch.collectives.arguments import (
-    check_reduced, check_tensor, detached, is_recorded, list_of, op_of, written,
+    all_written_in_place, check_reduced, check_tensor, detached, is_recorded, list_of, op_of,
     written_in_place)
 from horovodpp.torch.compiled import is_compiling
 from horovodpp.torch.compression import Compression, Compressor
 from horovodpp.torch.dtypes import (
-    OPS_OF_EVERY_DTYPE, allreduce_plain, describe_reduced, from_result, from_results, is_on_gpu)
+    OPS_OF_EVERY_DTYPE, allreduce_plain, describe_reduced, from_result, from_results,
+    grouped_allreduce_plain, is_on_gpu)
 
 
 def _start(call, tensors, finish, name, op, factors, process_set):
@@ -179,9 +180,16 @@ def grouped_allreduce_async_(tensors: Iterable[torch.Tensor], average: Optional[
     """Starts one allreduce of several tensors in place. Returns one handle."""
     op = op_of(average, op)
     tensors = list_of(tensors)
-    return _start(_core.grouped_allreduce_, tensors,
-                  lambda _, kept: tuple(written(tensor) for tensor in kept), name, op,
-                  (prescale_factor, postscale_factor), process_set)
+    operation = None
+    if op in OPS_OF_EVERY_DTYPE:  # As _start(), for many small tensors.
+        core = member("Allreduce", process_set)
+        key = None if name is None else handles.claim("grouped_allreduce", name, core)
+        operation = grouped_allreduce_plain(tensors, name or "", op, prescale_factor,
+                                            postscale_factor, core)
+    if operation is None:
+        return _start(_core.grouped_allreduce_, tensors, all_written_in_place, name, op,
+                      (prescale_factor, postscale_factor), process_set)
+    return handles.add(operation, all_written_in_place, tensors, key)
 
 
 @explained(tensors="several such tensors, also of different dtypes; the same number on all "

@@ -63,32 +63,41 @@ def _write_nothing(tensor):
 
 
 def _version_counter():
-    """A function that counts a write to a tensor: torch's own, without its checks, if it fits."""
+    """A function that counts a write to each tensor of a list: torch's own if it fits."""
     if not hasattr(torch.autograd.graph, "increment_version"):
-        return _write_nothing
+        return lambda tensors: [_write_nothing(tensor) for tensor in tensors]
     count = getattr(torch._C, "_increment_version", None)
     probe = torch.zeros(1)
     before = probe._version
     try:
         count([probe])
     except TypeError:  # Another version's.
-        return torch.autograd.graph.increment_version
-    return (lambda tensor: count((tensor,))) if probe._version == before + 1 else \
-        torch.autograd.graph.increment_version
+        fits = False
+    else:
+        fits = probe._version == before + 1
+    if fits:
+        return count  # Without the checks of increment_version().
+    return lambda tensors: [torch.autograd.graph.increment_version(tensor) for tensor in tensors]
 
 
-_increment_version = _version_counter()
+_increment_versions = _version_counter()
 
 
 def written(tensor):
     """Marks a tensor as changed, after the library wrote to its memory."""
-    _increment_version(tensor)
+    _increment_versions((tensor,))
     return tensor
 
 
 def written_in_place(_, tensor):
     """The result of an operation that has none but the tensor it wrote."""
     return written(tensor)
+
+
+def all_written_in_place(_, tensors):
+    """As written_in_place(), of a list of tensors: a tuple."""
+    _increment_versions(tensors)
+    return tuple(tensors)
 
 
 def is_recorded(*tensors):

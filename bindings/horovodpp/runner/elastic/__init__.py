@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elastic jobs, under the names of horovod.runner.elastic."""
