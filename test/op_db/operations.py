@@ -133,32 +133,6 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
                 reduction=reduction)
 
 
-def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    need(not isinstance(padding, str), "padding by name")
-    return call("conv2d", input, weight, bias, stride=pair(stride), padding=pair(padding),
-                dilation=pair(dilation), groups=groups)
-
-
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
-               return_indices=False):
-    need(not return_indices, "return_indices")
-    return call("max_pool2d", input, kernel=pair(kernel_size), stride=pair(stride or 0),
-                padding=pair(padding), dilation=pair(dilation), ceil_mode=ceil_mode)
-
-
-def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
-               count_include_pad=True, divisor_override=None):
-    need(divisor_override is None, "divisor_override")
-    return call("avg_pool2d", input, kernel=pair(kernel_size), stride=pair(stride or 0),
-                padding=pair(padding), ceil_mode=ceil_mode, count_include_pad=count_include_pad)
-
-
-def adaptive_pool(input, output_size):
-    size = [output_size] * 2 if isinstance(output_size, int) else list(output_size)
-    need(None not in size, "None as a size")
-    return call("adaptive_avg_pool2d", input, size=size)
-
-
 def clamp(input, min=None, max=None):
     need(not is_tensor(min) and not is_tensor(max), "bounds as tensors")
     return call("clamp", input, low=float("-inf") if min is None else number(min),
@@ -344,10 +318,6 @@ OPERATIONS.update({
     "nn.functional.glu": lambda input, dim=-1: call("glu", input, dim=dim),
     "nn.functional.gelu": gelu,
     # Images, norms, attention.
-    "nn.functional.conv2d": conv2d,
-    "nn.functional.max_pool2d": max_pool2d,
-    "nn.functional.avg_pool2d": avg_pool2d,
-    "nn.functional.adaptive_avg_pool2d": adaptive_pool,
     "nn.functional.interpolate/nearest": upsampled(False),
     "nn.functional.interpolate/bilinear": upsampled(True),
     "nn.functional.upsample_nearest": upsampled(False),

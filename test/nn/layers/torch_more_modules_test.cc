@@ -92,8 +92,8 @@ std::map<std::string, MakeModule> image_modules() {
            4, 3, Pair(3),
            ConvTranspose2dOptions{.padding = 5, .dilation = 2, .bias = false})},
       {"max_pool1d",
-       of<MaxPool1d>(Pool1dOptions{.kernel = 3, .stride = 2, .padding = 1})},
-      {"avg_pool1d", of<AvgPool1d>(Pool1dOptions{.kernel = 2})},
+       of<MaxPool1d>(MaxPool1dOptions{.kernel = 3, .stride = 2, .padding = 1})},
+      {"avg_pool1d", of<AvgPool1d>(AvgPool1dOptions{.kernel = 2})},
       {"adaptive_avg_pool1d", of<AdaptiveAvgPool1d>(3)}};
 }
 
@@ -294,7 +294,7 @@ TEST(MoreModules, RefuseInputsThatDoNotFit) {
   EXPECT_THROW(Conv1d(3, 4, 2, {.groups = 2}), InvalidArgument);
   EXPECT_THROW(ConvTranspose2d(3, 4, 2, {.stride = 0}), InvalidArgument);
   EXPECT_THROW(ConvTranspose2d(3, 4, 2)(ones({1, 2, 4, 4})), InvalidArgument);
-  EXPECT_THROW(MaxPool1d({.kernel = 2})(ones({4, 4})), InvalidArgument);
+  EXPECT_THROW(MaxPool1d({.kernel = 2})(ones({4})), InvalidArgument);
   EXPECT_THROW(GLU()(ones({3})), InvalidArgument);
   EXPECT_THROW(PReLU(0), InvalidArgument);
   EXPECT_THROW(GRU(0, 1), InvalidArgument);
