@@ -328,6 +328,8 @@ class _Dialect:
             return self.dtype(value)
         if key == "reduction":
             return self.reduction(value)
+        if key in ("mode", "padding_mode") and value in sources_images.MODES:
+            return self.mode(value)
         if value is None:
             return self.no_value
         if isinstance(value, bool):
@@ -376,6 +378,9 @@ class _Python(_Dialect):
         return repr(name)
 
     def reduce(self, name):
+        return repr(name)
+
+    def mode(self, name):
         return repr(name)
 
     def boolean(self, value):
@@ -432,6 +437,9 @@ class _Cpp(_Dialect):
 
     def reduction(self, name):
         return "hvd::Reduction::k" + name.capitalize()
+
+    def mode(self, name):
+        return "hvd::" + sources_images.MODES[name]
 
     def reduce(self, name):
         return "hvd::ScatterReduce::" + sources_scatter.REDUCE[name]

@@ -152,12 +152,31 @@ void add_adaptive_pools(Operations& all) {
                adaptive_max_pool3d_with_indices);
 }
 
+InterpolateMode mode_of(const Statement& s) {
+  const std::string name = s.text("mode");
+  if (name == "nearest") return InterpolateMode::kNearest;
+  if (name == "nearest-exact") return InterpolateMode::kNearestExact;
+  if (name == "area") return InterpolateMode::kArea;
+  return name == "bicubic" ? InterpolateMode::kCubic : InterpolateMode::kLinear;
+}
+
+void add_interpolation(Operations& all) {
+  all["interpolate"] = [](const Statement& s) {
+    InterpolateOptions options{.mode = mode_of(s)};
+    if (s.has("align_corners")) options.align_corners = s.flag("align_corners");
+    if (s.has("size")) options.size = s.integers("size");
+    if (s.has("scale")) options.scale = s.numbers("scale");
+    return Results{interpolate(s[0], options)};
+  };
+}
+
 }  // namespace
 
 void add_image_operations(Operations& all) {
   add_convolutions(all);
   add_pools(all);
   add_adaptive_pools(all);
+  add_interpolation(all);
 }
 
 }  // namespace hvd::differential

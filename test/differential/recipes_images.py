@@ -79,6 +79,7 @@ def transposed(b, name):
     emit_image(b, name, (x, weight, bias), x, result, **given)
 
 
+LINEAR = ("linear", "bilinear", "trilinear")
 LARGEST = [f"{kind}max_pool{dims}d{end}" for kind in ("", "adaptive_") for dims in (1, 2, 3)
            for end in ("", "_with_indices")]
 
@@ -148,3 +149,22 @@ def max_unpool(b, name):
     if fits:
         emit_image(b, name, (x, indices), x, [(*x.sizes[:-dims], *sizes)], kernel=kernel,
                    stride=stride, padding=padding)
+
+
+@recipe("interpolate", weight=2)
+def interpolate(b, name):
+    dims = b.rng.randint(1, 3)
+    x = image(b, dims, batched=True)
+    dims = len(x.sizes) - 2
+    mode = b.rng.choice(["nearest", "nearest-exact", "area", LINEAR[dims - 1]]
+                        + (["bicubic"] if dims == 2 else []))
+    if b.chance(0.6):
+        size, scale = sizes_of(b, dims, 1, 6), None
+        sizes = size
+    else:
+        # Powers of two, whose inverses are exact.
+        size, scale = None, [b.rng.choice((0.5, 1.0, 2.0, 4.0)) for _ in range(dims)]
+        sizes = [int(n * factor) for n, factor in zip(x.sizes[2:], scale)]
+    aligned = (b.chance(0.4) if mode in (*LINEAR, "bicubic") else None)
+    emit_image(b, name, (x,), x, [(*x.sizes[:2], *sizes)] if min(sizes) > 0 else [], size=size,
+               scale=scale, mode=mode, align_corners=aligned)

@@ -4,6 +4,15 @@
 CONV = ".stride = {stride}, .padding = {padding}, .dilation = {dilation}, .groups = {groups}"
 POOL = ".kernel = {kernel}, .stride = {stride}, .padding = {padding}, "
 
+MODES = {
+    **{name: f"InterpolateMode::{ours}" for name, ours in {
+        "nearest": "kNearest", "nearest-exact": "kNearestExact", "area": "kArea",
+        "linear": "kLinear", "bilinear": "kLinear", "trilinear": "kLinear",
+        "bicubic": "kCubic"}.items()},
+    "zeros": "GridPadding::kZeros", "border": "GridPadding::kBorder",
+    "reflection": "GridPadding::kReflection",
+}
+
 SOURCES = {}
 for dims in (1, 2, 3):
     SOURCES[f"conv{dims}d"] = (
@@ -39,3 +48,7 @@ for dims in (1, 2, 3):
         f"F.lp_pool{dims}d({{0}}, {{power}}, {KERNEL}, {STRIDE}, {{ceil_mode}})",
         f"hvd::lp_pool{dims}d({{0}}, {{{{.power = {{power}}, .kernel = {{kernel}}, "
         ".stride = {stride}, .ceil_mode = {ceil_mode}}})")
+SOURCES["interpolate"] = (
+    "F.interpolate({0}, {size}, {scale}, {mode}, {align_corners})",
+    "hvd::interpolate({0}, {{.size = {size}, .scale = {scale}, .mode = {mode}, "
+    ".align_corners = {align_corners}}})")

@@ -64,6 +64,20 @@ def max_unpool(dims):
     return line
 
 
+def interpolated(default):
+    def line(input, size=None, scale_factor=None, mode=None, align_corners=None,
+             recompute_scale_factor=None, antialias=False):
+        need(not recompute_scale_factor, "recompute_scale_factor")
+        need(not antialias, "antialias")
+        scale = None
+        if scale_factor is not None:
+            one = isinstance(scale_factor, (int, float))
+            scale = [float(factor) for factor in ([scale_factor] if one else scale_factor)]
+        return call("interpolate", input, size=None if size is None else numbers(size),
+                    scale=scale, mode=mode or default, align_corners=align_corners)
+    return line
+
+
 for dims in (1, 2, 3):
     OPERATIONS[f"nn.functional.conv{dims}d"] = convolution(dims)
     OPERATIONS[f"nn.functional.conv_transpose{dims}d"] = transposed(dims)
@@ -73,3 +87,9 @@ for dims in (1, 2, 3):
         OPERATIONS[f"nn.functional.adaptive_{kind}_pool{dims}d"] = adaptive(
             f"adaptive_{kind}_pool{dims}d", dims)
     OPERATIONS[f"nn.functional.max_unpool{dims}d"] = max_unpool(dims)
+for mode in ("nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic", "area"):
+    OPERATIONS[f"nn.functional.interpolate/{mode}"] = interpolated(mode)
+OPERATIONS["nn.functional.upsample_nearest"] = interpolated("nearest")
+OPERATIONS["nn.functional.upsample_bilinear"] = (
+    lambda input, size=None, scale_factor=None: interpolated("bilinear")(
+        input, size, scale_factor, align_corners=True))

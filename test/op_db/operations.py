@@ -6,7 +6,7 @@ the interpreter (test/differential/*.cc). need() names an option that ours lacks
 argument that the line does not list are skipped, too. A key "name/variant" is for one variant.
 """
 
-from calls import Without, call, need, number, numbers, pair  # noqa: F401
+from calls import Without, call, need, number, numbers  # noqa: F401
 import torch
 
 
@@ -176,18 +176,6 @@ def roll(input, shifts, dims=None):
     return call("roll", input, shifts=numbers(shifts), dims=numbers(dims))
 
 
-def upsampled(bilinear):
-    def line(input, size=None, scale_factor=None, mode=None, align_corners=None,
-             recompute_scale_factor=None):
-        need(input.dim() == 4, "images of other than two dimensions")
-        factors = [scale_factor] if isinstance(scale_factor, (int, float)) else scale_factor or [1]
-        need(all(factor == int(factor) for factor in factors), "a factor that is not whole")
-        return call("upsample", input, size=pair(size or 0),
-                    scale=pair([int(factor) for factor in factors]), bilinear=bilinear,
-                    align_corners=bool(align_corners))
-    return line
-
-
 def rsub(input, other, alpha=1):
     need(alpha == 1, "alpha")
     return (call("sub", other, input) if is_tensor(other) else
@@ -318,11 +306,6 @@ OPERATIONS.update({
     "nn.functional.glu": lambda input, dim=-1: call("glu", input, dim=dim),
     "nn.functional.gelu": gelu,
     # Images, norms, attention.
-    "nn.functional.interpolate/nearest": upsampled(False),
-    "nn.functional.interpolate/bilinear": upsampled(True),
-    "nn.functional.upsample_nearest": upsampled(False),
-    "nn.functional.upsample_bilinear": lambda input, size=None, scale_factor=None:
-        upsampled(True)(input, size, scale_factor, align_corners=True),
     "nn.functional.pixel_shuffle": lambda input, upscale_factor: call(
         "pixel_shuffle", input, factor=upscale_factor),
     "nn.functional.pixel_unshuffle": lambda input, downscale_factor: call(

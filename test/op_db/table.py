@@ -14,9 +14,9 @@ END = "<!-- The end of the table of functions -->"
 OURS = {
     "__radd__": "`+`", "__rmul__": "`*`", "__rsub__": "`-`", "__rdiv__": "`/`",
     "__rmatmul__": "`matmul`", "__getitem__": "`x.index({…})`", "true_divide": "`div`",
-    "rsub": "`-`", "mm": "`matmul`", "nn.functional.interpolate": "`nn::Upsample`",
-    "nn.functional.upsample_nearest": "`nn::Upsample`",
-    "nn.functional.upsample_bilinear": "`nn::Upsample`",
+    "rsub": "`-`", "mm": "`matmul`",
+    "nn.functional.upsample_nearest": "`interpolate`",
+    "nn.functional.upsample_bilinear": "`interpolate`",
     "reshape_as": "`reshape`", "view_as": "`view`", "expand_as": "`expand`",
     "broadcast_to": "`expand`", "split_with_sizes": "`split`", "constant_pad_nd": "`pad`",
     "as_strided": "`autograd::as_strided`", "sum_to_size": "`autograd::sum_to`",

@@ -2,12 +2,9 @@
 #include "horovodpp/nn/layers/resampling.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "horovodpp/core/dtype.h"
 #include "horovodpp/core/error.h"
-#include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/indices/index_ops.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
@@ -27,38 +24,6 @@ Tensor picked(const Tensor& x, std::int64_t dim,
               const std::vector<std::int64_t>& indices) {
   const auto count = static_cast<std::int64_t>(indices.size());
   return index_select(x, dim, from_vector(indices, {count}));
-}
-
-Tensor nearest(const Tensor& x, std::int64_t dim, std::int64_t size) {
-  std::vector<std::int64_t> from;
-  for (std::int64_t i = 0; i < size; ++i)
-    from.push_back(i * x.size(dim) / size);
-  return picked(x, dim, from);
-}
-
-// Between the two pixels around each place, weighted by their distance.
-Tensor linear_along(const Tensor& x, std::int64_t dim, std::int64_t size,
-                    bool align_corners) {
-  const std::int64_t given = x.size(dim);
-  std::vector<std::int64_t> low;
-  std::vector<std::int64_t> high;
-  std::vector<double> part;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const auto at = static_cast<double>(i);
-    const auto from = static_cast<double>(given);
-    const auto to = static_cast<double>(size);
-    double place = (at + 0.5) * from / to - 0.5;
-    if (align_corners) place = size > 1 ? at * (from - 1) / (to - 1) : 0.0;
-    place = std::max(place, 0.0);
-    low.push_back(std::min(static_cast<std::int64_t>(place), given - 1));
-    high.push_back(std::min(low.back() + 1, given - 1));
-    part.push_back(place - static_cast<double>(low.back()));
-  }
-  Dims shape = Dims::filled(x.shape().size(), 1);
-  shape[static_cast<std::size_t>(dim)] = size;
-  const Tensor weight = from_vector(part, shape).to(x.dtype());
-  const Tensor below = picked(x, dim, low);
-  return below + (picked(x, dim, high) - below) * weight;
 }
 
 // The sources of a padded dimension.
@@ -86,25 +51,6 @@ std::vector<std::int64_t> padded_places(std::int64_t size, std::int64_t left,
 }
 
 }  // namespace
-
-Tensor Upsample::forward(const Tensor& input) {
-  if (input.dim() != 4 || input.size(2) == 0 || input.size(3) == 0) {
-    refuse_input("Upsample", "[n, c, h, w] with pixels", input);
-  }
-  const auto& [size, scale, bilinear, align_corners] = options_;
-  if (bilinear && !is_floating_point(input.dtype())) {
-    throw InvalidArgument(
-        absl::StrCat("Upsample: bilinear computes in floating point, not in ",
-                     name_of(input.dtype()), "; convert with to()"));
-  }
-  const std::int64_t height =
-      size.height > 0 ? size.height : input.size(2) * scale.height;
-  const std::int64_t width =
-      size.width > 0 ? size.width : input.size(3) * scale.width;
-  if (!bilinear) return nearest(nearest(input, 2, height), 3, width);
-  return linear_along(linear_along(input, 2, height, align_corners), 3, width,
-                      align_corners);
-}
 
 Tensor PixelShuffle::forward(const Tensor& input) {
   const std::int64_t r = factor_;

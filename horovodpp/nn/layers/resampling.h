@@ -2,7 +2,8 @@
 // Modules that resize, pad or rearrange images, with PyTorch's names and values.
 // They are compositions of the operations of ops.
 //
-//   hvd::nn::Upsample up({.scale = 2, .bilinear = true});
+//   hvd::nn::Upsample up(
+//       {.scale = {2}, .mode = hvd::InterpolateMode::kLinear});
 #pragma once
 
 #include <cstdint>
@@ -10,27 +11,21 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/images/images.h"
+#include "horovodpp/ops/sampling/interpolate.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {
 
-struct UpsampleOptions {
-  Pair size = 0;   // Of the result; 0: by the scale.
-  Pair scale = 1;  // A whole factor.
-  // Interpolates between four pixels; otherwise takes the nearest.
-  bool bilinear = false;
-  // Whether corner pixels keep their place, for bilinear.
-  bool align_corners = false;
-};
+using UpsampleOptions = InterpolateOptions;
 
-// [n, c, h, w] -> [n, c, height, width]
+// interpolate(): [n, c, size] -> [n, c, size], of 1, 2 or 3 dimensions.
 class Upsample : public Module {
  public:
   explicit Upsample(const UpsampleOptions& options) : options_(options) {}
-  //   InvalidArgument  the input is no batch of images, or has no pixels, or is
-  //                    of integers and bilinear
-  Tensor forward(const Tensor& input) override;
+  //   InvalidArgument  as of interpolate()
+  Tensor forward(const Tensor& input) override {
+    return interpolate(input, options_);
+  }
 
  private:
   const UpsampleOptions options_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "horovodpp/kernel/loops/rows.h"
+#include "horovodpp/kernel/scratch.h"
 #include "horovodpp/ops/images/windows.h"
 
 namespace hvd::autograd {
@@ -28,9 +29,9 @@ struct Grid {
   }
 };
 
-inline std::int64_t divisor(const Window& plane, const Window& row,
-                            const Window& column) {
-  return std::max<std::int64_t>(1, plane.count * row.count * column.count);
+// The divisor of a window of this many lines.
+inline std::int64_t divisor(std::int64_t lines, const Window& column) {
+  return std::max<std::int64_t>(1, lines * column.count);
 }
 
 // The mean of `pixels` adjacent pixels, in each of `depth` channels, to y.
@@ -81,16 +82,17 @@ template <typename T>
 void average_plane(const Grid& grid, const Window& front, std::int64_t depth,
                    const T* x, T* y) {
   const std::int64_t width = grid.image.width * depth;
-  std::vector<T> line(static_cast<std::size_t>(width));
+  const Scratch memory = Scratch::of<T>(static_cast<std::size_t>(width));
+  T* line = memory.as<T>();  // Aligned: many lines are added to it.
   for (const Window& row : grid.rows) {
-    std::fill(line.begin(), line.end(), T(0));
+    std::fill_n(line, width, T(0));
     rows::add_columns(x + row.begin * width,
                       static_cast<std::size_t>(row.end - row.begin), width,
-                      line.data(), line.size());
+                      line, static_cast<std::size_t>(width));
+    const std::int64_t lines = front.count * row.count;
     for (const Window& column : grid.columns) {
-      average_pixels(line.data() + column.begin * depth,
-                     column.end - column.begin, depth,
-                     static_cast<T>(divisor(front, row, column)), y);
+      average_pixels(line + column.begin * depth, column.end - column.begin,
+                     depth, static_cast<T>(divisor(lines, column)), y);
       y += depth;
     }
   }
@@ -135,19 +137,25 @@ class Layers {
 
   // Adds a layer to those that the window covers. The first is copied.
   void add(const Window& window, const T* layer) {
-    for (std::int64_t i = window.begin; i < std::min(window.end, written_);
-         ++i) {
-      add_line(layer, at(i), size_);
+    const std::int64_t size = size_;
+    T* to = at(window.begin);
+    for (std::int64_t i = std::min(window.end, written_); i > window.begin;
+         --i, to += size) {
+      add_line(layer, to, size);
     }
     clear(window.begin);
-    for (; written_ < window.end; ++written_) {
-      std::copy_n(layer, size_, at(written_));
+    to = at(written_);
+    for (std::int64_t i = window.end; i > written_; --i, to += size) {
+      std::copy(layer, layer + size, to);
     }
+    written_ = std::max(written_, window.end);
   }
 
   // Clears the layers up to `end` that no window has reached.
   void clear(std::int64_t end) {
-    for (; written_ < end; ++written_) std::fill_n(at(written_), size_, T(0));
+    if (end <= written_) return;
+    std::fill(at(written_), at(end), T(0));
+    written_ = end;
   }
 
  private:
@@ -165,20 +173,22 @@ template <typename T>
 void spread_plane(const Grid& grid, const Window& front, std::int64_t depth,
                   const T* y, T* x) {
   const std::int64_t width = grid.image.width * depth;
-  std::vector<T> line(static_cast<std::size_t>(width));
+  const Scratch memory = Scratch::of<T>(static_cast<std::size_t>(width));
+  T* line = memory.as<T>();  // Aligned: many lines are added to it.
   std::vector<T> share(static_cast<std::size_t>(depth));
-  Layers<T> lines(x, width);
+  Layers<T> rows_of_x(x, width);
   for (const Window& row : grid.rows) {
-    std::fill(line.begin(), line.end(), T(0));
+    const std::int64_t lines = front.count * row.count;
+    std::fill_n(line, width, T(0));
     for (const Window& column : grid.columns) {
-      spread_pixels(y, static_cast<T>(divisor(front, row, column)),
+      spread_pixels(y, static_cast<T>(divisor(lines, column)),
                     column.end - column.begin, depth, share.data(),
-                    line.data() + column.begin * depth);
+                    line + column.begin * depth);
       y += depth;
     }
-    lines.add(row, line.data());
+    rows_of_x.add(row, line);
   }
-  lines.clear(grid.image.height);
+  rows_of_x.clear(grid.image.height);
 }
 
 // The same for an image: to one plane for each plane of windows.

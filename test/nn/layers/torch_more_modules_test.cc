@@ -67,10 +67,12 @@ std::map<std::string, MakeModule> image_modules() {
   const Widths around = {1, 2, 3, 4};
   return {
       {"nearest", of<Upsample>(UpsampleOptions{.size = {7, 9}})},
-      {"bilinear", of<Upsample>(UpsampleOptions{.scale = 2, .bilinear = true})},
+      {"bilinear", of<Upsample>(UpsampleOptions{
+                       .scale = {2}, .mode = InterpolateMode::kLinear})},
       {"bilinear_corners",
-       of<Upsample>(UpsampleOptions{
-           .size = {3, 11}, .bilinear = true, .align_corners = true})},
+       of<Upsample>(UpsampleOptions{.size = {3, 11},
+                                    .mode = InterpolateMode::kLinear,
+                                    .align_corners = true})},
       {"pixel_shuffle", of<PixelShuffle>(2)},
       {"pixel_unshuffle", of<PixelUnshuffle>(2)},
       {"pad_constant", of<Pad>(Widths{1, 2, 0, 1}, PadMode::kConstant, 0.5)},
@@ -287,8 +289,8 @@ TEST(MoreModules, RefuseInputsThatDoNotFit) {
   EXPECT_THROW(PixelUnshuffle(2)(ones({1, 3, 3, 4})), InvalidArgument);
   EXPECT_THROW(Pad({4, 0}, PadMode::kReflect)(ones({1, 4})), InvalidArgument);
   EXPECT_THROW(Pad({1}, PadMode::kReflect)(ones({1, 4})), InvalidArgument);
-  EXPECT_THROW(Upsample({.scale = 2})(ones({1, 4})), InvalidArgument);
-  EXPECT_THROW(Upsample({.scale = 2, .bilinear = true})(
+  EXPECT_THROW(Upsample({.scale = {2}})(ones({1, 4})), InvalidArgument);
+  EXPECT_THROW(Upsample({.scale = {2}, .mode = InterpolateMode::kLinear})(
                    ones({1, 1, 2, 2}).to(DType::kU8)),
                InvalidArgument);
   EXPECT_THROW(Conv1d(3, 4, 2, {.groups = 2}), InvalidArgument);

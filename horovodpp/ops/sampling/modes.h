@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// How interpolation reads an image between its pixels.
+#pragma once
+
+#include "horovodpp/core/export.h"
+
+namespace HVD_EXPORT hvd {
+
+enum class InterpolateMode {
+  kNearest,       // The pixel at the place, rounded down.
+  kNearestExact,  // The nearest pixel.
+  kLinear,        // PyTorch's linear, bilinear and trilinear.
+  kCubic,         // PyTorch's bicubic; of 2 dimensions.
+  kArea,          // The mean of the covered pixels.
+};
+
+}  // namespace hvd
