@@ -231,6 +231,13 @@ def torch_rows():
         images,
     )
     with_operands(
+        "grid_sample",
+        lambda: lambda x, grid=torch.rand(16, 56, 56, 2, requires_grad=True): F.grid_sample(
+            x, grid, align_corners=False
+        ),
+        images,
+    )
+    with_operands(
         "conv3d", lambda: lambda x, w=leaf(32, 32, 3, 3, 3): F.conv3d(x, w, padding=1), deep
     )
     heads = (1, 8, 2048, 64)

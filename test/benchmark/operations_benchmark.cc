@@ -282,6 +282,10 @@ void add_images(Rows& rows) {
   add("bilinear", [](auto& x) {
     return interpolate(x, {.scale = {2}, .mode = InterpolateMode::kLinear});
   });
+  rows["grid_sample"] = [] {
+    const Tensor grid = rand({16, 56, 56, 2}, {.requires_grad = true});
+    return Row{[grid](auto& x) { return grid_sample(x, grid); }, leaf(kImages)};
+  };
   const auto add_deep = [&](const std::string& name, const Unary& run) {
     rows[name] = [run] { return Row{run, leaf({4, 32, 16, 28, 28})}; };
   };

@@ -170,6 +170,22 @@ void add_interpolation(Operations& all) {
   };
 }
 
+void add_grids(Operations& all) {
+  all["grid_sample"] = [](const Statement& s) {
+    const std::string padding = s.text("padding_mode");
+    return Results{grid_sample(
+        s[0], s[1],
+        {.mode = mode_of(s),
+         .padding = padding == "zeros"    ? GridPadding::kZeros
+                    : padding == "border" ? GridPadding::kBorder
+                                          : GridPadding::kReflection,
+         .align_corners = s.flag("align_corners")})};
+  };
+  all["affine_grid"] = [](const Statement& s) {
+    return Results{affine_grid(s[0], s.dims("sizes"), s.flag("align_corners"))};
+  };
+}
+
 }  // namespace
 
 void add_image_operations(Operations& all) {
@@ -177,6 +193,7 @@ void add_image_operations(Operations& all) {
   add_pools(all);
   add_adaptive_pools(all);
   add_interpolation(all);
+  add_grids(all);
 }
 
 }  // namespace hvd::differential

@@ -153,8 +153,7 @@ def max_unpool(b, name):
 
 @recipe("interpolate", weight=2)
 def interpolate(b, name):
-    dims = b.rng.randint(1, 3)
-    x = image(b, dims, batched=True)
+    x = image(b, b.rng.randint(1, 3), batched=True)
     dims = len(x.sizes) - 2
     mode = b.rng.choice(["nearest", "nearest-exact", "area", LINEAR[dims - 1]]
                         + (["bicubic"] if dims == 2 else []))
@@ -168,3 +167,25 @@ def interpolate(b, name):
     aligned = (b.chance(0.4) if mode in (*LINEAR, "bicubic") else None)
     emit_image(b, name, (x,), x, [(*x.sizes[:2], *sizes)] if min(sizes) > 0 else [], size=size,
                scale=scale, mode=mode, align_corners=aligned)
+
+
+@recipe("grid_sample", weight=2)
+def grid_sample(b, name):
+    x = image(b, b.rng.randint(2, 3), batched=True)
+    dims = len(x.sizes) - 2
+    places = (x.sizes[0], *sizes_of(b, dims, 1, 3), dims)
+    grid = b.leaf(places, x.dtype, [b.rng.randint(-23, 23) / 16 for _ in range(math.prod(places))])
+    mode = b.rng.choice(("bilinear", "nearest") + (("bicubic",) if dims == 2 else ()))
+    b.emit(name, (x, grid), ((*x.sizes[:2], *places[1:-1]), x.dtype), mode=mode,
+           padding_mode=b.rng.choice(("zeros", "border", "reflection")),
+           align_corners=b.chance(0.5))
+
+
+@recipe("affine_grid")
+def affine_grid(b, name):
+    dims = b.rng.randint(2, 3)
+    batch = b.rng.randint(1, 3)
+    sizes = [batch, 1, *sizes_of(b, dims, 1, 4)]
+    theta = b.like((batch, dims, dims + 1), b.some_dtype())
+    b.emit(name, (theta,), ((batch, *sizes[2:], dims), theta.dtype), sizes=sizes,
+           align_corners=b.chance(0.5))

@@ -52,3 +52,9 @@ SOURCES["interpolate"] = (
     "F.interpolate({0}, {size}, {scale}, {mode}, {align_corners})",
     "hvd::interpolate({0}, {{.size = {size}, .scale = {scale}, .mode = {mode}, "
     ".align_corners = {align_corners}}})")
+SOURCES["grid_sample"] = (
+    "F.grid_sample({0}, {1}, {mode}, {padding_mode}, {align_corners})",
+    "hvd::grid_sample({0}, {1}, {{.mode = {mode}, .padding = {padding_mode}, "
+    ".align_corners = {align_corners}}})")
+SOURCES["affine_grid"] = ("F.affine_grid({0}, {sizes}, {align_corners})",
+                          "hvd::affine_grid({0}, {sizes}, {align_corners})")

@@ -93,3 +93,7 @@ OPERATIONS["nn.functional.upsample_nearest"] = interpolated("nearest")
 OPERATIONS["nn.functional.upsample_bilinear"] = (
     lambda input, size=None, scale_factor=None: interpolated("bilinear")(
         input, size, scale_factor, align_corners=True))
+OPERATIONS["nn.functional.grid_sample"] = (
+    lambda input, grid, mode="bilinear", padding_mode="zeros", align_corners=False: call(
+        "grid_sample", input, grid, mode=mode, padding_mode=padding_mode,
+        align_corners=bool(align_corners)))

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/record/autocast.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/shape_ops.h"
@@ -109,8 +110,10 @@ Windows covering_windows(std::int64_t size, std::int64_t count) {
   return windows;
 }
 
-Images::Images(const Tensor& x, int dims, const char* operation) {
-  check_defined(x, operation);
+Images::Images(const Tensor& given, int dims, const char* operation) {
+  check_defined(given, operation);
+  // PyTorch's autocast computes pools of 3 dimensions in float32.
+  const Tensor x = dims == 3 ? autocast_wider(given) : given;
   if (!is_floating_point(x.dtype())) {
     throw_bad_dtype(x.dtype(), operation, "floating point");
   }

@@ -184,7 +184,7 @@ std::vector<ResizedLine> resized_lines(const Tensor& x,
           std::floor(static_cast<double>(line.from) * o.scale[at]);
       if (to >= 1 && to < 0x1p31) line.to = static_cast<std::int64_t>(to);
     }
-    if (line.from == 0 || x.size(1) == 0 || !is_sound(line.to, 1)) {
+    if (line.from == 0 || !is_sound(line.to, 1)) {
       refuse(x, absl::StrCat(
                     ": sizes and results must be positive and less than 2^31; "
                     "got the size [",

@@ -14,4 +14,11 @@ enum class InterpolateMode {
   kArea,          // The mean of the covered pixels.
 };
 
+// Pixels outside of the image, where a grid points there.
+enum class GridPadding {
+  kZeros,
+  kBorder,      // The nearest pixel of the border.
+  kReflection,  // The pixel at the mirrored place.
+};
+
 }  // namespace hvd

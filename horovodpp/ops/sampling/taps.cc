@@ -2,6 +2,7 @@
 #include "horovodpp/ops/sampling/taps.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -48,6 +49,16 @@ void add_linear(TapLine& taps, const ResizedLine& line, double place) {
   add_tap(taps, std::min(low + 1, line.from - 1), part);
 }
 
+// The coefficients of x^3, x^2, x and 1.
+using Cube = std::array<double, 4>;
+
+double derivative(Cube cube, int order, double x) {
+  for (int i = 0; i < order; ++i) {
+    cube = {0, 3 * cube[0], 2 * cube[1], cube[2]};
+  }
+  return ((cube[0] * x + cube[1]) * x + cube[2]) * x + cube[3];
+}
+
 void add_cubic(TapLine& taps, const ResizedLine& line, double place) {
   const double low = std::floor(place);
   const CubicWeights weights = cubic_weights(place - low);
@@ -61,16 +72,16 @@ void add_cubic(TapLine& taps, const ResizedLine& line, double place) {
 
 }  // namespace
 
-CubicWeights cubic_weights(double t) {
-  // Keys' convolution kernel with PyTorch's sharpness.
+CubicWeights cubic_weights(double t, int order) {
+  // Keys' convolution kernel with PyTorch's sharpness: cubes of the distance, for
+  // distances below 1 and from 1 to 2.
   constexpr double kA = -0.75;
-  const auto near = [](double x) {  // |x| <= 1
-    return ((kA + 2) * x - (kA + 3)) * x * x + 1;
-  };
-  const auto far = [](double x) {  // 1 < |x| < 2
-    return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA;
-  };
-  return {{far(t + 1), near(t), near(1 - t), far(2 - t)}};
+  constexpr Cube kNear = {kA + 2, -(kA + 3), 0, 1};
+  constexpr Cube kFar = {kA, -5 * kA, 8 * kA, -4 * kA};
+  const double mirrored = order % 2 == 0 ? 1 : -1;
+  return {{derivative(kFar, order, t + 1), derivative(kNear, order, t),
+           mirrored * derivative(kNear, order, 1 - t),
+           mirrored * derivative(kFar, order, 2 - t)}};
 }
 
 TapLine taps_of(const ResizedLine& line, InterpolateMode mode,

@@ -28,10 +28,11 @@ TapLine transposed(const TapLine& taps, std::int64_t size);
 // Whether each result is the element at its place.
 bool is_identity(const TapLine& taps, std::int64_t size);
 
-// The weights of the four pixels around a place `part` behind the second.
+// The weights of the four pixels around a place `part` behind the second, or
+// their derivatives of an order by the place.
 struct CubicWeights {
   double weight[4];
 };
-CubicWeights cubic_weights(double part);
+CubicWeights cubic_weights(double part, int order = 0);
 
 }  // namespace hvd::autograd

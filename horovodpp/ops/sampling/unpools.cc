@@ -2,6 +2,7 @@
 #include "horovodpp/ops/sampling/unpools.h"
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/record/autocast.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/images/images.h"
@@ -56,8 +57,9 @@ Triple unpooled_size(const Triple& windows, const PoolOptions& o,
 }
 
 template <typename Size>
-Tensor unpooled(const char* operation, const Tensor& x, const Tensor& indices,
-                const MaxUnpoolOptions<Size>& options) {
+Tensor unpooled(const char* operation, const Tensor& input,
+                const Tensor& indices, const MaxUnpoolOptions<Size>& options) {
+  const Tensor x = autocast_wider(input);
   const Images images(x, kDims<Size>, operation);
   if (!indices.defined() || indices.dtype() != DType::kI64 ||
       indices.shape() != x.shape()) {

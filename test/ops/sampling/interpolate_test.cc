@@ -82,14 +82,18 @@ TEST_P(Interpolate, IsTheSameInTheNarrowerTypesAndAnyLayout) {
   }
 }
 
-TEST_P(Interpolate, OfNoImagesIsEmpty) {
-  Dims none = GetParam().x;
-  none[0] = 0;
-  Tensor x = randn64(none);
-  const Tensor y = run(x);
-  EXPECT_EQ(y.num_elements(), 0);
-  y.sum().backward();
-  EXPECT_EQ(x.grad().shape(), x.shape());
+TEST_P(Interpolate, OfNoImagesOrChannelsIsEmpty) {
+  const std::size_t empty_sides =
+      GetParam().options.mode == Mode::kArea ? 1 : 2;
+  for (std::size_t d = 0; d < empty_sides; ++d) {
+    Dims none = GetParam().x;
+    none[d] = 0;
+    Tensor x = randn64(none);
+    const Tensor y = run(x);
+    EXPECT_EQ(y.num_elements(), 0);
+    y.sum().backward();
+    EXPECT_EQ(x.grad().shape(), x.shape());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Interpolate, testing::ValuesIn(kCases),
