@@ -8,7 +8,8 @@ import dataclasses
 import re
 
 from builder import INTEGERS
-from conditions import (CONVOLUTIONS, MAX_POOLS, ON_IMAGES, POOLS, SEVERAL_VIEWS, VIEWS, among_rounded_numbers, backward_to_inputs,
+from conditions import (CONVOLUTIONS, MAX_POOLS, MAX_UNPOOLS, ON_IMAGES, POOLS,
+                        SEVERAL_VIEWS, VIEWS, among_rounded_numbers, backward_to_inputs,
                         before, bias_is_not_of_outputs, both, copied_or_viewed, creates_graph,
                         does, either, every_tensor, given_gradient, writes_given_gradient_in_place,
                         has_empty_tensors, has_infinite_values,
@@ -142,7 +143,8 @@ AGAIN = "backward through the graph a second time"
 OF_OPERANDS = ("relu", "relu_", "relu_backward", "leaky_relu", "hardtanh", "relu6",
                "hardsigmoid", "hardshrink", "softshrink", "threshold", "nan_to_num", "rrelu",
                "hardswish", "elu", "celu", "selu", "softplus", "abs", "layer_norm", "batch_norm",
-               "nll_loss", "cross_entropy", "scaled_dot_product_attention", *CONVOLUTIONS, *POOLS)
+               "nll_loss", "cross_entropy", "scaled_dot_product_attention", "interpolate",
+               *CONVOLUTIONS, *POOLS, *MAX_UNPOOLS)
 
 CONVOLUTION = "|".join(CONVOLUTIONS)
 POOL = "|".join(POOLS)
@@ -347,6 +349,19 @@ KNOWN = [
           kind="accepted", operation=CONVOLUTION, theirs="Only zero batch or zero channel"),
     Known("images and weights without a channel are refused", kind="refused",
           operation=f"{CONVOLUTION}|{POOL}|max_unpool.d", ours="empty but for n"),
+    Known("the same, of interpolation by areas, and to nothing", kind="refused",
+          operation="interpolate", ours="empty but for n|sizes and results must be positive"),
+    Known("a pixel of weight 0 is multiplied by it, also if it is NaN or infinite; PyTorch leaves "
+          "some out", kind=VALUES, program=both(meets("interpolate"), one_is_not_finite)),
+    Known("PyTorch's pools of 3 dimensions take two layouts of one image", kind="accepted",
+          operation="(adaptive_)?(max|avg|lp)_pool3d.*", theirs="Unsupported memory format"),
+    Known("interpolation of images without a channel; PyTorch refuses it in some modes",
+          kind="accepted", operation="interpolate", theirs="Non-empty .D data tensor"),
+    Known("PyTorch's pools of one dimension or of one image are views of pools of more",
+          kind="accepted", theirs="Can't detach views in-place|A view was created in no_grad mode",
+          program=meets(*POOLS, *CONVOLUTIONS, "interpolate", *MAX_UNPOOLS)),
+    Known("affine_grid keeps its points; PyTorch makes them again", kind="refused",
+          operation="backward|grad", ours="MatmulBackward saved", program=meets("affine_grid")),
     Known("a transposed convolution to nothing is refused", kind="refused",
           operation="conv_transpose.d", ours="would have the size"),
     Known("PyTorch's avg_pool3d compares the kernel with the image without its padding",

@@ -101,6 +101,9 @@ def pool(b, name):
     padding = [b.rng.randint(0, k // 2) for k in kernel]
     largest = name.startswith("max")
     dilation = sizes_of(b, dims, 1, 2) if largest and b.chance(0.3) else [1] * dims
+    if dims == 3 and max(dilation) > 1:
+        # PyTorch's gradient of a window that misses the image would write outside of it.
+        padding = [0] * dims
     ceil_mode = b.chance(0.4)
     sizes = [window(x.sizes[-dims + i], kernel[i], stride[i], padding[i], dilation[i], ceil_mode)
              for i in range(dims)]

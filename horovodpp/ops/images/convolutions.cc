@@ -342,7 +342,7 @@ Tensor transposed(const char* operation, const Tensor& x, const Tensor& weight,
         const Tensor y =
             convolve(ConvPass::kBackwardData, shape, {c.x, c.weight, {}});
         if (!c.bias.defined()) return y;
-        Dims columns = Dims::filled(static_cast<std::size_t>(c.dims + 1), 1);
+        Dims columns = Dims::filled(static_cast<std::size_t>(c.dims) + 1, 1);
         columns[0] = shape.in;
         return y + reshape(c.bias, columns);
       });
