@@ -353,6 +353,8 @@ KNOWN = [
           operation="interpolate", ours="empty but for n|sizes and results must be positive"),
     Known("a pixel of weight 0 is multiplied by it, also if it is NaN or infinite; PyTorch leaves "
           "some out", kind=VALUES, program=both(meets("interpolate"), one_is_not_finite)),
+    Known("a stride of 0 is the kernel's size", kind="accepted",
+          operation=f"{POOL}|max_unpool.d", theirs="stride should not be zero|stride must be"),
     Known("PyTorch's pools of 3 dimensions take two layouts of one image", kind="accepted",
           operation="(adaptive_)?(max|avg|lp)_pool3d.*", theirs="Unsupported memory format"),
     Known("interpolation of images without a channel; PyTorch refuses it in some modes",
