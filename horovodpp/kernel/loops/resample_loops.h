@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop of interpolation along one dimension of plain memory.
+// The loops of interpolation along one dimension, and of sampling at single
+// places, on plain memory.
 #pragma once
 
 #include <cstdint>
@@ -40,5 +41,26 @@ void blend_taps(const TapLine& taps, std::int64_t i, std::int64_t inner,
                 const float* line, float* result);
 void blend_taps(const TapLine& taps, std::int64_t i, std::int64_t inner,
                 const double* line, double* result);
+
+// Pixels of an image with channels last, and their weights.
+template <typename T>
+struct PixelTaps {
+  const std::int64_t* pixel;
+  const T* weight;
+  int count;
+};
+
+// The weighted sum of the pixels, of all channels.
+void blend_pixels(const PixelTaps<float>& taps, std::int64_t channels,
+                  const float* image, float* result);
+void blend_pixels(const PixelTaps<double>& taps, std::int64_t channels,
+                  const double* image, double* result);
+
+// Adds `result`, weighted, to `part` channels of each pixel. An image has
+// `channels`; both pointers are at the first of the part.
+void add_to_pixels(const PixelTaps<float>& taps, std::int64_t channels,
+                   std::int64_t part, const float* result, float* image);
+void add_to_pixels(const PixelTaps<double>& taps, std::int64_t channels,
+                   std::int64_t part, const double* result, double* image);
 
 }  // namespace hvd::autograd

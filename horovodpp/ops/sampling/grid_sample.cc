@@ -11,6 +11,7 @@
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/loops/resample_loops.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
@@ -74,11 +75,7 @@ class Reads {
     }
   }
 
-  int count() const { return count_; }
-  std::int64_t pixel(int i) const {
-    return pixel_[static_cast<std::size_t>(i)];
-  }
-  T weight(int i) const { return weight_[static_cast<std::size_t>(i)]; }
+  PixelTaps<T> taps() const { return {pixel_.data(), weight_.data(), count_}; }
 
  private:
   void add(const Sampling& s, const GridTaps<T>& depth, int d,
@@ -114,14 +111,7 @@ void read_all(const Sampling& s, const Tensor& x, const Tensor& grid,
   const auto read = [&](std::int64_t i) {
     const Reads<T> reads(s, places + i * s.dims);
     const T* image = from + i / count * s.image.product() * channels;
-    T* result = to + i * channels;
-    std::fill_n(result, channels, T(0));
-    for (int t = 0; t < reads.count(); ++t) {
-      const T* pixel = image + reads.pixel(t) * channels;
-      const T weight = reads.weight(t);
-      for (std::int64_t c = 0; c < channels; ++c)
-        result[c] += weight * pixel[c];
-    }
+    blend_pixels(reads.taps(), channels, image, to + i * channels);
   };
   parallel_for({.count = x.size(0) * count, .cost = 4 * channels + 16},
                [&](std::int64_t begin, std::int64_t end) {
@@ -134,7 +124,7 @@ void read_all(const Sampling& s, const Tensor& x, const Tensor& grid,
 template <typename T>
 void write_all(const Sampling& s, const Tensor& y, const Tensor& grid,
                const Tensor& x) {
-  constexpr std::int64_t kPart = 16;
+  constexpr std::int64_t kPart = 64;
   const std::int64_t channels = y.size(1);
   const std::int64_t count = s.places.product();
   const std::int64_t parts = (channels + kPart - 1) / kPart;
@@ -144,17 +134,11 @@ void write_all(const Sampling& s, const Tensor& y, const Tensor& grid,
   std::fill_n(to, x.num_elements(), T(0));
   const auto write = [&](std::int64_t n, std::int64_t first) {
     const std::int64_t last = std::min(first + kPart, channels);
-    T* image = to + n * s.image.product() * channels;
+    T* image = to + n * s.image.product() * channels + first;
     for (std::int64_t i = n * count; i < (n + 1) * count; ++i) {
       const Reads<T> reads(s, places + i * s.dims);
-      const T* result = from + i * channels;
-      for (int t = 0; t < reads.count(); ++t) {
-        T* pixel = image + reads.pixel(t) * channels;
-        const T weight = reads.weight(t);
-        for (std::int64_t c = first; c < last; ++c) {
-          pixel[c] += weight * result[c];
-        }
-      }
+      add_to_pixels(reads.taps(), channels, last - first,
+                    from + i * channels + first, image);
     }
   };
   parallel_for({.count = y.size(0) * parts, .cost = count * (4 * kPart + 16)},
@@ -205,19 +189,24 @@ struct GridNode : Node {
   }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     const Tensor places = grid.unpack(*this);
-    const Tensor& gradient = grads[0];
+    const Tensor gradient = in_layout(grads[0]);
     if (wants(0)) {
       results[0] = reads ? written(sampling, gradient, places)
                          : sampled(sampling, gradient, places);
     }
     if (!wants(1)) return;
-    const Tensor given = first.unpack(*this);
+    const Tensor given = in_layout(first.unpack(*this));
     results[1] = reads ? gradient_of_grid(sampling, given, gradient, places)
                        : gradient_of_grid(sampling, gradient, given, places);
   }
   void release_saved() override {
     first.release();
     grid.release();
+  }
+
+  // In the layout of the loops, several of which read it.
+  static Tensor in_layout(const Tensor& x) {
+    return is_grad_enabled() ? x : channels_last(x);
   }
 
   Sampling sampling;
