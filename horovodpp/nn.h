@@ -14,6 +14,8 @@
 #include "horovodpp/nn/decoder/key_value_cache.h"     // IWYU pragma: export
 #include "horovodpp/nn/decoder/sampling.h"            // IWYU pragma: export
 #include "horovodpp/nn/decoder/swiglu.h"              // IWYU pragma: export
+#include "horovodpp/nn/images/convolutions.h"         // IWYU pragma: export
+#include "horovodpp/nn/images/pools.h"                // IWYU pragma: export
 #include "horovodpp/nn/init.h"                        // IWYU pragma: export
 #include "horovodpp/nn/layers/activations.h"          // IWYU pragma: export
 #include "horovodpp/nn/layers/cells.h"                // IWYU pragma: export

@@ -32,6 +32,9 @@
 #include "horovodpp/ops/reduce_ops.h"                 // IWYU pragma: export
 #include "horovodpp/ops/reductions/scan_ops.h"        // IWYU pragma: export
 #include "horovodpp/ops/reductions/statistics_ops.h"  // IWYU pragma: export
+#include "horovodpp/ops/sampling/grid_sample.h"       // IWYU pragma: export
+#include "horovodpp/ops/sampling/interpolate.h"       // IWYU pragma: export
+#include "horovodpp/ops/sampling/unpools.h"           // IWYU pragma: export
 #include "horovodpp/ops/shape_ops.h"                  // IWYU pragma: export
 #include "horovodpp/ops/shapes/contractions.h"        // IWYU pragma: export
 #include "horovodpp/ops/shapes/copies.h"              // IWYU pragma: export

@@ -143,9 +143,12 @@ def torch_rows():
         "max_pool2d": lambda x: F.max_pool2d(x, 3, 2, 1),
         "avg_pool2d": lambda x: F.avg_pool2d(x, 2),
         "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, 1),
+        "bilinear": lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),
     }
     for name, function in image.items():
         rows[name] = lambda f=function: (leaf(*images), f, True)
+    deep = (4, 32, 16, 28, 28)
+    rows["max_pool3d"] = lambda: (leaf(*deep), lambda x: F.max_pool3d(x, 2), True)
 
     def with_operands(name, make, shape=matrix, backward=True):
         """make() returns the operation, with its other operands."""
@@ -226,6 +229,16 @@ def torch_rows():
         "depthwise_conv2d",
         lambda: lambda x, w=leaf(64, 1, 3, 3): F.conv2d(x, w, padding=1, groups=64),
         images,
+    )
+    with_operands(
+        "grid_sample",
+        lambda: lambda x, grid=torch.rand(16, 56, 56, 2, requires_grad=True): F.grid_sample(
+            x, grid, align_corners=False
+        ),
+        images,
+    )
+    with_operands(
+        "conv3d", lambda: lambda x, w=leaf(32, 32, 3, 3, 3): F.conv3d(x, w, padding=1), deep
     )
     heads = (1, 8, 2048, 64)
     with_operands(

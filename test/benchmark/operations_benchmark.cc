@@ -279,6 +279,23 @@ void add_images(Rows& rows) {
   });
   add("avg_pool2d", [](auto& x) { return avg_pool2d(x, {.kernel = 2}); });
   add("adaptive_avg_pool2d", [](auto& x) { return adaptive_avg_pool2d(x, 1); });
+  add("bilinear", [](auto& x) {
+    return interpolate(x, {.scale = {2}, .mode = InterpolateMode::kLinear});
+  });
+  rows["grid_sample"] = [] {
+    const Tensor grid = rand({16, 56, 56, 2}, {.requires_grad = true});
+    return Row{[grid](auto& x) { return grid_sample(x, grid); }, leaf(kImages)};
+  };
+  const auto add_deep = [&](const std::string& name, const Unary& run) {
+    rows[name] = [run] { return Row{run, leaf({4, 32, 16, 28, 28})}; };
+  };
+  add_deep("max_pool3d", [](auto& x) { return max_pool3d(x, {.kernel = 2}); });
+  rows["conv3d"] = [] {
+    const Tensor weight = leaf({32, 32, 3, 3, 3});
+    return Row{
+        [weight](auto& x) { return conv3d(x, weight, {}, {.padding = 1}); },
+        leaf({4, 32, 16, 28, 28})};
+  };
   rows["batch_norm"] = [] {
     const Tensor weight = ones({64}, {.requires_grad = true});
     const Tensor bias = zeros({64}, {.requires_grad = true});

@@ -365,6 +365,11 @@ def numbers_in(text):
     return np.atleast_1d(np.array(eval(compile(tree, "", "eval"), names), dtype=np.float64))
 
 
-ON_IMAGES = {"conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "batch_norm",
+CONVOLUTIONS = tuple(f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3))
+MAX_POOLS = tuple(f"max_pool{dims}d{end}" for dims in (1, 2, 3) for end in ("", "_with_indices"))
+POOLS = MAX_POOLS + tuple(f"adaptive_{name}" for name in MAX_POOLS) + tuple(
+    f"{kind}_pool{dims}d" for kind in ("avg", "adaptive_avg", "lp") for dims in (1, 2, 3))
+MAX_UNPOOLS = tuple(f"max_unpool{dims}d" for dims in (1, 2, 3))
+ON_IMAGES = {*CONVOLUTIONS, *POOLS, *MAX_UNPOOLS, "interpolate", "grid_sample", "batch_norm",
              "channels_last"}
 SEVERAL_VIEWS = {"split", "split_size", "chunk", "unbind", "hsplit", "vsplit", "dsplit"}

@@ -9,6 +9,7 @@ import json
 import math
 
 import sources_composed
+import sources_images
 import sources_reductions
 import sources_scatter
 import sources_shapes
@@ -108,19 +109,6 @@ SOURCES = {
         ".reduction = {reduction}, .label_smoothing = {label_smoothing}}})"),
     "mse_loss": ("F.mse_loss({0}, {1}, reduction={reduction})",
                  "hvd::mse_loss({0}, {1}, {reduction})"),
-    "conv2d": ("F.conv2d({0}, {1}, {2}, {stride}, {padding}, {dilation}, {groups})",
-               "hvd::conv2d({0}, {1}, {2}, {{.stride = {stride}, .padding = {padding}, "
-               ".dilation = {dilation}, .groups = {groups}}})"),
-    "max_pool2d": ("F.max_pool2d({0}, {kernel}, {stride}, {padding}, {dilation}, {ceil_mode})",
-                   "hvd::max_pool2d({0}, {{.kernel = {kernel}, .stride = {stride}, .padding = "
-                   "{padding}, .dilation = {dilation}, .ceil_mode = {ceil_mode}}})"),
-    "avg_pool2d": ("F.avg_pool2d({0}, {kernel}, {stride}, {padding}, {ceil_mode}, "
-                   "{count_include_pad})",
-                   "hvd::avg_pool2d({0}, {{.kernel = {kernel}, .stride = {stride}, .padding = "
-                   "{padding}, .ceil_mode = {ceil_mode}, .count_include_pad = "
-                   "{count_include_pad}}})"),
-    "adaptive_avg_pool2d": ("F.adaptive_avg_pool2d({0}, {size})",
-                            "hvd::adaptive_avg_pool2d({0}, {size})"),
     "batch_norm": ("F.batch_norm({0}, {1}, {2}, {3}, {4}, {training}, {momentum}, {eps})",
                    "hvd::batch_norm({0}, {1}, {2}, {3}, {4}, {{.training = {training}, "
                    ".momentum = {momentum}, .eps = {eps}}})"),
@@ -237,6 +225,7 @@ SOURCES.update({f"{name}_number": (f"torch.{name}({{0}}, {{number}})",
                 for name in ["eq", "ne", "lt", "le", "gt", "ge"]})
 
 SOURCES.update(sources_composed.SOURCES)
+SOURCES.update(sources_images.SOURCES)
 SOURCES.update(sources_reductions.SOURCES)
 SOURCES.update(sources_shapes.SOURCES)
 SOURCES.update(sources_scatter.SOURCES)
@@ -262,7 +251,7 @@ TENSOR_LISTS = ("of", "gradients", "inputs")
 # They return lists of tensors.
 SEVERAL = {"split", "split_size", "chunk", "unbind", "grad", "hsplit", "vsplit", "dsplit"} | \
     sources_shapes.SEVERAL
-PAIRS = ("kernel", "stride", "padding", "dilation", "size")
+PAIRS = ("kernel", "stride", "padding", "output_padding", "dilation", "size")
 CPP_DTYPES = {"float32": "kF32", "float64": "kF64", "float16": "kF16", "bfloat16": "kBF16",
               "int64": "kI64", "bool": "kBool", "int32": "kI32", "uint8": "kU8"}
 
@@ -339,6 +328,8 @@ class _Dialect:
             return self.dtype(value)
         if key == "reduction":
             return self.reduction(value)
+        if key in ("mode", "padding_mode") and value in sources_images.MODES:
+            return self.mode(value)
         if value is None:
             return self.no_value
         if isinstance(value, bool):
@@ -387,6 +378,9 @@ class _Python(_Dialect):
         return repr(name)
 
     def reduce(self, name):
+        return repr(name)
+
+    def mode(self, name):
         return repr(name)
 
     def boolean(self, value):
@@ -443,6 +437,9 @@ class _Cpp(_Dialect):
 
     def reduction(self, name):
         return "hvd::Reduction::k" + name.capitalize()
+
+    def mode(self, name):
+        return "hvd::" + sources_images.MODES[name]
 
     def reduce(self, name):
         return "hvd::ScatterReduce::" + sources_scatter.REDUCE[name]

@@ -6,6 +6,7 @@ import random
 import recipes_composed
 import recipes_elementwise
 import recipes_graphs
+import recipes_images
 import recipes_more_shapes
 import recipes_networks
 import recipes_reductions

@@ -8,7 +8,8 @@ import dataclasses
 import re
 
 from builder import INTEGERS
-from conditions import (ON_IMAGES, SEVERAL_VIEWS, VIEWS, among_rounded_numbers, backward_to_inputs,
+from conditions import (CONVOLUTIONS, MAX_POOLS, MAX_UNPOOLS, ON_IMAGES, POOLS,
+                        SEVERAL_VIEWS, VIEWS, among_rounded_numbers, backward_to_inputs,
                         before, bias_is_not_of_outputs, both, copied_or_viewed, creates_graph,
                         does, either, every_tensor, given_gradient, writes_given_gradient_in_place,
                         has_empty_tensors, has_infinite_values,
@@ -142,9 +143,11 @@ AGAIN = "backward through the graph a second time"
 OF_OPERANDS = ("relu", "relu_", "relu_backward", "leaky_relu", "hardtanh", "relu6",
                "hardsigmoid", "hardshrink", "softshrink", "threshold", "nan_to_num", "rrelu",
                "hardswish", "elu", "celu", "selu", "softplus", "abs", "layer_norm", "batch_norm",
-               "nll_loss", "cross_entropy", "conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d",
-               "scaled_dot_product_attention")
+               "nll_loss", "cross_entropy", "scaled_dot_product_attention", "interpolate",
+               *CONVOLUTIONS, *POOLS, *MAX_UNPOOLS)
 
+CONVOLUTION = "|".join(CONVOLUTIONS)
+POOL = "|".join(POOLS)
 PROMOTING = ("add|sub|mul|div|eq|ne|lt|le|gt|ge|pow|remainder|fmod|floor_divide|maximum|minimum|fmax|"
              "fmin|atan2|logical_.*|bitwise_.*|where|clamp|cat|stack")
 
@@ -342,10 +345,36 @@ KNOWN = [
           theirs="must match the size", program=reduces_a_larger_source),
     Known("the same, where PyTorch repeats the gradient", kind="gradient's values|values",
           operation="backward|grad", program=reduces_a_larger_source),
-    Known("conv2d of images without a row or column: all of the window is padding",
-          kind="accepted", operation="conv2d", theirs="Only zero batch or zero channel"),
+    Known("convolutions of images without a row or column: all of the window is padding",
+          kind="accepted", operation=CONVOLUTION, theirs="Only zero batch or zero channel"),
     Known("images and weights without a channel are refused", kind="refused",
-          operation="conv2d|adaptive_avg_pool2d|avg_pool2d|max_pool2d", ours="empty but for n"),
+          operation=f"{CONVOLUTION}|{POOL}|max_unpool.d", ours="empty but for n"),
+    Known("the same, of interpolation by areas, and to nothing", kind="refused",
+          operation="interpolate", ours="empty but for n|sizes and results must be positive"),
+    Known("a pixel of weight 0 is multiplied by it, also if it is NaN or infinite; PyTorch leaves "
+          "some out", kind=VALUES, program=both(meets("interpolate"), one_is_not_finite)),
+    Known("a stride of 0 is the kernel's size", kind="accepted",
+          operation=f"{POOL}|max_unpool.d", theirs="stride should not be zero|stride must be"),
+    Known("PyTorch's pools of 3 dimensions take two layouts of one image", kind="accepted",
+          operation="(adaptive_)?(max|avg|lp)_pool3d.*", theirs="Unsupported memory format"),
+    Known("interpolation of images without a channel; PyTorch refuses it in some modes",
+          kind="accepted", operation="interpolate", theirs="Non-empty .D data tensor"),
+    Known("PyTorch's pools of one dimension or of one image are views of pools of more",
+          kind="accepted", theirs="Can't detach views in-place|A view was created in no_grad mode",
+          program=meets(*POOLS, *CONVOLUTIONS, "interpolate", *MAX_UNPOOLS)),
+    Known("affine_grid keeps its points; PyTorch makes them again", kind="refused",
+          operation="backward|grad", ours="MatmulBackward saved", program=meets("affine_grid")),
+    Known("a transposed convolution to nothing is refused", kind="refused",
+          operation="conv_transpose.d", ours="would have the size"),
+    Known("PyTorch's avg_pool3d compares the kernel with the image without its padding",
+          kind="accepted", operation="avg_pool3d|lp_pool3d", theirs="smaller than kernel size"),
+    Known("PyTorch's avg_pool3d has no loop for 16-bit types", kind="accepted",
+          operation="avg_pool3d|lp_pool3d|backward|grad",
+          theirs="avg_pool3d.* not implemented for .*(Half|BFloat16)"),
+    Known("PyTorch's affine_grid has no linspace of 16-bit types", kind="accepted",
+          operation="affine_grid", theirs="tensor_cpu.* not implemented for"),
+    Known("a dilated window that misses the image has no index; PyTorch's is outside", kind="values",
+          operation="max_pool.d_with_indices", ours="-1", program=meets(*MAX_POOLS, where=is_dilated)),
     Known("no statistics of nothing", kind="refused", operation="batch_norm",
           ours=r"Expected more than 1 value per channel when training, but the input is .*\D0\D"),
     Known("an infinite weight or statistic of batch_norm becomes a scale and a shift, which are "
@@ -371,7 +400,8 @@ KNOWN = [
           program=values_are_not_as_many_as_keys),
     Known("a tensor cannot have its view as its grad()", kind="refused",
           operation="set_grad", ours="cannot be its own gradient"),
-    Known("options of conv2d are checked of empty images, too", kind="refused", operation="conv2d",
+    Known("options of convolutions are checked of empty images, too", kind="refused",
+          operation=CONVOLUTION,
           ours="stride and dilation must be positive", program=has_empty_tensors),
     Known("one row of logits has one target []", kind="refused", operation="nll_loss|cross_entropy",
           ours="do not go together"),
@@ -457,7 +487,7 @@ KNOWN = [
     Known("cat and others require equal numbers of dimensions, also of tensors [0]", kind="refused",
           operation="cat|roll", ours="is out of range", program=has_empty_tensors),
     Known("an adaptive pooling to nothing is refused", kind="refused",
-          operation="adaptive_avg_pool2d", ours="is not positive"),
+          operation="adaptive_(avg|max)_pool.*", ours="is not positive"),
     Known("copy_ of a tensor to itself checks as any other", kind="refused", operation="copy_",
           ours="several elements .* on one place",
           program=lambda program, difference: by_itself(difference.statement)),
@@ -487,12 +517,12 @@ KNOWN = [
           kind=VALUES, ours="nan", program=both(
               has_infinite_values, meets("scaled_dot_product_attention"), one_is_not_finite)),
     Known("a dilated window that misses the image has no gradient; PyTorch's is that of some pixel",
-          kind=VALUES, operation="backward|grad|end", program=meets("max_pool2d", where=is_dilated)),
-    Known("a weight of conv2d that meets only padding gives no NaN", kind=VALUES,
-          program=both(has_infinite_values, meets("conv2d"), theirs_is_nan)),
+          kind=VALUES, operation="backward|grad|end", program=meets(*MAX_POOLS, where=is_dilated)),
+    Known("a weight of a convolution that meets only padding gives no NaN", kind=VALUES,
+          program=both(has_infinite_values, meets(*CONVOLUTIONS), theirs_is_nan)),
     Known("convolutions of bfloat16 take two channels at once, and multiply the infinities beside "
           "an odd one by 0; which ones do differs", kind=VALUES, ours="nan", program=both(
-              in_16_bits, meets("conv2d"), one_is_not_finite)),
+              in_16_bits, meets(*CONVOLUTIONS), one_is_not_finite)),
     Known("a tensor multiplied by a beta of 0 has no effect in addmm, nor the result of relu in "
           "relu_backward", kind="refused", operation="grad", ours="appears to not have been used",
           program=either(meets(*ADDED_PRODUCTS, where=has_beta_zero), meets("relu_backward"))),
@@ -604,7 +634,7 @@ KNOWN = [
           operation="max_dim|min_dim|argmax|argmax_dim", program=among_rounded_numbers),
     Known("the sign of a zero is not the same everywhere, and so not that of 1 divided by it",
           kind=VALUES, ours="inf", theirs="inf", program=both(
-              meets("matmul", "bmm", "addmm", "linear", "conv2d"), signs_differ)),
+              meets("matmul", "bmm", "addmm", "linear", *CONVOLUTIONS), signs_differ)),
     Known("an operand that shares memory with the tensor written in place is read before; "
           "PyTorch's in some order", kind="values", operation=".*_", program=reads_its_own_writes),
     Known("a backward under autocast: the products of an LSTM's are in the lower precision",
@@ -675,7 +705,7 @@ KNOWN = [
           theirs="could not create a primitive"),
     Known("PyTorch's autocast of several operands knows no float64", kind="accepted",
           theirs="in at::autocast::prioritize"),
-    Known("PyTorch's max_pool2d of 16-bit types refuses some gradients", kind="accepted",
+    Known("PyTorch's max pools of 16-bit types refuses some gradients", kind="accepted",
           operation="backward|grad", theirs="grad_input must be contiguous"),
     Known("a node that keeps nothing can run again, and there are more of these", kind="accepted",
           operation="backward|grad", theirs=AGAIN),

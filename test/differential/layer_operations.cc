@@ -27,13 +27,6 @@ void add_resampling(Operations& all) {
   all["pixel_unshuffle"] = [](const Statement& s) {
     return Results{nn::PixelUnshuffle(s.integer("factor"))(s[0])};
   };
-  all["upsample"] = [](const Statement& s) {
-    return Results{
-        nn::Upsample({.size = s.pair("size"),
-                      .scale = s.pair("scale"),
-                      .bilinear = s.flag("bilinear"),
-                      .align_corners = s.flag("align_corners")})(s[0])};
-  };
   const std::map<std::string, nn::PadMode> modes = {
       {"pad_reflect", nn::PadMode::kReflect},
       {"pad_replicate", nn::PadMode::kReplicate},

@@ -32,34 +32,6 @@ void add_losses(Operations& all) {
   };
 }
 
-void add_image_operations(Operations& all) {
-  all["conv2d"] = [](const Statement& s) {
-    return Results{conv2d(s[0], s[1], s[2],
-                          {.stride = s.pair("stride"),
-                           .padding = s.pair("padding"),
-                           .dilation = s.pair("dilation"),
-                           .groups = s.integer("groups")})};
-  };
-  all["max_pool2d"] = [](const Statement& s) {
-    return Results{max_pool2d(s[0], {.kernel = s.pair("kernel"),
-                                     .stride = s.pair("stride"),
-                                     .padding = s.pair("padding"),
-                                     .dilation = s.pair("dilation"),
-                                     .ceil_mode = s.flag("ceil_mode")})};
-  };
-  all["avg_pool2d"] = [](const Statement& s) {
-    return Results{
-        avg_pool2d(s[0], {.kernel = s.pair("kernel"),
-                          .stride = s.pair("stride"),
-                          .padding = s.pair("padding"),
-                          .ceil_mode = s.flag("ceil_mode"),
-                          .count_include_pad = s.flag("count_include_pad")})};
-  };
-  all["adaptive_avg_pool2d"] = [](const Statement& s) {
-    return Results{adaptive_avg_pool2d(s[0], s.pair("size"))};
-  };
-}
-
 void add_norms(Operations& all) {
   all["batch_norm"] = [](const Statement& s) {
     return Results{batch_norm(s[0], s[1], s[2], s[3], s[4],
@@ -77,7 +49,6 @@ void add_norms(Operations& all) {
 
 void add_network_operations(Operations& all) {
   add_losses(all);
-  add_image_operations(all);
   add_norms(all);
   all["scaled_dot_product_attention"] = [](const Statement& s) {
     AttentionOptions options{.mask = s[3],

@@ -15,6 +15,7 @@ const Operations& all_operations() {
     add_lookups(operations);
     add_scatters(operations);
     add_network_operations(operations);
+    add_image_operations(operations);
     add_inplace_operations(operations);
     add_graph_statements(operations);
     add_functions(operations);

@@ -24,6 +24,7 @@ void add_composed(Operations& operations);
 void add_lookups(Operations& operations);
 void add_scatters(Operations& operations);
 void add_network_operations(Operations& operations);
+void add_image_operations(Operations& operations);
 void add_inplace_operations(Operations& operations);
 void add_graph_statements(Operations& operations);
 void add_functions(Operations& operations);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Losses, images, norms, attention and recurrent layers."""
+"""Losses, norms, attention and recurrent layers."""
 
 from builder import promoted
 from recipes import recipe
@@ -32,70 +32,6 @@ def class_loss(b, name):
         given["label_smoothing"] = b.rng.choice((0.0, 0.0, 0.1, 1.0))
     b.emit(name, (x, targets, weight), (rest if reduction == "none" else (), x.dtype),
            ignore_index=ignored, reduction=reduction, **given)
-
-
-def image(b, low=4):
-    return b.floating(low=low, high=4)
-
-
-def pair(b, low, high):
-    return [b.rng.randint(low, high), b.rng.randint(low, high)]
-
-
-def window(n, kernel, stride, padding, dilation=1, ceil_mode=False):
-    """The number of windows, or None if unknown."""
-    room = n + 2 * padding - dilation * (kernel - 1) - 1
-    if room < 0:
-        return None
-    count = -(-room // stride) + 1 if ceil_mode else room // stride + 1
-    if ceil_mode and (count - 1) * stride >= n + padding:
-        count -= 1
-    return count
-
-
-@recipe("conv2d", weight=2)
-def conv2d(b, name):
-    x = image(b)
-    groups = x.sizes[1] if x.sizes[1] and b.chance(0.3) else 1
-    kernel, stride, padding, dilation = pair(b, 1, 3), pair(b, 1, 2), pair(b, 0, 2), pair(b, 1, 2)
-    out = groups * b.rng.randint(1, 3)
-    weight = b.like((out, x.sizes[1] // groups, *kernel), x.dtype)
-    bias = b.like((out,), x.dtype) if b.chance(0.5) else None
-    sizes = [window(x.sizes[2 + i], kernel[i], stride[i], padding[i], dilation[i])
-             for i in range(2)]
-    result = [] if None in sizes else [(x.sizes[0], out, *sizes)]
-    emit_image(b, name, (x, weight, bias), x, result, stride=stride, padding=padding,
-               dilation=dilation, groups=groups)
-
-
-def emit_image(b, name, of, x, result, **attributes):
-    """Also emits windows that do not fit: both sides must refuse them."""
-    made = b.emit(name, of, (result[0] if result else (), x.dtype), **attributes)
-    if not result and made[0] in b.known:
-        b.known.remove(made[0])
-
-
-@recipe("max_pool2d", "avg_pool2d")
-def pool(b, name):
-    x = image(b, low=3)
-    kernel, stride = pair(b, 1, 3), pair(b, 1, 2)
-    padding = [b.rng.randint(0, k // 2) for k in kernel]
-    dilation = pair(b, 1, 2) if name == "max_pool2d" and b.chance(0.3) else [1, 1]
-    ceil_mode = b.chance(0.4)
-    sizes = [window(x.sizes[-2 + i], kernel[i], stride[i], padding[i], dilation[i], ceil_mode)
-             for i in range(2)]
-    result = [] if None in sizes else [(*x.sizes[:-2], *sizes)]
-    given = {"dilation": dilation} if name == "max_pool2d" else {
-        "count_include_pad": b.chance(0.5)}
-    emit_image(b, name, (x,), x, result, kernel=kernel, stride=stride, padding=padding,
-               ceil_mode=ceil_mode, **given)
-
-
-@recipe("adaptive_avg_pool2d")
-def adaptive(b, name):
-    x = image(b, low=3)
-    size = pair(b, 1, 4)
-    b.emit(name, (x,), ((*x.sizes[:-2], *size), x.dtype), size=size)
 
 
 @recipe("batch_norm", weight=1.5)

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "horovodpp/nn/images/convolutions.h"
 #include "horovodpp/nn/layers/functions.h"
 #include "horovodpp/nn/layers/linear.h"
 #include "horovodpp/nn/layers/norms.h"

@@ -49,11 +49,6 @@ def numbers(values):
     return values
 
 
-def pair(value):
-    values = numbers(value)
-    return values * 2 if len(values) == 1 else values
-
-
 def plain(value):
     if isinstance(value, torch.dtype):
         need(value in NAMES, f"dtype {value}")

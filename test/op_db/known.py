@@ -49,6 +49,8 @@ KNOWN = [
           "value refused", r"float\d+\[0\] is not \[n, channels, ...\]"),
     Known("a number is not a row of one class", "nn.functional.multilabel_margin_loss|"
           "nn.functional.multi_margin_loss", "value refused", r"predictions .* do not go together"),
+    Known("a stride of 0 is the kernel's size", "nn.functional.max_pool1d", "accepted",
+          labels="error input"),
     Known("p of a norm is above 0", "nn.functional.pairwise_distance", "value refused",
           "wanted is a positive number", rare=True),
     Known("PyTorch's gradient holds for normalized log-probabilities alone; ours is the derivative "

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line of operations.py, more_operations.py or composed_operations.py for an entry of op_db."""
+"""The line of operations.py, or of a file beside it, for an entry of op_db."""
 
 import composed_operations  # noqa: F401
+import image_operations  # noqa: F401
 import more_operations  # noqa: F401
 from calls import Without  # noqa: F401
 from operations import OPERATIONS

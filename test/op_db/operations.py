@@ -6,7 +6,7 @@ the interpreter (test/differential/*.cc). need() names an option that ours lacks
 argument that the line does not list are skipped, too. A key "name/variant" is for one variant.
 """
 
-from calls import Without, call, need, number, numbers, pair  # noqa: F401
+from calls import Without, call, need, number, numbers  # noqa: F401
 import torch
 
 
@@ -133,32 +133,6 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
                 reduction=reduction)
 
 
-def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    need(not isinstance(padding, str), "padding by name")
-    return call("conv2d", input, weight, bias, stride=pair(stride), padding=pair(padding),
-                dilation=pair(dilation), groups=groups)
-
-
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
-               return_indices=False):
-    need(not return_indices, "return_indices")
-    return call("max_pool2d", input, kernel=pair(kernel_size), stride=pair(stride or 0),
-                padding=pair(padding), dilation=pair(dilation), ceil_mode=ceil_mode)
-
-
-def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
-               count_include_pad=True, divisor_override=None):
-    need(divisor_override is None, "divisor_override")
-    return call("avg_pool2d", input, kernel=pair(kernel_size), stride=pair(stride or 0),
-                padding=pair(padding), ceil_mode=ceil_mode, count_include_pad=count_include_pad)
-
-
-def adaptive_pool(input, output_size):
-    size = [output_size] * 2 if isinstance(output_size, int) else list(output_size)
-    need(None not in size, "None as a size")
-    return call("adaptive_avg_pool2d", input, size=size)
-
-
 def clamp(input, min=None, max=None):
     need(not is_tensor(min) and not is_tensor(max), "bounds as tensors")
     return call("clamp", input, low=float("-inf") if min is None else number(min),
@@ -200,18 +174,6 @@ def gelu(input, approximate="none"):
 def roll(input, shifts, dims=None):
     need(dims is not None, "roll() of all elements")
     return call("roll", input, shifts=numbers(shifts), dims=numbers(dims))
-
-
-def upsampled(bilinear):
-    def line(input, size=None, scale_factor=None, mode=None, align_corners=None,
-             recompute_scale_factor=None):
-        need(input.dim() == 4, "images of other than two dimensions")
-        factors = [scale_factor] if isinstance(scale_factor, (int, float)) else scale_factor or [1]
-        need(all(factor == int(factor) for factor in factors), "a factor that is not whole")
-        return call("upsample", input, size=pair(size or 0),
-                    scale=pair([int(factor) for factor in factors]), bilinear=bilinear,
-                    align_corners=bool(align_corners))
-    return line
 
 
 def rsub(input, other, alpha=1):
@@ -344,15 +306,6 @@ OPERATIONS.update({
     "nn.functional.glu": lambda input, dim=-1: call("glu", input, dim=dim),
     "nn.functional.gelu": gelu,
     # Images, norms, attention.
-    "nn.functional.conv2d": conv2d,
-    "nn.functional.max_pool2d": max_pool2d,
-    "nn.functional.avg_pool2d": avg_pool2d,
-    "nn.functional.adaptive_avg_pool2d": adaptive_pool,
-    "nn.functional.interpolate/nearest": upsampled(False),
-    "nn.functional.interpolate/bilinear": upsampled(True),
-    "nn.functional.upsample_nearest": upsampled(False),
-    "nn.functional.upsample_bilinear": lambda input, size=None, scale_factor=None:
-        upsampled(True)(input, size, scale_factor, align_corners=True),
     "nn.functional.pixel_shuffle": lambda input, upscale_factor: call(
         "pixel_shuffle", input, factor=upscale_factor),
     "nn.functional.pixel_unshuffle": lambda input, downscale_factor: call(

@@ -14,9 +14,9 @@ END = "<!-- The end of the table of functions -->"
 OURS = {
     "__radd__": "`+`", "__rmul__": "`*`", "__rsub__": "`-`", "__rdiv__": "`/`",
     "__rmatmul__": "`matmul`", "__getitem__": "`x.index({…})`", "true_divide": "`div`",
-    "rsub": "`-`", "mm": "`matmul`", "nn.functional.interpolate": "`nn::Upsample`",
-    "nn.functional.upsample_nearest": "`nn::Upsample`",
-    "nn.functional.upsample_bilinear": "`nn::Upsample`",
+    "rsub": "`-`", "mm": "`matmul`",
+    "nn.functional.upsample_nearest": "`interpolate`",
+    "nn.functional.upsample_bilinear": "`interpolate`",
     "reshape_as": "`reshape`", "view_as": "`view`", "expand_as": "`expand`",
     "broadcast_to": "`expand`", "split_with_sizes": "`split`", "constant_pad_nd": "`pad`",
     "as_strided": "`autograd::as_strided`", "sum_to_size": "`autograd::sum_to`",
@@ -30,10 +30,7 @@ OURS = {
 
 # Ours in another form, with tests elsewhere: random, without a value, or a module with a state.
 ELSEWHERE = {
-    "nn.functional.prelu": "`nn::PReLU`", "nn.functional.conv1d": "`nn::Conv1d`",
-    "nn.functional.conv_transpose2d": "`nn::ConvTranspose2d`",
-    "nn.functional.max_pool1d": "`nn::MaxPool1d`", "nn.functional.avg_pool1d": "`nn::AvgPool1d`",
-    "nn.functional.adaptive_avg_pool1d": "`nn::AdaptiveAvgPool1d`",
+    "nn.functional.prelu": "`nn::PReLU`",
     "nn.functional.instance_norm": "`nn::InstanceNorm1d` to `3d`",
     "nn.functional.dropout": "`dropout`",
     "nn.functional.multi_head_attention_forward": "`nn::MultiheadAttention`",
@@ -81,9 +78,9 @@ LEFT_OUT = [
     ("no random distributions but uniform, normal and Bernoulli",
      r"cauchy|exponential|geometric|log_normal|multinomial|randint|nn\.functional\.(dropout[23]d|"
      r".*alpha_dropout|rrelu)"),
-    ("three dimensions, fractions and inverses of pools, and other images",
-     r"nn\.functional\.(.*3d|fractional_.*|max_unpool.*|adaptive_max.*|conv_transpose1d|"
-     r"grid_sample|unfold|local_response_norm|channel_shuffle)"),
+    ("fractional pools, and other images",
+     r"nn\.functional\.(fractional_.*|"
+     r"unfold|local_response_norm|channel_shuffle)"),
     ("no histograms, integrals and further statistics",
      r"hist.*|bincount|bucketize|searchsorted|corrcoef|cov|quantile|nanquantile|mode|trapz|"
      r"trapezoid|cumulative_trapezoid|gradient|unique.*|renorm|nn\.functional\.pdist|cdist"),

@@ -21,18 +21,23 @@ HWY_INLINE void max_of_channels(D d, const PoolWindow& window,
                                 std::int64_t channels, const float* x, float* y,
                                 std::int32_t* places) {
   const hn::RebindToSigned<D> integers;
-  const std::int64_t first = window.pixel(0, 0);
+  const std::int64_t first = window.first_pixel(0, 0);
   auto best = hn::LoadU(d, x + first * channels);
   auto place = hn::Set(integers, static_cast<std::int32_t>(first));
-  for (std::int64_t i = 0; i < window.rows; ++i) {
-    for (std::int64_t j = i == 0 ? 1 : 0; j < window.columns; ++j) {
-      const std::int64_t pixel = window.pixel(i, j);
-      const auto value = hn::LoadU(d, x + pixel * channels);
-      const auto larger = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
-      best = hn::IfThenElse(larger, value, best);
-      place = hn::IfThenElse(
-          hn::RebindMask(integers, larger),
-          hn::Set(integers, static_cast<std::int32_t>(pixel)), place);
+  std::int64_t begin = 1;  // The first pixel is the best so far.
+  for (std::int64_t k = 0; k < window.planes.count; ++k) {
+    for (std::int64_t i = 0; i < window.rows.count; ++i) {
+      const std::int64_t line = window.first_pixel(k, i);
+      for (std::int64_t j = begin; j < window.columns.count; ++j) {
+        const std::int64_t pixel = line + j * window.columns.gap;
+        const auto value = hn::LoadU(d, x + pixel * channels);
+        const auto larger = hn::Or(hn::Gt(value, best), hn::IsNaN(value));
+        best = hn::IfThenElse(larger, value, best);
+        place = hn::IfThenElse(
+            hn::RebindMask(integers, larger),
+            hn::Set(integers, static_cast<std::int32_t>(pixel)), place);
+      }
+      begin = 0;
     }
   }
   hn::StoreU(best, d, y);

@@ -6,19 +6,28 @@
 
 namespace hvd::autograd {
 
-// The pixels of a dilated window that lie inside the image: `rows` times
-// `columns`, both positive, from pixel (top, left).
-struct PoolWindow {
-  std::int64_t top;
-  std::int64_t left;
-  std::int64_t rows;
-  std::int64_t columns;
-  std::int64_t row_gap;  // Dilation.
-  std::int64_t column_gap;
-  std::int64_t width;  // Of the image, in pixels.
+// The elements begin, begin + gap, ... of one dimension of an image that lie
+// under a dilated window.
+struct PoolSpan {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+  std::int64_t gap = 1;
+};
 
-  std::int64_t pixel(std::int64_t row, std::int64_t column) const {
-    return (top + row * row_gap) * width + left + column * column_gap;
+// The pixels of a window in an image [depth, height, width]; no span is empty.
+struct PoolWindow {
+  PoolSpan planes;
+  PoolSpan rows;
+  PoolSpan columns;
+  std::int64_t height;
+  std::int64_t width;
+
+  // The first pixel of one row of the window.
+  std::int64_t first_pixel(std::int64_t plane, std::int64_t row) const {
+    return ((planes.begin + plane * planes.gap) * height + rows.begin +
+            row * rows.gap) *
+               width +
+           columns.begin;
   }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conv2dOptions: how a 2-D convolution moves its kernel over an image.
+// ConvOptions: how a convolution moves its kernel over an image of 1, 2 or 3
+// dimensions. Sizes are a number, a Pair or a Triple.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +21,42 @@ struct Pair {
   std::int64_t width;
 };
 
-struct Conv2dOptions {
-  Pair stride = 1;
-  Pair padding = 0;  // Zeros around the image.
-  Pair dilation = 1;
+// A depth, a height and a width, or one number for all.
+struct Triple {
+  Triple(std::int64_t all)  // NOLINT(google-explicit-constructor)
+      : depth(all), height(all), width(all) {}
+  Triple(std::int64_t of_depth, std::int64_t of_height, std::int64_t of_width)
+      : depth(of_depth), height(of_height), width(of_width) {}
+  friend bool operator==(const Triple&, const Triple&) = default;
+
+  std::int64_t product() const { return depth * height * width; }
+
+  std::int64_t depth;
+  std::int64_t height;
+  std::int64_t width;
+};
+
+template <typename Size>
+struct ConvOptions {
+  Size stride = 1;
+  Size padding = 0;  // Zeros around the image.
+  Size dilation = 1;
   std::int64_t groups = 1;
 };
+using Conv1dOptions = ConvOptions<std::int64_t>;
+using Conv2dOptions = ConvOptions<Pair>;
+using Conv3dOptions = ConvOptions<Triple>;
+
+template <typename Size>
+struct ConvTransposeOptions {
+  Size stride = 1;
+  Size padding = 0;
+  Size output_padding = 0;  // Added to one side of the result.
+  Size dilation = 1;
+  std::int64_t groups = 1;
+};
+using ConvTranspose1dOptions = ConvTransposeOptions<std::int64_t>;
+using ConvTranspose2dOptions = ConvTransposeOptions<Pair>;
+using ConvTranspose3dOptions = ConvTransposeOptions<Triple>;
 
 }  // namespace hvd

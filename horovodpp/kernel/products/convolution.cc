@@ -15,10 +15,10 @@ namespace {
 
 std::atomic<bool> winograd_allowed{true};
 
-// Convolution by matrix products: y = windows w^T. Row (n, oh, ow) of the
-// windows of one group holds the part of x under the kernel at that place of y.
-// A row is ordered by kernel row, kernel column and channel: [n oh ow, kh kw
-// c]. The weight w is [out, kh kw c].
+// Convolution by matrix products: y = windows w^T. Row (n, od, oh, ow) of
+// the windows of one group holds the part of x under the kernel at that place of
+// y. A row is ordered by place in the kernel and channel: [n od oh ow, kd kh kw
+// c]. The weight w is [out, kd kh kw c].
 template <typename T>
 class ProductConvolution {
  public:
@@ -30,8 +30,8 @@ class ProductConvolution {
         bias_(static_cast<const T*>(buffers.bias)),
         in_(s_.in / s_.options.groups),
         out_(s_.out / s_.options.groups),
-        window_(s_.kernel.height * s_.kernel.width * in_),
-        rows_(s_.out_height * s_.out_width),
+        window_(s_.kernel.product() * in_),
+        rows_(s_.result.product()),
         images_(std::min(
             s_.n, std::max<std::int64_t>(
                       1, kBlockBytes / static_cast<std::int64_t>(sizeof(T)) /
@@ -48,7 +48,7 @@ class ProductConvolution {
       reorder_weight(w, true);
     }
     if (pass == ConvPass::kBackwardData) {
-      std::fill_n(x_, s_.n * s_.height * s_.width * s_.in, T(0));
+      std::fill_n(x_, s_.n * s_.image.product() * s_.in, T(0));
     }
     for (std::int64_t g = 0; g < s_.options.groups; ++g) {
       for (std::int64_t n = 0; n < s_.n; n += images_) {
@@ -105,42 +105,59 @@ class ProductConvolution {
   // Copies the windows of a block from x, or adds them to x.
   void walk_windows(const Block& b, T* row, bool copies) {
     for (std::int64_t n = b.first; n < b.first + b.images; ++n) {
-      T* image = x_ + n * s_.height * s_.width * s_.in + b.group * in_;
-      for (std::int64_t oh = 0; oh < s_.out_height; ++oh) {
-        for (std::int64_t ow = 0; ow < s_.out_width; ++ow, row += window_) {
-          walk_window(image, oh, ow, row, copies);
+      T* image = x_ + n * s_.image.product() * s_.in + b.group * in_;
+      for (std::int64_t od = 0; od < s_.result.depth; ++od) {
+        for (std::int64_t oh = 0; oh < s_.result.height; ++oh) {
+          for (std::int64_t ow = 0; ow < s_.result.width;
+               ++ow, row += window_) {
+            walk_window(image, {od, oh, ow}, row, copies);
+          }
         }
       }
     }
   }
 
-  void walk_window(T* image, std::int64_t oh, std::int64_t ow, T* row,
-                   bool copies) {
-    const Conv2dOptions& o = s_.options;
-    const std::int64_t top = oh * o.stride.height - o.padding.height;
-    const std::int64_t left = ow * o.stride.width - o.padding.width;
-    for (std::int64_t kh = 0; kh < s_.kernel.height; ++kh) {
-      const std::int64_t h = top + kh * o.dilation.height;
-      for (std::int64_t kw = 0; kw < s_.kernel.width; ++kw, row += in_) {
-        const std::int64_t w = left + kw * o.dilation.width;
-        const bool inside = h >= 0 && h < s_.height && w >= 0 && w < s_.width;
-        if (!inside) {
-          if (copies) std::fill_n(row, in_, T(0));
-          continue;
-        }
-        T* pixel = image + (h * s_.width + w) * s_.in;
-        if (copies) {
-          std::copy_n(pixel, in_, row);
-        } else {
-          for (std::int64_t c = 0; c < in_; ++c) pixel[c] += row[c];
-        }
+  void walk_window(T* image, const Triple& place, T* row, bool copies) {
+    const Conv3dOptions& o = s_.options;
+    const std::int64_t front = place.depth * o.stride.depth - o.padding.depth;
+    const std::int64_t top = place.height * o.stride.height - o.padding.height;
+    const std::int64_t left = place.width * o.stride.width - o.padding.width;
+    for (std::int64_t kd = 0; kd < s_.kernel.depth; ++kd) {
+      const std::int64_t d = front + kd * o.dilation.depth;
+      for (std::int64_t kh = 0; kh < s_.kernel.height; ++kh) {
+        const std::int64_t h = top + kh * o.dilation.height;
+        const bool inside =
+            d >= 0 && d < s_.image.depth && h >= 0 && h < s_.image.height;
+        const std::int64_t line = (d * s_.image.height + h) * s_.image.width;
+        row = walk_line(inside ? image + line * s_.in : nullptr, left, row,
+                        copies);
       }
     }
   }
 
-  // Converts between [out, in, kh, kw] and [out, kh, kw, in].
+  // One row of a window, which begins at pixel `left` of a line of x; null
+  // outside of the image. Returns the next row.
+  T* walk_line(T* line, std::int64_t left, T* row, bool copies) {
+    for (std::int64_t kw = 0; kw < s_.kernel.width; ++kw, row += in_) {
+      const std::int64_t w = left + kw * s_.options.dilation.width;
+      const bool inside = line != nullptr && w >= 0 && w < s_.image.width;
+      if (!inside) {
+        if (copies) std::fill_n(row, in_, T(0));
+        continue;
+      }
+      T* pixel = line + w * s_.in;
+      if (copies) {
+        std::copy_n(pixel, in_, row);
+      } else {
+        for (std::int64_t c = 0; c < in_; ++c) pixel[c] += row[c];
+      }
+    }
+    return row;
+  }
+
+  // Converts between [out, in, kd, kh, kw] and [out, kd, kh, kw, in].
   void reorder_weight(T* ordered, bool into) {
-    const std::int64_t taps = s_.kernel.height * s_.kernel.width;
+    const std::int64_t taps = s_.kernel.product();
     T* plain = weight_;
     for (std::int64_t o = 0; o < s_.out; ++o) {
       for (std::int64_t c = 0; c < in_; ++c) {

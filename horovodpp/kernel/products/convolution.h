@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2-D convolutions on plain memory, with the channels of images last. Two
-// implementations exist: oneDNN, and the library's own matrix products.
+// Convolutions of 2 and 3 dimensions on plain memory, with the channels of images
+// last. Two implementations exist: oneDNN, and the library's own matrix products.
 //
 // A convolution y = x * w has three passes, each of which computes one tensor
 // from two others:
@@ -25,18 +25,17 @@ enum class ConvPass : std::uint8_t {
   kBackwardWeights,  // weight from x and y.
 };
 
-// Sizes of x [n, height, width, in], weight [out, in / groups, kernel], and
-// y [n, out_height, out_width, out]; all positive.
+// Sizes of x [n, image, in], weight [out, in / groups, kernel], and
+// y [n, result, out]; all positive. Images of 2 dimensions have a depth of 1.
 struct ConvShape {
   std::int64_t n = 0;
   std::int64_t in = 0;
-  std::int64_t height = 0;
-  std::int64_t width = 0;
   std::int64_t out = 0;
-  std::int64_t out_height = 0;
-  std::int64_t out_width = 0;
-  Pair kernel = 0;
-  Conv2dOptions options = {};
+  Triple image = 0;
+  Triple result = 0;
+  Triple kernel = 0;
+  Conv3dOptions options = {};
+  int dims = 2;
 };
 
 // Dense memory of one dtype; bias is [out], or null. A pass writes one buffer

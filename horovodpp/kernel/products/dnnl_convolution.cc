@@ -26,24 +26,48 @@ struct Given {
   std::optional<memory::desc> bias;
 };
 
-memory::dims dims(const Pair& pair) { return {pair.height, pair.width}; }
+// `front`, and the sizes of an image or a kernel of this many dimensions.
+memory::dims dims(memory::dims front, const Triple& sizes, int count) {
+  if (count == 3) front.push_back(sizes.depth);
+  front.push_back(sizes.height);
+  front.push_back(sizes.width);
+  return front;
+}
 
 Given describe(const ConvShape& s, memory::data_type type, bool has_bias) {
   const std::int64_t groups = s.options.groups;
+  const bool deep = s.dims == 3;
+  const Layout image = deep ? Layout::ndhwc : Layout::nhwc;
   Given given;
-  given.x = memory::desc({s.n, s.in, s.height, s.width}, type, Layout::nhwc);
-  given.y =
-      memory::desc({s.n, s.out, s.out_height, s.out_width}, type, Layout::nhwc);
+  given.x = memory::desc(dims({s.n, s.in}, s.image, s.dims), type, image);
+  given.y = memory::desc(dims({s.n, s.out}, s.result, s.dims), type, image);
   if (groups == 1) {
-    given.weight = memory::desc({s.out, s.in, s.kernel.height, s.kernel.width},
-                                type, Layout::oihw);
+    given.weight = memory::desc(dims({s.out, s.in}, s.kernel, s.dims), type,
+                                deep ? Layout::oidhw : Layout::oihw);
   } else {
-    given.weight = memory::desc({groups, s.out / groups, s.in / groups,
-                                 s.kernel.height, s.kernel.width},
-                                type, Layout::goihw);
+    given.weight = memory::desc(
+        dims({groups, s.out / groups, s.in / groups}, s.kernel, s.dims), type,
+        deep ? Layout::goidhw : Layout::goihw);
   }
   if (has_bias) given.bias = memory::desc({s.out}, type, Layout::x);
   return given;
+}
+
+// One dimension of a convolution.
+struct ConvLine {
+  std::int64_t image;
+  std::int64_t result;
+  std::int64_t window;  // Of the dilated kernel.
+  std::int64_t stride;
+  std::int64_t padding;  // Before the image.
+};
+
+// The padding behind the image. The image of a transposed convolution may have
+// room for more windows than it has results.
+std::int64_t behind_line(const ConvLine& line) {
+  const std::int64_t exact =
+      (line.result - 1) * line.stride + line.window - line.image - line.padding;
+  return line.padding - exact < line.stride ? line.padding : exact;
 }
 
 // The algorithm, and whether images lie in oneDNN's preferred layout or as
@@ -84,16 +108,16 @@ class Maker {
  private:
   dnnl::convolution_forward::primitive_desc forward_description() const {
     const auto kind = dnnl::prop_kind::forward_training;
-    const auto strides = dims(s_.options.stride), gaps = dilation();
-    const auto padding = dims(s_.options.padding);
+    const auto strides = sizes(s_.options.stride), gaps = dilation();
+    const auto padding = sizes(s_.options.padding), behind = padding_behind();
     using Forward = dnnl::convolution_forward;
     return given_.bias
                ? describe_primitive<Forward>(dnnl_attributes(), kind, way_.how,
                                              x_, weight_, *given_.bias, y_,
-                                             strides, gaps, padding, padding)
+                                             strides, gaps, padding, behind)
                : describe_primitive<Forward>(dnnl_attributes(), kind, way_.how,
                                              x_, weight_, y_, strides, gaps,
-                                             padding, padding);
+                                             padding, behind);
   }
 
   DnnlCache::Routine forward() const {
@@ -111,9 +135,9 @@ class Maker {
   template <class Backward>
   typename Backward::primitive_desc backward_description() const {
     return describe_backward<Backward>(forward_description(), way_.how, x_,
-                                       weight_, y_, dims(s_.options.stride),
-                                       dilation(), dims(s_.options.padding),
-                                       dims(s_.options.padding));
+                                       weight_, y_, sizes(s_.options.stride),
+                                       dilation(), sizes(s_.options.padding),
+                                       padding_behind());
   }
 
   DnnlCache::Routine backward_data() const {
@@ -146,8 +170,27 @@ class Maker {
         primitive, made.scratchpad_desc(), arguments);
   }
 
+  memory::dims sizes(const Triple& triple) const {
+    return dims({}, triple, s_.dims);
+  }
+
   memory::dims dilation() const {
-    return {s_.options.dilation.height - 1, s_.options.dilation.width - 1};
+    const Triple& gaps = s_.options.dilation;
+    return sizes({gaps.depth - 1, gaps.height - 1, gaps.width - 1});
+  }
+
+  memory::dims padding_behind() const {
+    const Conv3dOptions& o = s_.options;
+    const auto behind = [&](std::int64_t Triple::*side) {
+      return behind_line(
+          {.image = s_.image.*side,
+           .result = s_.result.*side,
+           .window = o.dilation.*side * (s_.kernel.*side - 1) + 1,
+           .stride = o.stride.*side,
+           .padding = o.padding.*side});
+    };
+    return sizes({behind(&Triple::depth), behind(&Triple::height),
+                  behind(&Triple::width)});
   }
 
   ConvPass pass_;
@@ -162,11 +205,12 @@ class Maker {
 // Whether Winograd's algorithm wins in spite of the reorders around it. It
 // needs many channels, and works on tiles of 4 x 4.
 bool suits_winograd(const ConvShape& s, DType dtype) {
-  const Conv2dOptions& o = s.options;
-  return dtype == DType::kF32 && is_winograd_allowed() && s.kernel == Pair(3) &&
-         o.stride == Pair(1) && o.dilation == Pair(1) && o.groups == 1 &&
-         s.in >= 32 && s.out >= 32 && s.in % 16 == 0 && s.out % 16 == 0 &&
-         s.out_height >= 4 && s.out_width >= 4;
+  const Conv3dOptions& o = s.options;
+  return dtype == DType::kF32 && is_winograd_allowed() && s.dims == 2 &&
+         s.kernel == Triple(1, 3, 3) && o.stride == Triple(1) &&
+         o.dilation == Triple(1) && o.groups == 1 && s.in >= 32 &&
+         s.out >= 32 && s.in % 16 == 0 && s.out % 16 == 0 &&
+         s.result.height >= 4 && s.result.width >= 4;
 }
 
 // Whether oneDNN 2.6 (jit_1x1:avx2) would access memory outside its buffers,
@@ -174,8 +218,8 @@ bool suits_winograd(const ConvShape& s, DType dtype) {
 // channels, and treats all blocks as full.
 bool leaves_memory(ConvPass pass, const ConvShape& s) {
   constexpr std::int64_t kBlock = 16;  // Of the widest vectors.
-  return pass == ConvPass::kBackwardWeights && s.kernel == Pair(1) &&
-         s.options.stride != Pair(1) && s.in % kBlock != 0;
+  return pass == ConvPass::kBackwardWeights && s.kernel == Triple(1) &&
+         s.options.stride != Triple(1) && s.in % kBlock != 0;
 }
 
 DnnlCache::Routine make(ConvPass pass, const ConvShape& shape,
@@ -198,8 +242,8 @@ std::int64_t images_at_once(const ConvShape& s, bool winograd) {
   if (!winograd) return s.n;
   constexpr std::int64_t kElements = 1 << 20;
   const std::int64_t wanted = std::max<std::int64_t>(
-      1, kElements / std::max(s.in * s.height * s.width,
-                              s.out * s.out_height * s.out_width));
+      1, kElements /
+             std::max(s.in * s.image.product(), s.out * s.result.product()));
   for (std::int64_t n = std::min(wanted, s.n); n > wanted / 2 && n > 0; --n) {
     if (s.n % n == 0) return n;
   }
@@ -208,27 +252,20 @@ std::int64_t images_at_once(const ConvShape& s, bool winograd) {
 
 DnnlCache::Key key_of(ConvPass pass, const ConvShape& s, DType dtype,
                       bool has_bias, bool winograd) {
-  const Conv2dOptions& o = s.options;
-  return {static_cast<std::int64_t>(pass),
-          static_cast<std::int64_t>(dtype),
-          has_bias,
-          winograd,
-          s.n,
-          s.in,
-          s.height,
-          s.width,
-          s.out,
-          s.out_height,
-          s.out_width,
-          s.kernel.height,
-          s.kernel.width,
-          o.stride.height,
-          o.stride.width,
-          o.padding.height,
-          o.padding.width,
-          o.dilation.height,
-          o.dilation.width,
-          o.groups};
+  DnnlCache::Key key{static_cast<std::int64_t>(pass),
+                     static_cast<std::int64_t>(dtype),
+                     has_bias,
+                     winograd,
+                     s.dims,
+                     s.n,
+                     s.in,
+                     s.out,
+                     s.options.groups};
+  for (const Triple& sizes : {s.image, s.result, s.kernel, s.options.stride,
+                              s.options.padding, s.options.dilation}) {
+    key.insert(key.end(), {sizes.depth, sizes.height, sizes.width});
+  }
+  return key;
 }
 
 // `routine` takes `at_once` images. Weight gradients, in float32 if there are
@@ -241,8 +278,8 @@ void run_in_parts(const DnnlRoutine& routine, ConvPass pass,
   const auto step = [&](std::int64_t elements) {
     return static_cast<std::size_t>(at_once * elements) * element_bytes;
   };
-  const std::int64_t weights = shape.out * shape.in / shape.options.groups *
-                               shape.kernel.height * shape.kernel.width;
+  const std::int64_t weights =
+      shape.out * shape.in / shape.options.groups * shape.kernel.product();
   Scratch share;
   for (std::int64_t n = 0; n < shape.n; n += at_once) {
     void* weight = buffers.weight;
@@ -259,8 +296,8 @@ void run_in_parts(const DnnlRoutine& routine, ConvPass pass,
       const float* more = share.as<float>();
       for (std::int64_t i = 0; i < weights; ++i) sum[i] += more[i];
     }
-    x += step(shape.in * shape.height * shape.width);
-    y += step(shape.out * shape.out_height * shape.out_width);
+    x += step(shape.in * shape.image.product());
+    y += step(shape.out * shape.result.product());
   }
 }
 

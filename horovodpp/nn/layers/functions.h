@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules without parameters: activations, dropout, flattening and pooling.
+// Modules without parameters: activations, dropout and flattening.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,6 @@
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 #include "horovodpp/ops/elementwise_ops.h"
-#include "horovodpp/ops/images/images.h"
 #include "horovodpp/ops/reduce_ops.h"
 
 namespace HVD_EXPORT hvd {
@@ -90,44 +89,6 @@ class Flatten : public Module {
  private:
   const std::int64_t start_dim_;
   const std::int64_t end_dim_;
-};
-
-// Pooling of images [n, c, h, w]; ops/images/images.h has the formulas.
-//
-//   hvd::nn::MaxPool2d pool({.kernel = 2});
-//   hvd::Tensor y = pool(x);             // [n, c, 28, 28] -> [n, c, 14, 14]
-
-class MaxPool2d : public Module {
- public:
-  explicit MaxPool2d(const MaxPool2dOptions& options) : options_(options) {}
-  Tensor forward(const Tensor& input) override {
-    return max_pool2d(input, options_);
-  }
-
- private:
-  const MaxPool2dOptions options_;
-};
-
-class AvgPool2d : public Module {
- public:
-  explicit AvgPool2d(const AvgPool2dOptions& options) : options_(options) {}
-  Tensor forward(const Tensor& input) override {
-    return avg_pool2d(input, options_);
-  }
-
- private:
-  const AvgPool2dOptions options_;
-};
-
-class AdaptiveAvgPool2d : public Module {
- public:
-  explicit AdaptiveAvgPool2d(Pair size) : size_(size) {}
-  Tensor forward(const Tensor& input) override {
-    return adaptive_avg_pool2d(input, size_);
-  }
-
- private:
-  const Pair size_;
 };
 
 }  // namespace nn

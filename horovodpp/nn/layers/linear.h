@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules with a weight that maps their input: linear, convolution, lookup.
+// Modules with a weight that maps their input: linear, lookup.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,6 @@
 
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
-#include "horovodpp/ops/images/images.h"
 #include "horovodpp/ops/indices/index_ops.h"
 
 namespace HVD_EXPORT hvd {
@@ -37,40 +36,6 @@ class Linear : public Module {
   const Tensor& bias() const { return bias_; }  // Undefined without bias.
 
  private:
-  Tensor weight_;
-  Tensor bias_;
-};
-
-// Conv2d: 2-d convolution (cross-correlation) of images [n, in, h, w].
-//
-//   hvd::nn::Conv2d conv(1, 6, 5, {.padding = 2});
-//   hvd::Tensor y = conv(images);        // [n, 1, 28, 28] -> [n, 6, 28, 28]
-
-struct Conv2dOptions {
-  Pair stride = 1;
-  Pair padding = 0;  // Zeros on each side of the image.
-  Pair dilation = 1;
-  std::int64_t groups = 1;
-  bool bias = true;
-  DType dtype = DType::kF32;
-};
-
-class Conv2d : public Module {
- public:
-  // "weight" [out, in / groups, kh, kw] and "bias" [out], both uniform in
-  // ±1/sqrt(in / groups kh kw).
-  //   InvalidArgument  a size is not positive, or the groups do not divide the
-  //                    channels
-  Conv2d(std::int64_t in_channels, std::int64_t out_channels, Pair kernel,
-         const Conv2dOptions& options = {});
-
-  Tensor forward(const Tensor& input) override;
-
-  Tensor weight() const { return effective(weight_); }
-  const Tensor& bias() const { return bias_; }  // Undefined without bias.
-
- private:
-  const hvd::Conv2dOptions options_;
   Tensor weight_;
   Tensor bias_;
 };

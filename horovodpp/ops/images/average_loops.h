@@ -8,26 +8,30 @@
 #include <vector>
 
 #include "horovodpp/kernel/loops/rows.h"
+#include "horovodpp/kernel/scratch.h"
 #include "horovodpp/ops/images/windows.h"
 
 namespace hvd::autograd {
 
-// The windows of both dimensions: the window of output (i, j) is rows[i] times
-// columns[j].
+// The windows of all dimensions: the window of output (d, h, w) is planes[d]
+// times rows[h] times columns[w].
 struct Grid {
+  Windows planes;
   Windows rows;
   Windows columns;
-  Pair image = 0;
-  bool planes = false;  // x and y are row-major; else channels-last.
+  Triple image = 0;
+  bool row_major = false;  // x and y are row-major; else channels-last.
 
-  std::int64_t pixels() const { return image.height * image.width; }
-  std::int64_t windows() const {
-    return static_cast<std::int64_t>(rows.size() * columns.size());
+  Triple windows() const {
+    return {static_cast<std::int64_t>(planes.size()),
+            static_cast<std::int64_t>(rows.size()),
+            static_cast<std::int64_t>(columns.size())};
   }
 };
 
-inline std::int64_t divisor(const Window& row, const Window& column) {
-  return std::max<std::int64_t>(1, row.count * column.count);
+// The divisor of a window of this many lines.
+inline std::int64_t divisor(std::int64_t lines, const Window& column) {
+  return std::max<std::int64_t>(1, lines * column.count);
 }
 
 // The mean of `pixels` adjacent pixels, in each of `depth` channels, to y.
@@ -71,57 +75,138 @@ void spread_pixels(const T* y, T count, std::int64_t pixels, std::int64_t depth,
     add_line(share, to + w * depth, depth);
 }
 
-// The means of an image's windows. An image has `depth` adjacent elements for
-// each pixel: its channels, or 1 in a plane. The lines of a row of windows are
-// summed first.
+// The means of the windows of a plane x, which is the sum of the planes of
+// `front`. A pixel has `depth` adjacent elements: its channels, or 1. The lines
+// of a row of windows are summed first.
 template <typename T>
-void average_image(const Grid& grid, std::int64_t depth, const T* x, T* y) {
+void average_plane(const Grid& grid, const Window& front, std::int64_t depth,
+                   const T* x, T* y) {
   const std::int64_t width = grid.image.width * depth;
-  std::vector<T> line(static_cast<std::size_t>(width));
+  const Scratch memory = Scratch::of<T>(static_cast<std::size_t>(width));
+  T* line = memory.as<T>();  // Aligned: many lines are added to it.
   for (const Window& row : grid.rows) {
-    std::fill(line.begin(), line.end(), T(0));
+    std::fill_n(line, width, T(0));
     rows::add_columns(x + row.begin * width,
                       static_cast<std::size_t>(row.end - row.begin), width,
-                      line.data(), line.size());
+                      line, static_cast<std::size_t>(width));
+    const std::int64_t lines = front.count * row.count;
     for (const Window& column : grid.columns) {
-      average_pixels(line.data() + column.begin * depth,
-                     column.end - column.begin, depth,
-                     static_cast<T>(divisor(row, column)), y);
+      average_pixels(line + column.begin * depth, column.end - column.begin,
+                     depth, static_cast<T>(divisor(lines, column)), y);
       y += depth;
     }
   }
 }
 
-// Adds each element of y, divided by its window's size, to the window's pixels:
-// to one line for each row of windows, which is added to the lines that the row
-// covers. The first line for a place is copied.
+// The means of an image's windows. The planes of windows that cover several are
+// summed first.
 template <typename T>
-void spread_image(const Grid& grid, std::int64_t depth, const T* y, T* x) {
+void average_image(const Grid& grid, std::int64_t depth, const T* x, T* y) {
+  const std::int64_t size = grid.image.height * grid.image.width * depth;
+  const Triple windows = grid.windows();
+  std::vector<T> sum;
+  for (const Window& front : grid.planes) {
+    const T* plane = x + front.begin * size;
+    if (front.end - front.begin != 1) {
+      sum.assign(static_cast<std::size_t>(size), T(0));
+      rows::add_columns(plane,
+                        static_cast<std::size_t>(front.end - front.begin), size,
+                        sum.data(), sum.size());
+      plane = sum.data();
+    }
+    average_plane(grid, front, depth, plane, y);
+    y += windows.height * windows.width * depth;
+  }
+}
+
+// The layers of an image, lines or planes, to which windows are added in order.
+template <typename T>
+class Layers {
+ public:
+  Layers(T* first, std::int64_t size) : first_(first), size_(size) {}
+
+  // The memory of the one layer that only this window has reached; or null.
+  T* own(const Window& window) {
+    if (window.end - window.begin != 1 || window.begin < written_) {
+      return nullptr;
+    }
+    clear(window.begin);
+    ++written_;
+    return at(window.begin);
+  }
+
+  // Adds a layer to those that the window covers. The first is copied.
+  void add(const Window& window, const T* layer) {
+    const std::int64_t size = size_;
+    T* to = at(window.begin);
+    for (std::int64_t i = std::min(window.end, written_); i > window.begin;
+         --i, to += size) {
+      add_line(layer, to, size);
+    }
+    clear(window.begin);
+    to = at(written_);
+    for (std::int64_t i = window.end; i > written_; --i, to += size) {
+      std::copy(layer, layer + size, to);
+    }
+    written_ = std::max(written_, window.end);
+  }
+
+  // Clears the layers up to `end` that no window has reached.
+  void clear(std::int64_t end) {
+    if (end <= written_) return;
+    std::fill(at(written_), at(end), T(0));
+    written_ = end;
+  }
+
+ private:
+  T* at(std::int64_t i) { return first_ + i * size_; }
+
+  T* first_;
+  std::int64_t size_;
+  std::int64_t written_ = 0;
+};
+
+// Adds each element of y, divided by its window's size, to the window's pixels
+// in a plane: to one line for each row of windows, which is added to the lines
+// that the row covers.
+template <typename T>
+void spread_plane(const Grid& grid, const Window& front, std::int64_t depth,
+                  const T* y, T* x) {
   const std::int64_t width = grid.image.width * depth;
-  std::vector<T> line(static_cast<std::size_t>(width));
+  const Scratch memory = Scratch::of<T>(static_cast<std::size_t>(width));
+  T* line = memory.as<T>();  // Aligned: many lines are added to it.
   std::vector<T> share(static_cast<std::size_t>(depth));
-  std::int64_t written = 0;  // Lines.
+  Layers<T> rows_of_x(x, width);
   for (const Window& row : grid.rows) {
-    std::fill(line.begin(), line.end(), T(0));
+    const std::int64_t lines = front.count * row.count;
+    std::fill_n(line, width, T(0));
     for (const Window& column : grid.columns) {
-      spread_pixels(y, static_cast<T>(divisor(row, column)),
+      spread_pixels(y, static_cast<T>(divisor(lines, column)),
                     column.end - column.begin, depth, share.data(),
-                    line.data() + column.begin * depth);
+                    line + column.begin * depth);
       y += depth;
     }
-    for (std::int64_t h = row.begin; h < std::min(row.end, written); ++h) {
-      add_line(line.data(), x + h * width, width);
-    }
-    for (; written < row.end; ++written) {
-      T* to = x + written * width;
-      if (written < row.begin) {
-        std::fill_n(to, width, T(0));
-      } else {
-        std::copy(line.begin(), line.end(), to);
-      }
-    }
+    rows_of_x.add(row, line);
   }
-  std::fill(x + written * width, x + grid.pixels() * depth, T(0));
+  rows_of_x.clear(grid.image.height);
+}
+
+// The same for an image: to one plane for each plane of windows.
+template <typename T>
+void spread_image(const Grid& grid, std::int64_t depth, const T* y, T* x) {
+  const std::int64_t size = grid.image.height * grid.image.width * depth;
+  const Triple windows = grid.windows();
+  std::vector<T> plane;
+  Layers<T> planes(x, size);
+  for (const Window& front : grid.planes) {
+    T* own = planes.own(front);
+    if (own == nullptr) plane.resize(static_cast<std::size_t>(size));
+    T* to = own == nullptr ? plane.data() : own;
+    spread_plane(grid, front, depth, y, to);
+    if (own == nullptr) planes.add(front, to);
+    y += windows.height * windows.width * depth;
+  }
+  planes.clear(grid.image.depth);
 }
 
 }  // namespace hvd::autograd

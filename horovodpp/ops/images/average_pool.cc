@@ -29,21 +29,18 @@ Tensor spread(const Tensor& x, const Grid& grid);
 Tensor computed(const Tensor& input, const Grid& grid, bool averages) {
   NoGrad no_grad;
   const Tensor wide = widened(input);
-  const Tensor x = grid.planes ? wide.contiguous() : channels_last(wide);
-  Dims shape = x.shape();
-  shape[2] = averages ? static_cast<std::int64_t>(grid.rows.size())
-                      : grid.image.height;
-  shape[3] = averages ? static_cast<std::int64_t>(grid.columns.size())
-                      : grid.image.width;
-  const Tensor out = grid.planes ? empty(shape, {.dtype = x.dtype()})
-                                 : empty_channels_last(shape, x.dtype());
-  const std::int64_t images = grid.planes ? shape[0] * shape[1] : shape[0];
-  const std::int64_t depth = grid.planes ? 1 : shape[1];
+  const Tensor x = grid.row_major ? wide.contiguous() : channels_last(wide);
+  const Triple sizes = averages ? grid.windows() : grid.image;
+  const Dims shape =
+      shape_of(x.size(0), x.size(1), sizes, static_cast<int>(x.dim()) - 2);
+  const Tensor out = grid.row_major ? empty(shape, {.dtype = x.dtype()})
+                                    : empty_channels_last(shape, x.dtype());
+  const std::int64_t images = grid.row_major ? shape[0] * shape[1] : shape[0];
+  const std::int64_t depth = grid.row_major ? 1 : shape[1];
   const std::int64_t from_size =
-      depth * (averages ? grid.pixels() : grid.windows());
-  const std::int64_t to_size =
-      depth * (averages ? grid.windows() : grid.pixels());
-  visit_floating(x.dtype(), "avg_pool2d", [&]<typename T>(TypeTag<T>) {
+      depth * (averages ? grid.image : grid.windows()).product();
+  const std::int64_t to_size = depth * sizes.product();
+  visit_floating(x.dtype(), "avg_pool", [&]<typename T>(TypeTag<T>) {
     const T* from = x.data<T>();
     T* to = out.data<T>();
     parallel_for({.count = images, .cost = std::max(from_size, to_size)},
@@ -58,10 +55,16 @@ Tensor computed(const Tensor& input, const Grid& grid, bool averages) {
   return to(out, input.dtype());
 }
 
+OperationName name_of_average(const Tensor& x) {
+  return x.dim() == 4 ? OperationName("avg_pool2d")
+                      : OperationName("avg_pool3d");
+}
+
 Tensor averaged(const Tensor& x, const Grid& grid) {
-  Tensor out = result_of("avg_pool2d", [&] { return computed(x, grid, true); });
+  Tensor out =
+      result_of(name_of_average(x), [&] { return computed(x, grid, true); });
   if (needs_grad(x)) {
-    record(out, "AvgPool2dBackward", x,
+    record(out, "AvgPoolBackward", x,
            [grid](Tensor& dy) { return spread(dy, grid); });
   }
   return out;
@@ -69,29 +72,25 @@ Tensor averaged(const Tensor& x, const Grid& grid) {
 
 Tensor spread(const Tensor& x, const Grid& grid) {
   Tensor out =
-      result_of("avg_pool2d", [&] { return computed(x, grid, false); });
+      result_of(name_of_average(x), [&] { return computed(x, grid, false); });
   if (needs_grad(x)) {
-    record(out, "AvgPool2dBackwardBackward", x,
+    record(out, "AvgPoolBackwardBackward", x,
            [grid](Tensor& dy) { return averaged(dy, grid); });
   }
   return out;
 }
 
-struct AveragedLine {
-  std::int64_t size;
-  std::int64_t kernel;
-  std::int64_t stride;
-  std::int64_t padding;
-};
-
-Windows windows_of(const AveragedLine& line, std::int64_t count,
+// The windows of one side; the divisor counts padding or not.
+Windows windows_of(const PoolOptions& o, const Triple& image,
+                   std::int64_t Triple::*side, std::int64_t count,
                    bool count_padding) {
+  const std::int64_t size = image.*side;
   Windows windows;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t begin = i * line.stride - line.padding;
+    const std::int64_t begin = i * (o.stride.*side) - o.padding.*side;
     const std::int64_t end =
-        std::min(begin + line.kernel, line.size + line.padding);
-    Window window{std::max<std::int64_t>(begin, 0), std::min(end, line.size),
+        std::min(begin + o.kernel.*side, size + o.padding.*side);
+    Window window{std::max<std::int64_t>(begin, 0), std::min(end, size),
                   end - begin};
     window.end = std::max(window.begin, window.end);
     if (!count_padding) window.count = window.end - window.begin;
@@ -105,52 +104,56 @@ bool in_planes(const Tensor& x) {
   return x.is_contiguous() && !is_channels_last(x);
 }
 
-Windows covering_windows(std::int64_t size, std::int64_t count) {
-  Windows windows;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t begin = i * size / count;
-    const std::int64_t end = ((i + 1) * size + count - 1) / count;
-    windows.push_back({begin, end, end - begin});
-  }
-  return windows;
+template <typename Size>
+Tensor average_pool(const char* operation, const Tensor& x,
+                    const AvgPoolOptions<Size>& options) {
+  const Images images(x, kDims<Size>, operation);
+  const Triple image = images.sizes();
+  const PoolOptions o = pool_options(options);
+  const Triple count = count_windows(image, o, operation);
+  const auto along = [&](std::int64_t Triple::*side) {
+    return windows_of(o, image, side, count.*side, options.count_include_pad);
+  };
+  return images.restored(
+      averaged(images.tensor(),
+               {along(&Triple::depth), along(&Triple::height),
+                along(&Triple::width), image, in_planes(images.tensor())}));
+}
+
+template <typename Size>
+Tensor adaptive_average_pool(const char* operation, const Tensor& x,
+                             const Size& size) {
+  const Images images(x, kDims<Size>, operation);
+  const Triple image = images.sizes();
+  const Triple count = checked_size(in_3d(size, 1), operation);
+  return images.restored(
+      averaged(images.tensor(), {covering_windows(image.depth, count.depth),
+                                 covering_windows(image.height, count.height),
+                                 covering_windows(image.width, count.width),
+                                 image, in_planes(images.tensor())}));
 }
 
 }  // namespace
 }  // namespace autograd
 
-Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& o) {
-  const Tensor images = autograd::as_images(x, "avg_pool2d");
-  const Pair count = autograd::count_windows(
-      images, {o.kernel, o.stride, o.padding, 1, o.ceil_mode}, "avg_pool2d");
-  const Pair stride = o.stride == Pair(0) ? o.kernel : o.stride;
-  const Pair image(images.size(2), images.size(3));
-  const autograd::Grid grid{
-      autograd::windows_of(
-          {image.height, o.kernel.height, stride.height, o.padding.height},
-          count.height, o.count_include_pad),
-      autograd::windows_of(
-          {image.width, o.kernel.width, stride.width, o.padding.width},
-          count.width, o.count_include_pad),
-      image, autograd::in_planes(images)};
-  const Tensor y = autograd::averaged(images, grid);
-  return x.dim() == 3 ? autograd::without(y, 0) : y;
+Tensor avg_pool1d(const Tensor& x, const AvgPool1dOptions& options) {
+  return autograd::average_pool("avg_pool1d", x, options);
+}
+Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& options) {
+  return autograd::average_pool("avg_pool2d", x, options);
+}
+Tensor avg_pool3d(const Tensor& x, const AvgPool3dOptions& options) {
+  return autograd::average_pool("avg_pool3d", x, options);
 }
 
+Tensor adaptive_avg_pool1d(const Tensor& x, std::int64_t size) {
+  return autograd::adaptive_average_pool("adaptive_avg_pool1d", x, size);
+}
 Tensor adaptive_avg_pool2d(const Tensor& x, Pair size) {
-  const Tensor images = autograd::as_images(x, "adaptive_avg_pool2d");
-  if (!autograd::is_sound(size, 1)) {
-    throw InvalidArgument(absl::StrCat("adaptive_avg_pool2d: size [",
-                                       size.height, ",", size.width,
-                                       "] is not positive, or not less than "
-                                       "2^31"));
-  }
-  const Pair image(images.size(2), images.size(3));
-  const autograd::Grid grid{
-      autograd::covering_windows(image.height, size.height),
-      autograd::covering_windows(image.width, size.width), image,
-      autograd::in_planes(images)};
-  const Tensor y = autograd::averaged(images, grid);
-  return x.dim() == 3 ? autograd::without(y, 0) : y;
+  return autograd::adaptive_average_pool("adaptive_avg_pool2d", x, size);
+}
+Tensor adaptive_avg_pool3d(const Tensor& x, Triple size) {
+  return autograd::adaptive_average_pool("adaptive_avg_pool3d", x, size);
 }
 
 }  // namespace hvd

@@ -24,7 +24,7 @@ Dims channels_last_strides(const Dims& shape) {
 }
 
 bool is_channels_last(const Tensor& x) {
-  return x.dim() == 4 &&
+  return (x.dim() == 4 || x.dim() == 5) &&
          same_layout(x.shape(), x.strides(), channels_last_strides(x.shape()));
 }
 
@@ -36,9 +36,11 @@ Tensor empty_channels_last(const Dims& shape, DType dtype) {
 
 Tensor channels_last(const Tensor& x) {
   autograd::check_defined(x, "channels_last");
-  if (x.dim() != 4) {
-    throw InvalidArgument(absl::StrCat("channels_last: ", x.describe(),
-                                       " is not [n, channels, height, width]"));
+  if (x.dim() != 4 && x.dim() != 5) {
+    throw InvalidArgument(
+        absl::StrCat("channels_last: ", x.describe(),
+                     " is neither [n, channels, height, width] nor "
+                     "[n, channels, depth, height, width]"));
   }
   if (autograd::is_channels_last(x)) return x;
   return autograd::clone_with_strides(

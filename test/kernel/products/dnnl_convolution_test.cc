@@ -55,9 +55,9 @@ class Fenced {
 
 // Of ones, so that each result is a number of products.
 void convolve_within_fences(const ConvShape& s, ConvPass pass, Border border) {
-  const Fenced x(s.n * s.height * s.width * s.in, border);
+  const Fenced x(s.n * s.image.product() * s.in, border);
   const Fenced weight(s.out * s.in, border);
-  const Fenced y(s.n * s.out_height * s.out_width * s.out, border);
+  const Fenced y(s.n * s.result.product() * s.out, border);
   const ConvBuffers buffers{.x = x.elements().data(),
                             .weight = weight.elements().data(),
                             .y = y.elements().data()};
@@ -69,7 +69,7 @@ void convolve_within_fences(const ConvShape& s, ConvPass pass, Border border) {
     return std::accumulate(all.begin(), all.end(), 0.0);
   };
   const auto products =
-      static_cast<double>(s.n * s.out_height * s.out_width * s.in * s.out);
+      static_cast<double>(s.n * s.result.product() * s.in * s.out);
   const Fenced& result = pass == ConvPass::kForward        ? y
                          : pass == ConvPass::kBackwardData ? x
                                                            : weight;
@@ -84,13 +84,11 @@ TEST(DnnlConvolution, OfSinglePixelsStaysWithinItsMemory) {
         const std::int64_t after = 7 / stride + 1;
         const ConvShape shape{.n = 2,
                               .in = in,
-                              .height = 8,
-                              .width = 8,
                               .out = out,
-                              .out_height = after,
-                              .out_width = after,
+                              .image = {1, 8, 8},
+                              .result = {1, after, after},
                               .kernel = 1,
-                              .options = {.stride = stride}};
+                              .options = {.stride = {1, stride, stride}}};
         SCOPED_TRACE(testing::Message()
                      << in << " to " << out << " channels, every " << stride);
         for (const auto pass : {ConvPass::kForward, ConvPass::kBackwardData,

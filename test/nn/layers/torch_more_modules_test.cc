@@ -67,10 +67,12 @@ std::map<std::string, MakeModule> image_modules() {
   const Widths around = {1, 2, 3, 4};
   return {
       {"nearest", of<Upsample>(UpsampleOptions{.size = {7, 9}})},
-      {"bilinear", of<Upsample>(UpsampleOptions{.scale = 2, .bilinear = true})},
+      {"bilinear", of<Upsample>(UpsampleOptions{
+                       .scale = {2}, .mode = InterpolateMode::kLinear})},
       {"bilinear_corners",
-       of<Upsample>(UpsampleOptions{
-           .size = {3, 11}, .bilinear = true, .align_corners = true})},
+       of<Upsample>(UpsampleOptions{.size = {3, 11},
+                                    .mode = InterpolateMode::kLinear,
+                                    .align_corners = true})},
       {"pixel_shuffle", of<PixelShuffle>(2)},
       {"pixel_unshuffle", of<PixelUnshuffle>(2)},
       {"pad_constant", of<Pad>(Widths{1, 2, 0, 1}, PadMode::kConstant, 0.5)},
@@ -91,9 +93,33 @@ std::map<std::string, MakeModule> image_modules() {
        of<ConvTranspose2d>(
            4, 3, Pair(3),
            ConvTranspose2dOptions{.padding = 5, .dilation = 2, .bias = false})},
+      {"conv3d",
+       of<Conv3d>(4, 6, Triple{1, 3, 2},
+                  Conv3dOptions{
+                      .stride = {1, 2, 1}, .padding = {0, 1, 1}, .groups = 2})},
+      {"conv_transpose1d",
+       of<ConvTranspose1d>(
+           4, 3, 3, ConvTranspose1dOptions{.stride = 2, .output_padding = 1})},
+      {"conv_transpose3d",
+       of<ConvTranspose3d>(
+           4, 2, Triple(2),
+           ConvTranspose3dOptions{.stride = {1, 2, 1}, .padding = {0, 1, 1}})},
+      {"max_pool3d",
+       of<MaxPool3d>(MaxPool3dOptions{
+           .kernel = {2, 3, 2}, .stride = 1, .padding = {1, 1, 0}})},
+      {"avg_pool3d", of<AvgPool3d>(AvgPool3dOptions{.kernel = {1, 2, 3},
+                                                    .stride = {1, 2, 1}})},
+      {"adaptive_avg_pool3d", of<AdaptiveAvgPool3d>(Triple{1, 2, 3})},
+      {"adaptive_max_pool2d", of<AdaptiveMaxPool2d>(Pair{2, 4})},
+      {"lp_pool2d", of<LPPool2d>(LPPool2dOptions{.kernel = {2, 3}})},
+      {"bicubic", of<Upsample>(UpsampleOptions{
+                      .size = {7, 4}, .mode = InterpolateMode::kCubic})},
+      {"trilinear",
+       of<Upsample>(UpsampleOptions{.scale = {2, 1.5, 1},
+                                    .mode = InterpolateMode::kLinear})},
       {"max_pool1d",
-       of<MaxPool1d>(Pool1dOptions{.kernel = 3, .stride = 2, .padding = 1})},
-      {"avg_pool1d", of<AvgPool1d>(Pool1dOptions{.kernel = 2})},
+       of<MaxPool1d>(MaxPool1dOptions{.kernel = 3, .stride = 2, .padding = 1})},
+      {"avg_pool1d", of<AvgPool1d>(AvgPool1dOptions{.kernel = 2})},
       {"adaptive_avg_pool1d", of<AdaptiveAvgPool1d>(3)}};
 }
 
@@ -287,14 +313,14 @@ TEST(MoreModules, RefuseInputsThatDoNotFit) {
   EXPECT_THROW(PixelUnshuffle(2)(ones({1, 3, 3, 4})), InvalidArgument);
   EXPECT_THROW(Pad({4, 0}, PadMode::kReflect)(ones({1, 4})), InvalidArgument);
   EXPECT_THROW(Pad({1}, PadMode::kReflect)(ones({1, 4})), InvalidArgument);
-  EXPECT_THROW(Upsample({.scale = 2})(ones({1, 4})), InvalidArgument);
-  EXPECT_THROW(Upsample({.scale = 2, .bilinear = true})(
+  EXPECT_THROW(Upsample({.scale = {2}})(ones({1, 4})), InvalidArgument);
+  EXPECT_THROW(Upsample({.scale = {2}, .mode = InterpolateMode::kLinear})(
                    ones({1, 1, 2, 2}).to(DType::kU8)),
                InvalidArgument);
   EXPECT_THROW(Conv1d(3, 4, 2, {.groups = 2}), InvalidArgument);
   EXPECT_THROW(ConvTranspose2d(3, 4, 2, {.stride = 0}), InvalidArgument);
   EXPECT_THROW(ConvTranspose2d(3, 4, 2)(ones({1, 2, 4, 4})), InvalidArgument);
-  EXPECT_THROW(MaxPool1d({.kernel = 2})(ones({4, 4})), InvalidArgument);
+  EXPECT_THROW(MaxPool1d({.kernel = 2})(ones({4})), InvalidArgument);
   EXPECT_THROW(GLU()(ones({3})), InvalidArgument);
   EXPECT_THROW(PReLU(0), InvalidArgument);
   EXPECT_THROW(GRU(0, 1), InvalidArgument);

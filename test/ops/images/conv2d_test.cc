@@ -9,6 +9,7 @@
 #include "horovodpp/core/thread/threads.h"
 #include "horovodpp/kernel/products/convolution.h"
 #include "horovodpp/ops/images/images.h"
+#include "horovodpp/ops/images/windows.h"
 #include "test/autograd/near.h"
 #include "test/autograd/support.h"
 
@@ -160,15 +161,16 @@ TEST_P(Conv2d, TakesOperandsThatLieAnyhow) {
 // Matrix products in float32, even if conv2d uses another algorithm.
 TEST_P(Conv2d, ByProductsIsTheSameInFloat32) {
   const Tensor y = conv2d(x_, w_, Tensor(), options_);
-  ConvShape s{.n = x_.size(0),
-              .in = x_.size(1),
-              .height = x_.size(2),
-              .width = x_.size(3),
-              .out = w_.size(0),
-              .out_height = y.size(2),
-              .out_width = y.size(3),
-              .kernel = {w_.size(2), w_.size(3)},
-              .options = options_};
+  ConvShape s{
+      .n = x_.size(0),
+      .in = x_.size(1),
+      .out = w_.size(0),
+      .image = {1, x_.size(2), x_.size(3)},
+      .result = {1, y.size(2), y.size(3)},
+      .kernel = {1, w_.size(2), w_.size(3)},
+      .options = {autograd::in_3d(options_.stride, 1),
+                  autograd::in_3d(options_.padding, 0),
+                  autograd::in_3d(options_.dilation, 1), options_.groups}};
   const Tensor x = channels_last(to(x_, DType::kF32).detach());
   const Tensor w = to(w_, DType::kF32).detach();
   const Tensor grad = channels_last(randn(y.shape()));

@@ -29,6 +29,14 @@ PoolCase average_case(const char* name, const Dims& x,
                       const AvgPool2dOptions& o) {
   return {name, [o](const Tensor& t) { return avg_pool2d(t, o); }, x};
 }
+PoolCase deep_max_case(const char* name, const Dims& x,
+                       const MaxPool3dOptions& o) {
+  return {name, [o](const Tensor& t) { return max_pool3d(t, o); }, x};
+}
+PoolCase deep_average_case(const char* name, const Dims& x,
+                           const AvgPool3dOptions& o) {
+  return {name, [o](const Tensor& t) { return avg_pool3d(t, o); }, x};
+}
 PoolCase adaptive_case(const char* name, const Dims& x, const Pair& size) {
   return {name,
           [size](const Tensor& t) { return adaptive_avg_pool2d(t, size); }, x};
@@ -54,6 +62,34 @@ const PoolCase kPoolCases[] = {
     adaptive_case("AdaptiveToOne", {2, 3, 4, 5}, 1),
     adaptive_case("AdaptiveUneven", {1, 2, 5, 7}, {3, 2}),
     adaptive_case("AdaptiveToMore", {1, 2, 2, 3}, {3, 5}),
+    deep_max_case("MaxDeep", {2, 2, 4, 3, 4},
+                  {.kernel = {3, 2, 3}, .stride = 2, .padding = {1, 0, 1}}),
+    deep_max_case("MaxDeepDilated", {1, 2, 4, 3, 4},
+                  {.kernel = 2, .stride = 1, .dilation = {3, 1, 2}}),
+    deep_average_case("AverageDeep", {2, 2, 3, 2, 4}, {.kernel = {1, 2, 2}}),
+    deep_average_case("AverageDeepOverlapping", {1, 2, 5, 3, 4},
+                      {.kernel = 3, .stride = {2, 1, 2}, .padding = 1}),
+    deep_average_case("AverageDeepApart", {1, 1, 6, 2, 2},
+                      {.kernel = {1, 2, 2},
+                       .stride = {2, 1, 1},
+                       .padding = {0, 1, 1},
+                       .ceil_mode = true,
+                       .count_include_pad = false}),
+    {"AdaptiveDeep",
+     [](const Tensor& t) {
+       return adaptive_avg_pool3d(t, {2, 3, 2});
+     },
+     {2, 2, 3, 2, 5}},
+    {"AdaptiveMax",
+     [](const Tensor& t) {
+       return adaptive_max_pool2d(t, {3, 2});
+     },
+     {2, 2, 5, 3}},
+    {"AdaptiveMaxDeep",
+     [](const Tensor& t) {
+       return adaptive_max_pool3d(t, {2, 3, 2});
+     },
+     {1, 2, 3, 2, 5}},
 };
 
 class Pool2d : public testing::TestWithParam<PoolCase> {};
@@ -142,6 +178,28 @@ TEST(MaxPool2d, HasNoGradientOfAWindowThatMissesTheImage) {
   EXPECT_THAT(values(slope), ElementsAre(0));
   EXPECT_THAT(values(autograd::grad({slope.sum()}, {factor})[0]),
               ElementsAre(0));
+}
+
+TEST(MaxPoolWithIndices, NamesThePixelsOfTheImage) {
+  const Tensor x = image({1, 2, 3, 4, 8, 7, 6, 5});
+  const auto [y, places] = max_pool2d_with_indices(x, {.kernel = 2});
+  EXPECT_THAT(values(y), ElementsAre(8, 6));
+  EXPECT_THAT(places.to_vector<std::int64_t>(), ElementsAre(4, 6));
+  EXPECT_FALSE(places.requires_grad());
+  const auto row =
+      max_pool1d_with_indices(constant({3, 1, 4, 1}, {1, 4}), {.kernel = 2});
+  EXPECT_THAT(row.indices.to_vector<std::int64_t>(), ElementsAre(0, 2));
+  const auto deep = adaptive_max_pool3d_with_indices(
+      constant({1, 5, 3, 2, 4, 6, 7, 0}, {1, 2, 2, 2}), {1, 1, 2});
+  EXPECT_THAT(deep.indices.to_vector<std::int64_t>(), ElementsAre(6, 1 + 4));
+}
+
+TEST(MaxPoolWithIndices, NamesNoPixelForAWindowThatMissesTheImage) {
+  const auto [y, places] = max_pool2d_with_indices(
+      image({1, 2, 3, 4, 5, 6, 7, 8}),
+      {.kernel = {2, 1}, .padding = {1, 0}, .dilation = {3, 1}});
+  EXPECT_EQ(y.shape(), Dims({1, 1, 1, 4}));
+  EXPECT_EQ(places.to_vector<std::int64_t>(), std::vector<std::int64_t>(4, -1));
 }
 
 TEST(MaxPool2d, AddsUpTheGradientsOfOverlappingWindows) {

@@ -32,9 +32,7 @@ std::shared_ptr<nn::GroupNorm> group_norm_of(std::int64_t channels,
   return std::make_shared<nn::GroupNorm>(options.groups, channels);
 }
 
-Tensor doubled(const Tensor& x) {
-  return nn::Upsample(nn::UpsampleOptions{.scale = 2})(x);
-}
+Tensor doubled(const Tensor& x) { return hvd::interpolate(x, {.scale = {2}}); }
 
 }  // namespace
 
