@@ -13,6 +13,10 @@
 #include "horovodpp/ops/attention/rotary.h"           // IWYU pragma: export
 #include "horovodpp/ops/binary/binary_ops.h"          // IWYU pragma: export
 #include "horovodpp/ops/binary/logic_ops.h"           // IWYU pragma: export
+#include "horovodpp/ops/binary/pair_ops.h"            // IWYU pragma: export
+#include "horovodpp/ops/binary/triple_ops.h"          // IWYU pragma: export
+#include "horovodpp/ops/composed/elements.h"          // IWYU pragma: export
+#include "horovodpp/ops/composed/inplace.h"           // IWYU pragma: export
 #include "horovodpp/ops/composed/matrices.h"          // IWYU pragma: export
 #include "horovodpp/ops/composed/measures.h"          // IWYU pragma: export
 #include "horovodpp/ops/composed/parts.h"             // IWYU pragma: export

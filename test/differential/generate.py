@@ -4,6 +4,7 @@
 import random
 
 import recipes_composed
+import recipes_elements
 import recipes_elementwise
 import recipes_graphs
 import recipes_more_shapes

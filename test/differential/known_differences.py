@@ -7,6 +7,7 @@ An entry that a long run never meets is out of date, and the run says so.
 import dataclasses
 import re
 
+import sources_elements
 from builder import INTEGERS
 from conditions import (ON_IMAGES, SEVERAL_VIEWS, VIEWS, among_rounded_numbers, backward_to_inputs,
                         before, bias_is_not_of_outputs, both, copied_or_viewed, creates_graph,
@@ -146,7 +147,10 @@ OF_OPERANDS = ("relu", "relu_", "relu_backward", "leaky_relu", "hardtanh", "relu
                "scaled_dot_product_attention")
 
 PROMOTING = ("add|sub|mul|div|eq|ne|lt|le|gt|ge|pow|remainder|fmod|floor_divide|maximum|minimum|fmax|"
-             "fmin|atan2|logical_.*|bitwise_.*|where|clamp|cat|stack")
+             "fmin|atan2|logical_.*|bitwise_.*|where|clamp|cat|stack|copysign|xlogy|xlog1py|gcd|lcm|"
+             "ldexp|float_power|addcmul|addcdiv|div_rounded")
+
+FUNCTIONS_IN_PLACE = "|".join(name for name in sources_elements.SOURCES if name.endswith("_"))
 
 KNOWN = [
     # --- On purpose; see also "Differences from PyTorch" in docs/autograd.md ---
@@ -176,6 +180,11 @@ KNOWN = [
     Known("floor_divide has no gradient; PyTorch fails when it is asked for",
           kind="requires_grad|is_leaf", operation="floor_divide.*"),
     Known("the same", kind="accepted", theirs="derivative for aten::floor_divide"),
+    Known("acosh_, asinh_ and atanh_ have derivatives; PyTorch has none in place",
+          kind="accepted", theirs="derivative for 'inplace version of a(cos|sin|tan)h'"),
+    Known("addcdiv of integers has derivatives; PyTorch divides by their square in place",
+          kind="accepted", theirs="result type Float can't be cast", program=does("addcdiv")),
+    Known("ldexp takes bools as exponents", kind="accepted", theirs="ldexp_cpu_exp"),
     Known("backward of layer_norm needs no bias", kind="accepted", operation="backward|grad",
           theirs=MODIFIED, program=both(does("layer_norm"), creates_graph)),
     Known("an operation without effect returns its operand; PyTorch makes a view",
@@ -383,7 +392,8 @@ KNOWN = [
           program=both(meets("relu_backward"), theirs_is_nan)),
     Known("functions in place that copy a result refuse tensors with several elements in one place",
           kind="refused", operation="tril_|triu_|(bitwise|logical)_.*_|floor_divide_.*|remainder_.*|"
-          "fmod_.*|atan2_|hypot_|div_|pow_|masked_fill_.*", ours="lie on one place in memory"),
+          "fmod_.*|atan2_|hypot_|div_|pow_|masked_fill_.*|" + FUNCTIONS_IN_PLACE,
+          ours="lie on one place in memory"),
     Known("indices are integers, also where there are none", kind="refused",
           operation="scatter.*|gather|take.*|index_.*", ours="are no indices",
           program=has_empty_tensors),

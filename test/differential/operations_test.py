@@ -29,6 +29,8 @@ OVERLOADS.update({"tensor_split": ["tensor_split", "tensor_split_at"],
                   "tensordot": ["tensordot", "tensordot_last"], "roll": ["roll", "roll_flat"], "unfold": ["unfold", "unfold_images"]})
 OVERLOADS.update({"scatter": ["scatter", "scatter_number"],
                   "masked_fill": ["masked_fill", "masked_fill_tensor"]})
+OVERLOADS.update({name: [name, f"{name}_number"] for name in ["lerp", "float_power"]})
+OVERLOADS["div"] = ["div", "div_number", "div_rounded"]
 OVERLOADS["pow"] = ["pow", "pow_tensor", "number_pow"]
 OVERLOADS["matrix_trace"] = ["trace"]
 OVERLOADS["split"] = ["split", "split_size"]

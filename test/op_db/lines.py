@@ -2,6 +2,7 @@
 """The line of operations.py, more_operations.py or composed_operations.py for an entry of op_db."""
 
 import composed_operations  # noqa: F401
+import element_operations  # noqa: F401
 import more_operations  # noqa: F401
 from calls import Without  # noqa: F401
 from operations import OPERATIONS

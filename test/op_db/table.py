@@ -25,7 +25,7 @@ OURS = {
     "nn.functional.pixel_unshuffle": "`nn::PixelUnshuffle`",
     "nn.functional.logsigmoid": "`log_sigmoid`",
     "nn.functional.tanhshrink": "`nn::activation::tanhshrink`",
-    "linalg.vector_norm": "`vector_norm`",
+    "linalg.vector_norm": "`vector_norm`", "special.xlog1py": "`xlog1py`",
 }
 
 # Ours in another form, with tests elsewhere: random, without a value, or a module with a state.
