@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products.
+// Matrix products, of floating point or integers of one dtype.
 #pragma once
 
 #include "horovodpp/core/export.h"

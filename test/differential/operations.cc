@@ -8,6 +8,8 @@ const Operations& all_operations() {
     Operations operations;
     add_elementwise_operations(operations);
     add_elements(operations);
+    add_medians(operations);
+    add_distances(operations);
     add_reductions(operations);
     add_orders(operations);
     add_shape_operations(operations);

@@ -53,12 +53,20 @@ def float_power(b, name):
     x = b.any()
     y, sizes = b.broadcasting(x, b.partner_dtype(x))
     b.emit(name, (x, y), (sizes, "float64"))
+    forget_other_dtype(b)
 
 
 @recipe("float_power_number", weight=0.3)
 def float_power_number(b, name):
     x = b.any()
     b.emit(name, (x,), (x.sizes, "float64"), number=b.rng.choice((0.5, 1.0, 2.0, 3.0)))
+    forget_other_dtype(b)
+
+
+def forget_other_dtype(b):
+    """Few programs mix dtypes, since modules refuse these."""
+    if b.dtype != "float64" and b.known and b.known[-1].dtype == "float64":
+        b.known.pop()
 
 
 @recipe("signbit", weight=0.2)

@@ -41,3 +41,9 @@ SOURCES.update({f"{name}_": (f"{{0}}.{name}_({{1}})", f"hvd::{name}_({{0}}, {{1}
 SOURCES.update({f"{name}_": (f"{{0}}.{name}_()", f"hvd::{name}_({{0}})") for name in METHODS})
 SOURCES.update({f"{name}_": (f"F.{name}({{0}}, inplace=True)", f"hvd::{name}_({{0}})")
                 for name in ACTIVATIONS})
+
+# Not rounded.
+EXACT = {"copysign", "nextafter", "heaviside", "gcd", "lcm", "signbit", "positive"}
+WRITES_EXACTLY = {"abs_", "ceil_", "floor_", "neg_", "round_", "sign_", "trunc_", "relu6_",
+                  "copysign_", "nextafter_", "gcd_", "lcm_", "clamp_"}
+ROUNDS_IN_PLACE = {name for name in SOURCES if name.endswith("_")} - WRITES_EXACTLY

@@ -56,6 +56,8 @@ KNOWN = [
           "nn.functional.ctc_loss", "gradient"),
     Known("second derivatives of a root of a norm of one element cancel, but for rounding",
           "nn.functional.normalize", "second gradient", labels="sample 2", rare=True),
+    Known("of many equal elements PyTorch's mode has any index", "mode", "value",
+          labels="sample 6", rare=True),
     Known("powers of 0 have finite second derivatives; PyTorch's are NaN", "float_power",
           "second gradient", theirs="^nan", dtypes=("bfloat16",), rare=True),
     Known("Stirling's term has gradient 0 at a target of 0; PyTorch's is NaN",

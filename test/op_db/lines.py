@@ -4,6 +4,7 @@
 import composed_operations  # noqa: F401
 import element_operations  # noqa: F401
 import more_operations  # noqa: F401
+import order_operations  # noqa: F401
 from calls import Without  # noqa: F401
 from operations import OPERATIONS
 
