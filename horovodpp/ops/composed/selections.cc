@@ -73,8 +73,9 @@ std::vector<Tensor> unravel_index(const Tensor& places, const Dims& shape) {
   std::vector<Tensor> found(shape.size());
   Tensor rest = to(places, DType::kI64);
   for (std::size_t d = shape.size(); d-- > 0;) {
-    found[d] = remainder(rest, shape[d]);
-    rest = floor_divide(rest, shape[d]);
+    const Tensor size = from_vector<std::int64_t>({shape[d]}, {});
+    found[d] = remainder(rest, size);
+    rest = floor_divide(rest, size);
   }
   return found;
 }

@@ -101,6 +101,11 @@ TEST(IntegerProducts, WrapAndKeepTheirDtype) {
                    zeros({0, 2}, {.dtype = DType::kI64}))
                 .num_elements(),
             4);
+  const Tensor sums =
+      addmm(ones({}, {.dtype = DType::kI64}), select(batch, 0, 0),
+            select(batch, 0, 0), {.beta = 3, .alpha = 2});
+  EXPECT_THAT(sums.to_vector<std::int64_t>(), ElementsAre(7, 9, 15, 25));
+  EXPECT_THROW(addmm(sums, sums, sums, {.alpha = 0.5}), InvalidArgument);
   const Tensor truth = zeros({2, 2}, {.dtype = DType::kBool});
   EXPECT_THROW(matmul(truth, truth), InvalidArgument);
 }
