@@ -106,8 +106,11 @@ struct LerpBackward final : Node {
   const char* name() const override { return "LerpBackward"; }
   void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
     const Tensor& dz = grads[0];
-    if (wants(0)) results[0] = mul(dz, 1.0 - weight.unpack(*this));
-    if (wants(1)) results[1] = mul(dz, weight.unpack(*this));
+    if (wants(0) || wants(1)) {
+      const Tensor w = weight.unpack(*this);
+      if (wants(0)) results[0] = mul(dz, 1.0 - w);
+      if (wants(1)) results[1] = mul(dz, w);
+    }
     if (wants(2)) {
       results[2] = mul(dz, sub(end.unpack(*this), start.unpack(*this)));
     }

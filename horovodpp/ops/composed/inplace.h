@@ -18,22 +18,15 @@
 #include "horovodpp/tensor/tensor.h"
 
 // HVD_INPLACE_FUNCTIONS(X): X(f) for each f without parameters.
-#define HVD_INPLACE_FUNCTIONS(X)                                             \
-  X(abs)                                                                     \
-  X(acos)                                                                    \
-  X(acosh)                                                                   \
-  X(asin)                                                                    \
-  X(asinh)                                                                   \
-  X(atan)                                                                    \
-  X(atanh)                                                                   \
-  X(ceil)                                                                    \
-  X(cos)                                                                     \
-  X(cosh) X(deg2rad) X(digamma) X(erf) X(erfc) X(erfinv) X(exp) X(exp2)      \
-      X(expm1) X(floor) X(frac) X(hardsigmoid) X(hardswish) X(lgamma) X(log) \
-          X(log10) X(log1p) X(log2) X(mish) X(neg) X(rad2deg) X(reciprocal)  \
-              X(relu) X(relu6) X(round) X(rsqrt) X(selu) X(sigmoid) X(sign)  \
-                  X(silu) X(sin) X(sinc) X(sinh) X(sqrt) X(square) X(tan)    \
-                      X(tanh) X(trunc)
+// clang-format off
+#define HVD_INPLACE_FUNCTIONS(X) \
+  X(abs) X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(ceil) X(cos) \
+  X(cosh) X(deg2rad) X(digamma) X(erf) X(erfc) X(erfinv) X(exp) X(exp2) \
+  X(expm1) X(floor) X(frac) X(hardsigmoid) X(hardswish) X(lgamma) X(log) \
+  X(log10) X(log1p) X(log2) X(mish) X(neg) X(rad2deg) X(reciprocal) X(relu) \
+  X(relu6) X(round) X(rsqrt) X(selu) X(sigmoid) X(sign) X(silu) X(sin) \
+  X(sinc) X(sinh) X(sqrt) X(square) X(tan) X(tanh) X(trunc)
+// clang-format on
 
 namespace HVD_EXPORT hvd {
 
