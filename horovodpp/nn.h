@@ -5,9 +5,11 @@
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
 #include "horovodpp/nn/checkpoint.h"                  // IWYU pragma: export
+#include "horovodpp/nn/composed/adaptive_softmax.h"   // IWYU pragma: export
 #include "horovodpp/nn/composed/bags.h"               // IWYU pragma: export
 #include "horovodpp/nn/composed/channels.h"           // IWYU pragma: export
 #include "horovodpp/nn/composed/rearranging.h"        // IWYU pragma: export
+#include "horovodpp/nn/composed/transformer_stack.h"  // IWYU pragma: export
 #include "horovodpp/nn/containers.h"                  // IWYU pragma: export
 #include "horovodpp/nn/decoder/causal_attention.h"    // IWYU pragma: export
 #include "horovodpp/nn/decoder/generate.h"            // IWYU pragma: export

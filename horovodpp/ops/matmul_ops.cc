@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/matmul_ops.h"
 
+#include <cmath>
+#include <cstdint>
+
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/graph_ops.h"
 #include "horovodpp/autograd/record/autocast.h"
@@ -111,6 +114,18 @@ void add_to_rows(const Tensor& rows, const Tensor& bias) {
 }
 
 }  // namespace
+
+Tensor times_factor(const Tensor& x, double factor, const char* operation) {
+  if (factor == 1.0) return x;
+  if (is_floating_point(x.dtype())) return mul(x, factor);
+  if (factor != std::trunc(factor) || std::abs(factor) > 0x1p53) {
+    throw InvalidArgument(absl::StrCat(operation, ": the factor ", factor,
+                                       " of integers is not whole; convert ",
+                                       "them with to()"));
+  }
+  return mul(x, static_cast<std::int64_t>(factor));
+}
+
 }  // namespace autograd
 
 Tensor matmul(const Tensor& left, const Tensor& right) {
@@ -168,10 +183,10 @@ Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
         "addmm: shape ", x.shape().to_string(), " does not broadcast to ",
         out.shape().to_string(), ", the shape of the product"));
   }
-  if (options.alpha != 1.0) out = mul(out, options.alpha);
+  out = autograd::times_factor(out, options.alpha, "addmm");
   // With a factor of 0, x is ignored, even a NaN.
   if (!is_added) return out;
-  return add(out, options.beta == 1.0 ? x : mul(x, options.beta));
+  return add(out, autograd::times_factor(x, options.beta, "addmm"));
 }
 
 Tensor linear(const Tensor& input, const Tensor& matrix, const Tensor& offset) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products.
+// Matrix products, of floating point or integers of one dtype.
 #pragma once
 
 #include "horovodpp/core/export.h"
@@ -17,7 +17,8 @@ struct AddmmOptions {
   double beta = 1.0;
   double alpha = 1.0;
 };
-// beta x + alpha a b:  x ~ [m, n], a [m, k], b [k, n] -> [m, n]
+// beta x + alpha a b:  x ~ [m, n], a [m, k], b [k, n] -> [m, n]. Integers want
+// whole factors.
 Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
              const AddmmOptions& options = {});
 // x W^T + b:  x [..., in], weight [out, in], bias [out] or undefined -> [...,
@@ -26,4 +27,11 @@ Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b,
 Tensor linear(const Tensor& x, const Tensor& weight,
               const Tensor& bias = Tensor());
 
+namespace autograd {
+
+// x times a factor of such a sum, in x's dtype.
+//   InvalidArgument  x is of integers, and the factor is not whole
+Tensor times_factor(const Tensor& x, double factor, const char* operation);
+
+}  // namespace autograd
 }  // namespace hvd

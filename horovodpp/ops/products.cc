@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/products.h"
 
+#include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
@@ -82,6 +83,51 @@ std::optional<Tensor> product_of_halves(Tensor a, Tensor b,
   return done ? std::optional(out) : std::nullopt;
 }
 
+// out [m, n] = a [m, k] b [k, n], modulo 2^64. All are row-major.
+void multiply_integers(const blas::GemmSize& size, const std::int64_t* a,
+                       const std::int64_t* b, std::int64_t* out) {
+  parallel_for({.count = size.m, .cost = size.n * size.k},
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   std::int64_t* row = out + i * size.n;
+                   for (std::int64_t l = 0; l < size.k; ++l) {
+                     const auto left =
+                         static_cast<std::uint64_t>(a[i * size.k + l]);
+                     const std::int64_t* right = b + l * size.n;
+                     for (std::int64_t j = 0; j < size.n; ++j) {
+                       row[j] = static_cast<std::int64_t>(
+                           static_cast<std::uint64_t>(row[j]) +
+                           left * static_cast<std::uint64_t>(right[j]));
+                     }
+                   }
+                 }
+               });
+}
+
+// Products of integers, in int64: their low bits are those of narrower types.
+Tensor product_of_integers(const Tensor& left, const Tensor& right,
+                           const blas::GemmSize& size, const Dims& batch,
+                           const Dims& shape) {
+  const Tensor a = to(left, DType::kI64).contiguous();
+  const Tensor b = to(right, DType::kI64).contiguous();
+  const Tensor out = zeros(shape, {.dtype = DType::kI64});
+  const Walk<3> walk(batch, {batch_strides(out, batch), batch_strides(a, batch),
+                             batch_strides(b, batch)});
+  const auto [so, sa, sb] = walk.row_steps();
+  walk.for_each_row([&, so = so, sa = sa, sb = sb](const auto& at) {
+    for (std::int64_t i = 0; i < walk.row_size(); ++i) {
+      multiply_integers(size, a.data<std::int64_t>() + at[1] + i * sa,
+                        b.data<std::int64_t>() + at[2] + i * sb,
+                        out.data<std::int64_t>() + at[0] + i * so);
+    }
+  });
+  return to(out, left.dtype());
+}
+
+bool is_integer(DType dtype) {
+  return !is_floating_point(dtype) && dtype != DType::kBool;
+}
+
 }  // namespace
 
 std::optional<BlasLayout> blas_layout(std::int64_t rows, std::int64_t columns,
@@ -107,6 +153,9 @@ Tensor product(const Tensor& left, const Tensor& right, const char* operation) {
   shape.push_back(size.n);
   if (shape.product() == 0 || size.k == 0) {
     return zeros(shape, {.dtype = left.dtype()});
+  }
+  if (is_integer(left.dtype())) {
+    return product_of_integers(left, right, size, batch, shape);
   }
   if (const auto halves = product_of_halves(left, right, size, shape)) {
     return *halves;

@@ -25,7 +25,8 @@ std::optional<BlasLayout> blas_layout(std::int64_t rows, std::int64_t columns,
 
 // The batched product of a [..., m, k] and b [..., k, n]: [..., m, n]; leading
 // dimensions broadcast. Operands that BLAS can read are not copied. 16-bit
-// operands are multiplied and summed in float32. `operation` is for errors.
+// operands are multiplied and summed in float32, and integers modulo their range.
+// `operation` is for errors.
 Tensor product(const Tensor& a, const Tensor& b, const char* operation);
 
 }  // namespace hvd::autograd

@@ -9,7 +9,10 @@ import json
 import math
 
 import sources_composed
+import sources_distances
+import sources_elements
 import sources_images
+import sources_medians
 import sources_reductions
 import sources_scatter
 import sources_shapes
@@ -225,7 +228,10 @@ SOURCES.update({f"{name}_number": (f"torch.{name}({{0}}, {{number}})",
                 for name in ["eq", "ne", "lt", "le", "gt", "ge"]})
 
 SOURCES.update(sources_composed.SOURCES)
+SOURCES.update(sources_distances.SOURCES)
+SOURCES.update(sources_elements.SOURCES)
 SOURCES.update(sources_images.SOURCES)
+SOURCES.update(sources_medians.SOURCES)
 SOURCES.update(sources_reductions.SOURCES)
 SOURCES.update(sources_shapes.SOURCES)
 SOURCES.update(sources_scatter.SOURCES)

@@ -4,9 +4,12 @@
 import random
 
 import recipes_composed
+import recipes_distances
+import recipes_elements
 import recipes_elementwise
 import recipes_graphs
 import recipes_images
+import recipes_medians
 import recipes_more_shapes
 import recipes_networks
 import recipes_reductions

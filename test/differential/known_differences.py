@@ -7,6 +7,7 @@ An entry that a long run never meets is out of date, and the run says so.
 import dataclasses
 import re
 
+import sources_elements
 from builder import INTEGERS
 from conditions import (CONVOLUTIONS, MAX_POOLS, MAX_UNPOOLS, ON_IMAGES, POOLS,
                         SEVERAL_VIEWS, VIEWS, among_rounded_numbers, backward_to_inputs,
@@ -149,7 +150,10 @@ OF_OPERANDS = ("relu", "relu_", "relu_backward", "leaky_relu", "hardtanh", "relu
 CONVOLUTION = "|".join(CONVOLUTIONS)
 POOL = "|".join(POOLS)
 PROMOTING = ("add|sub|mul|div|eq|ne|lt|le|gt|ge|pow|remainder|fmod|floor_divide|maximum|minimum|fmax|"
-             "fmin|atan2|logical_.*|bitwise_.*|where|clamp|cat|stack")
+             "fmin|atan2|logical_.*|bitwise_.*|where|clamp|cat|stack|copysign|xlogy|xlog1py|gcd|lcm|"
+             "ldexp|float_power|addcmul|addcdiv|div_rounded")
+
+FUNCTIONS_IN_PLACE = "|".join(name for name in sources_elements.SOURCES if name.endswith("_"))
 
 KNOWN = [
     # --- On purpose; see also "Differences from PyTorch" in docs/autograd.md ---
@@ -170,8 +174,8 @@ KNOWN = [
     Known("in place, truth values have the gradient 0; PyTorch keeps the gradient of the old values",
           kind=f"refused|values|gradient's values|{PRESENCE}|requires_grad|is_leaf|accepted",
           program=does("logical_and_", "logical_or_", "logical_xor_", "logical_not_")),
-    Known("a zero may have another sign, and so its angle", kind="values", operation="atan2_?",
-          program=signs_differ),
+    Known("a zero may have another sign, and so its angle", kind="values",
+          operation="atan2_?|copysign_?|signbit", program=signs_differ),
     Known("the quotient of a remainder is a constant; PyTorch's has a gradient, which is 0",
           kind="(gradient's )?requires_grad|is_leaf",
           program=both(does("fmod", "remainder", "fmod_", "remainder_"),
@@ -179,6 +183,12 @@ KNOWN = [
     Known("floor_divide has no gradient; PyTorch fails when it is asked for",
           kind="requires_grad|is_leaf", operation="floor_divide.*"),
     Known("the same", kind="accepted", theirs="derivative for aten::floor_divide"),
+    Known("acosh_, asinh_ and atanh_ have derivatives; PyTorch has none in place",
+          kind="accepted", theirs="derivative for 'inplace version of a(cos|sin|tan)h'"),
+    Known("addcdiv of integers has derivatives; PyTorch divides by their square in place",
+          kind="accepted", theirs="result type Float can't be cast", program=does("addcdiv")),
+    Known("isin takes bools", kind="accepted", theirs="input type encountered for isin"),
+    Known("ldexp takes bools as exponents", kind="accepted", theirs="ldexp_cpu_exp"),
     Known("backward of layer_norm needs no bias", kind="accepted", operation="backward|grad",
           theirs=MODIFIED, program=both(does("layer_norm"), creates_graph)),
     Known("an operation without effect returns its operand; PyTorch makes a view",
@@ -413,7 +423,8 @@ KNOWN = [
           program=both(meets("relu_backward"), theirs_is_nan)),
     Known("functions in place that copy a result refuse tensors with several elements in one place",
           kind="refused", operation="tril_|triu_|(bitwise|logical)_.*_|floor_divide_.*|remainder_.*|"
-          "fmod_.*|atan2_|hypot_|div_|pow_|masked_fill_.*", ours="lie on one place in memory"),
+          "fmod_.*|atan2_|hypot_|div_|pow_|masked_fill_.*|" + FUNCTIONS_IN_PLACE,
+          ours="lie on one place in memory"),
     Known("indices are integers, also where there are none", kind="refused",
           operation="scatter.*|gather|take.*|index_.*", ours="are no indices",
           program=has_empty_tensors),
@@ -454,9 +465,9 @@ KNOWN = [
     Known("the order of factors and terms, of which one is infinite", kind=VALUES,
           program=both(has_infinite_values, one_is_not_finite,
                        meets("prod", "prod_dim", "cumprod", "vector_norm", "var", "std",
-                             "logsumexp"))),
+                             "logsumexp", "logcumsumexp"))),
     Known("a zero of a sum has no sign", kind=VALUES, ours="inf", theirs="-inf",
-          operation="number_div|div", program=signs_differ),
+          operation="number_div|div|reciprocal_?|rsqrt_?|pow", program=signs_differ),
     Known("gather picks from a tensor with dimensions", kind="refused", operation="gather",
           ours="out of range for a tensor of 0 dimensions"),
     Known("PyTorch's pow with an exponent of 0.5 is sqrt, of -inf NaN; C's is inf", kind=VALUES,
@@ -634,7 +645,8 @@ KNOWN = [
           operation="max_dim|min_dim|argmax|argmax_dim", program=among_rounded_numbers),
     Known("the sign of a zero is not the same everywhere, and so not that of 1 divided by it",
           kind=VALUES, ours="inf", theirs="inf", program=both(
-              meets("matmul", "bmm", "addmm", "linear", *CONVOLUTIONS), signs_differ)),
+              meets("matmul", "bmm", "addmm", "linear", *CONVOLUTIONS, "tensordot",
+                    "tensordot_last", "einsum"), signs_differ)),
     Known("an operand that shares memory with the tensor written in place is read before; "
           "PyTorch's in some order", kind="values", operation=".*_", program=reads_its_own_writes),
     Known("a backward under autocast: the products of an LSTM's are in the lower precision",

@@ -7,6 +7,9 @@ const Operations& all_operations() {
   static const Operations all = [] {
     Operations operations;
     add_elementwise_operations(operations);
+    add_elements(operations);
+    add_medians(operations);
+    add_distances(operations);
     add_reductions(operations);
     add_orders(operations);
     add_shape_operations(operations);

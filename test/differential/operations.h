@@ -16,6 +16,9 @@ using Operation = std::function<std::vector<Tensor>(const Statement&)>;
 using Operations = std::map<std::string, Operation>;
 
 void add_elementwise_operations(Operations& operations);
+void add_elements(Operations& operations);
+void add_medians(Operations& operations);
+void add_distances(Operations& operations);
 void add_reductions(Operations& operations);
 void add_orders(Operations& operations);
 void add_shape_operations(Operations& operations);

@@ -29,6 +29,9 @@ OVERLOADS.update({"tensor_split": ["tensor_split", "tensor_split_at"],
                   "tensordot": ["tensordot", "tensordot_last"], "roll": ["roll", "roll_flat"], "unfold": ["unfold", "unfold_images"]})
 OVERLOADS.update({"scatter": ["scatter", "scatter_number"],
                   "masked_fill": ["masked_fill", "masked_fill_tensor"]})
+OVERLOADS.update({name: [name, f"{name}_number"] for name in ["lerp", "float_power"]})
+OVERLOADS.update({name: [name, f"{name}_dim"] for name in ["median", "nanmedian", "unique"]})
+OVERLOADS["div"] = ["div", "div_number", "div_rounded"]
 OVERLOADS["pow"] = ["pow", "pow_tensor", "number_pow"]
 OVERLOADS["matrix_trace"] = ["trace"]
 OVERLOADS["split"] = ["split", "split_size"]
@@ -39,7 +42,9 @@ NO_OPERATIONS = {
     "empty_channels_last": "its elements are not initialized",
     **{name: "makes a tensor from numbers; test/ops/shapes/patterns_test.cc" for name in
        ["eye", "linspace", "logspace", "tril_indices", "triu_indices"]},
-    **{name: "draws random numbers" for name in ["rand_like", "randn_like"]},
+    **{name: "draws random numbers" for name in ["rand_like", "randn_like", "randint"]},
+    **{name: "draws random numbers; test/ops/order/draws_test.cc" for name in
+       ["exponential_", "log_normal_", "cauchy_", "geometric_"]},
     "resized": "for intermediate results; as reshape",
     "without": "for intermediate results; as squeeze",
 }
@@ -51,7 +56,7 @@ NO_METHODS = {
     "set_requires_grad": "requires_grad_",
 }
 
-RESULT = r"(?:Tensor|std::vector<Tensor>|MaxResult|MinResult|SortResult|UniqueResult|LstmResult|SpreadResult|ExtremesResult|double|bool|Dims|void)"
+RESULT = r"(?:Tensor|std::vector<Tensor>|MaxResult|MinResult|SortResult|UniqueResult|RunningResult|LstmResult|SpreadResult|ExtremesResult|double|bool|Dims|void)"
 
 
 def headers(root):

@@ -16,6 +16,9 @@ import torch.nn.functional as F
 
 import dialects
 import functions
+import sources_distances
+import sources_elements
+import sources_medians
 import sources_scatter
 import sources_shapes
 
@@ -57,6 +60,22 @@ def kthvalue(x, k, dim, keepdim):
         return tuple(found)
     return tuple((part.narrow(dim, k - 1, 1) if keepdim else part.select(dim, k - 1)).clone()
                  for part in found)
+
+
+def median(x, dim, keepdim, ignores_nan=False):
+    """PyTorch's leaves open which of equal elements it chooses; ours are in their order."""
+    order = torch.sort(x.detach(), dim=dim, stable=True).indices
+    if not x.dim():
+        return x.clone(), order
+    numbers = (x == x).sum(dim, True)
+    all_count = numbers == 0 if ignores_nan else numbers < x.shape[dim]
+    at = torch.gather(order, dim, torch.where(all_count, numbers, (numbers - 1).clamp(0) // 2))
+    found = torch.gather(x, dim, at)
+    return (found, at) if keepdim else (found.squeeze(dim).clone(), at.squeeze(dim))
+
+
+def nanmedian(x, dim, keepdim):
+    return median(x, dim, keepdim, True)
 
 
 def clone_with_strides(x, strides):
@@ -160,6 +179,7 @@ class _Session:
         self.nudge = nudge
         self.base = {"torch": torch, "F": F, "math": math, "scopes": self.scopes, "gelu": gelu,
                      "drop_path": drop_path, "topk": topk, "kthvalue": kthvalue,
+                     "median": median, "nanmedian": nanmedian,
                      "sum_of_squares": sum_of_squares,
                      "clone_with_strides": clone_with_strides, "lstm": lstm,
                      "rotary_embedding": rotary_embedding,
@@ -220,10 +240,12 @@ EXACT = {"leaf", "detach", "data", "get_grad", "view", "reshape", "transpose", "
          "clone_with_strides", "flip", "roll", "pad", "cat", "stack", "gather", "index_select",
          "embedding", "where", "where_number", "masked_fill", "clamp", "sort",
          "topk", "kthvalue", "trunc", "bernoulli", "histc", "unique", "enter", "leave"}
-EXACT |= sources_shapes.EXACT | sources_scatter.EXACT
+EXACT |= (sources_shapes.EXACT | sources_scatter.EXACT | sources_elements.EXACT
+          | sources_medians.EXACT | sources_distances.EXACT)
 
 
-ROUNDS_IN_PLACE = {"add_", "sub_", "mul_", "add_number_", "mul_number_", "exp_", "sin_"} | sources_scatter.ROUNDS_IN_PLACE
+ROUNDS_IN_PLACE = {"add_", "sub_", "mul_", "add_number_", "mul_number_", "exp_", "sin_"} | (
+    sources_scatter.ROUNDS_IN_PLACE | sources_elements.ROUNDS_IN_PLACE)
 
 
 def nudge(tensor):

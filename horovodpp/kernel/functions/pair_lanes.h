@@ -21,6 +21,7 @@
 #include <numbers>
 
 #include "horovodpp/kernel/functions/lane_loop.h"
+#include "horovodpp/kernel/functions/vector_functions.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hvd::autograd::HWY_NAMESPACE::pairs {
@@ -215,6 +216,92 @@ struct Hypot {
   }
   static HWY_INLINE Floats second(Floats dz, Floats b, Floats z) {
     return first(dz, b, z);
+  }
+};
+
+// z = |a| with the sign of b:  da = dz z / a, 0 where a is 0;  db = 0
+struct Copysign {
+  static HWY_INLINE Floats value(Floats a, Floats b) {
+    return hn::CopySign(a, b);
+  }
+  static HWY_INLINE Floats first(Floats dz, Floats a, Floats z) {
+    return hn::IfThenZeroElse(hn::Eq(a, none()), hn::Mul(dz, hn::Div(z, a)));
+  }
+  static HWY_INLINE Floats second(Floats, Floats, Floats) { return none(); }
+};
+
+HWY_INLINE Floats exponential(Floats x) {
+  const Floats half = half_exp(FloatTag(), x);
+  return hn::Add(half, half);
+}
+
+// z = ln(e^a + e^b):  da = dz / (1 + e^(b - a)),  db = dz / (1 + e^(a - b))
+struct Logaddexp {
+  static HWY_INLINE Floats value(Floats a, Floats b) {
+    const FloatTag d;
+    const Floats gap = hn::Neg(hn::Abs(hn::Sub(a, b)));
+    const Floats larger = hn::IfThenElse(hn::Gt(a, b), a, b);
+    const Floats z = hn::Add(larger, log1p(d, exponential(gap)));
+    return hn::IfThenElse(hn::And(hn::IsInf(a), hn::Eq(a, b)), a, z);
+  }
+  static HWY_INLINE Floats first(Floats dz, Floats a, Floats b) {
+    return hn::Div(dz, hn::Add(exponential(hn::Sub(b, a)), number(1.0f)));
+  }
+  static HWY_INLINE Floats second(Floats dz, Floats a, Floats b) {
+    return first(dz, b, a);
+  }
+};
+
+// The same with powers of 2.
+struct Logaddexp2 {
+  static HWY_INLINE Floats value(Floats a, Floats b) {
+    const FloatTag d;
+    const Floats per_ln2 = number(static_cast<float>(1.0 / std::numbers::ln2));
+    const Floats gap = hn::Neg(hn::Abs(hn::Sub(a, b)));
+    const Floats larger = hn::IfThenElse(hn::Gt(a, b), a, b);
+    const Floats z = hn::MulAdd(log1p(d, exp2(d, gap)), per_ln2, larger);
+    return hn::IfThenElse(hn::And(hn::IsInf(a), hn::Eq(a, b)), a, z);
+  }
+  static HWY_INLINE Floats first(Floats dz, Floats a, Floats b) {
+    const Floats ratio = exp2(FloatTag(), hn::Sub(b, a));
+    return hn::Div(dz, hn::Add(ratio, number(1.0f)));
+  }
+  static HWY_INLINE Floats second(Floats dz, Floats a, Floats b) {
+    return first(dz, b, a);
+  }
+};
+
+// a times a logarithm of b: 0 where a is 0, unless b is NaN.
+HWY_INLINE Floats product_with_log(Floats a, Floats b, Floats log_of_b) {
+  const Floats z = hn::IfThenZeroElse(hn::Eq(a, none()), hn::Mul(a, log_of_b));
+  return hn::IfThenElse(hn::IsNaN(b), b, z);
+}
+
+// z = a ln b:  da = dz ln b,  db = dz a / b
+struct Xlogy {
+  static HWY_INLINE Floats value(Floats a, Floats b) {
+    return product_with_log(a, b, log(FloatTag(), b));
+  }
+  static HWY_INLINE Floats first(Floats dz, Floats a, Floats b) {
+    const auto still = hn::And(hn::Eq(a, none()), hn::Le(b, none()));
+    return hn::IfThenZeroElse(still, value(dz, b));
+  }
+  static HWY_INLINE Floats second(Floats dz, Floats a, Floats b) {
+    return hn::Div(hn::Mul(dz, a), b);
+  }
+};
+
+// z = a ln(1 + b):  da = dz ln(1 + b),  db = dz a / (1 + b)
+struct Xlog1py {
+  static HWY_INLINE Floats value(Floats a, Floats b) {
+    return product_with_log(a, b, log1p(FloatTag(), b));
+  }
+  static HWY_INLINE Floats first(Floats dz, Floats a, Floats b) {
+    const auto still = hn::And(hn::Eq(a, none()), hn::Le(b, number(-1.0f)));
+    return hn::IfThenZeroElse(still, value(dz, b));
+  }
+  static HWY_INLINE Floats second(Floats dz, Floats a, Floats b) {
+    return hn::Div(hn::Mul(dz, a), hn::Add(b, number(1.0f)));
   }
 };
 

@@ -23,7 +23,12 @@ namespace hvd::autograd {
   X(Remainder)              \
   X(Fmod)                   \
   X(Atan2)                  \
-  X(Hypot)
+  X(Hypot)                  \
+  X(Copysign)               \
+  X(Logaddexp)              \
+  X(Logaddexp2)             \
+  X(Xlogy)                  \
+  X(Xlog1py)
 
 enum class PairId : std::uint8_t {
 #define HVD_ENUMERATOR(Name) k##Name,
@@ -34,7 +39,8 @@ enum class PairId : std::uint8_t {
 
 // z = f(a, b)
 FunctionLoop pair_value_loop(PairId id);
-// da and db, of dz, a and b. Those of Hypot: of dz, the operand, and z.
+// da and db, of dz, a and b. Those of Hypot: of dz, the operand, and z; that of
+// Copysign: of dz, a and z.
 FunctionLoop pair_first_loop(PairId id);
 FunctionLoop pair_second_loop(PairId id);
 

@@ -50,11 +50,25 @@ AlphaDropout::AlphaDropout(double p) : p_(p) {
 }
 
 Tensor AlphaDropout::forward(const Tensor& input) {
+  return dropped(input, input.shape());
+}
+
+Tensor FeatureAlphaDropout::forward(const Tensor& input) {
+  if (input.dim() < 2) {
+    throw InvalidArgument(absl::StrCat(
+        "FeatureAlphaDropout: ", input.describe(), " is not [n, c, ...]"));
+  }
+  autograd::Dims decisions = input.shape();
+  for (std::size_t d = 2; d < decisions.size(); ++d) decisions[d] = 1;
+  return dropped(input, decisions);
+}
+
+Tensor AlphaDropout::dropped(const Tensor& input,
+                             const autograd::Dims& decisions) const {
   if (!is_training() || p_ == 0) return input;
   if (p_ == 1) return mul(input, 0.0);
   const double scale = 1 / std::sqrt((kLeast * kLeast * p_ + 1) * (1 - p_));
-  const Tensor kept =
-      bernoulli(input.shape(), 1 - p_, {.dtype = input.dtype()});
+  const Tensor kept = bernoulli(decisions, 1 - p_, {.dtype = input.dtype()});
   // kept x scale - (1 - kept) least scale + p least scale
   const Tensor shift =
       add(mul(kept, kLeast * scale), kLeast * scale * (p_ - 1));

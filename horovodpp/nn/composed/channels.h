@@ -53,8 +53,20 @@ class AlphaDropout : public Module {
   explicit AlphaDropout(double p = 0.5);
   Tensor forward(const Tensor& input) override;
 
+ protected:
+  // With one decision for each element of a shape that broadcasts to the input.
+  Tensor dropped(const Tensor& input, const autograd::Dims& decisions) const;
+
  private:
   const double p_;
+};
+
+// The same for whole channels of [n, c, ...].
+class FeatureAlphaDropout : public AlphaDropout {
+ public:
+  using AlphaDropout::AlphaDropout;
+  //   InvalidArgument  the input has less than two dimensions
+  Tensor forward(const Tensor& input) override;
 };
 
 struct LocalResponseNormOptions {

@@ -91,6 +91,13 @@ concept PairInVectors = requires {
   Op::kVector;
 };
 
+// A description may depend on the dtype of the elements, beyond that in which it
+// computes: `of_stored<T>(a, b)`.
+template <typename Op, typename T>
+concept OfStored = requires(Loaded<T> a) {
+  Op::template of_stored<T>(a, a);
+};
+
 // The dtype in which Op computes.
 template <typename Op>
 DType dtype_of(const Tensor& a, const Tensor& b) {
@@ -112,7 +119,13 @@ void run_binary(const Tensor& out, const Tensor& x, const Tensor& y) {
   }
   Op::visit(x.dtype(), kOperation, [&]<typename T>(TypeTag<T>) {
     using Out = std::conditional_t<kToBool<Op>, bool, T>;
-    map2<T, Out>(out, x, y, [](auto a, auto b) { return Op::of(a, b); });
+    map2<T, Out>(out, x, y, [](auto a, auto b) {
+      if constexpr (OfStored<Op, T>) {
+        return Op::template of_stored<T>(a, b);
+      } else {
+        return Op::of(a, b);
+      }
+    });
   });
 }
 

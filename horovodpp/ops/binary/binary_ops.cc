@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/binary/binary_ops.h"
 
-#include <span>
-#include <utility>
-
-#include "horovodpp/autograd/graph/node.h"
 #include "horovodpp/autograd/record/autocast.h"
-#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/ops/binary/binary_formulas.h"
 #include "horovodpp/ops/binary/binary_loop.h"
 #include "horovodpp/ops/binary/logic_ops.h"
+#include "horovodpp/ops/binary/recorded_binary.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
@@ -17,90 +13,6 @@
 namespace hvd {
 namespace autograd {
 namespace {
-
-// Tensors that a derivative needs.
-enum Needs : unsigned { kNothing = 0, kA = 1, kB = 2, kOut = 4 };
-
-struct Saved {
-  Tensor a;
-  Tensor b;
-  Tensor out;
-};
-
-// A derivative by one vector loop, of dz and the two tensors that `needed`
-// names; undefined where the loop does not serve them.
-Tensor in_one_loop(FunctionLoop loop, unsigned needed, const Tensor& dz,
-                   const Saved& saved) {
-  const Tensor& x = (needed & kA) != 0 ? saved.a : saved.b;
-  const Tensor& y = (needed & kOut) != 0 ? saved.out : saved.b;
-  if (is_grad_enabled() || !in_floats(dz.dtype()) || x.dtype() != dz.dtype() ||
-      y.dtype() != dz.dtype()) {
-    return {};
-  }
-  Tensor out = empty_like(dz);
-  run_function(loop, {}, out, {&dz, &x, &y});
-  return out;
-}
-
-template <typename Op>
-Tensor first_of(const Tensor& dz, const Saved& saved) {
-  if constexpr (PairInVectors<Op> && Op::kFirst != kNothing) {
-    Tensor da =
-        in_one_loop(pair_first_loop(Op::kVector), Op::kFirst, dz, saved);
-    if (da.defined()) return da;
-  }
-  return Op::first(dz, saved);
-}
-template <typename Op>
-Tensor second_of(const Tensor& dz, const Saved& saved) {
-  if constexpr (PairInVectors<Op>) {
-    Tensor db =
-        in_one_loop(pair_second_loop(Op::kVector), Op::kSecond, dz, saved);
-    if (db.defined()) return db;
-  }
-  return Op::second(dz, saved);
-}
-
-// z = f(a, b). Op has its derivatives as functions of the result's gradient and
-// of the tensors that kFirst or kSecond name.
-template <typename Op>
-struct BinaryBackward final : Node {
-  const char* name() const override { return Op::kNode; }
-  void apply(std::span<Tensor> grads, std::span<Tensor> results) override {
-    const unsigned needed = needs();
-    const auto unpacked = [&](SavedTensor& tensor, Needs which) {
-      return (needed & which) != 0 ? tensor.unpack(*this) : Tensor();
-    };
-    const Saved saved = {unpacked(a, kA), unpacked(b, kB), unpacked(out, kOut)};
-    if (wants(0)) results[0] = first_of<Op>(grads[0], saved);
-    if (wants(1)) results[1] = second_of<Op>(grads[0], saved);
-  }
-  void release_saved() override {
-    a.release();
-    b.release();
-    out.release();
-  }
-  unsigned needs() const {
-    return (wants(0) ? Op::kFirst : 0U) | (wants(1) ? Op::kSecond : 0U);
-  }
-  SavedTensor a;
-  SavedTensor b;
-  SavedTensor out;
-};
-
-template <typename Op>
-Tensor recorded_binary(const Tensor& a, const Tensor& b) {
-  Tensor out = binary<Op>(a, b);
-  if (needs_grad(a, b)) {
-    auto node = make_node<BinaryBackward<Op>>(a, b);
-    const unsigned needed = node->needs();
-    if ((needed & kA) != 0) node->a.save(a);
-    if ((needed & kB) != 0) node->b.save(b);
-    set_history(out, node);
-    if ((needed & kOut) != 0) node->out.save_output(out);
-  }
-  return out;
-}
 
 // dz where `condition`, else 0.
 Tensor kept(const Tensor& condition, const Tensor& dz) {
@@ -245,14 +157,6 @@ struct Hypot : formulas::Hypot {
     return mul(dz, div(x.b, x.out));
   }
 };
-
-template <typename Op>
-const Tensor& write_result(const Tensor& a, const Tensor& b,
-                           BinaryOperation operation) {
-  check_defined(a, Op::kName.text());
-  check_defined(b, Op::kName.text());
-  return assign_result(a, b, operation, dtype_of<Op>(a, b), Op::kName.text());
-}
 
 struct Quotient : OfFloated {
   static constexpr OperationName kName = "div";

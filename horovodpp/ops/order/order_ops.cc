@@ -10,6 +10,7 @@
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/indices/index_ops.h"
+#include "horovodpp/ops/order/along.h"
 #include "horovodpp/ops/order/sorted_rows.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
@@ -112,24 +113,6 @@ SortResult chosen(const Tensor& x, std::size_t dim, const Ranks& ranks,
   return {gather(x, static_cast<std::int64_t>(dim), indices), indices};
 }
 
-// `x` [1] for a scalar, and its checked dimension.
-struct Along {
-  Along(const Tensor& given, std::int64_t d, const char* operation) {
-    check_defined(given, operation);
-    is_scalar = given.dim() == 0;
-    x = is_scalar ? reshape(given, {1}) : given;
-    dim = checked_dim(d, x.shape().size(), operation);
-  }
-  std::int64_t size() const { return x.shape()[dim]; }
-  SortResult finish(SortResult result) const {
-    if (!is_scalar) return result;
-    return {reshape(result.values, {}), reshape(result.indices, {})};
-  }
-  Tensor x;
-  std::size_t dim = 0;
-  bool is_scalar = false;
-};
-
 [[noreturn]] void throw_missing(const Along& along, std::int64_t k,
                                 const char* operation) {
   throw InvalidArgument(absl::StrCat(
@@ -170,10 +153,7 @@ SortResult kthvalue(const Tensor& x, std::int64_t k,
   if (k < 1 || k > along.size()) autograd::throw_missing(along, k, "kthvalue");
   const SortResult found = autograd::chosen(
       along.x, along.dim, {.first = k - 1, .end = k}, "kthvalue");
-  if (options.keepdim || along.is_scalar) return along.finish(found);
-  const auto dim = static_cast<std::int64_t>(along.dim);
-  return {autograd::without(found.values, dim),
-          autograd::without(found.indices, dim)};
+  return along.finish_reduced(found, options.keepdim);
 }
 
 }  // namespace hvd

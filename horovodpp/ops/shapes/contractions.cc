@@ -81,10 +81,10 @@ Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b,
         "baddbmm: shape ", x.shape().to_string(), " does not broadcast to ",
         out.shape().to_string(), ", the shape of the product"));
   }
-  if (options.alpha != 1.0) out = mul(out, options.alpha);
+  out = autograd::times_factor(out, options.alpha, "baddbmm");
   // With a factor of 0, x is ignored, even a NaN.
   if (!is_added) return out;
-  return add(out, options.beta == 1.0 ? x : mul(x, options.beta));
+  return add(out, autograd::times_factor(x, options.beta, "baddbmm"));
 }
 
 Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_of_a,

@@ -175,6 +175,22 @@ TEST(ChannelDropout, DropsWholeChannels) {
   EXPECT_ERROR(InvalidArgument, "not in [0, 1]", Dropout3d(1.5));
 }
 
+TEST(FeatureAlphaDropout, DropsWholeChannelsAlike) {
+  manual_seed(6);
+  FeatureAlphaDropout dropout(0.5);
+  const Tensor x = ones({40, 50, 3}, {.requires_grad = true});
+  const Tensor y = dropout(x);
+  const Tensor first = narrow(y, 2, 0, 1);
+  EXPECT_TRUE(equal(y, expand(first, {40, 50, 3})));
+  const Tensor dropped = lt(first.detach(), 0.0);
+  EXPECT_NEAR(mean(to(dropped, DType::kF32)).item<float>(), 0.5, 0.05);
+  y.sum().backward();
+  EXPECT_TRUE(equal(eq(narrow(x.grad(), 2, 0, 1), 0.0), dropped));
+  EXPECT_THROW(dropout(ones({3})), InvalidArgument);
+  dropout.eval();
+  EXPECT_TRUE(equal(dropout(x), x));
+}
+
 TEST(AlphaDropout, KeepsMeanAndVariance) {
   manual_seed(5);
   AlphaDropout dropout(0.3);

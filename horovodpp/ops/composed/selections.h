@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Combinations, places of elements, and shapes, composed of other operations,
+// with PyTorch's names.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "horovodpp/core/export.h"
+#include "horovodpp/tensor/base/dims.h"
+#include "horovodpp/tensor/tensor.h"
+
+namespace HVD_EXPORT hvd {
+
+// The combinations of `count` elements of a vector, as rows, in the order of
+// their places; `repeated`: an element may repeat.
+//   InvalidArgument  x is no vector; count is not positive
+Tensor combinations(const Tensor& x, std::int64_t count = 2,
+                    bool repeated = false);
+
+// nonzero(): one row with the place of each element that is not 0.
+Tensor argwhere(const Tensor& x);
+// For each dimension of `shape`, the index of the elements at these places of a
+// row-major tensor. Integers.
+//   InvalidArgument  the shape has no elements, or the places are no integers
+std::vector<Tensor> unravel_index(const Tensor& places,
+                                  const autograd::Dims& shape);
+
+// The shape that all shapes broadcast to.
+autograd::Dims broadcast_shapes(const std::vector<autograd::Dims>& shapes);
+// The last two dimensions exchanged: a view. (torch.Tensor.mT)
+Tensor matrix_transpose(const Tensor& x);
+
+}  // namespace hvd

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Distances, covariances, combinations and places.
+#include "operations.h"
+
+namespace hvd::differential {
+namespace {
+
+using Results = std::vector<Tensor>;
+
+}  // namespace
+
+void add_distances(Operations& all) {
+  all["cdist"] = [](const Statement& s) {
+    return Results{cdist(s[0], s[1], s.number("number"))};
+  };
+  all["cross"] = [](const Statement& s) {
+    return Results{cross(s[0], s[1], s.integer("dim"))};
+  };
+  all["vdot"] = [](const Statement& s) { return Results{vdot(s[0], s[1])}; };
+  all["cov"] = [](const Statement& s) {
+    return Results{cov(s[0], s.integer("correction"))};
+  };
+  all["corrcoef"] = [](const Statement& s) { return Results{corrcoef(s[0])}; };
+  all["cumulative_trapezoid"] = [](const Statement& s) {
+    return Results{
+        cumulative_trapezoid(s[0], s.number("number"), s.integer("dim"))};
+  };
+  all["combinations"] = [](const Statement& s) {
+    return Results{combinations(s[0], s.integer("count"), s.flag("repeated"))};
+  };
+  all["argwhere"] = [](const Statement& s) { return Results{argwhere(s[0])}; };
+  all["unravel_index"] = [](const Statement& s) {
+    return unravel_index(s[0], s.dims("sizes"));
+  };
+  all["broadcast_shapes"] = [](const Statement& s) {
+    std::vector<autograd::Dims> shapes;
+    for (const Tensor& x : s.operands()) shapes.push_back(x.shape());
+    return Results{zeros(broadcast_shapes(shapes))};
+  };
+  all["matrix_transpose"] = [](const Statement& s) {
+    return Results{matrix_transpose(s[0])};
+  };
+}
+
+}  // namespace hvd::differential
