@@ -10,6 +10,7 @@
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/tensor/base/thread_state.h"
 #include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {

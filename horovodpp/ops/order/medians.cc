@@ -18,6 +18,7 @@
 #include "horovodpp/ops/reduce_ops.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 
 namespace hvd {
 namespace autograd {

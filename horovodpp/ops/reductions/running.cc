@@ -17,6 +17,7 @@
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {
