@@ -39,6 +39,8 @@ KNOWN = [
           "computes in integers and floating point, not in bool", dtypes=("bool",)),
     Known("a bool tensor takes 0 and 1 alone: PyTorch makes any other number true",
           "masked_fill|.*pad.*", "value refused", "bool does not hold", dtypes=("bool",)),
+    Known("an integer tensor takes whole numbers alone: PyTorch truncates any other", "scatter",
+          "value refused", "does not hold 2.5", rare=True),
     Known("sum_to() is for gradients, and keeps integer dtypes; PyTorch sums these as int64",
           "sum_to_size", "value dtype"),
     Known("cat() takes an empty vector for what its shape says; PyTorch skips it", "cat",

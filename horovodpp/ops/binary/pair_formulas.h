@@ -13,6 +13,7 @@
 #include "horovodpp/kernel/loops/integers.h"
 #include "horovodpp/ops/binary/binary_formulas.h"
 #include "horovodpp/ops/binary/binary_loop.h"
+#include "horovodpp/tensor/map.h"
 
 namespace hvd::autograd::formulas {
 

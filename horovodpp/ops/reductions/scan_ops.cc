@@ -167,7 +167,11 @@ Tensor diff(const Tensor& x, std::int64_t dim) {
       autograd::checked_dim(dim, x.shape().size(), "diff"));
   const std::int64_t n = x.size(along);
   if (n == 0) return zeros_like(x.detach());
-  return sub(narrow(x, along, 1, n - 1), narrow(x, along, 0, n - 1));
+  const Tensor later = narrow(x, along, 1, n - 1);
+  const Tensor earlier = narrow(x, along, 0, n - 1);
+  // As in PyTorch.
+  if (x.dtype() == DType::kBool) return ne(later, earlier);
+  return sub(later, earlier);
 }
 
 }  // namespace hvd

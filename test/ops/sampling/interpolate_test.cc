@@ -25,7 +25,7 @@ struct InterpolateCase {
 
 void PrintTo(const InterpolateCase& c, std::ostream* out) { *out << c.name; }
 
-const InterpolateCase kCases[] = {
+const InterpolateCase kInterpolations[] = {
     {"NearestRow", {2, 2, 5}, {.size = {7}}},
     {"NearestExact",
      {1, 2, 4, 3},
@@ -96,7 +96,7 @@ TEST_P(Interpolate, OfNoImagesOrChannelsIsEmpty) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, Interpolate, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Modes, Interpolate, testing::ValuesIn(kInterpolations),
                          [](const auto& mode) { return mode.param.name; });
 
 TEST(Interpolate, ReadsThePixelsOfPyTorch) {
