@@ -46,6 +46,7 @@ NO_OPERATIONS = {
     **{name: "draws random numbers; test/ops/order/draws_test.cc" for name in
        ["exponential_", "log_normal_", "cauchy_", "geometric_"]},
     "resized": "for intermediate results; as reshape",
+    "times_factor": "for intermediate results; as mul",
     "without": "for intermediate results; as squeeze",
 }
 NO_METHODS = {

@@ -61,7 +61,7 @@ KNOWN = [
     Known("second derivatives of a root of a norm of one element cancel, but for rounding",
           "nn.functional.normalize", "second gradient", labels="sample 2", rare=True),
     Known("factors of products of integers are whole; PyTorch cuts their fraction off",
-          "b?addbmm|addmm|addmv|addr", "value refused", "is not whole"),
+          "b?addbmm|addmm|addmv|addr", "value refused", "is not whole", rare=True),
     Known("the interpreter reads numbers as float64", "unravel_index", "value",
           theirs="9223372036854775806", rare=True),
     Known("of many equal elements PyTorch's mode has any index", "mode", "value",

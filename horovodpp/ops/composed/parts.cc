@@ -6,6 +6,7 @@
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/ops/shapes/copies.h"
 #include "horovodpp/ops/shapes/views.h"
+#include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {
@@ -39,7 +40,9 @@ Tensor with_part(const Tensor& x, const Tensor& source, const char* operation,
                  View view_of) {
   autograd::check_defined(x, operation);
   autograd::check_defined(source, operation);
-  Tensor result = clone(x);
+  // No clone(), whose result a checkpoint may keep and must not see changed.
+  Tensor result = empty_like(x);
+  result.copy_(x);
   Tensor part = view_of(result);
   if (part.shape() != source.shape()) {
     throw InvalidArgument(absl::StrCat(operation, ": ", source.describe(),
