@@ -25,7 +25,7 @@ autograd::Generator item_generator(std::int64_t index);
 struct PassSeed {
   std::uint64_t seed = 0;
   std::int64_t epoch = 0;
-  // Whether several workers of a DataLoader make batches.
+  // Whether workers of a DataLoader make the batches, in parallel.
   bool has_workers = false;
 };
 bool pass_has_workers();

@@ -64,9 +64,9 @@ struct ResizedCropOptions {
 };
 Tensor resized_crop(const Tensor& image, const ResizedCropOptions& options);
 
-// Blends the image with black, with its mean gray, or with its gray version.
-// Factor 0 gives the latter alone, 1 gives the image, more than 1 strengthens
-// the effect. 1 or 3 channels.
+// Blend the image with black, with its mean gray, or with its gray version.
+// Factor 1 returns the image, and factor 0 the other one. Larger factors
+// strengthen the image. 1 or 3 channels.
 Tensor adjust_brightness(const Tensor& image, double factor);
 Tensor adjust_contrast(const Tensor& image, double factor);
 Tensor adjust_saturation(const Tensor& image, double factor);
