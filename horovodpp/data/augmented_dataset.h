@@ -33,14 +33,14 @@ class AugmentedDataset : public Dataset {
  public:
   // The first tensor of an item of `images` is the image; the others stay as
   // they are. `images` outlives this. `mix`, if any, gets whole batches; its
-  // random numbers depend on the first item instead.
+  // random numbers depend on the index of the batch's first item.
   explicit AugmentedDataset(const Dataset& images,
                             augment::ImageTransform transform,
                             augment::BatchTransform mix = nullptr);
 
   std::int64_t size() const override { return images_.size(); }
-  // Without the mix.
-  //   what the data set and the transform throw
+  // The transformed item, without `mix`. Throws what the data set and the
+  // transform throw.
   Item get(std::int64_t index) const override;
   Batch get_batch(std::span<const std::int64_t> indices) const override;
 

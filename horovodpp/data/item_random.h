@@ -17,14 +17,15 @@
 namespace HVD_EXPORT hvd {
 namespace data {
 
-// The generator of item `index` in the pass of the DataLoader that calls. Without
-// a loader: of the seed of the thread's default generator, and epoch 0.
+// The generator of item `index` in the current pass of the calling DataLoader.
+// Without a DataLoader, uses the seed of the thread's default generator, and
+// epoch 0.
 autograd::Generator item_generator(std::int64_t index);
 
 struct PassSeed {
   std::uint64_t seed = 0;
   std::int64_t epoch = 0;
-  // Whether a worker of a DataLoader makes batches, beside others.
+  // Whether workers of a DataLoader make the batches, in parallel.
   bool has_workers = false;
 };
 bool pass_has_workers();

@@ -81,10 +81,10 @@ struct DistributedOptions : OptimizerOptions {
   // Otherwise at step(). Set it to false if one backward pass gives a parameter
   // its gradient in several parts, as custom functions that run backward do.
   bool during_backward = true;
-  // The threads with which each rank computes. If all ranks are on one node and
-  // the threads leave no core for the reduction, final gradients wait until
-  // they have 16 MiB, or for the step, and are sent together. 0: each is sent
-  // at once.
+  // The number of threads with which each rank computes. If all ranks are on
+  // one node and their threads leave no core for the reduction, complete
+  // gradients are held back until they have 16 MiB, or until the step, and are
+  // sent together. 0: each gradient is sent as soon as it is complete.
   int compute_threads = torch::get_num_threads();
 };
 

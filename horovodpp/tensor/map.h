@@ -77,8 +77,8 @@ void map_row(Out* o, const T* x, const T* y, const StridedRow<3>& row, F f) {
   }
 }
 
-// out = f(a), element by element; `out` has the shape of `a`. Threads call f at
-// once.
+// out = f(a), element by element; `out` has the shape of `a`. Threads call f
+// concurrently.
 template <typename Out, typename In, typename F>
 void map(const Tensor& out, const Tensor& a, F f) {
   Out* o = out.data<Out>();
@@ -88,7 +88,7 @@ void map(const Tensor& out, const Tensor& a, F f) {
 }
 
 // out = f(a, b), element by element; `a` and `b` broadcast to `out`, which may
-// be one of them. Threads call f at once.
+// be one of them. Threads call f concurrently.
 template <typename T, typename Out = T, typename F>
 void map2(const Tensor& out, const Tensor& a, const Tensor& b, F f) {
   Out* o = out.data<Out>();

@@ -169,8 +169,8 @@ struct StridedRow {
   std::int64_t size = 0;                // Elements.
 };
 
-// Calls `loop` for rows that together are all elements of the tensors: in any
-// order, on the operation's threads, which call it at once. `a` and `b`
+// Calls `loop` for rows that together cover all elements of the tensors, in any
+// order. The operation's threads call `loop` concurrently. `a` and `b`
 // broadcast to `out`.
 void for_each_row(const Tensor& out, const Tensor& a,
                   absl::FunctionRef<void(const StridedRow<2>&)> loop);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choices by a generator's numbers.
+// Random draws from a generator, by distribution.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,11 @@ double draw_uniform(autograd::Generator& random, const Range& range = {});
 std::int64_t draw_below(autograd::Generator& random, std::int64_t count);
 // True with `probability`.
 bool draw_chance(autograd::Generator& random, double probability);
-// exp() of a number uniform between the logarithms of the bounds.
+// Log-uniform in [low, high).
 double draw_ratio(autograd::Generator& random, const Range& range);
-// Of the distribution Beta(alpha, alpha), by the Gamma distribution (Marsaglia
-// and Tsang, "A simple method for generating gamma variables", 2000).
+// From the distribution Beta(alpha, alpha), by the Gamma distribution
+// (Marsaglia and Tsang, "A simple method for generating gamma variables",
+// 2000).
 double draw_beta(autograd::Generator& random, double alpha);
 
 }  // namespace hvd::data::augment

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What augmentations do to an image, without chance. An image is uint8 or
+// Augmentations of an image that draw no random numbers. An image is uint8 or
 // float32 [channels, height, width]; each function returns a new image of the
 // same dtype, unless it says otherwise. Names, formulas and rounding are those of
 // torchvision.transforms.v2.functional.
 //
 //   hvd::Tensor small = resize(image, {.height = 224, .width = 224});
 //
-// Every function throws InvalidArgument for another tensor, and for options that
-// it cannot follow.
+// Every function throws InvalidArgument if the tensor is no such image, or if
+// an option is out of range.
 #pragma once
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
@@ -26,15 +26,15 @@ Tensor hflip(const Tensor& image);
 Tensor vflip(const Tensor& image);
 
 struct CropOptions {
-  std::int64_t top = 0;   // May lie outside of the image, where the result
-  std::int64_t left = 0;  // is `fill`.
+  std::int64_t top = 0;   // The box may exceed the image. Outside of the
+  std::int64_t left = 0;  // image the result is `fill`.
   std::int64_t height = 0;
   std::int64_t width = 0;
   double fill = 0.0;
 };
 Tensor crop(const Tensor& image, const CropOptions& options);
 
-// The middle. Larger than the image: with zeros around it.
+// The middle of the image. If the size exceeds the image, zeros surround it.
 struct SizeOptions {
   std::int64_t height = 0;
   std::int64_t width = 0;
@@ -44,8 +44,8 @@ Tensor center_crop(const Tensor& image, const SizeOptions& options);
 struct ResizeOptions {
   std::int64_t height = 0;
   std::int64_t width = 0;
-  // If positive, in place of both: the length of the shorter side. The image
-  // keeps its ratio.
+  // If positive, replaces height and width: the shorter side gets this length,
+  // and the image keeps its aspect ratio.
   std::int64_t shorter_side = 0;
   bool antialias = true;
 };
@@ -64,8 +64,9 @@ struct ResizedCropOptions {
 };
 Tensor resized_crop(const Tensor& image, const ResizedCropOptions& options);
 
-// Blends the image with black, with its mean gray, or with itself in gray: 0 is
-// all of that, 1 is the image, more exceeds it. 1 or 3 channels.
+// Blend the image with black, with its mean gray, or with its gray version.
+// Factor 1 returns the image, and factor 0 the other one. Larger factors
+// strengthen the image. 1 or 3 channels.
 Tensor adjust_brightness(const Tensor& image, double factor);
 Tensor adjust_contrast(const Tensor& image, double factor);
 Tensor adjust_saturation(const Tensor& image, double factor);
@@ -80,7 +81,7 @@ struct NormalizeOptions {
 // (to_float(image) - mean) / std, float32, row-major.
 Tensor normalize(const Tensor& image, const NormalizeOptions& options);
 
-// `options` as those of crop(), within the image, which becomes fill there.
+// Replaces the box of `options` by `fill`. The box lies within the image.
 Tensor erase(const Tensor& image, const CropOptions& options);
 
 }  // namespace data::augment

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images as loops see them: elements of one type, with any strides.
+// An ImageView points to an image's elements, and has their type and strides.
+// Loops over images take ImageViews instead of tensors.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct ImageView {
   T& at(std::int64_t c, std::int64_t y, std::int64_t x) const {
     return data[c * channel_stride + y * row_stride + x * column_stride];
   }
-  // The part within the image.
+  // The part of the image in `box`, which lies within the image.
   ImageView part(const Box& box) const {
     ImageView view = *this;
     view.data += box.top * row_stride + box.left * column_stride;

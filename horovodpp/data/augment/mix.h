@@ -34,12 +34,12 @@ struct MixOptions {
   double alpha = 1.0;
 };
 
-// Both functions throw InvalidArgument for options that are not positive; their
-// transforms for another batch, and for labels that are no class.
+// Both functions throw InvalidArgument if an option is not positive. Their
+// transforms throw it for a batch of another form, and for labels out of range.
 
-// The weighted mean of two images, which are float32.
+// Mixes two float32 images by their weighted mean.
 BatchTransform mixup(const MixOptions& options);
-// An image with a box of the other, uint8 or float32.
+// Puts a box of the other image into an image, uint8 or float32.
 BatchTransform cutmix(const MixOptions& options);
 
 }  // namespace data::augment

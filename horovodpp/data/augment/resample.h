@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bilinear resizing of an image, with PyTorch's filter: a triangle, which with
-// antialiasing is as wide as the pixels of the result.
+// Bilinear resizing of an image, with PyTorch's triangular filter. With
+// antialiasing, the filter is at least as wide as a pixel of the result.
 #pragma once
 
 #include "horovodpp/data/augment/image_view.h"

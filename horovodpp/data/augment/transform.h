@@ -40,15 +40,15 @@ enum class Layout {
 // The transformed images of a batch, as a batch of `layout`, contiguous. Image i
 // draws from generators[i]. Threads share the images (set_num_threads()); their
 // number does not change the result.
-//   InvalidArgument  not a batch of images; generators of another number; or
-//                    the results differ in shape or dtype
+//   InvalidArgument  `images` is no batch of images, the number of generators
+//                    is not n, or the results differ in shape or dtype
 Tensor transform_batch(const Tensor& images, const ImageTransform& transform,
                        std::vector<autograd::Generator> generators,
                        Layout layout = Layout::kNchw);
 
 // The transformed images, [channels, height, width] each. Image i draws from
 // generators[i].
-//   what `transform` throws  of the first image that fails
+// Throws what `transform` throws for the first image that fails.
 std::vector<Tensor> transform_images(
     const std::vector<Tensor>& images, const ImageTransform& transform,
     std::vector<autograd::Generator> generators);

@@ -27,7 +27,7 @@ struct CsvField {
 absl::StatusOr<std::vector<CsvField>> split_csv_row(std::string_view row,
                                                     const CsvSyntax& syntax);
 
-// The field with single quotes in place of doubled ones.
+// The field's text, in which each doubled quote becomes one quote.
 std::string unescaped(const CsvField& field, const CsvSyntax& syntax);
 
 }  // namespace hvd::data

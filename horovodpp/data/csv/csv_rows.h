@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The places of the rows of a CSV file.
+// CsvRows finds and reads the rows of a CSV file.
 //
 //   CsvRows rows(file, {.delimiter = ';'});
 //   CsvRow row = rows.read(12345);   // Its text, and its line.
 //
-// One pass through the file finds the rows; every eighth place is kept, in two
-// bytes a row. Any thread may read.
+// One pass through the file finds the rows. It keeps the offset of every eighth
+// row, which costs two bytes per row. Any thread may read.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@
 
 namespace hvd::data {
 
-// Finds rows in bytes that come in pieces.
+// Finds the ends of rows in a stream of bytes.
 class CsvRowScanner {
  public:
-  // Whether a row is complete, continues, or has not begun.
+  // Where in a row the next byte lies.
   enum class Place { kBlank, kFieldStart, kPlain, kQuoted, kAfterQuote };
 
   explicit CsvRowScanner(const CsvSyntax& syntax) : syntax_(syntax) {}
 
   // Takes the next byte. Returns whether it ends a row; empty lines end none.
   bool take(char c);
-  // Whether `bytes` can be taken as lines without quotes.
+  // Whether every line end in `bytes` ends a row, as `bytes` has no quotes.
   bool is_plain(std::string_view bytes) const;
 
   Place place() const { return place_; }
@@ -40,7 +40,7 @@ class CsvRowScanner {
 
 struct CsvRow {
   std::string text;       // Without its line end.
-  std::int64_t line = 0;  // Of its start; the first is 1.
+  std::int64_t line = 0;  // The number of its first line, from 1.
 };
 
 class CsvRows {
@@ -52,13 +52,13 @@ class CsvRows {
 
   std::int64_t size() const { return count_; }
 
-  // Rows that lie next to each other, to be read at once.
+  // Adjacent rows, which are read at once.
   struct Block {
     std::int64_t first = -1;
     std::vector<CsvRow> rows = {};
   };
-  // Row `index`, below size(), from `block`, which is read anew if it lacks the
-  // row.
+  // Row `index`, below size(). If `block` lacks the row, reads the block that
+  // has it.
   //   hvd::Error  names the file, which has changed or cannot be read
   const CsvRow& read(std::int64_t index, Block& block) const;
 

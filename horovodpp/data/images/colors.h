@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The channels that an image is asked for.
+// The channels that a caller requests of an image.
 #pragma once
 
 #include "horovodpp/core/export.h"

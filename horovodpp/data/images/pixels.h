@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pixels are a decoded image, before it has the caller's colors.
+// Pixels are a decoded image, not yet converted to the caller's Colors.
 #pragma once
 
 #include <cstdint>

@@ -39,8 +39,8 @@ enum class PairId : std::uint8_t {
 
 // z = f(a, b)
 FunctionLoop pair_value_loop(PairId id);
-// da and db, of dz, a and b. Those of Hypot: of dz, the operand, and z; that of
-// Copysign: of dz, a and z.
+// The derivatives da and db. The inputs are dz, a and b. Exceptions: dz, the
+// operand and z for Hypot, and dz, a and z for Copysign.
 FunctionLoop pair_first_loop(PairId id);
 FunctionLoop pair_second_loop(PairId id);
 

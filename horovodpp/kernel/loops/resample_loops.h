@@ -8,9 +8,9 @@
 
 namespace hvd::autograd {
 
-// A line of results, each a weighted sum of elements of a given line: result i
-// is the sum over the taps [begin[i], begin[i + 1]) of weight times
-// element `index`.
+// A TapLine describes a line of results as weighted sums of elements of another
+// line: result i is the sum of weight[t] element[index[t]] over the taps t in
+// [begin[i], begin[i + 1]).
 struct TapLine {
   std::int64_t size() const {
     return static_cast<std::int64_t>(begin.size()) - 1;
@@ -21,7 +21,7 @@ struct TapLine {
   std::vector<double> weight;
 };
 
-// Computes all results of a line of numbers.
+// Computes all results. Each element of the line is one number.
 template <typename T>
 void blend_line(const TapLine& taps, const T* line, T* results) {
   const std::int64_t* begin = taps.begin.data();
@@ -36,7 +36,7 @@ void blend_line(const TapLine& taps, const T* line, T* results) {
   }
 }
 
-// Computes result i of a line of which each element is `inner` adjacent numbers.
+// Computes result i. Each element of the line is `inner` adjacent numbers.
 void blend_taps(const TapLine& taps, std::int64_t i, std::int64_t inner,
                 const float* line, float* result);
 void blend_taps(const TapLine& taps, std::int64_t i, std::int64_t inner,
@@ -56,8 +56,8 @@ void blend_pixels(const PixelTaps<float>& taps, std::int64_t channels,
 void blend_pixels(const PixelTaps<double>& taps, std::int64_t channels,
                   const double* image, double* result);
 
-// Adds `result`, weighted, to `part` channels of each pixel. An image has
-// `channels`; both pointers are at the first of the part.
+// Adds weight times `result` to `part` adjacent channels of each pixel. A pixel
+// has `channels`; both pointers point to the first channel of the part.
 void add_to_pixels(const PixelTaps<float>& taps, std::int64_t channels,
                    std::int64_t part, const float* result, float* image);
 void add_to_pixels(const PixelTaps<double>& taps, std::int64_t channels,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdaptiveLogSoftmaxWithLoss (Grave et al. 2017): log-probabilities of many
-// classes, of which the first are frequent. The others are in clusters, whose
-// matrices are smaller and are multiplied for their own rows alone.
+// AdaptiveLogSoftmaxWithLoss (Grave et al. 2017) computes log-probabilities of
+// many classes, of which the first are frequent. Rare classes form clusters.
+// A cluster's matrices are small, and loss() multiplies them only with rows
+// whose target is in the cluster.
 //
 //   hvd::nn::AdaptiveLogSoftmaxWithLoss softmax(64, 1000, {100, 400});
 //   softmax.loss(features, classes).loss.backward();
@@ -20,7 +21,8 @@ namespace HVD_EXPORT hvd {
 namespace nn {
 
 struct AdaptiveSoftmaxOptions {
-  double div_value = 4.0;  // Cluster i has in_features / div_value^(i + 1).
+  // Cluster i has in_features / div_value^(i + 1) features.
+  double div_value = 4.0;
   bool head_bias = false;
   DType dtype = DType::kF32;
 };

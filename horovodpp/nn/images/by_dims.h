@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses one of three functions by the number of dimensions.
+// Chooses among the functions for images of 1, 2 and 3 dimensions, by the type
+// of a Size.
 #pragma once
 
 #include <type_traits>

@@ -98,6 +98,16 @@ concept OfStored = requires(Loaded<T> a) {
   Op::template of_stored<T>(a, a);
 };
 
+// Op of two elements of type T, as loaded.
+template <typename Op, typename T, typename Element>
+auto of_elements(Element a, Element b) {
+  if constexpr (OfStored<Op, T>) {
+    return Op::template of_stored<T>(a, b);
+  } else {
+    return Op::of(a, b);
+  }
+}
+
 // The dtype in which Op computes.
 template <typename Op>
 DType dtype_of(const Tensor& a, const Tensor& b) {
@@ -119,13 +129,8 @@ void run_binary(const Tensor& out, const Tensor& x, const Tensor& y) {
   }
   Op::visit(x.dtype(), kOperation, [&]<typename T>(TypeTag<T>) {
     using Out = std::conditional_t<kToBool<Op>, bool, T>;
-    map2<T, Out>(out, x, y, [](auto a, auto b) {
-      if constexpr (OfStored<Op, T>) {
-        return Op::template of_stored<T>(a, b);
-      } else {
-        return Op::of(a, b);
-      }
-    });
+    map2<T, Out>(out, x, y,
+                 [](auto a, auto b) { return of_elements<Op, T>(a, b); });
   });
 }
 

@@ -23,7 +23,7 @@ std::uint64_t magnitude(T x) {
   return x < T(0) ? 0 - bits : bits;
 }
 
-// Both are not negative, modulo the range of T.
+// The results of both are not negative, modulo the range of T.
 template <typename T>
 T greatest_divisor(T a, T b) {
   return static_cast<T>(std::gcd(magnitude(a), magnitude(b)));
@@ -55,7 +55,7 @@ T product_with_log(T a, T b, T log_of_b) {
   return a == T(0) ? T(0) : a * log_of_b;
 }
 
-// The number of 16 bits after x towards `to`.
+// The 16-bit number next to x in the direction of `to`.
 template <typename T>
 T next_of_16_bits(float x, float to) {
   if (x != x || to != to) return T(std::numeric_limits<float>::quiet_NaN());

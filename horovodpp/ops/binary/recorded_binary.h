@@ -32,8 +32,8 @@ struct Saved {
   Tensor out;
 };
 
-// A derivative by one vector loop, of dz and the two tensors that `needed`
-// names; undefined where the loop does not serve them.
+// A derivative, computed by one vector loop from dz and the two tensors that
+// `needed` names. Undefined if the loop does not support them.
 inline Tensor in_one_loop(FunctionLoop loop, unsigned needed, const Tensor& dz,
                           const Saved& saved) {
   const Tensor& x = (needed & kA) != 0 ? saved.a : saved.b;

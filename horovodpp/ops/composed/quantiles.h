@@ -13,7 +13,8 @@
 
 namespace HVD_EXPORT hvd {
 
-// The result between two elements: by their distance, one of them, or the mean.
+// The result if a quantile lies between two elements: interpolated linearly,
+// one of the two, or their mean.
 enum class Interpolation { kLinear, kLower, kHigher, kNearest, kMidpoint };
 
 struct QuantileOptions {
@@ -22,9 +23,9 @@ struct QuantileOptions {
   Interpolation interpolation = Interpolation::kLinear;
 };
 
-// The elements below which a share q of the elements lies: q [] or [m], whose
-// dimension comes first in the result. NaN where an element is NaN. float32 and
-// float64.
+// The q-quantiles: a share q of the elements lies below. q is [] or [m]; the
+// dimension of [m] comes first in the result. NaN if an element is NaN. Takes
+// float32 and float64.
 //   InvalidArgument  a share is outside [0, 1]; there are no elements
 Tensor quantile(const Tensor& x, const Tensor& q,
                 const QuantileOptions& options = {});

@@ -13,15 +13,15 @@
 namespace HVD_EXPORT hvd {
 
 // The combinations of `count` elements of a vector, as rows, in the order of
-// their places; `repeated`: an element may repeat.
+// the elements' places. With `repeated`, a row may repeat an element.
 //   InvalidArgument  x is no vector; count is not positive
 Tensor combinations(const Tensor& x, std::int64_t count = 2,
                     bool repeated = false);
 
 // nonzero(): one row with the place of each element that is not 0.
 Tensor argwhere(const Tensor& x);
-// For each dimension of `shape`, the index of the elements at these places of a
-// row-major tensor. Integers.
+// Turns `places` in a row-major tensor of `shape` into indices: one tensor of
+// integers for each dimension.
 //   InvalidArgument  the shape has no elements, or the places are no integers
 std::vector<Tensor> unravel_index(const Tensor& places,
                                   const autograd::Dims& shape);

@@ -125,7 +125,8 @@ class Layers {
  public:
   Layers(T* first, std::int64_t size) : first_(first), size_(size) {}
 
-  // The memory of the one layer that only this window has reached; or null.
+  // The memory of the window's layer, if the window covers one layer and no
+  // earlier window covers it; else null.
   T* own(const Window& window) {
     if (window.end - window.begin != 1 || window.begin < written_) {
       return nullptr;
@@ -135,7 +136,8 @@ class Layers {
     return at(window.begin);
   }
 
-  // Adds a layer to those that the window covers. The first is copied.
+  // Adds `layer` to each layer that the window covers. Layers that no earlier
+  // window covers become copies.
   void add(const Window& window, const T* layer) {
     const std::int64_t size = size_;
     T* to = at(window.begin);

@@ -76,7 +76,7 @@ Triple count_windows(const Triple& image, const PoolOptions& options,
 //   InvalidArgument  one is not positive, or not less than 2^31
 Triple checked_size(const Triple& size, const char* operation);
 
-// Windows that cover `size` elements, as PyTorch's adaptive pools have them.
+// The `count` windows of PyTorch's adaptive pools over `size` elements.
 Windows covering_windows(std::int64_t size, std::int64_t count);
 
 // Calls f(side) for the depth, the height and the width of a Triple.
@@ -98,7 +98,7 @@ class Images {
   // The dimensions of images: 2 or 3.
   int dims() const { return static_cast<int>(tensor_.dim()) - 2; }
 
-  // A result for tensor() as one for x.
+  // `result` for tensor(), in the dimensions of x.
   Tensor restored(const Tensor& result) const;
 
  private:

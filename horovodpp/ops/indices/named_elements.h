@@ -53,20 +53,20 @@ struct NamedRow {
   std::uint64_t limit;
 };
 
-// Calls `loop` for rows of a tensor of these strides and of one shaped like
-// `index` with strides `other`. Threads call it at once, but for one element of
-// the first tensor in the order of the index. Returns false if a loop did.
+// Calls `loop` for the rows of `index`. `strides` are those of x, `other` those
+// of a tensor shaped like `index`. Threads call `loop` concurrently, but
+// visit the indices of one element of x in order. Returns false if `loop` did.
 bool for_each_named_row(const Tensor& index, Dims strides, const Dims& other,
                         const NamedDim& along,
                         absl::FunctionRef<bool(const NamedRow&)> loop);
 
 // Calls f(offset in x, other offset) for each index of the row. Returns false
-// if one is not below `limit`; it then counted as 0.
+// if an index is out of range; f was then called as if the index were 0.
 template <typename F>
 bool for_each_named(const NamedRow& row, F f) {
   bool within = true;
   const auto checked = [&](std::int64_t k) {
-    // A negative index counts as a very large one.
+    // As unsigned, a negative index is very large.
     const bool is_within = static_cast<std::uint64_t>(k) < row.limit;
     within &= is_within;
     return is_within ? k : 0;

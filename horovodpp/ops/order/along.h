@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operand of an order along one dimension.
+// The operand of a sort, median or similar operation along one dimension.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace hvd::autograd {
 
-// `x` [1] for a scalar, and its checked dimension. A Result has `values` and
-// `indices`.
+// The operand `x`, reshaped to [1] if it is a scalar, and its checked dimension
+// `dim`. A Result has `values` and `indices`.
 struct Along {
   Along(const Tensor& given, std::int64_t d, const char* operation) {
     check_defined(given, operation);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Medians and modes, and sorted rows. Indices are int64. Of equal elements, in
-// their order, a median is the middle one and a mode the last; it gets the
-// gradient.
+// Medians, modes and sorted rows. Indices are int64. If several elements equal
+// the result, a median's index is that of the middle one, and a mode's that of
+// the last. The element at the index gets the gradient.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The extremes, and the logarithm of the sum of exponentials, of the elements so
-// far along a dimension.
+// Running maximum, minimum and log-sum-exp along a dimension: result i covers
+// the elements up to i.
 #pragma once
 
 #include <cstdint>

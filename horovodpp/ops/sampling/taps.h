@@ -10,8 +10,8 @@
 
 namespace hvd::autograd {
 
-// A dimension of an image, its size in the result, and the factor if that is
-// given.
+// A dimension's size in the image and in the result, and the factor that the
+// caller gave, if any.
 struct ResizedLine {
   std::int64_t from;
   std::int64_t to;
@@ -22,14 +22,15 @@ struct ResizedLine {
 TapLine taps_of(const ResizedLine& line, InterpolateMode mode,
                 bool align_corners);
 
-// The taps of the gradient: of `size` elements, which `taps` read.
+// The taps that compute the gradient of the `size` elements that `taps` read.
 TapLine transposed(const TapLine& taps, std::int64_t size);
 
-// Whether each result is the element at its place.
+// Whether result i is element i, for all i.
 bool is_identity(const TapLine& taps, std::int64_t size);
 
-// The weights of the four pixels around a place `part` behind the second, or
-// their derivatives of an order by the place.
+// The weights of the four pixels around a place. The place lies `part` of a
+// pixel behind the second pixel. With `order`, the derivatives of the weights
+// by the place.
 struct CubicWeights {
   double weight[4];
 };

@@ -21,16 +21,16 @@ struct MaxUnpoolOptions {
   Size kernel = 1;
   Size stride = 0;  // 0: the kernel's size.
   Size padding = 0;
-  // Of the result; 0: the smallest image that has so many windows. PyTorch's
-  // bounds apply: less than a stride more or less.
+  // The result's size; 0: the smallest image with as many windows as x has
+  // elements. As in PyTorch, another size differs by less than a stride.
   Size output_size = 0;
 };
 using MaxUnpool1dOptions = MaxUnpoolOptions<std::int64_t>;
 using MaxUnpool2dOptions = MaxUnpoolOptions<Pair>;
 using MaxUnpool3dOptions = MaxUnpoolOptions<Triple>;
 
-// Zeros with the elements of x at the int64 `indices` of a max pool. Of repeated
-// indices the last wins.
+// Zeros, except for the elements of x at the int64 `indices` of a max pool. If
+// an index repeats, the last element stays.
 Tensor max_unpool1d(const Tensor& x, const Tensor& indices,
                     const MaxUnpool1dOptions& options);
 Tensor max_unpool2d(const Tensor& x, const Tensor& indices,

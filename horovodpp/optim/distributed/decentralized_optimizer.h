@@ -55,8 +55,9 @@ class DecentralizedOptimizer : public OptimizerWrapper {
 
   // Makes a step of the wrapped optimizer, then the strategy's exchange. All
   // ranks call it equally often.
-  //   hvd::Error  see WeightStrategy::exchange: this rank's own step is made;
-  //               or this rank has left the job: nothing has changed
+  //   hvd::Error  the exchange failed (see WeightStrategy::exchange), after
+  //               this rank's own step; or this rank has left the job, and
+  //               nothing has changed
   void step() override;
 
   // Gives all ranks the mean of their weights. All ranks call it.

@@ -54,8 +54,8 @@ class Messenger {
     coordinator::TensorQueue& queue;
     const Clock& clock = Clock::steady();
     // How long an operation waits before it is reported, and before the job
-    // fails. Zero: forever. A receive without a message is reported once, and
-    // never fails the job.
+    // fails. Zero: forever. A receive whose message has not come is
+    // reported once, and never fails the job.
     Clock::Duration stall_warning{0};
     Clock::Duration stall_shutdown{0};
     // Names a rank with host and pid.

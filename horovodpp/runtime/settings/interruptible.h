@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// While an Interruptible exists, a newcomer's wait for its place in a job, on
-// this thread, ends once `interrupted` says so. A wait without a limit would
-// otherwise leave the signals of an interpreter unheard:
+// An Interruptible ends this thread's wait in init(). While it exists, the wait
+// of a newcomer for its place in a job fails with Cancelled once `interrupted`
+// returns true. Otherwise an interpreter's signal handlers could not end a wait
+// that has no limit:
 //
 //   const hvd::Interruptible scope(&handler_has_raised);
 //   const hvd::Status status = hvd::init(config);      // Cancelled
@@ -21,7 +22,8 @@ class Interruptible {
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;
 
-  // Whether the innermost one on this thread is interrupted.
+  // What `interrupted` of this thread's innermost Interruptible returns; false
+  // without an Interruptible.
   static bool is_interrupted();
 
  private:
