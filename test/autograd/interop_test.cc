@@ -115,6 +115,23 @@ TEST(SaveOnCpu, MovesActivationsOutOfTheTensorsMemory) {
   EXPECT_EQ(autograd::host_allocator().stats().current_bytes, 0);
 }
 
+// Item 105: a copy has another layout.
+TEST(SavedTensorHooks, MayPackCopiesOfWhatAPoolSaves) {
+  const auto gradient = [](bool copies) {
+    manual_seed(1);
+    Tensor x = randn64({2, 3, 4, 4});
+    std::optional<SavedTensorHooks::Scope> scope;
+    if (copies) {
+      scope.emplace([](const Tensor& t) { return std::any(t.clone()); },
+                    [](const std::any& t) { return std::any_cast<Tensor>(t); });
+    }
+    const Tensor y = max_pool2d(x, {.kernel = 2});
+    (y * y).sum().backward();
+    return values(x.grad());
+  };
+  EXPECT_EQ(gradient(true), gradient(false));
+}
+
 // Item 106.
 TEST(SavedTensorHooks, MayBeForbidden) {
   const auto enter = [] {

@@ -56,6 +56,13 @@ TEST_F(CsvFiles, RowsAreNumbers) {
   EXPECT_THAT(row(file, 1), ElementsAre(-300, 4));
 }
 
+TEST_F(CsvFiles, NumbersTooSmallForTheDtypeAreRounded) {
+  const CsvFile file = open("a,b,c\n1e-46,-1e-400,1e-40\n");
+  EXPECT_THAT(row(file, 0), ElementsAre(0, -0.0f, 1e-40f));
+  EXPECT_THAT(complaint("a\n1e39\n"), HasSubstr("out of the range"));
+  EXPECT_THAT(complaint("a\n1e-46x\n"), HasSubstr("is no float32"));
+}
+
 // Windows' line ends, a byte order mark, empty lines, no line end at the end.
 TEST_F(CsvFiles, EndsOfLinesMayDiffer) {
   const CsvFile file = open(

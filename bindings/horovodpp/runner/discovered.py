@@ -7,6 +7,7 @@ import tempfile
 import threading
 
 _SECONDS_BETWEEN = 1
+_SECONDS_TO_END = 2
 
 
 @contextlib.contextmanager
@@ -33,7 +34,7 @@ def script_of(discovery):
             yield script
         finally:
             ended.set()
-            thread.join()
+            thread.join(_SECONDS_TO_END)  # The discovery may be waiting.
 
 
 def _follow(discovery, hosts, ended):

@@ -7,6 +7,7 @@
 #include "horovodpp/data/augment/functions.h"
 #include "horovodpp/data/augment/image_view.h"
 #include "horovodpp/data/augment/resample.h"
+#include "horovodpp/tensor/factories.h"
 
 namespace hvd::data::augment {
 namespace {
@@ -70,7 +71,7 @@ Tensor crop(const Tensor& image, const CropOptions& options) {
     Tensor result = image_like(image, options.height, options.width);
     const auto from = view_of<const T>(image);
     const auto to = view_of<T>(result);
-    const auto fill = static_cast<T>(options.fill);
+    const auto fill = autograd::scalar_to<T>(options.fill);
     for (std::int64_t y = 0; y < to.height; ++y) {
       const std::int64_t row = y + options.top;
       for (std::int64_t x = 0; x < to.width; ++x) {
@@ -152,7 +153,7 @@ Tensor erase(const Tensor& image, const CropOptions& options) {
     for (std::int64_t y = 0; y < erased.height; ++y) {
       for (std::int64_t x = 0; x < erased.width; ++x) {
         for (std::int64_t c = 0; c < erased.channels; ++c) {
-          erased.at(c, y, x) = static_cast<T>(options.fill);
+          erased.at(c, y, x) = autograd::scalar_to<T>(options.fill);
         }
       }
     }

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <type_traits>
 
+#include "absl/strings/charconv.h"
 #include "absl/strings/str_cat.h"
 
 namespace hvd::data {
@@ -30,6 +31,14 @@ std::errc parse(std::string_view text, T& number) {
   }
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, number);
+  if constexpr (std::is_floating_point_v<T>) {
+    // A number that is too small for T is the nearest, which may be 0.
+    if (result.ec == std::errc::result_out_of_range) {
+      absl::from_chars(text.data(), end, number);
+      if (std::abs(number) > T(1)) return result.ec;
+      return result.ptr == end ? std::errc() : std::errc::invalid_argument;
+    }
+  }
   if (result.ec != std::errc()) return result.ec;
   return result.ptr == end ? std::errc() : std::errc::invalid_argument;
 }

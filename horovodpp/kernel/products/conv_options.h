@@ -29,7 +29,12 @@ struct Triple {
       : depth(of_depth), height(of_height), width(of_width) {}
   friend bool operator==(const Triple&, const Triple&) = default;
 
-  std::int64_t product() const { return depth * height * width; }
+  // Modulo 2^64, as Dims::product().
+  std::int64_t product() const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(depth) *
+                                     static_cast<std::uint64_t>(height) *
+                                     static_cast<std::uint64_t>(width));
+  }
 
   std::int64_t depth;
   std::int64_t height;

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "horovodpp/autograd/record/inplace.h"
+#include "horovodpp/autograd/record/record.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/ops/shape_ops.h"
 
@@ -43,6 +45,7 @@ const Tensor& assign_result(const Tensor& a, const Tensor& b,
   check_castable(result, a, name);
   // The derivative may need the old a.
   const bool recorded = needs_grad(a, b);
+  check_inplace(a, recorded, name);
   return a.copy_(operation(recorded ? clone(a) : a, b));
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/node.h"
+#include "horovodpp/autograd/record/inplace.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
@@ -181,6 +182,7 @@ Tensor recorded_sum(const Tensor& out, const Triple& t, const Tensor& x,
 template <typename Operation>
 const Tensor& assign_triple(const Tensor& x, bool recorded, const char* name,
                             Operation operation) {
+  check_inplace(x, recorded, name);
   // The derivative may need the old x.
   const Tensor result = operation(recorded ? clone(x) : x);
   check_castable(result.dtype(), x, name);

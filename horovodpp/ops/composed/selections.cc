@@ -46,11 +46,12 @@ Tensor combinations(const Tensor& x, std::int64_t count, bool repeated) {
                                        " and a positive number"));
   }
   const std::int64_t n = x.size(0);
-  Places places(static_cast<std::size_t>(count)), all;
-  for (std::size_t i = 0; !repeated && i < places.size(); ++i) {
-    places[i] = static_cast<std::int64_t>(i);
-  }
+  Places all;
   if (repeated ? n > 0 : n >= count) {
+    Places places(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; !repeated && i < places.size(); ++i) {
+      places[i] = static_cast<std::int64_t>(i);
+    }
     do {
       all.insert(all.end(), places.begin(), places.end());
     } while (advance(places, n, repeated));

@@ -237,7 +237,7 @@ ConvShape shape_of_convolution(const Convolution& c) {
                               o.dilation.*side * (s.kernel.*side - 1) - 1;
     return room < 0 ? 0 : room / o.stride.*side + 1;
   });
-  if (s.result.product() == 0) {
+  if (s.result.depth == 0 || s.result.height == 0 || s.result.width == 0) {
     throw InvalidArgument(absl::StrCat(
         c.operation, ": the kernel of weight ", c.weight.shape().to_string(),
         ", dilated, is larger than the padded input ",

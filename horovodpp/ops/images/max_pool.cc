@@ -49,7 +49,9 @@ void record_taken(const Tensor& out, const Tensor& x, const MaxPlaces& places,
 // Calls f(output offset, offset of its place) for outputs that have a place,
 // with channels last. Images are split among threads.
 template <typename F>
-void for_each_place(const MaxPlaces& places, const Triple& image, F f) {
+void for_each_place(const MaxPlaces& saved, const Triple& image, F f) {
+  // Hooks on saved tensors may have changed the layout.
+  const MaxPlaces places = channels_last(saved);
   const Dims& shape = places.shape();
   const auto* place = places.data<std::int32_t>();
   const std::int64_t channels = shape[1];

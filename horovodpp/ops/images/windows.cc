@@ -97,6 +97,12 @@ Triple checked_size(const Triple& size, const char* operation) {
         "] is not positive, or not less than "
         "2^31"));
   }
+  if (static_cast<double>(size.depth) * static_cast<double>(size.height) *
+          static_cast<double>(size.width) >
+      kMostElements) {
+    throw InvalidArgument(absl::StrCat(
+        operation, ": the result would have more than 2^45 elements"));
+  }
   return size;
 }
 

@@ -72,8 +72,12 @@ PoolOptions pool_options(const Options& o) {
 Triple count_windows(const Triple& image, const PoolOptions& options,
                      const char* operation);
 
+// Of a result; more is no memory of any machine.
+inline constexpr double kMostElements = 0x1p45;
+
 // The numbers of windows of an adaptive pool.
-//   InvalidArgument  one is not positive, or not less than 2^31
+//   InvalidArgument  one is not positive, or not less than 2^31, or their
+//                    product is larger than kMostElements
 Triple checked_size(const Triple& size, const char* operation);
 
 // The `count` windows of PyTorch's adaptive pools over `size` elements.

@@ -193,6 +193,13 @@ std::vector<ResizedLine> resized_lines(const Tensor& x,
     }
     lines.push_back(line);
   }
+  auto elements = static_cast<double>(x.size(0) * x.size(1));
+  for (const ResizedLine& line : lines) {
+    elements *= static_cast<double>(line.to);
+  }
+  if (elements > kMostElements) {
+    refuse(x, ": the result would have more than 2^45 elements");
+  }
   return lines;
 }
 
@@ -240,6 +247,7 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
     plan->made.push_back(line.to);
     plan->forward.push_back(
         autograd::taps_of(line, options.mode, options.align_corners));
+    if (!autograd::needs_grad(x)) continue;
     plan->backward.push_back(
         autograd::transposed(plan->forward.back(), line.from));
   }

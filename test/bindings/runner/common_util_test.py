@@ -95,6 +95,14 @@ def test_an_event_ends_a_command_and_its_children():
         os.kill(int(out.getvalue()), 0)
 
 
+def test_an_event_ends_children_that_outlive_the_command():
+    out = Notes()
+    code = safe_shell_exec.execute("sleep 1000 & echo $!", stdout=out, events=[out.written])
+    assert code in (0, -signal.SIGTERM)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(out.getvalue()), 0)
+
+
 def test_a_command_that_ignores_the_signal_is_killed(monkeypatch):
     monkeypatch.setattr(safe_shell_exec, "GRACEFUL_TERMINATION_TIME_S", 0.2)
     out = Notes()

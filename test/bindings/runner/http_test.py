@@ -46,6 +46,7 @@ def test_other_requests_are_refused(server):
     assert status(server, "GET", "/a")[0] == 400
     assert status(server, "PUT", "/a", b"1")[0] == 400
     assert status(server, "DELETE", "/")[0] == 400
+    assert status(server, "GET", "/a/%E6%97%A5%0D%0AX-Own:%201")[0] == 404
     assert status(server, "POST", "/a/k", b"1")[0] == 501
 
 

@@ -77,6 +77,9 @@ TEST(RandomCrop, ReachesEveryPlace) {
   EXPECT_TRUE(crops.contains(bytes_of(corner)));
   EXPECT_EQ(bytes_of(corner)[0], 99);
   EXPECT_EQ(bytes_of(corner)[4], 1);
+  const Tensor bright =
+      crop(numbered(4, 4), {.top = -1, .height = 4, .width = 4, .fill = 300});
+  EXPECT_EQ(bytes_of(bright)[0], 255);
 }
 
 TEST(RandomCrop, RefusesAnImageThatIsTooSmall) {

@@ -73,6 +73,8 @@ TEST(Selections, ListCombinationsInOrder) {
   EXPECT_THAT(combinations(x, 2, true).to_vector<std::int64_t>(),
               ElementsAre(0, 0, 0, 1, 0, 2, 1, 1, 1, 2, 2, 2));
   EXPECT_EQ(combinations(x, 4).shape(), (autograd::Dims{0, 4}));
+  const std::int64_t many = std::int64_t{1} << 60;
+  EXPECT_EQ(combinations(x, many).shape(), (autograd::Dims{0, many}));
   EXPECT_EQ(broadcast_shapes({{2, 1}, {3}, {}}), (autograd::Dims{2, 3}));
 }
 

@@ -154,6 +154,8 @@ TEST(Interpolate, RefusesMismatchedArguments) {
   EXPECT_ERROR(InvalidArgument, "positive", interpolate(x, {.scale = {1e30}}));
   EXPECT_ERROR(InvalidArgument, "positive",
                interpolate(randn({1, 2, 0}), {.size = {2}}));
+  EXPECT_ERROR(InvalidArgument, "2^45 elements",
+               interpolate(x, {.size = {INT32_MAX}, .mode = Mode::kLinear}));
   EXPECT_ERROR(
       InvalidArgument, "kCubic",
       interpolate(randn({1, 2, 4}), {.size = {2}, .mode = Mode::kCubic}));

@@ -28,7 +28,7 @@ class KVStoreHandler(http.server.BaseHTTPRequestHandler):
         with self.server.lock:
             value = self.server.values.get(key)
         if value is None:
-            self.send_error(404, f"no value of {'/'.join(key)}")
+            self.send_error(404, "no value of this key")
         else:
             self._answer(value)
 
@@ -37,8 +37,11 @@ class KVStoreHandler(http.server.BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if key is None:
             return
-        if not length.isdecimal() or int(length) > _MOST_BYTES:
-            self.send_error(411, f"Content-Length is a number of at most {_MOST_BYTES}")
+        if not length.isdecimal():
+            self.send_error(411, "Content-Length is a number")
+            return
+        if int(length) > _MOST_BYTES:
+            self.send_error(413, f"a value has at most {_MOST_BYTES} bytes")
             return
         value = self.rfile.read(int(length))
         with self.server.lock:

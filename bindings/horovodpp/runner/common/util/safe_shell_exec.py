@@ -29,15 +29,14 @@ def execute(command, env=None, stdout=None, stderr=None, index=None, events=None
         _copy(process.stderr, stderr or sys.stderr, _prefix(index, "stderr"),
               prefix_output_with_timestamp)]
     try:
-        while process.poll() is None:
+        # Children may write after the command itself has ended.
+        while process.poll() is None or any(copy.is_alive() for copy in copies):
             if any(event.is_set() for event in events or ()):
                 _end(process)
             time.sleep(_SECONDS_TO_POLL)
     except BaseException:
         _end(process)
         raise
-    for copy in copies:
-        copy.join()
     return process.returncode
 
 
