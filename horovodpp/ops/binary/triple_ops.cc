@@ -25,7 +25,7 @@ namespace autograd {
 namespace {
 
 // Three operands of one operation, not recorded.
-struct Triple {
+struct ThreeOperands {
   const char* operation;
   Tensor x;
   Tensor a;
@@ -33,7 +33,7 @@ struct Triple {
   double number = 1.0;
 };
 
-Tensor in_loop(const Triple& t, TripleId id) {
+Tensor in_loop(const ThreeOperands& t, TripleId id) {
   Dims shape = broadcast(t.x.shape(), t.a.shape(), t.operation);
   if (t.b.defined()) shape = broadcast(shape, t.b.shape(), t.operation);
   const Tensor out = shape == t.x.shape()
@@ -49,7 +49,7 @@ Tensor in_loop(const Triple& t, TripleId id) {
 }
 
 // x + c (a - x), computed from the nearer end.
-Tensor interpolated(const Triple& t) {
+Tensor interpolated(const ThreeOperands& t) {
   if (in_floats(t.x.dtype())) {
     return in_loop(t, t.b.defined() ? TripleId::kLerp : TripleId::kLerpNumber);
   }
@@ -65,19 +65,19 @@ Tensor scaled(const Tensor& a, double value, const char* operation) {
   return elementwise<functors::MulScalar>(a, operation, value);
 }
 
-Tensor product_added(const Triple& t) {
+Tensor product_added(const ThreeOperands& t) {
   if (in_floats(t.x.dtype())) return in_loop(t, TripleId::kAddcmul);
   return add(t.x, mul(scaled(t.a, t.number, t.operation), t.b));
 }
 
-Tensor quotient_added(const Triple& t) {
+Tensor quotient_added(const ThreeOperands& t) {
   if (in_floats(t.x.dtype())) return in_loop(t, TripleId::kAddcdiv);
   return add(t.x, div(scaled(t.a, t.number, t.operation), t.b));
 }
 
 // The operands in the dtype of the result.
-Triple promoted(const char* operation, const Tensor& x, const Tensor& a,
-                const Tensor& b, double value) {
+ThreeOperands promoted(const char* operation, const Tensor& x, const Tensor& a,
+                       const Tensor& b, double value) {
   for (const Tensor& operand : {x, a, b}) check_defined(operand, operation);
   const DType dtype = ResultType().add(x).add(a).add(b).dtype();
   if (dtype == DType::kBool) {
@@ -94,7 +94,7 @@ void check_weight(const Tensor& start, const Tensor& weight) {
   if (weight.dim() > 0) check_same_dtype(start, weight, "lerp");
 }
 
-Triple ends_of(const Tensor& start, const Tensor& end) {
+ThreeOperands ends_of(const Tensor& start, const Tensor& end) {
   check_same_dtype(start, end, "lerp");
   if (!is_floating_point(start.dtype())) {
     throw_bad_dtype(start.dtype(), "lerp", "floating point");
@@ -166,7 +166,7 @@ struct AddcBackward final : Node {
 };
 
 // `out` = x + value a b, or x + value a / b, recorded.
-Tensor recorded_sum(const Tensor& out, const Triple& t, const Tensor& x,
+Tensor recorded_sum(const Tensor& out, const ThreeOperands& t, const Tensor& x,
                     const Tensor& a, const Tensor& b, bool divides) {
   if (!needs_grad(x, a, b)) return out;
   auto node = make_node<AddcBackward>(x, a, b);
@@ -196,10 +196,10 @@ using autograd::assign_triple;
 using autograd::make_node;
 using autograd::needs_grad;
 using autograd::result_of;
-using autograd::Triple;
+using autograd::ThreeOperands;
 
 Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight) {
-  Triple t = autograd::ends_of(start, end);
+  ThreeOperands t = autograd::ends_of(start, end);
   autograd::check_weight(start, weight);
   t.b = autograd::in_dtype(weight.detach(), start.dtype());
   const Tensor out = result_of("lerp", [&] {
@@ -219,7 +219,7 @@ Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight) {
 }
 
 Tensor lerp(const Tensor& start, const Tensor& end, double weight) {
-  Triple t = autograd::ends_of(start, end);
+  ThreeOperands t = autograd::ends_of(start, end);
   t.number = weight;
   const Tensor out = result_of("lerp", [&] {
     NoGrad no_grad;
@@ -235,7 +235,7 @@ Tensor lerp(const Tensor& start, const Tensor& end, double weight) {
 
 Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b,
                double value) {
-  const Triple t = autograd::promoted("addcmul", x, a, b, value);
+  const ThreeOperands t = autograd::promoted("addcmul", x, a, b, value);
   const Tensor out = result_of("addcmul", [&] {
     NoGrad no_grad;
     return autograd::product_added(t);
@@ -245,7 +245,7 @@ Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b,
 
 Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b,
                double value) {
-  const Triple t = autograd::promoted("addcdiv", x, a, b, value);
+  const ThreeOperands t = autograd::promoted("addcdiv", x, a, b, value);
   if (!is_floating_point(a.dtype()) && !is_floating_point(b.dtype())) {
     throw InvalidArgument(absl::StrCat("addcdiv: ", a.describe(), " and ",
                                        b.describe(),

@@ -69,10 +69,9 @@ def one_of_two(monkeypatch):
         return types.SimpleNamespace(cuda_stream=gpu.stream)
 
     monkeypatch.setattr(torch.cuda, "current_stream", current_stream)
-    # The collectives' modules: `written` needs a real torch tensor.
-    from horovodpp.torch.collectives import allreduce, arguments
-    for module in (allreduce, arguments):
-        monkeypatch.setattr(module, "written", lambda tensor: tensor)
+    # Versions are of real tensors alone.
+    from horovodpp.torch.collectives import arguments
+    monkeypatch.setattr(arguments, "_increment_versions", lambda tensors: None)
     return gpu
 
 
