@@ -176,7 +176,7 @@ def main():
         return
     if not options.program:
         parser.error("where is model_benchmark?")
-    kinds = (options.models or (CHECKPOINTED if options.checkpoint else DEFAULT)).split(",")
+    kinds = (options.models or (CHECKPOINTED if options.checkpoint else ",".join(SETTINGS))).split(",")
     for kind in kinds:
         if kind not in SETTINGS:
             parser.error(f"no model {kind}")
