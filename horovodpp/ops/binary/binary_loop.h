@@ -13,11 +13,13 @@
 
 #include <type_traits>
 
+#include "horovodpp/autograd/record/inplace.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/dtype.h"
 #include "horovodpp/kernel/functions/pair_loops.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
@@ -175,5 +177,16 @@ using BinaryOperation = Tensor (*)(const Tensor&, const Tensor&);
 const Tensor& assign_result(const Tensor& a, const Tensor& b,
                             BinaryOperation operation, DType result,
                             const char* name);
+
+// x = f(x): computes a new tensor and copies it. `recorded`: whether f is.
+template <typename F>
+const Tensor& assign_function(const Tensor& x, bool recorded, const char* name,
+                              F f) {
+  check_inplace(x, recorded, name);
+  // The derivative may need the old x.
+  const Tensor result = f(recorded ? clone(x) : x);
+  check_castable(result.dtype(), x, name);
+  return x.copy_(result);
+}
 
 }  // namespace hvd::autograd

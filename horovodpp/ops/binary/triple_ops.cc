@@ -7,11 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/graph/node.h"
-#include "horovodpp/autograd/record/inplace.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/functions/triple_loops.h"
+#include "horovodpp/ops/binary/binary_loop.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
@@ -178,21 +178,10 @@ Tensor recorded_sum(const Tensor& out, const ThreeOperands& t, const Tensor& x,
   return out;
 }
 
-// x = `result` of an operation on x and others.
-template <typename Operation>
-const Tensor& assign_triple(const Tensor& x, bool recorded, const char* name,
-                            Operation operation) {
-  check_inplace(x, recorded, name);
-  // The derivative may need the old x.
-  const Tensor result = operation(recorded ? clone(x) : x);
-  check_castable(result.dtype(), x, name);
-  return x.copy_(result);
-}
-
 }  // namespace
 }  // namespace autograd
 
-using autograd::assign_triple;
+using autograd::assign_function;
 using autograd::make_node;
 using autograd::needs_grad;
 using autograd::result_of;
@@ -260,24 +249,24 @@ Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b,
 
 const Tensor& lerp_(const Tensor& start, const Tensor& end,
                     const Tensor& weight) {
-  return assign_triple(
+  return assign_function(
       start, needs_grad(start, end, weight), "lerp_",
       [&](const Tensor& before) { return lerp(before, end, weight); });
 }
 const Tensor& lerp_(const Tensor& start, const Tensor& end, double weight) {
-  return assign_triple(
+  return assign_function(
       start, needs_grad(start, end), "lerp_",
       [&](const Tensor& before) { return lerp(before, end, weight); });
 }
 const Tensor& addcmul_(const Tensor& x, const Tensor& a, const Tensor& b,
                        double value) {
-  return assign_triple(
+  return assign_function(
       x, needs_grad(x, a, b), "addcmul_",
       [&](const Tensor& before) { return addcmul(before, a, b, value); });
 }
 const Tensor& addcdiv_(const Tensor& x, const Tensor& a, const Tensor& b,
                        double value) {
-  return assign_triple(
+  return assign_function(
       x, needs_grad(x, a, b), "addcdiv_",
       [&](const Tensor& before) { return addcdiv(before, a, b, value); });
 }

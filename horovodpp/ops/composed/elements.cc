@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/composed/elements.h"
 
+#include "horovodpp/autograd/record/record.h"
+#include "horovodpp/ops/binary/binary_loop.h"
 #include "horovodpp/ops/binary/binary_ops.h"
 #include "horovodpp/ops/binary/pair_ops.h"
 #include "horovodpp/ops/elementwise_ops.h"
@@ -17,11 +19,9 @@ const Tensor& assign_power(const Tensor& a, const Tensor& b, const char* name,
                            Tensor (*operation)(const Tensor&, const Tensor&)) {
   autograd::check_defined(a, name);
   autograd::check_defined(b, name);
-  // The derivative may need the old a.
-  const bool recorded = a.requires_grad() || b.requires_grad();
-  const Tensor result = operation(recorded ? clone(a) : a, b);
-  autograd::check_castable(result.dtype(), a, name);
-  return a.copy_(result);
+  return autograd::assign_function(
+      a, autograd::needs_grad(a, b), name,
+      [&](const Tensor& before) { return operation(before, b); });
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/composed/inplace.h"
 
-#include "horovodpp/autograd/record/inplace.h"
 #include "horovodpp/autograd/record/record.h"
+#include "horovodpp/ops/binary/binary_loop.h"
 #include "horovodpp/ops/composed/measures.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/reductions/scan_ops.h"
@@ -14,29 +14,22 @@
 namespace hvd {
 namespace {
 
-// x = f(x). Computes a new tensor and copies it.
 template <typename F>
-const Tensor& assign_function(const Tensor& x, const char* name, F f) {
+const Tensor& assign(const Tensor& x, const char* name, F f) {
   autograd::check_defined(x, name);
-  const bool recorded = autograd::needs_grad(x);
-  autograd::check_inplace(x, recorded, name);
-  // The derivative may need the old x.
-  const Tensor result = f(recorded ? clone(x) : x);
-  autograd::check_castable(result.dtype(), x, name);
-  return x.copy_(result);
+  return autograd::assign_function(x, autograd::needs_grad(x), name, f);
 }
 
 }  // namespace
 
-#define HVD_DEFINE(f)                                                  \
-  const Tensor& f##_(const Tensor& x) {                                \
-    return assign_function(x, #f "_",                                  \
-                           static_cast<Tensor (*)(const Tensor&)>(f)); \
+#define HVD_DEFINE(f)                                                    \
+  const Tensor& f##_(const Tensor& x) {                                  \
+    return assign(x, #f "_", static_cast<Tensor (*)(const Tensor&)>(f)); \
   }
 // A function with parameters: the name, the parameters, and the call with `v`.
-#define HVD_DEFINE_WITH(f, parameters, call)                                  \
-  const Tensor& f##_ parameters {                                             \
-    return assign_function(x, #f "_", [&](const Tensor& v) { return call; }); \
+#define HVD_DEFINE_WITH(f, parameters, call)                         \
+  const Tensor& f##_ parameters {                                    \
+    return assign(x, #f "_", [&](const Tensor& v) { return call; }); \
   }
 
 HVD_INPLACE_FUNCTIONS(HVD_DEFINE)
