@@ -170,7 +170,7 @@ TEST_P(DataLoaderWith, RandomNumbersBelongToTheBatch) {
   EXPECT_NE(all[0], all[1]);
 }
 
-// Whatever ranks, batches and workers there are.
+// For any ranks, batches and workers.
 TEST_P(DataLoaderWith, RandomNumbersBelongToTheItem) {
   struct Noise : Dataset {
     std::int64_t size() const override { return 8; }

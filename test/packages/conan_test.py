@@ -4,7 +4,7 @@
     conan_test.py ROOT FOLDER
 
 The system's libraries take the places of Conan's packages, by their lowest versions in the recipe.
-Everything lies in FOLDER, also Conan, which comes from PyPI. Nothing is optimized. Exits with 77,
+All files lie in FOLDER, also Conan, which comes from PyPI. Compiles with -O0. Exits with 77,
 which ctest counts as skipped, where pip cannot install Conan.
 """
 

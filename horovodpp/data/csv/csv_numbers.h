@@ -17,7 +17,7 @@ namespace hvd::data {
 // float32, float64, and the integers.
 bool is_csv_dtype(DType dtype);
 
-// What a field may hold besides numbers.
+// Texts that a field may hold in place of a number.
 struct CsvValues {
   std::vector<std::string> missing;     // Texts for a missing value.
   std::optional<double> missing_value;  // The number in its place, if any.

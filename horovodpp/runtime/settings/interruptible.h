@@ -22,8 +22,8 @@ class Interruptible {
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;
 
-  // What `interrupted` of this thread's innermost Interruptible returns; false
-  // without an Interruptible.
+  // Calls `interrupted` of this thread's innermost Interruptible; false without
+  // an Interruptible.
   static bool is_interrupted();
 
  private:
