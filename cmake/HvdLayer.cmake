@@ -8,7 +8,7 @@
 # <mechanism>_*.cc is compiled only if <mechanism> is among BACKENDS; otherwise
 # no_<mechanism>.cc replaces it. A folder that is APART is not a part of the library.
 define_property(GLOBAL PROPERTY HVD_LAYER_TARGETS BRIEF_DOCS "Targets of all layers and rooms")
-set(HVD_MECHANISMS nccl cuda nvcc dnnl prometheus png jpeg)
+set(HVD_MECHANISMS nccl cuda nvcc dnnl png jpeg)
 # If fuzzers are built (test/fuzz), these layers are instrumented for them.
 set(HVD_FUZZED_LAYERS core coordinator nn transport)
 # Where little is optimized, since compiling costs more than running (HVD_OPTIMIZE_LITTLE), these

@@ -71,16 +71,6 @@ target_compile_definitions(hvd_spdlog INTERFACE FMT_HEADER_ONLY=1 SPDLOG_FMT_EXT
 target_include_directories(hvd_spdlog SYSTEM INTERFACE
   $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_INCLUDE_DIRECTORIES>)
 
-if(prometheus-cpp_FOUND)
-  hvd_archives_of(ignored missing prometheus-cpp::core prometheus-cpp::pull)
-  if(missing)
-    message(STATUS "prometheus-cpp is left out: ${missing} is not there")
-    set(HVD_WITH_PROMETHEUS OFF)
-  else()
-    hvd_prefer_archives(prometheus-cpp prometheus-cpp::core prometheus-cpp::pull)
-  endif()
-endif()
-
 find_library(HVD_DNNL_ARCHIVE NAMES libdnnl.a)
 if(HVD_DNNL_ARCHIVE)
   set(Dnnl_LIBRARY ${HVD_DNNL_ARCHIVE})

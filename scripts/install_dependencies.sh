@@ -27,8 +27,7 @@ tools=$root/build/tools
 for_demo='g++ cmake ninja-build ccache pkg-config libopenmpi-dev openmpi-bin
   libabsl-dev libspdlog-dev libhwy-dev libopenblas-dev libdnnl-dev libcli11-dev
   libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev libsodium-dev libpng-dev libjpeg62-turbo-dev
-  prometheus-cpp-dev python3
-  dataset-fashion-mnist'
+  python3 dataset-fashion-mnist'
 for_test='libgtest-dev libgmock-dev libbenchmark-dev libucx-dev clang clang-tidy mold valgrind
   python3-venv python3-dev doxygen debootstrap dpkg-dev iproute2 openssh-client openssh-server'
 

@@ -252,7 +252,6 @@ Installation installation_of(const std::string& path,
   add("NCCL", described_gpu_library(nccl));
   add("CUDA", described_gpu_library(version_of_cuda_driver(libraries.cuda)));
   add("oneDNN", built_with_dnnl());
-  add("metrics", built_with_prometheus());
   add("planes", "shm, hierarchical, ring; for GPUs nccl, ipc, staged");
   const std::vector<fs::path> library = files_named(folders, kLibrary);
   add("C, C++", library.empty()

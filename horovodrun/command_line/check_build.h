@@ -45,7 +45,5 @@ const char* described_version();
 // The version of oneDNN that the library was built with, or that it was built
 // without.
 const char* built_with_dnnl();
-// "prometheus-cpp", or that the library was built without it.
-const char* built_with_prometheus();
 
 }  // namespace hvd::launcher

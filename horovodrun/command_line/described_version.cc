@@ -8,6 +8,4 @@ const char* described_version() { return HVD_DESCRIBED_VERSION; }
 
 const char* built_with_dnnl() { return HVD_BUILT_WITH_DNNL; }
 
-const char* built_with_prometheus() { return HVD_BUILT_WITH_PROMETHEUS; }
-
 }  // namespace hvd::launcher

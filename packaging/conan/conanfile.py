@@ -62,7 +62,7 @@ class Horovodpp(ConanFile):
         toolchain.cache_variables.update(
             HVD_WITH_MPI=bool(self.options.with_mpi), HVD_WITH_IMAGES=bool(self.options.with_images),
             HVD_WITH_UCX=False, HVD_WITH_DNNL=False,
-            HVD_WITH_PROMETHEUS=False, HVD_BUILD_TESTS=False, HVD_BUILD_EXAMPLES=False, CMAKE_UNITY_BUILD=True, CMAKE_UNITY_BUILD_BATCH_SIZE="8")
+            HVD_BUILD_TESTS=False, HVD_BUILD_EXAMPLES=False, CMAKE_UNITY_BUILD=True, CMAKE_UNITY_BUILD_BATCH_SIZE="8")
         toolchain.generate()
 
     def build(self):

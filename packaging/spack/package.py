@@ -16,7 +16,6 @@ class Horovodpp(CMakePackage):
     variant("ucx", default=False, description="Build the module that speaks UCX")
     variant("dnnl", default=True, description="Convolve with oneDNN")
     variant("images", default=True, description="Read PNG and JPEG files")
-    variant("prometheus", default=False, description="Write and serve metrics for Prometheus")
 
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
@@ -33,7 +32,6 @@ class Horovodpp(CMakePackage):
     depends_on("onednn@2:3", when="+dnnl")
     depends_on("libpng@1.6:", when="+images")
     depends_on("libjpeg-turbo@2.1:", when="+images")
-    depends_on("prometheus-cpp@1:", when="+prometheus")
 
     requires("%gcc@12:", "%clang@14:", policy="one_of")
 
@@ -44,7 +42,6 @@ class Horovodpp(CMakePackage):
             self.define_from_variant("HVD_WITH_UCX", "ucx"),
             self.define_from_variant("HVD_WITH_DNNL", "dnnl"),
             self.define_from_variant("HVD_WITH_IMAGES", "images"),
-            self.define_from_variant("HVD_WITH_PROMETHEUS", "prometheus"),
             self.define("HVD_BUILD_TESTS", False),
             self.define("HVD_BUILD_EXAMPLES", False),
         ]

@@ -3,8 +3,7 @@
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS features
-  FEATURES mpi HVD_WITH_MPI dnnl HVD_WITH_DNNL images HVD_WITH_IMAGES
-    prometheus HVD_WITH_PROMETHEUS)
+  FEATURES mpi HVD_WITH_MPI dnnl HVD_WITH_DNNL images HVD_WITH_IMAGES)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS ${features} -DHVD_BUILD_TESTS=OFF -DHVD_BUILD_EXAMPLES=OFF -DHVD_WITH_UCX=OFF)
 vcpkg_cmake_install()

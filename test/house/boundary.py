@@ -24,7 +24,7 @@ OURS = re.compile(r"(?:hvd::)?(?:\w+::)*(?:InvalidArgument|\w*Error|HostsUpdated
 
 
 INCLUDE = re.compile(r'^#include "(horovodpp/[^"]+)"', re.MULTILINE)
-FOREIGN = re.compile(r'^#include [<"]((?:absl|spdlog|fmt|nlohmann|hwy|mpi|CLI|zlib|oneapi|prometheus|cblas)\b.*)[>"]',
+FOREIGN = re.compile(r'^#include [<"]((?:absl|spdlog|fmt|nlohmann|hwy|mpi|CLI|zlib|oneapi|cblas)\b.*)[>"]',
                      re.MULTILINE)
 SLOW = re.compile(r"^#include <(algorithm|atomic|chrono|condition_variable|functional|future|"
                   r"iostream|map|mutex|ranges|span|sstream|thread|unordered_map)>", re.MULTILINE)

@@ -33,7 +33,6 @@ LEASHES = [
     (r"(oneapi/dnnl/)?dnnl.*", r"kernel/products/dnnl_[^/]*"),
     (r"png\.h", r"data/images/png_[^/]*"),
     (r"j(peglib|error)\.h", r"data/images/jpeg_[^/]*"),
-    (r"prometheus/.*", r"telemetry/metrics/prometheus_[^/]*"),
     (r"nanobind/.*|Python\.h", r"(?!)"),
     (r"(torch|ATen|c10)/.*", r"libtorch/.*"),
 ]

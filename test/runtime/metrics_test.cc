@@ -8,7 +8,6 @@
 
 #include "horovodpp/runtime/global.h"
 #include "horovodpp/runtime/runtime.h"
-#include "horovodpp/telemetry/metrics/exposition.h"
 #include "test/runtime/world.h"
 #include "test/support/temporary_folder.h"
 #include "test/telemetry/metrics/metric_list.h"
@@ -66,9 +65,6 @@ TEST(RuntimeMetrics, GoOnInTheReformedJob) {
 }
 
 TEST(RuntimeMetrics, TheFileHasTheLastValues) {
-  if (!telemetry::has_prometheus()) {
-    GTEST_SKIP() << "this build has no prometheus-cpp";
-  }
   const TemporaryFolder folder;
   WorldOptions options{.size = 2};
   options.config.metrics.file = folder.path("{rank}.prom");

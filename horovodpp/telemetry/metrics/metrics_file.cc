@@ -10,7 +10,6 @@
 #include "horovodpp/core/system/atomic_file.h"
 #include "horovodpp/core/thread/thread_start.h"
 #include "horovodpp/telemetry/metrics/exposition.h"
-#include "horovodpp/telemetry/metrics/open_metrics.h"
 
 namespace hvd::telemetry {
 
@@ -44,13 +43,13 @@ void MetricsFile::write() {
 
 absl::Status MetricsFile::try_to_write() {
   MutexLock lock(writing_);
-  HVD_ASSIGN_OR_RETURN(const std::string text,
-                       prometheus_text(options_.collect()));
-  const bool is_open_metrics = absl::EndsWith(options_.path, ".openmetrics");
+  const std::string text = exposition(
+      options_.collect(), absl::EndsWith(options_.path, ".openmetrics")
+                              ? TextFormat::kOpenMetrics
+                              : TextFormat::kPrometheus);
   try {
     AtomicFile file(options_.path);
-    const std::string& written = is_open_metrics ? open_metrics(text) : text;
-    file.write(written.data(), written.size());
+    file.write(text.data(), text.size());
     file.commit();
   } catch (const Error& error) {
     return error.status();

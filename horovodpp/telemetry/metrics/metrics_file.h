@@ -31,8 +31,7 @@ class MetricsFile {
   };
 
   // Writes the file, and from then on once per interval.
-  //   (errors)  the file cannot be written, the thread cannot be created, or
-  //             this build has no prometheus-cpp
+  //   (errors)  the file cannot be written, or the thread cannot be created
   static absl::StatusOr<std::unique_ptr<MetricsFile>> start(Options options);
   ~MetricsFile();
   MetricsFile(const MetricsFile&) = delete;

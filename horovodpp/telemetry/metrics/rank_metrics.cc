@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/telemetry/metrics/exposition.h"
 
 namespace hvd::telemetry {
 namespace {
@@ -31,12 +32,6 @@ void RankMetrics::start(const Options& options) {
   if (!begun.ok()) {
     return log_->warning(absl::StrCat(
         "cannot count, so the job goes on without metrics: ", begun.message()));
-  }
-  // Both would give this reason.
-  if (!has_prometheus() && (!options.file.empty() || options.port != 0)) {
-    return log_->warning(
-        absl::StrCat("the job goes on without the wanted metrics: ",
-                     prometheus_text({}).status().message()));
   }
   start_file(options);
   start_server(options);
@@ -69,15 +64,17 @@ void RankMetrics::start_file(const Options& options) {
 void RankMetrics::start_server(const Options& options) {
   if (options.port == 0 || server_ != nullptr) return;
   const int port = options.port + options.local_rank;
-  auto server = port > kLastPort ? absl::InvalidArgumentError(absl::StrCat(
-                                       "port ", options.port,
+  auto server = port > kLastPort
+                    ? absl::InvalidArgumentError(
+                          absl::StrCat("port ", options.port,
                                        " of local rank 0 leaves none for local "
                                        "rank ",
                                        options.local_rank))
-                                 : serve_metrics(options.address, port,
-                                                 [reader = reader_.get()] {
-                                                   return reader->snapshot();
-                                                 });
+                    : MetricsServer::start(
+                          options.address, port, [reader = reader_.get()] {
+                            return exposition(reader->snapshot(),
+                                              TextFormat::kPrometheus);
+                          });
   if (server.ok()) {
     server_ = *std::move(server);
     return;

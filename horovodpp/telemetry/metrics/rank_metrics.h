@@ -14,10 +14,10 @@
 #include "absl/status/statusor.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/telemetry/log.h"
-#include "horovodpp/telemetry/metrics/exposition.h"
 #include "horovodpp/telemetry/metrics/metric.h"
 #include "horovodpp/telemetry/metrics/metrics_file.h"
 #include "horovodpp/telemetry/metrics/metrics_reader.h"
+#include "horovodpp/telemetry/metrics/metrics_server.h"
 #include "horovodpp/telemetry/trace/trace_follower.h"
 
 namespace hvd::telemetry {

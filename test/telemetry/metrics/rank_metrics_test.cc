@@ -61,14 +61,7 @@ TEST_F(RankMetricsTest, ServesPlacesOfTheJob) {
   EXPECT_EQ(metrics->front().labels.front().second, "2");
 }
 
-class PrometheusMetrics : public RankMetricsTest {
- protected:
-  void SetUp() override {
-    if (!has_prometheus()) GTEST_SKIP() << "this build has no prometheus-cpp";
-  }
-};
-
-TEST_F(PrometheusMetrics, WritesAFileForEachRank) {
+TEST_F(RankMetricsTest, WritesAFileForEachRank) {
   metrics_.start({.rank = 1, .size = 2, .file = folder_.path("{rank}.prom")});
   step();
   metrics_.write();
@@ -76,7 +69,7 @@ TEST_F(PrometheusMetrics, WritesAFileForEachRank) {
               HasSubstr("\nhorovodpp_steps_total{rank=\"1\"} 1\n"));
 }
 
-TEST_F(PrometheusMetrics, WritesOpenMetricsIfTheNameSaysSo) {
+TEST_F(RankMetricsTest, WritesOpenMetricsIfTheNameSaysSo) {
   metrics_.start({.file = folder_.path("a.openmetrics")});
   step();
   metrics_.write();
@@ -88,7 +81,7 @@ TEST_F(PrometheusMetrics, WritesOpenMetricsIfTheNameSaysSo) {
   EXPECT_THAT(text, EndsWith("\n# EOF\n"));
 }
 
-TEST_F(PrometheusMetrics, WritesAgainByItself) {
+TEST_F(RankMetricsTest, WritesAgainByItself) {
   metrics_.start({.file = folder_.path("a.prom"),
                   .interval = std::chrono::milliseconds(1)});
   step();
@@ -99,13 +92,13 @@ TEST_F(PrometheusMetrics, WritesAgainByItself) {
   }
 }
 
-TEST_F(PrometheusMetrics, OnlyRank0WritesAFileForAll) {
+TEST_F(RankMetricsTest, OnlyRank0WritesAFileForAll) {
   metrics_.start({.rank = 1, .size = 2, .file = folder_.path("a.prom")});
   metrics_.write();
   EXPECT_FALSE(std::filesystem::exists(folder_.path("a.prom")));
 }
 
-TEST_F(PrometheusMetrics, ARankWithANewNumberTakesItsFile) {
+TEST_F(RankMetricsTest, ARankWithANewNumberTakesItsFile) {
   const std::string file = folder_.path("{rank}.prom");
   metrics_.start({.rank = 2, .size = 3, .file = file});
   step();
@@ -116,7 +109,7 @@ TEST_F(PrometheusMetrics, ARankWithANewNumberTakesItsFile) {
   EXPECT_EQ(steps(), 1);
 }
 
-TEST_F(PrometheusMetrics, AnUnwritableFileIsOneWarning) {
+TEST_F(RankMetricsTest, AnUnwritableFileIsOneWarning) {
   CaptureStderr();
   metrics_.start({.file = folder_.path("nowhere/a.prom")});
   metrics_.write();
@@ -125,7 +118,7 @@ TEST_F(PrometheusMetrics, AnUnwritableFileIsOneWarning) {
   EXPECT_THAT(log, HasSubstr("nowhere/a.prom"));
 }
 
-TEST_F(PrometheusMetrics, AFileThatBecomesUnwritableIsOneWarning) {
+TEST_F(RankMetricsTest, AFileThatBecomesUnwritableIsOneWarning) {
   std::filesystem::create_directory(folder_.path("b"));
   metrics_.start({.file = folder_.path("b/a.prom")});
   std::filesystem::remove_all(folder_.path("b"));
@@ -137,7 +130,7 @@ TEST_F(PrometheusMetrics, AFileThatBecomesUnwritableIsOneWarning) {
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
 }
 
-TEST_F(PrometheusMetrics, EachLocalRankServesAPort) {
+TEST_F(RankMetricsTest, EachLocalRankServesAPort) {
   const int port = free_port();
   metrics_.start({.rank = 5, .local_rank = 1, .port = port - 1});
   step();
@@ -145,10 +138,10 @@ TEST_F(PrometheusMetrics, EachLocalRankServesAPort) {
               HasSubstr("\nhorovodpp_steps_total{rank=\"5\"} 1\n"));
 }
 
-TEST_F(PrometheusMetrics, AUsedPortIsAWarning) {
+TEST_F(RankMetricsTest, AUsedPortIsAWarning) {
   const int port = free_port();
   const auto other =
-      serve_metrics("127.0.0.1", port, [] { return std::vector<Metric>(); });
+      MetricsServer::start("127.0.0.1", port, [] { return std::string(); });
   CaptureStderr();
   metrics_.start({.port = port});
   EXPECT_THAT(GetCapturedStderr(), HasSubstr("cannot serve the metrics"));
@@ -156,21 +149,10 @@ TEST_F(PrometheusMetrics, AUsedPortIsAWarning) {
   EXPECT_EQ(steps(), 1);
 }
 
-TEST_F(PrometheusMetrics, APortAboveTheLastIsAWarning) {
+TEST_F(RankMetricsTest, APortAboveTheLastIsAWarning) {
   CaptureStderr();
   metrics_.start({.local_rank = 1, .port = 65535});
   EXPECT_THAT(GetCapturedStderr(), HasSubstr("leaves none for local rank 1"));
-}
-
-TEST_F(RankMetricsTest, WithoutPrometheusMetricsAreOneWarning) {
-  if (has_prometheus()) GTEST_SKIP() << "this build has prometheus-cpp";
-  CaptureStderr();
-  metrics_.start({.file = folder_.path("a.prom"), .port = 1});
-  const std::string log = GetCapturedStderr();
-  EXPECT_THAT(log, HasSubstr("has no prometheus-cpp"));
-  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
-  step();
-  EXPECT_EQ(steps(), 1);
 }
 
 }  // namespace

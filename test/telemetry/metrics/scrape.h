@@ -35,15 +35,13 @@ inline int free_port() {
   return ntohs(address.sin_port);
 }
 
-// The answer with its headers.
-inline std::string scrape(int port, const std::string& page = "/metrics") {
+// The answer to `request`, with its headers.
+inline std::string answer_to(int port, const std::string& request) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   const sockaddr_in address = loopback(port);
   std::string answer;
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address),
                 sizeof(address)) == 0) {
-    const std::string request =
-        "GET " + page + " HTTP/1.0\r\nHost: localhost\r\n\r\n";
     static_cast<void>(::send(fd, request.data(), request.size(), MSG_NOSIGNAL));
     std::array<char, 4096> part{};
     ssize_t got = 0;
@@ -53,6 +51,11 @@ inline std::string scrape(int port, const std::string& page = "/metrics") {
   }
   ::close(fd);
   return answer;
+}
+
+inline std::string scrape(int port, const std::string& page = "/metrics") {
+  return answer_to(port,
+                   "GET " + page + " HTTP/1.0\r\nHost: localhost\r\n\r\n");
 }
 
 }  // namespace hvd
